@@ -18,7 +18,7 @@ from sparkrank.engines.arrow.joined_types import validate_column
 from sparkrank.engines.arrow.parquet import ParquetInput
 from sparkrank.engines.arrow.sources import Sides, Source
 from sparkrank.engines.arrow.stored_files import validate_present, validate_spelled_once
-from sparkrank.engines.arrow.text_files import Lookers, look_in_threads, open_texts
+from sparkrank.engines.arrow.text_files import Lookers, look_in_threads, open_texts, translated
 from sparkrank.engines.arrow.text_schema import TEXT_FORMATS, Field
 from sparkrank.engines.arrow.types import signed
 from sparkrank.engines.arrow.values import is_array
@@ -125,12 +125,8 @@ def text_source(
 ) -> Source:
     """The CSV or JSON at ``path``, narrowed by the SQL of ``where``; raises as :func:`parquet_source` does."""
     texts = open_texts(path, kind, options, fields, where, roles, what, lookers)
-    try:
-        condition = None if where is None else pushed_down(where, texts.schema)
-    except UntranslatableError as error:
-        raise FrameLaneNeededError(f"{what}.where needs Spark's SQL: {error}") from None
     check_arrow_schema(texts.schema, roles, plan, what)
-    return Source(texts, condition)
+    return Source(texts, translated(where, texts.schema, what))
 
 
 def _is_set(spark: SparkSession, name: str) -> bool:

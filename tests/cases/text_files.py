@@ -77,6 +77,16 @@ CASES = [
     case("exponents, signs and points", "a,x,+1e5,0\na,y,1.e-1,1\na,z,-.5,0\n", ONE),
     case("infinities", "a,x,inf,0\na,y,1e308,1\na,z,-Infinity,1\n", ONE),
     case("beyond doubles", "a,x,1e999,0\na,y,1e308,1\na,z,1e-999,0\n", ONE),
+    TextCase(
+        "bytes that are no UTF-8", {"x.csv": b"u,i,s,y\n\xe9,x,2,0\n\xe9,y,1,1\n"}, {"\ufffd": 1 / 2}, is_sparks=True
+    ),
+    json(
+        "columns inside others",
+        '{"n":{"u":"a"},"i":"x","s":2,"y":0}\n{"n":{"u":"a"},"i":"y","s":1,"y":1}\n',
+        ONE,
+        columns={"group": "n.u", "item": "i", "score": "s", "label": "y"},
+        is_sparks=True,
+    ),
     case("negative zero ties zero", "a,x,-0.0,1\na,y,0,1\n", {"a": 1.0}),
     case("booleans", "a,x,2,false\na,y,1,TRUE\n", ONE),
     case("booleans inferred", "a,x,2,false\na,y,1,true\n", ONE, options={"header": True, "inferSchema": True}),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import functools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,14 +15,15 @@ from pyarrow import fs
 
 from sparkrank.engines.arrow.csv_records import Letters, count, line_ends
 from sparkrank.engines.arrow.text_columns import Columns, counted_numbers, known_kinds
-from sparkrank.engines.arrow.text_parts import Block, Part, blocks, end_of_line
+from sparkrank.engines.arrow.text_parts import Block, Part, blocks, end_of_line, is_utf8
 from sparkrank.engines.arrow.text_schema import Field, is_set, option
 from sparkrank.errors import FrameLaneNeededError, InputError, did_you_mean, listed, shortened
 from sparkrank.numeric.array_types import Flags
 from sparkrank.roles import Roles
 
 _UTF8 = ("utf-8", "utf8")
-_ONE_BYTE = ("us-ascii", "ascii", "iso-8859-1", "latin1", "latin-1")
+_ASCII = ("us-ascii", "ascii")
+_ONE_BYTE = (*_ASCII, "iso-8859-1", "latin1", "latin-1")
 _LINE = re.compile(rb"[^\r\n]*")
 _ROW = re.compile(r"Row #\d+: ")  # where Arrow says it, it counts from the beginning of a block
 
@@ -100,13 +100,23 @@ def look_at_csv(
     """
     names: list[str] | None = None
     rows = 0
-    for block in blocks(store, part, functools.partial(_end_of_record, dialect=dialect)):
+    for block in blocks(store, part, _ends(dialect)):
         if not goes_on():
             break
         if names is None and part.start == 0:
             names = _names(block, dialect, fields, part.file, what)
-        rows += _lines_read_alike(block, dialect, part.file, what) + 1
-    return CsvLook(rows, names)
+            rows -= dialect.header
+        rows += _lines_read_alike(block, dialect, part.file, what) + (block[-1] not in b"\r\n")
+    return CsvLook(max(rows, 0), names)
+
+
+def first_names(
+    store: fs.FileSystem, part: Part, dialect: Dialect, fields: Sequence[Field] | None, what: str
+) -> list[str] | None:
+    """The columns that begin the file of ``part``, None where it is empty; raises as :func:`look_at_csv` does."""
+    for block in blocks(store, part, _ends(dialect)):
+        return _names(block, dialect, fields, part.file, what)
+    return None
 
 
 def csv_columns(
@@ -152,7 +162,7 @@ def csv_tables(
     asked = {name: of.kinds[name] if name in columns else None for name in of.stored.names}
     numbers = of.numbers.intersection(needed)
     by_loops = not dialect.null and dialect.encoding in _UTF8
-    for index, block in enumerate(blocks(store, part, functools.partial(_end_of_record, dialect=dialect))):
+    for index, block in enumerate(blocks(store, part, _ends(dialect))):
         header = dialect.header and part.start == 0 and not index
         read = dialect.letters.read(block, asked, numbers, header=header) if by_loops else None
         yield (_read_by_arrow(block, dialect, of, columns, header=header), None) if read is None else read
@@ -213,13 +223,42 @@ def _names(block: Block, dialect: Dialect, fields: Sequence[Field] | None, file:
     return [field.name for field in fields]
 
 
-def _end_of_record(room: bytearray, size: int, dialect: Dialect) -> int:
-    """Where the last whole record of the first ``size`` bytes of ``room`` ends."""
-    end = end_of_line(room, size)
+class _RecordEnds:
+    """Where the last whole record of the first bytes of a buffer ends, where a record may be of several lines.
+
+    An end of a line is one of a record where an even number of quotes stands before it. Bytes in which no record ends
+    are not looked at again when the buffer has grown.
+    """
+
+    def __init__(self, quote: bytes) -> None:
+        self._quote = quote
+        self._seen, self._is_odd = 0, False  # bytes in which no record ends, and whether their quotes are odd
+
+    def __call__(self, room: bytearray, size: int) -> int:
+        end = last = max(end_of_line(room, size), self._seen)
+        is_odd = after = self._is_odd ^ bool(room.count(self._quote, self._seen, end) % 2)
+        while is_odd and end > self._seen:
+            line = max(room.rfind(b"\n", self._seen, end - 1) + 1, self._seen)
+            is_odd ^= bool(room.count(self._quote, line, end) % 2)
+            end = line
+        if is_odd or end <= self._seen:
+            self._seen, self._is_odd = last, after
+            return 0
+        self._seen, self._is_odd = 0, False
+        return end
+
+
+def _ends(dialect: Dialect) -> Callable[[bytearray, int], int]:
+    """What tells where records end in the blocks of one part."""
     quote = dialect.quote.encode()
-    while end and dialect.multi_line and quote and room.count(quote, 0, end) % 2:
-        end = room.rfind(b"\n", 0, end - 1) + 1
-    return end
+    return _RecordEnds(quote) if dialect.multi_line and quote else end_of_line
+
+
+def _is_encoded(block: Block, dialect: Dialect) -> bool:
+    """Whether Arrow and Spark make the same letters of all bytes of ``block``."""
+    if dialect.encoding in _UTF8:
+        return is_utf8(block)
+    return dialect.encoding not in _ASCII or bytes(block).isascii()
 
 
 def _lines_read_alike(block: Block, dialect: Dialect, file: str, what: str) -> int:
@@ -230,6 +269,8 @@ def _lines_read_alike(block: Block, dialect: Dialect, file: str, what: str) -> i
         found = f"the letter {dialect.escape!r}, by which quotes are escaped"
     elif count(block, b"\0"):
         found = "bytes of 0"
+    elif not _is_encoded(block, dialect):
+        found = f"bytes that are none of {dialect.encoding} (options.encoding)"
     elif dialect.multi_line and count(block, b"\r"):
         found = "line ends of more than one letter and option multiLine"
     elif dialect.letters.has_loose_quote(block):

@@ -15,12 +15,16 @@ from pyarrow import json as pa_json
 from sparkrank.engines.arrow.joined_types import validate_column
 from sparkrank.engines.arrow.missing_columns import WRITE_NULL, FileColumns, columns_asked
 from sparkrank.engines.arrow.text_columns import Columns, counted_numbers, known_kinds
-from sparkrank.engines.arrow.text_parts import Part, blocks, end_of_line
+from sparkrank.engines.arrow.text_parts import Part, blocks, end_of_line, is_utf8
 from sparkrank.engines.arrow.text_schema import WHOLE, Field
 from sparkrank.errors import FrameLaneNeededError, first_line, listed
 from sparkrank.roles import Roles
 
-_RECORD = re.compile(rb"[^\r\n]*[^\s][^\r\n]*")
+_LINE = re.compile(rb"[^\r\n]*[^\s][^\r\n]*")  # that is not empty
+_RECORD = re.compile(rb"(?:(?<=[\r\n])|\A)[ \t]*\{[^\r\n]*\}[ \t]*(?=[\r\n]|\Z)")  # on a line of its own
+# A word for infinity that Arrow takes and Spark does not.
+_INF = re.compile(rb"[:,\[\s][+-]?Inf(?!inity)")
+_IN_ROW = re.compile(r" in row \d+")  # where Arrow says it, it counts from the beginning of a block
 
 
 class JsonLook(NamedTuple):
@@ -40,8 +44,14 @@ def look_at_json(store: fs.FileSystem, part: Part, what: str, goes_on: Callable[
     for block in map(bytes, blocks(store, part, end_of_line)):
         if not goes_on():
             break
-        table = _parsed(block, None, part.file, what)
-        if table.num_rows not in (block.count(b"\n"), _records(block)):
+        if (unlike := _unlike(block)) is not None:
+            raise FrameLaneNeededError(f"{part.file} of the {what} has {unlike}, which is left to Spark")
+        try:
+            table = _parsed(block, None)
+        except pa.ArrowInvalid as error:
+            told = _IN_ROW.sub("", first_line(error))
+            raise FrameLaneNeededError(f"{part.file} of the {what} is left to Spark: {told}") from None
+        if table.num_rows != _count(_LINE, block) or table.num_rows != _count(_RECORD, block):
             raise FrameLaneNeededError(f"{part.file} of the {what} has lines that are not one record each")
         rows += table.num_rows
         for field in table.schema:
@@ -72,6 +82,8 @@ def json_columns(
     words = frozenset(re.findall(r"\w+", where or ""))
     declared = {field.name: field for field in fields or ()}
     for role, column in roles.columns() if fields is None else ():
+        if column not in found and any(column.startswith(f"{name}.") for name in found):
+            raise FrameLaneNeededError(f"the {role} column {column} of the {what} lies inside another: Spark reads it")
         validate_column(role, column, list(found), what)
     with_rows = [file if count else "" for file, count in rows.items()]
     of_files = FileColumns.of(list(map(list, keys.values())), with_rows, WRITE_NULL)
@@ -92,14 +104,20 @@ def json_tables(store: fs.FileSystem, part: Part, of: Columns, columns: Sequence
     """The ``columns`` of ``part``, in tables that have rows."""
     schema = pa.schema([of.stored.field(name) for name in columns])
     for block in map(bytes, blocks(store, part, end_of_line)):
-        table = _parsed(block, schema, part.file, "input")
+        table = _parsed(block, schema)
         if table.num_rows:
             yield table.select(list(columns))
 
 
-def _records(block: bytes) -> int:
-    """The lines of ``block`` that are not empty."""
-    return len(_RECORD.findall(block))
+def _unlike(block: bytes) -> str | None:
+    """What ``block`` has that Arrow reads and Spark may not, or reads otherwise."""
+    if not is_utf8(block):
+        return "bytes that are no UTF-8"
+    return "the number Inf" if b"Inf" in block and _INF.search(block) else None
+
+
+def _count(pattern: re.Pattern[bytes], block: bytes) -> int:
+    return len(pattern.findall(block))
 
 
 def _json_kind(kind: pa.DataType) -> str:
@@ -133,17 +151,12 @@ def _json_type(name: str, found: AbstractSet[str], declared: Field | None, is_na
     raise left
 
 
-def _parsed(block: bytes, schema: pa.Schema | None, file: str, what: str) -> pa.Table:
+def _parsed(block: bytes, schema: pa.Schema | None) -> pa.Table:
     if not block.strip():
         return pa.table({})
     behavior = "infer" if schema is None else "ignore"
-    try:
-        return pa_json.read_json(
-            io.BytesIO(block),
-            pa_json.ReadOptions(use_threads=False, block_size=len(block) + 1),
-            pa_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior=behavior),
-        )
-    except pa.ArrowInvalid as error:
-        if any(words in str(error) for words in ("changed from", "specified twice", "too big")):
-            raise FrameLaneNeededError(f"{file} of the {what} is left to Spark: {first_line(error)}") from None
-        raise
+    return pa_json.read_json(
+        io.BytesIO(block),
+        pa_json.ReadOptions(use_threads=False, block_size=len(block) + 1),
+        pa_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior=behavior),
+    )

@@ -17,15 +17,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import fs
 
-from sparkrank.engines.arrow.conditions import Condition
-from sparkrank.engines.arrow.csv_files import CsvLook, Dialect, csv_columns, csv_tables, look_at_csv
+from sparkrank.engines.arrow.conditions import Condition, UntranslatableError, pushed_down
+from sparkrank.engines.arrow.csv_files import CsvLook, Dialect, csv_columns, csv_tables, first_names, look_at_csv
 from sparkrank.engines.arrow.files import file_system, without_password
 from sparkrank.engines.arrow.integrity import unchanged
 from sparkrank.engines.arrow.json_files import JsonLook, json_columns, json_tables, look_at_json
 from sparkrank.engines.arrow.sizes import MOST_BYTES
 from sparkrank.engines.arrow.stored_files import StoredFiles
 from sparkrank.engines.arrow.text_columns import Columns
-from sparkrank.engines.arrow.text_parts import Part, parts_of, reading_errors
+from sparkrank.engines.arrow.text_parts import PACKED, SHARED_FILES, Part, parts_of, reading_errors
 from sparkrank.engines.arrow.text_schema import NO_NUMBER, WHOLE, Field, arrow_kind, fitting, is_set, typed
 from sparkrank.engines.crew import Crew
 from sparkrank.errors import FrameLaneNeededError, SparkrankError, listed
@@ -106,13 +106,13 @@ class TextInput:
     def splits(self, columns: Sequence[str], where: Condition | None, split_rows: int) -> list[Reader]:
         """Readers of ``columns``, and of whether a text among them is no number, each of about ``split_rows`` rows."""
         shares: list[list[Part]] = []
-        most = 0
+        sum_of_share = 0
         for part, rows in zip(self.parts, self.rows_of_parts, strict=True):
-            if not shares or most + rows > split_rows:
+            if not shares or sum_of_share + rows > split_rows or len(shares[-1]) == SHARED_FILES:
                 shares.append([])
-                most = 0
+                sum_of_share = 0
             shares[-1].append(part)
-            most += rows
+            sum_of_share += rows
         return [
             functools.partial(self.reader.tables, tuple(share), tuple(columns), where, split_rows) for share in shares
         ]
@@ -160,8 +160,9 @@ def open_texts(
     store, listing = file_system(path)[0], stored.listing
     dialect = Dialect.of(options, what) if kind == "csv" else None
     parts = parts_of(listing.files, listing.stamps, by_line=dialect is None or not dialect.multi_line)
-    place = without_password(path)
-    look = functools.partial(_looked_at, store, dialect, fields, what, f"the {what} {place} cannot be read as {kind}")
+    if dialect is not None:
+        _validate_header(store, parts[0], dialect, fields, where, roles, what)
+    look = functools.partial(_looked_at, store, dialect, fields, what)
     looks: list[tuple[Part, PartLook]] = []
     found = lookers(look, parts, f"the {what} was looked through")
     for part, each in zip(parts, found, strict=False):
@@ -181,18 +182,42 @@ def open_texts(
     return TextInput(TextReader(store, columns, dialect, asked), parts, tuple(each.rows for _, each in looks))
 
 
+def translated(where: str | None, schema: pa.Schema, what: str) -> Condition | None:
+    """``where`` over columns of ``schema``; raises :class:`FrameLaneNeededError` where only Spark can decide it."""
+    try:
+        return None if where is None else pushed_down(where, schema)
+    except UntranslatableError as error:
+        raise FrameLaneNeededError(f"{what}.where needs Spark's SQL: {error}") from None
+
+
+def _validate_header(
+    store: fs.FileSystem,
+    part: Part,
+    dialect: Dialect,
+    fields: Sequence[Field] | None,
+    where: str | None,
+    roles: Roles,
+    what: str,
+) -> None:
+    """Raise what the columns of the first file have wrong, before all files are looked through for nothing."""
+    with reading_errors(f"{without_password(part.file)} of the {what} cannot be read as csv"):
+        names = first_names(store, part, dialect, fields, what)
+    if names is not None:
+        translated(where, csv_columns([(part, CsvLook(0, names))], fields, roles, what).schema, what)
+
+
 def _looked_at(
     store: fs.FileSystem,
     dialect: Dialect | None,
     fields: Sequence[Field] | None,
     what: str,
-    failed: str,
     part: Part,
     goes_on: Callable[[], bool],
 ) -> PartLook | SparkrankError:
-    """What ``part`` has, or what is wrong with it; sentences about errors of Arrow begin with ``failed``."""
+    """What ``part`` has, or what is wrong with it."""
+    kind = "json" if dialect is None else "csv"
     try:
-        with reading_errors(failed):
+        with reading_errors(f"{without_password(part.file)} of the {what} cannot be read as {kind}"):
             if dialect is None:
                 return look_at_json(store, part, what, goes_on)
             return look_at_csv(store, part, dialect, fields, what, goes_on)
@@ -216,7 +241,8 @@ def _stored(path: str, kind: str, what: str) -> StoredFiles:
             f"the {what} has columns in the names of folders ({listed(names)}): Spark reads these"
         )
     for file in stored.listing.files:
-        if file.endswith(_PACKED_FOR_SPARK):
+        name = file.lower()  # Hadoop does not tell letters by their case
+        if name.endswith(_PACKED_FOR_SPARK) or (name.endswith(PACKED) and not file.endswith(PACKED)):
             raise FrameLaneNeededError(f"{file} of the {what} is packed as Spark alone unpacks it")
     return stored
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 from pyarrow import fs
 
@@ -18,6 +19,7 @@ Block: TypeAlias = bytes | memoryview
 BLOCK = 2 << 20  # bytes that are looked through and parsed at once
 PART = 32 << 20  # bytes of a large file that one thread or task reads: about a million rows
 MOST_RECORD = 64 << 20
+SHARED_FILES = 64  # small files that one thread or task reads: a store takes long to open each
 PACKED = (".gz", ".bz2", ".zst")  # Arrow unpacks these as Hadoop does
 _BOM = b"\xef\xbb\xbf"
 _LINE_END = re.compile(rb"\n|\r\n|\r(?=[^\n])")
@@ -88,6 +90,17 @@ def blocks(store: fs.FileSystem, part: Part, end_of: Callable[[bytearray, int], 
 def end_of_line(room: bytearray, size: int) -> int:
     """Where the last whole line of the first ``size`` bytes of ``room`` ends, 0 where none does."""
     return (room.rfind(b"\n", 0, size) + 1) or (room.rfind(b"\r", 0, size) + 1)
+
+
+def is_utf8(block: Block) -> bool:
+    """Whether the bytes of ``block``, which begins and ends with whole lines, are UTF-8."""
+    if not np.any(np.frombuffer(block, np.int8) < 0):  # all are ASCII
+        return True
+    try:
+        str(block, "utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyspark.sql import types as T
 
-from sparkrank.engines.arrow.text_parts import PART, Part
+from sparkrank.engines.arrow.text_parts import PART, SHARED_FILES, Part
 from sparkrank.engines.spark.failures import task_errors
 from sparkrank.engines.spark.session_features import packed_once
 from sparkrank.engines.spark.tasks import tune_worker
@@ -56,7 +56,7 @@ def _shares(parts: Sequence[Part]) -> list[Sequence[Part]]:
     shares: list[list[Part]] = []
     size = PART
     for part in parts:
-        if size >= PART:
+        if size >= PART or len(shares[-1]) == SHARED_FILES:
             shares.append([])
             size = 0
         shares[-1].append(part)

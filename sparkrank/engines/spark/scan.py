@@ -1,4 +1,4 @@
-"""The scan lane: Arrow reads Parquet inside the tasks, and Spark shuffles bytes instead of rows.
+"""The scan lane: Arrow reads files inside the tasks, and Spark shuffles bytes instead of rows.
 
 A task reads a split, cuts its rows by bucket, and sends the rows for each task of buckets as one piece of bytes.
 """

@@ -235,7 +235,8 @@ def _stored_frame(
     from sparkrank.engines.spark.text_files import text_frame
 
     needed = needed_columns(roles, plan)
-    return text_frame(read, side.format, side.options, side.fields, roles, needed, side.what)
+    with reading_errors(side.name, kind, side.what):  # over Spark Connect nobody looks at the files before
+        return text_frame(read, side.format, side.options, side.fields, roles, needed, side.what)
 
 
 def _package(spark: SparkSession, side: Side) -> str:

@@ -7,8 +7,6 @@ import json
 import logging
 import math
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,12 +21,12 @@ import sparkrank as sr
 from sparkrank.engines.spark import frame
 from sparkrank.engines.spark.batches import arrow_batches
 from sparkrank.ml import RankingMetricEvaluator
+from tests.unit.examples import EXAMPLES, PROJECT, printed
 
 if TYPE_CHECKING:
     from pyspark import RDD, SparkContext
     from pyspark.sql import DataFrame, SparkSession
 
-PROJECT = Path(__file__).resolve().parents[2]
 QUALITIES = (5.0, 4.0, 2.0, 1.0)  # of four items: each user rates them so
 
 
@@ -209,25 +207,22 @@ def test_the_examples_of_the_page(spark: SparkSession) -> None:
     assert doctest.DocTestRunner().run(examples, out=told.append).failed == 0, "".join(told)
 
 
-def test_the_example_tunes_als(spark_environment: dict[str, str]) -> None:
-    """It says the value of each try, and chooses the best of them."""
-    done = subprocess.run(
-        [sys.executable, str(PROJECT / "examples" / "tune_als.py")],
-        env={**spark_environment, "SPARK_SUBMIT_OPTS": f"{spark_environment['SPARK_SUBMIT_OPTS']} -Xss4m"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=280,
-    )
-    assert done.returncode == 0, done.stderr
-    values = {
-        float(value): by for by, value in re.findall(r"^(regParam=\S+) +ndcg@10 (\S+)$", done.stdout, re.MULTILINE)
-    }
+def test_the_example_tunes_als(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It says the value of each try, chooses the best of them, and stops its session."""
+    stopped, partitions = [], spark.conf.get("spark.sql.shuffle.partitions")
+    monkeypatch.setattr(type(spark), "stop", lambda session: stopped.append("once"))
+    monkeypatch.syspath_prepend(EXAMPLES)
+    try:
+        text = printed(EXAMPLES / "tune_als.py", capsys)
+    finally:
+        spark.conf.set("spark.sql.shuffle.partitions", partitions)  # the example has its own
+    assert stopped == ["once"]
+    values = {float(value): by for by, value in re.findall(r"^(regParam=\S+) +ndcg@10 (\S+)$", text, re.MULTILINE)}
     assert len(values) == 3
     assert all(0.5 < value < 1 for value in values)
-    chosen = re.search(
-        r"^The best is (regParam=\S+): ndcg@10 of the held-out ratings is (\S+)\.$", done.stdout, re.MULTILINE
-    )
+    chosen = re.search(r"^The best is (regParam=\S+): ndcg@10 of the held-out ratings is (\S+)\.$", text, re.MULTILINE)
     assert chosen is not None
     assert chosen[1] == values[max(values)]
     assert 0.9 < float(chosen[2]) < 1

@@ -46,6 +46,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.spark)
         if "_compiled" in fixtures:
             item.add_marker(pytest.mark.same_without_loops)
+    # Otherwise their order is random. Of several processes the first gets the first tests: one has the session of most
+    # that need one, and the others take from it what is left at the end, of which nothing should be long.
+    items.sort(key=lambda item: [item.get_closest_marker(name) is None for name in ("spark", "slow", "job")])
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -131,7 +134,10 @@ def spark(spark_environment: dict[str, str], tmp_path_factory: pytest.TempPathFa
     builder = SparkSession.builder.master("local[2]").appName("sparkrank-tests")  # 2: tasks do run side by side
     for key, value in settings.items():
         builder = builder.config(key, value)
-    session = builder.getOrCreate()
+    with pytest.MonkeyPatch.context() as patch:
+        # ALS nests deep where a JVM has not compiled its best code.
+        patch.setenv("SPARK_SUBMIT_OPTS", f"{spark_environment['SPARK_SUBMIT_OPTS']} -Xss4m")
+        session = builder.getOrCreate()
     yield session
     session.stop()
 

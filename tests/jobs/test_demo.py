@@ -17,6 +17,15 @@ __all__ = ["browser", "opened"]  # fixtures
 
 DAY = "2026-01-31"
 SPEC = str(PROJECT / "conf" / "demo.yaml")
+# Two scripts, one after the other, each with a session of its own: in one JVM, whose start is most of a small job.
+BOTH = """
+import runpy, sys
+
+for script, *words in (%r, %r):
+    print("now", script, flush=True)
+    sys.argv = [script, *words]
+    runpy.run_path(script, run_name="__main__")
+"""
 
 
 @pytest.fixture(scope="module")
@@ -29,13 +38,14 @@ def demo(
     folder = tmp_path_factory.mktemp("demo")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)  # the spec of the demo names folders below the one it is run in
-        made = submit(
-            f"{PROJECT}/examples/movielens.py", "--date", DAY, "--output", "demo/impressions", SPARK_SUBMIT_OPTS=jvm
-        )
-        assert made.returncode == 0, made.stdout
-        evaluated = submit("evaluate.py", "--conf", SPEC, "--date", DAY)
-        assert evaluated.returncode == 0, evaluated.stdout
-    return folder, evaluated.stdout
+        evaluate = f"{PROJECT}/jobs/evaluate.py"
+        make = [f"{PROJECT}/examples/movielens.py", "--date", DAY, "--output", "demo/impressions"]
+        (folder / "both.py").write_text(BOTH % (make, [evaluate, "--conf", SPEC, "--date", DAY]), encoding="utf-8")
+        done = submit(str(folder / "both.py"), SPARK_SUBMIT_OPTS=jvm)
+        assert done.returncode == 0, done.stdout
+    _, found, evaluated = done.stdout.partition(f"now {evaluate}\n")
+    assert found
+    return folder, evaluated
 
 
 def test_its_report_opens_in_a_browser(demo: tuple[Path, str], opened: Open) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
 import sys
 import sysconfig
 from pathlib import Path
@@ -54,9 +56,12 @@ def test_executors_take_the_package_from_a_zip(
     job = ("evaluate.py", "--conf", spec(), "--date", DAY)
     master = ("--master", "local-cluster[1,1,1024]")  # an executor in a process of its own
 
-    without = submit(*job, spark=master, **python)
+    alone = [str(python_without_sparkrank), str(PROJECT / "jobs" / job[0]), *job[1:]]
+    without = subprocess.run(
+        alone, cwd=tmp_path, env={**os.environ, **python}, capture_output=True, text=True, check=False
+    )
     assert without.returncode == 1
-    assert "No module named 'sparkrank'" in without.stdout
+    assert "No module named 'sparkrank'" in without.stderr
 
     done = submit(*job, spark=(*master, "--py-files", archive), **python)
     assert done.returncode == 0, done.stdout

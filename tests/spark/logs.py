@@ -39,6 +39,20 @@ def write_log(folder: Path) -> Path:
     return folder
 
 
+def groups_with_ties() -> pa.Table:
+    """Groups of one to thirty rows with ties, and scores and labels that are null."""
+    rng = np.random.default_rng(17)
+    user = np.sort(rng.integers(0, 40, 600))
+    return pa.table(
+        {
+            "user_id": user,
+            "item": [f"i{item}" for item in np.arange(600) % 37],
+            "score": pa.array(rng.random(600).round(1), mask=rng.random(600) < 0.1),
+            "label": pa.array(rng.integers(0, 3, 600), mask=rng.random(600) < 0.1),
+        }
+    )
+
+
 def rows_of(table) -> list[dict]:
     """The rows of a table of any lane, every float as its exact text, in a fixed order."""
     rows = table.to_pylist() if isinstance(table, pa.Table) else [row.asDict() for row in table.collect()]

@@ -6,7 +6,6 @@ import inspect
 import math
 import subprocess
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +20,7 @@ from sparkrank.integrations import spark_columns
 from sparkrank.integrations.sql_functions import default_texts
 from sparkrank.metrics import CATALOG, CatalogueMetric, GroupMetric, PooledMetric
 from tests.conftest import PROJECT
+from tests.spark.logs import groups_with_ties
 from tests.unit.test_list_values import METRICS, POOLED, bits, known
 
 if TYPE_CHECKING:
@@ -34,17 +34,7 @@ SEVERAL = ("ndcg@10", "ap", "rr")
 
 @pytest.fixture(scope="module")
 def log() -> pa.Table:
-    """Groups of one to thirty rows with ties, and scores and labels that are null."""
-    rng = np.random.default_rng(17)
-    user = np.sort(rng.integers(0, 40, 600))
-    return pa.table(
-        {
-            GROUP: user,
-            "item": [f"i{item}" for item in np.arange(600) % 37],
-            "score": pa.array(rng.random(600).round(1), mask=rng.random(600) < 0.1),
-            "label": pa.array(rng.integers(0, 3, 600), mask=rng.random(600) < 0.1),
-        }
-    )
+    return groups_with_ties()
 
 
 @pytest.fixture
@@ -318,56 +308,3 @@ def test_the_page_of_functions_does_what_it_says(spark: SparkSession) -> None:
     assert len(blocks) > 3
     for block in blocks:
         exec(compile(block, "docs/functions.md", "exec"), names)  # noqa: S102 - our own page
-
-
-CONNECT = """
-import sys
-from pyspark.sql import SparkSession, Window, functions as F
-import sparkrank as sr
-from sparkrank import functions as srf
-
-path = sys.argv[1]
-settings = {"group": "user_id", "score": "score", "label": "label"}
-table = sr.evaluate(path, ["ndcg@10", "ap"], **settings).groups.to_pylist()
-asked = {row["user_id"]: (repr(row["ndcg@10"]), repr(row["ap"])) for row in table}
-day = sr.evaluate(path, ["auc"], score="score", label="label")
-spark = SparkSession.builder.remote("local[2]").config("spark.sql.shuffle.partitions", 2).getOrCreate()
-frame = spark.read.parquet(path)
-
-
-def found(rows):
-    return {row[0]: tuple("nan" if value is None else repr(value) for value in row[1:]) for row in rows.collect()}
-
-
-two = ("score", "label")
-assert found(frame.groupBy("user_id").agg(srf.ndcg(*two, k=10).alias("n"), srf.ap(*two) * 1)) == asked
-lists = frame.groupBy("user_id").agg(F.collect_list(F.struct(*two)).alias("r")).select("*", "r.score", "r.label")
-assert found(lists.select("user_id", srf.ndcg(*two, k=10), srf.ap("r"))) == asked
-over = srf.metrics(["ndcg@10", "ap"], *two, over=Window.partitionBy("user_id")).alias("m")
-assert found(frame.select("user_id", over).select("user_id", "m.*")) == asked
-of_all = frame.agg(srf.auc(*two), F.count("*")).first()
-assert of_all[0] == day["auc"], of_all
-assert frame.groupBy(F.lit(1).alias("one")).agg(srf.auc(*two)).first()[1] == day["auc"]
-srf.register(spark, ["ndcg@10", "ap"])
-frame.createOrReplaceTempView("log")
-rows = "collect_list(struct(score, label))"
-assert found(spark.sql(f"SELECT user_id, ndcg_at_10({rows}), ap({rows}) FROM log GROUP BY user_id")) == asked
-spark.stop()
-print("same bits")
-"""
-
-
-def test_over_connect(log: pa.Table, spark_environment: dict[str, str], tmp_path: Path) -> None:
-    pytest.importorskip("grpc", reason="Spark Connect needs pyspark[connect]")
-    pq.write_table(log, tmp_path / "log.parquet")
-    done = subprocess.run(
-        [sys.executable, "-c", CONNECT, str(tmp_path / "log.parquet")],
-        env={**spark_environment, "SPARK_TESTING": "1"},  # a free port: other tests start servers, too
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-        timeout=200,
-    )
-    assert done.returncode == 0, done.stdout
-    assert "same bits" in done.stdout

@@ -1,4 +1,4 @@
-"""The evaluator of Spark ML in Spark's own tuning, saved and loaded by Spark, and over Connect."""
+"""The evaluator of Spark ML in Spark's own tuning, saved and loaded by Spark."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import json
 import logging
 import math
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,12 +21,12 @@ import sparkrank as sr
 from sparkrank.engines.spark import frame
 from sparkrank.engines.spark.batches import arrow_batches
 from sparkrank.ml import RankingMetricEvaluator
+from tests.unit.examples import EXAMPLES, PROJECT, printed
 
 if TYPE_CHECKING:
     from pyspark import RDD, SparkContext
     from pyspark.sql import DataFrame, SparkSession
 
-PROJECT = Path(__file__).resolve().parents[2]
 QUALITIES = (5.0, 4.0, 2.0, 1.0)  # of four items: each user rates them so
 
 
@@ -209,97 +207,22 @@ def test_the_examples_of_the_page(spark: SparkSession) -> None:
     assert doctest.DocTestRunner().run(examples, out=told.append).failed == 0, "".join(told)
 
 
-def test_the_example_tunes_als(spark_environment: dict[str, str]) -> None:
-    """It says the value of each try, and chooses the best of them."""
-    done = subprocess.run(
-        [sys.executable, str(PROJECT / "examples" / "tune_als.py")],
-        env={**spark_environment, "SPARK_SUBMIT_OPTS": f"{spark_environment['SPARK_SUBMIT_OPTS']} -Xss4m"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=280,
-    )
-    assert done.returncode == 0, done.stderr
-    values = {
-        float(value): by for by, value in re.findall(r"^(regParam=\S+) +ndcg@10 (\S+)$", done.stdout, re.MULTILINE)
-    }
+def test_the_example_tunes_als(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It says the value of each try, chooses the best of them, and stops its session."""
+    stopped, partitions = [], spark.conf.get("spark.sql.shuffle.partitions")
+    monkeypatch.setattr(type(spark), "stop", lambda session: stopped.append("once"))
+    monkeypatch.syspath_prepend(EXAMPLES)
+    try:
+        text = printed(EXAMPLES / "tune_als.py", capsys)
+    finally:
+        spark.conf.set("spark.sql.shuffle.partitions", partitions)  # the example has its own
+    assert stopped == ["once"]
+    values = {float(value): by for by, value in re.findall(r"^(regParam=\S+) +ndcg@10 (\S+)$", text, re.MULTILINE)}
     assert len(values) == 3
     assert all(0.5 < value < 1 for value in values)
-    chosen = re.search(
-        r"^The best is (regParam=\S+): ndcg@10 of the held-out ratings is (\S+)\.$", done.stdout, re.MULTILINE
-    )
+    chosen = re.search(r"^The best is (regParam=\S+): ndcg@10 of the held-out ratings is (\S+)\.$", text, re.MULTILINE)
     assert chosen is not None
     assert chosen[1] == values[max(values)]
     assert 0.9 < float(chosen[2]) < 1
-
-
-# A process of its own: a classic session and a Connect session do not live in one.
-CONNECT = """
-import sys
-from pyspark.ml import connect, tuning
-from pyspark.ml.base import Estimator, Model
-from pyspark.ml.connect import tuning as connect_tuning
-from pyspark.ml.param import Param, Params
-from pyspark.sql import SparkSession
-
-from sparkrank.ml import RankingMetricEvaluator
-from sparkrank.ml.connect import RankingMetricEvaluator as OfConnect
-
-
-class Named(Params):
-    name = Param(Params._dummy(), "name", "the column of the predictions")
-
-
-class Column(Estimator, Named):  # which learns nothing
-    def _fit(self, dataset):
-        return self._copyValues(Predicting())
-
-
-class Predicting(Model, Named):
-    def _transform(self, dataset):
-        return dataset.withColumn("prediction", dataset[self.getOrDefault("name")])
-
-
-spark = SparkSession.builder.remote("local[2]").config("spark.sql.shuffle.partitions", 2).getOrCreate()
-assert "connect" in type(spark).__module__
-rows = [("a", 0.9, 0.1, 0, 0), ("a", 0.5, 0.2, 1, 0), ("b", 0.7, 0.3, 1, 1)]
-frame = spark.createDataFrame(rows, "user string, worse double, better double, label int, fold int")
-column = Column()
-grid = tuning.ParamGridBuilder().addGrid(column.name, ["worse", "better"]).build()
-for kind, tuner in ((RankingMetricEvaluator, tuning), (OfConnect, connect_tuning)):
-    evaluator = kind(metricName="rr", groupCol="user", buckets=1)
-    asked = {evaluator.metricName: "auc", evaluator.predictionCol: "worse"}
-    assert evaluator.evaluate(frame, asked) == 0.0
-    tuned = tuner.CrossValidator(
-        estimator=column, estimatorParamMaps=grid, evaluator=evaluator, numFolds=2, foldCol="fold", parallelism=2
-    ).fit(frame)
-    assert tuned.avgMetrics == [(1 / 2 + 1) / 2, 1.0], tuned.avgMetrics
-    assert tuned.bestModel.getOrDefault("name") == "better"
-    path = f"{sys.argv[1]}/{kind.__module__}"
-    if kind is OfConnect:  # whose save() of a path on a local disk the server refuses
-        evaluator.saveToLocal(path)
-        loaded = kind.loadFromLocal(path)
-    else:
-        evaluator.save(path)
-        loaded = kind.load(path)
-    assert type(loaded) is kind
-    assert loaded.extractParamMap() == evaluator.extractParamMap()
-assert isinstance(evaluator, connect.Evaluator)
-spark.stop()
-print("same values")
-"""
-
-
-def test_over_connect(spark_environment: dict[str, str], tmp_path: Path) -> None:
-    pytest.importorskip("grpc", reason="Spark Connect needs pyspark[connect]")
-    done = subprocess.run(
-        [sys.executable, "-c", CONNECT, str(tmp_path)],
-        env={**spark_environment, "SPARK_TESTING": "1"},  # a port of its own: another server may run beside it
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-        timeout=200,
-    )
-    assert done.returncode == 0, done.stdout
-    assert "same values" in done.stdout

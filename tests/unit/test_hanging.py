@@ -18,6 +18,7 @@ import yaml
 import sparkrank as sr
 from sparkrank.engines import crew
 from sparkrank.engines.crew import Crew
+from tests.unit.commands import exit_code
 
 pytestmark = [
     pytest.mark.same_without_loops,
@@ -74,11 +75,7 @@ def said(run: subprocess.Popen[str]) -> str:
 def is_free(conf: Path) -> bool:
     """Whether the next run of the day goes through. It reads few rows: what it may wait for is the folder of tables."""
     few = ("--set", f"input.path={conf.parent}/few.parquet")
-    words = ["evaluate", "--conf", str(conf), "--date", DAY, *few]
-    run = subprocess.run(
-        [sys.executable, "-m", "sparkrank", *words], capture_output=True, text=True, timeout=SECONDS, check=False
-    )
-    return run.returncode == 0
+    return exit_code("evaluate", "--conf", str(conf), "--date", DAY, *few) == 0
 
 
 @pytest.mark.parametrize("more", [50, 350, 600])

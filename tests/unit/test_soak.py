@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 import tests.soak.compared as comparing
+from tests.extent import IS_LONG
 from tests.soak.rounds import Soak
 
 pytestmark = pytest.mark.same_without_loops
 
-SEED, SECONDS = 44, 10.0
+SEED, SECONDS = 44, 10.0 if IS_LONG else 4.0
 
 
 @pytest.fixture(autouse=True)

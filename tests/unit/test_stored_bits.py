@@ -63,8 +63,8 @@ def bits_of(table: pa.Table) -> dict[str, list[Any]]:
     ids=["rows", "weights", "slices", "slices and weights"],
 )
 def test_the_number_of_buckets_shows_in_no_stored_table(tmp_path: Path, changes: dict[str, Any]) -> None:
-    rows = impressions_of(DAYS[0], 3000)
-    rows["user_id"] = np.random.default_rng(1).integers(0, 400, len(rows))
+    rows = impressions_of(DAYS[0], 1500)
+    rows["user_id"] = np.random.default_rng(1).integers(0, 200, len(rows))
     rows["other"] = 1 / (1 + np.exp(-rows["other"]))
     write_log(tmp_path, rows, DAYS[0])
     settings = {"metrics": METRICS, "compare": {"baseline": "production"}, "output__blocks": True, "output__curves": 10}

@@ -1,0 +1,240 @@
+"""There is no JVM to reach into: the lanes use the DataFrame API alone, and give the bits of the local one."""
+
+from __future__ import annotations
+
+import gc
+import json
+import logging
+import re
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+import sparkrank as sr
+from sparkrank.config import Spec
+from sparkrank.engines.spark import gather as gathering
+from sparkrank.engines.spark.batches import BYTES_SETTING
+from sparkrank.engines.spark.failures import reason_of
+from sparkrank.run import evaluate_day
+from sparkrank.run.stages import Stages
+from sparkrank.tables.days import write_day
+from tests.conftest import PROJECT
+from tests.connect.conftest import ROLES
+from tests.spark.sealed import NO_CACHE, seal
+
+METRICS = ["ndcg@3", "ap", "gauc", "auc", "auc(exact)", "pr_auc(exact)", "auc_up(exact)", "f1"]
+DAY = "2026-11-19"
+
+
+@pytest.fixture(scope="module")
+def expected(log: str) -> sr.Evaluation:
+    """By the local lane."""
+    return sr.evaluate(log, METRICS, **ROLES)
+
+
+@pytest.mark.parametrize("most", [10**9, 0], ids=["short way", "ranges"])
+@pytest.mark.parametrize("lane", ["frame", "scan"])
+def test_a_lane_gives_the_same_bits(
+    spark: SparkSession, log: str, expected: sr.Evaluation, lane: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gathering, "MAX_DRIVER_ROWS", most)
+    impressions = log if lane == "scan" else spark.read.parquet(log)
+    with sr.evaluate(impressions, METRICS, spark=spark, buckets=3, **ROLES) as evaluation:
+        assert evaluation.lane == lane
+        assert evaluation.to_pandas().equals(expected.to_pandas())
+        assert evaluation.groups.count() == expected.groups.num_rows
+        assert evaluation.metrics.count() == len(METRICS)
+        assert BYTES_SETTING not in spark.conf.getAll  # as it was
+
+
+def test_a_path_by_the_lane_of_frames(spark: SparkSession, log: str, expected: sr.Evaluation) -> None:
+    with sr.evaluate(log, METRICS, spark=spark, lane="frame", buckets=3, **ROLES) as evaluation:
+        assert evaluation.to_pandas().equals(expected.to_pandas())
+
+
+def test_one_group_is_explained(spark: SparkSession, log: str) -> None:
+    one = {"group": {"user": "7"}, "score": "score", "label": "label"}
+    explained = sr.explain(log, METRICS, **one).to_dict()["groups"]
+    for impressions, lane in ((spark.read.parquet(log), "frame"), (log, "scan")):
+        found = sr.explain(impressions, METRICS, spark=spark, **one)
+        assert found.lane == lane
+        assert repr(found.to_dict()["groups"]) == repr(explained)
+
+
+def test_names_of_folders_are_texts_where_that_is_asked_for(spark: SparkSession, log: str, tmp_path: Path) -> None:
+    for key in ("k=07", "k=7"):
+        (tmp_path / key).mkdir()
+        shutil.copy(log, tmp_path / key / "a.parquet")
+    asked = {**ROLES, "spark": spark, "lane": "frame", "group": "k"}
+    with sr.evaluate(str(tmp_path), ["ap"], partition_types="text", **asked) as evaluation:
+        assert sorted(evaluation.groups.toPandas()["k"]) == ["07", "7"]
+    with pytest.raises(sr.InputError, match='"k=07" and "k=7", which are one value'):
+        sr.evaluate(str(tmp_path), ["ap"], partition_types="inferred", **asked)
+
+
+def test_scores_in_vectors(spark: SparkSession, log: str) -> None:
+    from pyspark.ml.functions import array_to_vector
+    from pyspark.sql import functions as F
+
+    frame = spark.read.parquet(log)
+    frame = frame.withColumns(
+        {
+            "vector": array_to_vector(F.array(F.lit(0.0), F.coalesce("score", F.lit(0.5)).cast("double"))),
+            "filled": F.coalesce("score", F.lit(0.5)).cast("double"),
+        }
+    )
+    of_vectors, of_numbers = (
+        sr.evaluate(frame, ["ap", "auc"], buckets=3, group="user", label="label", score={"m": name}).to_pandas()
+        for name in ("vector", "filled")
+    )
+    names = [name for name in of_numbers if name != "spec_hash"]  # that of another column
+    assert of_vectors[names].equals(of_numbers[names])
+
+
+OF_A_SCRIPT = """
+def first_row(ranking, metric):  # nobody else can import it
+    import numpy
+
+    return numpy.where(ranking.length > 0, float(len(LIKES)), numpy.nan)
+
+
+LIKES = [1, 2, 3]
+"""
+
+
+def test_a_metric_of_the_script_goes_to_workers(spark: SparkSession, log: str) -> None:
+    script: dict = {"__name__": "__main__"}
+    exec(OF_A_SCRIPT, script)  # noqa: S102 - what a script defines
+    likes = sr.GroupMetric("likes", "a number", "a number", "the list is empty", "here", values=script["first_row"])
+    sr.register(likes)
+    for impressions, lane in ((spark.read.parquet(log), "frame"), (log, "scan")):
+        with sr.evaluate(impressions, ["likes", "auc(exact)"], spark=spark, buckets=3, **ROLES) as evaluation:
+            assert evaluation.lane == lane
+            assert evaluation.to_pandas()["value"][0] == 3.0
+
+
+def test_lists_in_arrays(spark: SparkSession) -> None:
+    arrays = spark.sql("select 1 u, array(1, 2) p, array(2) a union all select 1, array(3), array(1, 3)")
+    with sr.evaluate(arrays, ["ap"], group="u", items="p", true_items="a", buckets=3) as evaluation:
+        assert evaluation.groups.count() == 2
+        assert evaluation.to_pandas()["value"].to_list() == [0.5]
+
+
+def test_a_day_is_written(spark: SparkSession, tmp_path: Path) -> None:
+    write_day(str(tmp_path), DAY, {"blocks": spark.range(0, 10, 1, 2)}, spark)
+    assert pq.read_table(tmp_path / f"blocks/day={DAY}").num_rows == 10
+
+
+def test_the_reason_of_a_task_that_failed_is_found(spark: SparkSession) -> None:
+    def fails(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        raise ValueError("bad in a task")
+
+    with pytest.raises(Exception, match="bad in a task") as raised:
+        spark.range(1).mapInArrow(fails, "a long").collect()
+    assert reason_of(raised.value) == "ValueError: bad in a task"
+
+
+def test_workers_have_a_limit_of_memory(spark: SparkSession) -> None:
+    """Under which the tests of this folder run."""
+
+    def limits(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import resource
+
+        for _ in batches:
+            yield pa.record_batch([pa.array([resource.getrlimit(resource.RLIMIT_AS)[0]])], ["bytes"])
+
+    assert spark.range(1).mapInArrow(limits, "bytes long").collect()[0][0] == 1 << 30
+
+
+def test_cached_rows_of_what_nobody_holds_go(
+    spark: SparkSession, log: str, expected: sr.Evaluation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that is released is not released again."""
+    frame = type(spark.range(1))
+    cached, unpersist = [], frame.unpersist
+
+    def released() -> list[bool]:
+        gc.collect()
+        for thread in threading.enumerate():
+            if thread.name == "sparkrank-release":
+                thread.join(30)
+        found = cached.copy()
+        cached.clear()
+        return found
+
+    released()  # of other tests
+    monkeypatch.setattr(frame, "unpersist", lambda rows, *of: cached.append(rows.is_cached) or unpersist(rows, *of))
+    evaluation = sr.evaluate(log, METRICS[:2], spark=spark, buckets=3, **ROLES)
+    groups = evaluation.groups
+    del evaluation
+    assert released() == []
+    assert groups.count() == expected.groups.num_rows
+    del groups
+    assert released() == [True]
+    with sr.evaluate(log, METRICS[:2], spark=spark, buckets=3, **ROLES):
+        pass
+    assert released() == [True]
+
+
+def test_a_session_that_refuses_what_a_serverless_one_does(
+    spark: SparkSession,
+    log: str,
+    expected: sr.Evaluation,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The default call gives the same bits and says what is slower."""
+    caplog.set_level(logging.INFO, "sparkrank")
+    seal(monkeypatch, spark)
+    for impressions, lane in ((spark.read.parquet(log), "frame"), (log, "scan")):
+        evaluation = sr.evaluate(impressions, METRICS, spark=spark, **ROLES)
+        assert evaluation.lane == lane
+        assert evaluation.to_pandas().equals(expected.to_pandas())
+        found = evaluation.groups.toArrow().sort_by("user").to_pylist()
+        assert repr(found) == repr(expected.groups.sort_by("user").to_pylist())
+        told = [record.getMessage() for record in caplog.records if record.name.startswith("sparkrank")]
+        assert f"the session refuses cached rows ({NO_CACHE}): reading groups evaluates the input again" in told
+        assert [each for each in told if each.startswith("the session refuses a size of Arrow batches")]
+        caplog.clear()
+    document = {
+        "input": {"path": log, "columns": ROLES},
+        "metrics": ["ap"],
+        "output": {"path": str(tmp_path)},
+        "engine": {"lane": "scan"},
+    }
+    evaluate_day(Spec.model_validate(document), DAY, spark, Stages())
+    (runs,) = pq.read_table(tmp_path / f"runs/day={DAY}").to_pylist()
+    refused = json.loads(runs["versions"])["refused by the session"]
+    assert list(refused) == ["RDDs", "a size of Arrow batches"], refused
+    assert refused["RDDs"].startswith("Spark Connect has none: rows cross Spark in batches"), refused
+
+
+def test_workers_get_sparkrank_as_the_page_of_sessions_sends_it(
+    spark: SparkSession, log: str, expected: sr.Evaluation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of a session of its own. They may have imported another, so where they look for it is looked at."""
+
+    def place(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import sys
+
+        for _ in batches:
+            yield pa.record_batch([pa.array([str(sys.path)])], ["place"])
+
+    page = (PROJECT / "docs/sessions.md").read_text(encoding="utf-8")
+    (block,) = (each for each in re.findall("```python\n(.*?)```", page, re.DOTALL) if "addArtifacts" in each)
+    monkeypatch.chdir(tmp_path)
+    shutil.make_archive("dist/sparkrank-0.1.0", "zip", Path(sr.__file__).parent.parent, "sparkrank")
+    another = SparkSession.builder.remote("sc://localhost").create()
+    assert another.session_id != spark.session_id
+    exec(block, {"spark": another})  # noqa: S102 - our own page
+    assert "sparkrank-0.1.0.zip" in another.range(1).mapInArrow(place, "place string").collect()[0][0]
+    assert "sparkrank-0.1.0.zip" not in spark.range(1).mapInArrow(place, "place string").collect()[0][0]
+    with sr.evaluate(log, METRICS, spark=another, buckets=3, **ROLES) as evaluation:
+        assert evaluation.to_pandas().equals(expected.to_pandas())

@@ -32,6 +32,14 @@ def spark(spark_environment: dict[str, str]) -> Iterator[SparkSession]:
         session.stop()
 
 
+@pytest.fixture
+def another_session(spark: SparkSession) -> SparkSession:
+    """One on the same server, for what changes a session. It goes with the server, which its ``stop`` would stop."""
+    found = SparkSession.builder.remote("sc://localhost").create()
+    assert found.session_id != spark.session_id
+    return found
+
+
 @pytest.fixture(scope="session")
 def log(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Eight hundred rows of sixty users."""

@@ -219,7 +219,12 @@ def test_a_session_that_refuses_what_a_serverless_one_does(
 
 
 def test_workers_get_sparkrank_as_the_page_of_sessions_sends_it(
-    spark: SparkSession, log: str, expected: sr.Evaluation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession,
+    another_session: SparkSession,
+    log: str,
+    expected: sr.Evaluation,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Those of a session of its own. They may have imported another, so where they look for it is looked at."""
 
@@ -233,12 +238,10 @@ def test_workers_get_sparkrank_as_the_page_of_sessions_sends_it(
     (block,) = (each for each in re.findall("```python\n(.*?)```", page, re.DOTALL) if "addArtifacts" in each)
     monkeypatch.chdir(tmp_path)
     shutil.make_archive("dist/sparkrank-0.1.0", "zip", Path(sr.__file__).parent.parent, "sparkrank")
-    another = SparkSession.builder.remote("sc://localhost").create()
-    assert another.session_id != spark.session_id
-    exec(block, {"spark": another})  # noqa: S102 - our own page
-    assert "sparkrank-0.1.0.zip" in another.range(1).mapInArrow(place, "place string").collect()[0][0]
+    exec(block, {"spark": another_session})  # noqa: S102 - our own page
+    assert "sparkrank-0.1.0.zip" in another_session.range(1).mapInArrow(place, "place string").collect()[0][0]
     assert "sparkrank-0.1.0.zip" not in spark.range(1).mapInArrow(place, "place string").collect()[0][0]
-    with sr.evaluate(log, METRICS, spark=another, buckets=3, **ROLES) as evaluation:
+    with sr.evaluate(log, METRICS, spark=another_session, buckets=3, **ROLES) as evaluation:
         assert evaluation.to_pandas().equals(expected.to_pandas())
 
 

@@ -35,9 +35,10 @@ class Predicting(Model, Named):
 @pytest.mark.parametrize(
     ("kind", "tuner"), [(RankingMetricEvaluator, tuning), (OfConnect, connect_tuning)], ids=["tuning", "connect"]
 )
-def test_cross_validation(spark: SparkSession, kind: Any, tuner: Any, tmp_path: Path) -> None:
+def test_cross_validation(another_session: SparkSession, kind: Any, tuner: Any, tmp_path: Path) -> None:
+    """In a session of its own: two evaluations at a time may leave a setting of it as one of them has it."""
     rows = [("a", 0.9, 0.1, 0, 0), ("a", 0.5, 0.2, 1, 0), ("b", 0.7, 0.3, 1, 1)]
-    frame = spark.createDataFrame(rows, "user string, worse double, better double, label int, fold int")
+    frame = another_session.createDataFrame(rows, "user string, worse double, better double, label int, fold int")
     column = Column()
     grid = tuning.ParamGridBuilder().addGrid(column.name, ["worse", "better"]).build()
     evaluator = kind(metricName="rr", groupCol="user", buckets=1)

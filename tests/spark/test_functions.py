@@ -267,7 +267,7 @@ def test_each_function_is_described_by_its_declaration(name: str) -> None:
         (lambda: srf.auc(label="l"), "neither score nor rank names a column"),
     ],
 )
-def test_what_makes_no_sense_is_one_sentence(ask, sentence: str) -> None:
+def test_what_makes_no_sense_is_one_sentence(spark: SparkSession, ask, sentence: str) -> None:
     with pytest.raises((SpecError, AttributeError), match=sentence):
         ask()
 

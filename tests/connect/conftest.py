@@ -33,11 +33,14 @@ def spark(spark_environment: dict[str, str]) -> Iterator[SparkSession]:
 
 
 @pytest.fixture
-def another_session(spark: SparkSession) -> SparkSession:
-    """One on the same server, for what changes a session. It goes with the server, which its ``stop`` would stop."""
+def another_session(spark: SparkSession) -> Iterator[SparkSession]:
+    """One on the same server, for what changes a session."""
     found = SparkSession.builder.remote("sc://localhost").create()
     assert found.session_id != spark.session_id
-    return found
+    yield found
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("SPARK_LOCAL_REMOTE")  # with which the server would stop, too
+        found.stop()  # now: once the server is gone, the process would wait for its answer
 
 
 @pytest.fixture(scope="session")

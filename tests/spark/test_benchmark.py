@@ -52,7 +52,7 @@ def test_lanes_on_spark_agree_on_shapes(name: str, spark: SparkSession, tmp_path
     assert EVERY[reference].installed
     contenders = [EVERY[reference].make(work)]
     contenders += [on_spark[each](work, spark) for each in shape.contenders if each in on_spark]
-    assert len(contenders) == (5 if work.plain else 2 if name == "csv" else 3)
+    assert len(contenders) == (5 if work.plain else 3)
     for contender in contenders:
         contender.prepare()
         contender.run()

@@ -35,10 +35,11 @@ class Predicting(Model, Named):
 @pytest.mark.parametrize(
     ("kind", "tuner"), [(RankingMetricEvaluator, tuning), (OfConnect, connect_tuning)], ids=["tuning", "connect"]
 )
-def test_cross_validation(another_session: SparkSession, kind: Any, tuner: Any, tmp_path: Path) -> None:
-    """In a session of its own: two evaluations at a time may leave a setting of it as one of them has it."""
+def test_cross_validation(spark: SparkSession, kind: Any, tuner: Any, tmp_path: Path) -> None:
+    """With two evaluations at a time, after which the settings of the session are as they were."""
+    before = spark.conf.getAll
     rows = [("a", 0.9, 0.1, 0, 0), ("a", 0.5, 0.2, 1, 0), ("b", 0.7, 0.3, 1, 1)]
-    frame = another_session.createDataFrame(rows, "user string, worse double, better double, label int, fold int")
+    frame = spark.createDataFrame(rows, "user string, worse double, better double, label int, fold int")
     column = Column()
     grid = tuning.ParamGridBuilder().addGrid(column.name, ["worse", "better"]).build()
     evaluator = kind(metricName="rr", groupCol="user", buckets=1)
@@ -49,6 +50,7 @@ def test_cross_validation(another_session: SparkSession, kind: Any, tuner: Any, 
     ).fit(frame)
     assert tuned.avgMetrics == [(1 / 2 + 1) / 2, 1.0]
     assert tuned.bestModel.getOrDefault("name") == "better"
+    assert spark.conf.getAll == before
     path = str(tmp_path / "evaluator")
     if kind is OfConnect:  # whose save() of a path on a local disk the server refuses
         evaluator.saveToLocal(path)

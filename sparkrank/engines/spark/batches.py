@@ -41,12 +41,13 @@ def batches_of(spark: SparkSession, most_bytes: int) -> Iterator[Refusal | None]
     """A context in which batches have at most ``most_bytes``. Restores the setting of the session at the end.
 
     It yields what the session refuses, if it does. Where several evaluations run in one session, the first one sets the
-    limit for all. The limit is never :data:`NO_LIMIT` in a session that does not limit the rows of a batch either.
+    limit for all, and the last one restores it. The limit is never :data:`NO_LIMIT` in a session that does not limit
+    the rows of a batch either.
     """
-    if setting(spark, BYTES_SETTING) in _OUR_LIMITS:  # another evaluation of the session has set and will restore it
-        yield None
-        return
-    if most_bytes == NO_LIMIT:
+    limit, now = str(most_bytes), setting(spark, BYTES_SETTING)
+    if now in _OUR_LIMITS:  # another evaluation of the session has set it
+        limit = now
+    elif most_bytes == NO_LIMIT:
         rows = setting(spark, ROWS_SETTING)
         if rows is None:
             yield refused_batches(f"it does not tell {ROWS_SETTING}")
@@ -54,7 +55,7 @@ def batches_of(spark: SparkSession, most_bytes: int) -> Iterator[Refusal | None]
         if int(rows or 0) <= 0:
             yield None
             return
-    with setting_as(spark, BYTES_SETTING, str(most_bytes)) as because:  # Spark 4.0 has no such limit
+    with setting_as(spark, BYTES_SETTING, limit) as because:  # Spark 4.0 has no such limit
         yield None if because is None else refused_batches(because)
 
 

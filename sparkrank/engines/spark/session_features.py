@@ -7,6 +7,7 @@ evaluation asks here, and goes on without them; what is slower then, and why, is
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -106,13 +107,37 @@ def is_made_active(spark: SparkSession) -> bool:
 def setting_as(spark: SparkSession, name: str, value: str) -> Iterator[str | None]:
     """A context in which the setting ``name`` has ``value``, and is as it was afterwards.
 
-    It yields None, or the session's reason where it does not allow that and the setting stays as it is.
+    Several evaluations of a session may ask for the same value at a time: the first sets it, and the last restores. It
+    yields None, or why the setting has another value: the session's reason, or that another evaluation needs it.
     """
-    restore, because = set_where_permitted(spark, name, value)
+    key = (id(spark), name)
+    with _holding:
+        held = _held.get(key)
+        if held is None:
+            held = _held[key] = _Held(value, *set_where_permitted(spark, name, value))
+        held.count += 1
     try:
-        yield because
+        yield held.because if held.value == value else f"another evaluation of the session has it at {held.value}"
     finally:
-        restore()
+        with _holding:
+            held.count -= 1
+            if not held.count:
+                del _held[key]
+                held.restore()
+
+
+@dataclass
+class _Held:
+    """A setting that has a ``value`` for ``count`` evaluations, what restores it, and why it could not be set."""
+
+    value: str
+    restore: Callable[[], object]
+    because: str | None
+    count: int = 0
+
+
+_holding = threading.Lock()
+_held: dict[tuple[int, str], _Held] = {}  # by session and setting
 
 
 def set_where_permitted(spark: SparkSession, name: str, value: str) -> tuple[Callable[[], object], str | None]:

@@ -168,7 +168,7 @@ def test_labels_and_groups_are_read_where_the_metric_has_to_do_with_them() -> No
         ({"maxBadFraction": 1.5}, "maxBadFraction is 1.5: a number from 0 to 1 is allowed"),
         ({"maxBadFraction": float("nan")}, "maxBadFraction is nan: a number from 0 to 1 is allowed"),
         ({"maxBadFraction": True}, "maxBadFraction is True: a number from 0 to 1 is allowed"),
-        ({"buckets": 0}, "buckets is 0: an int from 1 to 100000 is allowed"),
+        ({"buckets": 0}, "buckets is 0: an int from 1 to 65536 is allowed"),
         *(({name: "wurst"}, f"{name} is 'wurst'") for name in ALLOWED),
     ],
     ids=str,

@@ -113,9 +113,14 @@ def look_at_csv(
 def first_names(
     store: fs.FileSystem, part: Part, dialect: Dialect, fields: Sequence[Field] | None, what: str
 ) -> list[str] | None:
-    """The columns that begin the file of ``part``, None where it is empty; raises as :func:`look_at_csv` does."""
+    """The columns that begin the file of ``part``, None where it is empty.
+
+    Raises what :func:`look_at_csv` does of its first block.
+    """
     for block in blocks(store, part, _ends(dialect)):
-        return _names(block, dialect, fields, part.file, what)
+        names = _names(block, dialect, fields, part.file, what)
+        _lines_read_alike(block, dialect, part.file, what)  # or what is no CSV at all lacks columns
+        return names
     return None
 
 

@@ -23,8 +23,7 @@ from sparkrank.errors import FrameLaneNeededError, InputError
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
 from tests.extent import examples
-from tests.unit.native.test_records import files
-from tests.unit.strategies import PATIENT
+from tests.unit.strategies import PATIENT, csv_texts
 
 STORE = fs.LocalFileSystem()
 ROLES = Roles.of("u", "y", "s")
@@ -118,7 +117,7 @@ def test_files_of_csv_are_read_alike_however_they_are_cut(
 ) -> None:
     """Or refused, by whichever part is looked at first that has something wrong."""
     path = tmp_path_factory.mktemp("csv") / "x.csv"
-    path.write_bytes(data.draw(files()))
+    path.write_bytes(data.draw(csv_texts()))
     whole = read_or_refused(path, "csv", {"header": "true", **options})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(text_parts, "PART", data.draw(st.sampled_from([11, 50, 333])))

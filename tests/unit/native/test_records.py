@@ -20,7 +20,7 @@ from sparkrank.errors import FrameLaneNeededError, InputError
 from sparkrank.roles import Roles
 from tests.extent import examples
 from tests.unit.native.with_and_without import bits, both, calls
-from tests.unit.strategies import PATIENT
+from tests.unit.strategies import PATIENT, csv_texts
 
 COMMA = Letters(b",", b'"', False, False)
 PIECES = st.lists(
@@ -152,29 +152,12 @@ def test_whole_numbers_have_the_limits_of_their_kind(number: int) -> None:
     assert read_as("bigint", none) == [None] * len(none)
 
 
-FIELDS = (
-    *("", "0", "1", "7", "-1", "+5", "007", "0.5", "1e3", ".5", "1.", "12345678901234567", "0.28349767582771895"),
-    *("9223372036854775807", "9223372036854775808", "300", "nan", "inf", "-inf", "1e999", "1e-999", "true", "False"),
-    *("high", " ", " 1 ", "ü", "a b", "1x", '"1"', '"a,b"', '""', '"x"', '"a""b"', "\0", "item-0000000000000001"),
-)
 SCHEMAS = (
     None,
     "u STRING, i STRING, s DOUBLE, y INT",
     "u BIGINT, i STRING, s FLOAT, y BOOLEAN",
     "u TINYINT, i SMALLINT, s INT, y BIGINT",
 )
-
-
-@st.composite
-def files(draw: st.DrawFn) -> bytes:
-    """Records of four fields, mostly: with other line ends, empty lines, and a last line that may not end."""
-    fields = st.sampled_from(draw(st.sampled_from([FIELDS[:17], FIELDS])))
-    end = draw(st.sampled_from(["\n", "\n", "\r\n", "\r"]))
-    most = draw(st.sampled_from([4, 4, 4, 5]))
-    lines = [",".join(row) for row in draw(st.lists(st.lists(fields, min_size=4, max_size=most), max_size=40))]
-    if draw(st.booleans()):
-        lines.insert(0, "")
-    return end.join(["u,i,s,y", *lines, *draw(st.sampled_from([[], [""]]))]).encode()
 
 
 def read_whole(path: Path, options: dict[str, str], schema: str | None, where: str | None) -> Any:
@@ -202,7 +185,7 @@ def test_files_are_read_as_arrow_and_the_patterns_read_them(
 ) -> None:
     """In several blocks and in one, as whatever types, with texts that are no numbers, or the sentence of a refusal."""
     path = tmp_path_factory.mktemp("csv") / "x.csv"
-    path.write_bytes(data.draw(files()))
+    path.write_bytes(data.draw(csv_texts()))
     schema = data.draw(st.sampled_from(SCHEMAS))
     where = data.draw(st.sampled_from([None, None, "s > 0"]))
     with pytest.MonkeyPatch.context() as patch:

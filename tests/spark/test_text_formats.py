@@ -88,12 +88,16 @@ def test_large_files_are_cut_where_tasks_read_them(
 ) -> None:
     """Of each of 3,000 users the second of two is clicked; parts of 10 kB are looked through and read by many tasks."""
     monkeypatch.setattr(text_parts, "PART", 10_000)
-    monkeypatch.setattr(part_looks, "PART", 20_000)  # two of them for a task
+    monkeypatch.setattr(part_looks, "PART", 20_000)
+    of_tasks, shares = [], part_looks._shares
+    monkeypatch.setattr(part_looks, "_shares", lambda parts: of_tasks.append(shares(parts)) or of_tasks[-1])
     monkeypatch.setattr(scan, "SPLIT_ROWS", 1_500)
     users = [f"{user:04}" for user in range(3_000)]
     text = "u,i,s,y\n" + "".join(f"{user},{item},{2 - item},{item}\n" for user in users for item in (0, 1))
     each = TextCase("large", {"x.csv": text.encode()}, {})
     assert found_by(each, tmp_path, "scan", spark) == (dict.fromkeys(users, 1 / 2), 0)
+    # 66,008 bytes are seven parts of 9,430, and three of them are beyond 20,000 bytes
+    assert [len(share) for share in of_tasks[0]] == [3, 3, 1]
 
 
 def test_a_value_that_is_not_of_the_type_of_the_schema_is_told(spark: SparkSession, tmp_path: Path) -> None:

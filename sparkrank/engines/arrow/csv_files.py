@@ -103,10 +103,10 @@ def look_at_csv(
     for block in blocks(store, part, _ends(dialect)):
         if not goes_on():
             break
+        rows += _lines_read_alike(block, dialect, part.file, what) + (block[-1] not in b"\r\n")
         if names is None and part.start == 0:
             names = _names(block, dialect, fields, part.file, what)
             rows -= dialect.header
-        rows += _lines_read_alike(block, dialect, part.file, what) + (block[-1] not in b"\r\n")
     return CsvLook(max(rows, 0), names)
 
 
@@ -118,9 +118,8 @@ def first_names(
     Raises what :func:`look_at_csv` does of its first block.
     """
     for block in blocks(store, part, _ends(dialect)):
-        names = _names(block, dialect, fields, part.file, what)
-        _lines_read_alike(block, dialect, part.file, what)  # or what is no CSV at all lacks columns
-        return names
+        _lines_read_alike(block, dialect, part.file, what)  # first: what is no CSV at all has no columns
+        return _names(block, dialect, fields, part.file, what)
     return None
 
 

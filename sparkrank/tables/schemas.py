@@ -85,11 +85,24 @@ METRICS = TableSchema(
         Column(
             "interval",
             TEXT,
-            "how it came about: `t`, `jackknife`, `order statistics` or `confidence sequence`; null without one. "
-            "`coverage`, `gini` and `novelty` have none, for what all lists show together has no honest one from one "
-            "day; a percentile of a window has none, for a user of several days is in it several times",
+            "how it was made: `t`, `wilson`, `logit`, `jackknife`, `order statistics`, `woodruff`, `upper bound` (one end "
+            "alone is estimated) or `confidence sequence`; `too few` where the data cannot give one, `off` where the spec "
+            "turned off the parts that it needs; null for what has none by nature (`auc_up`, `coverage`, `gini`, `novelty`)",
         ),
-        Column("n_groups", WHOLE, "groups evaluated; null for a metric of the whole day"),
+        Column("degrees", FLOAT, "the degrees of freedom of the standard error; null where it has none"),
+        Column(
+            "noise_floor",
+            FLOAT,
+            "of `ece`, about what a calibrated model would have on as many rows; of `ks`, about what scores without "
+            "information would have; null of the others",
+        ),
+        Column("n_groups", WHOLE, "groups evaluated; null where rows have no group"),
+        Column(
+            "n_effective",
+            FLOAT,
+            "how many equal groups would carry as much: 1 / Σ share², by what each group adds (its weight in the mean; of "
+            "`auc` its relevant rows or its others, whichever gives fewer)",
+        ),
         Column(
             "n_undefined",
             WHOLE,
@@ -145,10 +158,18 @@ groups of both; in a window, over the days that have both.""",
         Column(
             "relative", FLOAT, "the difference as a share of the baseline's value; null where that is 0 or undefined"
         ),
+        Column("relative_low", FLOAT, "end of the interval of `relative`; null where there is none"),
+        Column("relative_high", FLOAT, "the other end"),
         Column("stderr", FLOAT, "the standard error of the difference; null where there is none"),
         Column("ci_low", FLOAT, "end of the interval of the difference"),
         Column("ci_high", FLOAT, "the other end"),
-        Column("interval", TEXT, "how it came about: `paired t` or `jackknife`; null without one"),
+        Column(
+            "interval",
+            TEXT,
+            "how it was made: `paired t`, `jackknife`, `swapped parts`, `woodruff` or `confidence sequence`; `too few`, `off` "
+            "and null as in `metrics`",
+        ),
+        Column("degrees", FLOAT, "the degrees of freedom of the standard error; null where it has none"),
         Column("p", FLOAT, "two-sided, of no difference, by Student's t; 1 where the models are equal in every group"),
         Column("p_adjusted", FLOAT, "the same within its family"),
         Column("correction", TEXT, "`holm`, `benjamini-hochberg` or `none`"),
@@ -168,6 +189,7 @@ groups of both; in a window, over the days that have both.""",
             "the smallest difference that would have been found in 80 of 100 cases, at this level",
         ),
         Column("n_groups", WHOLE, "groups that are compared"),
+        Column("n_effective", FLOAT, "as in `metrics`: the smaller number of the two models"),
         Column("n_unpaired", WHOLE, "groups in which one of the two alone is defined; null where parts alone tell"),
         Column("definition", TEXT, "as in `metrics`"),
         Column("spec_hash", TEXT, "as in `metrics`"),

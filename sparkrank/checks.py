@@ -54,7 +54,7 @@ NAN_REFERENCE_OF_PANDAS = "reference ranks that are NaN in pandas, taken as none
 
 UNJUDGED_ROWS = "rows without a label, counted as not relevant"
 GROUPS = "groups"
-NULL_CLUSTER = "rows of a list without a cluster"  # a single one stops the evaluation, as a group without one does
+NULL_CLUSTER = "rows of a list without a cluster"
 CLUSTERLESS_GROUPS = "groups evaluated that have no row in the lists, and so no cluster"
 LARGEST_GROUPS = ("rows of the largest group", "rows of the second largest group", "rows of the third largest group")
 SEVERAL_LISTS = "group keys with several lists, each of which is a group"

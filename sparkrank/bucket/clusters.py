@@ -56,7 +56,7 @@ def clusters_of(
     given = _rows_with_cluster(rows)
     row[groups.codes[given]] = given
     lacks_one[groups.codes[given]] = False
-    for model in models:
+    for model in models if TRUTH in rows.column_names else ():
         evaluated = lacks_one if model.chosen is None else lacks_one & model.chosen
         counts[checks.CLUSTERLESS_GROUPS, model.name] = int(np.count_nonzero(evaluated))
     return rows.select([CLUSTER]).take(pa.array(row))

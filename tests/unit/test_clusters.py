@@ -73,7 +73,9 @@ SESSIONS = pa.table(
         "user": np.repeat(USERS, 2),
         "session": np.repeat(np.arange(6), 2),
         "new": [2.0, 1.0] * 6,
-        "old": np.ravel([[2.0, 1.0] if first == other else [1.0, 2.0] for first, other in zip(FIRST, OTHER_FIRST)]),
+        "old": np.ravel(
+            [[2.0, 1.0] if first == other else [1.0, 2.0] for first, other in zip(FIRST, OTHER_FIRST, strict=True)]
+        ),
         "label": np.ravel([[first, 1 - first] for first in FIRST]),
     }
 )
@@ -107,7 +109,6 @@ def test_the_difference_of_two_models_by_hand() -> None:
         for more in ({"cluster": "user"}, {})
     ]
     clustered, independent = rows
-    assert OTHER_FIRST[0] == FIRST[0] and sum(OTHER_FIRST) == 1
     assert clustered["difference"] == pytest.approx(independent["difference"], rel=1e-15) == 1 / 3
     assert clustered["stderr"] == pytest.approx(math.sqrt(13 / 1080), rel=1e-12)
     assert (clustered["interval"] != "paired t", independent["interval"]) == (True, "paired t")
@@ -270,7 +271,9 @@ def truth_by(*users: str | None) -> pa.Table:
 
 def test_a_list_says_who_stands_behind_its_group() -> None:
     """Session 4 is in no list, and only the truth can say whose it is; r@2 is 1, 1/2 and 0 of sessions 1, 2 and 4."""
-    with pytest.raises(InputError, match=r'^1 groups of score have no row in the lists, and so no value of the cluster'):
+    with pytest.raises(
+        InputError, match=r"^1 groups of score have no row in the lists, and so no value of the cluster"
+    ):
         sr.evaluate(LISTS, ["r@2"], **JOINED)
     assert sr.evaluate(LISTS, ["r@2"], **JOINED, population="lists")["r@2"] == 3 / 4
     named = sr.evaluate(LISTS, ["r@2"], **JOINED, truth_columns={"cluster": "by"})
@@ -296,7 +299,9 @@ def test_a_truth_that_says_otherwise_makes_a_bad_group() -> None:
         ({"truth_columns": {"cluster": "yb"}}, InputError, 'the cluster column "yb" is not in the truth'),
     ],
 )
-def test_a_column_of_the_truth_that_does_not_go_with_the_lists_is_refused(more: dict, error: type, sentence: str) -> None:
+def test_a_column_of_the_truth_that_does_not_go_with_the_lists_is_refused(
+    more: dict, error: type, sentence: str
+) -> None:
     with pytest.raises(error, match=f"^{sentence}"):
         sr.evaluate(LISTS, ["r@2"], **{**JOINED, **more})
 
@@ -391,9 +396,7 @@ def test_days_merge_to_the_users_of_all_of_them(tmp_path: Path, logs: list[pa.Ta
         log.append_column("day_of", pa.array([day] * len(log))) for day, log in zip(DAYS, logs, strict=True)
     )
     models = {"score": {"score": "score", "other": "other"}, "label": "label", "slices": ["country"]}
-    whole = sr.evaluate(
-        rows, spec.metrics, group=["session", "day_of"], cluster="user", **models, compare="other"
-    )
+    whole = sr.evaluate(rows, spec.metrics, group=["session", "day_of"], cluster="user", **models, compare="other")
     names = ["model", "slice", "slice_value", "metric", "value", "stderr", "ci_low", "ci_high", "interval"]
     assert repr(merged.metrics.select(names).to_pylist()) == repr(whole.table.select(names).to_pylist())
     assert {*merged.metrics["pooling"].to_pylist()} >= {
@@ -439,7 +442,9 @@ def test_days_of_other_clusters_do_not_merge(
 
 def test_states_and_hashes_of_specs_without_clusters_are_those_of_before(tmp_path: Path) -> None:
     spec = day_spec(tmp_path)
-    of_parts = {each.definition for metric in spec.plan().metrics for each in metric.declaration.needed(metric, spec.plan())}
+    of_parts = {
+        each.definition for metric in spec.plan().metrics for each in metric.declaration.needed(metric, spec.plan())
+    }
     assert any(text.endswith("; 64 parts by hash 1 of the group") for text in of_parts)
     assert spec.source() == day_spec(tmp_path, cluster="user").source() == "group=session, label=label"
     assert spec.hash() != day_spec(tmp_path, cluster="user").hash()
@@ -447,6 +452,28 @@ def test_states_and_hashes_of_specs_without_clusters_are_those_of_before(tmp_pat
     asked_before, asked_now = (rows_asked({**columns, **more}, "inferred") for more in ({}, {"cluster": None}))
     assert hash_of_plan(spec.plan(), asked_before, None) == hash_of_plan(spec.plan(), asked_now, asked_truth := None)
     assert asked_truth is None
+
+
+def test_group_tables_do_not_test_groups_that_go_together(tmp_path: Path, logs: list[pa.Table]) -> None:
+    """They lack the cluster, and groups taken for independent would be certain of too much."""
+    models = {"score": {"score": "score", "other": "other"}, "label": "label", "group": "session"}
+    clustered, alone = (sr.evaluate(logs[0], ["ndcg@3"], **models, **more) for more in ({"cluster": "user"}, {}))
+    evaluate_all(tmp_path, cluster="user")
+    chosen = {"left_model": "other", "right_model": "score"}
+    of_days = {"left_day": DAYS[0], "right_day": DAYS[0], "metrics": ["ndcg@3"], **chosen}
+    found = [
+        sr.compare_runs(clustered, clustered, **chosen),
+        sr.compare_runs(clustered, alone, **chosen),
+        sr.compare_runs(f"{tmp_path}/out", f"{tmp_path}/out", **of_days),
+    ]
+    known = sr.compare_runs(alone, alone, **chosen).table.to_pylist()[0]
+    assert known["p"] is not None
+    for each in found:
+        (row,) = each.table.to_pylist()
+        assert any(text.startswith("groups of one user go together") for text in each.told)
+        assert {row[name] for name in ("p", "stderr", "ci_low", "ci_high", "p_adjusted")} == {None}
+        for name in ("difference", "wins", "ties", "losses", "n_groups"):
+            assert row[name] == known[name]
 
 
 # Simulated
@@ -466,7 +493,7 @@ def visits(draw: np.random.Generator, users: int) -> pa.Table:
     return pa.table({"user": user[session], "session": session, "a": a, "b": b, "label": clicked.astype(np.int32)})
 
 
-TRIALS, VISITORS = examples(240), 200
+TRIALS, VISITORS = examples(360), 200
 SIMULATED = ["ndcg@5", "p@5", "auc", "pr_auc", "logloss"]
 OF_TWO = {"group": "session", "score": {"a": "a", "b": "b"}, "label": "label", "group_table": False, "compare": "a"}
 
@@ -474,12 +501,12 @@ OF_TWO = {"group": "session", "score": {"a": "a", "b": "b"}, "label": "label", "
 def test_intervals_of_users_hold_the_true_value_and_those_of_sessions_do_not() -> None:
     """95 % of sessions taken for independent hold it in some 60 to 90 of 100."""
     draw = np.random.default_rng(17)
-    whole = sr.evaluate(visits(draw, 40_000), SIMULATED, **OF_TWO)
+    whole = sr.evaluate(visits(draw, 20_000), SIMULATED, **OF_TWO)
     values = {row["metric"]: row["value"] for row in whole.table.to_pylist() if row["model"] == "a"}
     differences = {row["metric"]: row["difference"] for row in whole.compare("a").to_pylist()}
     held: dict[str, list[bool]] = {}
     naive: list[bool] = []
-    for _ in range(TRIALS):
+    for trial in range(TRIALS):
         log = visits(draw, VISITORS)
         ev = sr.evaluate(log, SIMULATED, **OF_TWO, cluster="user")
         for row in ev.table.to_pylist():
@@ -488,11 +515,13 @@ def test_intervals_of_users_hold_the_true_value_and_those_of_sessions_do_not() -
         for row in ev.compare("a").to_pylist():
             holds = row["ci_low"] <= differences[row["metric"]] <= row["ci_high"]
             held.setdefault(f"difference of {row['metric']}", []).append(holds)
+        if trial % 3:
+            continue
         alone = by_metric(sr.evaluate(log, ["p@5"], group="session", score="a", label="label").table)["p@5"]
         naive.append(alone["ci_low"] <= values["p@5"] <= alone["ci_high"])
     shares = {name: float(np.mean(each)) for name, each in held.items()}
-    for name, share in shares.items():
-        assert abs(share - 0.95) <= 0.02 * SPREAD, shares
+    for share in shares.values():
+        assert abs(share - 0.95) <= 0.025 * SPREAD, shares
     assert float(np.mean(naive)) < 0.88
 
 

@@ -157,7 +157,8 @@ def test_a_truth_has_what_is_of_both_sides() -> None:
 def test_a_spec_has_it() -> None:
     made = sections.with_row_roles("Fake", sections.Section)
     assert made.model_validate(NAMED).model_dump(exclude_none=True) == NAMED
-    assert set(sections.with_row_roles("Fake", sections.Section, "both").model_fields) == {"item", "cluster", "subtopic"}
+    of_both = sections.with_row_roles("Fake", sections.Section, "both")
+    assert set(of_both.model_fields) == {"item", "cluster", "subtopic"}
 
 
 def test_both_doors_name_every_role_of_a_row() -> None:

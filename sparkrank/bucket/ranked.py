@@ -224,6 +224,16 @@ class RankedModel:
         own = declared.weights_of(self.ranked(metric.ties), metric, self.weights)
         return None if own is None else self._chosen(own.of_groups())
 
+    def heaviest(self) -> Iterator[tuple[tuple[str, str], float]]:
+        """The largest weight of a group in each mean in which groups weigh differently, by metric and model."""
+        for metric in self.plan.fine_metrics:
+            weights = self._weights_of(metric)
+            if weights is not None:
+                values = self._chosen(self.values()[str(metric)].of_groups())
+                if self.plan.definitions.counts_undefined_as is None:
+                    weights = weights[~np.isnan(values)]
+                yield (str(metric), self.name), float(np.nan_to_num(weights).max(initial=0.0))
+
     def part_sums(self, parted: Slice, bins: Mapping[BinRule, SegmentCounts]) -> Floats:
         """The limbs of the number of groups and of each sum over rows (segments, 1 + sums, 6).
 

@@ -137,9 +137,7 @@ class GroupMetric(Declaration):
         key = subject.state(metric.of_groups)
         mean = merged.means.get(key, NO_GROUPS)  # of a window in which it met the model that it compares with nowhere
         if metric.percentile is None:
-            return MetricRow(
-                mean.value, mean.n_undefined, mean.n_rows, mean.weight, n_groups=mean.n_groups, stderr=mean.stderr
-            )
+            return MetricRow(mean.value, mean.n_undefined, mean.n_rows, mean.weight, n_groups=mean.n_groups)
         # one without a value has no row in the table of a day, so a merge meets none
         groups = merged.partials.distributions.get(key, Distribution.empty())
         value, bound = groups.quantile(metric.percentile / 100)

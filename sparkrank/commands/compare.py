@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -49,7 +50,8 @@ if TYPE_CHECKING:
     click.option(
         "--family",
         type=click.Choice(FAMILIES),
-        help="Which p are adjusted together, of --conf: those of a candidate, a metric, or a value of a slice.",
+        help="Which p are adjusted together, of --conf: those of the whole day and of each slice, or of a candidate, a "
+        "metric, or a value of a slice.",
     ),
     click.option("--metric", "metrics", multiple=True, metavar="TEXT", help="A metric to compare; all without it."),
     click.option("--allow-missing", is_flag=True, help="Compare over the days that are there."),
@@ -142,7 +144,7 @@ def _stored(
     wanted = None
     if baseline is not None:
         given = own or Comparison(baseline)
-        wanted = Comparison(baseline, correction or given.correction, family or given.family)
+        wanted = replace(given, baseline=baseline, correction=correction or given.correction, family=family or given.family)
     with session_for("auto") as session:
         is_far = local_path(on_day(spec.output.path, str(window.first))) is None
         spark = session() if is_far and session is not None else None

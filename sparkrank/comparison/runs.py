@@ -371,7 +371,7 @@ def _table(
 
 
 def _row(metric: PairedMetric, found: Paired, level: float) -> dict[str, Any]:
-    tested = t_test(found.difference, found.stderr, found.n - 1, level)
+    tested = t_test(found.difference, found.stderr, found.n - 1, level, moving=found.up + found.down)
     wins, losses = (found.up, found.down) if metric.higher_is_better else (found.down, found.up)
     is_known = metric.higher_is_better is not None
     return {
@@ -382,11 +382,12 @@ def _row(metric: PairedMetric, found: Paired, level: float) -> dict[str, Any]:
         "ci_low": tested.low,
         "ci_high": tested.high,
         "interval": tested.method,
+        "degrees": tested.degrees,
         "p": tested.p,
         "wins": wins if is_known else None,
         "ties": found.ties if is_known else None,
         "losses": losses if is_known else None,
-        "smallest_detectable": smallest_detectable(tested.stderr, tested.degrees, level),
+        "smallest_detectable": smallest_detectable(tested.stderr, tested.degrees or 0, level),
         "n_groups": found.n,
         "n_unpaired": found.n_unpaired,
         "definition": metric.definition,

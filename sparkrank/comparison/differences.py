@@ -1,0 +1,162 @@
+"""The difference of two values, and its test: of two models on the same groups, or of two days or runs.
+
+The difference is that of the two values as ``metrics`` has them, whatever tests it. Pairs of groups test a mean of one
+day: their moments are exact. Everything else is tested by what both values are without each part of the groups; the
+same group is in the same part on all days and for all models, so whatever comes again cancels.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from sparkrank.metrics import Metric
+from sparkrank.metrics.merged import Merged, MetricRow, WithoutParts
+from sparkrank.numeric.array_types import Floats
+from sparkrank.numeric.exact_sums import LIMBS
+from sparkrank.states.keys import Subject
+from sparkrank.states.part_states import PAIR_COUNTS
+from sparkrank.stats.intervals import OFF, TOO_FEW, jackknife, jackknife_degrees
+from sparkrank.stats.paired import LEAST_MOVING, Difference, paired_t, t_test
+from sparkrank.stats.ratios import StandardErrors, fieller
+
+JACKKNIFE = "jackknife"
+# Of the size of the values, how far what rounding leaves of a part without a difference may be from 0.
+ROUNDED = 1e-10
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A model on one value of a slice, in the merged states of a day or a window. ``has_parts`` as the plan says."""
+
+    merged: Merged
+    subject: Subject
+    has_parts: bool = True
+
+    def row(self, metric: Metric) -> MetricRow:
+        """What ``metrics`` says of ``metric``."""
+        return self.merged.row(self.subject, metric)
+
+    def without_parts(self, metric: Metric) -> WithoutParts | None:
+        """Its values without each part of the groups; None where it has none."""
+        return self.merged.without_parts(self.subject, metric) if self.has_parts else None
+
+
+class PairSums(NamedTuple):
+    """How many groups are in a pair, by the sign of their difference d, and the sums of d and of d squared."""
+
+    n_pairs: int
+    n_above: int
+    n_equal: int
+    n_below: int
+    n_unpaired: int
+    d: Fraction
+    dd: Fraction
+
+    @classmethod
+    def of(cls, numbers: Floats) -> PairSums:
+        """Those of the one part that the states of pairs have."""
+        counts, limbs = numbers[: len(PAIR_COUNTS)], numbers[len(PAIR_COUNTS) :].reshape(2, LIMBS).tolist()
+        return cls(*map(int, counts), *(sum(map(Fraction, each), Fraction()) for each in limbs))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The values of a ``candidate`` and a ``baseline`` in one metric, and the ``test`` of their difference.
+
+    ``errors`` are None where the interval of a ratio has none.
+    """
+
+    candidate: MetricRow
+    baseline: MetricRow
+    test: Difference
+    errors: StandardErrors | None = None
+
+    @property
+    def difference(self) -> float:
+        return self.candidate.value - self.baseline.value
+
+    @property
+    def relative(self) -> float | None:
+        """The difference as a share of the baseline's value."""
+        value = self.baseline.value
+        return None if math.isnan(self.difference) or not value else self.difference / abs(value)
+
+    @cached_property
+    def n_effective(self) -> float | None:
+        """The smaller effective number of groups of the two."""
+        known = [each.n_effective for each in (self.candidate, self.baseline) if each.n_effective is not None]
+        return min(known, default=None)
+
+    def relative_ends(self, level: float) -> tuple[float, float] | tuple[None, None]:
+        """The interval of :attr:`relative`, with None where there is none."""
+        if self.errors is None or self.test.degrees is None or self.relative is None:
+            return None, None
+        return fieller(self.difference, self.baseline.value, self.errors, self.test.degrees, level) or (None, None)
+
+
+def compared(
+    candidate: Sample,
+    baseline: Sample,
+    metric: Metric,
+    level: float,
+    pairs: PairSums | None = None,
+) -> Compared:
+    """``candidate`` less ``baseline``, tested by ``pairs`` of independent groups where given, else by parts.
+
+    Groups in which one of the two alone is defined are in no pair, but in the values: where there are any, parts test
+    the difference of these.
+    """
+    rows = ours, theirs = candidate.row(metric), baseline.row(metric)
+    if pairs is not None and not pairs.n_unpaired:
+        test = paired_t(pairs.n_pairs, pairs.d, pairs.dd, level, pairs.n_above + pairs.n_below)
+        return Compared(*rows, test, _errors(test, theirs.stderr, ours.stderr))
+    difference = ours.value - theirs.value
+    return _little(Compared(*rows, *_by_parts(candidate, baseline, metric, difference, level)))
+
+
+def _little(found: Compared) -> Compared:
+    """``found``, without a test where one of the two values comes of fewer than two groups."""
+    if found.test.stderr is None or found.n_effective is None or found.n_effective >= LEAST_MOVING:
+        return found
+    return Compared(found.candidate, found.baseline, Difference(found.test.difference, method=TOO_FEW.method))
+
+
+def _by_parts(
+    candidate: Sample, baseline: Sample, metric: Metric, difference: float, level: float
+) -> tuple[Difference, StandardErrors | None]:
+    if math.isnan(difference):
+        return Difference(None), None
+    if not (candidate.has_parts and baseline.has_parts):
+        return Difference(difference, method=OFF.method), None
+    ours, theirs = candidate.without_parts(metric), baseline.without_parts(metric)
+    if ours is None or theirs is None:
+        return Difference(difference), None
+    values = np.array([ours.value - theirs.value, theirs.value, ours.value])
+    of_ours, of_theirs = (np.where(each.sizes > 0, each.without, each.value) for each in (ours, theirs))
+    without = np.stack([of_ours - of_theirs, of_theirs, of_ours])
+    sizes = ours.sizes + theirs.sizes  # a part may have groups of one of the two alone
+    stderr = jackknife(values, without, sizes)[0].tolist()
+    degrees = float(jackknife_degrees(values, without, sizes)[0])
+    test = t_test(difference, stderr[0], degrees, level, JACKKNIFE, _moving(values, without[0], sizes))
+    return test, _errors(test, *stderr[1:])
+
+
+def _moving(values: Floats, without: Floats, sizes: Floats) -> int:
+    """In how many parts the difference, which comes first among ``values``, is not 0, by their pseudo-values."""
+    share = np.divide(sizes, sizes.sum(), out=np.zeros(len(sizes)), where=sizes > 0)
+    there = (share > 0) & (share < 1)
+    own = values[0] - (1 - share[there]) / share[there] * (without[there] - values[0])
+    return int(np.count_nonzero(np.abs(own) > ROUNDED / share[there] * np.abs(values).max()))
+
+
+def _errors(test: Difference, baseline: float | None, candidate: float | None) -> StandardErrors | None:
+    """The three standard errors of a ratio, where all are known."""
+    if test.stderr is None or baseline is None or candidate is None:
+        return None
+    return StandardErrors(test.stderr, baseline, candidate)

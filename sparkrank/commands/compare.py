@@ -144,7 +144,8 @@ def _stored(
     wanted = None
     if baseline is not None:
         given = own or Comparison(baseline)
-        wanted = replace(given, baseline=baseline, correction=correction or given.correction, family=family or given.family)
+        wanted = replace(given, baseline=baseline, correction=correction or given.correction)
+        wanted = replace(wanted, family=family or given.family)
     with session_for("auto") as session:
         is_far = local_path(on_day(spec.output.path, str(window.first))) is None
         spark = session() if is_far and session is not None else None

@@ -70,8 +70,8 @@ def _row(
 ) -> dict[str, Any]:
     has_parts, level = plan.parted_slices(subject.slice), plan.uncertainty.level
     pairs = _pair_sums(merged, plan, subject, baseline.model, metric)
-    samples = (Sample(merged, each, has_parts) for each in (subject, baseline))
-    found = compared(*samples, metric, level, None if clustered else pairs)
+    ours, theirs = (Sample(merged, each, has_parts) for each in (subject, baseline))
+    found = compared(ours, theirs, metric, level, None if clustered else pairs)
     test, n_groups, half = found.test, _groups(merged, found, subject, baseline), None
     if plan.uncertainty.sequential and test.stderr is not None and n_groups:
         half = radius(test.stderr, n_groups, level)

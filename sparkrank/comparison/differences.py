@@ -10,8 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from sparkrank.states.keys import Subject
 from sparkrank.states.part_states import PAIR_COUNTS
 from sparkrank.stats.intervals import OFF, TOO_FEW, jackknife, jackknife_degrees
 from sparkrank.stats.paired import LEAST_MOVING, Difference, paired_t, t_test
+from sparkrank.stats.power import smallest_detectable
 from sparkrank.stats.ratios import StandardErrors, fieller
 
 JACKKNIFE = "jackknife"
@@ -41,6 +41,11 @@ class Sample:
     def row(self, metric: Metric) -> MetricRow:
         """What ``metrics`` says of ``metric``."""
         return self.merged.row(self.subject, metric)
+
+    def groups(self, row: MetricRow) -> int | None:
+        """How many groups ``row`` is of; None where rows have no group, or nobody has counted them."""
+        sizes = self.merged.sizes_of_parts(self.subject) if row.n_groups is None else None
+        return row.n_groups if sizes is None else int(sizes.sum())
 
     def without_parts(self, metric: Metric) -> WithoutParts | None:
         """Its values without each part of the groups; None where it has none."""
@@ -69,11 +74,13 @@ class PairSums(NamedTuple):
 class Compared:
     """The values of a ``candidate`` and a ``baseline`` in one metric, and the ``test`` of their difference.
 
-    ``errors`` are None where the interval of a ratio has none.
+    ``n_groups`` are those of the side that has fewer. Without all three ``errors`` its share of the baseline has no
+    interval.
     """
 
     candidate: MetricRow
     baseline: MetricRow
+    n_groups: int | None
     test: Difference
     errors: StandardErrors | None = None
 
@@ -82,49 +89,53 @@ class Compared:
         return self.candidate.value - self.baseline.value
 
     @property
-    def relative(self) -> float | None:
-        """The difference as a share of the baseline's value."""
-        value = self.baseline.value
-        return None if math.isnan(self.difference) or not value else self.difference / abs(value)
-
-    @cached_property
     def n_effective(self) -> float | None:
         """The smaller effective number of groups of the two."""
         known = [each.n_effective for each in (self.candidate, self.baseline) if each.n_effective is not None]
         return min(known, default=None)
 
-    def relative_ends(self, level: float) -> tuple[float, float] | tuple[None, None]:
-        """The interval of :attr:`relative`, with None where there is none."""
-        if self.errors is None or self.test.degrees is None or self.relative is None:
-            return None, None
-        return fieller(self.difference, self.baseline.value, self.errors, self.test.degrees, level) or (None, None)
+    def columns(self, level: float) -> dict[str, Any]:
+        """The numbers of a row of ``comparisons``."""
+        test, size = self.test, abs(self.baseline.value)
+        relative = self.difference / size if size and not math.isnan(self.difference) else None
+        ends = None
+        if self.errors is not None and test.degrees is not None and relative is not None:
+            ends = fieller(self.difference, self.baseline.value, self.errors, test.degrees, level)
+        return {
+            "difference": self.difference,
+            "relative": relative,
+            "relative_low": None if ends is None else ends[0],
+            "relative_high": None if ends is None else ends[1],
+            "stderr": test.stderr,
+            "ci_low": test.low,
+            "ci_high": test.high,
+            "interval": test.method,
+            "degrees": test.degrees,
+            "p": test.p,
+            "smallest_detectable": smallest_detectable(test.stderr, test.degrees or 0, level),
+            "n_groups": self.n_groups,
+            "n_effective": self.n_effective,
+        }
 
 
 def compared(
-    candidate: Sample,
-    baseline: Sample,
-    metric: Metric,
-    level: float,
-    pairs: PairSums | None = None,
+    candidate: Sample, baseline: Sample, metric: Metric, level: float, pairs: PairSums | None = None
 ) -> Compared:
     """``candidate`` less ``baseline``, tested by ``pairs`` of independent groups where given, else by parts.
 
     Groups in which one of the two alone is defined are in no pair, but in the values: where there are any, parts test
     the difference of these.
     """
-    rows = ours, theirs = candidate.row(metric), baseline.row(metric)
+    ours, theirs = candidate.row(metric), baseline.row(metric)
+    known = [each for each in (candidate.groups(ours), baseline.groups(theirs)) if each is not None]
+    groups = min(known, default=None)
     if pairs is not None and not pairs.n_unpaired:
         test = paired_t(pairs.n_pairs, pairs.d, pairs.dd, level, pairs.n_above + pairs.n_below)
-        return Compared(*rows, test, _errors(test, theirs.stderr, ours.stderr))
-    difference = ours.value - theirs.value
-    return _little(Compared(*rows, *_by_parts(candidate, baseline, metric, difference, level)))
-
-
-def _little(found: Compared) -> Compared:
-    """``found``, without a test where one of the two values comes of fewer than two groups."""
+        return Compared(ours, theirs, groups, test, _errors(test, theirs.stderr, ours.stderr))
+    found = Compared(ours, theirs, groups, *_by_parts(candidate, baseline, metric, ours.value - theirs.value, level))
     if found.test.stderr is None or found.n_effective is None or found.n_effective >= LEAST_MOVING:
         return found
-    return Compared(found.candidate, found.baseline, Difference(found.test.difference, method=TOO_FEW.method))
+    return Compared(ours, theirs, groups, Difference(found.difference, method=TOO_FEW.method))
 
 
 def _by_parts(

@@ -13,12 +13,11 @@ import pyarrow as pa
 
 from sparkrank.comparison.differences import Compared, PairSums, Sample, compared
 from sparkrank.metrics import Metric, Plan
-from sparkrank.metrics.merged import Merged, MetricRow, subjects_of
+from sparkrank.metrics.merged import Merged, subjects_of
 from sparkrank.metrics.slices import ALL
 from sparkrank.metrics.uncertainty import Comparison
 from sparkrank.states.keys import Subject
 from sparkrank.stats.corrections import adjusted
-from sparkrank.stats.paired import Difference
 from sparkrank.stats.power import smallest_detectable
 from sparkrank.stats.sequential import always_valid_p, confidence_sequence, radius
 from sparkrank.tables.results import NO_ORIGIN, Origin
@@ -72,11 +71,9 @@ def _row(
     pairs = _pair_sums(merged, plan, subject, baseline.model, metric)
     ours, theirs = (Sample(merged, each, has_parts) for each in (subject, baseline))
     found = compared(ours, theirs, metric, level, None if clustered else pairs)
-    test, n_groups, half = found.test, _groups(merged, found, subject, baseline), None
-    if plan.uncertainty.sequential and test.stderr is not None and n_groups:
-        half = radius(test.stderr, n_groups, level)
-        test = _at_all_looks(test, found.difference, test.stderr, n_groups, level)
-    low, high = found.relative_ends(level)
+    numbers = found.columns(level)
+    if plan.uncertainty.sequential:
+        numbers |= _at_all_looks(found, level)
     return {
         "candidate": subject.model,
         "baseline": baseline.model,
@@ -84,20 +81,8 @@ def _row(
         "slice_value": subject.slice_value,
         "metric": str(metric),
         "definition": plan.definition(metric),
-        "difference": found.difference,
-        "relative": found.relative,
-        "relative_low": low,
-        "relative_high": high,
-        "stderr": test.stderr,
-        "ci_low": test.low,
-        "ci_high": test.high,
-        "interval": test.method,
-        "degrees": test.degrees,
-        "p": test.p,
+        **numbers,
         **_wins(pairs, metric),
-        "smallest_detectable": smallest_detectable(test.stderr, test.degrees or 0, level, half=half),
-        "n_groups": n_groups,
-        "n_effective": found.n_effective,
     }
 
 
@@ -112,11 +97,20 @@ def _wins(pairs: PairSums | None, metric: Metric) -> dict[str, int | None]:
     return {"n_unpaired": pairs.n_unpaired, **(wins if up is not None else {})}
 
 
-def _at_all_looks(test: Difference, difference: float, stderr: float, groups: int, level: float) -> Difference:
-    """``test`` with an interval and a p-value that hold at all looks together."""
-    interval = confidence_sequence(difference, stderr, groups, level)
-    p = always_valid_p(difference, stderr, groups, level)
-    return test._replace(low=interval.low, high=interval.high, method=interval.method, p=p)
+def _at_all_looks(found: Compared, level: float) -> dict[str, Any]:
+    """An interval and a p-value that hold at all looks together, and what these would find."""
+    test, groups = found.test, found.n_groups
+    if test.stderr is None or not groups:
+        return {}
+    interval = confidence_sequence(found.difference, test.stderr, groups, level)
+    half = radius(test.stderr, groups, level)
+    return {
+        "ci_low": interval.low,
+        "ci_high": interval.high,
+        "interval": interval.method,
+        "p": always_valid_p(found.difference, test.stderr, groups, level),
+        "smallest_detectable": smallest_detectable(test.stderr, test.degrees or 0, level, half=half),
+    }
 
 
 def _pair_sums(merged: Merged, plan: Plan, subject: Subject, baseline: str, metric: Metric) -> PairSums | None:
@@ -125,19 +119,6 @@ def _pair_sums(merged: Merged, plan: Plan, subject: Subject, baseline: str, metr
         return None
     numbers = merged.partials.parts.pairs.of(subject, metric)
     return None if numbers is None else PairSums.of(numbers[0])
-
-
-def _groups(merged: Merged, found: Compared, *subjects: Subject) -> int | None:
-    """The groups of the model that has fewer of them."""
-    known = [_groups_of(merged, *each) for each in zip(subjects, (found.candidate, found.baseline), strict=True)]
-    return min((each for each in known if each is not None), default=None)
-
-
-def _groups_of(merged: Merged, subject: Subject, row: MetricRow) -> int | None:
-    if row.n_groups is not None:
-        return row.n_groups
-    sizes = merged.sizes_of_parts(subject)
-    return None if sizes is None else int(sizes.sum())
 
 
 def _correct(rows: list[dict[str, Any]], comparison: Comparison) -> None:

@@ -36,6 +36,12 @@ class Interval(NamedTuple):
     method: str | None
     degrees: float | None = None
 
+    def within(self, ends: tuple[float, float]) -> Interval:
+        """The same, cut at the lowest and the highest value that there can be."""
+        if self.low is None or self.high is None:
+            return self
+        return self._replace(low=max(self.low, min(ends[0], self.high)), high=min(self.high, max(ends[1], self.low)))
+
 
 # Quantiles of Student's t of scipy 1.11 are off by up to 1e-8; those of newer ones are closer to their share than this.
 _EXACT, _CORRECTIONS = 1e-14, 3
@@ -103,8 +109,8 @@ def t_interval(
     if not _varies(value, stderr, degrees):
         return TOO_FEW
     half = t_quantile(float(degrees), 0.5 + level / 2) * stderr
-    low, high = max(value - half, min(ends[0], value)), min(value + half, max(ends[1], value))
-    return Interval(float(stderr), float(low), float(high), method, float(degrees))
+    interval = Interval(float(stderr), float(value - half), float(value + half), method, float(degrees))
+    return interval.within((min(ends[0], value), max(ends[1], value)))  # rounding moves a value out of them
 
 
 def logit_interval(value: float, stderr: float, degrees: float, level: float = 0.95) -> Interval:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -20,11 +20,12 @@ from sparkrank.numeric.array_types import Floats
 from sparkrank.numeric.exact_sums import LIMBS
 from sparkrank.states.keys import Subject
 from sparkrank.states.part_states import PAIR_COUNTS
-from sparkrank.stats.intervals import OFF, TOO_FEW, jackknife, jackknife_degrees
-from sparkrank.stats.paired import LEAST_MOVING, Difference, paired_t, t_test
+from sparkrank.stats.intervals import LEAST_GROUPS, OFF, jackknife, jackknife_degrees
+from sparkrank.stats.paired import Difference, paired_t, t_test
 from sparkrank.stats.power import smallest_detectable
 from sparkrank.stats.ratios import StandardErrors, fieller
 
+_Number = TypeVar("_Number", int, float)
 JACKKNIFE = "jackknife"
 # Of the size of the values, how far what rounding leaves of a part without a difference may be from 0.
 ROUNDED = 1e-10
@@ -32,11 +33,15 @@ ROUNDED = 1e-10
 
 @dataclass(frozen=True)
 class Sample:
-    """A model on one value of a slice, in the merged states of a day or a window. ``has_parts`` as the plan says."""
+    """A model on one value of a slice, in the merged states of a day or a window.
+
+    ``has_parts``: whether the plan has states of parts there. ``clustered``: a group may have come on several days.
+    """
 
     merged: Merged
     subject: Subject
     has_parts: bool = True
+    clustered: bool = False
 
     def row(self, metric: Metric) -> MetricRow:
         """What ``metrics`` says of ``metric``."""
@@ -46,6 +51,10 @@ class Sample:
         """How many groups ``row`` is of; None where rows have no group, or nobody has counted them."""
         sizes = self.merged.sizes_of_parts(self.subject) if row.n_groups is None else None
         return row.n_groups if sizes is None else int(sizes.sum())
+
+    def n_effective(self, metric: Metric) -> float | None:
+        """How many equal groups would carry as much."""
+        return self.merged.n_effective(self.subject, metric, clustered=self.clustered)
 
     def without_parts(self, metric: Metric) -> WithoutParts | None:
         """Its values without each part of the groups; None where it has none."""
@@ -74,25 +83,20 @@ class PairSums(NamedTuple):
 class Compared:
     """The values of a ``candidate`` and a ``baseline`` in one metric, and the ``test`` of their difference.
 
-    ``n_groups`` are those of the side that has fewer. Without all three ``errors`` its share of the baseline has no
-    interval.
+    ``n_groups`` and ``n_effective`` are those of the side that has fewer. Without all three ``errors`` its share of the
+    baseline has no interval.
     """
 
     candidate: MetricRow
     baseline: MetricRow
     n_groups: int | None
+    n_effective: float | None
     test: Difference
     errors: StandardErrors | None = None
 
     @property
     def difference(self) -> float:
         return self.candidate.value - self.baseline.value
-
-    @property
-    def n_effective(self) -> float | None:
-        """The smaller effective number of groups of the two."""
-        known = [each.n_effective for each in (self.candidate, self.baseline) if each.n_effective is not None]
-        return min(known, default=None)
 
     def columns(self, level: float) -> dict[str, Any]:
         """The numbers of a row of ``comparisons``."""
@@ -127,22 +131,29 @@ def compared(
     the difference of these.
     """
     ours, theirs = candidate.row(metric), baseline.row(metric)
-    known = [each for each in (candidate.groups(ours), baseline.groups(theirs)) if each is not None]
-    groups = min(known, default=None)
+    groups = _smaller(candidate.groups(ours), baseline.groups(theirs))
+    effective = _smaller(candidate.n_effective(metric), baseline.n_effective(metric))
     if pairs is not None and not pairs.n_unpaired:
         test = paired_t(pairs.n_pairs, pairs.d, pairs.dd, level, pairs.n_above + pairs.n_below)
-        return Compared(ours, theirs, groups, test, _errors(test, theirs.stderr, ours.stderr))
-    found = Compared(ours, theirs, groups, *_by_parts(candidate, baseline, metric, ours.value - theirs.value, level))
-    if found.test.stderr is None or found.n_effective is None or found.n_effective >= LEAST_MOVING:
-        return found
-    return Compared(ours, theirs, groups, Difference(found.difference, method=TOO_FEW.method))
+        return Compared(ours, theirs, groups, effective, test, _errors(test, theirs.stderr, ours.stderr))
+    difference = ours.value - theirs.value
+    test, errors = _by_parts(
+        candidate, baseline, metric, difference, level, math.inf if effective is None else effective
+    )
+    return Compared(ours, theirs, groups, effective, test, errors)
+
+
+def _smaller(*numbers: _Number | None) -> _Number | None:
+    return min((each for each in numbers if each is not None), default=None)
 
 
 def _by_parts(
-    candidate: Sample, baseline: Sample, metric: Metric, difference: float, level: float
+    candidate: Sample, baseline: Sample, metric: Metric, difference: float, level: float, effective: float
 ) -> tuple[Difference, StandardErrors | None]:
     if math.isnan(difference):
         return Difference(None), None
+    if metric.declaration.interval == "none":
+        return Difference(difference), None
     if not (candidate.has_parts and baseline.has_parts):
         return Difference(difference, method=OFF.method), None
     ours, theirs = candidate.without_parts(metric), baseline.without_parts(metric)
@@ -153,8 +164,9 @@ def _by_parts(
     without = np.stack([of_ours - of_theirs, of_theirs, of_ours])
     sizes = ours.sizes + theirs.sizes  # a part may have groups of one of the two alone
     stderr = jackknife(values, without, sizes)[0].tolist()
-    degrees = float(jackknife_degrees(values, without, sizes)[0])
-    test = t_test(difference, stderr[0], degrees, level, JACKKNIFE, _moving(values, without[0], sizes))
+    degrees = min(float(jackknife_degrees(values, without, sizes)[0]), effective - 1)
+    moving = _moving(values, without[0], sizes) if effective >= LEAST_GROUPS else 0
+    test = t_test(difference, stderr[0], degrees, level, JACKKNIFE, moving)
     return test, _errors(test, *stderr[1:])
 
 

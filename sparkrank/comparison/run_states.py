@@ -40,10 +40,11 @@ class LoadedStates:
 
     merged: Merged
     has_parts: bool
+    clustered: bool
     told: tuple[str, ...] = ()
 
     def sample(self, model: str) -> Sample:
-        return Sample(self.merged, Subject(model, ALL, ALL), self.has_parts)
+        return Sample(self.merged, Subject(model, ALL, ALL), self.has_parts, self.clustered)
 
     @property
     def groups(self) -> int:
@@ -147,16 +148,17 @@ class RunStates:
     def loaded(self, metrics: Sequence[str]) -> LoadedStates:
         """The states of ``metrics``, read where they are stored; without parts where these are of another version."""
         if self.held is not None:
-            return LoadedStates(self.held, self.plan.has_parts, self.told)
+            return LoadedStates(self.held, self.plan.has_parts, False, self.told)
         plan = replace(self.plan, metrics=tuple(self.metrics[text] for text in metrics), slices=())
         try:
-            return LoadedStates(Merged(merge_stored(self.days, plan, self.source)[0]), plan.has_parts, self.told)
+            merged = Merged(merge_stored(self.days, plan, self.source)[0])
+            return LoadedStates(merged, plan.has_parts, len(self.days) > 1, self.told)
         except StateError as error:
             if not plan.has_parts:
                 raise
             without = replace(plan, uncertainty=replace(plan.uncertainty, off=True))
             merged = Merged(merge_stored(self.days, without, self.source)[0])
-            return LoadedStates(merged, False, (*self.told, str(error)))
+            return LoadedStates(merged, False, len(self.days) > 1, (*self.told, str(error)))
 
 
 def _registered(texts: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -59,7 +59,6 @@ class MetricRow:
     stderr: float | None = None
     error_bound: float | None = None
     blocks: int = 0
-    n_effective: float | None = None
 
     @classmethod
     def pooled(

@@ -6,11 +6,10 @@ import math
 from fractions import Fraction
 from typing import NamedTuple
 
-from sparkrank.stats.intervals import TOO_FEW, checked_share, t_interval
+from sparkrank.stats.intervals import LEAST_GROUPS, TOO_FEW, checked_share, t_interval
 
 # Each square of Σd² was rounded once. Squared deviations below that rounding error mean nothing.
 ROUNDING = Fraction(1, 2**53)
-LEAST_MOVING = 2  # groups, or parts, that differ between the two
 
 
 class Difference(NamedTuple):
@@ -100,7 +99,7 @@ def t_test(
     if not math.isfinite(difference):
         return Difference(None)
     interval = t_interval(difference, stderr, degrees, level, method)
-    if interval.method != method or not stderr or moving < LEAST_MOVING:
+    if interval.method != method or not stderr or moving < LEAST_GROUPS:
         return Difference(float(difference), method=TOO_FEW.method)
     least = 2.0 ** (1 - moving)
     p, low, high = two_sided_p(difference / stderr, degrees), interval.low, interval.high

@@ -69,7 +69,7 @@ def _row(
 ) -> dict[str, Any]:
     has_parts, level = plan.parted_slices(subject.slice), plan.uncertainty.level
     pairs = _pair_sums(merged, plan, subject, baseline.model, metric)
-    ours, theirs = (Sample(merged, each, has_parts) for each in (subject, baseline))
+    ours, theirs = (Sample(merged, each, has_parts, clustered) for each in (subject, baseline))
     found = compared(ours, theirs, metric, level, None if clustered else pairs)
     numbers = found.columns(level)
     if plan.uncertainty.sequential:

@@ -243,6 +243,19 @@ printed by `sparkrank compare --decompose` and made by `sr.decompose` from two t
             "what the change of the mean there adds: the middle of both shares · (value - baseline_value)",
         ),
         Column("part", FLOAT, "mix + rate"),
+        *(
+            Column(
+                f"{name}_{end}", FLOAT, f"{what} of the interval of `{name}`, by parts of the groups; null without one"
+            )
+            for name in ("mix", "rate", "part")
+            for end, what in (("low", "lower end"), ("high", "upper end"))
+        ),
+        Column(
+            "interval",
+            TEXT,
+            "how that of `part` was made: `jackknife`; `too few` and `off` as in `metrics`; null where two tables alone "
+            "are at hand",
+        ),
         Column("difference", FLOAT, "candidate - baseline: the sum of all parts of the metric"),
         Column("definition", TEXT, "as in `metrics`"),
         Column("candidate_run_id", TEXT, "the run in `runs`"),

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sparkrank.comparison.run_comparison import RunComparison
 
 SIDES = ("candidate", "baseline")
+NOTABLE = 0.1  # by so much the interval of a share is wider or narrower than with a known baseline, if it is printed
 SURE = 0.05  # adjusted p-values below it have a line of their own
 
 
@@ -39,13 +40,30 @@ def _lines(title: str, rows: Sequence[tuple[str, dict[str, Any]]]) -> list[tuple
         (title, "difference", "from", "to", "relative", p, "wins", "ties", "losses", "groups", "detectable")
     ]
     for name_of_row, row in rows:
-        numbers = (number(row[name]) for name in ("difference", "ci_low", "ci_high"))
+        numbers = (number(row["difference"]), *_ends(row))
         counts = (count(row[name]) for name in ("wins", "ties", "losses", "n_groups"))
         detectable = number(row["smallest_detectable"], signed=False)
-        lines.append(
-            (name_of_row, *numbers, share(row["relative"]), probability(row["p_adjusted"]), *counts, detectable)
-        )
+        lines.append((name_of_row, *numbers, _relative(row), probability(row["p_adjusted"]), *counts, detectable))
     return lines
+
+
+def _ends(row: dict[str, Any]) -> tuple[str, str]:
+    """The ends of the interval, or why there is none."""
+    if row["ci_low"] is None:
+        return row["interval"] or "", ""
+    return number(row["ci_low"]), number(row["ci_high"])
+
+
+def _relative(row: dict[str, Any]) -> str:
+    """The relative difference, with its interval where that of the difference, taken as a share, would be another."""
+    low, high = row["relative_low"], row["relative_high"]
+    if low is None or high is None or row["ci_low"] is None or not row["relative"]:
+        return share(row["relative"])
+    size = row["difference"] / row["relative"]
+    width = (row["ci_high"] - row["ci_low"]) / size
+    if abs(high - low - width) <= NOTABLE * width:
+        return share(row["relative"])
+    return f"{share(row['relative'])} ({share(low)} to {share(high)})"
 
 
 def comparison_repr(found: RunComparison) -> str:
@@ -175,10 +193,16 @@ def decomposition_text(table: pa.Table) -> str:
         for row in sorted(found, key=lambda row: -abs(row["part"])):
             shares = (f"{row[name]:.2%}" for name in ("baseline_share", "share"))
             values = (number(row[name], signed=False) or "none" for name in ("baseline_value", "value"))
-            moved = (number(row[name]) for name in ("mix", "rate", "part"))
+            moved = (_with_half(row, name) for name in ("mix", "rate", "part"))
             lines.append((shown_value(row["slice_value"], row["slice"]), *shares, *values, *moved, row["presence"]))
         parts.append(f"{escaped(head)}\n{aligned(lines)}")
     return "\n\n".join(parts)
+
+
+def _with_half(row: dict[str, Any], name: str) -> str:
+    """A part of a difference with half of the width of its interval, where it has one."""
+    high = row[f"{name}_high"]
+    return number(row[name]) if high is None else f"{number(row[name])} ± {number(high - row[name], signed=False)}"
 
 
 def told_text(sentences: Sequence[str]) -> str:

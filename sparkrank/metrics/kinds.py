@@ -29,7 +29,6 @@ from sparkrank.metrics.needs import (
     Exposure,
     Needed,
     amounts_by_group,
-    cubed_weights,
     of_parts,
 )
 from sparkrank.metrics.parameters import TIES, WEIGHT, Parameter
@@ -130,9 +129,6 @@ class GroupMetric(Declaration):
         if plan.has_parts:
             yield Needed(PART_MEAN_FORM.kind, str(of_groups), str(metric), of_parts(plan.definition(of_groups)))
             yield Needed(PART_SUM_FORM.kind, GROUPS, str(metric), of_parts(plan.settings))
-            if self.is_weighted(of_groups):
-                name = cubed_weights(of_groups)
-                yield Needed(SUM_FORM.kind, name, str(metric), plan.definition(of_groups), optional=True)
         if plan.compare is not None and metric in plan.paired_metrics:
             compared = f"{plan.definition(of_groups)}; compared with {plan.compare.baseline}"
             yield Needed(PAIR_FORM.kind, str(of_groups), str(metric), compared)
@@ -141,9 +137,7 @@ class GroupMetric(Declaration):
         key = subject.state(metric.of_groups)
         mean = merged.means.get(key, NO_GROUPS)  # of a window in which it met the model that it compares with nowhere
         if metric.percentile is None:
-            return MetricRow(
-                mean.value, mean.n_undefined, mean.n_rows, mean.weight, n_groups=mean.n_groups, stderr=mean.stderr
-            )
+            return MetricRow(mean.value, mean.n_undefined, mean.n_rows, mean.weight, n_groups=mean.n_groups)
         # one without a value has no row in the table of a day, so a merge meets none
         groups = merged.partials.distributions.get(key, Distribution.empty())
         value, bound = groups.quantile(metric.percentile / 100)
@@ -169,8 +163,7 @@ class GroupMetric(Declaration):
         if clustered:
             sums = merged.partials.parts.means.of(subject, metric.of_groups)
             return None if sums is None else effective_number(rounded(sums[:, :LIMBS]))
-        mean = merged.means.get(subject.state(metric.of_groups), NO_GROUPS)
-        return mean.weight**2 / mean.squares if mean.squares else None
+        return merged.means.get(subject.state(metric.of_groups), NO_GROUPS).n_effective or None
 
     def values_of(self, ranking: Ranking, metric: Metric) -> GroupValues:
         """The value of each group."""

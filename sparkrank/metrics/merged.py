@@ -47,8 +47,8 @@ class Measured:
 class MetricRow:
     """What the table ``metrics`` says of a metric of one (model, slice, slice value), beside what it is.
 
-    ``n_groups`` and ``stderr`` are None where it is no mean over groups, ``error_bound`` where its kind has
-    none. ``blocks`` is how many bins it was read off, 0 where it reads none.
+    ``n_groups`` is None where that is not known, ``error_bound`` where its kind has none. ``blocks`` is how many bins
+    it was read off, 0 where it reads none.
     """
 
     value: float
@@ -56,7 +56,6 @@ class MetricRow:
     n_rows: int
     weight: float
     n_groups: int | None = None
-    stderr: float | None = None
     error_bound: float | None = None
     blocks: int = 0
 
@@ -72,7 +71,7 @@ class MetricRow:
         blocks: int = 0,
     ) -> MetricRow:
         """The row of a metric that has one value, which may be undefined, over all ``rows`` together."""
-        return cls(value, int(math.isnan(value)), rows, weight, n_groups, None, error_bound, blocks)
+        return cls(value, int(math.isnan(value)), rows, weight, n_groups, error_bound, blocks)
 
 
 class WithoutParts(NamedTuple):

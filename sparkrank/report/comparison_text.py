@@ -14,6 +14,7 @@ from sparkrank.metrics.slices import ALL, shown_value
 from sparkrank.redaction import redact
 from sparkrank.report.notebook import MOST_METRICS, rows_html
 from sparkrank.report.text import aligned
+from sparkrank.stats.intervals import TOO_FEW
 
 if TYPE_CHECKING:
     from sparkrank.comparison.run_comparison import RunComparison
@@ -47,10 +48,10 @@ def _lines(title: str, rows: Sequence[tuple[str, dict[str, Any]]]) -> list[tuple
     return lines
 
 
-def _ends(row: dict[str, Any]) -> tuple[str, str]:
+def _ends(row: dict[str, Any]) -> tuple[str, ...]:
     """The ends of the interval, or why there is none."""
     if row["ci_low"] is None:
-        return row["interval"] or "", ""
+        return (row["interval"] or "",) * 2
     return number(row["ci_low"]), number(row["ci_high"])
 
 
@@ -116,7 +117,9 @@ def stored_comparisons_text(table: pa.Table) -> str:
             parts.append(f"{head}\n\n{comparisons_text(found)}")
         others = len(rows) - len(whole) - sum(map(len, by_value.values()))
         if others:
-            parts.append(f"{others:,} comparisons of slices are not sure (adjusted p of {SURE:g} or more)")
+            few = sum(row["slice"] != ALL and row["interval"] == TOO_FEW.method for row in rows)
+            also = f", {few:,} of them for too few groups" if few else ""
+            parts.append(f"{others:,} comparisons of slices are not sure (adjusted p of {SURE:g} or more){also}")
     return "\n\n".join(parts)
 
 

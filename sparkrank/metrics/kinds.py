@@ -156,7 +156,7 @@ class GroupMetric(Declaration):
             return None
         with np.errstate(invalid="ignore", divide="ignore"):
             weight, weighted = rounded(left[:, :LIMBS]), rounded(left[:, LIMBS:])
-            return WithoutParts(exact_total(all_[LIMBS:]) / together, weighted / weight, sizes)
+            return WithoutParts(exact_total(all_[LIMBS:]) / together, weighted / weight, sizes, weight)
 
     def n_effective(self, merged: Merged, subject: Subject, metric: Metric, *, clustered: bool) -> float | None:
         """By the weights of groups in the mean."""
@@ -327,6 +327,12 @@ OF_ALL_ROWS = "the value is of the rows of all groups together: these rows add s
 def _sums_needed(metric: Metric, plan: Plan, sums: Sequence[RowSum]) -> Iterator[Needed]:
     for each in sums:
         yield Needed(SUM_FORM.kind, str(each), str(metric), f"{each}; {plan.settings}")
+
+
+def _weights_without(sums: Mapping[RowSum, Floats]) -> Floats:
+    """The weight of rows without each part."""
+    weights = sums[ROWS_AND_WEIGHT[1]]
+    return rounded(weights.sum(axis=0) - weights)
 
 
 @dataclass(frozen=True)
@@ -512,7 +518,7 @@ class PooledMetric(Declaration):
         for part in np.flatnonzero(sizes).tolist():
             left = {each: all_[each] - limbs[part] for each, limbs in sums.items()}
             without[part] = self._value_of(PooledTotals(left), metric).value
-        return WithoutParts(self._value_of(PooledTotals(all_), metric).value, without, sizes)
+        return WithoutParts(self._value_of(PooledTotals(all_), metric).value, without, sizes, _weights_without(sums))
 
     def explain(self, group: OneGroup, metric: Metric) -> Arithmetic:
         """What the rows of the group add to the sums that the metric reads."""
@@ -702,7 +708,7 @@ class HistogramMetric(PooledMetric):
                 for part, limbs in zip(there, left, strict=True)
             ]
         without[there] = found
-        return WithoutParts(together, without, sizes)
+        return WithoutParts(together, without, sizes, _weights_without(sums))
 
     def _values_at_once(
         self, of_parts: BinsOfParts, parts: Ints, limbs: Sequence[Mapping[RowSum, Floats]], metric: Metric

@@ -77,12 +77,13 @@ class MetricRow:
 class WithoutParts(NamedTuple):
     """The ``value`` of a metric as the parts add up to it, and its values ``without`` each part (parts).
 
-    ``sizes`` (parts) are the numbers of groups of each part.
+    ``sizes`` (parts) are the numbers of groups of each part, ``weights`` (parts) what is divided by without it.
     """
 
     value: float
     without: Floats
     sizes: Floats
+    weights: Floats
 
 
 @dataclass(frozen=True)

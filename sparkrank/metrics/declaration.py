@@ -58,7 +58,8 @@ class Declaration:
     ``unbounded``. ``common`` are parameters that it shares with all others of its kind: they stand in a text where they
     are given, and are documented once. ``refused`` are names of parameters that others have, with the reason why it has
     none. ``columns`` are the roles of rows that it reads beside label and score
-    (:data:`sparkrank.role_table.ROW_ROLES`).
+    (:data:`sparkrank.role_table.ROW_ROLES`). ``interval`` is "none" where the value changes with how many groups there
+    are, not only with which: leaving some out would measure the former.
     """
 
     name: str
@@ -81,6 +82,7 @@ class Declaration:
     common: tuple[Parameter, ...] = ()
     refused: tuple[tuple[str, str], ...] = ()
     columns: tuple[str, ...] = ()
+    interval: Literal["", "none"] = ""
 
     # Of each kind: the parts of a plan that it belongs to, the fields without which it has no value, whether it is a
     # mean of values of groups, whether it has to do with groups at all, and what docs say above its metrics.

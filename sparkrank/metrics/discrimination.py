@@ -12,10 +12,12 @@ from sparkrank.histogram import threshold_sweep as kernel
 from sparkrank.histogram.bins import BinRule
 from sparkrank.metrics.group_auc import ONE_CLASS
 from sparkrank.metrics.kinds import HistogramMetric, PooledTotals, PooledValue
+from sparkrank.metrics.needs import ROWS_AND_WEIGHT
 from sparkrank.metrics.outside import MOST_DIGITS
 from sparkrank.metrics.parameters import Count, Flag, Parameter
 from sparkrank.metrics.precision import REL
 from sparkrank.numeric.ordered_integers import MANTISSA_BITS
+from sparkrank.stats.noise_floor import chance_separation
 
 if TYPE_CHECKING:
     from sparkrank.metrics.metric import Metric
@@ -86,7 +88,9 @@ def _separation(totals: PooledTotals, metric: Metric) -> PooledValue:
         return PooledValue(math.nan, 0.0 if metric["exact"] else math.nan)
     # no threshold at all takes nothing of both classes: 0
     after, inside = (max(value, 0.0) for value in totals.highest)
-    return PooledValue(after, 0.0 if metric["exact"] else inside - after)
+    rows, weight = totals.sum(ROWS_AND_WEIGHT[0]), totals.positives + totals.negatives
+    by_chance = chance_separation(rows * totals.positives / weight, rows * totals.negatives / weight)
+    return PooledValue(after, 0.0 if metric["exact"] else inside - after, by_chance)
 
 
 AUC = HistogramMetric(
@@ -126,6 +130,7 @@ AUC_UP = HistogramMetric(
     exclusive=RULES,
     rule=rule_of,
     lowest=0.5,
+    interval="none",  # bins are ordered by the rates of the rows that they then judge: with few rows a bin it is near 1
     terms=kernel.roc_terms,
     at_once=True,
     by_rate=True,

@@ -8,7 +8,7 @@ are merged, :meth:`~sparkrank.metrics.declaration.Declaration.row` reads the val
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 import numpy as np
@@ -324,15 +324,19 @@ class PooledValue:
     error_bound : float
         How far the value of exact scores may lie from ``value``, in the same unit: 0 where it is exact. NaN where the
         value is undefined and could have a bound.
+    noise_floor : float, optional
+        About what the value would be by chance alone, with as many rows, where the true one is the lowest. Differences
+        of values that have one are tested by swapped parts.
 
     Examples
     --------
     >>> PooledValue(0.75)
-    PooledValue(value=0.75, error_bound=0.0)
+    PooledValue(value=0.75, error_bound=0.0, noise_floor=None)
     """
 
     value: float
     error_bound: float = 0.0
+    noise_floor: float | None = None
 
 
 ROWS, SCORES, BIN = "rows", "row score", "score bin"  # of the terms of pooled metrics
@@ -567,7 +571,7 @@ class HistogramMetric(PooledMetric):
         rule = str(self.rule_of(metric))
         yield Needed(BLOCKS_KIND, rule, str(metric), f"{rule}; {plan.settings}")
         yield from super().needed(metric, plan)
-        if plan.has_parts:
+        if plan.has_parts and self.interval != "none":
             of_part = str(coarse(self.rule_of(metric)))
             yield Needed(PARTS_KIND, of_part, str(metric), of_parts(f"{of_part}; {plan.settings}"))
 
@@ -579,7 +583,8 @@ class HistogramMetric(PooledMetric):
         extent = measured.extent
         found = self._value_of_bins(measured, self._limbs(merged, subject, metric), metric)
         weight = value_of(np.asarray(extent.pos + extent.neg))
-        return MetricRow.pooled(found.value, extent.rows, weight, error_bound=found.error_bound, blocks=extent.bins)
+        row = MetricRow.pooled(found.value, extent.rows, weight, error_bound=found.error_bound, blocks=extent.bins)
+        return replace(row, noise_floor=found.noise_floor)
 
     def _terms_of_rows(self, group: OneGroup, metric: Metric) -> TermTable:
         rows = super()._terms_of_rows(group, metric)
@@ -612,6 +617,8 @@ class HistogramMetric(PooledMetric):
 
     def without_parts(self, merged: Merged, subject: Subject, metric: Metric) -> WithoutParts | None:
         """By coarse bins, and so is the value: they serve the differences that parts make."""
+        if self.interval == "none":
+            return None
         sizes, sums = merged.sizes_of_parts(subject), self._parts_of_sums(merged, subject, metric)
         of_parts = merged.bins_of_parts(subject, coarse(self.rule_of(metric)))
         if sizes is None or sums is None or of_parts is None:

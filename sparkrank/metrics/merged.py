@@ -47,7 +47,8 @@ class MetricRow:
     """What the table ``metrics`` says of a metric of one (model, slice, slice value), beside what it is.
 
     ``n_groups`` and ``stderr`` are None where it is no mean over groups, ``error_bound`` where its kind has
-    none. ``blocks`` is how many bins it was read off, 0 where it reads none.
+    none. ``blocks`` is how many bins it was read off, 0 where it reads none. ``noise_floor`` is about what the value
+    would be by chance alone, None where its kind has none.
     """
 
     value: float
@@ -58,6 +59,7 @@ class MetricRow:
     stderr: float | None = None
     error_bound: float | None = None
     blocks: int = 0
+    noise_floor: float | None = None
 
     @classmethod
     def pooled(

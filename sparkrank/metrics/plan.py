@@ -154,6 +154,8 @@ class Plan:
         """The rules of the bins of parts, and whether these need the sums of scores."""
         rules: dict[BinRule, bool] = {}
         for metric, declaration in self.histogram_metrics:
+            if declaration.interval == "none":
+                continue
             rule = coarse(declaration.rule_of(metric))
             rules[rule] = rules.get(rule, False) or declaration.score_sums
         return rules

@@ -80,6 +80,7 @@ def _columns(merged: Merged, plan: Plan, subject: Subject, metric: Metric, *, cl
         "ci_high": interval.high,
         "stderr": interval.stderr,
         "interval": interval.method,
+        "noise_floor": row.noise_floor,
         "n_groups": row.n_groups,
         "n_undefined": row.n_undefined,
         "n_rows": row.n_rows,

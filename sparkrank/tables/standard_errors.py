@@ -12,6 +12,7 @@ from sparkrank.metrics.merged import Merged, MetricRow
 from sparkrank.states import Distribution
 from sparkrank.states.keys import Subject
 from sparkrank.stats.intervals import NONE, Interval, jackknife, order_statistics, t_interval
+from sparkrank.stats.noise_floor import FLOORS, upper_bound
 from sparkrank.stats.sequential import confidence_sequence
 
 JACKKNIFE, PERCENTILES = "jackknife", "order statistics"
@@ -48,6 +49,9 @@ def _interval(
     if found is None:
         return NONE
     stderr, degrees = jackknife([found.value], [found.without], found.sizes)
+    if row.noise_floor is not None and row.value < FLOORS * row.noise_floor:
+        lowest, _ = metric.declaration.range_of(metric)
+        return upper_bound(row.value, float(stderr[0]), float(degrees[0]), row.noise_floor, lowest, level)
     return t_interval(row.value, float(stderr[0]), float(degrees[0]), level, JACKKNIFE)
 
 

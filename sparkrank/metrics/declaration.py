@@ -15,10 +15,11 @@ from sparkrank.metrics.parameters import Parameter, Value
 
 if TYPE_CHECKING:
     from sparkrank.metrics.arithmetic import Arithmetic, OneGroup
-    from sparkrank.metrics.merged import Merged, MetricRow, WithoutParts
+    from sparkrank.metrics.merged import Merged, MetricRow, Side, WithoutParts
     from sparkrank.metrics.metric import Metric
     from sparkrank.metrics.needs import Needed
     from sparkrank.metrics.plan import Plan
+    from sparkrank.numeric.array_types import Floats
     from sparkrank.states.keys import Subject
 
 # What a plan has metrics of, each reduced in its own way: values of groups, counts of items, sums of rows, score bins.
@@ -107,6 +108,13 @@ class Declaration:
 
     def without_parts(self, merged: Merged, subject: Subject, metric: Metric) -> WithoutParts | None:  # noqa: ARG002
         """The value of ``metric`` over all groups but those of each part; None where no honest interval comes of it."""
+        return None
+
+    def mixed_values(self, metric: Metric, *sides: Side) -> tuple[Floats, int] | None:  # noqa: ARG002
+        """The value where the parts of two sides are exchanged by halves, or of halves of one; None where it has none.
+
+        With it comes how many parts have groups.
+        """
         return None
 
     @property

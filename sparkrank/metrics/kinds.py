@@ -15,12 +15,13 @@ import numpy as np
 
 from sparkrank.errors import MetricError, shown
 from sparkrank.histogram.bins import BinRule
+from sparkrank.histogram.bins import score_sums as bin_sums
 from sparkrank.histogram.scored_rows import RowSum
 from sparkrank.histogram.threshold_sweep import Sweep, Sweeps, Terms, by_rate, value_of
 from sparkrank.metrics import outside
 from sparkrank.metrics.arithmetic import Arithmetic, OneGroup, TermTable, given, list_table, total
 from sparkrank.metrics.declaration import Declaration, Part
-from sparkrank.metrics.merged import Measured, Merged, MetricRow, WithoutParts, measure
+from sparkrank.metrics.merged import Measured, Merged, MetricRow, Side, WithoutParts, measure
 from sparkrank.metrics.needs import GROUPS, ROWS_AND_WEIGHT, Exposure, Needed, of_parts
 from sparkrank.metrics.parameters import TIES, WEIGHT, Parameter
 from sparkrank.numeric.array_types import Floats, Ints
@@ -45,6 +46,7 @@ from sparkrank.states.items import UNIT, rows_shown
 from sparkrank.states.keys import Subject
 from sparkrank.states.means import NO_GROUPS
 from sparkrank.states.part_bins import BinsOfParts, coarse
+from sparkrank.stats.swapped_parts import mixtures
 
 if TYPE_CHECKING:
     from sparkrank.metrics.metric import Metric
@@ -642,8 +644,20 @@ class HistogramMetric(PooledMetric):
         self, of_parts: BinsOfParts, parts: Ints, limbs: Sequence[Mapping[RowSum, Floats]], metric: Metric
     ) -> list[float]:
         """The value over all groups, and over all but those of each of the ``parts``."""
-        pos, neg, score_sum = of_parts.amounts_without(tuple(parts.tolist()), score_sums=self.score_sums)
-        rows, least = pos + neg, float(of_parts.rows is None)
+        amounts = of_parts.amounts_without(tuple(parts.tolist()), score_sums=self.score_sums)
+        return self._values_of(*amounts, float(of_parts.rows is None), limbs, metric)
+
+    def _values_of(
+        self,
+        pos: Floats,
+        neg: Floats,
+        score_sum: Floats | None,
+        least: float,
+        limbs: Sequence[Mapping[RowSum, Floats]],
+        metric: Metric,
+    ) -> list[float]:
+        """The value of each of several days (days, bins), which have these ``limbs``."""
+        rows = pos + neg
         if self.by_rate:
             pos, neg = by_rate(pos, neg)
         sweeps = Sweeps(pos, neg, rows, least, score_sum)
@@ -661,3 +675,35 @@ class HistogramMetric(PooledMetric):
             for day in range(len(limbs))
         )
         return [self._value_of(totals, metric).value for totals in of_days]
+
+    def mixed_values(self, metric: Metric, *sides: Side) -> tuple[Floats, int] | None:
+        """The values (2, order) of the mixtures of two sides, or of the halves of one, and how many parts have groups.
+
+        They are by coarse bins (:func:`sparkrank.stats.swapped_parts.mixtures`). None where there are no parts.
+        """
+        known = []
+        for merged, subject in sides:
+            bins, sums = (
+                merged.bins_of_parts(subject, coarse(self.rule_of(metric))),
+                self._parts_of_sums(merged, subject, metric),
+            )
+            sizes = merged.sizes_of_parts(subject)
+            if not self.at_once or bins is None or sums is None or sizes is None:
+                return None
+            known.append((bins, sums, sizes))
+        filled = np.flatnonzero(np.sum([sizes for _, _, sizes in known], axis=0))
+        places = np.unique(np.concatenate([bins.together.bins for bins, _, _ in known]))
+        of_bins = mixtures(filled, *(bins.amounts_of(len(sizes), places) for bins, _, sizes in known))
+        limbs = {each: mixtures(filled, *(sums[each] for _, sums, _ in known)) for each in known[0][1]}
+        pos, neg, offset = np.moveaxis(of_bins, 1, 0)
+        scores = bin_sums(coarse(self.rule_of(metric)), places, pos + neg, offset) if self.score_sums else None
+        least = float(known[0][0].rows is None)
+        values = self._values_of(
+            pos[:, ::-1],
+            neg[:, ::-1],
+            None if scores is None else scores[:, ::-1],
+            least,
+            [{each: own[day] for each, own in limbs.items()} for day in range(len(pos))],
+            metric,
+        )
+        return np.reshape(values, (2, -1)), len(filled)

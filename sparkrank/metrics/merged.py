@@ -141,6 +141,13 @@ class Merged:
         return metric.declaration.row(self, subject, metric)
 
 
+class Side(NamedTuple):
+    """One side of a comparison: a (model, slice, slice value) among the states of a day or a window."""
+
+    merged: Merged
+    subject: Subject
+
+
 def steps_of(bins: ScoreHistogram, score_sums: bool = False) -> Steps:
     """``bins`` from the highest score down."""
     sums = bins.score_sum[::-1] if score_sums else None

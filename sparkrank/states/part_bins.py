@@ -214,6 +214,14 @@ class BinsOfParts:
         each = zip(pos + neg, offset, strict=True)
         return pos, neg, np.stack([bin_sums(self.together.rule, bins, weight, inside) for weight, inside in each])
 
+    def amounts_of(self, parts: int, bins: Ints) -> Floats:
+        """The positives, negatives and offsets of each part (parts, 3, bins) in ``bins``, which have all of its own."""
+        amounts = np.zeros((parts, 3, len(bins)))
+        place = np.searchsorted(bins, self.together.bins)[self.place]
+        for row, of_parts in enumerate((self.pos, self.neg, self.offset)):
+            amounts[self.part, row, place] = rounded(of_parts)
+        return amounts
+
     def _less(self, parts: Ints, together: Amounts, own: Amounts) -> Floats:
         row = np.zeros(int(max(self.part.max(initial=0), parts.max(initial=0))) + 1, np.int64)
         row[parts] = np.arange(len(parts)) + 1

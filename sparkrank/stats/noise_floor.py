@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.stats.intervals import NONE, Interval, checked_share, t_quantile
 
 FLOORS = 2.0  # up to this many of its noise floor, a value may come of chance
-UPPER_BOUND = "upper bound"
+UPPER_BOUND, JACKKNIFE = "upper bound", "jackknife"
 
 
 def binomial_deviation(trials: Ints, probability: Floats) -> Floats:
@@ -82,19 +83,72 @@ def chance_separation(positives: float, negatives: float) -> float:
     return math.sqrt(math.pi / 8 * (1 / positives + 1 / negatives))
 
 
-def upper_bound(value: float, stderr: float, degrees: float, floor: float, lowest: float, level: float) -> Interval:
-    """From the ``lowest`` value to the one-sided bound of Student's t, at least the noise ``floor``.
+def interval_above_noise(
+    value: float,
+    stderr: float,
+    degrees: float,
+    floor: float,
+    bias: float,
+    ends: tuple[float, float],
+    level: float = 0.95,
+) -> Interval:
+    """The interval of a value that chance alone makes larger, never smaller.
 
-    Near its floor the error of a value has no two sides, and its mean is above the truth.
+    Below twice the noise there is no lower end but the lowest value, and the upper one is the one-sided bound of
+    Student's t. Above, the lower end of the two-sided interval is moved down by the bias.
+
+    Parameters
+    ----------
+    value, stderr, degrees : float
+        The estimate, its standard error by parts and the degrees of freedom of that.
+    floor, bias : float
+        What the value is by chance alone with as many rows, and by :func:`bias_of_halves`, which knows of clusters. The
+        noise is the larger one.
+    ends : tuple of float
+        The lowest and the highest value that there can be.
+    level : float, default 0.95
+        The share of such intervals that hold the true value.
+
+    Returns
+    -------
+    Interval
+        ``upper bound`` or ``jackknife``; :data:`~sparkrank.stats.intervals.NONE` where there is no standard error.
 
     Examples
     --------
-    >>> interval = upper_bound(0.03, 0.01, 40, 0.02, 0.0, 0.95)
-    >>> interval.low, round(interval.high, 4), interval.method
+    >>> near = interval_above_noise(0.03, 0.01, 40, 0.02, 0.016, (0.0, 1.0))
+    >>> near.low, round(near.high, 4), near.method
     (0.0, 0.0468, 'upper bound')
+    >>> above = interval_above_noise(0.1, 0.01, 40, 0.02, 0.001, (0.0, 1.0))
+    >>> round(above.low, 4), round(above.high, 4), above.method
+    (0.0788, 0.1202, 'jackknife')
     """
-    checked_share("level", level)
-    if not (math.isfinite(stderr) and degrees >= 1):
+    if not (math.isfinite(value) and math.isfinite(stderr) and degrees >= 1):
         return NONE
-    high = value + t_quantile(float(degrees), level) * stderr
-    return Interval(float(stderr), lowest, float(max(high, floor)), UPPER_BOUND)
+    checked_share("level", level)
+    lowest, highest = ends
+    if value < FLOORS * max(floor, bias):
+        high = max(value + t_quantile(float(degrees), level) * stderr, floor)
+        return Interval(float(stderr), lowest, float(min(high, highest)), UPPER_BOUND)
+    half = t_quantile(float(degrees), 0.5 + level / 2) * stderr
+    return Interval(
+        float(stderr), float(max(value - bias - half, lowest)), float(min(value + half, highest)), JACKKNIFE
+    )
+
+
+def bias_of_halves(value: float, halves: ArrayLike) -> float:
+    """How far above the truth a value is in the mean, from its values on ``halves`` of the parts, at least 0.
+
+    Near the noise floor the bias falls with the root of the number of groups: that of a half is √2 times as high, so
+    the bias is the mean of the halves less the value, over √2 - 1. Where it falls faster, that is too much.
+
+    Examples
+    --------
+    >>> round(bias_of_halves(0.10, [0.13, 0.15]), 4)
+    0.0966
+    """
+    values = np.asarray(halves, np.float64)
+    defined = values[np.isfinite(values)]
+    if not len(defined):
+        return 0.0
+    return max((float(np.cumsum(defined)[-1]) / len(defined) - value) / (math.sqrt(2) - 1), 0.0)

@@ -8,11 +8,11 @@ by leaving out one part of the groups at a time.
 from __future__ import annotations
 
 from sparkrank.metrics import Metric, Plan
-from sparkrank.metrics.merged import Merged, MetricRow
+from sparkrank.metrics.merged import Merged, MetricRow, Side
 from sparkrank.states import Distribution
 from sparkrank.states.keys import Subject
 from sparkrank.stats.intervals import NONE, Interval, jackknife, order_statistics, t_interval
-from sparkrank.stats.noise_floor import FLOORS, upper_bound
+from sparkrank.stats.noise_floor import bias_of_halves, interval_above_noise
 from sparkrank.stats.sequential import confidence_sequence
 
 JACKKNIFE, PERCENTILES = "jackknife", "order statistics"
@@ -49,9 +49,11 @@ def _interval(
     if found is None:
         return NONE
     stderr, degrees = jackknife([found.value], [found.without], found.sizes)
-    if row.noise_floor is not None and row.value < FLOORS * row.noise_floor:
-        lowest, _ = metric.declaration.range_of(metric)
-        return upper_bound(row.value, float(stderr[0]), float(degrees[0]), row.noise_floor, lowest, level)
+    if row.noise_floor is not None:
+        halves = metric.declaration.mixed_values(metric, Side(merged, subject))
+        bias = 0.0 if halves is None else bias_of_halves(found.value, halves[0][:, 1:])
+        ends = metric.declaration.range_of(metric)
+        return interval_above_noise(row.value, float(stderr[0]), float(degrees[0]), row.noise_floor, bias, ends, level)
     return t_interval(row.value, float(stderr[0]), float(degrees[0]), level, JACKKNIFE)
 
 

@@ -45,7 +45,7 @@ from sparkrank.states.forms import (
 from sparkrank.states.items import UNIT, rows_shown
 from sparkrank.states.keys import Subject
 from sparkrank.states.means import NO_GROUPS
-from sparkrank.states.part_bins import BinsOfParts, coarse
+from sparkrank.states.part_bins import VALUES, BinsOfParts, coarse, rule_name
 from sparkrank.stats.swapped_parts import mixtures
 
 if TYPE_CHECKING:
@@ -117,6 +117,9 @@ class GroupMetric(Declaration):
         yield Needed(MEAN_FORM.kind, str(of_groups), str(metric), plan.definition(of_groups))
         if metric.percentile is not None:
             yield Needed(DISTRIBUTION_FORM.kind, str(of_groups), str(metric), plan.definition(of_groups))
+            if plan.has_parts:
+                name, definition = rule_name(VALUES, str(of_groups)), of_parts(plan.definition(of_groups))
+                yield Needed(PARTS_KIND, name, str(metric), definition, optional=True)
             return
         if plan.has_parts:
             yield Needed(PART_MEAN_FORM.kind, str(of_groups), str(metric), of_parts(plan.definition(of_groups)))
@@ -679,7 +682,8 @@ class HistogramMetric(PooledMetric):
     def mixed_values(self, metric: Metric, *sides: Side) -> tuple[Floats, int] | None:
         """The values (2, order) of the mixtures of two sides, or of the halves of one, and how many parts have groups.
 
-        They are by coarse bins (:func:`sparkrank.stats.swapped_parts.mixtures`). None where there are no parts.
+        They are by coarse bins (:func:`sparkrank.stats.swapped_parts.mixtures`), which meet by score where scores are
+        probabilities, else by rank: two models may have other scales. None where there are no parts.
         """
         known = []
         for merged, subject in sides:
@@ -692,8 +696,15 @@ class HistogramMetric(PooledMetric):
                 return None
             known.append((bins, sums, sizes))
         filled = np.flatnonzero(np.sum([sizes for _, _, sizes in known], axis=0))
-        places = np.unique(np.concatenate([bins.together.bins for bins, _, _ in known]))
-        of_bins = mixtures(filled, *(bins.amounts_of(len(sizes), places) for bins, _, sizes in known))
+        order = [bins.together.bins if self.score_sums else bins.ranks for bins, _, _ in known]
+        places = np.unique(np.concatenate(order))
+        of_bins = mixtures(
+            filled,
+            *(
+                bins.amounts_of(len(sizes), np.searchsorted(places, own), len(places))
+                for (bins, _, sizes), own in zip(known, order, strict=True)
+            ),
+        )
         limbs = {each: mixtures(filled, *(sums[each] for _, sums, _ in known)) for each in known[0][1]}
         pos, neg, offset = np.moveaxis(of_bins, 1, 0)
         scores = bin_sums(coarse(self.rule_of(metric)), places, pos + neg, offset) if self.score_sums else None

@@ -126,9 +126,12 @@ class Merged:
         return metric.declaration.without_parts(self, subject, metric)
 
     @cached
-    def bins_of_parts(self, subject: Subject, rule: BinRule) -> BinsOfParts | None:
-        """The bins of parts of one (model, slice, slice value) by a coarse ``rule``; None where there are none."""
-        found = self.partials.parts.histograms.by_series.get(PartSeries(subject.model, subject.slice, rule))
+    def bins_of_parts(self, subject: Subject, rule: BinRule, of: str = "") -> BinsOfParts | None:
+        """The bins of parts of one (model, slice, slice value) by a coarse ``rule``; None where there are none.
+
+        They are of the scores of rows, or of the values of groups of the metric ``of``.
+        """
+        found = self.partials.parts.histograms.by_series.get(PartSeries(subject.model, subject.slice, rule, of))
         return None if found is None else found.of_value(rule, subject.slice_value)
 
     def sizes_of_parts(self, subject: Subject) -> Floats | None:

@@ -20,12 +20,16 @@ GROUPS = "groups"  # the sum, beside those over rows, that says how many groups 
 
 @dataclass(frozen=True)
 class Needed:
-    """A state that a metric of the plan is computed from: rows of ``kind`` and ``name`` with this ``definition``."""
+    """A state that a metric of the plan is computed from: rows of ``kind`` and ``name`` with this ``definition``.
+
+    A day may lack one that is ``optional``: then the metric has a value and no interval.
+    """
 
     kind: str
     name: str
     metric: str
     definition: str
+    optional: bool = False
 
 
 def of_parts(definition: str) -> str:

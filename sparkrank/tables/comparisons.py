@@ -25,10 +25,10 @@ from sparkrank.stats.intervals import jackknife
 from sparkrank.stats.paired import Difference, paired_t, t_test
 from sparkrank.stats.power import smallest_detectable
 from sparkrank.stats.sequential import always_valid_p, confidence_sequence, radius
-from sparkrank.stats.swapped_parts import swap_test
 from sparkrank.tables.results import NO_ORIGIN, Origin
 from sparkrank.tables.schemas import COMPARISONS
 from sparkrank.tables.standard_errors import JACKKNIFE
+from sparkrank.tables.unsmooth_metrics import own_test
 
 
 def comparisons_table(
@@ -141,15 +141,12 @@ def _of_parts(
     merged: Merged, plan: Plan, subject: Subject, baseline: Subject, metric: Metric, difference: float
 ) -> Difference:
     """The test of ``difference`` by what it is without each part of the groups."""
+    own = own_test(Side(merged, subject), Side(merged, baseline), metric, difference, plan.uncertainty.level)
+    if own is not None:
+        return own
     ours, theirs = (merged.without_parts(each, metric) if plan.has_parts else None for each in (subject, baseline))
     if ours is None or theirs is None:
         return t_test(difference, math.nan, 0, plan.uncertainty.level)._replace(difference=difference)
-    mixed = None
-    if merged.row(subject, metric).noise_floor is not None:
-        mixed = metric.declaration.mixed_values(metric, Side(merged, subject), Side(merged, baseline))
-    if mixed is not None:
-        values, parts = mixed
-        return swap_test(difference, values[0] - values[1], parts, plan.uncertainty.level)
     stderr, degrees = jackknife(
         [ours.value - theirs.value], [ours.without - theirs.without], np.maximum(ours.sizes, theirs.sizes)
     )

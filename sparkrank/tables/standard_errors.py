@@ -12,8 +12,8 @@ from sparkrank.metrics.merged import Merged, MetricRow, Side
 from sparkrank.states import Distribution
 from sparkrank.states.keys import Subject
 from sparkrank.stats.intervals import NONE, Interval, jackknife, order_statistics, t_interval
-from sparkrank.stats.noise_floor import bias_of_halves, interval_above_noise
 from sparkrank.stats.sequential import confidence_sequence
+from sparkrank.tables.unsmooth_metrics import noise_interval, percentile_interval
 
 JACKKNIFE, PERCENTILES = "jackknife", "order statistics"
 
@@ -39,7 +39,7 @@ def _interval(
     level = plan.uncertainty.level
     if metric.percentile is not None:
         if clustered:
-            return NONE
+            return percentile_interval(Side(merged, subject), metric, row, level)
         groups = merged.partials.distributions.get(subject.state(metric.of_groups), Distribution.empty()).histogram
         ends = order_statistics(groups.score, groups.neg, metric.percentile / 100, level)
         return NONE if ends is None else Interval(None, *ends, PERCENTILES)
@@ -50,10 +50,7 @@ def _interval(
         return NONE
     stderr, degrees = jackknife([found.value], [found.without], found.sizes)
     if row.noise_floor is not None:
-        halves = metric.declaration.mixed_values(metric, Side(merged, subject))
-        bias = 0.0 if halves is None else bias_of_halves(found.value, halves[0][:, 1:])
-        ends = metric.declaration.range_of(metric)
-        return interval_above_noise(row.value, float(stderr[0]), float(degrees[0]), row.noise_floor, bias, ends, level)
+        return noise_interval(Side(merged, subject), metric, row, found, float(stderr[0]), float(degrees[0]), level)
     return t_interval(row.value, float(stderr[0]), float(degrees[0]), level, JACKKNIFE)
 
 

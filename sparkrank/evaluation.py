@@ -192,7 +192,7 @@ class Evaluation:
         """
         return value_of(self.table, self.plan, self.preset, metric, model, slice)
 
-    def compare(self, baseline: str, *, correction: Correction = "holm", family: Family = "candidate") -> pa.Table:
+    def compare(self, baseline: str, *, correction: Correction = "holm", family: Family = "slice_column") -> pa.Table:
         """Every other model against ``baseline``: is the difference real, and how large may it be?
 
         Parameters
@@ -203,9 +203,9 @@ class Evaluation:
             the 64 parts of the groups.
         correction : {"holm", "benjamini-hochberg", "none"}
             How the p-values of a family become adjusted ones.
-        family : {"candidate", "metric", "slice"}
-            Which comparisons are one family: all slices and metrics of one candidate, or those of one metric, or of one
-            value of a slice.
+        family : {"slice_column", "candidate", "metric", "slice"}
+            Which comparisons are one family: those of the whole day, and those of each slice with all its values; or
+            all slices and metrics of one candidate, or those of one metric, or of one value of a slice.
 
         Returns
         -------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -19,16 +19,17 @@ from sparkrank.bucket.slicing import Slice
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.count import SegmentCounts, count_segments
 from sparkrank.histogram.row_histogram import histograms_of_rows
-from sparkrank.histogram.scored_rows import ScoredRows
+from sparkrank.histogram.scored_rows import RowSum, ScoredRows
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.arithmetic import Arithmetic, OneGroup
 from sparkrank.metrics.exposure import shown
 from sparkrank.metrics.group_auc import class_counts
-from sparkrank.metrics.needs import GROUPS, ROWS_AND_WEIGHT
+from sparkrank.metrics.kinds import GroupMetric
+from sparkrank.metrics.needs import GROUPS, NEGATIVES, POSITIVES, ROWS_AND_WEIGHT, amounts_by_group, cubed_weights
 from sparkrank.metrics.plan import level_text
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.cached import cached, drop_cached
-from sparkrank.numeric.exact_sums import LIMBS, exact_sums, whole_limbs
+from sparkrank.numeric.exact_sums import LIMBS, exact_sums, rounded, whole_limbs
 from sparkrank.numeric.segments import WHOLE, Segments, codes_of, taken
 from sparkrank.numeric.whole_units import UnitTable, sums_by_segment
 from sparkrank.ranking.distinct_lists import DistinctLists, GroupValues
@@ -36,11 +37,28 @@ from sparkrank.ranking.hit_sums import hit_sums, tied_rows
 from sparkrank.ranking.ranking import Ranking, Ties
 from sparkrank.states import Distribution, ItemCounts, ScoreHistogram, Series
 from sparkrank.states.keys import SliceKey, StateKey
-from sparkrank.states.means import MeanRows, ValueSums, equal_sums, weighted_sums
+from sparkrank.states.means import MOST_CUBED, WEIGHT_UNIT, MeanRows, ValueSums, equal_sums, weighted_sums
 from sparkrank.states.part_bins import VALUES
 
 T = TypeVar("T", bound=np.generic)
+# The places of distinct lists in each segment, and their segments; None where there are about as many as groups.
+Lists: TypeAlias = "dict[DistinctLists, tuple[Ints, Segments] | None]"
+_COUNTED = (
+    *map(str, ROWS_AND_WEIGHT),
+    POSITIVES,
+    NEGATIVES,
+)  # what the sums over hits count, where rows weigh the same
+# What a group has is squared in this unit, so that the squares of as many as there are add up exactly.
+AMOUNT_UNIT, MOST_AMOUNT = 2.0**15, 2.0**42
 ROUNDING = 2.0**-40  # how far rounding may move a value out of its range: more than the error of a million terms of 1
+
+
+class WeighedValues(NamedTuple):
+    """The ``values`` (n) of groups or of distinct lists, their ``weights`` (n, None where all are 1) and segments."""
+
+    values: Floats
+    weights: Floats | None
+    segments: Segments
 
 
 @dataclass(frozen=True)
@@ -114,19 +132,12 @@ class RankedModel:
         """The sums of each group metric over each segment of the groups ``evaluated``."""
         found: dict[Metric, ValueSums] = {}
         equal: dict[Segments, dict[Metric, Floats]] = {}
-        lists: dict[DistinctLists, tuple[Ints, Segments] | None] = {}
+        lists: Lists = {}
         for metric, declared in self.plan.group_metrics:
-            found_values = self.values()[str(metric)]
-            own = declared.weights_of(self.ranked(metric.ties), metric, self.weights)
-            if own is not None and own.distinct is not found_values.distinct:
-                own, found_values = (GroupValues(each.of_groups()) for each in (own, found_values))
-            values, segments = self._over(found_values, evaluated, lists)
-            if own is None:
+            values, weights, segments = self._weighed(metric, declared, evaluated, lists)
+            if weights is None:
                 equal.setdefault(segments, {})[metric] = values
                 continue
-            weights = np.nan_to_num(
-                self._over(own, evaluated, lists)[0]
-            )  # a group without a weight stops the evaluation
             undefined = np.isnan(values)
             defined, weighed, counted = _counted(values, weights, segments, undefined, self.plan)
             sums = weighted_sums(defined, weighed, counted)
@@ -136,9 +147,19 @@ class RankedModel:
             found.update(zip(of, sums_of_each, strict=True))
         return found
 
-    def _over(
-        self, values: GroupValues, evaluated: Segments, lists: dict[DistinctLists, tuple[Ints, Segments] | None]
-    ) -> tuple[Floats, Segments]:
+    def _weighed(self, metric: Metric, declared: GroupMetric, evaluated: Segments, lists: Lists) -> WeighedValues:
+        """The values of ``metric`` in the groups ``evaluated``, their weights, and their segments, as :meth:`_over`."""
+        values, own = self.values()[str(metric)], declared.weights_of(self.ranked(metric.ties), metric, self.weights)
+        if own is None:
+            inside, segments = self._over(values, evaluated, lists)
+            return WeighedValues(inside, None, segments)
+        if own.distinct is not values.distinct:
+            own, values = (GroupValues(each.of_groups()) for each in (own, values))
+        inside, segments = self._over(values, evaluated, lists)
+        weights = np.nan_to_num(self._over(own, evaluated, lists)[0])  # a group without a weight stops the evaluation
+        return WeighedValues(inside, weights, segments)
+
+    def _over(self, values: GroupValues, evaluated: Segments, lists: Lists) -> tuple[Floats, Segments]:
         """The ``values`` of the groups ``evaluated`` with their segments, one per distinct list of a segment.
 
         ``lists`` keeps the distinct lists of segments for other values.
@@ -295,8 +316,36 @@ class RankedModel:
         """The limbs of each sum over rows that a pooled metric reads, and of the number of groups where needed."""
         for quantity in self.plan.row_sums:
             yield self._key(of, quantity), self._scored_rows().sums(quantity, self._segments_of_scored(of))
+        evaluated = of.segments.of(self.chosen)
         if self.plan.exposures:
-            yield self._key(of, GROUPS), whole_limbs(of.segments.of(self.chosen).sizes(self._groups_evaluated()))
+            yield self._key(of, GROUPS), whole_limbs(evaluated.sizes(self._groups_evaluated()))
+        if self.plan.parted_slices(of.name):
+            lists: Lists = {}
+            for carrier in self.plan.carriers:
+                amounts, segments = self._over(self._carried(carrier), evaluated, lists)
+                for name, power in zip(amounts_by_group(carrier), (amounts, amounts**2), strict=True):
+                    yield self._key(of, name), exact_sums(power, segments)
+            for metric, declared in self.plan.weighted_metrics:
+                values, weights, segments = self._weighed(metric, declared, evaluated, lists)
+                _, weights, counted = _counted(values, weights, segments, np.isnan(values), self.plan)
+                if weights is not None:
+                    yield (
+                        self._key(of, cubed_weights(metric)),
+                        exact_sums((np.minimum(weights, MOST_CUBED) / WEIGHT_UNIT) ** 3, counted),
+                    )
+
+    @cached
+    def _carried(self, carrier: RowSum) -> GroupValues:
+        """How much of ``carrier`` each group has, in units of :data:`AMOUNT_UNIT`."""
+        if self.plan.weighted or carrier.name not in _COUNTED:
+            each = Segments(self.ranking.groups, self._group_of_scored())
+            found, distinct = rounded(self._scored_rows().sums(carrier, each)), None
+        else:
+            hits = hit_sums(self.ranking, carrier.rel)
+            positives, negatives = class_counts(hits)
+            amounts = {POSITIVES: positives, NEGATIVES: negatives}
+            found, distinct = amounts.get(carrier.name, hits.length.astype(np.float64)), hits.distinct
+        return GroupValues(np.minimum(found, MOST_AMOUNT) / AMOUNT_UNIT, distinct)
 
     def items(self, of: Slice) -> Iterator[ItemCounts]:
         """The item counts of the lists of evaluated groups. An item counts as relevant once in each group."""

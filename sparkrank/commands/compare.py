@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -9,10 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.commands.options import DEBUG, PLUGIN, all_of, validate_alone
-from sparkrank.commands.sides import SIDE_OPTIONS, SidesAsked, metrics_of, session_for, sides_of
-from sparkrank.comparison.group_pairs import Side
+from sparkrank.commands.sides import SIDE_OPTIONS, SidesAsked, metrics_of, session_for, sides_of, states_of
 from sparkrank.comparison.mix_and_rate import decomposition
-from sparkrank.comparison.runs import CompareLane, RunComparison, compare_tables
+from sparkrank.comparison.run_comparison import Groups, RunComparison
+from sparkrank.comparison.runs import CompareLane, compare_tables, pairs_groups, without_states
+from sparkrank.comparison.whole_runs import compare_states
 from sparkrank.day_marks import on_day
 from sparkrank.errors import SpecError, did_you_mean, escaped, listed, shortened
 from sparkrank.metrics import Metric
@@ -20,6 +22,7 @@ from sparkrank.metrics.registry import import_plugins
 from sparkrank.metrics.uncertainty import FAMILIES, Comparison, Correction, Family
 from sparkrank.report.answers import answer
 from sparkrank.report.comparison_text import (
+    compared_groups,
     comparisons_text,
     decomposition_text,
     metrics_by_slice_text,
@@ -33,12 +36,19 @@ from sparkrank.tables.days import local_path
 if TYPE_CHECKING:
     from sparkrank.config import Spec
 
+LEVEL = 0.95
+
 
 @click.command()
 @all_of(
     DEBUG,
     PLUGIN,
     click.option("--lane", type=click.Choice(["auto", "local", "frame"]), default="auto", help="Who pairs the groups."),
+    click.option(
+        "--groups",
+        type=click.Choice(["all", "common"]),
+        help="Of two runs: all groups of each, by stored states, or those of both, in pairs; all where that can be.",
+    ),
     click.option("--decompose", metavar="SLICE", help="Split the difference of means over the values of a slice."),
     click.option("--other-definitions", is_flag=True, help="Compare metrics that the two runs define otherwise, too."),
     click.option(
@@ -49,7 +59,8 @@ if TYPE_CHECKING:
     click.option(
         "--family",
         type=click.Choice(FAMILIES),
-        help="Which p are adjusted together, of --conf: those of a candidate, a metric, or a value of a slice.",
+        help="Which p are adjusted together, of --conf: those of the whole day and of each slice, or of a candidate, a "
+        "metric, or a value of a slice.",
     ),
     click.option("--metric", "metrics", multiple=True, metavar="TEXT", help="A metric to compare; all without it."),
     click.option("--allow-missing", is_flag=True, help="Compare over the days that are there."),
@@ -66,11 +77,12 @@ def compare(
     correction: Correction | None,
     other_definitions: bool,
     lane: CompareLane,
+    groups: Groups | None,
     decompose: str | None,
     plugins: tuple[str, ...],
     **sides: Any,
 ) -> None:
-    """Compare the models of stored days (--conf), or two runs (--left, --right) over the groups that both have.
+    """Compare the models of stored days (--conf), or two runs (--left, --right), as they are or over common groups.
 
     Of --conf, every model is compared with the baseline, by slice and metric, from the stored states of a day or of a
     window: with --metric on every value of a slice, else of slices where it is sure. With --decompose, split the
@@ -81,12 +93,13 @@ def compare(
     of_states = asked.spec is not None and decompose is None and asked.left_date is None
     other = lane if lane != "auto" else None
     if of_states:
-        validate_alone("--conf alone", {"--lane": other, "--other-definitions": other_definitions})
+        of_runs: dict[str, object] = {"--lane": other, "--other-definitions": other_definitions, "--groups": groups}
+        validate_alone("--conf alone", of_runs)
     else:
         beside = {"--from": first, "--to": last, "--family": family, "--allow-missing": allow_missing}
         validate_alone("--left" if asked.spec is None else "--decompose or --left-date", beside)
     if decompose is not None:
-        validate_alone("--decompose", {"--lane": other, "--correction": correction})
+        validate_alone("--decompose", {"--lane": other, "--correction": correction, "--groups": groups})
     if asked.spec is not None and of_states:
         window = _window(asked, first, last, allow_missing=allow_missing)
         table, missing, told = _stored(asked, asked.spec, window, correction, family, allow_missing)
@@ -100,18 +113,18 @@ def compare(
     if decompose is not None:
         _decompose(asked, decompose, metrics or None, other_definitions)
         return
+    options: Any = {"correction": correction or "holm", "level": LEVEL, "other_definitions": other_definitions}
+    lacking: list[str] = []
+    if not pairs_groups(groups, lane):
+        before, after, models = states_of(asked)
+        lacking = without_states((before, after), groups)
+        if not (isinstance(before, str) or isinstance(after, str)):
+            whole = compare_states(before, after, models, metrics or None, **options, options=asked.model_options)
+            answer(lambda: _text(whole), lambda: _document(whole))
+            return
     with sides_of(asked, lane) as (left, right, session):
-        found = compare_tables(
-            left,
-            right,
-            metrics or None,
-            correction=correction or "holm",
-            level=0.95,
-            other_definitions=other_definitions,
-            session=session,
-            lane=lane,
-        )
-        answer(lambda: _text(found, left, right), lambda: _document(found))
+        found = compare_tables(left, right, metrics or None, **options, session=session, lane=lane, told=lacking)
+        answer(lambda: _text(found), lambda: _document(found))
 
 
 def _window(asked: SidesAsked, first: str | None, last: str | None, *, allow_missing: bool) -> Window:
@@ -142,7 +155,8 @@ def _stored(
     wanted = None
     if baseline is not None:
         given = own or Comparison(baseline)
-        wanted = Comparison(baseline, correction or given.correction, family or given.family)
+        wanted = replace(given, baseline=baseline, correction=correction or given.correction)
+        wanted = replace(wanted, family=family or given.family)
     with session_for("auto") as session:
         is_far = local_path(on_day(spec.output.path, str(window.first))) is None
         spark = session() if is_far and session is not None else None
@@ -194,8 +208,13 @@ def _document(found: RunComparison) -> dict[str, object]:
     return {name: value for name, value in whole.items() if name != "table"}
 
 
-def _text(found: RunComparison, left: Side, right: Side) -> str:
-    head = f"{escaped(right.model)} ({escaped(found.right)})\nagainst {escaped(left.model)} ({escaped(found.left)})"
-    groups = f"over the {found.n_common:,} groups of both; intervals of 95 %, paired t"
-    parts = [f"{head}\n{groups}", comparisons_text(found.table.to_pylist()), told_text(found.told)]
+def _text(found: RunComparison) -> str:
+    rows = found.table.to_pylist()
+    candidate, baseline = (escaped(rows[0][name]) for name in ("candidate", "baseline"))
+    head = f"{candidate} ({escaped(found.right)})\nagainst {baseline} ({escaped(found.left)})"
+    parts = [
+        f"{head}\n{compared_groups(found)}; intervals of {LEVEL:.0%}",
+        comparisons_text(rows),
+        told_text(found.told),
+    ]
     return "\n\n".join(filter(None, parts))

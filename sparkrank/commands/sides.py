@@ -13,9 +13,9 @@ import click
 
 from sparkrank.commands.options import SET, all_of
 from sparkrank.comparison.group_pairs import Side
-from sparkrank.comparison.group_tables import GroupTable, metrics_at
+from sparkrank.comparison.group_tables import GroupTable, chosen_models, metrics_at
 from sparkrank.comparison.mix_and_rate import MetricRows
-from sparkrank.comparison.runs import chosen_models
+from sparkrank.comparison.run_states import DOTS, RunStates
 from sparkrank.config import load_spec
 from sparkrank.day_marks import day_of, on_day
 from sparkrank.errors import SpecError, did_you_mean, listed, shortened
@@ -33,8 +33,8 @@ SIDE_OPTIONS = all_of(
     click.option(
         "--baseline", "--left-model", "baseline", metavar="NAME", help="The model it is compared with (left)."
     ),
-    click.option("--right-date", metavar="YYYY-MM-DD", help="The day of the right side."),
-    click.option("--left-date", metavar="YYYY-MM-DD", help="The day of the left side."),
+    click.option("--right-date", metavar="YYYY-MM-DD", help="The day of the right side, or its window: DAY..DAY."),
+    click.option("--left-date", metavar="YYYY-MM-DD", help="The day of the left side, or its window: DAY..DAY."),
     click.option("--date", "day", metavar="YYYY-MM-DD", help="The day of both sides."),
     click.option("--right", metavar="DIR", help="The run that is compared: as --left."),
     click.option(
@@ -78,7 +78,8 @@ class SidesAsked:
             if self.conf is not None and value is None and any(days.values()):
                 raise click.UsageError(f"{name} is missing: two days of one output are --left-date and --right-date")
         for name, value in {**days, "--date": self.day}.items():
-            if value is not None and day_of(value) is None:
+            window = name in days and value is not None and DOTS in value
+            if value is not None and not window and day_of(value) is None:
                 raise SpecError(f"{name} {shortened(value)} is not a day of the form YYYY-MM-DD")
 
     @cached_property
@@ -93,12 +94,22 @@ class SidesAsked:
         if self.spec is None:
             return (str(self.left), left_day), (str(self.right), right_day)
         path = self.spec.output.path
-        return (path, resolve_day(self.spec, left_day)), (path, resolve_day(self.spec, right_day))
+        days = (
+            each if each is not None and DOTS in each else resolve_day(self.spec, each)
+            for each in (left_day, right_day)
+        )
+        return (path, next(days)), (path, next(days))
 
     @property
     def is_far(self) -> bool:
         """Whether a side is on another file system than this machine's."""
-        return any(local_path(path if day is None else on_day(path, day)) is None for path, day in self.places)
+        days = [(path, None if day is None else day.split(DOTS)[0]) for path, day in self.places]
+        return any(local_path(path if day is None else on_day(path, day)) is None for path, day in days)
+
+    @property
+    def model_options(self) -> tuple[str, str]:
+        """What the options are called that name the models."""
+        return ("--left-model", "--right-model") if self.spec is None else ("--baseline", "--model")
 
     def models_of(self, spec: Spec) -> tuple[str, str]:
         """The baseline and the model of one output: two models of one day, or one of two days.
@@ -152,14 +163,26 @@ def metrics_of(asked: SidesAsked) -> Iterator[tuple[MetricRows, MetricRows]]:
     models = (asked.baseline, asked.model) if asked.spec is None else asked.models_of(asked.spec)
     if asked.spec is None:  # the model of one side is that of the other where nobody says
         models = (models[0] or models[1], models[1] or models[0])
-    options = ("--left-model", "--right-model") if asked.spec is None else ("--baseline", "--model")
     with session_for("auto") as session:
         spark = session() if asked.is_far and session is not None else None
         sides = []
-        for what, (path, day), model, option in zip(("left", "right"), asked.places, models, options, strict=True):
+        every = zip(("left", "right"), asked.places, models, asked.model_options, strict=True)
+        for what, (path, day), model, option in every:
             table, place = metrics_at(what, path, day, spark)
             sides.append(MetricRows.of(what, table, model, option, place))
         yield sides[0], sides[1]
+
+
+def states_of(asked: SidesAsked) -> tuple[RunStates | str, RunStates | str, tuple[str | None, str | None]]:
+    """The states of both sides, or why there are none, and the models that are asked for."""
+    models = (asked.baseline, asked.model) if asked.spec is None else asked.models_of(asked.spec)
+    with session_for("auto") as session:
+        spark = session() if asked.is_far and session is not None else None
+        left, right = (
+            RunStates.stored(what, path, day, spark)
+            for what, (path, day) in zip(("left", "right"), asked.places, strict=True)
+        )
+    return left, right, models
 
 
 @contextmanager
@@ -172,7 +195,7 @@ def sides_of(asked: SidesAsked, lane: str) -> Iterator[tuple[Side, Side, Callabl
             GroupTable.of(what, path, day, spark)
             for what, (path, day) in zip(("left", "right"), asked.places, strict=True)
         )
-        options = ("--left-model", "--right-model") if asked.spec is None else ("--baseline", "--model")
+        options = asked.model_options
         baseline, model = models or chosen_models(left, right, asked.baseline, asked.model, options)
         sides = Side(left, left.model(baseline, options[0])), Side(right, right.model(model, options[1]))
         yield *sides, session

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -79,7 +79,8 @@ class GroupTable:
             raise SpecError(f"{what} has no group table: evaluate with a group and group_table=True")
         plan = evaluation.plan
         held = cls._held(what, evaluation.groups, f"the {what} evaluation")
-        definitions = {str(metric): plan.definition(metric) for metric, _ in plan.group_metrics}
+        every = dict.fromkeys((*(metric for metric, _ in plan.group_metrics), *plan.metrics))
+        definitions = {str(metric): plan.definition(metric) for metric in every}
         return replace(held, definitions=definitions, known_models=tuple(plan.models))
 
     @classmethod
@@ -258,21 +259,58 @@ class GroupTable:
 
     def model(self, asked: str | None, option: str) -> str:
         """The model that is ``asked`` for, or the only one. Raises :class:`SpecError` where there is no such model."""
-        there = self.models
-        if asked is None:
-            if len(there) != 1:
-                raise SpecError(f"{self.place} has the models {listed(there)}: name one with {option}")
-            return there[0]
-        if asked not in there:
-            near = did_you_mean(asked, there)
-            raise SpecError(
-                f'{option}: {self.place} has no model "{shortened(asked)}"{near} (there are: {listed(there)})'
-            )
-        return asked
+        return model_among(self.place, self.models, asked, option)
 
     def reading(self) -> _ReadingErrors:
         """A context in which Arrow's errors become those of this table."""
         return _ReadingErrors(self.place)
+
+
+def model_among(place: str, models: Sequence[str], asked: str | None, option: str) -> str:
+    """The one of ``models`` that is ``asked`` for, or the only one. Raises :class:`SpecError` where there is none."""
+    if asked is None:
+        if len(models) != 1:
+            raise SpecError(f"{place} has the models {listed(models)}: name one with {option}")
+        return models[0]
+    if asked not in models:
+        near = did_you_mean(asked, models)
+        raise SpecError(f'{option}: {place} has no model "{shortened(asked)}"{near} (there are: {listed(models)})')
+    return asked
+
+
+class HasModels(Protocol):
+    """One side of a comparison, as far as its models are asked for."""
+
+    @property
+    def models(self) -> list[str]: ...
+
+    def model(self, asked: str | None, option: str) -> str: ...
+
+
+def chosen_models(
+    left: HasModels,
+    right: HasModels,
+    left_model: str | None,
+    right_model: str | None,
+    options: tuple[str, str] = ("left_model", "right_model"),
+) -> tuple[str, str]:
+    """The models to compare: those asked for, the only ones, or the one that both sides call by one name.
+
+    ``options`` are what the one who asks calls them. Raises :class:`SpecError` where one is not there or left open.
+    """
+    asked = (left_model, right_model)
+    for side, name, option in zip((left, right), asked, options, strict=True):
+        if name is not None:
+            side.model(name, option)
+    if left_model is None and right_model is None:
+        common = sorted({*left.models} & {*right.models})
+        if len(common) == 1:
+            return common[0], common[0]
+    if left_model is None and right_model in left.models:
+        left_model = right_model
+    if right_model is None and left_model in right.models:
+        right_model = left_model
+    return left.model(left_model, options[0]), right.model(right_model, options[1])
 
 
 def asked_among(metrics: Sequence[str], text: str) -> str:

@@ -10,11 +10,10 @@ import pyarrow as pa
 
 from sparkrank.bucket.group_rows import GROUP_COUNTS
 from sparkrank.comparison.group_pairs import Pairs, Side, common_keys, paired_groups
-from sparkrank.comparison.group_tables import GroupTable
+from sparkrank.comparison.group_tables import GroupTable, chosen_models
 from sparkrank.comparison.runs import (
     CompareLane,
     asked_metric,
-    chosen_models,
     counted_undefined,
     definitions_told,
     is_for_spark,

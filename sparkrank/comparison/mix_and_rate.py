@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
-from sparkrank.comparison.group_tables import asked_among, told_of_definitions
+from sparkrank.comparison.group_tables import asked_among, model_among, told_of_definitions
 from sparkrank.errors import InputError, MetricError, SpecError, did_you_mean, listed, shortened, without_secrets
 from sparkrank.evaluation import Evaluation
 from sparkrank.metrics import Metric
@@ -62,13 +62,7 @@ class MetricRows:
         validate_utf8(table, "metrics", place)
         validate_results(table, "metrics", place, once=False)
         models = sorted(set(table["model"].to_pylist()))
-        if model is None and len(models) == 1:
-            model = models[0]
-        if model is None:
-            raise SpecError(f"{place} has the models {listed(models)}: name one with {option}")
-        if model not in models:
-            near = did_you_mean(model, models)
-            raise SpecError(f'{option}: {place} has no model "{shortened(model)}"{near} (there are: {listed(models)})')
+        model = model_among(place, models, model, option)
         return cls(what, place, model, [row for row in table.to_pylist() if row["model"] == model])
 
     def metrics(self) -> list[str]:

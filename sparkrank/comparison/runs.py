@@ -1,10 +1,8 @@
-"""Two runs compared through their group tables, whose groups are paired by key."""
+"""Two runs compared: as they are, or through their group tables, whose groups are paired by key."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -22,19 +20,22 @@ from sparkrank.comparison.group_moments import (
     paired,
 )
 from sparkrank.comparison.group_pairs import Side, common_keys, paired_groups
-from sparkrank.comparison.group_tables import GroupTable, asked_among, told_of_definitions
-from sparkrank.errors import InputError, MetricError, SpecError, listed, shortened, without_secrets
+from sparkrank.comparison.group_tables import GroupTable, asked_among, chosen_models, told_of_definitions
+from sparkrank.comparison.run_comparison import Groups, RunComparison
+from sparkrank.comparison.run_states import RunStates
+from sparkrank.comparison.whole_runs import compare_states, whole_day_rows
+from sparkrank.engines.arrow.in_memory import is_path
+from sparkrank.errors import InputError, MetricError, SpecError, listed, shortened, shown, without_secrets
+from sparkrank.evaluation import Evaluation
 from sparkrank.metrics import Metric
 from sparkrank.metrics.definitions import Definitions
 from sparkrank.metrics.kinds import GroupMetric
-from sparkrank.metrics.slices import ALL
 from sparkrank.metrics.uncertainty import Correction
 from sparkrank.numeric.exact_sums import LIMBS
 from sparkrank.stats.corrections import adjusted
 from sparkrank.stats.intervals import checked_share
 from sparkrank.stats.paired import t_test
 from sparkrank.stats.power import smallest_detectable
-from sparkrank.tables.schemas import COMPARISONS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -44,44 +45,6 @@ if TYPE_CHECKING:
 CompareLane: TypeAlias = Literal["auto", "local", "frame"]
 # Groups of a model on the larger side from which on Spark is faster, with its session up, than one process.
 SPARK_FROM = 20_000_000
-
-
-@dataclass(frozen=True, repr=False)
-class RunComparison:
-    """What the comparison of two runs found.
-
-    Parameters
-    ----------
-    table : pyarrow.Table
-        A row per metric, in the order of the group table of the right side: the columns of ``comparisons``.
-    left, right : str
-        Where the group tables are.
-    n_common, n_left_only, n_right_only : int
-        Groups on both sides, and on one alone.
-    told : tuple of str
-        Sentences about what did not match, and what was therefore left out.
-    lane : str
-        ``local``, or ``frame`` where Spark made the pairs.
-    """
-
-    table: pa.Table
-    left: str
-    right: str
-    n_common: int
-    n_left_only: int
-    n_right_only: int
-    told: tuple[str, ...]
-    lane: str
-
-    def __repr__(self) -> str:
-        from sparkrank.report.comparison_text import comparison_repr
-
-        return comparison_repr(self)
-
-    def _repr_html_(self) -> str:
-        from sparkrank.report.comparison_text import comparison_html
-
-        return comparison_html(self)
 
 
 @without_secrets()
@@ -97,19 +60,22 @@ def compare_runs(
     correction: Correction = "holm",
     level: float = 0.95,
     other_definitions: bool = False,
+    groups: Groups | None = None,
     spark: SparkSession | None = None,
     lane: CompareLane = "auto",
 ) -> RunComparison:
-    """Compare two runs over the groups that both have: other days, other jobs, other models.
+    """Compare two runs: other days, other jobs, other models.
 
-    Groups are paired by their key, and each metric is tested by a paired t test over the pairs in which both sides
-    define it. A mean whose groups weigh by their rows (``gauc``) is compared by the delta method. The numbers are the
-    same bits in either lane, and for any order of the rows.
+    With ``groups="all"`` the runs are compared as they are, in every metric: the difference is that of the two values,
+    tested by what both are without each part of the groups, in which users who come again cancel. With
+    ``groups="common"`` groups are paired by their key, and each metric of groups is tested by a paired t test over the
+    pairs in which both sides define it. A mean whose groups weigh by their rows (``gauc``) is then compared by the
+    delta method. The numbers are the same bits in either lane, and for any order of the rows.
 
     Parameters
     ----------
     left : Evaluation, pyarrow Table or Dataset, Spark DataFrame, or path
-        The baseline: a group table, or results that have one. A path is the folder of a day's group table
+        The baseline: results, a group table, or a path. A path is the folder of a day's group table
         (``.../groups/day=2026-01-31``), an ``output.path`` with ``left_day``, or a folder of Parquet files alone.
     right : Evaluation, pyarrow Table or Dataset, Spark DataFrame, or path
         What is compared with it: differences are right less left.
@@ -118,17 +84,21 @@ def compare_runs(
     metrics : sequence of str, optional
         Those to compare, by their columns; all that both sides have where it is left out.
     left_day, right_day : str, optional
-        The day, YYYY-MM-DD, where a path has many.
+        The day, YYYY-MM-DD, where a path has many; with all groups also a window, 2026-01-25..2026-01-31.
     correction : str
         How p is adjusted over all metrics: ``holm``, ``benjamini-hochberg`` or ``none``.
     level : float
         That of the intervals.
     other_definitions : bool
         Whether to compare metrics of one text that the two runs define otherwise.
+    groups : {"all", "common"}, optional
+        What is compared: all groups of each side, which needs results or stored states on both, or the groups of both.
+        All where that is possible, if left out.
     spark : SparkSession, optional
         Pairs the groups where there are very many, and reads where Arrow cannot.
     lane : str
-        ``local`` pairs the groups in this process, ``frame`` by Spark; ``auto`` chooses by size.
+        ``local`` pairs the groups in this process, ``frame`` by Spark; ``auto`` chooses by size. Only common groups are
+        paired.
 
     Returns
     -------
@@ -150,12 +120,27 @@ def compare_runs(
     >>> log = pa.table({"user": ["a", "a", "b", "b"], "old": [0.9, 0.5, 0.7, 0.1], "new": [0.1, 0.5, 0.7, 0.1],
     ...                 "click": [0, 1, 1, 0]})
     >>> old, new = (sr.evaluate(log, ["rr"], group="user", score=each, label="click") for each in ("old", "new"))
-    >>> found = sr.compare_runs(old, new)
+    >>> found = sr.compare_runs(old, new, groups="common")
     >>> found.table.select(["difference", "wins", "ties", "losses", "n_groups"]).to_pylist()
     [{'difference': 0.25, 'wins': 1, 'ties': 1, 'losses': 0, 'n_groups': 2}]
     """
     checked_share("level", level)
     adjusted((), correction)  # refuses one that there is not, before anything is read
+    told: list[str] = []
+    if not pairs_groups(groups, lane):
+        before, after = RunStates.of("left", left, left_day, spark), RunStates.of("right", right, right_day, spark)
+        told = without_states((before, after), groups)
+        if not (isinstance(before, str) or isinstance(after, str)):
+            return compare_states(
+                before,
+                after,
+                (left_model, right_model),
+                metrics,
+                correction=correction,
+                level=level,
+                other_definitions=other_definitions,
+            )
+        told = told if any(isinstance(each, Evaluation) or is_path(each) for each in (left, right)) else []
     tables = (GroupTable.of("left", left, left_day, spark), GroupTable.of("right", right, right_day, spark))
     models = chosen_models(*tables, left_model, right_model)
     session = None if spark is None else lambda: spark
@@ -168,33 +153,28 @@ def compare_runs(
         other_definitions=other_definitions,
         session=session,
         lane=lane,
+        told=told,
     )
 
 
-def chosen_models(
-    left: GroupTable,
-    right: GroupTable,
-    left_model: str | None,
-    right_model: str | None,
-    options: tuple[str, str] = ("left_model", "right_model"),
-) -> tuple[str, str]:
-    """The models to compare: those asked for, the only ones, or the one that both sides call by one name.
+def pairs_groups(groups: Groups | None, lane: CompareLane) -> bool:
+    """Whether groups are paired whatever states there are. Raises :class:`SpecError` for words that make no sense."""
+    if groups not in (None, "all", "common"):
+        raise SpecError(f"groups is {shown(groups)}: all or common is allowed")
+    if groups == "all" and lane != "auto":
+        raise SpecError(f"lane is {lane}, but groups is all: a lane pairs the groups that are common to both")
+    return groups == "common" or lane != "auto"
 
-    ``options`` are what the one who asks calls them. Raises :class:`SpecError` where one is not there or left open.
+
+def without_states(sides: Sequence[RunStates | str], groups: Groups | None) -> list[str]:
+    """Sentences about the ``sides`` that have no states, whose groups can only be paired.
+
+    Raises :class:`InputError` where all groups are asked for.
     """
-    asked = (left_model, right_model)
-    for table, name, option in zip((left, right), asked, options, strict=True):
-        if name is not None:
-            table.model(name, option)
-    if left_model is None and right_model is None:
-        common = sorted({*left.models} & {*right.models})
-        if len(common) == 1:
-            return common[0], common[0]
-    if left_model is None and right_model in left.models:
-        left_model = right_model
-    if right_model is None and left_model in right.models:
-        right_model = left_model
-    return left.model(left_model, options[0]), right.model(right_model, options[1])
+    lacking = [each for each in sides if isinstance(each, str)]
+    if lacking and groups == "all":
+        raise InputError(f"{lacking[0]}: groups that are common to both can be compared")
+    return [f"{each}: groups that are common to both are compared" for each in lacking]
 
 
 def compare_tables(
@@ -207,10 +187,12 @@ def compare_tables(
     other_definitions: bool,
     session: Callable[[], SparkSession] | None,
     lane: CompareLane,
+    told: Sequence[str] = (),
 ) -> RunComparison:
     """Compare two sides. ``session`` gives the Spark session where one is needed; None where there is none."""
     common_keys(left.table, right.table)
-    asked, told = metrics_in_common(left.table, right.table, metrics, other_definitions)
+    asked, of_metrics = metrics_in_common(left.table, right.table, metrics, other_definitions)
+    told = [*told, *of_metrics]
     by_spark = is_for_spark(left, right, session, lane)
     moments = _by_spark(left, right, asked, session) if by_spark else _in_process(left, right, asked)
     n_common, n_left, n_right = map(int, moments.get((PAIRS, COUNTS), np.zeros(LIMBS))[:3])
@@ -231,8 +213,19 @@ def compare_tables(
     if unpaired:
         counts = listed(f"{metric} {count:,}" for metric, count in unpaired.items())
         told.append(f"groups in which one side alone is undefined are in no pair: {counts}")
-    places = left.table.place, right.table.place
-    return RunComparison(table, *places, n_common, n_left, n_right, tuple(told), "frame" if by_spark else "local")
+    return RunComparison(
+        table,
+        left.table.place,
+        right.table.place,
+        "common",
+        n_common + n_left,
+        n_common + n_right,
+        n_common,
+        n_left,
+        n_right,
+        tuple(told),
+        "frame" if by_spark else "local",
+    )
 
 
 def metrics_in_common(
@@ -249,6 +242,9 @@ def metrics_in_common(
         alone = [name for name in side.metrics if name not in other.metrics]
         if alone and asked is None:
             told.append(f"metrics on the {side.what} only: {listed(alone)}")
+    of_no_group = [name for name in right.definitions if name in left.definitions and name not in common]
+    if of_no_group and asked is None:
+        told.append(f"no metrics of groups, which groups=all compares: {listed(of_no_group)}")
     chosen = common if asked is None else list(dict.fromkeys(asked_metric(left, right, text) for text in asked))
     told += definitions_told(left, right, chosen, other_definitions)
     found = []
@@ -352,26 +348,17 @@ def _table(
 ) -> pa.Table:
     """The rows of the table ``comparisons``."""
     rows = [_row(metric, each, level) for metric, each in zip(metrics, found, strict=True)]
-    p = adjusted(np.array([math.nan if row["p"] is None else row["p"] for row in rows]), correction)
-    common: Mapping[str, Any] = {
+    common = {
         "candidate": right.model,
         "baseline": left.model,
-        "slice": ALL,
-        "slice_value": ALL,
-        "correction": correction,
-        "family": f"candidate {right.model}",
         "spec_hash": right.table.spec_hash,
         "run_id": right.table.run_id,
     }
-    whole = [
-        {**common, **row, "p_adjusted": None if math.isnan(each) else each}
-        for row, each in zip(rows, p.tolist(), strict=True)
-    ]
-    return pa.Table.from_pylist(whole, schema=COMPARISONS.schema)
+    return whole_day_rows(rows, common, correction)
 
 
 def _row(metric: PairedMetric, found: Paired, level: float) -> dict[str, Any]:
-    tested = t_test(found.difference, found.stderr, found.n - 1, level)
+    tested = t_test(found.difference, found.stderr, found.n - 1, level, moving=found.up + found.down)
     wins, losses = (found.up, found.down) if metric.higher_is_better else (found.down, found.up)
     is_known = metric.higher_is_better is not None
     return {
@@ -382,11 +369,12 @@ def _row(metric: PairedMetric, found: Paired, level: float) -> dict[str, Any]:
         "ci_low": tested.low,
         "ci_high": tested.high,
         "interval": tested.method,
+        "degrees": tested.degrees,
         "p": tested.p,
         "wins": wins if is_known else None,
         "ties": found.ties if is_known else None,
         "losses": losses if is_known else None,
-        "smallest_detectable": smallest_detectable(tested.stderr, tested.degrees, level),
+        "smallest_detectable": smallest_detectable(tested.stderr, tested.degrees or 0, level),
         "n_groups": found.n,
         "n_unpaired": found.n_unpaired,
         "definition": metric.definition,

@@ -268,11 +268,15 @@ class UncertaintySettings(Section):
 
 
 class CompareSettings(Section):
-    """The model that all others are compared with, and how p-values are corrected within which family."""
+    """The model that all others are compared with, and how p-values are corrected within which family.
+
+    Above the share ``most_unpaired`` of groups in which one of two models alone is defined, gates do not decide.
+    """
 
     baseline: str
     correction: Correction = "holm"
-    family: Family = "candidate"
+    family: Family = "slice_column"
+    most_unpaired: Annotated[float, BeforeValidator(as_number)] = Field(default=0.01, ge=0.0, le=1.0)
 
     @property
     def comparison(self) -> Comparison:

@@ -55,7 +55,7 @@ def _of_probabilities(
     return checked
 
 
-def _calibration_error(totals: PooledTotals, metric: Metric) -> PooledValue:
+def _calibration_error(totals: PooledTotals, metric: Metric) -> PooledValue:  # noqa: ARG001
     """The value, and that of a model whose rate in each bin is its mean score there."""
     weight = totals.positives + totals.negatives
     if totals.sum(OUTSIDE) != 0 or not totals.sum(WEIGHT) > 0:

@@ -20,14 +20,24 @@ from sparkrank.histogram.scored_rows import RowSum
 from sparkrank.histogram.threshold_sweep import Sweep, Sweeps, Terms, by_rate, value_of
 from sparkrank.metrics import outside
 from sparkrank.metrics.arithmetic import Arithmetic, OneGroup, TermTable, given, list_table, total
-from sparkrank.metrics.declaration import Declaration, Part
-from sparkrank.metrics.merged import Measured, Merged, MetricRow, Side, WithoutParts, measure
-from sparkrank.metrics.needs import GROUPS, ROWS_AND_WEIGHT, Exposure, Needed, of_parts
+from sparkrank.metrics.declaration import Declaration, Part, Scale
+from sparkrank.metrics.merged import Measured, Merged, MetricRow, Side, WithoutParts, effective_number, measure
+from sparkrank.metrics.needs import (
+    GROUPS,
+    NEGATIVES,
+    POSITIVES,
+    ROWS_AND_WEIGHT,
+    Exposure,
+    Needed,
+    amounts_by_group,
+    cubed_weights,
+    of_parts,
+)
 from sparkrank.metrics.parameters import TIES, WEIGHT, Parameter
 from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.exact_sums import LIMBS, rounded
 from sparkrank.numeric.exact_sums import total as exact_total
-from sparkrank.numeric.segments import Segments
+from sparkrank.numeric.segments import Segments, sum_by
 from sparkrank.ranking.distinct_lists import DistinctLists, GroupValues
 from sparkrank.ranking.ranking import Ranking
 from sparkrank.states import Distribution, ScoreHistogram
@@ -46,6 +56,7 @@ from sparkrank.states.items import UNIT, rows_shown
 from sparkrank.states.keys import Subject
 from sparkrank.states.means import NO_GROUPS
 from sparkrank.states.part_bins import VALUES, BinsOfParts, coarse, rule_name
+from sparkrank.states.part_sums import parts_of_slice
 from sparkrank.stats.swapped_parts import mixtures
 
 if TYPE_CHECKING:
@@ -124,6 +135,9 @@ class GroupMetric(Declaration):
         if plan.has_parts:
             yield Needed(PART_MEAN_FORM.kind, str(of_groups), str(metric), of_parts(plan.definition(of_groups)))
             yield Needed(PART_SUM_FORM.kind, GROUPS, str(metric), of_parts(plan.settings))
+            if self.is_weighted(of_groups):
+                name = cubed_weights(of_groups)
+                yield Needed(SUM_FORM.kind, name, str(metric), plan.definition(of_groups), optional=True)
         if plan.compare is not None and metric in plan.paired_metrics:
             compared = f"{plan.definition(of_groups)}; compared with {plan.compare.baseline}"
             yield Needed(PAIR_FORM.kind, str(of_groups), str(metric), compared)
@@ -154,6 +168,14 @@ class GroupMetric(Declaration):
         with np.errstate(invalid="ignore", divide="ignore"):
             weight, weighted = rounded(left[:, :LIMBS]), rounded(left[:, LIMBS:])
             return WithoutParts(exact_total(all_[LIMBS:]) / together, weighted / weight, sizes)
+
+    def n_effective(self, merged: Merged, subject: Subject, metric: Metric, *, clustered: bool) -> float | None:
+        """By the weights of groups in the mean."""
+        if clustered:
+            sums = merged.partials.parts.means.of(subject, metric.of_groups)
+            return None if sums is None else effective_number(rounded(sums[:, :LIMBS]))
+        mean = merged.means.get(subject.state(metric.of_groups), NO_GROUPS)
+        return mean.weight**2 / mean.squares if mean.squares else None
 
     def values_of(self, ranking: Ranking, metric: Metric) -> GroupValues:
         """The value of each group."""
@@ -274,6 +296,7 @@ class CatalogueMetric(Declaration):
     about: ClassVar[str] = "Properties of all lists together."
     computed_by: ClassVar[tuple[str, ...]] = ("value",)
     common: tuple[Parameter, ...] = (TIES,)
+    interval: Scale = "none"
     refused: tuple[tuple[str, str], ...] = (("weight", "in what all lists show no group has a weight of its own"),)
     value: Callable[[Ints, Ints, int, Metric], float] = lambda exposure, relevant, groups, metric: float("nan")
 
@@ -404,6 +427,9 @@ class PooledMetric(Declaration):
         The value, from these sums. Without a weight column, every row weighs 1.
     is_row_mean : bool
         Whether the value is the mean of values of rows, by their weight.
+    carriers : callable (Metric) -> tuple of RowSum
+        What its value rests on, as the positives and the negatives of an AUC: the groups that have most of it decide
+        how sure the value is. The weight of rows where it is not given.
 
     Examples
     --------
@@ -437,6 +463,7 @@ class PooledMetric(Declaration):
         ("weight", "its rows are weighted by the column that the input names as weight"),
     )
     is_row_mean: bool = False  # a mean of values of rows, by their weight
+    carriers: Callable[[Metric], tuple[RowSum, ...]] = lambda metric: (ROWS_AND_WEIGHT[1],)
     sums: Callable[[Metric], tuple[RowSum, ...]] = lambda metric: ()
     value: Callable[[PooledTotals, Metric], PooledValue] = lambda totals, metric: PooledValue(float("nan"))
 
@@ -447,12 +474,50 @@ class PooledMetric(Declaration):
         if plan.has_parts:
             for name in (GROUPS, *map(str, sums)):
                 yield Needed(PART_SUM_FORM.kind, name, str(metric), of_parts(plan.settings))
+            for carrier in self.carriers_of(metric):
+                for name in amounts_by_group(carrier):
+                    yield Needed(SUM_FORM.kind, name, str(metric), f"{name}; {plan.settings}", optional=True)
+
+    def n_effective(self, merged: Merged, subject: Subject, metric: Metric, *, clustered: bool) -> float | None:
+        """By the carrier that the fewest groups would carry."""
+        found = [
+            self._carried(merged, subject, metric, carrier, clustered=clustered) for carrier in self.carriers_of(metric)
+        ]
+        return min((each for each in found if each is not None), default=None)
+
+    def _carried(
+        self, merged: Merged, subject: Subject, metric: Metric, carrier: RowSum, *, clustered: bool
+    ) -> float | None:
+        sums = merged.partials.sums.results()
+        amount, squares = (sums.get(subject.state(name), 0.0) for name in amounts_by_group(carrier))
+        if squares and not clustered:
+            return amount**2 / squares
+        of_parts = self._carried_by_parts(merged, subject, metric, carrier)
+        return None if of_parts is None else effective_number(of_parts)
+
+    def _carried_by_parts(
+        self,
+        merged: Merged,
+        subject: Subject,
+        metric: Metric,
+        carrier: RowSum,
+    ) -> Floats | None:
+        """How much of ``carrier`` each part has (parts), as the sums of parts say it; None where they do not."""
+        if carrier.name == NEGATIVES:
+            every, positives = (
+                self._carried_by_parts(merged, subject, metric, each)
+                for each in (ROWS_AND_WEIGHT[1], replace(carrier, name=POSITIVES))
+            )
+            return None if every is None or positives is None else every - positives
+        limbs = merged.partials.parts.sums.of(subject, carrier)
+        return None if limbs is None else rounded(limbs)
 
     def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
         totals = PooledTotals(self._limbs(merged, subject, metric))
         rows, weight = map(totals.sum, ROWS_AND_WEIGHT)
-        found = self._value_of(totals, metric)
-        return MetricRow.pooled(found.value, int(rows), weight, error_bound=found.error_bound)
+        found, sizes = self._value_of(totals, metric), merged.sizes_of_parts(subject)
+        groups = None if sizes is None else int(sizes.sum())
+        return MetricRow.pooled(found.value, int(rows), weight, n_groups=groups, error_bound=found.error_bound)
 
     def without_parts(self, merged: Merged, subject: Subject, metric: Metric) -> WithoutParts | None:
         sizes, sums = merged.sizes_of_parts(subject), self._parts_of_sums(merged, subject, metric)
@@ -497,6 +562,10 @@ class PooledMetric(Declaration):
     def sums_of(self, metric: Metric) -> tuple[RowSum, ...]:
         """The sums that the metric reads."""
         return outside.row_sums(metric, self.sums)
+
+    def carriers_of(self, metric: Metric) -> tuple[RowSum, ...]:
+        """What the value of ``metric`` rests on."""
+        return outside.row_sums(metric, self.carriers)
 
     def _value_of(self, totals: PooledTotals, metric: Metric) -> PooledValue:
         """The value; raises :class:`MetricError` where a metric from outside gives something else."""
@@ -587,8 +656,11 @@ class HistogramMetric(PooledMetric):
         assert measured is not None  # noqa: S101 - it was measured now, if not before
         extent = measured.extent
         found = self._value_of_bins(measured, self._limbs(merged, subject, metric), metric)
-        weight = value_of(np.asarray(extent.pos + extent.neg))
-        row = MetricRow.pooled(found.value, extent.rows, weight, error_bound=found.error_bound, blocks=extent.bins)
+        weight, sizes = value_of(np.asarray(extent.pos + extent.neg)), merged.sizes_of_parts(subject)
+        groups = None if sizes is None else int(sizes.sum())
+        row = MetricRow.pooled(
+            found.value, extent.rows, weight, n_groups=groups, error_bound=found.error_bound, blocks=extent.bins
+        )
         return replace(row, noise_floor=found.noise_floor)
 
     def _terms_of_rows(self, group: OneGroup, metric: Metric) -> TermTable:
@@ -605,6 +677,14 @@ class HistogramMetric(PooledMetric):
         if self.score_sums:
             columns["sum of scores"] = bins.score_sum
         return [TermTable("score bins", {name: column[::-1] for name, column in columns.items()})]
+
+    def _carried_by_parts(self, merged: Merged, subject: Subject, metric: Metric, carrier: RowSum) -> Floats | None:
+        """Its bins have both classes, where it is one of these that carries."""
+        bins = merged.bins_of_parts(subject, coarse(self.rule_of(metric)))
+        if bins is None or carrier.name not in (POSITIVES, NEGATIVES) or carrier.rel != self.rule_of(metric).rel:
+            return super()._carried_by_parts(merged, subject, metric, carrier)
+        amounts = rounded(bins.pos if carrier.name == POSITIVES else bins.neg)
+        return sum_by(bins.part, amounts, parts_of_slice(subject.slice))
 
     def rule_of(self, metric: Metric) -> BinRule:
         """The rule of the bins that the metric reads."""
@@ -707,12 +787,14 @@ class HistogramMetric(PooledMetric):
         )
         limbs = {each: mixtures(filled, *(sums[each] for _, sums, _ in known)) for each in known[0][1]}
         pos, neg, offset = np.moveaxis(of_bins, 1, 0)
-        scores = bin_sums(coarse(self.rule_of(metric)), places, pos + neg, offset) if self.score_sums else None
+        scores = None
+        if self.score_sums:
+            scores = bin_sums(coarse(self.rule_of(metric)), places.astype(np.int64), pos + neg, offset)[:, ::-1]
         least = float(known[0][0].rows is None)
         values = self._values_of(
             pos[:, ::-1],
             neg[:, ::-1],
-            None if scores is None else scores[:, ::-1],
+            scores,
             least,
             [{each: own[day] for each, own in limbs.items()} for day in range(len(pos))],
             metric,

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from sparkrank.metrics.plan import Plan
 
 
+LEAST_EXCESS = 1e-12  # of unequal parts: no more groups than its inverse are told from none
 SWEPT_AT_ONCE = 2**14  # bins: the dozen arrays of a sweep have 1.5 MB together
 RATED_AT_ONCE = 2**20  # bins whose rates are sorted together
 
@@ -139,6 +140,17 @@ class Merged:
         groups = self.partials.parts.sums.of(subject, GROUPS)
         return None if groups is None else rounded(groups)
 
+    def n_effective(self, subject: Subject, metric: Metric, *, clustered: bool) -> float | None:
+        """How many equal groups would carry as much as those of one (model, slice, slice value), at most all of them.
+
+        ``clustered``: a group may have come on several days.
+        """
+        found, sizes = (
+            metric.declaration.n_effective(self, subject, metric, clustered=clustered),
+            self.sizes_of_parts(subject),
+        )
+        return found if found is None or sizes is None else min(found, float(sizes.sum()))
+
     def row(self, subject: Subject, metric: Metric) -> MetricRow:
         """What there is to say of ``metric`` for one (model, slice, slice value)."""
         return metric.declaration.row(self, subject, metric)
@@ -149,6 +161,25 @@ class Side(NamedTuple):
 
     merged: Merged
     subject: Subject
+
+
+def effective_number(of_parts: Floats) -> float | None:
+    """How many equal groups would carry as much, from what each part carries (parts).
+
+    With S_j the share of part j of g, and all groups in any part alike likely, g Σ S_j² is on average 1 + (g - 1) / n.
+    Few parts leave it uncertain: by some 20 % with 64, 40 % with 16.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> effective_number(np.array([3.0, 1.0])), effective_number(np.array([1.0, 0.0, 0.0]))
+    (4.0, 1.0)
+    """
+    whole, parts = of_parts.sum(), len(of_parts)
+    if not whole > 0 or parts < 2:
+        return None
+    excess = (parts * float(((of_parts / whole) ** 2).sum()) - 1) / (parts - 1)
+    return 1 / max(excess, LEAST_EXCESS)
 
 
 def steps_of(bins: ScoreHistogram, score_sums: bool = False) -> Steps:

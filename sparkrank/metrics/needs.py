@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 WEIGHT = RowSum("weight")
 ROWS_AND_WEIGHT = (RowSum("rows"), WEIGHT)  # what the tables say of every pooled metric
+POSITIVES, NEGATIVES = "positives", "negatives"
 GROUPS = "groups"  # the sum, beside those over rows, that says how many groups were evaluated
 
 
@@ -22,7 +23,7 @@ GROUPS = "groups"  # the sum, beside those over rows, that says how many groups 
 class Needed:
     """A state that a metric of the plan is computed from: rows of ``kind`` and ``name`` with this ``definition``.
 
-    A day may lack one that is ``optional``: then the metric has a value and no interval.
+    ``optional``: days that were stored before there was such a state merge without.
     """
 
     kind: str
@@ -30,6 +31,16 @@ class Needed:
     metric: str
     definition: str
     optional: bool = False
+
+
+def amounts_by_group(carrier: RowSum) -> tuple[str, str]:
+    """The names of the sums over groups of what each carries, and of its square."""
+    return f"{carrier} by group", f"{carrier} by group, squared"
+
+
+def cubed_weights(metric: Metric) -> str:
+    """The name of the sum of the cubed weights of the groups in the mean of ``metric``."""
+    return f"cubed weights of {metric}"
 
 
 def of_parts(definition: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from sparkrank.errors import SpecError, did_you_mean, listed, shortened, shown
 
 Correction: TypeAlias = Literal["holm", "benjamini-hochberg", "none"]
-Family: TypeAlias = Literal["candidate", "metric", "slice"]
+Family: TypeAlias = Literal["slice_column", "candidate", "metric", "slice"]
 CORRECTIONS: tuple[str, ...] = get_args(Correction)
 FAMILIES: tuple[str, ...] = get_args(Family)
 LEAST_LEVEL, MOST_LEVEL = 0.5, 0.9999
@@ -64,13 +64,15 @@ DEFAULT = Uncertainty()
 class Comparison:
     """Which model all others are compared with, and how p-values are corrected within a ``family`` of comparisons.
 
-    A family is all slices and metrics of one candidate, one metric of all slices and candidates, or all metrics of one
-    value of a slice.
+    A family is all rows of the whole day, or of one slice with all its values (``slice_column``); all slices and
+    metrics of one candidate; one metric of all slices and candidates; or all metrics of one value of a slice. Above the
+    share ``most_unpaired`` of groups in which one of two models alone is defined, gates do not decide.
     """
 
     baseline: str
     correction: Correction = "holm"
-    family: Family = "candidate"
+    family: Family = "slice_column"
+    most_unpaired: float = 0.01
 
     def validate_models(self, models: tuple[str, ...]) -> None:
         """Raise :class:`SpecError` where the baseline is none of ``models`` or the only one, or a word is unknown."""
@@ -85,3 +87,5 @@ class Comparison:
             if (word := getattr(self, name)) not in known:
                 near = did_you_mean(str(word), known)
                 raise SpecError(f"compare.{name} is {shown(word)}{near} (allowed: {listed(known)})")
+        if not 0 <= self.most_unpaired <= 1:
+            raise SpecError(f"compare.most_unpaired is {shown(self.most_unpaired)}: a share from 0 to 1 is needed")

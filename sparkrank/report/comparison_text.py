@@ -16,7 +16,7 @@ from sparkrank.report.notebook import MOST_METRICS, rows_html
 from sparkrank.report.text import aligned
 
 if TYPE_CHECKING:
-    from sparkrank.comparison.runs import RunComparison
+    from sparkrank.comparison.run_comparison import RunComparison
 
 SIDES = ("candidate", "baseline")
 SURE = 0.05  # adjusted p-values below it have a line of their own
@@ -63,8 +63,15 @@ def comparison_html(found: RunComparison) -> str:
 
 
 def _heads(found: RunComparison) -> list[str]:
-    groups = f"{found.n_common:,} groups of both, {found.n_left_only:,} of left alone, {found.n_right_only:,} of right"
-    return [redact(escaped(f"right {found.right} against left {found.left}")), groups]
+    return [redact(escaped(f"right {found.right} against left {found.left}")), compared_groups(found)]
+
+
+def compared_groups(found: RunComparison) -> str:
+    """What is compared, and how."""
+    if found.n_common is None:
+        return f"all groups of each, {found.n_right:,} against {found.n_left:,}, by parts of them"
+    alone = f"{found.n_left_only:,} of left alone, {found.n_right_only:,} of right"
+    return f"over the {found.n_common:,} groups of both, in pairs ({alone})"
 
 
 def _cut(table: pa.Table) -> list[str]:

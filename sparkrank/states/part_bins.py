@@ -247,7 +247,7 @@ class BinsOfParts:
         amounts = np.zeros((parts, 3, places))
         place = place_of_bin[self.place]
         for row, of_parts in enumerate((self.pos, self.neg, self.offset)):
-            np.add.at(amounts, (self.part, row, place), rounded(of_parts))
+            np.add.at(amounts[:, row], (self.part, place), rounded(of_parts))
         return amounts
 
     def _less(self, parts: Ints, together: Amounts, own: Amounts) -> Floats:

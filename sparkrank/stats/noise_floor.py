@@ -1,4 +1,4 @@
-"""The value that a metric has by chance alone, where it is at its best or at its worst: no smaller one says anything."""
+"""The value that a metric has by chance alone where the true one is 0: no smaller one says anything."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparkrank.numeric.array_types import Floats, Ints
-from sparkrank.stats.intervals import NONE, Interval, checked_share, t_quantile
+from sparkrank.stats.intervals import NONE, TOO_FEW, Interval, checked_share, t_quantile
 
 FLOORS = 2.0  # up to this many of its noise floor, a value may come of chance
 UPPER_BOUND, JACKKNIFE = "upper bound", "jackknife"
@@ -112,7 +112,7 @@ def interval_above_noise(
     Returns
     -------
     Interval
-        ``upper bound`` or ``jackknife``; :data:`~sparkrank.stats.intervals.NONE` where there is no standard error.
+        ``upper bound`` or ``jackknife``; ``too few`` where there is no standard error.
 
     Examples
     --------
@@ -123,13 +123,15 @@ def interval_above_noise(
     >>> round(above.low, 4), round(above.high, 4), above.method
     (0.0788, 0.1202, 'jackknife')
     """
-    if not (math.isfinite(value) and math.isfinite(stderr) and degrees >= 1):
-        return NONE
     checked_share("level", level)
+    if not math.isfinite(value):
+        return NONE
+    if not (math.isfinite(stderr) and stderr > 0 and degrees >= 1):
+        return TOO_FEW
     lowest, highest = ends
     if value < FLOORS * max(floor, bias):
         high = max(value + t_quantile(float(degrees), level) * stderr, floor)
-        return Interval(float(stderr), lowest, float(min(high, highest)), UPPER_BOUND)
+        return Interval(float(stderr), lowest, float(min(high, highest)), UPPER_BOUND, float(degrees))
     half = t_quantile(float(degrees), 0.5 + level / 2) * stderr
     return Interval(
         float(stderr), float(max(value - bias - half, lowest)), float(min(value + half, highest)), JACKKNIFE

@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 from typing import NamedTuple
 
-from sparkrank.stats.intervals import NONE, t_interval
+from sparkrank.stats.intervals import LEAST_GROUPS, TOO_FEW, checked_share, t_interval
 
 # Each square of Σd² was rounded once. Squared deviations below that rounding error mean nothing.
 ROUNDING = Fraction(1, 2**53)
@@ -19,28 +19,35 @@ class Difference(NamedTuple):
     ----------
     difference : float or None
         Candidate - baseline; None where there are no pairs.
-    stderr, t, p, low, high : float or None
-        Standard error, test statistic, two-sided p-value and interval; all None where there is no test.
-    degrees : int
-        Degrees of freedom.
+    stderr, p, low, high : float or None
+        Standard error, two-sided p-value and interval; all None where there is no test.
+    degrees : float or None
+        Degrees of freedom of the standard error.
     method : str or None
-        ``paired t`` or ``jackknife``; None where there is no test.
+        ``paired t`` or ``jackknife``; ``too few`` where the data cannot test it, None where nothing is defined.
     """
 
     difference: float | None
-    stderr: float | None
-    t: float | None
-    p: float | None
-    low: float | None
-    high: float | None
-    degrees: int
-    method: str | None
+    stderr: float | None = None
+    p: float | None = None
+    low: float | None = None
+    high: float | None = None
+    degrees: float | None = None
+    method: str | None = None
 
 
-def t_test(difference: float, stderr: float, degrees: int, level: float = 0.95, method: str = "paired t") -> Difference:
+def t_test(
+    difference: float,
+    stderr: float,
+    degrees: float,
+    level: float = 0.95,
+    method: str = "paired t",
+    moving: float = math.inf,
+) -> Difference:
     """Student's t test of the hypothesis that the true difference is 0, and the interval of the difference.
 
-    The interval excludes 0 exactly where p is below 1 - ``level``, but for rounding.
+    The sign of each of m differences is a coin where nothing differs, and all of them agree with a probability of
+    2^(1-m): no p is below that. The interval excludes 0 exactly where p is below 1 - ``level``, but for rounding.
 
     Parameters
     ----------
@@ -49,18 +56,21 @@ def t_test(difference: float, stderr: float, degrees: int, level: float = 0.95, 
     stderr : float
         Its standard error: of paired groups, of a weighted mean of paired differences by the delta method, or of
         :func:`sparkrank.stats.intervals.jackknife`.
-    degrees : int
-        Degrees of freedom: pairs - 1, or parts - 1.
+    degrees : float
+        Degrees of freedom: pairs - 1, or those of :func:`sparkrank.stats.intervals.jackknife_degrees`.
     level : float, default 0.95
         Level of the interval.
     method : str, default "paired t"
         What the result says of its method.
+    moving : float, optional
+        How many groups, or parts of them, have a difference that is not 0.
 
     Returns
     -------
     Difference
-        With a standard error of 0, p is 1 for a difference of 0 and 0 for any other. There is no test where the
-        difference or the standard error is not finite, or where there is less than one degree of freedom.
+        ``too few`` where the standard error is 0 or not finite, where it comes of fewer than two groups or parts that
+        differ, and where there is less than one degree of freedom. Without any number where the difference is not
+        finite.
 
     Raises
     ------
@@ -69,28 +79,38 @@ def t_test(difference: float, stderr: float, degrees: int, level: float = 0.95, 
 
     References
     ----------
-    Student: The probable error of a mean, Biometrika 1908.
+    Student: The probable error of a mean, Biometrika 1908. Fisher: The Design of Experiments, 1935, section 21, for the
+    least p that signs allow.
 
     Examples
     --------
-    >>> found = t_test(0.02, 0.008, 63, method="jackknife")
-    >>> round(found.t, 3), round(found.p, 4), round(found.low, 4), round(found.high, 4)
-    (2.5, 0.015, 0.004, 0.036)
-    >>> t_test(0.0, 0.0, 63).p
-    1.0
-    >>> t_test(0.02, float("nan"), 63)
-    Difference(difference=0.02, stderr=None, t=None, p=None, low=None, high=None, degrees=63, method=None)
+    >>> tested = t_test(0.02, 0.008, 63, method="jackknife")
+    >>> round(tested.p, 4), round(tested.low, 4), round(tested.high, 4)
+    (0.015, 0.004, 0.036)
+
+    Of four pairs that differ, all in one direction, 2 of 16 ways of signs are as far from 0:
+
+    >>> t_test(0.02, 0.001, 3, moving=4).p
+    0.125
+    >>> t_test(0.0, 0.0, 63)
+    Difference(difference=0.0, stderr=None, p=None, low=None, high=None, degrees=None, method='too few')
     """
-    known = float(difference) if math.isfinite(difference) else None
+    checked_share("level", level)
+    if not math.isfinite(difference):
+        return Difference(None)
     interval = t_interval(difference, stderr, degrees, level, method)
-    if interval == NONE:
-        return Difference(known, None, None, None, None, None, max(int(degrees), 0), None)
-    t = difference / stderr if stderr else math.copysign(math.inf, difference) if difference else 0.0
-    p = two_sided_p(t, degrees)
-    return Difference(known, interval.stderr, t, p, interval.low, interval.high, int(degrees), method)
+    if interval.method != method or not stderr or moving < LEAST_GROUPS:
+        return Difference(float(difference), method=TOO_FEW.method)
+    least = 2.0 ** (1 - moving)
+    p, low, high = two_sided_p(difference / stderr, degrees), interval.low, interval.high
+    if least >= 1 - level and low is not None and high is not None:
+        low, high = min(low, 0.0), max(high, 0.0)
+    return Difference(float(difference), float(stderr), max(p, least), low, high, float(degrees), method)
 
 
-def paired_t(n: int, sum_d: float | Fraction, sum_dd: float | Fraction, level: float = 0.95) -> Difference:
+def paired_t(
+    n: int, sum_d: float | Fraction, sum_dd: float | Fraction, level: float = 0.95, moving: float | None = None
+) -> Difference:
     """The paired t test from sums over the groups where both models have a value.
 
     The difference of a group is d. Its mean and the sum of squared deviations Σd² - (Σd)²/n are computed from the sums
@@ -106,13 +126,15 @@ def paired_t(n: int, sum_d: float | Fraction, sum_dd: float | Fraction, level: f
         Σd², each square rounded to a float once and the sum exact.
     level : float, default 0.95
         Level of the interval.
+    moving : float, optional
+        Pairs whose d is not 0; all where it is left out.
 
     Returns
     -------
     Difference
-        The mean difference, with n - 1 degrees of freedom. Differences that are all 0 give p = 1; differences that are
-        all alike and not 0 give stderr 0 and p = 0. Squared deviations below the rounding error of Σd² count as 0, so
-        that is also what differences give whose standard deviation is below 1e-8 of their mean. No test for n < 2.
+        The mean difference, with n - 1 degrees of freedom. Squared deviations below the rounding error of Σd² count as
+        0, so differences whose standard deviation is below 1e-8 of their mean are ``too few``, as those that are all
+        alike. No test for n < 2.
 
     Raises
     ------
@@ -121,17 +143,18 @@ def paired_t(n: int, sum_d: float | Fraction, sum_dd: float | Fraction, level: f
 
     References
     ----------
-    Student: The probable error of a mean, Biometrika 1908; equal to ``scipy.stats.ttest_rel``.
+    Student: The probable error of a mean, Biometrika 1908; equal to ``scipy.stats.ttest_rel``, but that p is not below
+    2^(1-m) of m pairs that differ.
 
     Examples
     --------
-    The differences 1, 2 and 6: mean 3, variance (4 + 1 + 9) / 2 = 7, t = 3 / √(7/3).
+    The differences 1, 2 and 6: mean 3, variance (4 + 1 + 9) / 2 = 7, t = 3 / √(7/3), whose p would be 0.1885.
 
-    >>> found = paired_t(3, 9, 41)
-    >>> found.difference, round(found.stderr, 4), round(found.t, 4), round(found.p, 4)
-    (3.0, 1.5275, 1.964, 0.1885)
-    >>> paired_t(5, 0.0, 0.0)
-    Difference(difference=0.0, stderr=0.0, t=0.0, p=1.0, low=0.0, high=0.0, degrees=4, method='paired t')
+    >>> tested = paired_t(3, 9, 41)
+    >>> tested.difference, round(tested.stderr, 4), tested.p
+    (3.0, 1.5275, 0.25)
+    >>> paired_t(5, 0.0, 0.0).method
+    'too few'
     """
     if n == 0:
         return t_test(math.nan, math.nan, 0, level)
@@ -140,7 +163,7 @@ def paired_t(n: int, sum_d: float | Fraction, sum_dd: float | Fraction, level: f
     if centred < ROUNDING * squares:
         centred = Fraction()
     stderr = math.sqrt(centred / (n * (n - 1))) if n > 1 else math.nan
-    return t_test(float(total / n), stderr, n - 1, level)
+    return t_test(float(total / n), stderr, n - 1, level, moving=n if moving is None else moving)
 
 
 def two_sided_p(t: float, degrees: float) -> float:

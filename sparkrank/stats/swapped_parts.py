@@ -72,7 +72,9 @@ def mixtures(filled: Ints, ours: Floats, theirs: Floats | None = None) -> Floats
     return np.concatenate([together + swapped, together - swapped]) / 2
 
 
-def swap_test(difference: float, swapped: Floats, parts: int, level: float = 0.95) -> Difference:
+def swap_test(
+    difference: float, swapped: Floats, parts: int, level: float = 0.95, effective: float = math.inf
+) -> Difference:
     """Student's t test of a difference of two models by what it is where they exchange halves of their parts.
 
     Where the models do not differ, an exchange changes nothing but chance, however crooked the metric is: the variance
@@ -89,11 +91,13 @@ def swap_test(difference: float, swapped: Floats, parts: int, level: float = 0.9
         How many of the parts hold a group: the others are 0.
     level : float, default 0.95
         Level of the interval.
+    effective : float, optional
+        How many equal groups carry as much.
 
     Returns
     -------
     Difference
-        Without a test where one of the mixtures is undefined.
+        ``too few`` where one of the mixtures is undefined, and where an exchange changes nothing.
 
     References
     ----------
@@ -113,9 +117,14 @@ def swap_test(difference: float, swapped: Floats, parts: int, level: float = 0.9
     contributions = walsh_hadamard(swapped) / order
     squares = (contributions - swapped[0] / order) ** 2
     total = float(np.cumsum(squares)[-1])
-    if not (math.isfinite(total) and parts > 1):
+    if not total > 0 or parts < 2:
         return t_test(difference, math.nan, 0, level)
     fourth = float(np.cumsum(squares**2)[-1])
-    effective = (3.16 - 2.77 / math.sqrt(order)) * total**2 / fourth if fourth else 0.0
-    degrees = max(1.0, min(effective, parts - 1))
-    return t_test(difference, math.sqrt(total * order / (order - 1)), degrees, level, SWAPPED)
+    degrees = min((3.16 - 2.77 / math.sqrt(order)) * total**2 / fourth, parts - 1, effective - 1)
+    return t_test(difference, math.sqrt(total * order / (order - 1)), degrees, level, SWAPPED, parts)
+
+
+def error_of_halves(values: Floats) -> float:
+    """The standard error of a value from its ``values`` (2, order) on halves of the parts; the first are of no half."""
+    squares = ((values[0, 1:] - values[1, 1:]) / 2) ** 2
+    return math.sqrt(float(np.cumsum(squares)[-1]) / len(squares)) if len(squares) else math.nan

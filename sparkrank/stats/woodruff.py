@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparkrank.numeric.array_types import Floats
-from sparkrank.stats.intervals import NONE, Interval, checked_share, t_quantile
+from sparkrank.stats.intervals import TOO_FEW, Interval, checked_share, t_quantile
 from sparkrank.stats.paired import Difference, t_test
 
 WOODRUFF = "woodruff"
@@ -108,7 +108,7 @@ def woodruff(
     Returns
     -------
     Interval
-        Without a standard error. :data:`~sparkrank.stats.intervals.NONE` where an end would be beyond all groups.
+        Without a standard error. :data:`~sparkrank.stats.intervals.TOO_FEW` where an end would be beyond all groups.
 
     References
     ----------
@@ -126,23 +126,19 @@ def woodruff(
     checked_share("level", level)
     ascending, through = np.asarray(values, np.float64), np.cumsum(np.asarray(counts, np.int64))
     if parts < 2 or not len(through) or not 0 < quantile < 1:
-        return NONE
-    found = []
-    for share, sign, side, end in ((below, -1, "left", ends[0]), (upto, 1, "right", ends[1])):
-        unseen = math.sqrt(quantile * (1 - quantile) / (parts - 1))
-        at = quantile + sign * t_quantile(share.degrees, 0.5 + level / 2) * (share.stderr or unseen)
-        if 0 < at < 1:
-            place = np.searchsorted(through, at * through[-1], side="left" if side == "left" else "right")
-            found.append(float(ascending[place]))
-        elif end in (ascending[0], ascending[-1]):
-            found.append(end)
-        else:
-            return NONE
-    return Interval(None, *found, WOODRUFF)
+        return TOO_FEW
+    unseen = math.sqrt(quantile * (1 - quantile) / (parts - 1))
+    down, up = (t_quantile(share.degrees, 0.5 + level / 2) * (share.stderr or unseen) for share in (below, upto))
+    first, last = quantile - down, quantile + up
+    if (first <= 0 and ascending[0] != ends[0]) or (last >= 1 and ascending[-1] != ends[1]):
+        return TOO_FEW
+    low = np.searchsorted(through, first * through[-1], side="left")
+    high = np.searchsorted(through, last * through[-1], side="right")
+    return Interval(None, float(ascending[low]), float(ascending[min(high, len(ascending) - 1)]), WOODRUFF)
 
 
 def difference_of_quantiles(
-    difference: float, ours: Floats, theirs: Floats, parts: int, level: float = 0.95
+    difference: float, ours: Floats, theirs: Floats, parts: int, level: float = 0.95, effective: float = math.inf
 ) -> Difference:
     """Student's t test of a difference of two quantiles, by what each part moves them by.
 
@@ -156,11 +152,13 @@ def difference_of_quantiles(
         How many parts have groups.
     level : float, default 0.95
         Level of the interval.
+    effective : float, optional
+        How many equal groups carry as much.
 
     Returns
     -------
     Difference
-        Without a test where neither quantile moves.
+        ``too few`` where neither quantile moves.
 
     Examples
     --------
@@ -169,13 +167,11 @@ def difference_of_quantiles(
     (0.1732, 'woodruff')
     """
     stderr, degrees = spread(ours - theirs, parts)
-    if not stderr:
-        return t_test(difference, math.nan, 0, level)
-    return t_test(difference, stderr, degrees, level, WOODRUFF)
+    return t_test(difference, stderr, min(degrees, effective - 1), level, WOODRUFF)
 
 
 def movement(interval: Interval, quantile: float, below: Share, upto: Share, level: float) -> Floats:
-    """What each part moves a quantile by: that of the share nearest to it, in the scale of the interval's half width."""
+    """What each part moves a quantile by: what it moves the nearest share by, on the scale of half the interval."""
     share = min((below, upto), key=lambda each: (not each.stderr, abs(each.value - quantile)))
     if interval.low is None or interval.high is None or not share.stderr:
         return np.zeros_like(share.by_part)

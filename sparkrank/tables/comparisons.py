@@ -1,34 +1,27 @@
 """The table ``comparisons``: each candidate against the baseline, by metric and value of a slice.
 
-Both are evaluated on the same groups. The difference of two means of one day is the mean of the differences of its
-groups, whose exact moments are a state. All other differences are resampled by part, as intervals of values are.
+Both are evaluated on the same groups. How a difference is tested is said in :mod:`sparkrank.comparison.differences`.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from sparkrank.comparison.differences import Compared, PairSums, Sample, compared
 from sparkrank.metrics import Metric, Plan
-from sparkrank.metrics.merged import Merged, MetricRow, Side, subjects_of
+from sparkrank.metrics.merged import Merged, subjects_of
+from sparkrank.metrics.slices import ALL
 from sparkrank.metrics.uncertainty import Comparison
-from sparkrank.numeric.exact_sums import LIMBS
 from sparkrank.states.keys import Subject
-from sparkrank.states.part_states import PAIR_COUNTS
 from sparkrank.stats.corrections import adjusted
-from sparkrank.stats.intervals import jackknife
-from sparkrank.stats.paired import Difference, paired_t, t_test
 from sparkrank.stats.power import smallest_detectable
 from sparkrank.stats.sequential import always_valid_p, confidence_sequence, radius
 from sparkrank.tables.results import NO_ORIGIN, Origin
 from sparkrank.tables.schemas import COMPARISONS
-from sparkrank.tables.standard_errors import JACKKNIFE
-from sparkrank.tables.unsmooth_metrics import own_test
 
 
 def comparisons_table(
@@ -74,19 +67,13 @@ def _pairs(there: Sequence[Subject], candidate: str, comparison: Comparison) -> 
 def _row(
     merged: Merged, plan: Plan, subject: Subject, baseline: Subject, metric: Metric, *, clustered: bool
 ) -> dict[str, Any]:
-    ours, theirs = merged.row(subject, metric), merged.row(baseline, metric)
-    counts, moments = _moments(merged, plan, subject, baseline.model, metric)
-    level = plan.uncertainty.level
-    if moments is not None and not clustered:
-        found = paired_t(counts["n_pairs"], *moments, level)
-    else:
-        found = _of_parts(merged, plan, subject, baseline, metric, ours.value - theirs.value)
-    n_groups, half = counts.get("n_pairs", _groups(merged, subject, ours)), None
-    if plan.uncertainty.sequential and found.stderr is not None and found.difference is not None and n_groups:
-        half = radius(found.stderr, n_groups, level)
-        found = _at_all_looks(found, found.difference, found.stderr, n_groups, level)
-    up = metric.declaration.higher_is_better
-    above, below = counts.get("n_above"), counts.get("n_below")
+    has_parts, level = plan.parted_slices(subject.slice), plan.uncertainty.level
+    pairs = _pair_sums(merged, plan, subject, baseline.model, metric)
+    ours, theirs = (Sample(merged, each, has_parts, clustered) for each in (subject, baseline))
+    found = compared(ours, theirs, metric, level, None if clustered else pairs)
+    numbers = found.columns(level)
+    if plan.uncertainty.sequential:
+        numbers |= _at_all_looks(found, level)
     return {
         "candidate": subject.model,
         "baseline": baseline.model,
@@ -94,70 +81,44 @@ def _row(
         "slice_value": subject.slice_value,
         "metric": str(metric),
         "definition": plan.definition(metric),
-        "difference": math.nan if found.difference is None else found.difference,
-        "relative": _relative(found.difference, theirs.value),
-        "stderr": found.stderr,
-        "ci_low": found.low,
-        "ci_high": found.high,
-        "interval": found.method,
-        "p": found.p,
-        "wins": None if up is None else above if up else below,
-        "ties": None if up is None else counts.get("n_equal"),
-        "losses": None if up is None else below if up else above,
-        "smallest_detectable": smallest_detectable(found.stderr, found.degrees, level, half=half),
-        "n_groups": n_groups,
-        "n_unpaired": counts.get("n_unpaired"),
+        **numbers,
+        **_wins(pairs, metric),
     }
 
 
-def _relative(difference: float | None, value: float) -> float | None:
-    return None if difference is None or math.isnan(difference) or not value else difference / abs(value)
+def _wins(pairs: PairSums | None, metric: Metric) -> dict[str, int | None]:
+    """How many groups each of the two is better in, which parts alone do not tell."""
+    if pairs is None:
+        return {}
+    up = metric.declaration.higher_is_better
+    wins = {"wins": pairs.n_above, "ties": pairs.n_equal, "losses": pairs.n_below}
+    if not up:
+        wins["wins"], wins["losses"] = wins["losses"], wins["wins"]
+    return {"n_unpaired": pairs.n_unpaired, **(wins if up is not None else {})}
 
 
-def _at_all_looks(found: Difference, difference: float, stderr: float, groups: int, level: float) -> Difference:
-    """``found`` with an interval and a p-value that hold at all looks together."""
-    interval = confidence_sequence(difference, stderr, groups, level)
-    p = always_valid_p(difference, stderr, groups, level)
-    return found._replace(low=interval.low, high=interval.high, method=interval.method, p=p)
+def _at_all_looks(found: Compared, level: float) -> dict[str, Any]:
+    """An interval and a p-value that hold at all looks together, and what these would find."""
+    test, groups = found.test, found.n_groups
+    if test.stderr is None or not groups:
+        return {}
+    interval = confidence_sequence(found.difference, test.stderr, groups, level)
+    half = radius(test.stderr, groups, level)
+    return {
+        "ci_low": interval.low,
+        "ci_high": interval.high,
+        "interval": interval.method,
+        "p": always_valid_p(found.difference, test.stderr, groups, level),
+        "smallest_detectable": smallest_detectable(test.stderr, test.degrees or 0, level, half=half),
+    }
 
 
-def _moments(
-    merged: Merged, plan: Plan, subject: Subject, baseline: str, metric: Metric
-) -> tuple[dict[str, int], tuple[Fraction, Fraction] | None]:
-    """The counts of pairs of groups, and the sums of differences and of their squares, where these are known."""
+def _pair_sums(merged: Merged, plan: Plan, subject: Subject, baseline: str, metric: Metric) -> PairSums | None:
+    """What the groups of both models add up to, where they are stored in pairs."""
     if plan.compare is None or plan.compare.baseline != baseline or metric not in plan.paired_metrics:
-        return {}, None
-    found = merged.partials.parts.pairs.of(subject, metric)
-    if found is None:
-        return {}, None
-    numbers = found[0]
-    counts = {name: int(numbers[place]) for place, name in enumerate(PAIR_COUNTS)}
-    limbs = numbers[len(PAIR_COUNTS) :].reshape(2, LIMBS).tolist()
-    first, second = (sum(map(Fraction, each), Fraction()) for each in limbs)
-    return counts, (first, second)
-
-
-def _of_parts(
-    merged: Merged, plan: Plan, subject: Subject, baseline: Subject, metric: Metric, difference: float
-) -> Difference:
-    """The test of ``difference`` by what it is without each part of the groups."""
-    own = own_test(Side(merged, subject), Side(merged, baseline), metric, difference, plan.uncertainty.level)
-    if own is not None:
-        return own
-    ours, theirs = (merged.without_parts(each, metric) if plan.has_parts else None for each in (subject, baseline))
-    if ours is None or theirs is None:
-        return t_test(difference, math.nan, 0, plan.uncertainty.level)._replace(difference=difference)
-    stderr, degrees = jackknife(
-        [ours.value - theirs.value], [ours.without - theirs.without], np.maximum(ours.sizes, theirs.sizes)
-    )
-    return t_test(difference, float(stderr[0]), int(degrees[0]), plan.uncertainty.level, JACKKNIFE)
-
-
-def _groups(merged: Merged, subject: Subject, row: MetricRow) -> int | None:
-    if row.n_groups is not None:
-        return row.n_groups
-    sizes = merged.sizes_of_parts(subject)
-    return None if sizes is None else int(sizes.sum())
+        return None
+    numbers = merged.partials.parts.pairs.of(subject, metric)
+    return None if numbers is None else PairSums.of(numbers[0])
 
 
 def _correct(rows: list[dict[str, Any]], comparison: Comparison) -> None:
@@ -173,6 +134,8 @@ def _correct(rows: list[dict[str, Any]], comparison: Comparison) -> None:
 
 
 def _family(row: dict[str, Any], comparison: Comparison) -> str:
+    if comparison.family == "slice_column":
+        return "whole day" if row["slice"] == ALL else f"slice {row['slice']}"
     if comparison.family == "slice":
         return f"slice {row['slice']}={row['slice_value']}"
     return f"{comparison.family} {row[comparison.family]}"

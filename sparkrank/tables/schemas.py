@@ -153,12 +153,16 @@ groups of both; in a window, over the days that have both.""",
         Column(
             "difference",
             FLOAT,
-            "candidate minus baseline; of a mean of one day over the groups where both are defined, else of the two values",
+            "candidate minus baseline: of the two values in `metrics`",
         ),
         Column(
             "relative", FLOAT, "the difference as a share of the baseline's value; null where that is 0 or undefined"
         ),
-        Column("relative_low", FLOAT, "end of the interval of `relative`; null where there is none"),
+        Column(
+            "relative_low",
+            FLOAT,
+            "end of the interval of `relative` (Fieller 1954); null where the baseline's own interval reaches 0",
+        ),
         Column("relative_high", FLOAT, "the other end"),
         Column("stderr", FLOAT, "the standard error of the difference; null where there is none"),
         Column("ci_low", FLOAT, "end of the interval of the difference"),
@@ -170,11 +174,19 @@ groups of both; in a window, over the days that have both.""",
             "and null as in `metrics`",
         ),
         Column("degrees", FLOAT, "the degrees of freedom of the standard error; null where it has none"),
-        Column("p", FLOAT, "two-sided, of no difference, by Student's t; 1 where the models are equal in every group"),
+        Column(
+            "p",
+            FLOAT,
+            "two-sided, of no difference, by Student's t, at least 2^(1-m) of m groups (or parts) that differ; null where "
+            "`interval` is `too few`, as where the models are equal in every group",
+        ),
         Column("p_adjusted", FLOAT, "the same within its family"),
         Column("correction", TEXT, "`holm`, `benjamini-hochberg` or `none`"),
         Column(
-            "family", TEXT, "the rows that were corrected together: `candidate b`, `metric auc`, `slice country=de`"
+            "family",
+            TEXT,
+            "the rows that were corrected together: `whole day`, `slice country`; by other words `candidate b`, `metric "
+            "auc`, `slice country=de`",
         ),
         Column(
             "wins",
@@ -188,9 +200,14 @@ groups of both; in a window, over the days that have both.""",
             FLOAT,
             "the smallest difference that would have been found in 80 of 100 cases, at this level",
         ),
-        Column("n_groups", WHOLE, "groups that are compared"),
+        Column("n_groups", WHOLE, "as in `metrics`: the smaller number of the two models"),
         Column("n_effective", FLOAT, "as in `metrics`: the smaller number of the two models"),
-        Column("n_unpaired", WHOLE, "groups in which one of the two alone is defined; null where parts alone tell"),
+        Column(
+            "n_unpaired",
+            WHOLE,
+            "groups in which one of the two alone is defined: parts test the difference where there are any; null where "
+            "models are in no pairs",
+        ),
         Column("definition", TEXT, "as in `metrics`"),
         Column("spec_hash", TEXT, "as in `metrics`"),
         Column("run_id", TEXT, "the run in `runs`"),

@@ -7,54 +7,152 @@ by leaving out one part of the groups at a time.
 
 from __future__ import annotations
 
+import math
+from typing import NamedTuple
+
+from sparkrank.comparison.unsmooth_metrics import noise_interval, percentile_interval
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.merged import Merged, MetricRow, Side
+from sparkrank.metrics.needs import cubed_weights
 from sparkrank.states import Distribution
 from sparkrank.states.keys import Subject
-from sparkrank.stats.intervals import NONE, Interval, jackknife, order_statistics, t_interval
+from sparkrank.states.means import NO_GROUPS, WEIGHT_UNIT
+from sparkrank.stats.intervals import (
+    LEAST_GROUPS,
+    NONE,
+    OFF,
+    TOO_FEW,
+    Interval,
+    jackknife,
+    jackknife_degrees,
+    logit_interval,
+    order_statistics,
+    t_interval,
+    wilson_interval,
+)
+from sparkrank.stats.noise_floor import UPPER_BOUND
 from sparkrank.stats.sequential import confidence_sequence
-from sparkrank.tables.unsmooth_metrics import noise_interval, percentile_interval
+from sparkrank.stats.woodruff import WOODRUFF
 
 JACKKNIFE, PERCENTILES = "jackknife", "order statistics"
 
 
-def interval_of(
-    merged: Merged, plan: Plan, subject: Subject, metric: Metric, row: MetricRow, *, clustered: bool
-) -> Interval:
-    """The interval of ``row``, the value of ``metric``; without any number where none is honest.
+class StandardError(NamedTuple):
+    """A standard error, its degrees of freedom, and how it came about."""
 
-    ``clustered``: a group may have come on several days.
+    stderr: float
+    degrees: float
+    method: str
+
+
+def interval_of(
+    merged: Merged,
+    plan: Plan,
+    subject: Subject,
+    metric: Metric,
+    row: MetricRow,
+    n_effective: float | None,
+    *,
+    clustered: bool,
+) -> Interval:
+    """The interval of ``row``, the value of ``metric`` that as many as ``n_effective`` equal groups carry.
+
+    Where there is none, it says why. ``clustered``: a group may have come on several days.
     """
-    interval = _interval(merged, plan, subject, metric, row, clustered=clustered)
-    if plan.uncertainty.sequential and interval.stderr is not None:
-        sizes = merged.sizes_of_parts(subject)
-        groups = row.n_groups if row.n_groups is not None or sizes is None else sizes.sum()
-        return confidence_sequence(row.value, interval.stderr, float(groups or 0), plan.uncertainty.level)
-    return interval
+    interval = _interval(merged, plan, subject, metric, row, n_effective, clustered=clustered)
+    if not plan.uncertainty.sequential or interval.low is None or interval.method in (PERCENTILES, WOODRUFF):
+        return interval
+    if interval.stderr is None:
+        return TOO_FEW
+    sequence = confidence_sequence(row.value, interval.stderr, float(row.n_groups or 0), plan.uncertainty.level)
+    lowest, highest = metric.declaration.range_of(metric)
+    if interval.method == UPPER_BOUND and sequence.low is not None:
+        sequence = sequence._replace(low=lowest)
+    return sequence.within((lowest, highest))
 
 
 def _interval(
-    merged: Merged, plan: Plan, subject: Subject, metric: Metric, row: MetricRow, *, clustered: bool
+    merged: Merged,
+    plan: Plan,
+    subject: Subject,
+    metric: Metric,
+    row: MetricRow,
+    n_effective: float | None,
+    *,
+    clustered: bool,
 ) -> Interval:
-    level = plan.uncertainty.level
+    declared = metric.declaration
     if metric.percentile is not None:
-        if clustered:
-            return percentile_interval(Side(merged, subject), metric, row, level)
-        groups = merged.partials.distributions.get(subject.state(metric.of_groups), Distribution.empty()).histogram
-        ends = order_statistics(groups.score, groups.neg, metric.percentile / 100, level)
-        return NONE if ends is None else Interval(None, *ends, PERCENTILES)
-    if metric.declaration.is_averaged and not clustered:
-        return NONE if row.stderr is None else t_interval(row.value, row.stderr, averaged(row, plan) - 1, level)
-    found = merged.without_parts(subject, metric) if plan.has_parts else None
-    if found is None:
+        return _of_percentile(merged, plan, subject, metric, clustered=clustered)
+    if math.isnan(row.value) or declared.interval == "none" or not plan.keys:
         return NONE
-    stderr, degrees = jackknife([found.value], [found.without], found.sizes)
-    if row.noise_floor is not None:
-        return noise_interval(Side(merged, subject), metric, row, found, float(stderr[0]), float(degrees[0]), level)
-    return t_interval(row.value, float(stderr[0]), float(degrees[0]), level, JACKKNIFE)
+    is_mean = declared.is_averaged and not clustered
+    if not is_mean and not plan.parted_slices(subject.slice):
+        return OFF
+    error = (_of_mean if is_mean else _of_parts)(merged, subject, metric, n_effective)
+    if error is None:
+        return NONE
+    if row.noise_floor is not None and (n_effective is None or n_effective >= LEAST_GROUPS):
+        return noise_interval(Side(merged, subject), metric, row, error.stderr, error.degrees, plan.uncertainty.level)
+    return _on_scale(metric, row.value, error, n_effective, plan.uncertainty.level)
 
 
-def averaged(row: MetricRow, plan: Plan) -> int:
-    """The number of groups in the mean of ``row``."""
-    left_out = row.n_undefined if plan.definitions.counts_undefined_as is None else 0
-    return (row.n_groups or 0) - left_out
+def _on_scale(metric: Metric, value: float, error: StandardError, n_effective: float | None, level: float) -> Interval:
+    """The interval of ``value`` on the scale that its declaration names."""
+    if n_effective is not None and n_effective < LEAST_GROUPS:
+        return TOO_FEW
+    match metric.declaration.scale_of(metric):
+        case "wilson":
+            return wilson_interval(value, error.stderr, error.degrees, n_effective, level)
+        case "logit":
+            return logit_interval(value, error.stderr, error.degrees, level)
+    return t_interval(value, error.stderr, error.degrees, level, error.method, metric.declaration.range_of(metric))
+
+
+def _of_percentile(merged: Merged, plan: Plan, subject: Subject, metric: Metric, *, clustered: bool) -> Interval:
+    groups = merged.partials.distributions.get(subject.state(metric.of_groups), Distribution.empty()).histogram
+    if not len(groups.score):
+        return NONE
+    if clustered and not plan.parted_slices(subject.slice):
+        return OFF
+    if clustered:
+        row = merged.row(subject, metric)
+        return percentile_interval(Side(merged, subject), metric, row, plan.uncertainty.level)
+    ends = order_statistics(groups.score, groups.neg, (metric.percentile or 0.0) / 100, plan.uncertainty.level)
+    return TOO_FEW if ends is None else Interval(None, *ends, PERCENTILES)
+
+
+def _of_mean(merged: Merged, subject: Subject, metric: Metric, n_effective: float | None) -> StandardError:
+    """That of independent groups, by their exact moments.
+
+    Where they weigh differently, the residuals of those of most weight are too small, as each pulls the mean towards
+    itself. The variance is divided by its expectation in the model in which all groups vary alike, which is what HC2
+    does group by group (Bell, McCaffrey: Bias reduction in standard errors for linear regression with multi-stage
+    samples, Survey Methodology 2002): with p the share of a group, by 1 - 2 Σp³ / Σp² + Σp². The degrees are those of
+    the effective number of groups (Kish: Survey Sampling, 1965). Satterthwaite's, (Σp²)² / Σp⁴, are near 1 beside one
+    large group, though the error of the mean and its residual are then nearly the same number: intervals of them hold
+    the truth always and are four times as long.
+    """
+    mean = merged.means.get(subject.state(metric), NO_GROUPS)
+    n, effective = mean.n_averaged, n_effective or 0.0
+    if n_effective is None or n < LEAST_GROUPS or mean.weight == mean.squares == n:
+        return StandardError(mean.stderr, n - 1, "t")
+    squares = 1 / effective
+    cubes = merged.partials.sums.results().get(subject.state(cubed_weights(metric)), 0.0)
+    cubes = max(cubes * (WEIGHT_UNIT / mean.weight) ** 3, squares**2)  # which they are at least
+    stderr = mean.stderr * math.sqrt((n - 1) / n / (1 - 2 * cubes / squares + squares))
+    if mean.is_share and effective >= LEAST_GROUPS:  # as many independent groups know no more
+        stderr = max(stderr, math.sqrt(mean.value * (1 - mean.value) / (effective - 1)))
+    return StandardError(stderr, effective - 1, "t")
+
+
+def _of_parts(merged: Merged, subject: Subject, metric: Metric, n_effective: float | None) -> StandardError | None:
+    """That by leaving out one part of the groups at a time; None where the metric has no such values."""
+    found = merged.without_parts(subject, metric)
+    if found is None:
+        return None
+    parts = [found.value], [found.without], found.sizes
+    (stderr,), (degrees,) = jackknife(*parts)[0], jackknife_degrees(*parts)
+    return StandardError(
+        float(stderr), min(float(degrees), math.inf if n_effective is None else n_effective - 1), JACKKNIFE
+    )

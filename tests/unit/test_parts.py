@@ -153,8 +153,8 @@ def test_comparisons_of_means_are_paired_t_tests() -> None:
         test = stats.ttest_rel(ours, theirs)
         ends = test.confidence_interval(0.95)
         assert row["interval"] == "paired t"
-        assert row["n_groups"] == both.sum()
-        assert row["n_unpaired"] == 0
+        assert row["wins"] + row["ties"] + row["losses"] == both.sum()
+        assert (row["n_groups"], row["n_unpaired"], row["degrees"]) == (len(both), 0, both.sum() - 1)
         assert row["difference"] == pytest.approx((ours - theirs).mean(), rel=1e-9)
         assert (row["p"], row["ci_low"], row["ci_high"]) == (
             pytest.approx(test.pvalue, rel=1e-7),
@@ -202,21 +202,26 @@ def test_pooled_differences_equal_an_evaluation_without_each_part() -> None:
         expected = busing(value, {part: without[part][row["metric"]] for part in sizes}, sizes)
         assert row["difference"] == pytest.approx(value, rel=1e-12)
         assert row["stderr"] == pytest.approx(expected, rel=1e-9)
-        assert row["p"] == pytest.approx(2 * stats.t.sf(abs(value / expected), len(sizes) - 1), rel=1e-6)
+        assert 2 <= row["degrees"] <= len(sizes) - 1
+        assert row["p"] == pytest.approx(2 * stats.t.sf(abs(value / expected), row["degrees"]), rel=1e-6)
 
 
 def test_two_copies_of_a_model_do_not_differ() -> None:
     ev = sr.evaluate(log(10), [*MEANS, *POOLED], **ROLES, score={"a": "one", "b": "one"}, compare="a")
     for comparison in (ev.compare("a"), ev.compare("b")):
         for row in comparison.to_pylist():
-            assert (row["difference"], row["stderr"], row["p"], row["p_adjusted"]) == (0.0, 0.0, 1.0, 1.0), row
-            assert row["smallest_detectable"] == 0.0
+            assert (row["difference"], row["relative"], row["interval"]) == (0.0, 0.0, "too few"), row
+            untold = ("stderr", "p", "p_adjusted", "ci_low", "ci_high", "degrees", "smallest_detectable")
+            assert [row[name] for name in untold] == [None] * len(untold), row
             if row["wins"] is not None:
-                assert (row["wins"], row["losses"], row["ties"]) == (0, 0, row["n_groups"])
+                assert (row["wins"], row["losses"], row["n_unpaired"]) == (0, 0, 0)
 
 
-def test_a_candidate_that_lists_fewer_groups_is_compared_on_those_of_both() -> None:
-    """Hand-worked: of users p, q and r, both models rank p and q; r has no list of model b, where rr is left out."""
+def test_a_candidate_that_lists_fewer_groups_is_compared_by_its_value() -> None:
+    """Hand-worked: of users p, q and r, both models rank p and q; r has no list of model b, where rr is left out.
+
+    Without p the difference of the two means is 0, without q or r it is 1 - 3/4; p and q count for both models.
+    """
     rows = pa.table(
         {
             "user": ["p", "p", "q", "q", "r", "r"],
@@ -227,10 +232,38 @@ def test_a_candidate_that_lists_fewer_groups_is_compared_on_those_of_both() -> N
     )
     ev = sr.evaluate(rows, ["rr"], **ROLES, score=BOTH, compare="a", unretrieved="skip")
     (row,) = ev.compare("a").to_pylist()
-    # p: 1 - 1/2, q: 1 - 1; r has a value of a alone
-    assert (row["difference"], row["n_groups"], row["n_unpaired"]) == (0.25, 2, 1)
+    assert row["difference"] == pytest.approx((1 + 1) / 2 - (1 / 2 + 1 + 1) / 3)
+    assert (row["n_groups"], row["n_unpaired"], row["interval"]) == (2, 1, "jackknife")
+    sizes = {0: 2, 1: 2, 2: 1}
+    assert row["stderr"] == pytest.approx(busing(row["difference"], {0: 0.0, 1: 1 / 4, 2: 1 / 4}, sizes))
     assert (row["wins"], row["ties"], row["losses"]) == (1, 1, 0)
-    assert row["stderr"] == pytest.approx(0.25)  # of 1/2 and 0: sqrt((2 · 1/16) / 1 / 2)
+
+
+@pytest.mark.parametrize("metrics", [["kendall_tau", "group_auc"]])
+def test_there_is_one_difference_whoever_is_undefined(metrics: list[str], tmp_path: Path) -> None:
+    """Half of the users have no list by model b: the difference is that of the two values, however it is asked for."""
+    rows = log(31, users=200, rows=2000)
+    odd = pc.equal(pc.bit_wise_and(pc.cast(rows["user"], pa.int64()), 1), 1)
+    rows = rows.set_column(rows.column_names.index("two"), "two", pc.if_else(odd, None, rows["two"].combine_chunks()))
+    asked = {"slices": ["country"], "unretrieved": "skip"}
+    with_pairs = sr.evaluate(rows, metrics, **ROLES, score=BOTH, compare="a", **asked)
+    without = sr.evaluate(rows, metrics, **ROLES, score=BOTH, **asked)
+    definitions = {"unretrieved": "skip"}
+    spec = days_of(
+        tmp_path, [rows], metrics=metrics, compare={"baseline": "a"}, slices=["country"], definitions=definitions
+    )
+    assert exit_code(*merging(spec, last=DAYS[0])) == 0
+    window = window_table(tmp_path, "comparisons", f"{DAYS[0]}..{DAYS[0]}").to_dict("records")
+    every = zip(with_pairs.compare("a").to_pylist(), without.compare("a").to_pylist(), window, strict=True)
+    values = {(row["model"], row["metric"], row["slice_value"]): row["value"] for row in with_pairs.table.to_pylist()}
+    for paired, of_parts, of_window in every:
+        ours, theirs = (values[model, paired["metric"], paired["slice_value"]] for model in ("b", "a"))
+        assert paired["difference"] == of_parts["difference"] == of_window["difference"] == ours - theirs
+        assert paired["stderr"] == of_parts["stderr"] == of_window["stderr"] > 0
+        assert {paired["interval"], of_parts["interval"], of_window["interval"]} == {"jackknife"}
+        assert paired["n_unpaired"] == of_window["n_unpaired"]
+        assert paired["relative"] == pytest.approx((ours - theirs) / abs(theirs))
+    assert sum(row["n_unpaired"] for row in with_pairs.compare("a").to_pylist()) > 100
 
 
 @pytest.mark.parametrize("more", [{}, {"slices": ["country"]}, {"weight": "weight"}], ids=str)
@@ -350,7 +383,7 @@ def test_what_makes_no_sense_is_refused(asked: dict, sentence: str) -> None:
         sr.evaluate(log(19), ["ap"], **{**ROLES, "score": BOTH, **asked})
 
 
-@pytest.mark.parametrize("family", ["candidate", "metric", "slice"])
+@pytest.mark.parametrize("family", ["slice_column", "candidate", "metric", "slice"])
 @pytest.mark.parametrize("correction", ["holm", "benjamini-hochberg", "none"])
 def test_corrections_take_the_rows_of_a_family(family: str, correction: str) -> None:
     multitest = pytest.importorskip("statsmodels.stats.multitest")
@@ -358,7 +391,9 @@ def test_corrections_take_the_rows_of_a_family(family: str, correction: str) -> 
     rows = log(20).append_column("three", pc.multiply(log(21)["two"], 0.9))
     ev = sr.evaluate(rows, ["ap", "rr", "auc"], **ROLES, score=score, compare="a", slices=["country"])
     found = ev.compare("a", correction=correction, family=family).to_pandas()
-    keys = {"candidate": ["candidate"], "metric": ["metric"], "slice": ["slice", "slice_value"]}[family]
+    assert family != "slice_column" or set(found["family"]) == {"whole day", "slice country"}
+    columns = {"slice_column": ["slice"], "candidate": ["candidate"], "metric": ["metric"]}
+    keys = columns.get(family, ["slice", "slice_value"])
     assert found["family"].nunique() == len(found.groupby(keys))
     for _, of_family in found.groupby(keys):
         method = {"holm": "holm", "benjamini-hochberg": "fdr_bh"}.get(correction)
@@ -431,8 +466,7 @@ def test_a_candidate_that_starts_late_is_compared_over_the_days_of_both(tmp_path
     found = window_table(tmp_path, "comparisons", f"{DAYS[0]}..{DAYS[2]}").set_index(["candidate", "metric"])
     copy, other = found.loc["b"], found.loc["c"]
     assert (copy["difference"] == 0).all()
-    assert (copy["p"] == 1).all()
-    assert copy["interval"].tolist() == ["paired t", "jackknife", "jackknife", "jackknife"]
+    assert (copy["interval"] == "too few").all()
     assert exit_code(*merging(spec, first=DAYS[1], last=DAYS[2])) == 0
     last = window_table(tmp_path, "comparisons", f"{DAYS[1]}..{DAYS[2]}").set_index(["candidate", "metric"]).loc["c"]
     columns = ["difference", "relative", "stderr", "p", "wins", "n_groups"]

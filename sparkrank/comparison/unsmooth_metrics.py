@@ -8,48 +8,62 @@ from typing import NamedTuple
 import numpy as np
 
 from sparkrank.metrics import Metric
-from sparkrank.metrics.merged import MetricRow, Side, WithoutParts
+from sparkrank.metrics.merged import MetricRow, Side
 from sparkrank.numeric.array_types import Floats
 from sparkrank.numeric.exact_sums import rounded
 from sparkrank.states import Distribution
 from sparkrank.states.part_bins import VALUES
 from sparkrank.states.part_sums import parts_of_slice
-from sparkrank.stats.intervals import NONE, Interval
+from sparkrank.stats.intervals import TOO_FEW, Interval
 from sparkrank.stats.noise_floor import bias_of_halves, interval_above_noise
-from sparkrank.stats.paired import Difference, t_test
-from sparkrank.stats.swapped_parts import swap_test
-from sparkrank.stats.woodruff import Share, difference_of_quantiles, movement, share_of_groups, woodruff
+from sparkrank.stats.paired import Difference
+from sparkrank.stats.ratios import StandardErrors
+from sparkrank.stats.swapped_parts import error_of_halves, swap_test
+from sparkrank.stats.woodruff import Share, difference_of_quantiles, movement, share_of_groups, spread, woodruff
 
 
-def noise_interval(
-    side: Side, metric: Metric, row: MetricRow, left: WithoutParts, stderr: float, degrees: float, level: float
-) -> Interval:
+def noise_interval(side: Side, metric: Metric, row: MetricRow, stderr: float, degrees: float, level: float) -> Interval:
     """The interval of a value that has a noise floor, whose standard error by parts is ``stderr``."""
-    mixed = metric.declaration.mixed_values(metric, side)
-    bias = 0.0 if mixed is None else bias_of_halves(left.value, mixed[0][:, 1:])
+    mixed, left = metric.declaration.mixed_values(metric, side), side.merged.without_parts(side.subject, metric)
+    bias = 0.0 if mixed is None or left is None else bias_of_halves(left.value, mixed[0][:, 1:])
     ends = metric.declaration.range_of(metric)
     return interval_above_noise(row.value, stderr, degrees, row.noise_floor or 0.0, bias, ends, level)
 
 
 def percentile_interval(side: Side, metric: Metric, row: MetricRow, level: float) -> Interval:
-    """The interval of a percentile by parts; :data:`NONE` where some day has no parts of its groups' values."""
-    found = _quantile(side, metric, row, level)
-    return NONE if found is None else found.interval
+    """The interval of a percentile by parts; :data:`TOO_FEW` also where some day has no parts of its groups' values."""
+    quantile = _quantile(side, metric, row, level)
+    return TOO_FEW if quantile is None else quantile.interval
 
 
-def own_test(ours: Side, theirs: Side, metric: Metric, difference: float, level: float) -> Difference | None:
-    """The test of a ``difference`` that the jackknife does not serve, of one day or of two; None where it does."""
+def own_test(
+    ours: Side, theirs: Side, metric: Metric, difference: float, level: float, effective: float = math.inf
+) -> tuple[Difference, StandardErrors | None] | None:
+    """The test of a ``difference`` of one day or of two that the jackknife does not serve; None where it does.
+
+    With it come the standard errors of the difference, of ``theirs`` and of ``ours``. ``effective`` is how many equal
+    groups carry as much.
+    """
     rows = [side.merged.row(side.subject, metric) for side in (ours, theirs)]
     if metric.percentile is not None:
-        one, other = (_quantile(side, metric, row, level) for side, row in zip((ours, theirs), rows, strict=True))
-        if one is None or other is None or one.interval == NONE or other.interval == NONE:
-            return t_test(difference, np.nan, 0, level)
-        parts = int(np.count_nonzero(one.groups + other.groups))
-        return difference_of_quantiles(difference, one.movement(level), other.movement(level), parts, level)
-    if any(row.noise_floor is None for row in rows):
+        quantiles = [_quantile(side, metric, row, level) for side, row in zip((ours, theirs), rows, strict=True)]
+        moved = [each.movement(level) for each in quantiles if each is not None and each.interval != TOO_FEW]
+        if len(moved) < len(quantiles):
+            return Difference(difference, method=TOO_FEW.method), None
+        parts = int(np.count_nonzero(np.sum([each.groups for each in quantiles if each is not None], axis=0)))
+        test = difference_of_quantiles(difference, moved[0], moved[1], parts, level, effective)
+        errors = [spread(each, parts)[0] for each in moved]
+    elif any(row.noise_floor is None for row in rows):
         return None
-    mixed = metric.declaration.mixed_values(metric, ours, theirs)
-    return None if mixed is None else swap_test(difference, mixed[0][0] - mixed[0][1], mixed[1], level)
+    else:
+        mixed, *halves = (
+            metric.declaration.mixed_values(metric, *sides) for sides in ((ours, theirs), (ours,), (theirs,))
+        )
+        if mixed is None:
+            return None
+        test = swap_test(difference, mixed[0][0] - mixed[0][1], mixed[1], level, effective)
+        errors = [error_of_halves(each[0]) for each in halves if each is not None]
+    return test, None if test.stderr is None else StandardErrors(test.stderr, errors[1], errors[0])
 
 
 class _Quantile(NamedTuple):
@@ -77,8 +91,8 @@ def _quantile(side: Side, metric: Metric, row: MetricRow, level: float) -> _Quan
         return None
     own = VALUES.numbers(np.array([row.value]))[0]
     groups, below, upto = (
-        np.bincount(bins.part, weights=count * counted, minlength=parts_of_slice(subject.slice))
-        for counted in (number == number, number < own, number <= own)
+        np.bincount(bins.part, weights=count * counted, minlength=parts_of_slice(subject.slice)).astype(np.float64)
+        for counted in (np.ones(len(number)), number < own, number <= own)
     )
     shares = share_of_groups(below, groups), share_of_groups(upto, groups)
     quantile, ends = metric.percentile / 100, metric.declaration.range_of(metric.of_groups)

@@ -24,8 +24,8 @@ from sparkrank.stats.woodruff import Share, difference_of_quantiles, movement, s
 
 def noise_interval(side: Side, metric: Metric, row: MetricRow, stderr: float, degrees: float, level: float) -> Interval:
     """The interval of a value that has a noise floor, whose standard error by parts is ``stderr``."""
-    mixed, left = metric.declaration.mixed_values(metric, side), side.merged.without_parts(side.subject, metric)
-    bias = 0.0 if mixed is None or left is None else bias_of_halves(left.value, mixed[0][:, 1:])
+    mixed = metric.declaration.mixed_values(metric, side)
+    bias = 0.0 if mixed is None else bias_of_halves(mixed[0][0])
     ends = metric.declaration.range_of(metric)
     return interval_above_noise(row.value, stderr, degrees, row.noise_floor or 0.0, bias, ends, level)
 
@@ -56,13 +56,12 @@ def own_test(
     elif any(row.noise_floor is None for row in rows):
         return None
     else:
-        mixed, *halves = (
-            metric.declaration.mixed_values(metric, *sides) for sides in ((ours, theirs), (ours,), (theirs,))
-        )
+        mixed = metric.declaration.mixed_values(metric, ours, theirs)
         if mixed is None:
             return None
-        test = swap_test(difference, mixed[0][0] - mixed[0][1], mixed[1], level, effective)
-        errors = [error_of_halves(each[0]) for each in halves if each is not None]
+        (swapped, *halves), parts = mixed
+        test = swap_test(difference, swapped, halves[0], halves[1], parts, level, effective)
+        errors = [error_of_halves(each) for each in halves]
     return test, None if test.stderr is None else StandardErrors(test.stderr, errors[1], errors[0])
 
 

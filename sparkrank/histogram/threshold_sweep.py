@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from sparkrank import native
 from sparkrank.numeric.array_types import Flags, Floats, Ints
+from sparkrank.numeric.binomial import mean_deviation
 from sparkrank.numeric.exact_sums import LIMBS, UNITS, Amounts, exact_sum, limbs_of, rounded, total
 from sparkrank.numeric.segments import run_starts
-from sparkrank.stats.noise_floor import binomial_deviation
 
 _UNITS, _NO_WEIGHTS = np.array(UNITS), np.empty(0)
 MAX_EXPONENT = 1023  # of a power of two that a float64 holds
@@ -273,7 +273,7 @@ def calibration_terms(sweep: Sweep) -> Terms:
     terms = [np.minimum(np.abs(sweep.pos - sweep.score_sum), weight)]
     if not isinstance(sweep, Sweeps):
         score = np.clip(_share(sweep.score_sum, weight), 0.0, 1.0)
-        terms.append(weight * binomial_deviation(sweep.rows, score) / sweep.rows)
+        terms.append(weight * mean_deviation(sweep.rows, score) / sweep.rows)
     return Terms.of(terms)
 
 

@@ -115,9 +115,10 @@ class Declaration:
         return None
 
     def mixed_values(self, metric: Metric, *sides: Side) -> tuple[Floats, int] | None:  # noqa: ARG002
-        """The value where the parts of two sides are exchanged by halves, or of halves of one; None where it has none.
+        """The values on halves of the parts (1, 2, order), and how many parts have groups; None where it has none.
 
-        With it comes how many parts have groups.
+        Of two sides (3, 2, order): where they have exchanged halves (:mod:`sparkrank.numeric.signed_parts`), and then
+        on halves of each.
         """
         return None
 

@@ -18,7 +18,6 @@ from sparkrank.metrics.outside import MOST_DIGITS
 from sparkrank.metrics.parameters import Count, Flag, Parameter
 from sparkrank.metrics.precision import REL
 from sparkrank.numeric.ordered_integers import MANTISSA_BITS
-from sparkrank.stats.noise_floor import chance_separation
 
 if TYPE_CHECKING:
     from sparkrank.metrics.metric import Metric
@@ -89,9 +88,17 @@ def _separation(totals: PooledTotals, metric: Metric) -> PooledValue:
         return PooledValue(math.nan, 0.0 if metric["exact"] else math.nan)
     # no threshold at all takes nothing of both classes: 0
     after, inside = (max(value, 0.0) for value in totals.highest)
-    rows, weight = totals.sum(ROWS_AND_WEIGHT[0]), totals.positives + totals.negatives
-    by_chance = chance_separation(rows * totals.positives / weight, rows * totals.negatives / weight)
-    return PooledValue(after, 0.0 if metric["exact"] else inside - after, by_chance)
+    return PooledValue(after, 0.0 if metric["exact"] else inside - after, _separation_by_chance(totals))
+
+
+def _separation_by_chance(totals: PooledTotals) -> float:
+    """The mean of the highest TPR - FPR of scores without information, for many rows of both classes.
+
+    It is that of the one-sided statistic of Kolmogorov and Smirnov, whose tail is exp(-2 x²): √(π/8) · √(1/P + 1/N).
+    Rows count as many as they are, and split as their weights do.
+    """
+    rate = totals.positives / (totals.positives + totals.negatives)
+    return math.sqrt(math.pi / 8 / (totals.sum(ROWS_AND_WEIGHT[0]) * rate * (1 - rate)))
 
 
 def both_classes(metric: Metric) -> tuple[RowSum, ...]:

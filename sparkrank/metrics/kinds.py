@@ -38,6 +38,7 @@ from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.exact_sums import LIMBS, rounded
 from sparkrank.numeric.exact_sums import total as exact_total
 from sparkrank.numeric.segments import Segments, sum_by
+from sparkrank.numeric.signed_parts import mixtures
 from sparkrank.ranking.distinct_lists import DistinctLists, GroupValues
 from sparkrank.ranking.ranking import Ranking
 from sparkrank.states import Distribution, ScoreHistogram
@@ -57,7 +58,6 @@ from sparkrank.states.keys import Subject
 from sparkrank.states.means import NO_GROUPS
 from sparkrank.states.part_bins import VALUES, BinsOfParts, coarse, rule_name
 from sparkrank.states.part_sums import parts_of_slice
-from sparkrank.stats.swapped_parts import mixtures
 
 if TYPE_CHECKING:
     from sparkrank.metrics.metric import Metric
@@ -760,43 +760,37 @@ class HistogramMetric(PooledMetric):
         return [self._value_of(totals, metric).value for totals in of_days]
 
     def mixed_values(self, metric: Metric, *sides: Side) -> tuple[Floats, int] | None:
-        """The values (2, order) of the mixtures of two sides, or of the halves of one, and how many parts have groups.
-
-        They are by coarse bins (:func:`sparkrank.stats.swapped_parts.mixtures`), which meet by score where scores are
-        probabilities, else by rank: two models may have other scales. None where there are no parts.
-        """
         known = []
         for merged, subject in sides:
-            bins, sums = (
-                merged.bins_of_parts(subject, coarse(self.rule_of(metric))),
-                self._parts_of_sums(merged, subject, metric),
-            )
-            sizes = merged.sizes_of_parts(subject)
+            bins = merged.bins_of_parts(subject, coarse(self.rule_of(metric)))
+            sums, sizes = self._parts_of_sums(merged, subject, metric), merged.sizes_of_parts(subject)
             if not self.at_once or bins is None or sums is None or sizes is None:
                 return None
             known.append((bins, sums, sizes))
         filled = np.flatnonzero(np.sum([sizes for _, _, sizes in known], axis=0))
+
+        def mixed(of_sides: Sequence[Floats]) -> Floats:
+            alone = [(each,) for each in of_sides]
+            return np.concatenate(
+                [mixtures(filled, *each) for each in ([tuple(of_sides)] if alone[1:] else []) + alone]
+            )
+
+        # by score where scores are probabilities, else by rank: two models may have other scales
         order = [bins.together.bins if self.score_sums else bins.ranks for bins, _, _ in known]
         places = np.unique(np.concatenate(order))
-        of_bins = mixtures(
-            filled,
-            *(
+        of_bins = zip(known, order, strict=True)
+        amounts = mixed(
+            [
                 bins.amounts_of(len(sizes), np.searchsorted(places, own), len(places))
-                for (bins, _, sizes), own in zip(known, order, strict=True)
-            ),
+                for (bins, _, sizes), own in of_bins
+            ]
         )
-        limbs = {each: mixtures(filled, *(sums[each] for _, sums, _ in known)) for each in known[0][1]}
-        pos, neg, offset = np.moveaxis(of_bins, 1, 0)
+        limbs = {each: mixed([sums[each] for _, sums, _ in known]) for each in known[0][1]}
+        pos, neg, offset = np.moveaxis(amounts, 1, 0)
         scores = None
         if self.score_sums:
             scores = bin_sums(coarse(self.rule_of(metric)), places.astype(np.int64), pos + neg, offset)[:, ::-1]
+        of_days = [{each: own[day] for each, own in limbs.items()} for day in range(len(pos))]
         least = float(known[0][0].rows is None)
-        values = self._values_of(
-            pos[:, ::-1],
-            neg[:, ::-1],
-            scores,
-            least,
-            [{each: own[day] for each, own in limbs.items()} for day in range(len(pos))],
-            metric,
-        )
-        return np.reshape(values, (2, -1)), len(filled)
+        values = self._values_of(pos[:, ::-1], neg[:, ::-1], scores, least, of_days, metric)
+        return np.reshape(values, (2 * len(sides) - 1, 2, -1)), len(filled)

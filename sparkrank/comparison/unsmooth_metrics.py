@@ -46,13 +46,13 @@ def own_test(
     """
     rows = [side.merged.row(side.subject, metric) for side in (ours, theirs)]
     if metric.percentile is not None:
-        quantiles = [_quantile(side, metric, row, level) for side, row in zip((ours, theirs), rows, strict=True)]
-        moved = [each.movement(level) for each in quantiles if each is not None and each.interval != TOO_FEW]
-        if len(moved) < len(quantiles):
+        one, other = (_quantile(side, metric, row, level) for side, row in zip((ours, theirs), rows, strict=True))
+        if one is None or other is None or TOO_FEW in (one.interval, other.interval):
             return Difference(difference, method=TOO_FEW.method), None
-        parts = int(np.count_nonzero(np.sum([each.groups for each in quantiles if each is not None], axis=0)))
-        test = difference_of_quantiles(difference, moved[0], moved[1], parts, level, effective)
-        errors = [spread(each, parts)[0] for each in moved]
+        parts = int(np.count_nonzero(one.groups + other.groups))
+        (down, up), (other_down, other_up) = one.movements(level), other.movements(level)
+        test = difference_of_quantiles(difference, down - other_up, up - other_down, parts, level, effective)
+        errors = [spread((each[0] + each[1]) / 2, parts)[0] for each in ((down, up), (other_down, other_up))]
     elif any(row.noise_floor is None for row in rows):
         return None
     else:
@@ -66,16 +66,19 @@ def own_test(
 
 
 class _Quantile(NamedTuple):
-    """A percentile with its interval, how many groups each part has, and the shares of them below it and up to it."""
+    """A percentile's ``value`` and interval, how many groups each part has, and the shares below it and up to it."""
 
-    share: float
+    value: float
     interval: Interval
     groups: Floats
     below: Share
     upto: Share
 
-    def movement(self, level: float) -> Floats:
-        return movement(self.interval, self.share, self.below, self.upto, level)
+    def movements(self, level: float) -> tuple[Floats, Floats]:
+        """What each part moves it by, on the scale of the interval below it and above it."""
+        low, high = self.interval.low or 0.0, self.interval.high or 0.0
+        down = movement(self.value, low, self.below, self.upto, level)
+        return down, movement(self.value, high, self.upto, self.below, level)
 
 
 def _quantile(side: Side, metric: Metric, row: MetricRow, level: float) -> _Quantile | None:
@@ -99,4 +102,4 @@ def _quantile(side: Side, metric: Metric, row: MetricRow, level: float) -> _Quan
     interval = woodruff(values.score, values.neg, quantile, *shares, parts, level, ends)
     if interval.low is not None and interval.high is not None:  # a value between two of the groups'
         interval = interval._replace(low=min(interval.low, row.value), high=max(interval.high, row.value))
-    return _Quantile(quantile, interval, groups, *shares)
+    return _Quantile(row.value, interval, groups, *shares)

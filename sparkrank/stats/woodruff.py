@@ -137,17 +137,32 @@ def woodruff(
     return Interval(None, float(ascending[low]), float(ascending[min(high, len(ascending) - 1)]), WOODRUFF)
 
 
+def movement(value: float, end: float, share: Share, other: Share, level: float) -> Floats:
+    """What each part moves a quantile by, on the scale of the interval from ``value`` to one ``end``.
+
+    That end came of ``share``; where every group or none is in that, the ``other`` one tells how parts move it.
+    """
+    seen = share if share.stderr else other
+    if not seen.stderr:
+        return np.zeros_like(seen.by_part)
+    return -seen.by_part * (abs(end - value) / (t_quantile(seen.degrees, 0.5 + level / 2) * seen.stderr))
+
+
 def difference_of_quantiles(
-    difference: float, ours: Floats, theirs: Floats, parts: int, level: float = 0.95, effective: float = math.inf
+    difference: float, below: Floats, above: Floats, parts: int, level: float = 0.95, effective: float = math.inf
 ) -> Difference:
-    """Student's t test of a difference of two quantiles, by what each part moves them by.
+    """Student's t test of a difference of two quantiles, by what each part moves it by.
+
+    Intervals of quantiles may be longer on one side. A difference that is too high comes of a quantile that is too
+    high, less one that is too low; so the lower end is by the lower side of the one and the upper side of the other.
 
     Parameters
     ----------
     difference : float
         Ours - theirs.
-    ours, theirs : ndarray of float, (parts,)
-        Of each quantile, as :func:`movement` has it. Groups that are in both move both, which cancels out.
+    below, above : ndarray of float, (parts,)
+        What each part moves it by (:func:`movement`): ours on the side below it, less theirs on the side above it; and
+        the other way round. Groups that are in both move both, which cancels out.
     parts : int
         How many parts have groups.
     level : float, default 0.95
@@ -158,22 +173,24 @@ def difference_of_quantiles(
     Returns
     -------
     Difference
-        ``too few`` where neither quantile moves.
+        ``too few`` where no part moves the side on which 0 is.
+
+    References
+    ----------
+    Zou, Donner: Construction of confidence limits about effect measures, Statistics in Medicine 2008.
 
     Examples
     --------
-    >>> test = difference_of_quantiles(0.3, np.array([0.1, -0.1, 0.0]), np.array([0.0, -0.1, 0.1]), 3)
-    >>> round(test.stderr, 4), test.method
-    (0.1732, 'woodruff')
+    >>> moved = np.array([0.1, 0.0, -0.1])
+    >>> test = difference_of_quantiles(0.3, moved, 2 * moved, 3)
+    >>> round(test.stderr, 4), round(test.high - 0.3, 4) == round(2 * (0.3 - test.low), 4)
+    (0.1732, True)
     """
-    stderr, degrees = spread(ours - theirs, parts)
-    return t_test(difference, stderr, min(degrees, effective - 1), level, WOODRUFF)
-
-
-def movement(interval: Interval, quantile: float, below: Share, upto: Share, level: float) -> Floats:
-    """What each part moves a quantile by: what it moves the nearest share by, on the scale of half the interval."""
-    share = min((below, upto), key=lambda each: (not each.stderr, abs(each.value - quantile)))
-    if interval.low is None or interval.high is None or not share.stderr:
-        return np.zeros_like(share.by_part)
-    half = (interval.high - interval.low) / 2
-    return -share.by_part * (half / (t_quantile(share.degrees, 0.5 + level / 2) * share.stderr))
+    sides = [spread(below, parts), spread(above, parts)]
+    tests = [t_test(difference, error, min(degrees, effective - 1), level, WOODRUFF) for error, degrees in sides]
+    ends = [tests[0].low, tests[1].high]
+    low, high = (difference if end is None else end for end in ends)
+    toward_0 = (
+        tests[0] if difference > 0 else tests[1] if difference < 0 else max(tests, key=lambda each: each.stderr or 0)
+    )
+    return toward_0 if toward_0.p is None else toward_0._replace(low=low, high=high)

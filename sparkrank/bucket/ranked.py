@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -24,8 +24,7 @@ from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.arithmetic import Arithmetic, OneGroup
 from sparkrank.metrics.exposure import shown
 from sparkrank.metrics.group_auc import class_counts
-from sparkrank.metrics.kinds import GroupMetric
-from sparkrank.metrics.needs import GROUPS, NEGATIVES, POSITIVES, ROWS_AND_WEIGHT, amounts_by_group, cubed_weights
+from sparkrank.metrics.needs import GROUPS, NEGATIVES, POSITIVES, ROWS_AND_WEIGHT, amounts_by_group
 from sparkrank.metrics.plan import level_text
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.cached import cached, drop_cached
@@ -37,28 +36,17 @@ from sparkrank.ranking.hit_sums import hit_sums, tied_rows
 from sparkrank.ranking.ranking import Ranking, Ties
 from sparkrank.states import Distribution, ItemCounts, ScoreHistogram, Series
 from sparkrank.states.keys import SliceKey, StateKey
-from sparkrank.states.means import MOST_CUBED, WEIGHT_UNIT, MeanRows, ValueSums, equal_sums, weighted_sums
+from sparkrank.states.means import MeanRows, ValueSums, equal_sums, weighted_sums
 from sparkrank.states.part_bins import VALUES
 
 T = TypeVar("T", bound=np.generic)
 # The places of distinct lists in each segment, and their segments; None where there are about as many as groups.
 Lists: TypeAlias = "dict[DistinctLists, tuple[Ints, Segments] | None]"
-_COUNTED = (
-    *map(str, ROWS_AND_WEIGHT),
-    POSITIVES,
-    NEGATIVES,
-)  # what the sums over hits count, where rows weigh the same
+# What the sums over hits count, where all rows weigh the same.
+_COUNTED = (*map(str, ROWS_AND_WEIGHT), POSITIVES, NEGATIVES)
 # What a group has is squared in this unit, so that the squares of as many as there are add up exactly.
 AMOUNT_UNIT, MOST_AMOUNT = 2.0**15, 2.0**42
 ROUNDING = 2.0**-40  # how far rounding may move a value out of its range: more than the error of a million terms of 1
-
-
-class WeighedValues(NamedTuple):
-    """The ``values`` (n) of groups or of distinct lists, their ``weights`` (n, None where all are 1) and segments."""
-
-    values: Floats
-    weights: Floats | None
-    segments: Segments
 
 
 @dataclass(frozen=True)
@@ -134,10 +122,17 @@ class RankedModel:
         equal: dict[Segments, dict[Metric, Floats]] = {}
         lists: Lists = {}
         for metric, declared in self.plan.group_metrics:
-            values, weights, segments = self._weighed(metric, declared, evaluated, lists)
-            if weights is None:
+            found_values = self.values()[str(metric)]
+            own = declared.weights_of(self.ranked(metric.ties), metric, self.weights)
+            if own is not None and own.distinct is not found_values.distinct:
+                own, found_values = (GroupValues(each.of_groups()) for each in (own, found_values))
+            values, segments = self._over(found_values, evaluated, lists)
+            if own is None:
                 equal.setdefault(segments, {})[metric] = values
                 continue
+            weights = np.nan_to_num(
+                self._over(own, evaluated, lists)[0]
+            )  # a group without a weight stops the evaluation
             undefined = np.isnan(values)
             defined, weighed, counted = _counted(values, weights, segments, undefined, self.plan)
             sums = weighted_sums(defined, weighed, counted)
@@ -146,18 +141,6 @@ class RankedModel:
             sums_of_each = equal_sums([*of.values()], self.plan.definitions.counts_undefined_as, segments)
             found.update(zip(of, sums_of_each, strict=True))
         return found
-
-    def _weighed(self, metric: Metric, declared: GroupMetric, evaluated: Segments, lists: Lists) -> WeighedValues:
-        """The values of ``metric`` in the groups ``evaluated``, their weights, and their segments, as :meth:`_over`."""
-        values, own = self.values()[str(metric)], declared.weights_of(self.ranked(metric.ties), metric, self.weights)
-        if own is None:
-            inside, segments = self._over(values, evaluated, lists)
-            return WeighedValues(inside, None, segments)
-        if own.distinct is not values.distinct:
-            own, values = (GroupValues(each.of_groups()) for each in (own, values))
-        inside, segments = self._over(values, evaluated, lists)
-        weights = np.nan_to_num(self._over(own, evaluated, lists)[0])  # a group without a weight stops the evaluation
-        return WeighedValues(inside, weights, segments)
 
     def _over(self, values: GroupValues, evaluated: Segments, lists: Lists) -> tuple[Floats, Segments]:
         """The ``values`` of the groups ``evaluated`` with their segments, one per distinct list of a segment.
@@ -242,6 +225,16 @@ class RankedModel:
         own = declared.weights_of(self.ranked(metric.ties), metric, self.weights)
         return None if own is None else self._chosen(own.of_groups())
 
+    def heaviest(self) -> Iterator[tuple[tuple[str, str], float]]:
+        """The largest weight of a group in each mean in which groups weigh differently, by metric and model."""
+        for metric in self.plan.fine_metrics:
+            weights = self._weights_of(metric)
+            if weights is not None:
+                values = self._chosen(self.values()[str(metric)].of_groups())
+                if self.plan.definitions.counts_undefined_as is None:
+                    weights = weights[~np.isnan(values)]
+                yield (str(metric), self.name), float(np.nan_to_num(weights).max(initial=0.0))
+
     def part_sums(self, parted: Slice, bins: Mapping[BinRule, SegmentCounts]) -> Floats:
         """The limbs of the number of groups and of each sum over rows (segments, 1 + sums, 6).
 
@@ -325,14 +318,6 @@ class RankedModel:
                 amounts, segments = self._over(self._carried(carrier), evaluated, lists)
                 for name, power in zip(amounts_by_group(carrier), (amounts, amounts**2), strict=True):
                     yield self._key(of, name), exact_sums(power, segments)
-            for metric, declared in self.plan.weighted_metrics:
-                values, weights, segments = self._weighed(metric, declared, evaluated, lists)
-                _, weights, counted = _counted(values, weights, segments, np.isnan(values), self.plan)
-                if weights is not None:
-                    yield (
-                        self._key(of, cubed_weights(metric)),
-                        exact_sums((np.minimum(weights, MOST_CUBED) / WEIGHT_UNIT) ** 3, counted),
-                    )
 
     @cached
     def _carried(self, carrier: RowSum) -> GroupValues:

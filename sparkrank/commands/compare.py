@@ -194,7 +194,8 @@ def _stored_text(text: str, window: Window, missing: tuple[str, ...], told: list
 
 def _decompose(asked: SidesAsked, by: str, metrics: tuple[str, ...] | None, other_definitions: bool) -> None:
     with metrics_of(asked) as (left, right):
-        table, told = decomposition(left, right, by, metrics, other_definitions=other_definitions)
+        before, after, _ = states_of(asked)
+        table, told = decomposition(left, right, by, metrics, (before, after), other_definitions=other_definitions)
         head = f"{escaped(right.model)} ({escaped(right.place)})"
         against = f"against {escaped(left.model)} ({escaped(left.place)})"
         answer(

@@ -20,6 +20,7 @@ from sparkrank.metrics.merged import Merged, MetricRow, Side, WithoutParts
 from sparkrank.numeric.array_types import Floats
 from sparkrank.numeric.exact_sums import LIMBS
 from sparkrank.states.keys import Subject
+from sparkrank.states.means import NO_GROUPS
 from sparkrank.states.part_states import PAIR_COUNTS
 from sparkrank.stats.intervals import LEAST_GROUPS, OFF, jackknife, jackknife_degrees
 from sparkrank.stats.paired import Difference, paired_t, t_test
@@ -56,6 +57,10 @@ class Sample:
         """How many groups ``row`` is of; None where rows have no group, or nobody has counted them."""
         sizes = self.merged.sizes_of_parts(self.subject) if row.n_groups is None else None
         return row.n_groups if sizes is None else int(sizes.sum())
+
+    def stderr_of_mean(self, metric: Metric) -> float:
+        """The standard error of a mean of independent groups of equal weight."""
+        return self.merged.means.get(self.subject.state(metric), NO_GROUPS).stderr
 
     def n_effective(self, metric: Metric) -> float | None:
         """How many equal groups would carry as much."""
@@ -140,7 +145,8 @@ def compared(
     effective = _smaller(candidate.n_effective(metric), baseline.n_effective(metric))
     if pairs is not None and not pairs.n_unpaired:
         test = paired_t(pairs.n_pairs, pairs.d, pairs.dd, level, pairs.n_above + pairs.n_below)
-        return Compared(ours, theirs, groups, effective, test, _errors(test, theirs.stderr, ours.stderr))
+        errors = _errors(test, baseline.stderr_of_mean(metric), candidate.stderr_of_mean(metric))
+        return Compared(ours, theirs, groups, effective, test, errors)
     difference = ours.value - theirs.value
     test, errors = _by_parts(
         candidate, baseline, metric, difference, level, math.inf if effective is None else effective
@@ -186,8 +192,6 @@ def _moving(values: Floats, without: Floats, sizes: Floats) -> int:
     return int(np.count_nonzero(np.abs(own) > ROUNDED / share[there] * np.abs(values).max()))
 
 
-def _errors(test: Difference, baseline: float | None, candidate: float | None) -> StandardErrors | None:
-    """The three standard errors of a ratio, where all are known."""
-    if test.stderr is None or baseline is None or candidate is None:
-        return None
-    return StandardErrors(test.stderr, baseline, candidate)
+def _errors(test: Difference, baseline: float, candidate: float) -> StandardErrors | None:
+    """The three standard errors of a ratio."""
+    return None if test.stderr is None else StandardErrors(test.stderr, baseline, candidate)

@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import pyarrow as pa
 
 from sparkrank.comparison.group_tables import asked_among, model_among, told_of_definitions
+from sparkrank.comparison.mix_and_rate_errors import intervals_of_parts
+from sparkrank.comparison.run_states import LoadedStates, RunStates
 from sparkrank.errors import InputError, MetricError, SpecError, did_you_mean, listed, shortened, without_secrets
 from sparkrank.evaluation import Evaluation
 from sparkrank.metrics import Metric
@@ -121,7 +123,8 @@ def decompose(
     Returns
     -------
     pyarrow.Table
-        A row per metric and slice value, with the columns of the table ``decomposition``.
+        A row per metric and slice value, with the columns of the table ``decomposition``. Of two evaluations the parts
+        have intervals, from what they would be without each part of the groups.
 
     Raises
     ------
@@ -150,13 +153,23 @@ def decompose(
     ours, theirs = (
         MetricRows.of(what, table, *model) for what, table, model in zip(("left", "right"), tables, models, strict=True)
     )
-    return decomposition(ours, theirs, by, metrics, other_definitions=other_definitions)[0]
+    states = RunStates.of("left", left, None, None), RunStates.of("right", right, None, None)
+    return decomposition(ours, theirs, by, metrics, states, other_definitions=other_definitions)[0]
 
 
 def decomposition(
-    left: MetricRows, right: MetricRows, by: str, metrics: Sequence[str] | None, *, other_definitions: bool = False
+    left: MetricRows,
+    right: MetricRows,
+    by: str,
+    metrics: Sequence[str] | None,
+    states: tuple[RunStates | str, RunStates | str],
+    *,
+    other_definitions: bool = False,
 ) -> tuple[pa.Table, list[str]]:
-    """The table ``decomposition``, and sentences about metrics that are not in it."""
+    """The table ``decomposition``, and sentences about metrics that are not in it.
+
+    It has intervals where both sides have ``states``.
+    """
     for side in (left, right):
         if by not in side.slices():
             near = did_you_mean(by, side.slices())
@@ -176,8 +189,30 @@ def decomposition(
     if not chosen:
         raise SpecError(f"no metric of {right.place} is a mean ({listed(common)}): only a mean is split over a slice")
     told += told_of_definitions(left.definitions(), right.definitions(), chosen, other_definitions)
-    rows = [row for name in chosen for row in _rows(left, right, by, name)]
+    by_metric = {name: list(_rows(left, right, by, name)) for name in chosen}
+    before, after = states
+    if not (isinstance(before, str) or isinstance(after, str)):
+        stored = [name for name in chosen if name in before.metrics and name in after.metrics]
+        loaded = before.loaded(stored, by), after.loaded(stored, by)
+        told += dict.fromkeys((*loaded[0].told, *loaded[1].told))
+        for name in stored:
+            _add_intervals(by_metric[name], loaded, after.metrics[name])
+    rows = [row for of_metric in by_metric.values() for row in of_metric]
     return pa.Table.from_pylist(rows, schema=DECOMPOSITION.schema), told
+
+
+def _add_intervals(rows: Sequence[dict[str, Any]], states: tuple[LoadedStates, LoadedStates], metric: Metric) -> None:
+    """Add to the ``rows`` of ``metric`` what parts of the groups say of their error."""
+    before, after = (
+        [side.sample(row[model], row["slice"], row["slice_value"]) for row in rows]
+        for side, model in zip(states, ("baseline", "candidate"), strict=True)
+    )
+    parts = [(row["mix"], row["rate"], row["part"]) for row in rows]
+    level = states[1].plan.uncertainty.level
+    for row, found in zip(rows, intervals_of_parts(before, after, metric, parts, level), strict=True):
+        for name, interval in zip(("mix", "rate", "part"), found, strict=True):
+            row[f"{name}_low"], row[f"{name}_high"] = interval.low, interval.high
+        row["interval"] = found[-1].method
 
 
 def _refused(name: str) -> str | None:

@@ -17,7 +17,7 @@ from sparkrank.errors import InputError, MetricError, SparkrankError, StateError
 from sparkrank.evaluation import Evaluation
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.merged import Merged
-from sparkrank.metrics.slices import ALL
+from sparkrank.metrics.slices import ALL, slice_name
 from sparkrank.run.window import Window, spans
 from sparkrank.states.keys import Subject
 from sparkrank.tables.output_folder import DAY
@@ -36,15 +36,20 @@ DOTS = ".."  # between the ends of a window
 
 @dataclass(frozen=True)
 class LoadedStates:
-    """The states of a side on the whole day, with the sentences that are to be said of them."""
+    """The states of a side, by ``plan``, with the sentences that are to be said of them.
+
+    ``clustered``: a group may have come on several days.
+    """
 
     merged: Merged
-    has_parts: bool
+    plan: Plan
     clustered: bool
     told: tuple[str, ...] = ()
 
-    def sample(self, model: str) -> Sample:
-        return Sample(self.merged, Subject(model, ALL, ALL), self.has_parts, self.clustered)
+    def sample(self, model: str, slice_: str = ALL, value: str | None = ALL) -> Sample:
+        """Those of ``model`` on one value of a slice."""
+        subject = Subject(model, slice_, value)
+        return Sample(self.merged, subject, self.plan.parted_slices(slice_), self.clustered)
 
     @property
     def groups(self) -> int:
@@ -145,20 +150,24 @@ class RunStates:
         """The model that is asked for, or the only one. Raises :class:`SpecError` where there is no such model."""
         return model_among(self.place, self.models, asked, option)
 
-    def loaded(self, metrics: Sequence[str]) -> LoadedStates:
-        """The states of ``metrics``, read where they are stored; without parts where these are of another version."""
+    def loaded(self, metrics: Sequence[str], by: str | None = None) -> LoadedStates:
+        """The states of ``metrics`` on the whole day, and by a slice, read where they are stored.
+
+        They are without parts where these are of another version.
+        """
         if self.held is not None:
-            return LoadedStates(self.held, self.plan.has_parts, False, self.told)
-        plan = replace(self.plan, metrics=tuple(self.metrics[text] for text in metrics), slices=())
+            return LoadedStates(self.held, self.plan, False, self.told)
+        slices = tuple(each for each in self.plan.slices if slice_name(each) == by)
+        plan = replace(self.plan, metrics=tuple(self.metrics[text] for text in metrics), slices=slices)
         try:
             merged = Merged(merge_stored(self.days, plan, self.source)[0])
-            return LoadedStates(merged, plan.has_parts, len(self.days) > 1, self.told)
+            return LoadedStates(merged, plan, len(self.days) > 1, self.told)
         except StateError as error:
             if not plan.has_parts:
                 raise
             without = replace(plan, uncertainty=replace(plan.uncertainty, off=True))
             merged = Merged(merge_stored(self.days, without, self.source)[0])
-            return LoadedStates(merged, False, len(self.days) > 1, (*self.told, str(error)))
+            return LoadedStates(merged, without, len(self.days) > 1, (*self.told, str(error)))
 
 
 def _registered(texts: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -51,7 +51,7 @@ def compare_states(
         rows.append({"metric": name, "definition": right.definitions[name], **found.columns(level)})
     common = {"candidate": candidate, "baseline": baseline, "spec_hash": right.spec_hash, "run_id": right.run_id}
     for side, states in ((left, theirs), (right, ours)):
-        if not states.has_parts:
+        if not states.plan.has_parts:
             told.append(f"{side.place} has no parts of its groups: there are no intervals")
     sentences = dict.fromkeys((*told, *theirs.told, *ours.told))
     return RunComparison(

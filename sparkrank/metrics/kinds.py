@@ -30,7 +30,6 @@ from sparkrank.metrics.needs import (
     Exposure,
     Needed,
     amounts_by_group,
-    cubed_weights,
     of_parts,
 )
 from sparkrank.metrics.parameters import TIES, WEIGHT, Parameter
@@ -135,9 +134,6 @@ class GroupMetric(Declaration):
         if plan.has_parts:
             yield Needed(PART_MEAN_FORM.kind, str(of_groups), str(metric), of_parts(plan.definition(of_groups)))
             yield Needed(PART_SUM_FORM.kind, GROUPS, str(metric), of_parts(plan.settings))
-            if self.is_weighted(of_groups):
-                name = cubed_weights(of_groups)
-                yield Needed(SUM_FORM.kind, name, str(metric), plan.definition(of_groups), optional=True)
         if plan.compare is not None and metric in plan.paired_metrics:
             compared = f"{plan.definition(of_groups)}; compared with {plan.compare.baseline}"
             yield Needed(PAIR_FORM.kind, str(of_groups), str(metric), compared)
@@ -146,9 +142,7 @@ class GroupMetric(Declaration):
         key = subject.state(metric.of_groups)
         mean = merged.means.get(key, NO_GROUPS)  # of a window in which it met the model that it compares with nowhere
         if metric.percentile is None:
-            return MetricRow(
-                mean.value, mean.n_undefined, mean.n_rows, mean.weight, n_groups=mean.n_groups, stderr=mean.stderr
-            )
+            return MetricRow(mean.value, mean.n_undefined, mean.n_rows, mean.weight, n_groups=mean.n_groups)
         # one without a value has no row in the table of a day, so a merge meets none
         groups = merged.partials.distributions.get(key, Distribution.empty())
         value, bound = groups.quantile(metric.percentile / 100)
@@ -167,15 +161,14 @@ class GroupMetric(Declaration):
             return None
         with np.errstate(invalid="ignore", divide="ignore"):
             weight, weighted = rounded(left[:, :LIMBS]), rounded(left[:, LIMBS:])
-            return WithoutParts(exact_total(all_[LIMBS:]) / together, weighted / weight, sizes)
+            return WithoutParts(exact_total(all_[LIMBS:]) / together, weighted / weight, sizes, weight)
 
     def n_effective(self, merged: Merged, subject: Subject, metric: Metric, *, clustered: bool) -> float | None:
         """By the weights of groups in the mean."""
         if clustered:
             sums = merged.partials.parts.means.of(subject, metric.of_groups)
             return None if sums is None else effective_number(rounded(sums[:, :LIMBS]))
-        mean = merged.means.get(subject.state(metric.of_groups), NO_GROUPS)
-        return mean.weight**2 / mean.squares if mean.squares else None
+        return merged.means.get(subject.state(metric.of_groups), NO_GROUPS).n_effective or None
 
     def values_of(self, ranking: Ranking, metric: Metric) -> GroupValues:
         """The value of each group."""
@@ -339,6 +332,12 @@ OF_ALL_ROWS = "the value is of the rows of all groups together: these rows add s
 def _sums_needed(metric: Metric, plan: Plan, sums: Sequence[RowSum]) -> Iterator[Needed]:
     for each in sums:
         yield Needed(SUM_FORM.kind, str(each), str(metric), f"{each}; {plan.settings}")
+
+
+def _weights_without(sums: Mapping[RowSum, Floats]) -> Floats:
+    """The weight of rows without each part."""
+    weights = sums[ROWS_AND_WEIGHT[1]]
+    return rounded(weights.sum(axis=0) - weights)
 
 
 @dataclass(frozen=True)
@@ -528,7 +527,7 @@ class PooledMetric(Declaration):
         for part in np.flatnonzero(sizes).tolist():
             left = {each: all_[each] - limbs[part] for each, limbs in sums.items()}
             without[part] = self._value_of(PooledTotals(left), metric).value
-        return WithoutParts(self._value_of(PooledTotals(all_), metric).value, without, sizes)
+        return WithoutParts(self._value_of(PooledTotals(all_), metric).value, without, sizes, _weights_without(sums))
 
     def explain(self, group: OneGroup, metric: Metric) -> Arithmetic:
         """What the rows of the group add to the sums that the metric reads."""
@@ -721,7 +720,7 @@ class HistogramMetric(PooledMetric):
                 for part, limbs in zip(there, left, strict=True)
             ]
         without[there] = found
-        return WithoutParts(together, without, sizes)
+        return WithoutParts(together, without, sizes, _weights_without(sums))
 
     def _values_at_once(
         self, of_parts: BinsOfParts, parts: Ints, limbs: Sequence[Mapping[RowSum, Floats]], metric: Metric

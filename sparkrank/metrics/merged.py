@@ -47,9 +47,9 @@ class Measured:
 class MetricRow:
     """What the table ``metrics`` says of a metric of one (model, slice, slice value), beside what it is.
 
-    ``n_groups`` and ``stderr`` are None where it is no mean over groups, ``error_bound`` where its kind has
-    none. ``blocks`` is how many bins it was read off, 0 where it reads none. ``noise_floor`` is about what the value
-    would be by chance alone, None where its kind has none.
+    ``n_groups`` is None where that is not known, ``error_bound`` where its kind has none. ``blocks`` is how many bins
+    it was read off, 0 where it reads none. ``noise_floor`` is about what the value would be by chance alone, None where
+    its kind has none.
     """
 
     value: float
@@ -57,7 +57,6 @@ class MetricRow:
     n_rows: int
     weight: float
     n_groups: int | None = None
-    stderr: float | None = None
     error_bound: float | None = None
     blocks: int = 0
     noise_floor: float | None = None
@@ -74,18 +73,19 @@ class MetricRow:
         blocks: int = 0,
     ) -> MetricRow:
         """The row of a metric that has one value, which may be undefined, over all ``rows`` together."""
-        return cls(value, int(math.isnan(value)), rows, weight, n_groups, None, error_bound, blocks)
+        return cls(value, int(math.isnan(value)), rows, weight, n_groups, error_bound, blocks)
 
 
 class WithoutParts(NamedTuple):
     """The ``value`` of a metric as the parts add up to it, and its values ``without`` each part (parts).
 
-    ``sizes`` (parts) are the numbers of groups of each part.
+    ``sizes`` (parts) are the numbers of groups of each part, ``weights`` (parts) what is divided by without it.
     """
 
     value: float
     without: Floats
     sizes: Floats
+    weights: Floats
 
 
 @dataclass(frozen=True)

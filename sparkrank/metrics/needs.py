@@ -38,11 +38,6 @@ def amounts_by_group(carrier: RowSum) -> tuple[str, str]:
     return f"{carrier} by group", f"{carrier} by group, squared"
 
 
-def cubed_weights(metric: Metric) -> str:
-    """The name of the sum of the cubed weights of the groups in the mean of ``metric``."""
-    return f"cubed weights of {metric}"
-
-
 def of_parts(definition: str) -> str:
     """The definition of a state of parts, which says how groups fall into them."""
     return f"{definition}; {PARTS} parts by hash {HASH_VERSION} of the group"

@@ -302,12 +302,6 @@ class Plan:
         )
 
     @cached_property
-    def weighted_metrics(self) -> tuple[tuple[Metric, GroupMetric], ...]:
-        """The means in which groups weigh differently, with their declarations."""
-        declared = dict(self.group_metrics)
-        return tuple((metric, declared[metric]) for metric in self._means if declared[metric].is_weighted(metric))
-
-    @cached_property
     def group_weights(self) -> tuple[str, ...]:
         """The columns by which groups weigh in the mean of some metric, each once."""
         return group_weight_columns(self.metrics)

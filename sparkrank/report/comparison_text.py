@@ -14,11 +14,13 @@ from sparkrank.metrics.slices import ALL, shown_value
 from sparkrank.redaction import redact
 from sparkrank.report.notebook import MOST_METRICS, rows_html
 from sparkrank.report.text import aligned
+from sparkrank.stats.intervals import TOO_FEW
 
 if TYPE_CHECKING:
     from sparkrank.comparison.run_comparison import RunComparison
 
 SIDES = ("candidate", "baseline")
+NOTABLE = 0.1  # by so much the interval of a share is wider or narrower than with a known baseline, if it is printed
 SURE = 0.05  # adjusted p-values below it have a line of their own
 
 
@@ -39,13 +41,30 @@ def _lines(title: str, rows: Sequence[tuple[str, dict[str, Any]]]) -> list[tuple
         (title, "difference", "from", "to", "relative", p, "wins", "ties", "losses", "groups", "detectable")
     ]
     for name_of_row, row in rows:
-        numbers = (number(row[name]) for name in ("difference", "ci_low", "ci_high"))
+        numbers = (number(row["difference"]), *_ends(row))
         counts = (count(row[name]) for name in ("wins", "ties", "losses", "n_groups"))
         detectable = number(row["smallest_detectable"], signed=False)
-        lines.append(
-            (name_of_row, *numbers, share(row["relative"]), probability(row["p_adjusted"]), *counts, detectable)
-        )
+        lines.append((name_of_row, *numbers, _relative(row), probability(row["p_adjusted"]), *counts, detectable))
     return lines
+
+
+def _ends(row: dict[str, Any]) -> tuple[str, ...]:
+    """The ends of the interval, or why there is none."""
+    if row["ci_low"] is None:
+        return (row["interval"] or "",) * 2
+    return number(row["ci_low"]), number(row["ci_high"])
+
+
+def _relative(row: dict[str, Any]) -> str:
+    """The relative difference, with its interval where that of the difference, taken as a share, would be another."""
+    low, high = row["relative_low"], row["relative_high"]
+    if low is None or high is None or row["ci_low"] is None or not row["relative"]:
+        return share(row["relative"])
+    size = row["difference"] / row["relative"]
+    width = (row["ci_high"] - row["ci_low"]) / size
+    if abs(high - low - width) <= NOTABLE * width:
+        return share(row["relative"])
+    return f"{share(row['relative'])} ({share(low)} to {share(high)})"
 
 
 def comparison_repr(found: RunComparison) -> str:
@@ -98,7 +117,9 @@ def stored_comparisons_text(table: pa.Table) -> str:
             parts.append(f"{head}\n\n{comparisons_text(found)}")
         others = len(rows) - len(whole) - sum(map(len, by_value.values()))
         if others:
-            parts.append(f"{others:,} comparisons of slices are not sure (adjusted p of {SURE:g} or more)")
+            few = sum(row["slice"] != ALL and row["interval"] == TOO_FEW.method for row in rows)
+            also = f", {few:,} of them for too few groups" if few else ""
+            parts.append(f"{others:,} comparisons of slices are not sure (adjusted p of {SURE:g} or more){also}")
     return "\n\n".join(parts)
 
 
@@ -175,10 +196,16 @@ def decomposition_text(table: pa.Table) -> str:
         for row in sorted(found, key=lambda row: -abs(row["part"])):
             shares = (f"{row[name]:.2%}" for name in ("baseline_share", "share"))
             values = (number(row[name], signed=False) or "none" for name in ("baseline_value", "value"))
-            moved = (number(row[name]) for name in ("mix", "rate", "part"))
+            moved = (_with_half(row, name) for name in ("mix", "rate", "part"))
             lines.append((shown_value(row["slice_value"], row["slice"]), *shares, *values, *moved, row["presence"]))
         parts.append(f"{escaped(head)}\n{aligned(lines)}")
     return "\n\n".join(parts)
+
+
+def _with_half(row: dict[str, Any], name: str) -> str:
+    """A part of a difference with half of the width of its interval, where it has one."""
+    high = row[f"{name}_high"]
+    return number(row[name]) if high is None else f"{number(row[name])} ± {number(high - row[name], signed=False)}"
 
 
 def told_text(sentences: Sequence[str]) -> str:

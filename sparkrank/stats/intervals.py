@@ -45,9 +45,10 @@ class Interval(NamedTuple):
 
 # Quantiles of Student's t of scipy 1.11 are off by up to 1e-8; those of newer ones are closer to their share than this.
 _EXACT, _CORRECTIONS = 1e-14, 3
+WHY_TOO_FEW, WHY_OFF = "too few", "off"
 NONE = Interval(None, None, None, None)
-TOO_FEW = Interval(None, None, None, "too few")  # the data cannot give one
-OFF = Interval(None, None, None, "off")  # the spec took away the parts that it needs
+TOO_FEW = Interval(None, None, None, WHY_TOO_FEW)  # the data cannot give one
+OFF = Interval(None, None, None, WHY_OFF)  # the spec took away the parts that it needs
 NO_ENDS = (-math.inf, math.inf)
 NOISE = 1e-12  # of the value: a standard error below this share of it comes of rounding
 LEAST_GROUPS = 2  # effective ones that carry variation

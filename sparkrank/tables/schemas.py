@@ -243,6 +243,19 @@ printed by `sparkrank compare --decompose` and made by `sr.decompose` from two t
             "what the change of the mean there adds: the middle of both shares · (value - baseline_value)",
         ),
         Column("part", FLOAT, "mix + rate"),
+        *(
+            Column(
+                f"{name}_{end}", FLOAT, f"{what} of the interval of `{name}`, by parts of the groups; null without one"
+            )
+            for name in ("mix", "rate", "part")
+            for end, what in (("low", "lower end"), ("high", "upper end"))
+        ),
+        Column(
+            "interval",
+            TEXT,
+            "how that of `part` was made: `jackknife`; `too few` and `off` as in `metrics`; null where two tables alone "
+            "are at hand",
+        ),
         Column("difference", FLOAT, "candidate - baseline: the sum of all parts of the metric"),
         Column("definition", TEXT, "as in `metrics`"),
         Column("candidate_run_id", TEXT, "the run in `runs`"),
@@ -450,6 +463,7 @@ for values outside of their range, 20 rows per block. Checks, which keep their n
 | `relevant truth in no list (label > 0)` | the check above | with a truth, for each level that a metric names |
 | `groups` | | always |
 | `rows of the largest group`, `rows of the second largest group`, `rows of the third largest group` | | where rows are read; not of days that are merged |
+| `most rows of one group` | `rows evaluated` | as these |
 | `groups without truth`, `groups in the lists and in the truth` | `groups` | with a truth |
 | `group keys with several lists, each of which is a group` | | with `true_items` |
 | `rows with a score` | `rows evaluated` | of each model |
@@ -460,6 +474,7 @@ for values outside of their range, 20 rows per block. Checks, which keep their n
 | `scored rows that repeat an item of their list` | `rows with a score` | of each model, where rows are told apart by item |
 | `groups without a scored row`, `groups of one class (label > 0)` | `groups` | of each model, the latter for each level that a metric names |
 | `groups evaluated that have no row in the lists, and so no weight` | `groups` | of each model, where groups weigh by a column |
+| `most weight of one group in gauc` | `weight` | of each model and mean in which groups weigh differently; not of days that are merged |
 | `groups with r@2 outside of its range, 0 to 1` | `groups` | of each model and metric of groups that has such a range |
 | `groups left out by population or unretrieved` | `groups` | of each model, where these leave some out |
 | `scored rows whose score is no probability: logloss, ne, brier, ece and copc are undefined` | `rows with a score, of the groups evaluated` | of each model, with one of these metrics |

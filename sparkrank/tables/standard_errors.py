@@ -13,10 +13,9 @@ from typing import NamedTuple
 from sparkrank.comparison.unsmooth_metrics import noise_interval, percentile_interval
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.merged import Merged, MetricRow, Side
-from sparkrank.metrics.needs import cubed_weights
 from sparkrank.states import Distribution
 from sparkrank.states.keys import Subject
-from sparkrank.states.means import NO_GROUPS, WEIGHT_UNIT
+from sparkrank.states.means import NO_GROUPS
 from sparkrank.stats.intervals import (
     LEAST_GROUPS,
     NONE,
@@ -123,27 +122,18 @@ def _of_percentile(merged: Merged, plan: Plan, subject: Subject, metric: Metric,
 
 
 def _of_mean(merged: Merged, subject: Subject, metric: Metric, n_effective: float | None) -> StandardError:
-    """That of independent groups, by their exact moments.
+    """That of independent groups, by their exact moments, with as many degrees as effective groups but one (Kish:
+    Survey Sampling, 1965).
 
-    Where they weigh differently, the residuals of those of most weight are too small, as each pulls the mean towards
-    itself. The variance is divided by its expectation in the model in which all groups vary alike, which is what HC2
-    does group by group (Bell, McCaffrey: Bias reduction in standard errors for linear regression with multi-stage
-    samples, Survey Methodology 2002): with p the share of a group, by 1 - 2 Σp³ / Σp² + Σp². The degrees are those of
-    the effective number of groups (Kish: Survey Sampling, 1965). Satterthwaite's, (Σp²)² / Σp⁴, are near 1 beside one
-    large group, though the error of the mean and its residual are then nearly the same number: intervals of them hold
-    the truth always and are four times as long.
+    Satterthwaite's degrees, (Σp²)² / Σp⁴ of the shares p, are near 1 beside one large group. Yet the error of the mean
+    and the residual of that group are then nearly the same number, so intervals with so few degrees always hold the
+    truth, and are four times as long.
     """
     mean = merged.means.get(subject.state(metric), NO_GROUPS)
-    n, effective = mean.n_averaged, n_effective or 0.0
-    if n_effective is None or n < LEAST_GROUPS or mean.weight == mean.squares == n:
-        return StandardError(mean.stderr, n - 1, "t")
-    squares = 1 / effective
-    cubes = merged.partials.sums.results().get(subject.state(cubed_weights(metric)), 0.0)
-    cubes = max(cubes * (WEIGHT_UNIT / mean.weight) ** 3, squares**2)  # which they are at least
-    stderr = mean.stderr * math.sqrt((n - 1) / n / (1 - 2 * cubes / squares + squares))
-    if mean.is_share and effective >= LEAST_GROUPS:  # as many independent groups know no more
-        stderr = max(stderr, math.sqrt(mean.value * (1 - mean.value) / (effective - 1)))
-    return StandardError(stderr, effective - 1, "t")
+    stderr, degrees = mean.stderr, (n_effective or 0.0) - 1
+    if mean.is_share and 1 < mean.n_effective < mean.n_averaged:  # as many independent groups know no more
+        stderr = max(stderr, math.sqrt(mean.value * (1 - mean.value) / degrees))
+    return StandardError(stderr, degrees, "t")
 
 
 def _of_parts(merged: Merged, subject: Subject, metric: Metric, n_effective: float | None) -> StandardError | None:

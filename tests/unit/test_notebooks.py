@@ -134,7 +134,7 @@ def test_of_many_metrics_and_models_the_first_are_shown() -> None:
 
 def test_a_comparison_of_runs_shows_itself() -> None:
     ev = sr.evaluate(LOG, ["mrr", "hit@1"], **ASKED)
-    found = sr.compare_runs(ev, ev, left_model="old", right_model="new")
+    found = sr.compare_runs(ev, ev, left_model="old", right_model="new", groups="common")
     text, page = repr(found), _Parsed(found._repr_html_())
     assert "2 groups of both" in text
     assert re.search(r"^rr +\+0\.25000 ", text, re.MULTILINE)

@@ -316,5 +316,5 @@ def test_days_that_the_job_wrote_are_those_of_the_call(tmp_path: Path, capsys: p
     expected = sr.compare_runs(*evaluations)
     for one, other in zip(found["comparisons"], expected.table.to_pylist(), strict=True):
         assert one["run_id"].startswith(WEEK[1])
-        assert {**one, "spec_hash": None, "run_id": None} == other
+        assert {**one, "spec_hash": None, "run_id": None} == {**other, "spec_hash": None}
     assert found["told"] == list(expected.told)

@@ -1,0 +1,86 @@
+"""The intervals of mix and rate: what both would be without each part of the groups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from sparkrank.comparison.differences import JACKKNIFE, Sample
+from sparkrank.metrics import Metric
+from sparkrank.numeric.array_types import Floats
+from sparkrank.states.part_sums import parts_of_slice
+from sparkrank.stats.intervals import OFF, Interval, jackknife, jackknife_degrees, t_interval
+
+
+class _Side(NamedTuple):
+    """The weights and means (values, 1 + parts) of one side, of all groups first, and sizes (values, parts)."""
+
+    weights: Floats
+    means: Floats
+    sizes: Floats
+
+
+def intervals_of_parts(
+    before: Sequence[Sample],
+    after: Sequence[Sample],
+    metric: Metric,
+    parts: Sequence[tuple[float, float, float]],
+    level: float,
+) -> list[tuple[Interval, Interval, Interval]]:
+    """The intervals of mix, of rate and of their sum in each of the ``values`` of a slice.
+
+    Parameters
+    ----------
+    before, after : sequence of Sample
+        Both sides on each value of the slice that has weight on one of them.
+    metric : Metric
+        A mean.
+    parts : sequence of tuple of float
+        Mix, rate and their sum in each value, as they were computed from the tables.
+    level : float
+        The share of such intervals that hold the true value.
+    """
+    if not (before[0].has_parts and after[0].has_parts):
+        return [(OFF, OFF, OFF) for _ in parts]
+    ours, theirs = (_side(samples, metric) for samples in (before, after))
+    numbers = np.stack(_mix_and_rate(ours, theirs))  # (mix and rate, values, 1 + parts)
+    numbers = np.concatenate([numbers, numbers.sum(axis=0, keepdims=True)])
+    sizes = (ours.sizes + theirs.sizes).sum(axis=0)
+    whole, without = numbers[..., 0], numbers[..., 1:]
+    errors, degrees = jackknife(whole, without, sizes)[0], jackknife_degrees(whole, without, sizes)
+    found = []
+    for place, own in enumerate(parts):
+        mix, rate, part = (
+            t_interval(value, float(errors[row, place]), float(degrees[row, place]), level, JACKKNIFE)
+            for row, value in enumerate(own)
+        )
+        found.append((mix, rate, part))
+    return found
+
+
+def _side(samples: Sequence[Sample], metric: Metric) -> _Side:
+    parts = parts_of_slice(samples[0].subject.slice)
+    weights, means, sizes = (np.zeros((len(samples), columns)) for columns in (parts + 1, parts + 1, parts))
+    for place, sample in enumerate(samples):
+        found = sample.without_parts(metric)
+        if found is None:  # it is not there on this side
+            continue
+        there, whole = found.sizes > 0, sample.row(metric).weight
+        sizes[place] = found.sizes
+        weights[place] = [whole, *np.where(there, found.weights, whole)]
+        means[place] = [found.value, *np.where(there, found.without, found.value)]
+    return _Side(weights, np.where(weights > 0, means, 0.0), sizes)
+
+
+def _mix_and_rate(before: _Side, after: _Side) -> tuple[Floats, Floats]:
+    """Mix and rate of all values (values, 1 + parts), as :mod:`sparkrank.comparison.mix_and_rate` has them."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shares = [each.weights / each.weights.sum(axis=0) for each in (before, after)]
+    middle = sum((share * each.means).sum(axis=0) for share, each in zip(shares, (before, after), strict=True)) / 2
+    # a mean that is not there is that of the other side: then all is mix
+    left = np.where(before.weights > 0, before.means, after.means)
+    right = np.where(after.weights > 0, after.means, before.means)
+    mix = (shares[1] - shares[0]) * ((left + right) / 2 - middle)
+    return mix, (shares[0] + shares[1]) / 2 * (right - left)

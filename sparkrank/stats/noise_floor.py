@@ -64,9 +64,8 @@ def interval_above_noise(
         high = max(value + t_quantile(float(degrees), level) * stderr, floor)
         return Interval(float(stderr), lowest, float(min(high, highest)), UPPER_BOUND, float(degrees))
     half = t_quantile(float(degrees), 0.5 + level / 2) * stderr
-    return Interval(
-        float(stderr), float(max(value - bias - half, lowest)), float(min(value + half, highest)), JACKKNIFE
-    )
+    low, high = max(value - bias - half, lowest), min(value + half, highest)
+    return Interval(float(stderr), float(low), float(high), JACKKNIFE, float(degrees))
 
 
 def bias_of_halves(values: Floats) -> float:

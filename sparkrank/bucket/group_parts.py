@@ -21,7 +21,7 @@ from sparkrank.numeric.exact_sums import LIMBS, sums_with_squares
 from sparkrank.numeric.key_hashes import PARTS, hash_keys, parts_of
 from sparkrank.numeric.segments import Segments, codes_of
 from sparkrank.numeric.whole_units import TIED, UnitTable, compared
-from sparkrank.states.part_bins import PartBins, PartHistograms, PartSeries
+from sparkrank.states.part_bins import VALUES, PartBins, PartHistograms, PartSeries
 from sparkrank.states.part_states import PAIR_COUNTS, PartStates
 from sparkrank.states.part_sums import FilledSums, PartSums, SlicedSums, parts_of_slice
 
@@ -58,6 +58,8 @@ def part_states(sliced: Sequence[tuple[Slice, Codes, Sequence[RankedModel]]], pl
             of_rows[model.name] = FilledSums.of(added, parts, model.part_sums(parted, bins))
             for rule, counted in bins.items():
                 histograms[PartSeries(model.name, of.name, rule)] = PartBins.of(values, parts, counted)
+            for metric, counted in model.part_values(parted):
+                histograms[PartSeries(model.name, of.name, VALUES, str(metric))] = PartBins.of(values, parts, counted)
         sums[of.name] = SlicedSums(values, of_rows)
     return PartStates(PartSums(means), PartSums(sums), PartHistograms(histograms), PartSums(pairs))
 

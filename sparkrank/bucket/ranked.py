@@ -37,6 +37,7 @@ from sparkrank.ranking.ranking import Ranking, Ties
 from sparkrank.states import Distribution, ItemCounts, ScoreHistogram, Series
 from sparkrank.states.keys import SliceKey, StateKey
 from sparkrank.states.means import MeanRows, ValueSums, equal_sums, weighted_sums
+from sparkrank.states.part_bins import VALUES
 
 T = TypeVar("T", bound=np.generic)
 # The places of distinct lists in each segment, and their segments; None where there are about as many as groups.
@@ -260,6 +261,16 @@ class RankedModel:
         scored, owner = self._scored_rows(), self._group_of_scored()
         rules = self.plan.parted_rules.items()
         return {rule: count_segments(rule, scored, sums, parted.segments, owner) for rule, sums in rules}
+
+    def part_values(self, parted: Slice) -> Iterator[tuple[Metric, SegmentCounts]]:
+        """How many groups of each part have a value in each coarse bin, of each metric with a requested percentile."""
+        evaluated = parted.segments.of(self.chosen)
+        for metric in self.plan.distributions:
+            values = self._chosen(self.values()[str(metric)].of_groups())
+            values, _, counted = _counted(values, None, evaluated, np.isnan(values), self.plan)
+            weights = np.ones(len(values)) if self.plan.weighted else None  # as the table of other bins has them
+            groups = ScoredRows(values, np.zeros(len(values), np.bool_), weights)
+            yield metric, count_segments(VALUES, groups, False, counted)
 
     def value_of_groups(self, name: str) -> Floats:
         """The value of the metric ``name`` in each group (groups): what an undefined one counts, or NaN.

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from sparkrank.comparison.unsmooth_metrics import own_test
 from sparkrank.metrics import Metric
-from sparkrank.metrics.merged import Merged, MetricRow, WithoutParts
+from sparkrank.metrics.merged import Merged, MetricRow, Side, WithoutParts
 from sparkrank.numeric.array_types import Floats
 from sparkrank.numeric.exact_sums import LIMBS
 from sparkrank.states.keys import Subject
@@ -43,6 +44,10 @@ class Sample:
     subject: Subject
     has_parts: bool = True
     clustered: bool = False
+
+    @property
+    def side(self) -> Side:
+        return Side(self.merged, self.subject)
 
     def row(self, metric: Metric) -> MetricRow:
         """What ``metrics`` says of ``metric``."""
@@ -162,6 +167,9 @@ def _by_parts(
         return Difference(difference), None
     if not (candidate.has_parts and baseline.has_parts):
         return Difference(difference, method=OFF.method), None
+    own = own_test(candidate.side, baseline.side, metric, difference, level, effective)
+    if own is not None:
+        return own
     ours, theirs = candidate.without_parts(metric), baseline.without_parts(metric)
     if ours is None or theirs is None:
         return Difference(difference), None

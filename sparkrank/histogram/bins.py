@@ -95,10 +95,13 @@ class BinRule:
 
 
 def score_sums(rule: BinRule, bins: Ints, weight: Floats, offset: Floats) -> Floats:
-    """The sum of the scores of each bin, from its ``weight`` (its rows, where rows have no weight) and ``offset``."""
+    """The sum of the scores of each bin (n), from its ``weight`` (its rows, where rows have no weight) and ``offset``.
+
+    ``weight`` and ``offset`` may have more dimensions before that of the bins.
+    """
     score = bin_scores(bins)
     inside = offset * (rule.width(score) / OFFSET_UNITS)
     with np.errstate(over="ignore"):  # scores near the largest float add up to infinity, which is right
         # rows at infinity with weight 0 add nothing
-        sums: Floats = inside + np.multiply(score, weight, out=np.zeros(len(score)), where=weight > 0)
+        sums: Floats = inside + np.multiply(score, weight, out=np.zeros(weight.shape), where=weight > 0)
     return sums

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from sparkrank import native
 from sparkrank.numeric.array_types import Flags, Floats, Ints
+from sparkrank.numeric.binomial import mean_deviation
 from sparkrank.numeric.exact_sums import LIMBS, UNITS, Amounts, exact_sum, limbs_of, rounded, total
 from sparkrank.numeric.segments import run_starts
 
@@ -260,14 +261,20 @@ def break_even_terms(sweep: Sweep) -> Terms:
 
 
 def calibration_terms(sweep: Sweep) -> Terms:
-    """The difference between the positives of each bin and the sum of its scores.
+    """The difference between the positives of each bin and the sum of its scores; and, of one day, its mean if the rate
+    of the bin were its mean score.
 
     With probabilities it is at most the bin's number of rows. Scores that are no probabilities leave the metric
     undefined, and their difference is cut at that bound.
     """
     if sweep.score_sum is None:
         raise ValueError("calibration needs the sums of scores")
-    return Terms.of((np.minimum(np.abs(sweep.pos - sweep.score_sum), sweep.pos + sweep.neg),))
+    weight = sweep.pos + sweep.neg
+    terms = [np.minimum(np.abs(sweep.pos - sweep.score_sum), weight)]
+    if not isinstance(sweep, Sweeps):
+        score = np.clip(_share(sweep.score_sum, weight), 0.0, 1.0)
+        terms.append(weight * mean_deviation(sweep.rows, score) / sweep.rows)
+    return Terms.of(terms)
 
 
 def _share(part: Floats, whole: Floats | float) -> Floats:

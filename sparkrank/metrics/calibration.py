@@ -55,6 +55,15 @@ def _of_probabilities(
     return checked
 
 
+def _calibration_error(totals: PooledTotals, metric: Metric) -> PooledValue:  # noqa: ARG001
+    """The value, and that of a model whose rate in each bin is its mean score there."""
+    weight = totals.positives + totals.negatives
+    if totals.sum(OUTSIDE) != 0 or not totals.sum(WEIGHT) > 0:
+        return PooledValue(math.nan)
+    value, *by_chance = (term / weight for term in totals.terms)
+    return PooledValue(value, noise_floor=by_chance[0] if by_chance else None)
+
+
 def _normalised_entropy(totals: PooledTotals, metric: Metric) -> float:
     weight, positives = totals.sum(WEIGHT), totals.sum(_positives(metric))
     rate = min(positives, totals.sum(WEIGHT, without=[_positives(metric)])) / weight  # near 1 a rate lacks bits
@@ -150,7 +159,7 @@ CALIBRATION_ERROR = HistogramMetric(
     terms=kernel.calibration_terms,
     at_once=True,
     score_sums=True,
-    value=_of_probabilities(lambda totals, metric: totals.terms[0] / (totals.positives + totals.negatives)),
+    value=_calibration_error,
 )
 
 DECLARATIONS = (LOG_LOSS, NORMALISED_ENTROPY, BRIER, COPC, CALIBRATION_ERROR)

@@ -15,10 +15,11 @@ from sparkrank.metrics.parameters import Parameter, Value
 
 if TYPE_CHECKING:
     from sparkrank.metrics.arithmetic import Arithmetic, OneGroup
-    from sparkrank.metrics.merged import Merged, MetricRow, WithoutParts
+    from sparkrank.metrics.merged import Merged, MetricRow, Side, WithoutParts
     from sparkrank.metrics.metric import Metric
     from sparkrank.metrics.needs import Needed
     from sparkrank.metrics.plan import Plan
+    from sparkrank.numeric.array_types import Floats
     from sparkrank.states.keys import Subject
 
 # What a plan has metrics of, each reduced in its own way: values of groups, counts of items, sums of rows, score bins.
@@ -111,6 +112,14 @@ class Declaration:
 
     def without_parts(self, merged: Merged, subject: Subject, metric: Metric) -> WithoutParts | None:  # noqa: ARG002
         """The value of ``metric`` over all groups but those of each part; None where no honest interval comes of it."""
+        return None
+
+    def mixed_values(self, metric: Metric, *sides: Side) -> tuple[Floats, int] | None:  # noqa: ARG002
+        """The values on halves of the parts (1, 2, order), and how many parts have groups; None where it has none.
+
+        Of two sides (3, 2, order): where they have exchanged halves (:mod:`sparkrank.numeric.signed_parts`), and then
+        on halves of each.
+        """
         return None
 
     def n_effective(self, merged: Merged, subject: Subject, metric: Metric, *, clustered: bool) -> float | None:  # noqa: ARG002

@@ -13,7 +13,7 @@ from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.scored_rows import RowSum
 from sparkrank.metrics.group_auc import ONE_CLASS
 from sparkrank.metrics.kinds import HistogramMetric, PooledTotals, PooledValue
-from sparkrank.metrics.needs import NEGATIVES, POSITIVES
+from sparkrank.metrics.needs import NEGATIVES, POSITIVES, ROWS_AND_WEIGHT
 from sparkrank.metrics.outside import MOST_DIGITS
 from sparkrank.metrics.parameters import Count, Flag, Parameter
 from sparkrank.metrics.precision import REL
@@ -88,7 +88,17 @@ def _separation(totals: PooledTotals, metric: Metric) -> PooledValue:
         return PooledValue(math.nan, 0.0 if metric["exact"] else math.nan)
     # no threshold at all takes nothing of both classes: 0
     after, inside = (max(value, 0.0) for value in totals.highest)
-    return PooledValue(after, 0.0 if metric["exact"] else inside - after)
+    return PooledValue(after, 0.0 if metric["exact"] else inside - after, _separation_by_chance(totals))
+
+
+def _separation_by_chance(totals: PooledTotals) -> float:
+    """The mean of the highest TPR - FPR of scores without information, for many rows of both classes.
+
+    It is that of the one-sided statistic of Kolmogorov and Smirnov, whose tail is exp(-2 x²): √(π/8) · √(1/P + 1/N).
+    Rows count as many as they are, and split as their weights do.
+    """
+    rate = totals.positives / (totals.positives + totals.negatives)
+    return math.sqrt(math.pi / 8 / (totals.sum(ROWS_AND_WEIGHT[0]) * rate * (1 - rate)))
 
 
 def both_classes(metric: Metric) -> tuple[RowSum, ...]:
@@ -135,6 +145,7 @@ AUC_UP = HistogramMetric(
     exclusive=RULES,
     rule=rule_of,
     lowest=0.5,
+    interval="none",  # bins are ordered by the rates of the rows that they then judge: with few rows a bin it is near 1
     terms=kernel.roc_terms,
     at_once=True,
     by_rate=True,

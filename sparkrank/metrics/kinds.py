@@ -15,12 +15,13 @@ import numpy as np
 
 from sparkrank.errors import MetricError, shown
 from sparkrank.histogram.bins import BinRule
+from sparkrank.histogram.bins import score_sums as bin_sums
 from sparkrank.histogram.scored_rows import RowSum
 from sparkrank.histogram.threshold_sweep import Sweep, Sweeps, Terms, by_rate, value_of
 from sparkrank.metrics import outside
 from sparkrank.metrics.arithmetic import Arithmetic, OneGroup, TermTable, given, list_table, total
 from sparkrank.metrics.declaration import Declaration, Part, Scale
-from sparkrank.metrics.merged import Measured, Merged, MetricRow, WithoutParts, effective_number, measure
+from sparkrank.metrics.merged import Measured, Merged, MetricRow, Side, WithoutParts, effective_number, measure
 from sparkrank.metrics.needs import (
     GROUPS,
     NEGATIVES,
@@ -36,6 +37,7 @@ from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.exact_sums import LIMBS, rounded
 from sparkrank.numeric.exact_sums import total as exact_total
 from sparkrank.numeric.segments import Segments, sum_by
+from sparkrank.numeric.signed_parts import mixtures
 from sparkrank.ranking.distinct_lists import DistinctLists, GroupValues
 from sparkrank.ranking.ranking import Ranking
 from sparkrank.states import Distribution, ScoreHistogram
@@ -53,7 +55,7 @@ from sparkrank.states.forms import (
 from sparkrank.states.items import UNIT, rows_shown
 from sparkrank.states.keys import Subject
 from sparkrank.states.means import NO_GROUPS
-from sparkrank.states.part_bins import BinsOfParts, coarse
+from sparkrank.states.part_bins import VALUES, BinsOfParts, coarse, rule_name
 from sparkrank.states.part_sums import parts_of_slice
 
 if TYPE_CHECKING:
@@ -125,6 +127,9 @@ class GroupMetric(Declaration):
         yield Needed(MEAN_FORM.kind, str(of_groups), str(metric), plan.definition(of_groups))
         if metric.percentile is not None:
             yield Needed(DISTRIBUTION_FORM.kind, str(of_groups), str(metric), plan.definition(of_groups))
+            if plan.has_parts:
+                name, definition = rule_name(VALUES, str(of_groups)), of_parts(plan.definition(of_groups))
+                yield Needed(PARTS_KIND, name, str(metric), definition, optional=True)
             return
         if plan.has_parts:
             yield Needed(PART_MEAN_FORM.kind, str(of_groups), str(metric), of_parts(plan.definition(of_groups), plan))
@@ -346,15 +351,19 @@ class PooledValue:
     error_bound : float
         How far the value of exact scores may lie from ``value``, in the same unit: 0 where it is exact. NaN where the
         value is undefined and could have a bound.
+    noise_floor : float, optional
+        About what the value would be by chance alone, with as many rows, where the true one is the lowest. Differences
+        of values that have one are tested by swapped parts.
 
     Examples
     --------
     >>> PooledValue(0.75)
-    PooledValue(value=0.75, error_bound=0.0)
+    PooledValue(value=0.75, error_bound=0.0, noise_floor=None)
     """
 
     value: float
     error_bound: float = 0.0
+    noise_floor: float | None = None
 
 
 ROWS, SCORES, BIN = "rows", "row score", "score bin"  # of the terms of pooled metrics
@@ -635,7 +644,7 @@ class HistogramMetric(PooledMetric):
         rule = str(self.rule_of(metric))
         yield Needed(BLOCKS_KIND, rule, str(metric), f"{rule}; {plan.settings}")
         yield from super().needed(metric, plan)
-        if plan.has_parts:
+        if plan.has_parts and self.interval != "none":
             of_part = str(coarse(self.rule_of(metric)))
             yield Needed(PARTS_KIND, of_part, str(metric), of_parts(f"{of_part}; {plan.settings}", plan))
 
@@ -648,9 +657,10 @@ class HistogramMetric(PooledMetric):
         found = self._value_of_bins(measured, self._limbs(merged, subject, metric), metric)
         weight, sizes = value_of(np.asarray(extent.pos + extent.neg)), merged.sizes_of_parts(subject)
         groups = None if sizes is None else int(sizes.sum())
-        return MetricRow.pooled(
+        row = MetricRow.pooled(
             found.value, extent.rows, weight, n_groups=groups, error_bound=found.error_bound, blocks=extent.bins
         )
+        return replace(row, noise_floor=found.noise_floor)
 
     def _terms_of_rows(self, group: OneGroup, metric: Metric) -> TermTable:
         rows = super()._terms_of_rows(group, metric)
@@ -691,6 +701,8 @@ class HistogramMetric(PooledMetric):
 
     def without_parts(self, merged: Merged, subject: Subject, metric: Metric) -> WithoutParts | None:
         """By coarse bins, and so is the value: they serve the differences that parts make."""
+        if self.interval == "none":
+            return None
         sizes, sums = merged.sizes_of_parts(subject), self._parts_of_sums(merged, subject, metric)
         of_parts = merged.bins_of_parts(subject, coarse(self.rule_of(metric)))
         if sizes is None or sums is None or of_parts is None:
@@ -714,8 +726,20 @@ class HistogramMetric(PooledMetric):
         self, of_parts: BinsOfParts, parts: Ints, limbs: Sequence[Mapping[RowSum, Floats]], metric: Metric
     ) -> list[float]:
         """The value over all groups, and over all but those of each of the ``parts``."""
-        pos, neg, score_sum = of_parts.amounts_without(tuple(parts.tolist()), score_sums=self.score_sums)
-        rows, least = pos + neg, float(of_parts.rows is None)
+        amounts = of_parts.amounts_without(tuple(parts.tolist()), score_sums=self.score_sums)
+        return self._values_of(*amounts, float(of_parts.rows is None), limbs, metric)
+
+    def _values_of(
+        self,
+        pos: Floats,
+        neg: Floats,
+        score_sum: Floats | None,
+        least: float,
+        limbs: Sequence[Mapping[RowSum, Floats]],
+        metric: Metric,
+    ) -> list[float]:
+        """The value of each of several days (days, bins), which have these ``limbs``."""
+        rows = pos + neg
         if self.by_rate:
             pos, neg = by_rate(pos, neg)
         sweeps = Sweeps(pos, neg, rows, least, score_sum)
@@ -733,3 +757,39 @@ class HistogramMetric(PooledMetric):
             for day in range(len(limbs))
         )
         return [self._value_of(totals, metric).value for totals in of_days]
+
+    def mixed_values(self, metric: Metric, *sides: Side) -> tuple[Floats, int] | None:
+        known = []
+        for merged, subject in sides:
+            bins = merged.bins_of_parts(subject, coarse(self.rule_of(metric)))
+            sums, sizes = self._parts_of_sums(merged, subject, metric), merged.sizes_of_parts(subject)
+            if not self.at_once or bins is None or sums is None or sizes is None:
+                return None
+            known.append((bins, sums, sizes))
+        filled = np.flatnonzero(np.sum([sizes for _, _, sizes in known], axis=0))
+
+        def mixed(of_sides: Sequence[Floats]) -> Floats:
+            alone = [(each,) for each in of_sides]
+            return np.concatenate(
+                [mixtures(filled, *each) for each in ([tuple(of_sides)] if alone[1:] else []) + alone]
+            )
+
+        # by score where scores are probabilities, else by rank: two models may have other scales
+        order = [bins.together.bins if self.score_sums else bins.ranks for bins, _, _ in known]
+        places = np.unique(np.concatenate(order))
+        of_bins = zip(known, order, strict=True)
+        amounts = mixed(
+            [
+                bins.amounts_of(len(sizes), np.searchsorted(places, own), len(places))
+                for (bins, _, sizes), own in of_bins
+            ]
+        )
+        limbs = {each: mixed([sums[each] for _, sums, _ in known]) for each in known[0][1]}
+        pos, neg, offset = np.moveaxis(amounts, 1, 0)
+        scores = None
+        if self.score_sums:
+            scores = bin_sums(coarse(self.rule_of(metric)), places.astype(np.int64), pos + neg, offset)[:, ::-1]
+        of_days = [{each: own[day] for each, own in limbs.items()} for day in range(len(pos))]
+        least = float(known[0][0].rows is None)
+        values = self._values_of(pos[:, ::-1], neg[:, ::-1], scores, least, of_days, metric)
+        return np.reshape(values, (2 * len(sides) - 1, 2, -1)), len(filled)

@@ -48,7 +48,8 @@ class MetricRow:
     """What the table ``metrics`` says of a metric of one (model, slice, slice value), beside what it is.
 
     ``n_groups`` is None where that is not known, ``error_bound`` where its kind has none. ``blocks`` is how many bins
-    it was read off, 0 where it reads none.
+    it was read off, 0 where it reads none. ``noise_floor`` is about what the value would be by chance alone, None where
+    its kind has none.
     """
 
     value: float
@@ -58,6 +59,7 @@ class MetricRow:
     n_groups: int | None = None
     error_bound: float | None = None
     blocks: int = 0
+    noise_floor: float | None = None
 
     @classmethod
     def pooled(
@@ -125,9 +127,12 @@ class Merged:
         return metric.declaration.without_parts(self, subject, metric)
 
     @cached
-    def bins_of_parts(self, subject: Subject, rule: BinRule) -> BinsOfParts | None:
-        """The bins of parts of one (model, slice, slice value) by a coarse ``rule``; None where there are none."""
-        found = self.partials.parts.histograms.by_series.get(PartSeries(subject.model, subject.slice, rule))
+    def bins_of_parts(self, subject: Subject, rule: BinRule, of: str = "") -> BinsOfParts | None:
+        """The bins of parts of one (model, slice, slice value) by a coarse ``rule``; None where there are none.
+
+        They are of the scores of rows, or of the values of groups of the metric ``of``.
+        """
+        found = self.partials.parts.histograms.by_series.get(PartSeries(subject.model, subject.slice, rule, of))
         return None if found is None else found.of_value(rule, subject.slice_value)
 
     def sizes_of_parts(self, subject: Subject) -> Floats | None:
@@ -149,6 +154,13 @@ class Merged:
     def row(self, subject: Subject, metric: Metric) -> MetricRow:
         """What there is to say of ``metric`` for one (model, slice, slice value)."""
         return metric.declaration.row(self, subject, metric)
+
+
+class Side(NamedTuple):
+    """One side of a comparison: a (model, slice, slice value) among the states of a day or a window."""
+
+    merged: Merged
+    subject: Subject
 
 
 def effective_number(of_parts: Floats) -> float | None:

@@ -27,7 +27,7 @@ from sparkrank.metrics.uncertainty import DEFAULT, Comparison, Uncertainty
 from sparkrank.numeric.whole_units import LARGEST
 from sparkrank.ranking.judgments import LABEL
 from sparkrank.ranking.ranking import Ties
-from sparkrank.states.part_bins import coarse
+from sparkrank.states.part_bins import VALUES, coarse, rule_name
 
 MOST_CURVE_POINTS = 1_000_000_000
 
@@ -158,9 +158,16 @@ class Plan:
         """The rules of the bins of parts, and whether these need the sums of scores."""
         rules: dict[BinRule, bool] = {}
         for metric, declaration in self.histogram_metrics:
+            if declaration.interval == "none":
+                continue
             rule = coarse(declaration.rule_of(metric))
             rules[rule] = rules.get(rule, False) or declaration.score_sums
         return rules
+
+    @property
+    def part_bins(self) -> list[str]:
+        """The names of all bins of parts: of scores by these rules, and of values of groups."""
+        return [*map(rule_name, self.parted_rules), *(rule_name(VALUES, str(metric)) for metric in self.distributions)]
 
     def parted_slices(self, name: str) -> bool:
         """Whether the values of the slice ``name`` have parts."""

@@ -25,15 +25,37 @@ from sparkrank.states.keys import encoded_texts, in_order, rows_by_key
 
 COARSE_BITS = 6  # of the mantissa: about a thousand bins of probabilities
 FEW_BINS = 1024  # of equal width: no more than the coarse ones
+VALUES = BinRule("bits", COARSE_BITS)  # of the values of groups
+OF = " of "
 KEY = ("model", "slice", "rule")
 
 
 class PartSeries(NamedTuple):
-    """The bins of one model by one coarse rule, of all values of one slice."""
+    """The bins of one model by one coarse rule, of all values of one slice.
+
+    They are of the scores of rows, or of the values of groups of the metric ``of``.
+    """
 
     model: str
     slice: str
     rule: BinRule
+    of: str = ""
+
+    @property
+    def name(self) -> str:
+        """The rule and what it is of, as tables name them."""
+        return rule_name(self.rule, self.of)
+
+    @classmethod
+    def named(cls, model: str, slice_: str, name: str) -> PartSeries:
+        """The series with this :attr:`name`."""
+        rule, _, of = name.partition(OF)
+        return cls(model, slice_, BinRule.parse(rule), of)
+
+
+def rule_name(rule: BinRule, of: str = "") -> str:
+    """The name of ``rule`` by which the scores of rows are cut, or the values of groups of the metric ``of``."""
+    return f"{rule}{OF}{of}" if of else str(rule)
 
 
 def coarse(rule: BinRule) -> BinRule:
@@ -214,6 +236,20 @@ class BinsOfParts:
         each = zip(pos + neg, offset, strict=True)
         return pos, neg, np.stack([bin_sums(self.together.rule, bins, weight, inside) for weight, inside in each])
 
+    @property
+    def ranks(self) -> Floats:
+        """The share of all rows that are in each bin or below it."""
+        through = np.cumsum(rounded(self.together.pos) + rounded(self.together.neg))
+        return through / max(float(through[-1]), np.finfo(np.float64).tiny)
+
+    def amounts_of(self, parts: int, place_of_bin: Ints, places: int) -> Floats:
+        """The positives, negatives and offsets of each part (parts, 3, places), each bin in its place."""
+        amounts = np.zeros((parts, 3, places))
+        place = place_of_bin[self.place]
+        for row, of_parts in enumerate((self.pos, self.neg, self.offset)):
+            np.add.at(amounts[:, row], (self.part, place), rounded(of_parts))
+        return amounts
+
     def _less(self, parts: Ints, together: Amounts, own: Amounts) -> Floats:
         row = np.zeros(int(max(self.part.max(initial=0), parts.max(initial=0))) + 1, np.int64)
         row[parts] = np.arange(len(parts)) + 1
@@ -249,14 +285,14 @@ class PartHistograms:
         whole = [("part", pa.int64()), ("block", pa.int64())]
         schema = pa.schema([*texts, *whole, *zip(names, kinds, strict=True)])
         tables = [schema.empty_table()]
-        for series, unordered in sorted(self.by_series.items(), key=lambda item: (*item[0][:2], str(item[0].rule))):
+        for series, unordered in sorted(self.by_series.items(), key=lambda item: (*item[0][:2], item[0].name)):
             found = unordered.by_value()
             count = len(found.bins)
             value = pa.array(found.values, pa.string()).take(pa.array(found.value))
             columns = [
                 *(pa.repeat(pa.scalar(text, pa.string()), count) for text in (series.model, series.slice)),
                 value,
-                pa.repeat(pa.scalar(str(series.rule), pa.string()), count),
+                pa.repeat(pa.scalar(series.name, pa.string()), count),
                 pa.array(found.part, pa.int64()),
                 pa.array(found.bins),
                 *_stored(found, weighted=weighted),
@@ -282,7 +318,7 @@ class PartHistograms:
             order = np.lexsort((bins[places], part[places], value))
             kept = places[order]
             pos, neg, offset = (each[kept] for each in amounts)
-            found[PartSeries(model, of, BinRule.parse(text))] = PartBins(
+            found[PartSeries.named(model, of, text)] = PartBins(
                 values,
                 value[order],
                 part[kept],

@@ -30,6 +30,7 @@ from sparkrank.states.forms import (
     STATE_KEY,
     SUM_FORM,
 )
+from sparkrank.states.part_bins import OF
 
 SCORED = str(RowSum("rows"))
 GROUPS = "groups"
@@ -141,7 +142,8 @@ def validate_agreement(kinds: Mapping[str, pa.Table], counts: Counts, day: str) 
         _validate_group_counts(found, found["groups"].to_numpy(), means, means["n_averaged"].to_numpy(), day)
     for name in (BLOCKS_KIND, PARTS_KIND):
         if sums is not None and name in kinds:
-            _validate_block_rows(kinds[name], sums, name, day)
+            of_groups = pc.match_substring(kinds[name]["rule"].cast(pa.string()), OF)
+            _validate_block_rows(kinds[name].filter(pc.invert(of_groups)), sums, name, day)
     for part, amount, whole, total in _OF_PARTS:
         if part in kinds and whole in kinds:
             _validate_part_sums(kinds[part], amount, kinds[whole], total, day)

@@ -82,7 +82,7 @@ def _items(finished: Finished) -> pa.Table | None:
 def _parts(finished: Finished) -> pa.Table | None:
     """Of a day: those of a window are those of its days."""
     plan = finished.plan
-    if finished.source is None or not plan.has_parts or not plan.parted_rules:
+    if finished.source is None or not plan.has_parts or not plan.part_bins:
         return None
     return finished.solved.partials.parts.histograms.rows(weighted=plan.weighted)
 

@@ -86,6 +86,7 @@ def required_states(states: pa.Table, day: str, plan: Plan, source: str) -> tupl
     of_parts = np.array([need.kind in OF_PARTS for need in needed], np.bool_)
     for place_of_slice, each in enumerate(asked_slices(plan)):
         seen[place_of_slice, of_parts] |= not plan.parted_slices(each)
+    seen[:, [need.optional for need in needed]] = True
     if plan.compare is not None:
         pairs = np.array([need.kind == PAIR_FORM.kind for need in needed], np.bool_)
         baseline = plan.models.index(plan.compare.baseline)

@@ -83,6 +83,7 @@ def _columns(merged: Merged, plan: Plan, subject: Subject, metric: Metric, *, cl
         "stderr": interval.stderr,
         "interval": interval.method,
         "degrees": interval.degrees,
+        "noise_floor": row.noise_floor,
         "n_groups": row.n_groups,
         "n_effective": n_effective,
         "n_undefined": row.n_undefined,

@@ -376,11 +376,16 @@ come. A part is one of 64 sets of groups by the hash of the group key, or of the
 on every day; values of slices have 16.""",
     (
         *SUBJECT,
-        Column("rule", TEXT, "as in `blocks`, but coarse: `bits=6` where a metric asks for more"),
+        Column(
+            "rule",
+            TEXT,
+            "as in `blocks`, but coarse: `bits=6` where a metric asks for more; `bits=6 of ap` for the values of groups, where "
+            "a percentile of `ap` is asked for",
+        ),
         Column("part", WHOLE, "from 0"),
         Column("block", WHOLE, "as in `blocks`"),
         Column("pos", WHOLE, "relevant rows"),
-        Column("neg", WHOLE, "other rows"),
+        Column("neg", WHOLE, "other rows; of values of groups, groups"),
         Column("offset", WHOLE, "as in `blocks`, 0 where no metric reads sums of scores"),
     ),
     more=(

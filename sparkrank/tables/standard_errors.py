@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from sparkrank.comparison.unsmooth_metrics import noise_interval, percentile_interval
 from sparkrank.metrics import Metric, Plan
-from sparkrank.metrics.merged import Merged, MetricRow
+from sparkrank.metrics.merged import Merged, MetricRow, Side
 from sparkrank.states import Distribution
 from sparkrank.states.keys import Subject
 from sparkrank.states.means import NO_GROUPS
@@ -28,7 +29,9 @@ from sparkrank.stats.intervals import (
     t_interval,
     wilson_interval,
 )
+from sparkrank.stats.noise_floor import UPPER_BOUND
 from sparkrank.stats.sequential import confidence_sequence
+from sparkrank.stats.woodruff import WOODRUFF
 
 JACKKNIFE, PERCENTILES = "jackknife", "order statistics"
 
@@ -56,12 +59,15 @@ def interval_of(
     Where there is none, it says why. ``clustered``: a group may have come on several days.
     """
     interval = _interval(merged, plan, subject, metric, row, n_effective, clustered=clustered)
-    if not plan.uncertainty.sequential or interval.low is None or interval.method == PERCENTILES:
+    if not plan.uncertainty.sequential or interval.low is None or interval.method in (PERCENTILES, WOODRUFF):
         return interval
     if interval.stderr is None:
         return TOO_FEW
     sequence = confidence_sequence(row.value, interval.stderr, float(row.n_groups or 0), plan.uncertainty.level)
-    return sequence.within(metric.declaration.range_of(metric))
+    lowest, highest = metric.declaration.range_of(metric)
+    if interval.method == UPPER_BOUND and sequence.low is not None:
+        sequence = sequence._replace(low=lowest)
+    return sequence.within((lowest, highest))
 
 
 def _interval(
@@ -83,7 +89,11 @@ def _interval(
     if not is_mean and not plan.parted_slices(subject.slice):
         return OFF
     error = (_of_mean if is_mean else _of_parts)(merged, subject, metric, n_effective)
-    return NONE if error is None else _on_scale(metric, row.value, error, n_effective, plan.uncertainty.level)
+    if error is None:
+        return NONE
+    if row.noise_floor is not None and (n_effective is None or n_effective >= LEAST_GROUPS):
+        return noise_interval(Side(merged, subject), metric, row, error.stderr, error.degrees, plan.uncertainty.level)
+    return _on_scale(metric, row.value, error, n_effective, plan.uncertainty.level)
 
 
 def _on_scale(metric: Metric, value: float, error: StandardError, n_effective: float | None, level: float) -> Interval:
@@ -99,11 +109,14 @@ def _on_scale(metric: Metric, value: float, error: StandardError, n_effective: f
 
 
 def _of_percentile(merged: Merged, plan: Plan, subject: Subject, metric: Metric, *, clustered: bool) -> Interval:
-    if clustered:
-        return NONE
     groups = merged.partials.distributions.get(subject.state(metric.of_groups), Distribution.empty()).histogram
     if not len(groups.score):
         return NONE
+    if clustered and not plan.parted_slices(subject.slice):
+        return OFF
+    if clustered:
+        row = merged.row(subject, metric)
+        return percentile_interval(Side(merged, subject), metric, row, plan.uncertainty.level)
     ends = order_statistics(groups.score, groups.neg, (metric.percentile or 0.0) / 100, plan.uncertainty.level)
     return TOO_FEW if ends is None else Interval(None, *ends, PERCENTILES)
 

@@ -61,7 +61,7 @@ def states_table(
         sizes = {series: len(each.bins) for series, each in partials.blocks.items()}
         sizes |= {} if exact is None else exact.sizes
         large[BLOCKS_KIND] = ((StateKey(*series[:3], str(series.rule)), size) for series, size in sizes.items())
-    if plan.has_parts and plan.parted_rules:
+    if plan.has_parts and plan.part_bins:
         large[PARTS_KIND] = _bins_of_parts(partials, plan).items()
     parts += [(kind, _sizes(sizes)) for kind, sizes in large.items()]
     tables = []
@@ -106,12 +106,10 @@ def _item_counts(partials: Partials, plan: Plan) -> dict[StateKey, int]:
 def _bins_of_parts(partials: Partials, plan: Plan) -> dict[StateKey, int]:
     """The number of bins of all parts, including zeros, of each coarse rule and model under each value of a slice."""
     values = [value for value in slices_of(partials, plan) if plan.parted_slices(value[0])]
-    sizes = {
-        StateKey(model, *value, str(rule)): 0 for model in plan.models for value in values for rule in plan.parted_rules
-    }
+    sizes = {StateKey(model, *value, name): 0 for model in plan.models for value in values for name in plan.part_bins}
     for series, bins in partials.parts.histograms.by_series.items():
         for value, count in zip(bins.values, np.bincount(bins.value, minlength=len(bins.values)).tolist(), strict=True):
-            sizes[StateKey(series.model, series.slice, value, str(series.rule))] = count
+            sizes[StateKey(series.model, series.slice, value, series.name)] = count
     return sizes
 
 

@@ -95,7 +95,7 @@ def outcome(way: Callable[[], sr.Evaluation]) -> tuple[Found, sr.Evaluation | No
         plan, exact, partials = evaluation.plan, evaluation.solved.exact, evaluation.partials
         tables = [evaluation.metrics, evaluation.groups, evaluation.blocks, evaluation.quality, evaluation.curves]
         tables.append(states_table(partials, plan, "", blocks=True, exact=exact))
-        if plan.has_parts and plan.parted_rules:
+        if plan.has_parts and plan.part_bins:
             tables.append(partials.parts.histograms.rows(weighted=plan.weighted))
         return [[] if table is None else texts(table) for table in tables], evaluation
 

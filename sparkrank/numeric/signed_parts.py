@@ -1,0 +1,67 @@
+"""Sums of parts with the signs of a Hadamard matrix: halves of the groups that are balanced."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparkrank.numeric.array_types import Floats, Ints
+
+
+def walsh_hadamard(parts: Floats) -> Floats:
+    """The sums of ``parts`` with the signs of each row of Sylvester's Hadamard matrix.
+
+    Row r has the sign (-1)^(number of bits that r and j share) at part j: the first row adds all parts up, and any
+    other takes one half from the other.
+
+    Parameters
+    ----------
+    parts : ndarray of float, (order, ...)
+        An order that is a power of two.
+
+    Returns
+    -------
+    ndarray of float, (order, ...)
+        Always added in the same order.
+
+    Examples
+    --------
+    >>> walsh_hadamard(np.array([1.0, 2.0, 4.0, 8.0]))
+    array([15., -5., -9.,  3.])
+    """
+    sums, step = parts, 1
+    while step < len(parts):
+        pairs = sums.reshape(-1, 2, step, *parts.shape[1:])
+        both = (pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1])
+        sums = np.stack(both, axis=1).reshape(parts.shape)
+        step *= 2
+    return sums
+
+
+def mixtures(filled: Ints, ours: Floats, theirs: Floats | None = None) -> Floats:
+    """What two models add up to where they have exchanged the parts with a negative sign, by each row of signs.
+
+    Without ``theirs`` they are the halves of the parts of one model.
+
+    Parameters
+    ----------
+    filled : ndarray of int, (g,)
+        The parts that hold a group. The order of the matrix is the least power of two that is not below their number.
+    ours, theirs : ndarray of float, (parts, ...)
+        What each part adds to sums of one model, and of the other.
+
+    Returns
+    -------
+    ndarray of float, (2 · order, ...)
+        Of both mixtures, one after the other; the first row of each has the models themselves.
+
+    Examples
+    --------
+    >>> mixtures(np.array([0, 2]), np.array([1.0, 0.0, 2.0]), np.array([10.0, 0.0, 20.0])).tolist()
+    [3.0, 21.0, 30.0, 12.0]
+    """
+    sides = np.zeros((2, 1 << (len(filled) - 1).bit_length(), *ours.shape[1:]))
+    sides[0, : len(filled)] = ours[filled]
+    if theirs is not None:
+        sides[1, : len(filled)] = theirs[filled]
+    together, swapped = walsh_hadamard(sides[0] + sides[1])[0], walsh_hadamard(sides[0] - sides[1])
+    return np.concatenate([together + swapped, together - swapped]) / 2

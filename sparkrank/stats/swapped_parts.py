@@ -1,0 +1,101 @@
+"""The difference of two values that chance makes larger, tested by what it is where both exchange halves of parts.
+
+:mod:`sparkrank.numeric.signed_parts` makes the halves.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sparkrank.numeric.array_types import Floats
+from sparkrank.numeric.signed_parts import walsh_hadamard
+from sparkrank.stats.noise_floor import FALL, bias_of_halves
+from sparkrank.stats.paired import Difference, t_test
+
+SWAPPED = "swapped parts"
+
+
+def swap_test(
+    difference: float,
+    swapped: Floats,
+    ours: Floats,
+    theirs: Floats,
+    parts: int,
+    level: float = 0.95,
+    effective: float = math.inf,
+) -> Difference:
+    """Student's t test of a difference by what it is where the two sides exchange halves of their parts.
+
+    Where they do not differ, an exchange changes nothing but chance, however crooked the metric is: the variance is the
+    mean square of the differences of mixtures. For a metric that is linear in the parts that is the variance of the
+    paired test. The degrees of freedom are those of Johnson and Rust, from what each part contributes.
+
+    Where they do differ, that variance may be too small, and chance makes both values larger, though not alike. So the
+    interval takes the larger one of it and of the variance by halves, and is longer by what the bias of the one may be
+    above that of the other. It may hold 0 beside a small p, which is of no difference at all.
+
+    Parameters
+    ----------
+    difference : float
+        Candidate - baseline.
+    swapped : ndarray of float, (2, order)
+        The values of both mixtures by each row of signs; the first are those of the sides themselves.
+    ours, theirs : ndarray of float, (2, order)
+        The values on both halves of each side by each row of signs.
+    parts : int
+        How many of the parts hold a group.
+    level : float, default 0.95
+        Level of the interval.
+    effective : float, optional
+        How many equal groups carry as much.
+
+    Returns
+    -------
+    Difference
+        ``too few`` where one of the mixtures is undefined, and where an exchange changes nothing.
+
+    References
+    ----------
+    Hoeffding: The large-sample power of tests based on permutations of observations, Annals of Mathematical Statistics
+    1952. McCarthy: Pseudo-replication: half samples, Review of the International Statistical Institute 1969. Johnson,
+    Rust: Population variances and their degrees of freedom in NAEP, ASA 1992.
+
+    Examples
+    --------
+    Sums over parts, which differ by 1, 2, 3 and 6: 12 has the variance 4/3 · (4 + 1 + 0 + 9).
+
+    >>> from sparkrank.numeric.signed_parts import mixtures
+    >>> parts, ours, theirs = np.arange(4), np.array([2.0, 4.0, 6.0, 9.0]), np.array([1.0, 2.0, 3.0, 3.0])
+    >>> sides = [mixtures(parts, *each).reshape(2, 4) for each in ((ours, theirs), (ours,), (theirs,))]
+    >>> test = swap_test(12.0, *sides, 4)
+    >>> round(test.stderr**2, 6), test.method
+    (18.666667, 'swapped parts')
+    """
+    order = swapped.shape[1]
+    contributions = walsh_hadamard(swapped[0] - swapped[1]) / order
+    squares = (contributions - float(swapped[0, 0] - swapped[1, 0]) / order) ** 2
+    total, fourth = (float(np.cumsum(each)[-1]) for each in (squares, squares**2))
+    if not total > 0 or parts < 2:
+        return t_test(difference, math.nan, 0, level)
+    degrees = min((3.16 - 2.77 / math.sqrt(order)) * total**2 / fourth, parts - 1, effective - 1)
+    stderr = math.sqrt(total * order / (order - 1))
+    test = t_test(difference, stderr, degrees, level, SWAPPED, parts)
+    by_halves = error_of_halves(ours - theirs)
+    interval = t_test(difference, max(stderr, by_halves), degrees, level, SWAPPED)
+    if test.p is None or interval.low is None or interval.high is None:
+        return test
+    up, down = bias_of_halves(ours), bias_of_halves(theirs)
+    low, high = interval.low - max(up - down / FALL, 0.0), interval.high + max(down - up / FALL, 0.0)
+    return interval._replace(p=test.p, low=low, high=high)
+
+
+def error_of_halves(values: Floats) -> float:
+    """The standard error of a value from its ``values`` (2, order) on halves of the parts; the first are of no half.
+
+    NaN where no pair of halves has a value.
+    """
+    squares = ((values[0, 1:] - values[1, 1:]) / 2) ** 2
+    defined = squares[np.isfinite(squares)]
+    return math.sqrt(float(np.cumsum(defined)[-1]) / len(defined)) if len(defined) else math.nan

@@ -1,0 +1,196 @@
+"""Percentiles of groups that are not independent: from how many groups of each part are at or below one."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sparkrank.numeric.array_types import Floats
+from sparkrank.stats.intervals import TOO_FEW, Interval, checked_share, t_quantile
+from sparkrank.stats.paired import Difference, t_test
+
+WOODRUFF = "woodruff"
+
+
+class Share(NamedTuple):
+    """A share of all groups.
+
+    Attributes
+    ----------
+    value : float
+        From 0 to 1.
+    stderr, degrees : float
+        Its standard error by parts and the degrees of freedom of that, which are those of Johnson and Rust.
+    by_part : ndarray of float, (parts,)
+        What each part moves it by, in the mean 0; all of them 0 where every group, or none, is counted.
+    """
+
+    value: float
+    stderr: float
+    degrees: float
+    by_part: Floats
+
+
+def share_of_groups(counted: ArrayLike, groups: ArrayLike) -> Share:
+    """The share of groups that are ``counted``, with the linearised variance of a ratio over parts.
+
+    Parameters
+    ----------
+    counted, groups : array_like of int, (parts,)
+        How many groups of each part are counted, and how many there are; at least one group in at least two parts.
+
+    Returns
+    -------
+    Share
+        Where every group is counted, or none, the standard error is the largest that so many parts can have with one
+        group each: what lies beyond is not seen.
+
+    Examples
+    --------
+    Four parts of two groups, with 1, 1, 2 and 0 counted: the share 1/2 deviates by 0, 0, 1/8 and -1/8.
+
+    >>> share = share_of_groups([1, 1, 2, 0], [2, 2, 2, 2])
+    >>> share.value, round(share.stderr**2 * 24, 6), share.by_part.tolist()
+    (0.5, 1.0, [0.0, 0.0, 0.125, -0.125])
+    """
+    count, size = np.asarray(counted, np.float64), np.asarray(groups, np.float64)
+    parts, n = int(np.count_nonzero(size)), float(np.cumsum(size)[-1])
+    value = float(np.cumsum(count)[-1]) / n
+    by_part = (count - value * size) / n
+    stderr, degrees = spread(by_part, parts)
+    return Share(value, stderr, degrees, by_part)
+
+
+def spread(by_part: Floats, parts: int) -> tuple[float, float]:
+    """The standard error of a sum over ``parts`` whose terms have the mean 0, and its degrees of freedom."""
+    squares = by_part**2
+    total, fourth = (float(np.cumsum(each)[-1]) for each in (squares, squares**2))
+    if not total or parts < 2:
+        return 0.0, float(parts - 1)
+    degrees = min((3.16 - 2.77 / math.sqrt(parts)) * total**2 / fourth, parts - 1)
+    return math.sqrt(total * parts / (parts - 1)), max(degrees, 1.0)
+
+
+def woodruff(
+    values: ArrayLike,
+    counts: ArrayLike,
+    quantile: float,
+    below: Share,
+    upto: Share,
+    parts: int,
+    level: float = 0.95,
+    ends: tuple[float, float] = (-math.inf, math.inf),
+) -> Interval:
+    """The interval of a quantile of groups, from the standard error of the share of groups below it, and up to it.
+
+    The true quantile lies lower than the interval only where more groups than chance allows are ``below`` that of the
+    sample, and higher only where fewer are ``upto`` it. So either end is the value at ``quantile`` less or plus t
+    standard errors of its own share.
+
+    Parameters
+    ----------
+    values, counts : array_like, (d,)
+        The distinct values, ascending, and how many groups have each.
+    quantile : float
+        From 0 to 1.
+    below, upto : Share
+        The groups below the sample's quantile, and up to it.
+    parts : int
+        How many parts have groups.
+    level : float, default 0.95
+        The share of such intervals that hold the true quantile.
+    ends : tuple of float, optional
+        The lowest and the highest value that there can be: nothing lies beyond.
+
+    Returns
+    -------
+    Interval
+        Without a standard error. :data:`~sparkrank.stats.intervals.TOO_FEW` where an end would be beyond all groups.
+
+    References
+    ----------
+    Woodruff: Confidence intervals for medians and other position measures, JASA 1952.
+
+    Examples
+    --------
+    A hundred values of which half a part's groups are below the middle, in 25 parts: 0.5 ± 2.06 · 0.1.
+
+    >>> half = Share(0.5, 0.1, 24.0, np.zeros(25))
+    >>> interval = woodruff(np.arange(1, 101), [1] * 100, 0.5, half, half, 25)
+    >>> interval.low, interval.high, interval.method
+    (30.0, 71.0, 'woodruff')
+    """
+    checked_share("level", level)
+    ascending, through = np.asarray(values, np.float64), np.cumsum(np.asarray(counts, np.int64))
+    if parts < 2 or not len(through) or not 0 < quantile < 1:
+        return TOO_FEW
+    unseen = math.sqrt(quantile * (1 - quantile) / (parts - 1))
+    down, up = (t_quantile(share.degrees, 0.5 + level / 2) * (share.stderr or unseen) for share in (below, upto))
+    first, last = quantile - down, quantile + up
+    if (first <= 0 and ascending[0] != ends[0]) or (last >= 1 and ascending[-1] != ends[1]):
+        return TOO_FEW
+    low = np.searchsorted(through, first * through[-1], side="left")
+    high = np.searchsorted(through, last * through[-1], side="right")
+    return Interval(None, float(ascending[low]), float(ascending[min(high, len(ascending) - 1)]), WOODRUFF)
+
+
+def movement(value: float, end: float, share: Share, other: Share, level: float) -> Floats:
+    """What each part moves a quantile by, on the scale of the interval from ``value`` to one ``end``.
+
+    That end came of ``share``; where every group or none is in that, the ``other`` one tells how parts move it.
+    """
+    seen = share if share.stderr else other
+    if not seen.stderr:
+        return np.zeros_like(seen.by_part)
+    return -seen.by_part * (abs(end - value) / (t_quantile(seen.degrees, 0.5 + level / 2) * seen.stderr))
+
+
+def difference_of_quantiles(
+    difference: float, below: Floats, above: Floats, parts: int, level: float = 0.95, effective: float = math.inf
+) -> Difference:
+    """Student's t test of a difference of two quantiles, by what each part moves it by.
+
+    Intervals of quantiles may be longer on one side. A difference that is too high comes of a quantile that is too
+    high, less one that is too low; so the lower end is by the lower side of the one and the upper side of the other.
+
+    Parameters
+    ----------
+    difference : float
+        Ours - theirs.
+    below, above : ndarray of float, (parts,)
+        What each part moves it by (:func:`movement`): ours on the side below it, less theirs on the side above it; and
+        the other way round. Groups that are in both move both, which cancels out.
+    parts : int
+        How many parts have groups.
+    level : float, default 0.95
+        Level of the interval.
+    effective : float, optional
+        How many equal groups carry as much.
+
+    Returns
+    -------
+    Difference
+        ``too few`` where no part moves the side on which 0 is.
+
+    References
+    ----------
+    Zou, Donner: Construction of confidence limits about effect measures, Statistics in Medicine 2008.
+
+    Examples
+    --------
+    >>> moved = np.array([0.1, 0.0, -0.1])
+    >>> test = difference_of_quantiles(0.3, moved, 2 * moved, 3)
+    >>> round(test.stderr, 4), round(test.high - 0.3, 4) == round(2 * (0.3 - test.low), 4)
+    (0.1732, True)
+    """
+    sides = [spread(below, parts), spread(above, parts)]
+    tests = [t_test(difference, error, min(degrees, effective - 1), level, WOODRUFF) for error, degrees in sides]
+    ends = [tests[0].low, tests[1].high]
+    low, high = (difference if end is None else end for end in ends)
+    toward_0 = (
+        tests[0] if difference > 0 else tests[1] if difference < 0 else max(tests, key=lambda each: each.stderr or 0)
+    )
+    return toward_0 if toward_0.p is None else toward_0._replace(low=low, high=high)

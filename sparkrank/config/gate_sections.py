@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from sparkrank.config.sections import Section
 from sparkrank.config.validators import as_number
 from sparkrank.errors import SpecError, did_you_mean, listed, shortened
-from sparkrank.gates.rules import History, Kind, Margin, Rule, columns_match, is_pattern, matches
+from sparkrank.gates.rules import History, Margin, Rule, columns_match, is_pattern, matches
 from sparkrank.metrics import Plan
 from sparkrank.metrics.presets import Preset
 from sparkrank.metrics.slices import slice_name
@@ -180,7 +180,7 @@ def _rules_of(
         "slices": slices,
         "undecided": gate.undecided or policy,
     }
-    bounds: tuple[tuple[Kind, float | None], ...] = (("min", gate.min), ("max", gate.max))
+    bounds: tuple[tuple[str, float | None], ...] = (("min", gate.min), ("max", gate.max))
     for kind, bound in bounds:
         if bound is not None:
             name = gate.name or f"{gate.subject} {kind} {bound:.6g}"
@@ -199,7 +199,7 @@ def _rules_of(
         raise SpecError(f"{where} compares {against} with itself: name another model, or none for all others")
     by = f" by {gate.margin}" if gate.by is not None else ""
     name = gate.name or f"{gate.subject} not worse than {gate.not_worse_than}{by}"
-    compared: Kind = "history" if against is None else "not_worse_than"
+    compared = "history" if against is None else "not_worse_than"
     yield Rule(name, compared, metrics=directed, models=models, against=against, margin=gate.margin, **given)
 
 

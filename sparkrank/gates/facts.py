@@ -53,6 +53,17 @@ class Facts:
         return list(dict.fromkeys((cell.slice, cell.slice_value) for cell in self.measured))
 
 
+@dataclass(frozen=True)
+class Standard:
+    """The accepted days before, the latest first; ``unread`` are those whose tables cannot be read."""
+
+    days: Sequence[Facts] = ()
+    unread: Sequence[str] = ()
+
+
+NO_STANDARD = Standard()
+
+
 def facts_of(
     name: str, metrics: pa.Table, comparisons: pa.Table | None, rules: Sequence[Rule], beside: Iterable[str] = ()
 ) -> Facts:

@@ -11,7 +11,6 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from sparkrank.metrics.slices import ALL, NO_PART, shown_value
 
-Kind: TypeAlias = Literal["min", "max", "not_worse_than", "history"]
 Policy: TypeAlias = Literal["fail", "warn", "pass"]  # what is done where a gate is undecided
 _WILDCARDS = re.compile(r"[*?\[]")
 _EVERYTHING = re.compile(r"\*+")
@@ -86,7 +85,7 @@ class Rule:
     """
 
     gate: str
-    kind: Kind
+    kind: str
     metric: str
     metrics: tuple[str, ...]
     models: tuple[str, ...]
@@ -104,23 +103,19 @@ class Rule:
         patterns = [self.metric, self.model or "*", *itertools.chain.from_iterable(self.of_slices)]
         return any(pattern is not None and is_pattern(pattern) for pattern in patterns)
 
-    def covers(self, cell: Cell, without_direction: Iterable[str] = ()) -> bool:
+    def covers(self, cell: Cell) -> bool:
         """Whether it is about ``cell``, by its patterns.
 
         Parameters
         ----------
         cell
             A row of the table ``metrics``, of this day or of an earlier one.
-        without_direction
-            The metrics that cannot be worse; only ``min`` and ``max`` are about them.
 
         Returns
         -------
         bool
         """
         if not matches(cell.metric, self.metric) or not matches(cell.model, self.model or "*"):
-            return False
-        if self.kind in ("not_worse_than", "history") and cell.metric in without_direction:
             return False
         return cell.model != self.against and covers_slice(self.of_slices, cell.slice, cell.slice_value)
 

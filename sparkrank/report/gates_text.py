@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sparkrank.errors import MOST_SENTENCE, escaped, shortened
 from sparkrank.gates.chance import GateRecord
-from sparkrank.gates.judge import Judged
+from sparkrank.gates.verdicts import Judged
 
 MOST_PASSES = 100  # lines of verdicts that stop nothing; the others are counted
 _MOST_NIGHTS = 12  # that are listed by name

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from sparkrank.gates.chance import records_of
-from sparkrank.gates.facts import Facts, Measured
+from sparkrank.gates.facts import Facts, Measured, Standard
 from sparkrank.gates.history import band_of
-from sparkrank.gates.judge import Judge, Judged, Standard
+from sparkrank.gates.judge import Judge
 from sparkrank.gates.rules import Cell, History, Margin, Rule
+from sparkrank.gates.verdicts import Judged
 
 pytestmark = pytest.mark.same_without_loops
 

@@ -1,0 +1,130 @@
+"""Verdicts: what gates say of a day or window, and the table and the exit code that come of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple, TypeAlias
+
+import pyarrow as pa
+
+from sparkrank.gates.facts import Facts
+from sparkrank.gates.rules import Cell, Policy, Rule
+from sparkrank.tables.schemas import GATES
+
+Verdict: TypeAlias = Literal["pass", "fail", "undecided"]
+FAILED, UNDECIDED = 3, 5  # exit codes
+
+
+class Key(NamedTuple):
+    """Which verdict of a day or window it is."""
+
+    gate: str
+    kind: str
+    cell: Cell
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A verdict: a row of the table ``gates``.
+
+    ``expected`` is where ``judged`` (the value, or the difference) would be if nothing had changed, None where only
+    other days can tell; ``deviation`` is the standard deviation of it then, with ``degrees`` of freedom. ``sign`` is 1
+    where lower is worse, -1 where higher is.
+    """
+
+    key: Key
+    verdict: Verdict
+    reason: str
+    value: float | None = None
+    against: str | None = None
+    bound: float | None = None
+    low: float | None = None
+    high: float | None = None
+    policy: Policy = "warn"
+    accepted: str | None = None
+    judged: float | None = None
+    expected: float | None = None
+    deviation: float | None = None
+    degrees: float = math.inf
+    sign: int = 1
+
+    @property
+    def stops(self) -> bool:
+        """Whether somebody has to look at it before the day goes on."""
+        is_bad = self.verdict == "fail" or (self.verdict == "undecided" and self.policy == "fail")
+        return is_bad and self.accepted is None
+
+    @property
+    def numbers(self) -> tuple[float | None, ...]:
+        """What an acceptance holds for."""
+        return self.value, self.low, self.high
+
+
+def failed(rule: Rule, cell: Cell, reason: str, value: float | None = None) -> Judged:
+    """The verdict on what is not there, or undefined."""
+    return Judged(Key(rule.gate, rule.kind, cell), "fail", reason, value, policy=rule.undecided)
+
+
+def shown_number(number: float | None) -> str:
+    """A number as sentences of gates print it."""
+    return "none" if number is None else f"{number:.6g}"
+
+
+def accepted(judged: Iterable[Judged], reasons: Mapping[Key, tuple[tuple[float | None, ...], str]]) -> list[Judged]:
+    """``judged`` of which those that a person has accepted say why.
+
+    Parameters
+    ----------
+    judged
+        The verdicts.
+    reasons
+        Of each accepted verdict its numbers then, and the reason. It holds as long as the numbers do.
+
+    Returns
+    -------
+    list of Judged
+    """
+    found = []
+    for each in judged:
+        numbers, reason = reasons.get(each.key, ((), None))
+        holds = each.verdict != "pass" and reason is not None and _equal(numbers, each.numbers)
+        found.append(replace(each, accepted=reason) if holds else each)
+    return found
+
+
+def _equal(left: Sequence[float | None], right: Sequence[float | None]) -> bool:
+    return repr(tuple(left)) == repr(tuple(right))  # NaN equals itself
+
+
+def exit_code(judged: Iterable[Judged]) -> int:
+    """What the command ends with: a failure goes before what is undecided."""
+    stopping = [each for each in judged if each.stops]
+    if any(each.verdict == "fail" for each in stopping):
+        return FAILED
+    return UNDECIDED if stopping else 0
+
+
+def gates_table(judged: Iterable[Judged], facts: Facts | None) -> pa.Table:
+    """The table ``gates``: a row for each verdict."""
+    rows = [
+        {
+            "gate": each.key.gate,
+            "kind": each.key.kind,
+            **each.key.cell._asdict(),
+            "value": each.value,
+            "against": each.against,
+            "bound": each.bound,
+            "ci_low": each.low,
+            "ci_high": each.high,
+            "verdict": each.verdict,
+            "reason": each.reason,
+            "accepted": each.accepted is not None,
+            "accepted_reason": each.accepted,
+            "spec_hash": None if facts is None else facts.spec_hash,
+            "run_id": None if facts is None else facts.run_id,
+        }
+        for each in judged
+    ]
+    return pa.Table.from_pylist(rows, schema=GATES.schema)

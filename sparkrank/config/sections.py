@@ -297,6 +297,7 @@ class CompareSettings(Section):
     baseline: str
     correction: Correction = "holm"
     family: Family = "candidate"
+    most_unpaired: Annotated[float, BeforeValidator(as_number)] = Field(default=0.01, ge=0.0, le=1.0)
 
     @property
     def comparison(self) -> Comparison:

@@ -6,24 +6,34 @@ Nothing that is not there, and nothing undefined, ever passes: that is a failure
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from sparkrank.gates.facts import NO_STANDARD, Facts, Standard
 from sparkrank.gates.kind import Night
 from sparkrank.gates.register import KINDS
 from sparkrank.gates.rules import Cell, History, Rule
-from sparkrank.gates.verdicts import Judged, failed
+from sparkrank.gates.verdicts import Judged, Key, corrected, failed
 from sparkrank.metrics.slices import ALL
 
 
 @dataclass(frozen=True)
 class Judge:
-    """Judges days by ``rules``. ``better`` says of each metric whether higher is better, None where neither is."""
+    """Judges days by ``rules``.
+
+    ``better`` says of each metric whether higher is better, None where neither is, and ``without_interval`` are those
+    that have no interval by nature. ``level`` is that of intervals. Values of slices with fewer than ``least_groups``
+    groups are left out. Where more than the share ``most_unpaired`` of groups have a value of one of two models alone,
+    these are not compared.
+    """
 
     rules: Sequence[Rule]
     history: History = field(default_factory=History)
     better: Mapping[str, bool | None] = field(default_factory=dict)
+    level: float = 0.95
+    without_interval: Collection[str] = ()
+    most_unpaired: float = 0.01
+    least_groups: int = 1
 
     @property
     def needed_days(self) -> int:
@@ -60,7 +70,8 @@ class Judge:
         if facts is None:
             unnamed = Cell(rule.metric, rule.model or "*", *_named_slice(rule))
             return [failed(rule, unnamed, f"{name} has no tables, and what has no data never passes")]
-        kind, night = KINDS[rule.kind], Night(facts, standard, self.history, self.better)
+        kind, settings = KINDS[rule.kind], (self.level, self.without_interval, self.most_unpaired)
+        night = Night(facts, standard, self.history, self.better, *settings)
         before = standard.days[0] if standard.days else None
         cells = rule.cells(facts.values)
         if before is not None:
@@ -70,8 +81,15 @@ class Judge:
         if not cells:
             unnamed = Cell(rule.metric, rule.model or "*", *_named_slice(rule))
             return [failed(rule, unnamed, f"{name} has no value of a slice that the gate names")]
+        kept = [cell for cell in cells if not self._is_small(cell, facts, before)]
+        left_out = len({cell[2:] for cell in cells} - {cell[2:] for cell in kept})
+        if not kept:
+            unnamed = Cell(rule.metric, rule.model or "*", *_named_slice(rule))
+            reason = f"{_small_text(left_out, self.least_groups)}: nothing is left to decide by"
+            key = Key(rule.gate, rule.kind, unnamed)
+            return [Judged(key, "undecided", reason, policy=rule.undecided, left_out=left_out)]
         found = []
-        for cell in cells:
+        for cell in kept:
             measured = facts.measured.get(cell)
             if measured is None:
                 found.append(failed(rule, cell, _vanished(cell, facts, before)))
@@ -79,12 +97,23 @@ class Judge:
                 found.append(failed(rule, cell, f"it is undefined on {name}, and what is undefined never passes"))
             else:
                 found.append(kind.judged(rule, cell, measured, night))
-        return found
+        return [replace(each, left_out=left_out) for each in corrected(found, rule.correction)]
+
+    def _is_small(self, cell: Cell, facts: Facts, before: Facts | None) -> bool:
+        """Whether ``cell`` is of a slice value with too few groups, on the day or, where it has vanished, before it."""
+        measured = facts.measured.get(cell) or (None if before is None else before.measured.get(cell))
+        groups = None if measured is None else measured.n_groups
+        return cell.slice != ALL and groups is not None and groups < self.least_groups
 
     def _covers(self, rule: Rule, cell: Cell) -> bool:
         """Whether ``rule`` is about ``cell``: rules of some kinds are about metrics alone that can be worse."""
         undirected = cell.metric in self.better and self.better[cell.metric] is None
         return rule.covers(cell) and not (undirected and KINDS[rule.kind].is_directed)
+
+
+def _small_text(count: int, least: int) -> str:
+    values, have = ("value", "has") if count == 1 else ("values", "have")
+    return f"{count:,} slice {values} {have} fewer than {least:,} groups (least_groups)"
 
 
 def _named_slice(rule: Rule) -> tuple[str, str | None]:

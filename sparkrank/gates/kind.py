@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
-from sparkrank.gates.facts import NO_STANDARD, Facts, Measured, Standard
+from sparkrank.gates.facts import Facts, Measured, Standard
 from sparkrank.gates.rules import Cell, History, Rule
 from sparkrank.gates.verdicts import Judged
 
 
 @dataclass(frozen=True)
 class Night:
-    """What a day or window is judged by: its ``facts``, the ``standard`` of days before it, and the settings."""
+    """What a day or window is judged by: its ``facts``, the ``standard`` of days before it, and the settings.
+
+    These are the same as of :class:`sparkrank.gates.judge.Judge`.
+    """
 
     facts: Facts
-    standard: Standard = NO_STANDARD
-    history: History = field(default_factory=History)
-    better: Mapping[str, bool | None] = field(default_factory=dict)
+    standard: Standard
+    history: History
+    better: Mapping[str, bool | None]
+    level: float
+    without_interval: Collection[str]
+    most_unpaired: float
+
+    @property
+    def alpha(self) -> float:
+        """The level of the test that a failure rests on: one side of the interval."""
+        return (1 - self.level) / 2
 
     def sign(self, cell: Cell) -> int:
         """1 where lower is worse, -1 where higher is."""

@@ -81,7 +81,8 @@ class Rule:
     ``metrics`` and ``models`` are those of the spec that the patterns ``metric`` and ``model`` match. ``of_slices`` has
     a pattern for the value of each column (itself a pattern); without any, the rule is about the whole day.
     ``slices`` are the slices of the spec that these columns match, each with its columns. ``bound`` is that of ``min``
-    and ``max``, ``against`` the model of ``not_worse_than``.
+    and ``max``, ``against`` the model of ``not_worse_than`` and ``equivalent_to``. ``correction`` is how the p of its
+    cells are corrected together.
     """
 
     gate: str
@@ -96,6 +97,7 @@ class Rule:
     against: str | None = None
     margin: Margin = Margin()
     undecided: Policy = "warn"
+    correction: str = "holm"
 
     @property
     def has_wildcards(self) -> bool:

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from sparkrank.gates.facts import Facts
 from sparkrank.gates.rules import Cell, Policy, Rule
+from sparkrank.stats.corrections import adjusted
 from sparkrank.tables.schemas import GATES
 
 Verdict: TypeAlias = Literal["pass", "fail", "undecided"]
@@ -32,6 +33,10 @@ class Judged:
     ``expected`` is where ``judged`` (the value, or the difference) would be if nothing had changed, None where only
     other days can tell; ``deviation`` is the standard deviation of it then, with ``degrees`` of freedom. ``sign`` is 1
     where lower is worse, -1 where higher is.
+
+    ``p`` is that of the one-sided test whose hypothesis is that the truth is good enough, None where nothing was
+    tested. ``p_adjusted`` is the same among all ``tests`` of its gate: at most ``alpha``, it is a failure. ``left_out``
+    are the values of slices that the gate leaves out because they have too few groups.
     """
 
     key: Key
@@ -49,6 +54,11 @@ class Judged:
     deviation: float | None = None
     degrees: float = math.inf
     sign: int = 1
+    p: float | None = None
+    p_adjusted: float | None = None
+    alpha: float = 0.025
+    tests: int = 1
+    left_out: int = 0
 
     @property
     def stops(self) -> bool:
@@ -70,6 +80,47 @@ def failed(rule: Rule, cell: Cell, reason: str, value: float | None = None) -> J
 def shown_number(number: float | None) -> str:
     """A number as sentences of gates print it."""
     return "none" if number is None else f"{number:.6g}"
+
+
+def corrected(judged: Sequence[Judged], correction: str) -> list[Judged]:
+    """The verdicts of one gate of one night, where a failure stays one only if it is none by chance among all of them.
+
+    Each was made alone. To pass needs no correction: all of them have to (Berger: Multiparameter hypothesis testing and
+    acceptance sampling, Technometrics 1982).
+
+    Parameters
+    ----------
+    judged
+        The verdicts of all cells of the gate. Those without a ``p`` stay as they are and do not count.
+    correction
+        One of :data:`sparkrank.stats.corrections.METHODS`.
+
+    Returns
+    -------
+    list of Judged
+        In the same order, with ``p_adjusted``.
+
+    Examples
+    --------
+    >>> cell = Cell("auc", "candidate")
+    >>> alone = [Judged(Key("g", "min", cell), "fail", "it is below", p=p) for p in (0.005, 0.01, 0.02, 0.02)]
+    >>> [each.verdict for each in corrected(alone, "holm")]  # 4 · 0.005, 3 · 0.01 ... against 0.025
+    ['fail', 'undecided', 'undecided', 'undecided']
+    """
+    family = adjusted([math.nan if each.p is None else each.p for each in judged], correction).tolist()
+    tests = sum(each.p is not None for each in judged)
+    return [
+        each if each.p is None else _corrected(replace(each, p_adjusted=p, tests=tests))
+        for each, p in zip(judged, family, strict=True)
+    ]
+
+
+def _corrected(judged: Judged) -> Judged:
+    if judged.verdict != "fail" or judged.tests == 1 or float(judged.p_adjusted or 0.0) <= judged.alpha:
+        return judged
+    p, own = (f"{number:.2g}" for number in (judged.p_adjusted, judged.p))
+    among = f"alone it would fail, but among {judged.tests:,} checks chance does as much (p {own}, adjusted {p})"
+    return replace(judged, verdict="undecided", reason=f"{judged.reason}; {among}")
 
 
 def accepted(judged: Iterable[Judged], reasons: Mapping[Key, tuple[tuple[float | None, ...], str]]) -> list[Judged]:
@@ -118,6 +169,9 @@ def gates_table(judged: Iterable[Judged], facts: Facts | None) -> pa.Table:
             "bound": each.bound,
             "ci_low": each.low,
             "ci_high": each.high,
+            "p": each.p,
+            "p_adjusted": each.p_adjusted,
+            "left_out": each.left_out,
             "verdict": each.verdict,
             "reason": each.reason,
             "accepted": each.accepted is not None,

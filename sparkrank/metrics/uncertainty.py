@@ -109,6 +109,7 @@ class Comparison:
     baseline: str
     correction: Correction = "holm"
     family: Family = "candidate"
+    most_unpaired: float = 0.01
 
     def validate_models(self, models: tuple[str, ...]) -> None:
         """Raise :class:`SpecError` where the baseline is none of ``models`` or the only one, or a word is unknown."""
@@ -123,3 +124,5 @@ class Comparison:
             if (word := getattr(self, name)) not in known:
                 near = did_you_mean(str(word), known)
                 raise SpecError(f"compare.{name} is {shown(word)}{near} (allowed: {listed(known)})")
+        if not 0 <= self.most_unpaired <= 1:
+            raise SpecError(f"compare.most_unpaired is {shown(self.most_unpaired)}: a share from 0 to 1 is needed")

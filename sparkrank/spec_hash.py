@@ -16,6 +16,7 @@ from sparkrank.metrics import Plan
 from sparkrank.metrics.uncertainty import DEFAULT
 
 DIGITS = 12
+_OF_GATES = ("most_unpaired",)  # of the comparison, which change verdicts and no number
 
 
 def hash_of_plan(
@@ -40,7 +41,9 @@ def hash_of_plan(
     if plan.uncertainty != DEFAULT:
         numbers["uncertainty"] = asdict(plan.uncertainty)
     if plan.compare is not None:
-        numbers["compare"] = asdict(plan.compare)
+        numbers["compare"] = {name: value for name, value in asdict(plan.compare).items() if name not in _OF_GATES}
+    if plan.least_groups > 1:  # leaves comparisons out of a family
+        numbers["least_groups"] = plan.least_groups
     if plugins:  # what a metric of theirs means is said there
         numbers["plugins"] = list(plugins)
     if session:

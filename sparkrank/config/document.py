@@ -150,7 +150,12 @@ class Spec(Section):
         for what, rows, of in (("input", self.input, roles), ("truth", self.truth, roles.truth)):
             if rows is not None and of is not None:
                 _validate_schema_columns(what, rows, of)
-        return roles, replace(plan, reads_texts=True) if self._reads_texts else plan
+        least = self.least_groups.tables
+        if least > 1 and not plan.slices:
+            raise SpecError(
+                f"least_groups.tables is {least}, but the spec has no slices, whose values it could be about"
+            )
+        return roles, replace(plan, reads_texts=self._reads_texts, least_groups=least)
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Spec:
         """A copy with other values, of which nothing was made yet."""
@@ -177,6 +182,9 @@ class Spec(Section):
         history = self.history.history
         if not self.gates and self.undecided is not None:
             raise SpecError(f"undecided is {self.undecided}, but the spec has no gates that it could be about")
+        least, given = self.least_groups, self.least_groups.gates != LeastGroups().gates
+        if not self.gates and given and least.gates != least.tables:
+            raise SpecError(f"least_groups.gates is {least.gates}, but the spec has no gates that it could be about")
         compare = getattr(self, "compare", None)
         baseline: str | None = getattr(compare, "baseline", None)
         compares = compare is not None or "compare" not in type(self).model_fields

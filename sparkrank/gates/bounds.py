@@ -13,6 +13,7 @@ from sparkrank.gates.verdicts import Judged, Key, Verdict, shown_number
 from sparkrank.stats.intervals import OFF, TOO_FEW, tail
 from sparkrank.stats.sequential import METHOD as SEQUENCE
 
+FEW = 30  # groups; more of them are too few only where they hardly vary
 _SHARES = ("wilson", "logit")  # whose tests are of shares from 0 to 1
 _TAILS = ("t", "paired t", "jackknife", *_SHARES)  # methods of intervals whose tail is known
 
@@ -74,16 +75,23 @@ def _lack(measured: Measured, low: float | None, high: float | None) -> str | No
     if measured.interval == OFF.method:
         return "uncertainty.off has turned its interval off"
     if measured.interval == TOO_FEW.method:
-        return f"{_groups(measured)} are too few to say"
+        return _too_few(measured)
     if low is None and high is None:
         return "it has no interval"
     if low is not None and high is not None and not low < high:
-        return f"its interval has no width: {_groups(measured)} without any variation say nothing of the others"
+        return f"its interval has no width, and {_too_few(measured)}"
     return None
 
 
-def _groups(measured: Measured) -> str:
-    return "its groups" if measured.n_groups is None else f"{measured.n_groups:,} group{'s' * (measured.n_groups != 1)}"
+def _too_few(measured: Measured) -> str:
+    """Many groups may still be too few, where hardly any of them differ."""
+    if measured.n_groups is None:
+        return "its groups are too few to say"
+    known = min(measured.n_groups - (measured.n_undefined or 0), measured.n_effective or math.inf)
+    groups = f"{known:,.0f} group" if round(known) == 1 else f"{known:,.0f} groups"
+    if known >= FEW:
+        return f"{groups} show too little variation to say"
+    return f"{groups} {'is' if round(known) == 1 else 'are'} too few to say"
 
 
 def _p(

@@ -154,7 +154,7 @@ def _with_margin(
         return difference, f"{rule.against}, {interval_text(baseline)}, could be 0, of which no share is a margin"
     stderrs = [_stderr(each) for each in (difference, baseline, candidate)]
     if any(stderr is None for stderr in stderrs):
-        return difference, f"{rule.against} has no standard error, which a share of it needs: give by as a number"
+        return difference, "a margin that is a share needs the standard errors of both models: give by as a number"
     errors = StandardErrors(*(float(stderr or 0.0) for stderr in stderrs))
     stderr = margin_stderr(sign * rule.margin.amount, float(baseline.value or 0.0), errors)
     degrees = min((each.degrees for each in (difference, baseline) if each.degrees is not None), default=None)

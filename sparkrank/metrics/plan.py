@@ -66,6 +66,7 @@ class Plan:
     uncertainty: Uncertainty = DEFAULT
     compare: Comparison | None = None
     shows_items: bool = False
+    least_groups: int = 1
 
     @classmethod
     def of(

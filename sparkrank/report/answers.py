@@ -148,6 +148,9 @@ def verdicts(judged: Iterable[Judged]) -> list[dict[str, object]]:
             "reason": each.reason,
             "value": each.value,
             "bound": each.bound,
+            "p": each.p,
+            "p_adjusted": each.p_adjusted,
+            "left_out": each.left_out,
             "accepted": each.accepted,
         }
         for each in judged

@@ -152,9 +152,7 @@ class Spec(Section):
                 _validate_schema_columns(what, rows, of)
         least = self.least_groups.tables
         if least > 1 and not plan.slices:
-            raise SpecError(
-                f"least_groups.tables is {least}, but the spec has no slices, whose values it could be about"
-            )
+            raise SpecError(f"least_groups.tables is {least}, but the spec has no slices that it could be about")
         return roles, replace(plan, reads_texts=self._reads_texts, least_groups=least)
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Spec:
@@ -182,8 +180,8 @@ class Spec(Section):
         history = self.history.history
         if not self.gates and self.undecided is not None:
             raise SpecError(f"undecided is {self.undecided}, but the spec has no gates that it could be about")
-        least, given = self.least_groups, self.least_groups.gates != LeastGroups().gates
-        if not self.gates and given and least.gates != least.tables:
+        least = self.least_groups
+        if not self.gates and least.gates not in (LeastGroups().gates, least.tables):
             raise SpecError(f"least_groups.gates is {least.gates}, but the spec has no gates that it could be about")
         compare = getattr(self, "compare", None)
         baseline: str | None = getattr(compare, "baseline", None)

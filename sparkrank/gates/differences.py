@@ -135,7 +135,7 @@ def _unpaired(
         unpaired, groups = abs(defined[0] - defined[1]), min(defined)
     if not unpaired or unpaired <= most * (groups + unpaired):
         return None
-    share = f"{unpaired:,} of {groups + unpaired:,} groups ({unpaired / (groups + unpaired):.2g})"
+    share = f"{unpaired:,} of {groups + unpaired:,} groups ({100 * unpaired / (groups + unpaired):.2g}%)"
     return f"in {share} only one of {cell.model} and {rule.against} has a value (compare.most_unpaired is {most:g})"
 
 

@@ -126,16 +126,14 @@ def _unpaired(
 ) -> str | None:
     """Why groups in which one model alone is defined leave the difference open; None where they are few.
 
-    Where parts alone tell of the groups, at least so many are unpaired as one model has more than the other.
+    The share is of all groups in which some of the two is defined.
     """
+    unpaired = difference.n_unpaired or 0
     defined = [each.n_groups - (each.n_undefined or 0) for each in (candidate, baseline) if each.n_groups is not None]
-    unpaired = difference.n_unpaired
-    groups = difference.n_groups or min(defined, default=0)
-    if unpaired is None and len(defined) == 2:
-        unpaired, groups = abs(defined[0] - defined[1]), min(defined)
-    if not unpaired or unpaired <= most * (groups + unpaired):
+    groups = (sum(defined) + unpaired) // 2 if len(defined) == 2 else (difference.n_groups or 0) + unpaired
+    if unpaired <= most * groups:
         return None
-    share = f"{unpaired:,} of {groups + unpaired:,} groups ({100 * unpaired / (groups + unpaired):.2g}%)"
+    share = f"{unpaired:,} of {groups:,} groups ({100 * unpaired / groups:.2g}%)"
     return f"in {share} only one of {cell.model} and {rule.against} has a value (compare.most_unpaired is {most:g})"
 
 

@@ -12,7 +12,7 @@ MANY = 10  # verdicts of one gate: more of them are counted, and those that do n
 MOST_LISTED = 20  # of them
 _MOST_NIGHTS = 12  # that are listed by name
 _VERDICTS = ("fail", "undecided", "pass")  # the worst first
-_COUNTED = {"fail": "fail", "undecided": "are undecided", "pass": "pass"}
+_COUNTED = {"fail": ("fails", "fail"), "undecided": ("is undecided", "are undecided"), "pass": ("passes", "pass")}
 _UNDECIDED = {"fail": "undecided, which stops the day", "warn": "undecided", "pass": "undecided, which passes"}
 
 
@@ -24,11 +24,15 @@ def verdicts_text(judged: Sequence[Judged], head: str = "Gates") -> str:
     if not judged:
         return ""
     gates: dict[tuple[str, str], list[Judged]] = {}
-    for each in sorted(judged, key=_severity):
+    for each in judged:
         gates.setdefault((each.key.gate, each.key.kind), []).append(each)
-    few = [each for verdicts in gates.values() if len(verdicts) <= MANY for each in verdicts]
-    blocks = [(_severity(each), [f"  {_line(each)}"]) for each in few]
-    blocks += [(_severity(verdicts[0]), _counted(verdicts)) for verdicts in gates.values() if len(verdicts) > MANY]
+    blocks: list[tuple[tuple[bool, int], list[str]]] = []
+    for verdicts in gates.values():
+        if len(verdicts) > MANY:
+            worst_first = sorted(verdicts, key=_severity)
+            blocks.append((_severity(worst_first[0]), _counted(worst_first)))
+        else:
+            blocks += [(_severity(each), [f"  {_line(each)}"]) for each in verdicts]
     return "\n".join([head, *(line for _, lines in sorted(blocks, key=lambda block: block[0]) for line in lines)])
 
 
@@ -40,7 +44,7 @@ def _counted(verdicts: Sequence[Judged]) -> list[str]:
     """The lines of a gate with many verdicts, the worst first."""
     first, gate = verdicts[0], verdicts[0].key.gate
     counts = {verdict: sum(each.verdict == verdict for each in verdicts) for verdict in _VERDICTS}
-    said = ", ".join(f"{count:,} {_COUNTED[verdict]}" for verdict, count in counts.items() if count)
+    said = ", ".join(f"{count:,} {_COUNTED[verdict][count > 1]}" for verdict, count in counts.items() if count)
     listed = [each for each in verdicts if each.verdict != "pass"]
     lines = [_sentence(first, f"{gate}: of {len(verdicts):,} checks {said}{_left_out(first)}")]
     lines += [_sentence(each, f"{_subject(each)}: {each.reason}{_acceptance(each)}") for each in listed[:MOST_LISTED]]

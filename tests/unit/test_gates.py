@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from sparkrank.config.gate_sections import HistorySettings
+from sparkrank.config.gate_sections import HistorySettings, LeastGroups
 from sparkrank.tables.schemas import ACCEPTED, GATES
 from tests.unit.commands import PROJECT, exit_code
 from tests.unit.nights import comparison, conf_of, metric, store, table_of
@@ -587,7 +587,8 @@ def test_an_acceptance_holds_for_the_numbers_that_were_seen(tmp_path: Path, caps
 
 def test_the_example_of_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = (PROJECT / "docs/gates.md").read_text(encoding="utf-8")
-    gates, history = (yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL))
+    gates, least, history = (yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL))
+    assert LeastGroups(**least["least_groups"]) == LeastGroups()
     assert HistorySettings(**history["history"]) == HistorySettings()
     metrics, compared = [], []
     for line in re.findall(r"^\| (ndcg@10|logloss) \| (.*) \|$", page, re.MULTILINE):

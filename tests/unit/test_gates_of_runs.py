@@ -228,10 +228,16 @@ NEEDED = "a number from 0, or a share such as 0.5%, is needed"
         ({"min": float("nan")}, "gates.0.min is nan: a finite number is needed"),
         ({"min": 2, "max": 1}, "gates.0 has min 2 above max 1: no value lies between them"),
         ({"by": 0.1}, "gates.0 has by, but neither not_worse_than nor equivalent_to, of which it is the margin"),
-        ({"not_worse_than": "baseline", "equivalent_to": "baseline", "by": 1}, "but by is the margin of one: write two"),
+        (
+            {"not_worse_than": "baseline", "equivalent_to": "baseline", "by": 1},
+            "but by is the margin of one: write two",
+        ),
         ({"equivalent_to": "production"}, "gates.0 has equivalent_to without a margin: by above 0 says"),
         ({"equivalent_to": "production", "by": 0}, "gates.0 has equivalent_to without a margin: by above 0 says"),
-        ({"equivalent_to": "history", "by": "1%"}, 'gates[0].equivalent_to is "history": a model or baseline is needed ('),
+        (
+            {"equivalent_to": "history", "by": "1%"},
+            'gates[0].equivalent_to is "history": a model or baseline is needed (',
+        ),
         ({"equivalent_to": "production", "by": "1%", "model": "production"}, "compares production with itself"),
         ({"correction": "bonferroni"}, "gates.0.correction is 'bonferroni' (allowed: holm, benjamini-hochberg, none)"),
         ({"not_worse_than": "production", "by": "5"}, f"gates.0.by is '5': {NEEDED}"),
@@ -399,4 +405,4 @@ def test_models_of_a_run_are_compared_with_the_baseline(tmp_path: Path, capsys: 
         assert exit_code("gate", "--conf", conf, "--date", DAYS[0]) == code
         asked = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  ")]
         assert len(asked) == len(METRICS)
-        assert model != "copy" or gates[["ci_low", "ci_high"]].abs().max().max() == 0
+        assert model != "copy" or not gates[["ci_low", "ci_high"]].abs().max().max() > 0

@@ -10,7 +10,7 @@ from sparkrank.gates.facts import Measured
 from sparkrank.gates.kind import Kind, Night
 from sparkrank.gates.rules import Cell, Rule
 from sparkrank.gates.verdicts import Judged, Key, failed, shown_number
-from sparkrank.stats.intervals import t_quantile
+from sparkrank.stats.intervals import TOO_FEW, t_quantile
 from sparkrank.stats.ratios import StandardErrors, margin_stderr
 
 
@@ -165,5 +165,5 @@ def _with_margin(
 
 
 def _stderr(measured: Measured) -> float | None:
-    """The standard error; of Wilson's interval at a bound, where no variation is seen, 0."""
-    return 0.0 if measured.stderr is None and measured.interval == "wilson" else measured.stderr
+    """The standard error; 0 of a value in which no variation is seen, while its difference to another has some."""
+    return 0.0 if measured.stderr is None and measured.interval in ("wilson", TOO_FEW.method) else measured.stderr

@@ -112,6 +112,8 @@ def test_a_share_needs_the_standard_errors_of_both() -> None:
     # Wilson's at a bound, where no group varies, is 0
     at_bound = Measured(1.0, 0.99, 1.0, None, interval="wilson", degrees=399, n_effective=400)
     assert verdict(asked, number(0.0, 0.001), number(1.0, 0.001), at_bound).verdict == "pass"
+    perfect = Measured(1.0, None, None, None, interval="too few", n_groups=400)
+    assert verdict(asked, number(-0.5, 0.01), number(0.5, 0.01), perfect).verdict == "fail"
     assert verdict(rule("not_worse_than", Margin(0.04)), number(0.0, 0.001), number(0.4, 0.01), number(0.4, None)).p
 
 

@@ -91,6 +91,7 @@ UNRETRIEVED_GROUPS = "groups without a scored row"
 OUTSIDE_ROWS = "scored rows whose score is no probability: logloss, ne, brier, ece and copc are undefined"
 WEIGHTLESS_GROUPS = "groups evaluated that have no row in the lists, and so no weight"
 GROUPS_LEFT_OUT = "groups left out by population or unretrieved"
+SMALL_SLICES = "values of slices left out of metrics and comparisons: fewer groups than least_groups.tables"
 
 # Over these a check is not ``ok``, which stops nothing. Lists of ten hold less than half of the truth of many a good
 # recommender; that lists and truth hardly meet has to be said all the same where nobody has set the limit.
@@ -163,6 +164,7 @@ CODES: Mapping[str, str] = {
     OUTSIDE_ROWS: "scores_no_probability",
     WEIGHTLESS_GROUPS: "groups_without_weight",
     GROUPS_LEFT_OUT: "groups_left_out",
+    SMALL_SLICES: "slice_values_left_out",
 }
 _CODES_OF_FORMS = (
     (re.compile(r"groups of one class \(.*\)", re.DOTALL), "groups_of_one_class"),

@@ -42,6 +42,8 @@ def hash_of_plan(
         numbers["uncertainty"] = asdict(plan.uncertainty)
     if plan.compare is not None:
         numbers["compare"] = {name: value for name, value in asdict(plan.compare).items() if name not in _OF_GATES}
+    if plan.least_groups > 1:  # leaves comparisons out of a family
+        numbers["least_groups"] = plan.least_groups
     if plugins:  # what a metric of theirs means is said there
         numbers["plugins"] = list(plugins)
     if session:

@@ -12,7 +12,15 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from sparkrank.checks import Limits
-from sparkrank.config.gate_sections import Gate, HistorySettings, directions_of, rules_of
+from sparkrank.config.gate_sections import (
+    Gate,
+    HistorySettings,
+    LeastGroups,
+    as_least_groups,
+    directions_of,
+    metrics_without_interval,
+    rules_of,
+)
 from sparkrank.config.places import among, in_place_of
 from sparkrank.config.sections import (
     CompareSettings,
@@ -34,6 +42,7 @@ from sparkrank.gates.judge import Judge
 from sparkrank.metrics import Plan, find_preset
 from sparkrank.metrics.definitions import default_duplicates
 from sparkrank.metrics.registry import import_plugins
+from sparkrank.metrics.uncertainty import Comparison
 from sparkrank.redaction import told_apart
 from sparkrank.role_table import CLUSTER, GROUP_WEIGHT, ITEMS, RANK, SCORE, SLICE
 from sparkrank.roles import Roles, TruthColumns, planned
@@ -59,6 +68,7 @@ class Spec(Section):
     gates: list[Gate] = Field(default_factory=list)
     undecided: Literal["fail", "warn", "pass"] | None = None
     history: Annotated[HistorySettings, BeforeValidator(as_keys)] = HistorySettings()
+    least_groups: Annotated[LeastGroups, BeforeValidator(as_keys), BeforeValidator(as_least_groups)] = LeastGroups()
 
     @model_validator(mode="after")
     def _plugins_imported(self) -> Spec:
@@ -140,7 +150,10 @@ class Spec(Section):
         for what, rows, of in (("input", self.input, roles), ("truth", self.truth, roles.truth)):
             if rows is not None and of is not None:
                 _validate_schema_columns(what, rows, of)
-        return roles, replace(plan, reads_texts=True) if self._reads_texts else plan
+        least = self.least_groups.tables
+        if least > 1 and not plan.slices:
+            raise SpecError(f"least_groups.tables is {least}, but the spec has no slices that it could be about")
+        return roles, replace(plan, reads_texts=self._reads_texts, least_groups=least)
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Spec:
         """A copy with other values, of which nothing was made yet."""
@@ -167,6 +180,9 @@ class Spec(Section):
         history = self.history.history
         if not self.gates and self.undecided is not None:
             raise SpecError(f"undecided is {self.undecided}, but the spec has no gates that it could be about")
+        least = self.least_groups
+        if not self.gates and least.gates not in (LeastGroups().gates, least.tables):
+            raise SpecError(f"least_groups.gates is {least.gates}, but the spec has no gates that it could be about")
         compare = getattr(self, "compare", None)
         baseline: str | None = getattr(compare, "baseline", None)
         compares = compare is not None or "compare" not in type(self).model_fields
@@ -174,7 +190,17 @@ class Spec(Section):
         rules = rules_of(self.gates, plan, preset, self.undecided, baseline, compares=compares)
         if history != HistorySettings().history and not any(rule.kind == "history" for rule in rules):
             raise SpecError("history is given, but no gate compares with it: add one with not_worse_than: history")
-        return Judge(rules, history, directions_of(plan)) if rules else None
+        if not rules:
+            return None
+        return Judge(
+            rules,
+            history,
+            directions_of(plan),
+            plan.uncertainty.look_level,
+            metrics_without_interval(plan),
+            Comparison("").most_unpaired if plan.compare is None else plan.compare.most_unpaired,
+            self.least_groups.gates,
+        )
 
     def source(self) -> str:
         """What makes a row, a group and a label, as stored states name it: states of other sources do not merge.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -13,10 +13,11 @@ from pydantic import BeforeValidator, Field, model_validator
 from sparkrank.config.sections import Section
 from sparkrank.config.validators import as_number
 from sparkrank.errors import SpecError, did_you_mean, listed, shortened
-from sparkrank.gates.rules import History, Kind, Margin, Rule, columns_match, is_pattern, matches
+from sparkrank.gates.rules import History, Margin, Rule, columns_match, is_pattern, matches
 from sparkrank.metrics import Plan
 from sparkrank.metrics.presets import Preset
 from sparkrank.metrics.slices import slice_name
+from sparkrank.metrics.uncertainty import Correction
 from sparkrank.tables.lookup import found_metric
 
 BASELINE, HISTORY = "baseline", "history"
@@ -53,7 +54,8 @@ class Gate(Section):
 
     Without ``model`` it is about every model, without ``slice`` about the whole day alone. ``not_worse_than`` is a
     model, ``baseline`` or ``history``, and ``by`` how much worse is good enough: a number, or a share of the value that
-    is compared with (``0.5%``).
+    is compared with (``0.5%``). ``equivalent_to`` is a model or ``baseline``, and ``by`` how far from it is the same.
+    ``correction`` is how failures of its cells are corrected for being many.
     """
 
     metric: str
@@ -63,15 +65,22 @@ class Gate(Section):
     min: Annotated[_Finite | None, BeforeValidator(as_number)] = None
     max: Annotated[_Finite | None, BeforeValidator(as_number)] = None
     not_worse_than: str | None = None
+    equivalent_to: str | None = None
     by: Annotated[float | str | None, BeforeValidator(as_margin)] = None
+    correction: Correction = "holm"
     undecided: _Policy | None = None
 
     @model_validator(mode="after")
     def _some_condition(self) -> Gate:
-        if self.min is None and self.max is None and self.not_worse_than is None:
-            raise ValueError("has no condition: min, max or not_worse_than is needed")
-        if self.by is not None and self.not_worse_than is None:
-            raise ValueError("has by, but no not_worse_than, of which it is the margin")
+        compared = self.not_worse_than if self.equivalent_to is None else self.equivalent_to
+        if self.min is None and self.max is None and compared is None:
+            raise ValueError("has no condition: min, max, not_worse_than or equivalent_to is needed")
+        if self.by is not None and compared is None:
+            raise ValueError("has by, but neither not_worse_than nor equivalent_to, of which it is the margin")
+        if self.not_worse_than is not None and self.equivalent_to is not None:
+            raise ValueError("has not_worse_than and equivalent_to, but by is the margin of one: write two gates")
+        if self.equivalent_to is not None and not self.margin.amount > 0:
+            raise ValueError("has equivalent_to without a margin: by above 0 says how much is the same, as by: 1%")
         if self.min is not None and self.max is not None and self.min > self.max:
             raise ValueError(f"has min {self.min:g} above max {self.max:g}: no value lies between them")
         if self.of is not None and not self.of:
@@ -95,6 +104,18 @@ class Gate(Section):
             f"{column}={'(null)' if value is None else value}" for column, value in (self.of or {}).items()
         )
         return f"{self.metric}{of}{f' where {parts}' if parts else ''}"
+
+
+def as_least_groups(value: object) -> object:
+    """A mapping, or one number for all."""
+    return value if isinstance(value, Mapping) or value is None else {"gates": value, "tables": value}
+
+
+class LeastGroups(Section):
+    """How many groups a value of a slice needs: ``gates`` do not decide by those with fewer, ``tables`` lack them."""
+
+    gates: Annotated[int, BeforeValidator(as_number)] = Field(default=30, ge=1)
+    tables: Annotated[int, BeforeValidator(as_number)] = Field(default=1, ge=1)
 
 
 class HistorySettings(Section):
@@ -157,7 +178,8 @@ def rules_of(
         where = f"gates[{index}]"
         found = list(_rules_of(gate, where, plan, preset, policy or "warn", baseline))
         if not compares and (against := [rule.against for rule in found if rule.against is not None]):
-            told = f"{where}.not_worse_than is {against[0]}, but the spec compares no models"
+            word = "not_worse_than" if gate.equivalent_to is None else "equivalent_to"
+            told = f"{where}.{word} is {against[0]}, but the spec compares no models"
             raise SpecError(f"{told}: give compare: {{baseline: {against[0]}}}")
         names = {rule.gate for rule in rules}
         for rule in found:
@@ -179,12 +201,18 @@ def _rules_of(
         "of_slices": tuple((gate.of or {}).items()),
         "slices": slices,
         "undecided": gate.undecided or policy,
+        "correction": gate.correction,
     }
-    bounds: tuple[tuple[Kind, float | None], ...] = (("min", gate.min), ("max", gate.max))
+    bounds: tuple[tuple[str, float | None], ...] = (("min", gate.min), ("max", gate.max))
     for kind, bound in bounds:
         if bound is not None:
             name = gate.name or f"{gate.subject} {kind} {bound:.6g}"
             yield Rule(name, kind, metrics=metrics, models=models, bound=bound, **given)
+    if gate.equivalent_to is not None:
+        other = _against(gate.equivalent_to, f"{where}.equivalent_to", plan, baseline, history=False)
+        models = _models_beside(other, where, models)
+        name = gate.name or f"{gate.subject} equivalent to {gate.equivalent_to} by {gate.margin}"
+        yield Rule(name, "equivalent_to", metrics=metrics, models=models, against=other, margin=gate.margin, **given)
     if gate.not_worse_than is None:
         return
     directed = tuple(text for text in metrics if _is_directed(text, plan))
@@ -193,14 +221,19 @@ def _rules_of(
             f"{where}.not_worse_than cannot hold for {shortened(gate.metric)}, of which neither higher nor lower is "
             f"better: give min and max"
         )
-    against = _against(gate.not_worse_than, where, plan, baseline)
-    models = tuple(model for model in models if model != against)
-    if not models:
-        raise SpecError(f"{where} compares {against} with itself: name another model, or none for all others")
+    against = _against(gate.not_worse_than, f"{where}.not_worse_than", plan, baseline)
+    models = _models_beside(against, where, models)
     by = f" by {gate.margin}" if gate.by is not None else ""
     name = gate.name or f"{gate.subject} not worse than {gate.not_worse_than}{by}"
-    compared: Kind = "history" if against is None else "not_worse_than"
+    compared = "history" if against is None else "not_worse_than"
     yield Rule(name, compared, metrics=directed, models=models, against=against, margin=gate.margin, **given)
+
+
+def _models_beside(against: str | None, where: str, models: tuple[str, ...]) -> tuple[str, ...]:
+    beside = tuple(model for model in models if model != against)
+    if not beside:
+        raise SpecError(f"{where} compares {against} with itself: name another model, or none for all others")
+    return beside
 
 
 def _is_directed(text: str, plan: Plan) -> bool:
@@ -210,6 +243,11 @@ def _is_directed(text: str, plan: Plan) -> bool:
 def directions_of(plan: Plan) -> dict[str, bool | None]:
     """Of each metric of ``plan`` whether higher is better; None where neither is."""
     return {str(metric): metric.declaration.higher_is_better for metric in plan.metrics}
+
+
+def metrics_without_interval(plan: Plan) -> frozenset[str]:
+    """The metrics of ``plan`` that have no interval by nature: their values decide alone."""
+    return frozenset(str(metric) for metric in plan.metrics if metric.declaration.interval == "none")
 
 
 def _metrics(gate: Gate, where: str, plan: Plan, preset: Preset | None) -> tuple[str, tuple[str, ...]]:
@@ -246,26 +284,22 @@ def _slices(gate: Gate, where: str, plan: Plan) -> tuple[tuple[str, ...], ...]:
     return found
 
 
-def _against(word: str, where: str, plan: Plan, baseline: str | None) -> str | None:
-    """The model that a gate compares with; None for the history."""
+def _against(word: str, where: str, plan: Plan, baseline: str | None, *, history: bool = True) -> str | None:
+    """The model that a gate compares with; None for the history, which not all can."""
     if word in plan.models:
         against = word
-    elif word == HISTORY:
+    elif word == HISTORY and history:
         return None
     elif word == BASELINE and baseline is not None:
         against = baseline
     elif word == BASELINE:
-        raise SpecError(
-            f"{where}.not_worse_than is {BASELINE}, but the spec names none: give compare.baseline, or a model"
-        )
+        raise SpecError(f"{where} is {BASELINE}, but the spec names none: give compare.baseline, or a model")
     else:
-        known = (BASELINE, HISTORY, *plan.models)
-        raise SpecError(
-            f'{where}.not_worse_than is "{shortened(word)}"{did_you_mean(word, known)}: a model, {BASELINE} or '
-            f"{HISTORY} is needed ({listed(known)})"
-        )
+        words = (BASELINE, HISTORY) if history else (BASELINE,)
+        known = (*words, *plan.models)
+        needed = f"a model, {BASELINE} or {HISTORY}" if history else f"a model or {BASELINE}"
+        near = did_you_mean(word, known)
+        raise SpecError(f'{where} is "{shortened(word)}"{near}: {needed} is needed ({listed(known)})')
     if baseline is not None and against != baseline:
-        raise SpecError(
-            f"{where}.not_worse_than is {against}, but models are compared with compare.baseline alone, {baseline}"
-        )
+        raise SpecError(f"{where} is {against}, but models are compared with compare.baseline alone, {baseline}")
     return against

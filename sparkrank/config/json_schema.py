@@ -12,7 +12,7 @@ from typing import Any
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
 from sparkrank.config.document import Spec
-from sparkrank.config.gate_sections import as_margin
+from sparkrank.config.gate_sections import as_least_groups, as_margin
 from sparkrank.config.validators import (
     as_day,
     as_keys,
@@ -50,6 +50,7 @@ _WRITTEN: dict[object, Callable[[JsonSchemaValue], JsonSchemaValue]] = {
     },
     as_day: lambda schema: schema,
     as_lane: lambda _: {"type": "string", "enum": list(lane_words())},
+    as_least_groups: _also({"type": "integer", "minimum": 1}),
     as_margin: lambda _: {
         "anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "pattern": r"^[0-9.]+\s*%$"}, _NULL]
     },

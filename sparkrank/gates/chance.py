@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from sparkrank.gates.judge import Judged, Key
+from sparkrank.gates.verdicts import Judged, Key
 
 
 def chance_of_failing(distance: float, stderr: float, degrees: float = math.inf) -> float:

@@ -17,18 +17,37 @@ COMPARED = pa.schema(
     [
         *((name, pa.string()) for name in ("candidate", "baseline", "slice", "slice_value", "metric")),
         *((name, pa.float64()) for name in ("difference", "stderr", "ci_low", "ci_high")),
+        pa.field("interval", pa.string()),
+        *((name, pa.float64()) for name in ("degrees", "n_effective")),
+        *((name, pa.int64()) for name in ("n_groups", "n_unpaired")),
     ]
 )
 
 
 class Measured(NamedTuple):
-    """A value, or a difference, with its interval where it has one."""
+    """A value, or a difference, with its interval where it has one.
+
+    ``interval`` is its method, or why there is none; ``n_unpaired`` are the groups in which one of two models alone is
+    defined. Rows of older runs lack what follows ``stderr``.
+    """
 
     value: float | None
     low: float | None
     high: float | None
     stderr: float | None
     definition: str | None = None
+    interval: str | None = None
+    degrees: float | None = None
+    n_groups: int | None = None
+    n_effective: float | None = None
+    n_unpaired: int | None = None
+    n_undefined: int | None = None
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any], value: str) -> Measured:
+        """That of a ``row`` of a table, where the column ``value`` is what is measured."""
+        names = cls._fields[3:]
+        return cls(row[value], row.get("ci_low"), row.get("ci_high"), *map(row.get, names))
 
 
 @dataclass(frozen=True)
@@ -51,6 +70,17 @@ class Facts:
     def values(self) -> list[tuple[str, str | None]]:
         """The slices and their values that are there."""
         return list(dict.fromkeys((cell.slice, cell.slice_value) for cell in self.measured))
+
+
+@dataclass(frozen=True)
+class Standard:
+    """The accepted days before, the latest first; ``unread`` are those whose tables cannot be read."""
+
+    days: Sequence[Facts] = ()
+    unread: Sequence[str] = ()
+
+
+NO_STANDARD = Standard()
 
 
 def facts_of(
@@ -76,16 +106,14 @@ def facts_of(
     beside = set(beside)
     of_rules = _asked(metrics, rules, beside)
     measured = {
-        Cell(row["metric"], row["model"], row["slice"], row["slice_value"]): Measured(
-            row["value"], row.get("ci_low"), row.get("ci_high"), row.get("stderr"), row.get("definition")
-        )
+        Cell(row["metric"], row["model"], row["slice"], row["slice_value"]): Measured.of(row, "value")
         for row in of_rules.to_pylist()
     }
     compared = None
     if comparisons is not None:
         compared = {
-            (Cell(row["metric"], row["candidate"], row["slice"], row["slice_value"]), row["baseline"]): Measured(
-                row["difference"], row.get("ci_low"), row.get("ci_high"), row.get("stderr")
+            (Cell(row["metric"], row["candidate"], row["slice"], row["slice_value"]), row["baseline"]): Measured.of(
+                row, "difference"
             )
             for row in _asked(comparisons, rules, None).to_pylist()
         }

@@ -11,7 +11,6 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from sparkrank.metrics.slices import ALL, NO_PART, shown_value
 
-Kind: TypeAlias = Literal["min", "max", "not_worse_than", "history"]
 Policy: TypeAlias = Literal["fail", "warn", "pass"]  # what is done where a gate is undecided
 _WILDCARDS = re.compile(r"[*?\[]")
 _EVERYTHING = re.compile(r"\*+")
@@ -82,11 +81,12 @@ class Rule:
     ``metrics`` and ``models`` are those of the spec that the patterns ``metric`` and ``model`` match. ``of_slices`` has
     a pattern for the value of each column (itself a pattern); without any, the rule is about the whole day.
     ``slices`` are the slices of the spec that these columns match, each with its columns. ``bound`` is that of ``min``
-    and ``max``, ``against`` the model of ``not_worse_than``.
+    and ``max``, ``against`` the model of ``not_worse_than`` and ``equivalent_to``. ``correction`` is how the p of its
+    cells are corrected together.
     """
 
     gate: str
-    kind: Kind
+    kind: str
     metric: str
     metrics: tuple[str, ...]
     models: tuple[str, ...]
@@ -97,6 +97,7 @@ class Rule:
     against: str | None = None
     margin: Margin = Margin()
     undecided: Policy = "warn"
+    correction: str = "holm"
 
     @property
     def has_wildcards(self) -> bool:
@@ -104,23 +105,19 @@ class Rule:
         patterns = [self.metric, self.model or "*", *itertools.chain.from_iterable(self.of_slices)]
         return any(pattern is not None and is_pattern(pattern) for pattern in patterns)
 
-    def covers(self, cell: Cell, without_direction: Iterable[str] = ()) -> bool:
+    def covers(self, cell: Cell) -> bool:
         """Whether it is about ``cell``, by its patterns.
 
         Parameters
         ----------
         cell
             A row of the table ``metrics``, of this day or of an earlier one.
-        without_direction
-            The metrics that cannot be worse; only ``min`` and ``max`` are about them.
 
         Returns
         -------
         bool
         """
         if not matches(cell.metric, self.metric) or not matches(cell.model, self.model or "*"):
-            return False
-        if self.kind in ("not_worse_than", "history") and cell.metric in without_direction:
             return False
         return cell.model != self.against and covers_slice(self.of_slices, cell.slice, cell.slice_value)
 

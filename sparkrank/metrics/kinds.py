@@ -128,7 +128,7 @@ class GroupMetric(Declaration):
         if metric.percentile is not None:
             yield Needed(DISTRIBUTION_FORM.kind, str(of_groups), str(metric), plan.definition(of_groups))
             if plan.has_parts:
-                name, definition = rule_name(VALUES, str(of_groups)), of_parts(plan.definition(of_groups))
+                name, definition = rule_name(VALUES, str(of_groups)), of_parts(plan.definition(of_groups), plan)
                 yield Needed(PARTS_KIND, name, str(metric), definition, optional=True)
             return
         if plan.has_parts:

@@ -68,6 +68,7 @@ class Plan:
     compare: Comparison | None = None
     shows_items: bool = False
     cluster: str | None = None
+    least_groups: int = 1
 
     @classmethod
     def of(

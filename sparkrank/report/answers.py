@@ -19,7 +19,7 @@ from sparkrank.report.terminal import as_json_text, print_document, tell
 
 if TYPE_CHECKING:
     from sparkrank.gates.chance import GateRecord
-    from sparkrank.gates.judge import Judged
+    from sparkrank.gates.verdicts import Judged
     from sparkrank.metrics.declaration import Declaration
     from sparkrank.metrics.presets import Preset
     from sparkrank.run import BackfilledDay, DayResult, WindowResult
@@ -148,6 +148,9 @@ def verdicts(judged: Iterable[Judged]) -> list[dict[str, object]]:
             "reason": each.reason,
             "value": each.value,
             "bound": each.bound,
+            "p": each.p,
+            "p_adjusted": each.p_adjusted,
+            "left_out": each.left_out,
             "accepted": each.accepted,
         }
         for each in judged

@@ -290,11 +290,9 @@ def _verdict(found: Found, gates: Sequence[GateRow]) -> Verdict | None:
         return None
     counts = {each: sum(row.verdict == each for row in gates) for each in _WORST}
     told = {
-        "fail": "A gate fails" if counts["fail"] == 1 else f"{counts['fail']:,} verdicts of gates fail",
-        "undecided": "No gate fails, and one is undecided"
-        if counts["undecided"] == 1
-        else f"No gate fails, and {counts['undecided']:,} are undecided",
-        "pass": "The gate passes" if counts["pass"] == 1 else f"All {counts['pass']:,} verdicts of gates pass",
+        "fail": _of_gates(gates, "fail", "fails", "fail"),
+        "undecided": f"No gate fails, and {_of_gates(gates, 'undecided', 'is undecided', 'are undecided')}",
+        "pass": "The gate passes" if counts["pass"] == 1 else f"All {counts['pass']:,} gate checks pass",
     }[state]
     at, reason = found.run.get("accepted_at"), found.run.get("accepted_reason")
     is_accepted = reason is not None and any(row.accepted for row in gates)
@@ -309,6 +307,16 @@ def _verdict(found: Found, gates: Sequence[GateRow]) -> Verdict | None:
         reason if is_accepted else None,
         f"{told}{let_in}.",
     )
+
+
+def _of_gates(gates: Sequence[GateRow], state: State, one: str, several: str) -> str:
+    """How many gates, and in how many of their checks, have the verdict ``state``."""
+    names, those = {row.gate for row in gates}, {row.gate for row in gates if row.verdict == state}
+    subject = "the gate" if len(names) == 1 else f"{len(those):,} of {len(names):,} gates"
+    checks = sum(row.verdict == state for row in gates)
+    where = f", in {checks:,} of {len(gates):,} checks" if len(gates) > len(names) else ""
+    sentence = f"{subject} {one if len(those) == 1 else several}{where}"
+    return sentence if state == "undecided" else sentence[:1].upper() + sentence[1:]
 
 
 def _comparisons(found: Found, of_slices: Sequence[str] | None) -> Comparisons | None:

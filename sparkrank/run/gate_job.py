@@ -19,8 +19,9 @@ import pyarrow as pa
 
 from sparkrank.day_marks import day_of
 from sparkrank.errors import CodedSentence, InputError, SpecError, shortened
-from sparkrank.gates.facts import Facts, facts_of
-from sparkrank.gates.judge import Judge, Judged, Standard, accepted, exit_code, gates_table
+from sparkrank.gates.facts import Facts, Standard, facts_of
+from sparkrank.gates.judge import Judge
+from sparkrank.gates.verdicts import Judged, accepted, exit_code, gates_table
 from sparkrank.redaction import redact
 from sparkrank.run.report_job import REPORT, validate_report, with_report
 from sparkrank.run.target import Target

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sparkrank.errors import InputError, StateError
-from sparkrank.gates.judge import Judged, Key
-from sparkrank.gates.rules import Kind
+from sparkrank.gates.verdicts import Judged, Key
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.merged import Merged
 from sparkrank.metrics.slices import slice_name
@@ -63,7 +62,7 @@ def _halves(day: StoredDay, plan: Plan, source: str) -> list[Merged] | None:
 
 
 def _noise(
-    halves: Sequence[Merged], plan: Plan, judged: Sequence[Judged], against: Mapping[tuple[str, Kind], str | None]
+    halves: Sequence[Merged], plan: Plan, judged: Sequence[Judged], against: Mapping[tuple[str, str], str | None]
 ) -> Iterable[tuple[Key, list[float]]]:
     metrics = {str(metric): metric for metric in plan.metrics}
     for key in (each.key for each in judged):

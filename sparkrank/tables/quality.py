@@ -12,7 +12,7 @@ from sparkrank import checks
 from sparkrank.errors import CodedSentence, escaped
 from sparkrank.metrics import Plan
 from sparkrank.metrics.calibration import OUTSIDE
-from sparkrank.metrics.merged import Measured, Merged
+from sparkrank.metrics.merged import Measured, Merged, small_slices
 from sparkrank.metrics.metric import Metric
 from sparkrank.metrics.needs import ROWS_AND_WEIGHT
 from sparkrank.metrics.plan import level_text
@@ -55,6 +55,8 @@ def quality_table(
     rows += _largest(partials, plan)
     if (checks.SEVERAL_LISTS, "") in counts:
         rows.append(_check(checks.SEVERAL_LISTS, "", counts[checks.SEVERAL_LISTS, ""]))
+    if plan.least_groups > 1:
+        rows.append(_check(checks.SMALL_SLICES, "", len(small_slices(partials, plan))))
     rows += _looked_for((checks.GROUPS_WITHOUT_TRUTH, checks.GROUPS_JOINED), counts, checks.GROUPS, groups)
     for model in plan.models:
         # of a window, a model may have fewer days than the rest

@@ -485,6 +485,7 @@ for values outside of their range, 20 rows per block. Checks, which keep their n
 | `groups evaluated that have no row in the lists, and so no cluster` | `groups` | of each model, where groups have clusters and there is a truth; a single one stops the evaluation |
 | `most weight of one group in gauc` | `weight` | of each model and mean in which groups weigh differently; not of days that are merged |
 | `groups with r@2 outside of its range, 0 to 1` | `groups` | of each model and metric of groups that has such a range |
+| `values of slices left out of metrics and comparisons: fewer groups than least_groups.tables` | | where `least_groups.tables` is above 1 |
 | `groups left out by population or unretrieved` | `groups` | of each model, where these leave some out |
 | `scored rows whose score is no probability: logloss, ne, brier, ece and copc are undefined` | `rows with a score, of the groups evaluated` | of each model, with one of these metrics |
 | `rows per block of auc_up: few mean a value near 1 by construction` | | of each model and metric `auc_up`, under its text |""",
@@ -496,7 +497,7 @@ A row per gate of the spec and row of `metrics` that it is about, or that it sho
 (docs/gates.md). Of a gate with `min` and `max` there are two. Runs without `gates` in their spec have no such table.""",
     (
         Column("gate", TEXT, "its `name`, or its text"),
-        Column("kind", TEXT, "`min`, `max`, `not_worse_than` (a model), `history`"),
+        Column("kind", TEXT, "`min`, `max`, `not_worse_than` (a model), `equivalent_to`, `history`"),
         Column(
             "metric", TEXT, "as in `metrics`; the pattern of the gate where nothing is there that it could be about"
         ),
@@ -507,21 +508,37 @@ A row per gate of the spec and row of `metrics` that it is about, or that it sho
         Column(
             "against",
             TEXT,
-            "of `not_worse_than` the baseline and its value, of `history` the median and the band; else null",
+            "of `not_worse_than` and `equivalent_to` the baseline and its value, of `history` the median and the band; "
+            "else null",
         ),
         Column(
             "bound",
             FLOAT,
-            "the number that decides: that of `min` or `max`, the worse end of the band, and of `not_worse_than` the "
-            "least difference to the baseline that is good enough (the greatest where lower is better)",
+            "the number that decides: that of `min` or `max`, the worse end of the band, of `not_worse_than` the "
+            "least difference to the baseline that is good enough (the greatest where lower is better), and of "
+            "`equivalent_to` the end of the margin that is nearer to being passed",
         ),
         Column(
             "ci_low",
             FLOAT,
-            "end of the interval that is held against `bound`: of `not_worse_than` that of the difference; null without "
-            "one. A history has a band in its place, to which the standard error of the day is added",
+            "end of the interval that is held against `bound`: of `not_worse_than` and `equivalent_to` that of the "
+            "difference, with the error of a margin that is a share; null without one. A history has a band in its place, "
+            "to which the standard error of the day is added",
         ),
         Column("ci_high", FLOAT, "the other end"),
+        Column(
+            "p",
+            FLOAT,
+            "one-sided, of the hypothesis that the truth is good enough: a small one speaks for `fail`. Null where nothing "
+            "was tested",
+        ),
+        Column("p_adjusted", FLOAT, "the same among all rows of the gate and `kind` with a `p`, by its `correction`"),
+        Column(
+            "left_out",
+            WHOLE,
+            "how many values of slices the gate leaves out because they have fewer groups than `least_groups.gates`: the "
+            "same in all of its rows",
+        ),
         Column("verdict", TEXT, "`pass`, `fail` or `undecided`"),
         Column("reason", TEXT, "a sentence"),
         Column("accepted", FLAG, "whether a person has let the day in although this did not pass"),

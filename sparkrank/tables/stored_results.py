@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 
 from sparkrank.errors import InputError
 from sparkrank.gates.facts import COMPARED
-from sparkrank.gates.judge import Key
 from sparkrank.gates.rules import Cell
+from sparkrank.gates.verdicts import Key
 from sparkrank.tables.agreement import validate_run
 from sparkrank.tables.day_files import DayFiles, day_files
 from sparkrank.tables.days import shown_run

@@ -28,6 +28,9 @@ COMPARISONS = pa.schema(
     [
         *((name, pa.string()) for name in ("candidate", "baseline", "slice", "slice_value", "metric")),
         *((name, pa.float64()) for name in ("difference", "stderr", "ci_low", "ci_high")),
+        pa.field("interval", pa.string()),
+        *((name, pa.float64()) for name in ("degrees", "n_effective")),
+        *((name, pa.int64()) for name in ("n_groups", "n_unpaired")),
     ]
 )
 

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from sparkrank.config.gate_sections import HistorySettings
+from sparkrank.config.gate_sections import HistorySettings, LeastGroups
 from sparkrank.tables.schemas import ACCEPTED, GATES
 from tests.unit.commands import PROJECT, exit_code
 from tests.unit.nights import comparison, conf_of, metric, store, table_of
@@ -61,7 +61,7 @@ def judged(
         (
             {"min": 0.36},
             0,
-            "undecided: ndcg@10 of production min 0.36: ndcg@10, production: 0.35 (0.31 to 0.39) may be above 0.36 or",
+            "undecided: ndcg@10 of production min 0.36: ndcg@10, production: 0.35 (0.31 to 0.39) could be below 0.36: ",
         ),
         ({"min": 0.36, "undecided": "fail"}, 5, "undecided, which stops the day: "),
         ({"min": 0.36, "undecided": "pass"}, 0, "undecided, which passes: "),
@@ -96,44 +96,75 @@ def test_an_end_on_the_bound_is_on_the_good_side(tmp_path: Path, capsys: pytest.
 
 
 @pytest.mark.parametrize(("bound", "code", "told"), [(0.3, 0, "is not below 0.3"), (0.4, 3, "is below 0.4")])
-def test_a_value_without_an_interval_decides_alone(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], bound: float, code: int, told: str
+@pytest.mark.parametrize("name", ["coverage", "gini@10", "novelty@10", "auc_up"])
+def test_a_value_that_has_no_interval_by_nature_decides_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], bound: float, code: int, told: str, name: str
 ) -> None:
-    store(tmp_path, DAY, [metric(0.35)])
-    found, (line,) = judged(tmp_path, capsys, [{**ASKED, "min": bound, "undecided": "fail"}])
+    columns = {"group": "user", "item": "item", "label": "clicked", "score": {"production": "s", "candidate": "t"}}
+    asked = {"metrics": [name], "input": {"path": "/log/dt={date}", "columns": columns}}
+    store(tmp_path, DAY, [metric(0.35, metric=name)])
+    gate = {"metric": name, "model": "production", "min": bound, "undecided": "fail"}
+    found, (line,) = judged(tmp_path, capsys, [gate], **asked)
     assert found == code
-    assert line.endswith(f"0.35 {told} (the value alone decides: it has no interval)")
+    assert line.endswith(f"0.35 {told} (the value alone decides: it has no interval by nature)")
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        ({}, "it has no interval"),
+        ({"interval": "off"}, "uncertainty.off has turned its interval off"),
+        ({"interval": "too few"}, "its groups are too few to say"),
+        ({"interval": "too few", "n_groups": 1}, "1 group is too few to say"),
+        ({"interval": "too few", "n_groups": 60, "n_undefined": 55}, "5 groups are too few to say"),
+        ({"interval": "too few", "n_groups": 60, "n_effective": 2.2}, "2 groups are too few to say"),
+        ({"interval": "too few", "n_groups": 4000}, "4,000 groups show too little variation to say"),
+        (
+            {"interval": "t", "ci_low": 0.35, "ci_high": 0.35, "stderr": 0.0, "n_groups": 5},
+            "its interval has no width, and 5 groups are too few to say",
+        ),
+    ],
+)
+@pytest.mark.parametrize("bound", [{"min": 0.3}, {"min": 0.4}, {"max": 0.3}, {"max": 0.4}])
+def test_what_too_few_data_say_is_undecided_with_the_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], row: dict[str, Any], why: str, bound: dict[str, float]
+) -> None:
+    store(tmp_path, DAY, [metric(0.35, **row)])
+    code, (line,) = judged(tmp_path, capsys, [{**ASKED, **bound, "undecided": "fail"}])
+    assert code == 5
+    assert line.endswith(f": {why}")
+    compared = [comparison(0.35, **{name: value for name, value in row.items() if name != "n_undefined"})]
+    store(tmp_path, DAY, [metric(0.7, 0.1, model=model) for model in ("production", "candidate")], compared)
+    code, (line,) = judged(tmp_path, capsys, [{"metric": "ndcg@10", "not_worse_than": "production"}], undecided="fail")
+    assert code == 5
+    assert "its difference to production, 0.35" in line
 
 
 @pytest.mark.parametrize(
     ("metrics", "difference", "by", "code", "told"),
     [
         # higher is better: 5 % of production's 0.4 is 0.02
-        ("ndcg@10", (0.0, 0.015), "5%", 0, "0 (-0.015 to 0.015), is no worse than the margin allows (-0.02)"),
-        ("ndcg@10", (-0.05, 0.02), "5%", 3, "-0.05 (-0.07 to -0.03), is worse than the margin allows (-0.02)"),
+        ("ndcg@10", (0.0, 0.015), "5%", 0, "is no worse than allowed: the margin is 0.02 (5% of 0.4)"),
+        ("ndcg@10", (-0.05, 0.02), "5%", 3, "is worse than allowed: the margin is 0.02 (5% of 0.4)"),
+        ("ndcg@10", (-0.01, 0.02), "5%", 5, "could be worse than allowed: the interval reaches -0.03"),
         (
             "ndcg@10",
             (-0.01, 0.02),
-            "5%",
+            0.02,
             5,
-            "-0.01 (-0.03 to 0.01), may or may not be worse than the margin allows (-0.02)",
+            "-0.01 (-0.03 to 0.01), could be worse than allowed: the interval reaches -0.03, the margin is 0.02",
         ),
-        ("ndcg@10", (-0.01, 0.02), 0.03, 0, "is no worse than the margin allows (-0.03)"),
-        ("ndcg@10", (0.0, 0.0), None, 0, "0 (0 to 0), is no worse than the margin allows (0)"),
+        ("ndcg@10", (-0.05, 0.02), 0.02, 3, "-0.05 (-0.07 to -0.03), is worse than allowed: the margin is 0.02"),
+        ("ndcg@10", (-0.01, 0.02), 0.03, 0, "-0.01 (-0.03 to 0.01), is no worse than allowed: the margin is 0.03"),
+        ("ndcg@10", (0.0, 0.0), None, 5, "0 (0 to 0), could be worse than allowed: its interval has no width"),
         # lower is better
-        ("logloss", (0.0, 0.015), "5%", 0, "is no worse than the margin allows (0.02)"),
-        ("logloss", (0.05, 0.02), "5%", 3, "0.05 (0.03 to 0.07), is worse than the margin allows (0.02)"),
-        ("logloss", (-0.05, 0.02), "5%", 0, "is no worse than the margin allows (0.02)"),
-        ("logloss", (0.01, 0.02), "5%", 5, "may or may not be worse than the margin allows (0.02)"),
+        ("logloss", (0.0, 0.015), "5%", 0, "is no worse than allowed: the margin is 0.02 (5% of 0.4)"),
+        ("logloss", (0.05, 0.02), "5%", 3, "is worse than allowed: the margin is 0.02 (5% of 0.4)"),
+        ("logloss", (-0.05, 0.02), "5%", 0, "is no worse than allowed: the margin is 0.02 (5% of 0.4)"),
+        ("logloss", (0.01, 0.02), "5%", 5, "could be worse than allowed: the interval reaches 0.03"),
         # no interval
-        (
-            "ndcg@10",
-            (-0.01, None),
-            "5%",
-            0,
-            "-0.01, is no worse than the margin allows (-0.02) (the value alone decides",
-        ),
-        ("ndcg@10", (-0.03, None), "5%", 3, "-0.03, is worse than the margin allows (-0.02) (the value alone decides"),
+        ("ndcg@10", (-0.01, None), "5%", 5, "-0.01, could be worse than allowed: it has no interval"),
+        ("ndcg@10", (-0.03, None), "5%", 5, "-0.03, could be worse than allowed: it has no interval"),
     ],
 )
 def test_not_worse_than_a_model(
@@ -276,7 +307,7 @@ def test_what_the_last_accepted_day_had_and_a_wildcard_matches_must_be_there(
     yesterday, day_before = before(2)[1], before(2)[0]
     store(tmp_path, day_before, [metric(0.4), metric(0.4, **older)])
     store(tmp_path, yesterday, [metric(0.4), metric(0.4, **COUNTRY), metric(0.4, model="old")])
-    store(tmp_path, DAY, [metric(0.4), metric(0.4, slice="country", slice_value="fr")])
+    store(tmp_path, DAY, [metric(0.4, 0.1), metric(0.4, 0.1, slice="country", slice_value="fr")])
     code, lines = judged(tmp_path, capsys, [{**ASKED, "slice": {"country": "*"}, "min": 0}])
     assert code == 3
     had = (
@@ -415,7 +446,7 @@ def test_the_same_weekday_alone(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_asking_again_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    store(tmp_path, DAY, [metric(0.4)])
+    store(tmp_path, DAY, [metric(0.4, 0.1)])
     there = sorted(str(path) for path in (tmp_path / "tables").rglob("*"))
     assert judged(tmp_path, capsys, [{**ASKED, "min": 0.9}])[0] == 3
     assert sorted(str(path) for path in (tmp_path / "tables").rglob("*")) == there
@@ -479,7 +510,7 @@ class TestAccept:
         for day in before(9)[:8]:
             store(tmp_path, day, [metric(0.4)])
         failed = before(1)[0]
-        store(tmp_path, failed, [metric(0.1)])
+        store(tmp_path, failed, [metric(0.1, 0.01)])
         conf = conf_of(tmp_path, [*self.GATES])
         assert exit_code("accept", "--conf", conf, "--date", failed, "--reason", "to have its verdict written") == 0
         gates = table_of(tmp_path, "gates", failed)
@@ -488,7 +519,9 @@ class TestAccept:
         assert "the band of 9 days before" in line
 
         gates["accepted"] = False
-        store(tmp_path, failed, [metric(0.1)], gates=pa.Table.from_pandas(gates, GATES.schema, preserve_index=False))
+        store(
+            tmp_path, failed, [metric(0.1, 0.01)], gates=pa.Table.from_pandas(gates, GATES.schema, preserve_index=False)
+        )
         _, (line,) = judged(tmp_path, capsys, [history])
         assert "the band of 8 days before" in line
         assert self.accept(tmp_path, day=failed) == 0
@@ -555,17 +588,20 @@ def test_an_acceptance_holds_for_the_numbers_that_were_seen(tmp_path: Path, caps
 
 def test_the_example_of_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = (PROJECT / "docs/gates.md").read_text(encoding="utf-8")
-    gates, history = (yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL))
+    gates, least, history = (yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL))
+    assert LeastGroups(**least["least_groups"]) == LeastGroups()
     assert HistorySettings(**history["history"]) == HistorySettings()
     metrics, compared = [], []
     for line in re.findall(r"^\| (ndcg@10|logloss) \| (.*) \|$", page, re.MULTILINE):
         name, (model, where, value, ends, difference, its) = line[0], [each.strip() for each in line[1].split("|")]
         place = {} if where == "all" else {"slice": "country", "slice_value": where.removeprefix("country=")}
         low, high = map(float, ends.split(" to "))
-        metrics.append(metric(float(value), None, metric=name, model=model, ci_low=low, ci_high=high, **place))
+        stderr = (high - low) / 2 / 1.96
+        metrics.append(metric(float(value), (high - low) / 2, metric=name, model=model, stderr=stderr, **place))
         if difference:
             low, high = map(float, its.split(" to "))
-            compared.append(comparison(float(difference), None, metric=name, ci_low=low, ci_high=high, **place))
+            stderr = (high - low) / 2 / 1.96
+            compared.append(comparison(float(difference), (high - low) / 2, metric=name, stderr=stderr, **place))
     store(tmp_path, DAY, metrics, compared)
     assert (
         exit_code("gate", "--conf", conf_of(tmp_path, gates["gates"], metrics=["ndcg@10", "logloss"]), "--date", DAY)

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from sparkrank.gates.chance import records_of
-from sparkrank.gates.facts import Facts, Measured
+from sparkrank.gates.facts import Facts, Measured, Standard
 from sparkrank.gates.history import band_of
-from sparkrank.gates.judge import Judge, Judged, Standard
+from sparkrank.gates.judge import Judge
 from sparkrank.gates.rules import Cell, History, Margin, Rule
+from sparkrank.gates.verdicts import Judged
 
 pytestmark = pytest.mark.same_without_loops
 
@@ -49,6 +50,8 @@ def test_two_copies_of_a_model_fail_at_the_nominal_rate(margin: Margin, higher: 
         facts = Facts("day", values, {(CELL, "production"): measured(float(difference), stderr)})
         found += judge.verdicts(facts, "day")
     stopped, by_chance = failed(found)
+    if margin.relative:  # d + m · b, with var(b) = var(c) = var(d), so that cov(d, b) is half of it and negative
+        stderr *= math.sqrt(1 - margin.amount + margin.amount**2)
     share = 0.5 * math.erfc((Z + margin.of(0.5) / stderr) / math.sqrt(2))
     assert by_chance == pytest.approx(NIGHTS * share)
     assert abs(stopped - by_chance) < 4 * math.sqrt(by_chance)
@@ -99,4 +102,4 @@ def test_a_verdict_without_a_standard_error_is_counted_as_unknown() -> None:
     judge = Judge([rule(kind="min", bound=0.6)], better={"auc": True})
     nights = [("a", judge.verdicts(Facts("a", {CELL: measured(0.5, None)}), "a")), ("b", judge.verdicts(None, "b"))]
     (record,) = records_of(nights)
-    assert (record.nights, record.stopped, record.by_chance, record.unknown) == (2, ["a", "b"], 0.0, 2)
+    assert (record.nights, record.stopped, record.by_chance, record.unknown) == (2, ["b"], 0.0, 2)

@@ -65,6 +65,7 @@ ALLOWED = {
         "scipy",
         "sparkrank.gates",
         "sparkrank.metrics.slices",
+        "sparkrank.stats",
         "sparkrank.tables.schemas",
     ),
     "role_table.py": ("sparkrank.checks", "sparkrank.metrics"),

@@ -541,7 +541,7 @@ def test_an_empty_and_a_failed_day(tmp_path: Path) -> None:
     assert verdict is not None
     assert (verdict.state, verdict.n_fail, verdict.is_accepted) == ("fail", 1, True)
     assert verdict.accepted_reason == "a <b>holiday</b>"
-    assert verdict.sentence == "A gate fails, and a person has let it in."
+    assert verdict.sentence == "The gate fails, and a person has let it in."
     assert failed.trend is not None
     states = [(point.state, point.verdict, point.is_accepted) for point in failed.trend.series[0].points]
     assert states == [("undefined", None, False), ("value", "fail", True)]

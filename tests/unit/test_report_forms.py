@@ -407,26 +407,29 @@ def test_the_line_names_what_cannot_be_compared() -> None:
 def test_a_verdict_in_words() -> None:
     from sparkrank.tables.schemas import GATES
 
-    def told(*verdicts: str) -> str:
-        gates = pa.Table.from_pylist(
+    def told(*verdicts: str, gates: str = "ggg") -> str:
+        table = pa.Table.from_pylist(
             [
-                {"gate": "g", "kind": "min", "metric": "rr", "model": "a", "slice": "all", "slice_value": "all",
+                {"gate": gate, "kind": "min", "metric": "rr", "model": "a", "slice": "all", "slice_value": "all",
                  "verdict": verdict, "reason": "r", "accepted": False}
-                for verdict in verdicts
+                for gate, verdict in zip(gates, verdicts, strict=False)
             ],
             GATES.schema,
         )  # fmt: skip
-        data = report_data(Found("day", TODAY, rows({"value": 0.5}), gates=gates))
+        data = report_data(Found("day", TODAY, rows({"value": 0.5}), gates=table))
         assert data.verdict is not None
         assert [gate.verdict for gate in data.gates] == sorted(verdicts, key=("fail", "undecided", "pass").index)
         return data.verdict.sentence
 
     assert told("pass") == "The gate passes."
-    assert told("pass", "pass") == "All 2 verdicts of gates pass."
-    assert told("pass", "undecided") == "No gate fails, and one is undecided."
-    assert told("undecided", "undecided") == "No gate fails, and 2 are undecided."
-    assert told("pass", "undecided", "fail") == "A gate fails."
-    assert told("fail", "fail") == "2 verdicts of gates fail."
+    assert told("pass", "pass") == "All 2 gate checks pass."
+    assert told("undecided") == "No gate fails, and the gate is undecided."
+    assert told("pass", "undecided") == "No gate fails, and the gate is undecided, in 1 of 2 checks."
+    assert told("pass", "undecided", gates="gh") == "No gate fails, and 1 of 2 gates is undecided."
+    assert told("undecided", "undecided", gates="gh") == "No gate fails, and 2 of 2 gates are undecided."
+    assert told("fail") == "The gate fails."
+    assert told("pass", "undecided", "fail", gates="ghi") == "1 of 3 gates fails."
+    assert told("pass", "fail", "fail", gates="ghh") == "1 of 2 gates fails, in 2 of 3 checks."
 
 
 def test_a_report_without_a_headline_is_no_reason_to_fail() -> None:

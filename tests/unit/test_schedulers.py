@@ -282,6 +282,7 @@ CODES_OF_CHECKS = [
     "scores_no_probability",
     "groups_without_weight",
     "groups_left_out",
+    "slice_values_left_out",
     "groups_of_one_class",
     "relevant_truth",
     "relevant_truth_in_no_list",

@@ -1,0 +1,198 @@
+"""Gates with a bound, and a number against a bound: which side of it the truth is on, or that nobody knows."""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+from typing import ClassVar, NamedTuple
+
+from sparkrank.gates.facts import Measured
+from sparkrank.gates.kind import Kind, Night
+from sparkrank.gates.rules import Cell, Rule
+from sparkrank.gates.verdicts import Judged, Key, Verdict, shown_number
+from sparkrank.stats.intervals import OFF, TOO_FEW, tail
+from sparkrank.stats.sequential import METHOD as SEQUENCE
+
+FEW = 30  # groups; more of them are too few only where they hardly vary
+_SHARES = ("wilson", "logit")  # whose tests are of shares from 0 to 1
+_TAILS = ("t", "paired t", "jackknife", *_SHARES)  # methods of intervals whose tail is known
+
+
+class Side(NamedTuple):
+    """On which side of a bound a number is.
+
+    ``p`` is that of the one-sided test whose hypothesis is that the truth is on the good side, or on the bound: a small
+    one says that it is beyond. None where nothing was tested. ``why`` says why nothing could be.
+    """
+
+    verdict: Verdict
+    p: float | None = None
+    why: str | None = None
+
+
+def side_of(measured: Measured, bound: float, sign: int, level: float = 0.95, *, has_interval: bool = True) -> Side:
+    """On which side of ``bound`` a measured number is; lower is worse where ``sign`` is 1.
+
+    It passes where its whole interval is on the good side, the bound included, and fails where all of it is beyond.
+
+    Parameters
+    ----------
+    measured
+        The number with its interval.
+    bound
+        What it is held against.
+    sign
+        1 where numbers below the bound are bad, -1 where those above it are.
+    level
+        The level of the interval: the test that a failure rests on is at half of what is left of 1.
+    has_interval
+        Whether such a number has an interval by nature. One that has none decides alone; another is undecided without.
+
+    Examples
+    --------
+    >>> side_of(Measured(0.35, 0.31, 0.39, 0.02), 0.3, 1).verdict
+    'pass'
+    >>> side_of(Measured(0.35, 0.31, 0.39, 0.02), 0.36, 1).verdict
+    'undecided'
+    >>> side_of(Measured(1.0, None, None, None, interval="too few", n_groups=2), 0.3, 1)
+    Side(verdict='undecided', p=None, why='2 groups are too few to say')
+    """
+    value = float(measured.value or 0.0)
+    low, high = (_known(end) for end in (measured.low, measured.high))
+    if low is None and high is None and measured.interval is None and not has_interval:
+        return Side("pass" if sign * (value - bound) >= 0 else "fail")
+    if (why := _lack(measured, low, high)) is not None:
+        return Side("undecided", why=why)
+    worst, best = (low, high) if sign > 0 else (high, low)
+    p = _p(measured, bound, sign, level, low, high)
+    if worst is not None and sign * (worst - bound) >= 0:
+        return Side("pass", p)
+    return Side("fail" if best is not None and sign * (best - bound) < 0 else "undecided", p)
+
+
+def _lack(measured: Measured, low: float | None, high: float | None) -> str | None:
+    """Why the interval says nothing; None where it does."""
+    if measured.interval == OFF.method:
+        return "uncertainty.off has turned its interval off"
+    if measured.interval == TOO_FEW.method:
+        return _too_few(measured)
+    if low is None and high is None:
+        return "it has no interval"
+    if low is not None and high is not None and not low < high:
+        return f"its interval has no width, and {_too_few(measured)}"
+    return None
+
+
+def _too_few(measured: Measured) -> str:
+    """Many groups may still be too few, where hardly any of them differ."""
+    if measured.n_groups is None:
+        return "its groups are too few to say"
+    known = min(measured.n_groups - (measured.n_undefined or 0), measured.n_effective or math.inf)
+    groups = f"{known:,.0f} group" if round(known) == 1 else f"{known:,.0f} groups"
+    if known >= FEW:
+        return f"{groups} show too little variation to say"
+    return f"{groups} {'is' if round(known) == 1 else 'are'} too few to say"
+
+
+def _p(
+    measured: Measured, bound: float, sign: int, level: float, low: float | None, high: float | None
+) -> float | None:
+    """The p of the hypothesis that the truth is on the good side of ``bound``, or on it; None where there is no test.
+
+    It is that of the interval's own method. Where its degrees of freedom are not known, or it was made by ranks or
+    swaps, it comes from the ends: half of 1 - ``level`` there, and beyond them as of a normal distribution.
+    """
+    p = _p_of_method(measured, bound, sign)
+    best = high if sign > 0 else low
+    if not math.isnan(p) or best is None:
+        return None if math.isnan(p) else p
+    half = (high - low) / 2 if low is not None and high is not None else abs(best - float(measured.value or 0.0))
+    if measured.interval == SEQUENCE or half == 0:  # a sequence holds at all looks together, and no look has a p
+        return None
+    quantile = NormalDist().inv_cdf(0.5 + level / 2)
+    return 0.5 * math.erfc(quantile * (1 + sign * (bound - best) / half) / math.sqrt(2))
+
+
+def _p_of_method(measured: Measured, bound: float, sign: int) -> float:
+    """The same by the tail of the interval's method; NaN where that has none."""
+    method, value = measured.interval or "t", float(measured.value or 0.0)
+    if method not in _TAILS:
+        return math.nan
+    if sign < 0:  # the other tail, without the rounding of 1 - p
+        value, bound = (1 - value, 1 - bound) if method in _SHARES else (-value, -bound)
+    return tail(value, bound, measured.stderr, measured.degrees, method, measured.n_effective)
+
+
+class _Bound(Kind):
+    """A bound on a value, whichever side is better."""
+
+    is_directed: ClassVar[bool] = False
+    sign: ClassVar[int]
+    beyond: ClassVar[str]
+
+    def judged(self, rule: Rule, cell: Cell, measured: Measured, night: Night) -> Judged:
+        """Whether the whole interval is on the good side of the bound."""
+        has_interval = cell.metric not in night.without_interval
+        side = side_of(measured, rule.bound, self.sign, night.level, has_interval=has_interval)
+        bound = shown_number(rule.bound)
+        sentence = {
+            "pass": f"is not {self.beyond} {bound}",
+            "fail": f"is {self.beyond} {bound}",
+            "undecided": f"could be {self.beyond} {bound}: {side.why or reach_text(measured, self.sign)}",
+        }[side.verdict]
+        return Judged(
+            Key(rule.gate, rule.kind, cell),
+            side.verdict,
+            f"{interval_text(measured)} {sentence}{alone_text(side, measured)}",
+            measured.value,
+            None,
+            rule.bound,
+            measured.low,
+            measured.high,
+            rule.undecided,
+            judged=measured.value,
+            deviation=measured.stderr,
+            degrees=measured.degrees or math.inf,
+            sign=self.sign,
+            p=side.p,
+            alpha=night.alpha,
+        )
+
+
+class Min(_Bound):
+    """At least a number."""
+
+    name: ClassVar[str] = "min"
+    sign: ClassVar[int] = 1
+    beyond: ClassVar[str] = "below"
+
+
+class Max(_Bound):
+    """At most a number."""
+
+    name: ClassVar[str] = "max"
+    sign: ClassVar[int] = -1
+    beyond: ClassVar[str] = "above"
+
+
+def interval_text(measured: Measured) -> str:
+    """A number with its interval, as sentences of gates print it."""
+    if _known(measured.low) is None or _known(measured.high) is None:
+        return shown_number(measured.value)
+    return f"{shown_number(measured.value)} ({shown_number(measured.low)} to {shown_number(measured.high)})"
+
+
+def reach_text(measured: Measured, sign: int) -> str:
+    """How far the interval reaches to the bad side."""
+    worst = _known(measured.low if sign > 0 else measured.high)
+    return "its interval has no end there" if worst is None else f"the interval reaches {shown_number(worst)}"
+
+
+def alone_text(side: Side, measured: Measured) -> str:
+    """What is said of a value that decides without an interval."""
+    alone = side.verdict != "undecided" and _known(measured.low) is None and _known(measured.high) is None
+    return " (the value alone decides: it has no interval by nature)" if alone else ""
+
+
+def _known(end: float | None) -> float | None:
+    return None if end is None or math.isnan(end) else end

@@ -1,0 +1,12 @@
+"""The kinds of gates that there are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sparkrank.gates.bounds import Max, Min
+from sparkrank.gates.differences import Equivalent, NotWorse
+from sparkrank.gates.history import AsBefore
+from sparkrank.gates.kind import Kind
+
+KINDS: Mapping[str, Kind] = {kind.name: kind for kind in (Min(), Max(), NotWorse(), Equivalent(), AsBefore())}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -51,6 +51,25 @@ class Measured(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Outcome:
+    """What became of a stored day: the cells that ``failed``, and those that a person has ``let_in`` after all.
+
+    Of these ``levels`` are those that had failed against their history. The history of the cells in ``anew`` begins
+    anew with the day, or that of all cells (``is_new``).
+    """
+
+    failed: frozenset[Cell] = frozenset()
+    let_in: frozenset[Cell] = frozenset()
+    levels: frozenset[Cell] = frozenset()
+    anew: frozenset[Cell] = frozenset()
+    is_new: bool = False
+
+    def begins_anew(self, cell: Cell) -> bool:
+        """Whether the history of ``cell`` begins with the day."""
+        return self.is_new or cell in self.anew
+
+
+@dataclass(frozen=True)
 class Facts:
     """What the tables of the day or window ``name`` say. ``compared`` is None where there is no such table.
 
@@ -65,6 +84,7 @@ class Facts:
     run_id: str | None = None
     metrics: frozenset[str] = frozenset()
     models: frozenset[str] = frozenset()
+    outcome: Outcome = Outcome()
 
     @property
     def values(self) -> list[tuple[str, str | None]]:
@@ -74,10 +94,21 @@ class Facts:
 
 @dataclass(frozen=True)
 class Standard:
-    """The accepted days before, the latest first; ``unread`` are those whose tables cannot be read."""
+    """The days before, the latest first; ``unread`` are those whose tables cannot be read."""
 
     days: Sequence[Facts] = ()
     unread: Sequence[str] = ()
+
+    @property
+    def before(self) -> Facts | None:
+        """The last day that nothing had stopped, without what a person has let go on a later one."""
+        let_go: set[Cell] = set()
+        for facts in self.days:
+            if not facts.outcome.failed:
+                kept = {cell: measured for cell, measured in facts.measured.items() if cell not in let_go}
+                return replace(facts, measured=kept) if let_go else facts
+            let_go |= facts.outcome.let_in
+        return None
 
 
 NO_STANDARD = Standard()
@@ -117,8 +148,8 @@ def facts_of(
             )
             for row in _asked(comparisons, rules, None).to_pylist()
         }
-    there = (frozenset(_distinct(metrics, column)) for column in ("metric", "model"))
-    return Facts(name, measured, compared, _first(metrics, "spec_hash"), _first(metrics, "run_id"), *there)
+    texts, models = (frozenset(_distinct(metrics, column)) for column in ("metric", "model"))
+    return Facts(name, measured, compared, _first(metrics, "spec_hash"), _first(metrics, "run_id"), texts, models)
 
 
 def _asked(table: pa.Table, rules: Sequence[Rule], beside: set[str] | None) -> pa.Table:

@@ -1,39 +1,57 @@
-"""The band of a value's own history: where it has been on the days before, without the noise of the sample."""
+"""The band of a value's own history: where it may be today if it goes on as on the days before."""
 
 from __future__ import annotations
 
+import datetime as dt
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from sparkrank.gates.facts import Measured, Standard
 from sparkrank.gates.kind import Kind, Night
-from sparkrank.gates.rules import Cell, History, Rule
-from sparkrank.gates.verdicts import Judged, Key, Verdict, shown_number
+from sparkrank.gates.rules import Cell, History, Margin, Rule
+from sparkrank.gates.verdicts import Judged, Key, shown_number
+from sparkrank.numeric.array_types import Flags, Floats, Ints
+from sparkrank.stats.intervals import TOO_FEW
 
-# The median absolute deviation of a normal distribution times this is its standard deviation.
-MAD_SCALE = 1.4826
-# The asymptotic efficiency of that for normal values: from n days it is known as well as a standard deviation from as
-# many degrees of freedom as this times n - 1.
-MAD_EFFICIENCY = 0.37
+# A day that lies so far from the others that one of a normal history would in one of a thousand of them is a stray: it
+# is left out of the band, or a single outage would widen it for weeks. At most a fifth of the days are.
+STRAY = 0.001
+MOST_STRAYS = 0.2
+# Weekdays have means of their own from two weeks on, where they differ by an F test at this level.
+RHYTHM = 0.05
+TWO_WEEKS = 14
+# The standard error of a day is more than usual above this quantile of those of its history.
+USUAL = 0.9
 
 
 @dataclass(frozen=True)
 class Band:
-    """The median of the values of so many ``days``, and their standard deviation from day to day without that of the
-    sample.
+    """Where a value is expected by the days before: about ``centre``, with a standard deviation of ``scatter``.
+
+    The centre is the mean of ``alike`` days, the scatter is that of all ``days``, known to ``degrees`` of freedom.
+    ``strays`` are further days, left out because they lie too far from these. ``usual`` is the error of a day that the
+    scatter has in it. ``by_weekday`` says that the day's weekday has a centre of its own, and ``reach`` is what the
+    band has in it at least, where scatter may not say all.
     """
 
     centre: float
     scatter: float
+    degrees: float
+    alike: int
     days: int
+    strays: int = 0
+    usual: float = math.inf
+    by_weekday: bool = False
+    reach: tuple[float, float] | None = None
 
     def deviation(self, stderr: float | None) -> float:
-        """The standard deviation from the centre of a day whose value has the standard error ``stderr``."""
-        return math.hypot(self.scatter, _number(stderr))
+        """The standard deviation of a day from the true centre: more than the scatter where its error is unusual."""
+        return math.sqrt(self.scatter**2 + self._more(stderr))
 
     def prediction(self, stderr: float | None) -> tuple[float, float]:
         """How far from the centre another day lies by chance, and how well that is known.
@@ -46,27 +64,52 @@ class Band:
         Returns
         -------
         deviation, degrees : float
-            The standard deviation from the centre, of which the median is an estimate itself, and its degrees of
-            freedom (Welch and Satterthwaite): infinite where the sample explains all of it.
+            The standard deviation from the centre, which is an estimate itself, and its degrees of freedom (Welch and
+            Satterthwaite: what is more than usual is known). A deviation of 0 is of a history that says nothing.
+
+        References
+        ----------
+        Hahn: Additional factors for calculating prediction intervals for samples from a normal distribution, Journal of
+        the American Statistical Association 1970.
+
+        Examples
+        --------
+        >>> band = Band(0.5, 0.03, 8.0, 9, 9, usual=0.01)
+        >>> round(band.prediction(0.01)[0], 6)  # 0.03 * sqrt(1 + 1 / 9)
+        0.031623
+        >>> band.prediction(math.sqrt(0.001 + 0.0001))  # another 0.001 is as much again
+        (0.044721359549995794, 32.0)
         """
-        deviation = self.deviation(stderr)
-        share = 0.0 if deviation == 0 else (self.scatter / deviation) ** 2
-        degrees = math.inf if share == 0 else MAD_EFFICIENCY * (self.days - 1) / share**2
-        return deviation * math.sqrt(1 + math.pi / (2 * self.days)), degrees
+        known, more = self.scatter**2 * (1 + 1 / self.alike), self._more(stderr)
+        return math.sqrt(known + more), self.degrees * ((known + more) / known) ** 2 if known else math.inf
+
+    def _more(self, stderr: float | None) -> float:
+        return 0.0 if stderr is None else max(0.0, stderr**2 - self.usual**2)
 
 
-def band_of(values: Sequence[float], stderrs: Sequence[float | None]) -> Band:
-    """The band of the values of days.
+def band_of(
+    values: Sequence[float],
+    stderrs: Sequence[float | None],
+    weekdays: Sequence[int | None] = (),
+    weekday: int | None = None,
+) -> Band:
+    """The band of a value by those of the days before.
 
-    The variance of the band is that of the values, by the median absolute deviation, less the mean of the squared
-    standard errors: what is left is the change from day to day. It is 0 where the sample explains all of it.
+    Its scatter is the raw one: the noise of a usual day's sample is in it, and what users who come every day have in
+    common is not. Where more than half of the days have one value, scatter is no measure: there the error of the day
+    that is judged counts as a whole, and the range of the days is within the band. It is, too, where values have no
+    error of their own.
 
     Parameters
     ----------
     values
-        A value for each day, none of them NaN; at least one.
+        A value for each day, none of them NaN; at least two.
     stderrs
-        The standard error of each; None or NaN where it has none, which takes nothing off.
+        The standard error of each; None where it has none.
+    weekdays
+        The weekday of each, 0 to 6, where they may have means of their own.
+    weekday
+        That of the day that is judged.
 
     Returns
     -------
@@ -74,77 +117,230 @@ def band_of(values: Sequence[float], stderrs: Sequence[float | None]) -> Band:
 
     Examples
     --------
-    >>> band_of([1.0, 2.0, 3.0], [None, None, None])
-    Band(centre=2.0, scatter=1.4826, days=3)
+    >>> band = band_of([0.40, 0.42, 0.38, 0.41, 0.39, 0.40, 0.40], [0.01] * 7)
+    >>> round(band.centre, 6), round(band.scatter, 6), band.degrees  # sqrt(0.001 / 6)
+    (0.4, 0.01291, 6)
     """
-    of_days = np.asarray(values, np.float64)
-    centre = float(np.median(of_days))
-    spread = MAD_SCALE * float(np.median(np.abs(of_days - centre)))
-    noise = float(np.mean([_number(each) ** 2 for each in stderrs]))
-    return Band(centre, math.sqrt(max(0.0, spread * spread - noise)), len(of_days))
+    numbers = np.array(values, np.float64)
+    is_tied = 2 * max(Counter(numbers.tolist()).values()) > len(numbers)
+    kinds, own, by_weekday = np.zeros(len(numbers), np.int64), 0, False
+    if weekday is not None and None not in weekdays and not is_tied:
+        days = np.array(weekdays, np.int64)
+        by_weekday = _have_rhythm(numbers, days, weekday)
+        kinds, own = (days, weekday) if by_weekday else (kinds, own)
+    kept = np.ones(len(numbers), np.bool_) if is_tied else ~_strays(numbers, kinds)
+    residuals, _, degrees = _residuals(numbers, kinds, kept)
+    alike = numbers[kept & (kinds == own)]
+    errors = sorted(error for error, is_kept in zip(stderrs, kept, strict=True) if is_kept and error is not None)
+    usual = 0.0 if is_tied else errors[math.ceil(USUAL * len(errors)) - 1] if errors else math.inf
+    needs_reach = is_tied or (not errors and not by_weekday)
+    return Band(
+        float(alike.mean()),
+        math.sqrt(float(residuals @ residuals) / degrees),
+        degrees,
+        len(alike),
+        int(kept.sum()),
+        int((~kept).sum()),
+        usual,
+        by_weekday,
+        (float(numbers[kept].min()), float(numbers[kept].max())) if needs_reach else None,
+    )
 
 
-def _number(stderr: float | None) -> float:
-    return 0.0 if stderr is None or math.isnan(stderr) else stderr
+def _residuals(values: Floats, kinds: Ints, kept: Flags) -> tuple[Floats, Floats, int]:
+    """Of the days that are ``kept`` the values without the mean of their kind of day, how many days there are of that,
+    and the degrees of freedom that are left; of others 0.
+    """
+    counts = np.bincount(kinds, kept).astype(np.float64)
+    means = np.bincount(kinds, kept * values) / np.maximum(counts, 1)
+    return (values - means[kinds]) * kept, counts[kinds], int(kept.sum() - (counts > 0).sum())
+
+
+def _have_rhythm(values: Floats, weekdays: Ints, today: int) -> bool:
+    """Whether weekdays differ, by an F test, and two weeks of days with two of today's weekday say by how much."""
+    degrees = len(np.flatnonzero(np.bincount(weekdays))) - 1
+    if len(values) < TWO_WEEKS or np.sum(weekdays == today) < 2 or degrees < 1:
+        return False
+    from scipy import special
+
+    residuals, _, left = _residuals(values, weekdays, np.ones(len(values), np.bool_))
+    within, total = float(residuals @ residuals), float(np.square(values - values.mean()).sum())
+    between = (total - within) / degrees
+    return bool(special.fdtrc(degrees, left, between * left / within) < RHYTHM) if within > 0 else between > 0
+
+
+def _strays(values: Floats, kinds: Ints) -> Flags:
+    """Which days stand out of the others, by Rosner's generalized extreme studentized deviate (1983).
+
+    Days are taken off one by one, the one that stands out most first, and the last one that stands out says how many of
+    them are strays: so two that are alike do not hide each other. Of two days of a weekday, which stand out alike, it
+    is the one that is further from all other days.
+    """
+    from scipy import special
+
+    kept, taken, strays = np.ones(len(values), np.bool_), [], 0
+    from_middle = np.abs(values - np.median(values))
+    for _ in range(int(MOST_STRAYS * len(values))):
+        residuals, alike, degrees = _residuals(values, kinds, kept)
+        variance = float(residuals @ residuals) / max(degrees, 1)
+        if degrees < 2 or variance == 0:
+            break
+        distances = np.abs(residuals) / np.sqrt(variance * (1 - 1 / np.maximum(alike, 2)))
+        furthest = int(np.lexsort((from_middle, np.round(distances, 6)))[-1])
+        quantile = float(special.stdtrit(degrees - 1, 1 - STRAY / (2 * kept.sum())))
+        kept[furthest] = False
+        taken.append(furthest)
+        if distances[furthest] > quantile * math.sqrt(degrees / (degrees - 1 + quantile**2)):
+            strays = len(taken)
+    found = np.zeros(len(values), np.bool_)
+    found[taken[:strays]] = True
+    return found
+
+
+def own_error(measured: Measured) -> float | None:
+    """The standard error of a value, or a quarter of its interval where it has an interval alone, as percentiles have.
+
+    None where it has neither, or none of any width.
+    """
+    stderr = measured.stderr
+    if stderr is None and measured.low is not None and measured.high is not None:
+        stderr = (measured.high - measured.low) / 4
+    return None if stderr is None or math.isnan(stderr) or stderr <= 0 else stderr
+
+
+@dataclass(frozen=True)
+class Past:
+    """The days before that a value is compared with, the latest first, and how many others are ``left_out``, and why.
+
+    ``anew`` is the day with which a person has let the history begin anew.
+    """
+
+    days: Sequence[tuple[str, Measured]]
+    left_out: Mapping[str, int]
+    anew: str | None = None
+
+
+def past_of(cell: Cell, definition: str | None, standard: Standard, most: int) -> Past:
+    """The days before that a value of ``cell`` of this ``definition`` is compared with, at ``most`` so many.
+
+    A day on which the cell has failed is left out, of it alone, unless a person has accepted that. The history begins
+    with the last day from which it was to begin anew, or with the first of two days in a row whose failure against the
+    history was accepted: twice is a new level.
+    """
+    left_out: Counter[str] = Counter()
+    days: list[tuple[str, Measured]] = []
+    anew, was_let_in = None, False
+    for facts in standard.days:
+        day, outcome = facts.measured.get(cell), facts.outcome
+        is_let_in = cell in outcome.levels
+        if len(days) == most or (anew is not None and not is_let_in):
+            break
+        if cell in outcome.failed:
+            left_out["on which it failed"] += 1
+        elif day is None or day.value is None or math.isnan(day.value):
+            left_out["without a value"] += 1
+        elif day.definition != definition:
+            left_out["of another definition"] += 1
+        else:
+            days.append((facts.name, day))
+        if outcome.begins_anew(cell):
+            anew = facts.name
+            break
+        if is_let_in and was_let_in:
+            anew = facts.name
+        was_let_in = is_let_in
+    left_out["that cannot be read"] = len(standard.unread)
+    return Past(days, left_out, anew)
 
 
 class AsBefore(Kind):
     """Not outside of the band of its own history."""
 
     name: ClassVar[str] = "history"
-    is_directed: ClassVar[bool] = True
+    is_directed: ClassVar[bool] = False  # with `sides: worse` the rules leave out what has no worse side
     reads_history: ClassVar[bool] = True
 
     def judged(self, rule: Rule, cell: Cell, measured: Measured, night: Night) -> Judged:
-        """Whether the value is beyond the band."""
-        return history_judged(rule, cell, measured, night.standard, night.history, night.sign(cell))
+        """Whether the value is beyond its band, on either side or on the worse one."""
+        options = night.history
+        past = past_of(cell, measured.definition, night.standard, options.days)
+        key, value, days = Key(rule.gate, rule.kind, cell), float(measured.value or 0.0), _days(len(past.days))
+        undecided = Judged(key, "undecided", "", value, low=measured.low, high=measured.high, policy=rule.undecided)
+        if len(past.days) < options.least_days:
+            alike = " of the same weekday" if options.same_weekday else ""
+            since = "" if past.anew is None else f" since it began anew on {past.anew}"
+            lack = f"its history has {days}{alike} before{since}, and {options.least_days} are needed for a band"
+            return replace(undecided, reason=f"{lack}{_left_out_text(past.left_out)}")
+        stderrs = [own_error(day) for _, day in past.days]
+        if measured.interval == TOO_FEW.method and any(stderr is not None for stderr in stderrs):
+            return replace(undecided, reason="it has too few groups to say how far they move it, unlike on days before")
+        weekdays = [_weekday(name, options) for name in (night.facts.name, *(name for name, _ in past.days))]
+        band = band_of([float(day.value or 0.0) for _, day in past.days], stderrs, weekdays[1:], weekdays[0])
+        if band.prediction(own_error(measured))[0] == 0:
+            alone = f"its history of {days} is {shown_number(band.centre)} alone, and it has no error of its own"
+            return replace(undecided, reason=f"{alone}: nothing says how far it may move")
+        left_out = _left_out_text({**past.left_out, "far from the others": band.strays})
+        judged = _against_band(undecided, band, own_error(measured), rule.margin, options, night.sign(cell))
+        return replace(judged, reason=f"{judged.reason}{left_out}")
 
 
-def history_judged(
-    rule: Rule, cell: Cell, measured: Measured, standard: Standard, options: History, sign: int
+def _against_band(
+    judged: Judged, band: Band, stderr: float | None, margin: Margin, options: History, worse: int
 ) -> Judged:
-    """Whether the value is beyond the band of the accepted days before, on the side that is worse."""
-    value = float(measured.value or 0.0)
-    known = [each for facts in standard.days if (each := facts.measured.get(cell)) is not None]
-    alike = [each for each in known if each.definition == measured.definition]
-    used = [each for each in alike if each.value is not None and not math.isnan(each.value)]
-    counts = {
-        "of another definition": len(known) - len(alike),
-        "without a value": len(standard.days) - len(known) + len(alike) - len(used),
-        "that cannot be read": len(standard.unread),
-    }
-    left_out = ", ".join(f"{_days(count)} {why}" for why, count in counts.items() if count)
-    left_out = f" (left out: {left_out})" if left_out else ""
-    key = Key(rule.gate, rule.kind, cell)
-    if len(used) < options.least_days:
-        what = "accepted days of the same weekday" if options.same_weekday else "accepted days"
-        reason = f"its history has {len(used)} {what} before, and {options.least_days} are needed for a band{left_out}"
-        return Judged(key, "undecided", reason, value, None, None, measured.low, measured.high, rule.undecided)
-    band = band_of([float(each.value or 0.0) for each in used], [each.stderr for each in used])
-    deviation, degrees = band.prediction(measured.stderr)
-    half = options.width * band.deviation(measured.stderr) + rule.margin.of(band.centre)
-    bound = band.centre - sign * half
-    verdict: Verdict = "pass" if sign * (value - bound) >= 0 else "fail"
-    told = f"{shown_number(band.centre - half)} to {shown_number(band.centre + half)}"
-    against = f"median {shown_number(band.centre)} of {_days(len(used))}, band {told}"
-    where = "beyond its worse end" if verdict == "fail" else "not beyond its worse end"
-    reason = f"{shown_number(value)} is {where}: the band of {_days(len(used))} before is {told}{left_out}"
-    return Judged(
-        key,
-        verdict,
-        reason,
-        value,
-        against,
-        bound,
-        measured.low,
-        measured.high,
-        rule.undecided,
+    """The verdict on a value that has the ``stderr``; lower is worse where ``worse`` is 1.
+
+    On each side the test is at the tail of a normal distribution beyond the ``width``.
+    """
+    from scipy import special  # loading it takes longer than all else here
+
+    def tail(distance: float) -> float:
+        return float(special.ndtr(-distance) if math.isinf(degrees) else special.stdtr(degrees, -distance))
+
+    value, centre, by = float(judged.value or 0.0), band.centre, margin.of(band.centre)
+    deviation, degrees = band.prediction(stderr)
+    alpha = float(special.ndtr(-options.width))
+    quantile = options.width if math.isinf(degrees) else -float(special.stdtrit(degrees, alpha))
+    half = quantile * deviation + by
+    low, high = centre - half, centre + half
+    if band.reach is not None:
+        low, high = min(low, band.reach[0] - by), max(high, band.reach[1] + by)
+    sign = worse if options.sides == "worse" else 1 if value < centre else -1
+    is_beyond = value < low if sign > 0 else value > high
+    is_inside = band.reach is not None and band.reach[0] - by <= value <= band.reach[1] + by
+    p = 1.0 if is_inside else tail((sign * (centre - value) - by) / deviation)
+    where = "below" if value < low else "above" if value > high else "within"
+    better = ", on its better side" if where != "within" and not is_beyond else ""
+    ends, days = f"{shown_number(low)} to {shown_number(high)}", _days(band.days)
+    return replace(
+        judged,
+        verdict="fail" if is_beyond else "pass",
+        reason=f"{shown_number(value)} is {where} the band of the {days} before, {ends}{better}",
+        against=f"mean {'of its weekday ' * band.by_weekday}{shown_number(centre)} of {days}, band {ends}",
+        bound=low if sign > 0 else high,
         judged=value,
-        expected=band.centre,
+        expected=centre,
         deviation=deviation,
         degrees=degrees,
         sign=sign,
+        other=None if options.sides == "worse" else high if sign > 0 else low,
+        p=p,
+        alpha=alpha,
     )
+
+
+def _weekday(day: str, options: History) -> int | None:
+    """The weekday of a day, 0 of a Monday; None of a window, and where weekdays are not to be told apart."""
+    if options.rhythm == "none" or options.same_weekday:
+        return None
+    try:
+        return dt.date.fromisoformat(day).weekday()
+    except ValueError:
+        return None
+
+
+def _left_out_text(left_out: Mapping[str, int]) -> str:
+    counts = ", ".join(f"{_days(count)} {why}" for why, count in left_out.items() if count)
+    return f" (left out: {counts})" if counts else ""
 
 
 def _days(count: int) -> str:

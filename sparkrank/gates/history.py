@@ -123,12 +123,16 @@ def band_of(
     """
     numbers = np.array(values, np.float64)
     is_tied = 2 * max(Counter(numbers.tolist()).values()) > len(numbers)
-    kinds, own, by_weekday = np.zeros(len(numbers), np.int64), 0, False
-    if weekday is not None and None not in weekdays and not is_tied:
+    kinds, own, kept = np.zeros(len(numbers), np.int64), 0, np.ones(len(numbers), np.bool_)
+    may_have_rhythm = weekday is not None and None not in weekdays and not is_tied
+    by_weekday = False
+    if weekday is not None and may_have_rhythm and len(numbers) >= TWO_WEEKS:
         days = np.array(weekdays, np.int64)
-        by_weekday = _have_rhythm(numbers, days, weekday)
+        kept = ~_strays(numbers, days)
+        by_weekday = _have_rhythm(numbers, days, kept, weekday)
         kinds, own = (days, weekday) if by_weekday else (kinds, own)
-    kept = np.ones(len(numbers), np.bool_) if is_tied else ~_strays(numbers, kinds)
+    if not (by_weekday or is_tied or (may_have_rhythm and len(numbers) < TWO_WEEKS)):  # it may be the first weekend
+        kept = ~_strays(numbers, kinds)
     residuals, _, degrees = _residuals(numbers, kinds, kept)
     alike = numbers[kept & (kinds == own)]
     errors = sorted(error for error, is_kept in zip(stderrs, kept, strict=True) if is_kept and error is not None)
@@ -156,17 +160,17 @@ def _residuals(values: Floats, kinds: Ints, kept: Flags) -> tuple[Floats, Floats
     return (values - means[kinds]) * kept, counts[kinds], int(kept.sum() - (counts > 0).sum())
 
 
-def _have_rhythm(values: Floats, weekdays: Ints, today: int) -> bool:
-    """Whether weekdays differ, by an F test, and two weeks of days with two of today's weekday say by how much."""
-    degrees = len(np.flatnonzero(np.bincount(weekdays))) - 1
-    if len(values) < TWO_WEEKS or np.sum(weekdays == today) < 2 or degrees < 1:
+def _have_rhythm(values: Floats, weekdays: Ints, kept: Flags, today: int) -> bool:
+    """Whether weekdays differ, by an F test, and there are two days of today's weekday at least."""
+    degrees = len(np.flatnonzero(np.bincount(weekdays, kept))) - 1
+    if np.sum(kept & (weekdays == today)) < 2 or degrees < 1:
         return False
     from scipy import special
 
-    residuals, _, left = _residuals(values, weekdays, np.ones(len(values), np.bool_))
-    within, total = float(residuals @ residuals), float(np.square(values - values.mean()).sum())
-    between = (total - within) / degrees
-    return bool(special.fdtrc(degrees, left, between * left / within) < RHYTHM) if within > 0 else between > 0
+    (within, _, left), (all_days, *_) = (_residuals(values, kinds, kept) for kinds in (weekdays, 0 * weekdays))
+    rest, total = float(within @ within), float(all_days @ all_days)
+    between = (total - rest) / degrees
+    return bool(special.fdtrc(degrees, left, between * left / rest) < RHYTHM) if rest > 0 else between > 0
 
 
 def _strays(values: Floats, kinds: Ints) -> Flags:

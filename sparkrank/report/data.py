@@ -54,6 +54,7 @@ class GateRow:
     reason: str
     accepted: bool
     accepted_reason: str | None
+    from_now_on: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -165,8 +166,8 @@ class TrendPoint:
     ``state`` is ``value``, ``undefined``, ``absent`` (the day has tables, but not this model or metric), ``missing``
     (no tables) or ``unreadable``, with ``told`` then. ``band_low`` and ``band_high`` are the ends of the band of the
     day's gate of kind ``history``. ``verdict`` is the worst of the gates about this value, None without one, and
-    ``is_accepted`` says that a person has let the day in all the same. ``is_same_definition``: the value is by the same
-    definition as on the last day.
+    ``is_accepted`` says that a person has let the day in all the same, and ``begins_anew`` that the history of the value
+    begins anew with it. ``is_same_definition``: the value is by the same definition as on the last day.
     """
 
     day: str
@@ -181,6 +182,7 @@ class TrendPoint:
     accepted_reason: str | None = None
     is_same_definition: bool = True
     told: str | None = None
+    begins_anew: bool = False
 
 
 @dataclass(frozen=True)

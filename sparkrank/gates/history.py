@@ -27,6 +27,7 @@ RHYTHM = 0.05
 TWO_WEEKS = 14
 # The standard error of a day is more than usual above this quantile of those of its history.
 USUAL = 0.9
+ROUNDING = 1e-12  # of a value: what differs by less does not differ
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,9 @@ def band_of(
     >>> round(band.centre, 6), round(band.scatter, 6), band.degrees  # sqrt(0.001 / 6)
     (0.4, 0.01291, 6)
     """
-    numbers = np.array(values, np.float64)
+    middle = float(np.median(values))
+    numbers = np.array(values, np.float64) - middle
+    numbers[np.abs(numbers) <= ROUNDING * abs(middle)] = 0.0
     is_tied = 2 * max(Counter(numbers.tolist()).values()) > len(numbers)
     kinds, own, kept = np.zeros(len(numbers), np.int64), 0, np.ones(len(numbers), np.bool_)
     may_have_rhythm = weekday is not None and None not in weekdays and not is_tied
@@ -139,7 +142,7 @@ def band_of(
     usual = 0.0 if is_tied else errors[math.ceil(USUAL * len(errors)) - 1] if errors else math.inf
     needs_reach = is_tied or (not errors and not by_weekday)
     return Band(
-        float(alike.mean()),
+        middle + float(alike.mean()),
         math.sqrt(float(residuals @ residuals) / degrees),
         degrees,
         len(alike),
@@ -147,7 +150,7 @@ def band_of(
         int((~kept).sum()),
         usual,
         by_weekday,
-        (float(numbers[kept].min()), float(numbers[kept].max())) if needs_reach else None,
+        (middle + float(numbers[kept].min()), middle + float(numbers[kept].max())) if needs_reach else None,
     )
 
 

@@ -139,7 +139,9 @@ def band_of(
     residuals, _, degrees = _residuals(numbers, kinds, kept)
     alike = numbers[kept & (kinds == own)]
     errors = sorted(error for error, is_kept in zip(stderrs, kept, strict=True) if is_kept and error is not None)
-    usual = 0.0 if is_tied else errors[math.ceil(USUAL * len(errors)) - 1] if errors else math.inf
+    usual = (
+        0.0 if is_tied or not residuals.any() else errors[math.ceil(USUAL * len(errors)) - 1] if errors else math.inf
+    )
     needs_reach = is_tied or (not errors and not by_weekday)
     return Band(
         middle + float(alike.mean()),
@@ -234,7 +236,7 @@ def past_of(cell: Cell, definition: str | None, standard: Standard, most: int) -
     with the last day from which it was to begin anew, or with the first of two days in a row whose failure against the
     history was accepted: twice is a new level.
     """
-    left_out: Counter[str] = Counter()
+    left_out = dict.fromkeys(("on which it failed", "of another definition", "without a value"), 0)
     days: list[tuple[str, Measured]] = []
     anew, was_let_in = None, False
     for facts in standard.days:
@@ -256,8 +258,7 @@ def past_of(cell: Cell, definition: str | None, standard: Standard, most: int) -
         if is_let_in and was_let_in:
             anew = facts.name
         was_let_in = is_let_in
-    left_out["that cannot be read"] = len(standard.unread)
-    return Past(days, left_out, anew)
+    return Past(days, {**left_out, "that cannot be read": len(standard.unread)}, anew)
 
 
 class AsBefore(Kind):

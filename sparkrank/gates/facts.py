@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -44,10 +44,10 @@ class Measured(NamedTuple):
     n_undefined: int | None = None
 
     @classmethod
-    def of(cls, row: Mapping[str, Any], value: str) -> Measured:
-        """That of a ``row`` of a table, where the column ``value`` is what is measured."""
-        names = cls._fields[3:]
-        return cls(row[value], row.get("ci_low"), row.get("ci_high"), *map(row.get, names))
+    def of(cls, table: pa.Table, value: str) -> Iterator[Measured]:
+        """Those of the rows of a ``table``, where the column ``value`` is what is measured."""
+        names = (value, "ci_low", "ci_high", *cls._fields[3:])
+        return map(cls, *(_column(table, name) for name in names))
 
 
 @dataclass(frozen=True)
@@ -135,21 +135,24 @@ def facts_of(
     Facts
     """
     beside = set(beside)
-    of_rules = _asked(metrics, rules, beside)
-    measured = {
-        Cell(row["metric"], row["model"], row["slice"], row["slice_value"]): Measured.of(row, "value")
-        for row in of_rules.to_pylist()
-    }
+    rows = _asked(metrics, rules, beside)
+    measured = dict(zip(_cells(rows, "model"), Measured.of(rows, "value"), strict=True))
     compared = None
     if comparisons is not None:
-        compared = {
-            (Cell(row["metric"], row["candidate"], row["slice"], row["slice_value"]), row["baseline"]): Measured.of(
-                row, "difference"
-            )
-            for row in _asked(comparisons, rules, None).to_pylist()
-        }
+        pairs = _asked(comparisons, rules, None)
+        keys = zip(_cells(pairs, "candidate"), _column(pairs, "baseline"), strict=True)
+        compared = dict(zip(keys, Measured.of(pairs, "difference"), strict=True))
     texts, models = (frozenset(_distinct(metrics, column)) for column in ("metric", "model"))
     return Facts(name, measured, compared, _first(metrics, "spec_hash"), _first(metrics, "run_id"), texts, models)
+
+
+def _cells(table: pa.Table, model: str) -> Iterator[Cell]:
+    return map(Cell, *(_column(table, name) for name in ("metric", model, "slice", "slice_value")))
+
+
+def _column(table: pa.Table, name: str) -> list[Any]:
+    """The values of a column, null where the table has none of this name: there may be many rows, on many days."""
+    return table[name].to_pylist() if name in table.column_names else [None] * table.num_rows
 
 
 def _asked(table: pa.Table, rules: Sequence[Rule], beside: set[str] | None) -> pa.Table:

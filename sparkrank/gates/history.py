@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import statistics
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
-
-import numpy as np
+from functools import lru_cache
+from typing import ClassVar, NamedTuple
 
 from sparkrank.gates.facts import Measured, Standard
 from sparkrank.gates.kind import Kind, Night
 from sparkrank.gates.rules import Cell, History, Margin, Rule
 from sparkrank.gates.verdicts import Judged, Key, shown_number
-from sparkrank.numeric.array_types import Flags, Floats, Ints
 from sparkrank.stats.intervals import TOO_FEW
 
 # A day that lies so far from the others that one of a normal history would in one of a thousand of them is a stray: it
@@ -122,88 +121,109 @@ def band_of(
     >>> round(band.centre, 6), round(band.scatter, 6), band.degrees  # sqrt(0.001 / 6)
     (0.4, 0.01291, 6)
     """
-    middle = float(np.median(values))
-    numbers = np.array(values, np.float64) - middle
-    numbers[np.abs(numbers) <= ROUNDING * abs(middle)] = 0.0
-    is_tied = 2 * max(Counter(numbers.tolist()).values()) > len(numbers)
-    kinds, own, kept = np.zeros(len(numbers), np.int64), 0, np.ones(len(numbers), np.bool_)
+    middle = statistics.median(values)
+    numbers = [0.0 if abs(value - middle) <= ROUNDING * abs(middle) else value - middle for value in values]
+    is_tied = 2 * max(Counter(numbers).values()) > len(numbers)
+    one, by_weekday, strays = [0] * len(numbers), False, set[int]()
     may_have_rhythm = weekday is not None and None not in weekdays and not is_tied
-    by_weekday = False
-    if weekday is not None and may_have_rhythm and len(numbers) >= TWO_WEEKS:
-        days = np.array(weekdays, np.int64)
-        kept = ~_strays(numbers, days)
-        by_weekday = _have_rhythm(numbers, days, kept, weekday)
-        kinds, own = (days, weekday) if by_weekday else (kinds, own)
-    if not (by_weekday or is_tied or (may_have_rhythm and len(numbers) < TWO_WEEKS)):  # it may be the first weekend
-        kept = ~_strays(numbers, kinds)
-    residuals, _, degrees = _residuals(numbers, kinds, kept)
-    alike = numbers[kept & (kinds == own)]
-    errors = sorted(error for error, is_kept in zip(stderrs, kept, strict=True) if is_kept and error is not None)
-    usual = (
-        0.0 if is_tied or not residuals.any() else errors[math.ceil(USUAL * len(errors)) - 1] if errors else math.inf
-    )
+    kinds = [day or 0 for day in weekdays] if may_have_rhythm else one
+    if may_have_rhythm and len(numbers) >= TWO_WEEKS:
+        strays = _strays(numbers, kinds)
+        by_weekday = _have_rhythm(numbers, kinds, strays, weekday or 0)
+    if not by_weekday:
+        # before two weeks it may be the first weekend
+        is_early = may_have_rhythm and len(numbers) < TWO_WEEKS
+        kinds, strays = one, set() if is_tied or is_early else _strays(numbers, one)
+    fit = _fit(numbers, kinds, strays)
+    own = (weekday or 0) if by_weekday else 0
+    kept = [number for day, number in enumerate(numbers) if day not in strays]
+    errors = sorted(error for day, error in enumerate(stderrs) if error is not None and day not in strays)
+    usual = 0.0 if is_tied or fit.squares == 0 else errors[math.ceil(USUAL * len(errors)) - 1] if errors else math.inf
     needs_reach = is_tied or (not errors and not by_weekday)
     return Band(
-        middle + float(alike.mean()),
-        math.sqrt(float(residuals @ residuals) / degrees),
-        degrees,
-        len(alike),
-        int(kept.sum()),
-        int((~kept).sum()),
+        middle + fit.means[own],
+        math.sqrt(fit.squares / fit.degrees),
+        fit.degrees,
+        fit.counts[own],
+        len(kept),
+        len(strays),
         usual,
         by_weekday,
-        (middle + float(numbers[kept].min()), middle + float(numbers[kept].max())) if needs_reach else None,
+        (middle + min(kept), middle + max(kept)) if needs_reach else None,
     )
 
 
-def _residuals(values: Floats, kinds: Ints, kept: Flags) -> tuple[Floats, Floats, int]:
-    """Of the days that are ``kept`` the values without the mean of their kind of day, how many days there are of that,
-    and the degrees of freedom that are left; of others 0.
-    """
-    counts = np.bincount(kinds, kept).astype(np.float64)
-    means = np.bincount(kinds, kept * values) / np.maximum(counts, 1)
-    return (values - means[kinds]) * kept, counts[kinds], int(kept.sum() - (counts > 0).sum())
+class _Fit(NamedTuple):
+    """A mean for each kind of day: the means, how many days each has, and the sum of squares about them."""
+
+    means: Mapping[int, float]
+    counts: Mapping[int, int]
+    squares: float
+    degrees: int
 
 
-def _have_rhythm(values: Floats, weekdays: Ints, kept: Flags, today: int) -> bool:
+def _fit(values: Sequence[float], kinds: Sequence[int], without: Collection[int]) -> _Fit:
+    """The means of days by their kind, ``without`` some."""
+    days: dict[int, list[float]] = {}
+    for day, (value, kind) in enumerate(zip(values, kinds, strict=True)):
+        if day not in without:
+            days.setdefault(kind, []).append(value)
+    means = {kind: sum(of_kind) / len(of_kind) for kind, of_kind in days.items()}
+    squares = sum((value - means[kind]) ** 2 for kind, of_kind in days.items() for value in of_kind)
+    counts = {kind: len(of_kind) for kind, of_kind in days.items()}
+    return _Fit(means, counts, squares, sum(counts.values()) - len(counts))
+
+
+def _have_rhythm(values: Sequence[float], weekdays: Sequence[int], without: Collection[int], today: int) -> bool:
     """Whether weekdays differ, by an F test, and there are two days of today's weekday at least."""
-    degrees = len(np.flatnonzero(np.bincount(weekdays, kept))) - 1
-    if np.sum(kept & (weekdays == today)) < 2 or degrees < 1:
+    apart, alike = _fit(values, weekdays, without), _fit(values, [0] * len(values), without)
+    degrees = alike.degrees - apart.degrees
+    if apart.counts.get(today, 0) < 2 or degrees < 1:
         return False
+    between = (alike.squares - apart.squares) / degrees
+    if apart.squares == 0:
+        return between > 0
     from scipy import special
 
-    (within, _, left), (all_days, *_) = (_residuals(values, kinds, kept) for kinds in (weekdays, 0 * weekdays))
-    rest, total = float(within @ within), float(all_days @ all_days)
-    between = (total - rest) / degrees
-    return bool(special.fdtrc(degrees, left, between * left / rest) < RHYTHM) if rest > 0 else between > 0
+    return bool(special.fdtrc(degrees, apart.degrees, between * apart.degrees / apart.squares) < RHYTHM)
 
 
-def _strays(values: Floats, kinds: Ints) -> Flags:
-    """Which days stand out of the others, by Rosner's generalized extreme studentized deviate (1983).
+def _strays(values: Sequence[float], kinds: Sequence[int]) -> set[int]:
+    """The places of days that stand out of the others, by Rosner's generalized extreme studentized deviate (1983).
 
     Days are taken off one by one, the one that stands out most first, and the last one that stands out says how many of
     them are strays: so two that are alike do not hide each other. Of two days of a weekday, which stand out alike, it
-    is the one that is further from all other days.
+    is the one that is further from all other days. The median of ``values`` is 0. Days within three times the median
+    distance (two standard deviations) are none.
     """
+    fit = _fit(values, kinds, ())
+    residuals = [abs(value - fit.means[kind]) for value, kind in zip(values, kinds, strict=True)]
+    far = 3 * statistics.median(residuals)
+    most = min(int(MOST_STRAYS * len(values)), sum(residual > far for residual in residuals))
+    taken: list[int] = []
+    strays = 0
+    while len(taken) < most and fit.degrees > 1 and fit.squares > 0:
+        deviation = math.sqrt(fit.squares / fit.degrees)
+        scales = {kind: deviation * math.sqrt(1 - 1 / count) for kind, count in fit.counts.items() if count > 1}
+        distance, _, day = max(
+            (round(abs(value - fit.means[kind]) / scales[kind], 6), abs(value), day)
+            for day, (value, kind) in enumerate(zip(values, kinds, strict=True))
+            if kind in scales and day not in taken
+        )
+        taken.append(day)
+        if distance > _furthest(fit.degrees, len(values) - len(taken) + 1):
+            strays = len(taken)
+        fit = _fit(values, kinds, taken)
+    return set(taken[:strays])
+
+
+@lru_cache(maxsize=1024)
+def _furthest(degrees: int, days: int) -> float:
+    """How far a day of a normal history is from its mean, studentized: any of so many, once in a thousand histories."""
     from scipy import special
 
-    kept, taken, strays = np.ones(len(values), np.bool_), [], 0
-    from_middle = np.abs(values - np.median(values))
-    for _ in range(int(MOST_STRAYS * len(values))):
-        residuals, alike, degrees = _residuals(values, kinds, kept)
-        variance = float(residuals @ residuals) / max(degrees, 1)
-        if degrees < 2 or variance == 0:
-            break
-        distances = np.abs(residuals) / np.sqrt(variance * (1 - 1 / np.maximum(alike, 2)))
-        furthest = int(np.lexsort((from_middle, np.round(distances, 6)))[-1])
-        quantile = float(special.stdtrit(degrees - 1, 1 - STRAY / (2 * kept.sum())))
-        kept[furthest] = False
-        taken.append(furthest)
-        if distances[furthest] > quantile * math.sqrt(degrees / (degrees - 1 + quantile**2)):
-            strays = len(taken)
-    found = np.zeros(len(values), np.bool_)
-    found[taken[:strays]] = True
-    return found
+    quantile = float(special.stdtrit(degrees - 1, 1 - STRAY / (2 * days)))
+    return quantile * math.sqrt(degrees / (degrees - 1 + quantile**2))
 
 
 def own_error(measured: Measured) -> float | None:

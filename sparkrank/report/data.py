@@ -166,8 +166,8 @@ class TrendPoint:
     ``state`` is ``value``, ``undefined``, ``absent`` (the day has tables, but not this model or metric), ``missing``
     (no tables) or ``unreadable``, with ``told`` then. ``band_low`` and ``band_high`` are the ends of the band of the
     day's gate of kind ``history``. ``verdict`` is the worst of the gates about this value, None without one, and
-    ``is_accepted`` says that a person has let the day in all the same, and ``begins_anew`` that the history of the value
-    begins anew with it. ``is_same_definition``: the value is by the same definition as on the last day.
+    ``is_accepted`` says that a person has let the day in all the same. ``is_same_definition``: the value is by the same
+    definition as on the last day. ``begins_anew``: a person has let the history of the value begin anew with the day.
     """
 
     day: str

@@ -97,7 +97,8 @@ def test_an_acceptance_survives_a_run_with_the_same_result_and_no_other(
     words = ("evaluate", "--conf", conf, "--date", DAYS[0])
     assert exit_code(*words) == 3
     before = {path.name: pq.read_table(path / f"day={DAYS[0]}", partitioning=None) for path in tables_in(tmp_path)}
-    assert exit_code("accept", "--conf", conf, "--date", DAYS[0], "--reason", "known") == 0
+    accept = ("accept", "--conf", conf, "--date", DAYS[0], "--reason", "known", "--from-now-on")
+    assert exit_code(*accept) == 0
     for name, table in before.items():
         same = pq.read_table(tmp_path / f"tables/{name}/day={DAYS[0]}", partitioning=None)
         assert same.num_rows == table.num_rows
@@ -106,8 +107,9 @@ def test_an_acceptance_survives_a_run_with_the_same_result_and_no_other(
 
     assert exit_code(*words) == 0
     run = table_of(tmp_path, "runs", DAYS[0]).iloc[0]
-    assert (run["accepted_at"], run["accepted_reason"]) == (at, "known")
-    assert table_of(tmp_path, "gates", DAYS[0])["accepted"].tolist() == [True]
+    assert (run["accepted_at"], run["accepted_reason"], run["from_now_on"]) == (at, "known", True)
+    gates = table_of(tmp_path, "gates", DAYS[0])
+    assert (gates["accepted"].tolist(), gates["from_now_on"].tolist()) == ([True], [True])
     assert exit_code("merge", "--conf", conf, "--from", DAYS[0], "--to", DAYS[0]) == 3  # a window is accepted by itself
 
     write_log(tmp_path, impressions_of(DAYS[1], 200), DAYS[0])
@@ -115,8 +117,9 @@ def test_an_acceptance_survives_a_run_with_the_same_result_and_no_other(
     assert exit_code(*words) == 3
     assert f'{DAYS[0]} was accepted ("known") with another result: that no longer holds' in capsys.readouterr().out
     run = table_of(tmp_path, "runs", DAYS[0]).iloc[0]
-    assert run["accepted_reason"] is None
-    assert table_of(tmp_path, "gates", DAYS[0])["accepted"].tolist() == [False]
+    assert (run["accepted_reason"], run["from_now_on"]) == (None, None)
+    gates = table_of(tmp_path, "gates", DAYS[0])
+    assert (gates["accepted"].tolist(), gates["from_now_on"].tolist()) == ([False], [False])
 
 
 def tables_in(folder: Path) -> list[Path]:

@@ -71,7 +71,7 @@ from sparkrank.report.text import declaration_text, metrics_text, preset_text, q
 from sparkrank.run import BackfilledDay, DayResult, WindowResult, backfill, evaluate_day, merge_days
 from sparkrank.run.backfill import worst_code
 from sparkrank.run.evaluate_job import places_of, resolve_day
-from sparkrank.run.gate_job import Judgment, accept_stored, gate_stored, replay_days, replayed_window
+from sparkrank.run.gate_job import Choice, Judgment, accept_stored, gate_stored, replay_days, replayed_window
 from sparkrank.run.interrupts import Interrupts
 from sparkrank.run.session import spark_session
 from sparkrank.run.split_nights import noise_of_splits
@@ -368,15 +368,31 @@ def _answer_verdicts(judgment: Judgment) -> None:
 @spec_options
 @stored_options
 @click.option("--reason", required=True, metavar="TEXT", help="Why; it stands in the tables.")
+@click.option("--gate", "gate_name", metavar="PATTERN", help="Only the verdicts of the gates with this name.")
+@click.option("--metric", metavar="PATTERN", help="Only those about this metric.")
+@click.option("--model", metavar="PATTERN", help="Only those about this model.")
+@click.option("--slice", "slice_", metavar="COLUMN=VALUE", help="Only those about this slice value, or all.")
+@click.option("--from-now-on", is_flag=True, help="A change that is wanted: histories begin anew with the day.")
 def accept(
-    conf: str, overrides: tuple[str, ...], day: str | None, first: str | None, last: str | None, reason: str
+    conf: str,
+    overrides: tuple[str, ...],
+    day: str | None,
+    first: str | None,
+    last: str | None,
+    reason: str,
+    gate_name: str | None,
+    metric: str | None,
+    model: str | None,
+    slice_: str | None,
+    from_now_on: bool,
 ) -> None:
     """Let a stored day in although a gate stops it: it may be a standard for the days after it."""
     spec = load_spec(conf, overrides)
     target = target_of(spec, day, first, last)
     spark = spark_session("sparkrank accept") if needs_spark(spec.output.path) else None
     try:
-        judgment = accept_stored(spec, target, reason, spark)
+        choice = Choice(gate_name, metric, model, slice_)
+        judgment = accept_stored(spec, target, reason, spark, choice, from_now_on=from_now_on)
     finally:
         if spark is not None:
             spark.stop()

@@ -187,7 +187,7 @@ class Spec(Section):
         baseline: str | None = getattr(compare, "baseline", None)
         compares = compare is not None or "compare" not in type(self).model_fields
         preset = find_preset(self.definitions.preset)
-        rules = rules_of(self.gates, plan, preset, self.undecided, baseline, compares=compares)
+        rules = rules_of(self.gates, plan, preset, self.undecided, baseline, compares=compares, sides=history.sides)
         if history != HistorySettings().history and not any(rule.kind == "history" for rule in rules):
             raise SpecError("history is given, but no gate compares with it: add one with not_worse_than: history")
         if not rules:

@@ -123,6 +123,8 @@ class HistorySettings(Section):
 
     days: Annotated[int, BeforeValidator(as_number)] = Field(default=28, ge=2, le=366)
     same_weekday: bool = False
+    sides: Literal["both", "worse"] = "both"
+    rhythm: Literal["none", "weekly"] = "weekly"
     width: Annotated[_Finite, BeforeValidator(as_number)] = Field(default=3.0, ge=0.0)
     least_days: Annotated[int, BeforeValidator(as_number)] = Field(default=7, ge=2, le=366)
 
@@ -146,6 +148,7 @@ def rules_of(
     baseline: str | None,
     *,
     compares: bool = True,
+    sides: str = "both",
 ) -> tuple[Rule, ...]:
     """The rules that ``gates`` mean for ``plan``.
 
@@ -163,6 +166,8 @@ def rules_of(
         The model that the spec compares others with, if it names one.
     compares
         Whether the spec compares models at all.
+    sides
+        Which side of a history is bad. Where it is the worse one, no gate is about a metric that has none.
 
     Returns
     -------
@@ -176,7 +181,7 @@ def rules_of(
     rules: list[Rule] = []
     for index, gate in enumerate(gates):
         where = f"gates[{index}]"
-        found = list(_rules_of(gate, where, plan, preset, policy or "warn", baseline))
+        found = list(_rules_of(gate, where, plan, preset, policy or "warn", baseline, sides))
         if not compares and (against := [rule.against for rule in found if rule.against is not None]):
             word = "not_worse_than" if gate.equivalent_to is None else "equivalent_to"
             told = f"{where}.{word} is {against[0]}, but the spec compares no models"
@@ -190,7 +195,7 @@ def rules_of(
 
 
 def _rules_of(
-    gate: Gate, where: str, plan: Plan, preset: Preset | None, policy: _Policy, baseline: str | None
+    gate: Gate, where: str, plan: Plan, preset: Preset | None, policy: _Policy, baseline: str | None, sides: str
 ) -> Iterator[Rule]:
     metric, metrics = _metrics(gate, where, plan, preset)
     slices = _slices(gate, where, plan)
@@ -215,18 +220,20 @@ def _rules_of(
         yield Rule(name, "equivalent_to", metrics=metrics, models=models, against=other, margin=gate.margin, **given)
     if gate.not_worse_than is None:
         return
-    directed = tuple(text for text in metrics if _is_directed(text, plan))
-    if not directed:
+    against = _against(gate.not_worse_than, f"{where}.not_worse_than", plan, baseline)
+    if against is not None or sides == "worse":
+        metrics = tuple(text for text in metrics if _is_directed(text, plan))
+    if not metrics:
+        instead = "history: {sides: both}" if against is None else "min and max"
         raise SpecError(
             f"{where}.not_worse_than cannot hold for {shortened(gate.metric)}, of which neither higher nor lower is "
-            f"better: give min and max"
+            f"better: give {instead}"
         )
-    against = _against(gate.not_worse_than, f"{where}.not_worse_than", plan, baseline)
     models = _models_beside(against, where, models)
     by = f" by {gate.margin}" if gate.by is not None else ""
     name = gate.name or f"{gate.subject} not worse than {gate.not_worse_than}{by}"
     compared = "history" if against is None else "not_worse_than"
-    yield Rule(name, compared, metrics=directed, models=models, against=against, margin=gate.margin, **given)
+    yield Rule(name, compared, metrics=metrics, models=models, against=against, margin=gate.margin, **given)
 
 
 def _models_beside(against: str | None, where: str, models: tuple[str, ...]) -> tuple[str, ...]:

@@ -50,8 +50,9 @@ class GateRecord:
     """What a gate did on the nights of a replay.
 
     ``stopped`` are the nights on which one of its verdicts failed, ``undecided`` those on which none failed and one was
-    undecided. ``by_chance`` is how many would have been stopped on average if nothing had changed on any of them, and
-    ``unknown`` the number of verdicts of which nobody knows, because what is judged has no standard error.
+    undecided. ``by_chance`` is how many would have been stopped on average if nothing had changed on any of them, None
+    where no verdict says so, and ``unknown`` the number of verdicts that do not, because what is judged has no standard
+    error, or no history.
     ``in_splits`` is the same as ``by_chance``, from halves of the groups against each other, on the ``split_nights``
     that have states.
     """
@@ -60,7 +61,7 @@ class GateRecord:
     nights: int
     stopped: Sequence[str]
     undecided: Sequence[str]
-    by_chance: float
+    by_chance: float | None
     unknown: int
     in_splits: float = 0.0
     split_nights: int = 0
@@ -106,8 +107,8 @@ def records_of(
                 len(nights),
                 [day for day, found in verdicts.items() if "fail" in found],
                 [day for day, found in verdicts.items() if "fail" not in found and "undecided" in found],
-                sum(_any_of(filter(None, found)) for found in chances.values()),
-                sum(chance is None for found in chances.values() for chance in found),
+                _expected(chances.values()),
+                sum(chance is None for of_night in chances.values() for chance in of_night),
                 sum(split),
                 len(split),
             )
@@ -115,41 +116,61 @@ def records_of(
     return records
 
 
+def _expected(nights: Iterable[Sequence[float | None]]) -> float | None:
+    """The expected number of nights with a failure, of the chances of their verdicts; None where none is known."""
+    known = [[chance for chance in night if chance is not None] for night in nights]
+    return sum(map(_any_of, known)) if any(known) else None
+
+
 def _chance(judged: Judged, usual: Mapping[Key, float]) -> float | None:
     """The probability that noise alone makes the verdict a failure; None where nobody knows how much noise there is."""
-    distance = _distance(judged, usual)
-    if distance is None or judged.deviation is None or math.isnan(judged.deviation):
+    deviation, distances = judged.deviation, _distances(judged, usual)
+    if not distances or deviation is None or math.isnan(deviation):
         return None
-    return chance_of_failing(distance, judged.deviation, judged.degrees)
+    return sum(chance_of_failing(distance, deviation, judged.degrees) for distance in distances)
 
 
-def _distance(judged: Judged, usual: Mapping[Key, float]) -> float | None:
-    """How far noise would have to move what is judged for the verdict to be a failure; None where there is no value."""
+def _distances(judged: Judged, usual: Mapping[Key, float]) -> list[float]:
+    """How far noise would have to move what is judged for the verdict to be a failure: to each side that is bad.
+
+    Empty where there is no value. Among many tests of a gate a single failure is one that stands out of all of them.
+    """
     if judged.judged is None or judged.bound is None:
-        return None
+        return []
     expected = usual[judged.key] if judged.expected is None else judged.expected
-    half = 0.0
+    more = 0.0
     if judged.key.kind != "history" and judged.low is not None and judged.high is not None:
-        half = judged.high - judged.judged if judged.sign > 0 else judged.judged - judged.low
-    return judged.sign * (expected - judged.bound) + half
+        more = judged.high - judged.judged if judged.sign > 0 else judged.judged - judged.low
+    if judged.p is not None and judged.tests > 1 and judged.deviation is not None:
+        alone, among = (_quantile(judged.alpha / tests, judged.degrees) for tests in (1, judged.tests))
+        more += (among - alone) * judged.deviation
+    ends = [judged.sign * (expected - judged.bound)]
+    if judged.other is not None:
+        ends.append(judged.sign * (judged.other - expected))
+    return [end + more for end in ends]
+
+
+def _quantile(tail: float, degrees: float) -> float:
+    """What Student's t is above with the probability ``tail``."""
+    from scipy import special
+
+    return -float(special.ndtri(tail) if math.isinf(degrees) else special.stdtrit(degrees, tail))
 
 
 def _in_splits(judged: Iterable[Judged], usual: Mapping[Key, float], splits: Mapping[Key, Sequence[float]]) -> float:
     """The share of a night's A/A splits in which at least one of its verdicts is a failure; each half is both in turn.
 
-    The scatter from day to day, which a history has beside the noise of the sample, is no difference between halves: it
-    comes on top, as a distribution.
+    The scatter of a history is no difference between halves: it has their noise in it, and it is a distribution.
     """
     passing: list[float] = []
     for each in judged:
-        distance, noise = _distance(each, usual), splits.get(each.key)
-        if distance is None or noise is None:
+        distances, noise = _distances(each, usual), splits.get(each.key)
+        if not distances or noise is None:
             continue
-        scatter = 0.0
-        if each.key.kind == "history" and each.deviation is not None:
-            scatter = math.sqrt(max(0.0, each.deviation**2 - statistics.fmean(half**2 for half in noise)))
-        moved = [each.sign * turn * half for turn in (1, -1) for half in noise]
-        alone = [1.0 - chance_of_failing(distance + by, scatter, each.degrees) for by in moved]
+        is_history = each.key.kind == "history"
+        moved = [0.0 if is_history else each.sign * turn * half for turn in (1, -1) for half in noise]
+        scatter = each.deviation if is_history and each.deviation is not None else 0.0
+        alone = [1.0 - sum(chance_of_failing(end + by, scatter, each.degrees) for end in distances) for by in moved]
         passing = [one * other for one, other in zip(passing or [1.0] * len(alone), alone, strict=True)]
     return 1.0 - statistics.fmean(passing) if passing else 0.0
 

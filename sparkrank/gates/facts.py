@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -44,10 +44,29 @@ class Measured(NamedTuple):
     n_undefined: int | None = None
 
     @classmethod
-    def of(cls, row: Mapping[str, Any], value: str) -> Measured:
-        """That of a ``row`` of a table, where the column ``value`` is what is measured."""
-        names = cls._fields[3:]
-        return cls(row[value], row.get("ci_low"), row.get("ci_high"), *map(row.get, names))
+    def of(cls, table: pa.Table, value: str) -> Iterator[Measured]:
+        """Those of the rows of a ``table``, where the column ``value`` is what is measured."""
+        names = (value, "ci_low", "ci_high", *cls._fields[3:])
+        return map(cls, *(_column(table, name) for name in names))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a stored day: the cells that ``failed``, and those that a person has ``let_in`` after all.
+
+    Of these ``levels`` are those that had failed against their history. The history of the cells in ``anew`` begins
+    anew with the day, or that of all cells (``is_new``).
+    """
+
+    failed: frozenset[Cell] = frozenset()
+    let_in: frozenset[Cell] = frozenset()
+    levels: frozenset[Cell] = frozenset()
+    anew: frozenset[Cell] = frozenset()
+    is_new: bool = False
+
+    def begins_anew(self, cell: Cell) -> bool:
+        """Whether the history of ``cell`` begins with the day."""
+        return self.is_new or cell in self.anew
 
 
 @dataclass(frozen=True)
@@ -65,6 +84,7 @@ class Facts:
     run_id: str | None = None
     metrics: frozenset[str] = frozenset()
     models: frozenset[str] = frozenset()
+    outcome: Outcome = Outcome()
 
     @property
     def values(self) -> list[tuple[str, str | None]]:
@@ -74,10 +94,21 @@ class Facts:
 
 @dataclass(frozen=True)
 class Standard:
-    """The accepted days before, the latest first; ``unread`` are those whose tables cannot be read."""
+    """The days before, the latest first; ``unread`` are those whose tables cannot be read."""
 
     days: Sequence[Facts] = ()
     unread: Sequence[str] = ()
+
+    @property
+    def before(self) -> Facts | None:
+        """The last day that nothing had stopped, without what a person has let go on a later one."""
+        let_go: set[Cell] = set()
+        for facts in self.days:
+            if not facts.outcome.failed:
+                kept = {cell: measured for cell, measured in facts.measured.items() if cell not in let_go}
+                return replace(facts, measured=kept) if let_go else facts
+            let_go |= facts.outcome.let_in
+        return None
 
 
 NO_STANDARD = Standard()
@@ -104,21 +135,24 @@ def facts_of(
     Facts
     """
     beside = set(beside)
-    of_rules = _asked(metrics, rules, beside)
-    measured = {
-        Cell(row["metric"], row["model"], row["slice"], row["slice_value"]): Measured.of(row, "value")
-        for row in of_rules.to_pylist()
-    }
+    rows = _asked(metrics, rules, beside)
+    measured = dict(zip(_cells(rows, "model"), Measured.of(rows, "value"), strict=True))
     compared = None
     if comparisons is not None:
-        compared = {
-            (Cell(row["metric"], row["candidate"], row["slice"], row["slice_value"]), row["baseline"]): Measured.of(
-                row, "difference"
-            )
-            for row in _asked(comparisons, rules, None).to_pylist()
-        }
-    there = (frozenset(_distinct(metrics, column)) for column in ("metric", "model"))
-    return Facts(name, measured, compared, _first(metrics, "spec_hash"), _first(metrics, "run_id"), *there)
+        pairs = _asked(comparisons, rules, None)
+        keys = zip(_cells(pairs, "candidate"), _column(pairs, "baseline"), strict=True)
+        compared = dict(zip(keys, Measured.of(pairs, "difference"), strict=True))
+    texts, models = (frozenset(_distinct(metrics, column)) for column in ("metric", "model"))
+    return Facts(name, measured, compared, _first(metrics, "spec_hash"), _first(metrics, "run_id"), texts, models)
+
+
+def _cells(table: pa.Table, model: str) -> Iterator[Cell]:
+    return map(Cell, *(_column(table, name) for name in ("metric", model, "slice", "slice_value")))
+
+
+def _column(table: pa.Table, name: str) -> list[Any]:
+    """The values of a column, null where the table has none of this name: there may be many rows, on many days."""
+    return table[name].to_pylist() if name in table.column_names else [None] * table.num_rows
 
 
 def _asked(table: pa.Table, rules: Sequence[Rule], beside: set[str] | None) -> pa.Table:

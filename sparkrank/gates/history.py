@@ -1,39 +1,57 @@
-"""The band of a value's own history: where it has been on the days before, without the noise of the sample."""
+"""The band of a value's own history: where it may be today if it goes on as on the days before."""
 
 from __future__ import annotations
 
+import datetime as dt
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
-
-import numpy as np
+import statistics
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import ClassVar, NamedTuple
 
 from sparkrank.gates.facts import Measured, Standard
 from sparkrank.gates.kind import Kind, Night
-from sparkrank.gates.rules import Cell, History, Rule
-from sparkrank.gates.verdicts import Judged, Key, Verdict, shown_number
+from sparkrank.gates.rules import Cell, History, Margin, Rule
+from sparkrank.gates.verdicts import Judged, Key, shown_number
+from sparkrank.stats.intervals import TOO_FEW
 
-# The median absolute deviation of a normal distribution times this is its standard deviation.
-MAD_SCALE = 1.4826
-# The asymptotic efficiency of that for normal values: from n days it is known as well as a standard deviation from as
-# many degrees of freedom as this times n - 1.
-MAD_EFFICIENCY = 0.37
+# A day that lies so far from the others that one of a normal history would in one of a thousand of them is a stray: it
+# is left out of the band, or a single outage would widen it for weeks. At most a fifth of the days are.
+STRAY = 0.001
+MOST_STRAYS = 0.2
+# Weekdays have means of their own from two weeks on, where they differ by an F test at this level.
+RHYTHM = 0.05
+TWO_WEEKS = 14
+# The standard error of a day is more than usual above this quantile of those of its history.
+USUAL = 0.9
+ROUNDING = 1e-12  # of a value: what differs by less does not differ
 
 
 @dataclass(frozen=True)
 class Band:
-    """The median of the values of so many ``days``, and their standard deviation from day to day without that of the
-    sample.
+    """Where a value is expected by the days before: about ``centre``, with a standard deviation of ``scatter``.
+
+    The centre is the mean of ``alike`` days, the scatter is that of all ``days``, known to ``degrees`` of freedom.
+    ``strays`` are further days, left out because they lie too far from these. ``usual`` is the error of a day that the
+    scatter has in it. ``by_weekday`` says that the day's weekday has a centre of its own, and ``reach`` is what the
+    band has in it at least, where scatter may not say all.
     """
 
     centre: float
     scatter: float
+    degrees: float
+    alike: int
     days: int
+    strays: int = 0
+    usual: float = math.inf
+    by_weekday: bool = False
+    reach: tuple[float, float] | None = None
 
     def deviation(self, stderr: float | None) -> float:
-        """The standard deviation from the centre of a day whose value has the standard error ``stderr``."""
-        return math.hypot(self.scatter, _number(stderr))
+        """The standard deviation of a day from the true centre: more than the scatter where its error is unusual."""
+        return math.sqrt(self.scatter**2 + self._more(stderr))
 
     def prediction(self, stderr: float | None) -> tuple[float, float]:
         """How far from the centre another day lies by chance, and how well that is known.
@@ -46,27 +64,52 @@ class Band:
         Returns
         -------
         deviation, degrees : float
-            The standard deviation from the centre, of which the median is an estimate itself, and its degrees of
-            freedom (Welch and Satterthwaite): infinite where the sample explains all of it.
+            The standard deviation from the centre, which is an estimate itself, and its degrees of freedom (Welch and
+            Satterthwaite: what is more than usual is known). A deviation of 0 is of a history that says nothing.
+
+        References
+        ----------
+        Hahn: Additional factors for calculating prediction intervals for samples from a normal distribution, Journal of
+        the American Statistical Association 1970.
+
+        Examples
+        --------
+        >>> band = Band(0.5, 0.03, 8.0, 9, 9, usual=0.01)
+        >>> round(band.prediction(0.01)[0], 6)  # 0.03 * sqrt(1 + 1 / 9)
+        0.031623
+        >>> band.prediction(math.sqrt(0.001 + 0.0001))  # another 0.001 is as much again
+        (0.044721359549995794, 32.0)
         """
-        deviation = self.deviation(stderr)
-        share = 0.0 if deviation == 0 else (self.scatter / deviation) ** 2
-        degrees = math.inf if share == 0 else MAD_EFFICIENCY * (self.days - 1) / share**2
-        return deviation * math.sqrt(1 + math.pi / (2 * self.days)), degrees
+        known, more = self.scatter**2 * (1 + 1 / self.alike), self._more(stderr)
+        return math.sqrt(known + more), self.degrees * ((known + more) / known) ** 2 if known else math.inf
+
+    def _more(self, stderr: float | None) -> float:
+        return 0.0 if stderr is None else max(0.0, stderr**2 - self.usual**2)
 
 
-def band_of(values: Sequence[float], stderrs: Sequence[float | None]) -> Band:
-    """The band of the values of days.
+def band_of(
+    values: Sequence[float],
+    stderrs: Sequence[float | None],
+    weekdays: Sequence[int | None] = (),
+    weekday: int | None = None,
+) -> Band:
+    """The band of a value by those of the days before.
 
-    The variance of the band is that of the values, by the median absolute deviation, less the mean of the squared
-    standard errors: what is left is the change from day to day. It is 0 where the sample explains all of it.
+    Its scatter is the raw one: the noise of a usual day's sample is in it, and what users who come every day have in
+    common is not. Where more than half of the days have one value, scatter is no measure: there the error of the day
+    that is judged counts as a whole, and the range of the days is within the band. It is, too, where values have no
+    error of their own.
 
     Parameters
     ----------
     values
-        A value for each day, none of them NaN; at least one.
+        A value for each day, none of them NaN; at least two.
     stderrs
-        The standard error of each; None or NaN where it has none, which takes nothing off.
+        The standard error of each; None where it has none.
+    weekdays
+        The weekday of each, 0 to 6, where they may have means of their own.
+    weekday
+        That of the day that is judged.
 
     Returns
     -------
@@ -74,77 +117,258 @@ def band_of(values: Sequence[float], stderrs: Sequence[float | None]) -> Band:
 
     Examples
     --------
-    >>> band_of([1.0, 2.0, 3.0], [None, None, None])
-    Band(centre=2.0, scatter=1.4826, days=3)
+    >>> band = band_of([0.40, 0.42, 0.38, 0.41, 0.39, 0.40, 0.40], [0.01] * 7)
+    >>> round(band.centre, 6), round(band.scatter, 6), band.degrees  # sqrt(0.001 / 6)
+    (0.4, 0.01291, 6)
     """
-    of_days = np.asarray(values, np.float64)
-    centre = float(np.median(of_days))
-    spread = MAD_SCALE * float(np.median(np.abs(of_days - centre)))
-    noise = float(np.mean([_number(each) ** 2 for each in stderrs]))
-    return Band(centre, math.sqrt(max(0.0, spread * spread - noise)), len(of_days))
+    middle = statistics.median(values)
+    numbers = [0.0 if abs(value - middle) <= ROUNDING * abs(middle) else value - middle for value in values]
+    is_tied = 2 * max(Counter(numbers).values()) > len(numbers)
+    one, by_weekday, strays = [0] * len(numbers), False, set[int]()
+    may_have_rhythm = weekday is not None and None not in weekdays and not is_tied
+    kinds = [day or 0 for day in weekdays] if may_have_rhythm else one
+    if may_have_rhythm and len(numbers) >= TWO_WEEKS:
+        strays = _strays(numbers, kinds)
+        by_weekday = _have_rhythm(numbers, kinds, strays, weekday or 0)
+    if not by_weekday:
+        # before two weeks it may be the first weekend
+        is_early = may_have_rhythm and len(numbers) < TWO_WEEKS
+        kinds, strays = one, set() if is_tied or is_early else _strays(numbers, one)
+    fit = _fit(numbers, kinds, strays)
+    own = (weekday or 0) if by_weekday else 0
+    kept = [number for day, number in enumerate(numbers) if day not in strays]
+    errors = sorted(error for day, error in enumerate(stderrs) if error is not None and day not in strays)
+    usual = 0.0 if is_tied or fit.squares == 0 else errors[math.ceil(USUAL * len(errors)) - 1] if errors else math.inf
+    needs_reach = is_tied or (not errors and not by_weekday)
+    return Band(
+        middle + fit.means[own],
+        math.sqrt(fit.squares / fit.degrees),
+        fit.degrees,
+        fit.counts[own],
+        len(kept),
+        len(strays),
+        usual,
+        by_weekday,
+        (middle + min(kept), middle + max(kept)) if needs_reach else None,
+    )
 
 
-def _number(stderr: float | None) -> float:
-    return 0.0 if stderr is None or math.isnan(stderr) else stderr
+class _Fit(NamedTuple):
+    """A mean for each kind of day: the means, how many days each has, and the sum of squares about them."""
+
+    means: Mapping[int, float]
+    counts: Mapping[int, int]
+    squares: float
+    degrees: int
+
+
+def _fit(values: Sequence[float], kinds: Sequence[int], without: Collection[int]) -> _Fit:
+    """The means of days by their kind, ``without`` some."""
+    days: dict[int, list[float]] = {}
+    for day, (value, kind) in enumerate(zip(values, kinds, strict=True)):
+        if day not in without:
+            days.setdefault(kind, []).append(value)
+    means = {kind: sum(of_kind) / len(of_kind) for kind, of_kind in days.items()}
+    squares = sum((value - means[kind]) ** 2 for kind, of_kind in days.items() for value in of_kind)
+    counts = {kind: len(of_kind) for kind, of_kind in days.items()}
+    return _Fit(means, counts, squares, sum(counts.values()) - len(counts))
+
+
+def _have_rhythm(values: Sequence[float], weekdays: Sequence[int], without: Collection[int], today: int) -> bool:
+    """Whether weekdays differ, by an F test, and there are two days of today's weekday at least."""
+    apart, alike = _fit(values, weekdays, without), _fit(values, [0] * len(values), without)
+    degrees = alike.degrees - apart.degrees
+    if apart.counts.get(today, 0) < 2 or degrees < 1:
+        return False
+    between = (alike.squares - apart.squares) / degrees
+    if apart.squares == 0:
+        return between > 0
+    from scipy import special
+
+    return bool(special.fdtrc(degrees, apart.degrees, between * apart.degrees / apart.squares) < RHYTHM)
+
+
+def _strays(values: Sequence[float], kinds: Sequence[int]) -> set[int]:
+    """The places of days that stand out of the others, by Rosner's generalized extreme studentized deviate (1983).
+
+    Days are taken off one by one, the one that stands out most first, and the last one that stands out says how many of
+    them are strays: so two that are alike do not hide each other. Of two days of a weekday, which stand out alike, it
+    is the one that is further from all other days. The median of ``values`` is 0. Days within three times the median
+    distance (two standard deviations) are none.
+    """
+    fit = _fit(values, kinds, ())
+    residuals = [abs(value - fit.means[kind]) for value, kind in zip(values, kinds, strict=True)]
+    far = 3 * statistics.median(residuals)
+    most = min(int(MOST_STRAYS * len(values)), sum(residual > far for residual in residuals))
+    taken: list[int] = []
+    strays = 0
+    while len(taken) < most and fit.degrees > 1 and fit.squares > 0:
+        deviation = math.sqrt(fit.squares / fit.degrees)
+        scales = {kind: deviation * math.sqrt(1 - 1 / count) for kind, count in fit.counts.items() if count > 1}
+        distance, _, day = max(
+            (round(abs(value - fit.means[kind]) / scales[kind], 6), abs(value), day)
+            for day, (value, kind) in enumerate(zip(values, kinds, strict=True))
+            if kind in scales and day not in taken
+        )
+        taken.append(day)
+        if distance > _furthest(fit.degrees, len(values) - len(taken) + 1):
+            strays = len(taken)
+        fit = _fit(values, kinds, taken)
+    return set(taken[:strays])
+
+
+@lru_cache(maxsize=1024)
+def _furthest(degrees: int, days: int) -> float:
+    """How far a day of a normal history is from its mean, studentized: any of so many, once in a thousand histories."""
+    from scipy import special
+
+    quantile = float(special.stdtrit(degrees - 1, 1 - STRAY / (2 * days)))
+    return quantile * math.sqrt(degrees / (degrees - 1 + quantile**2))
+
+
+def own_error(measured: Measured) -> float | None:
+    """The standard error of a value, or a quarter of its interval where it has an interval alone, as percentiles have.
+
+    None where it has neither, or none of any width.
+    """
+    stderr = measured.stderr
+    if stderr is None and measured.low is not None and measured.high is not None:
+        stderr = (measured.high - measured.low) / 4
+    return None if stderr is None or math.isnan(stderr) or stderr <= 0 else stderr
+
+
+@dataclass(frozen=True)
+class Past:
+    """The days before that a value is compared with, the latest first, and how many others are ``left_out``, and why.
+
+    ``anew`` is the day with which a person has let the history begin anew.
+    """
+
+    days: Sequence[tuple[str, Measured]]
+    left_out: Mapping[str, int]
+    anew: str | None = None
+
+
+def past_of(cell: Cell, definition: str | None, standard: Standard, most: int) -> Past:
+    """The days before that a value of ``cell`` of this ``definition`` is compared with, at ``most`` so many.
+
+    A day on which the cell has failed is left out, of it alone, unless a person has accepted that. The history begins
+    with the last day from which it was to begin anew, or with the first of two days in a row whose failure against the
+    history was accepted: twice is a new level.
+    """
+    left_out = dict.fromkeys(("on which it failed", "of another definition", "without a value"), 0)
+    days: list[tuple[str, Measured]] = []
+    anew, was_let_in = None, False
+    for facts in standard.days:
+        day, outcome = facts.measured.get(cell), facts.outcome
+        is_let_in = cell in outcome.levels
+        if len(days) == most or (anew is not None and not is_let_in):
+            break
+        if cell in outcome.failed:
+            left_out["on which it failed"] += 1
+        elif day is None or day.value is None or math.isnan(day.value):
+            left_out["without a value"] += 1
+        elif day.definition != definition:
+            left_out["of another definition"] += 1
+        else:
+            days.append((facts.name, day))
+        if outcome.begins_anew(cell):
+            anew = facts.name
+            break
+        if is_let_in and was_let_in:
+            anew = facts.name
+        was_let_in = is_let_in
+    return Past(days, {**left_out, "that cannot be read": len(standard.unread)}, anew)
 
 
 class AsBefore(Kind):
     """Not outside of the band of its own history."""
 
     name: ClassVar[str] = "history"
-    is_directed: ClassVar[bool] = True
+    is_directed: ClassVar[bool] = False  # with `sides: worse` the rules leave out what has no worse side
     reads_history: ClassVar[bool] = True
 
     def judged(self, rule: Rule, cell: Cell, measured: Measured, night: Night) -> Judged:
-        """Whether the value is beyond the band."""
-        return history_judged(rule, cell, measured, night.standard, night.history, night.sign(cell))
+        """Whether the value is beyond its band, on either side or on the worse one."""
+        options = night.history
+        past = past_of(cell, measured.definition, night.standard, options.days)
+        key, value, days = Key(rule.gate, rule.kind, cell), float(measured.value or 0.0), _days(len(past.days))
+        undecided = Judged(key, "undecided", "", value, low=measured.low, high=measured.high, policy=rule.undecided)
+        if len(past.days) < options.least_days:
+            alike = " of the same weekday" if options.same_weekday else ""
+            since = "" if past.anew is None else f" since it began anew on {past.anew}"
+            lack = f"its history has {days}{alike} before{since}, and {options.least_days} are needed for a band"
+            return replace(undecided, reason=f"{lack}{_left_out_text(past.left_out)}")
+        stderrs = [own_error(day) for _, day in past.days]
+        if measured.interval == TOO_FEW.method and any(stderr is not None for stderr in stderrs):
+            return replace(undecided, reason="it has too few groups to say how far they move it, unlike on days before")
+        weekdays = [_weekday(name, options) for name in (night.facts.name, *(name for name, _ in past.days))]
+        band = band_of([float(day.value or 0.0) for _, day in past.days], stderrs, weekdays[1:], weekdays[0])
+        if band.prediction(own_error(measured))[0] == 0:
+            alone = f"its history of {days} is {shown_number(band.centre)} alone, and it has no error of its own"
+            return replace(undecided, reason=f"{alone}: nothing says how far it may move")
+        left_out = _left_out_text({**past.left_out, "far from the others": band.strays})
+        judged = _against_band(undecided, band, own_error(measured), rule.margin, options, night.sign(cell))
+        return replace(judged, reason=f"{judged.reason}{left_out}")
 
 
-def history_judged(
-    rule: Rule, cell: Cell, measured: Measured, standard: Standard, options: History, sign: int
+def _against_band(
+    judged: Judged, band: Band, stderr: float | None, margin: Margin, options: History, worse: int
 ) -> Judged:
-    """Whether the value is beyond the band of the accepted days before, on the side that is worse."""
-    value = float(measured.value or 0.0)
-    known = [each for facts in standard.days if (each := facts.measured.get(cell)) is not None]
-    alike = [each for each in known if each.definition == measured.definition]
-    used = [each for each in alike if each.value is not None and not math.isnan(each.value)]
-    counts = {
-        "of another definition": len(known) - len(alike),
-        "without a value": len(standard.days) - len(known) + len(alike) - len(used),
-        "that cannot be read": len(standard.unread),
-    }
-    left_out = ", ".join(f"{_days(count)} {why}" for why, count in counts.items() if count)
-    left_out = f" (left out: {left_out})" if left_out else ""
-    key = Key(rule.gate, rule.kind, cell)
-    if len(used) < options.least_days:
-        what = "accepted days of the same weekday" if options.same_weekday else "accepted days"
-        reason = f"its history has {len(used)} {what} before, and {options.least_days} are needed for a band{left_out}"
-        return Judged(key, "undecided", reason, value, None, None, measured.low, measured.high, rule.undecided)
-    band = band_of([float(each.value or 0.0) for each in used], [each.stderr for each in used])
-    deviation, degrees = band.prediction(measured.stderr)
-    half = options.width * band.deviation(measured.stderr) + rule.margin.of(band.centre)
-    bound = band.centre - sign * half
-    verdict: Verdict = "pass" if sign * (value - bound) >= 0 else "fail"
-    told = f"{shown_number(band.centre - half)} to {shown_number(band.centre + half)}"
-    against = f"median {shown_number(band.centre)} of {_days(len(used))}, band {told}"
-    where = "beyond its worse end" if verdict == "fail" else "not beyond its worse end"
-    reason = f"{shown_number(value)} is {where}: the band of {_days(len(used))} before is {told}{left_out}"
-    return Judged(
-        key,
-        verdict,
-        reason,
-        value,
-        against,
-        bound,
-        measured.low,
-        measured.high,
-        rule.undecided,
+    """The verdict on a value that has the ``stderr``; lower is worse where ``worse`` is 1.
+
+    On each side the test is at the tail of a normal distribution beyond the ``width``.
+    """
+    from scipy import special  # loading it takes longer than all else here
+
+    def tail(distance: float) -> float:
+        return float(special.ndtr(-distance) if math.isinf(degrees) else special.stdtr(degrees, -distance))
+
+    value, centre, by = float(judged.value or 0.0), band.centre, margin.of(band.centre)
+    deviation, degrees = band.prediction(stderr)
+    alpha = float(special.ndtr(-options.width))
+    quantile = options.width if math.isinf(degrees) else -float(special.stdtrit(degrees, alpha))
+    half = quantile * deviation + by
+    low, high = centre - half, centre + half
+    if band.reach is not None:
+        low, high = min(low, band.reach[0] - by), max(high, band.reach[1] + by)
+    sign = worse if options.sides == "worse" else 1 if value < centre else -1
+    is_beyond = value < low if sign > 0 else value > high
+    is_inside = band.reach is not None and band.reach[0] - by <= value <= band.reach[1] + by
+    p = 1.0 if is_inside else tail((sign * (centre - value) - by) / deviation)
+    where = "below" if value < low else "above" if value > high else "within"
+    better = ", on its better side" if where != "within" and not is_beyond else ""
+    ends, days = f"{shown_number(low)} to {shown_number(high)}", _days(band.days)
+    return replace(
+        judged,
+        verdict="fail" if is_beyond else "pass",
+        reason=f"{shown_number(value)} is {where} the band of the {days} before, {ends}{better}",
+        against=f"mean {'of its weekday ' * band.by_weekday}{shown_number(centre)} of {days}, band {ends}",
+        bound=low if sign > 0 else high,
         judged=value,
-        expected=band.centre,
+        expected=centre,
         deviation=deviation,
         degrees=degrees,
         sign=sign,
+        other=None if options.sides == "worse" else high if sign > 0 else low,
+        p=p,
+        alpha=alpha,
     )
+
+
+def _weekday(day: str, options: History) -> int | None:
+    """The weekday of a day, 0 of a Monday; None of a window, and where weekdays are not to be told apart."""
+    if options.rhythm == "none" or options.same_weekday:
+        return None
+    try:
+        return dt.date.fromisoformat(day).weekday()
+    except ValueError:
+        return None
+
+
+def _left_out_text(left_out: Mapping[str, int]) -> str:
+    counts = ", ".join(f"{_days(count)} {why}" for why, count in left_out.items() if count)
+    return f" (left out: {counts})" if counts else ""
 
 
 def _days(count: int) -> str:

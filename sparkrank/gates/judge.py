@@ -37,10 +37,14 @@ class Judge:
 
     @property
     def needed_days(self) -> int:
-        """How many accepted days before the day are needed: none, or the last one, to see what has vanished."""
+        """How many days before the day are needed: none, or the last accepted one, to see what has vanished."""
         if any(KINDS[rule.kind].reads_history for rule in self.rules):
             return self.history.days
         return int(any(rule.has_wildcards for rule in self.rules))
+
+    def has_history(self, cell: Cell) -> bool:
+        """Whether ``cell`` is compared with its history."""
+        return any(KINDS[rule.kind].reads_history and self._covers(rule, cell) for rule in self.rules)
 
     @property
     def models_compared_with(self) -> set[str]:
@@ -57,7 +61,7 @@ class Judge:
         name
             The day or window, as sentences name it.
         standard
-            The accepted days before it.
+            The days before it.
 
         Returns
         -------
@@ -72,7 +76,7 @@ class Judge:
             return [failed(rule, unnamed, f"{name} has no tables, and what has no data never passes")]
         kind, settings = KINDS[rule.kind], (self.level, self.without_interval, self.most_unpaired)
         night = Night(facts, standard, self.history, self.better, *settings)
-        before = standard.days[0] if standard.days else None
+        before = standard.before
         cells = rule.cells(facts.values)
         if before is not None:
             earlier = rule.cells(before.values)
@@ -108,7 +112,9 @@ class Judge:
     def _covers(self, rule: Rule, cell: Cell) -> bool:
         """Whether ``rule`` is about ``cell``: rules of some kinds are about metrics alone that can be worse."""
         undirected = cell.metric in self.better and self.better[cell.metric] is None
-        return rule.covers(cell) and not (undirected and KINDS[rule.kind].is_directed)
+        kind = KINDS[rule.kind]
+        is_directed = kind.is_directed or (kind.reads_history and self.history.sides == "worse")
+        return rule.covers(cell) and not (undirected and is_directed)
 
 
 def _small_text(count: int, least: int) -> str:

@@ -62,14 +62,17 @@ class Margin:
 
 @dataclass(frozen=True)
 class History:
-    """With which days a day is compared: the last ``days`` accepted ones, of the ``same_weekday`` where that is asked.
+    """With which days a day is compared: the last ``days``, of the ``same_weekday`` where that is asked.
 
-    The band reaches ``width`` standard deviations from the median to either side. With fewer than ``least_days`` days
-    there is none.
+    ``sides`` of the band that a value must not leave: both, or the worse one. The band is as wide as ``width`` standard
+    deviations of a normal distribution would be if they were known exactly. By the ``rhythm`` weekly weekdays have
+    means of their own where they differ. With fewer than ``least_days`` days there is no band.
     """
 
     days: int = 28
     same_weekday: bool = False
+    sides: Literal["both", "worse"] = "both"
+    rhythm: Literal["none", "weekly"] = "weekly"
     width: float = 3.0
     least_days: int = 7
 

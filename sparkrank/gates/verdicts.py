@@ -12,7 +12,7 @@ import pyarrow as pa
 from sparkrank.gates.facts import Facts
 from sparkrank.gates.rules import Cell, Policy, Rule
 from sparkrank.stats.corrections import adjusted
-from sparkrank.tables.schemas import GATES
+from sparkrank.tables.schemas import FROM_NOW_ON, GATES
 
 Verdict: TypeAlias = Literal["pass", "fail", "undecided"]
 FAILED, UNDECIDED = 3, 5  # exit codes
@@ -32,11 +32,12 @@ class Judged:
 
     ``expected`` is where ``judged`` (the value, or the difference) would be if nothing had changed, None where only
     other days can tell; ``deviation`` is the standard deviation of it then, with ``degrees`` of freedom. ``sign`` is 1
-    where lower is worse, -1 where higher is.
+    where lower is worse, -1 where higher is. Where both are, ``other`` is the bound on the other side.
 
     ``p`` is that of the one-sided test whose hypothesis is that the truth is good enough, None where nothing was
     tested. ``p_adjusted`` is the same among all ``tests`` of its gate: at most ``alpha``, it is a failure. ``left_out``
-    are the values of slices that the gate leaves out because they have too few groups.
+    are the values of slices that the gate leaves out because they have too few groups. ``begins_anew``: a person has
+    let the history of its cell begin anew with the day.
     """
 
     key: Key
@@ -54,11 +55,13 @@ class Judged:
     deviation: float | None = None
     degrees: float = math.inf
     sign: int = 1
+    other: float | None = None
     p: float | None = None
     p_adjusted: float | None = None
     alpha: float = 0.025
     tests: int = 1
     left_out: int = 0
+    begins_anew: bool = False
 
     @property
     def stops(self) -> bool:
@@ -176,6 +179,7 @@ def gates_table(judged: Iterable[Judged], facts: Facts | None) -> pa.Table:
             "reason": each.reason,
             "accepted": each.accepted is not None,
             "accepted_reason": each.accepted,
+            FROM_NOW_ON: each.begins_anew,
             "spec_hash": None if facts is None else facts.spec_hash,
             "run_id": None if facts is None else facts.run_id,
         }

@@ -261,7 +261,7 @@ def _trend_figure(data: ReportData, metric: str, found: Sequence[TrendSeries]) -
             for each in found
             for there in [[point for point in each.points if point.value is not None]]
             for before, point in pairwise(there)
-            if before.is_same_definition != point.is_same_definition
+            if before.is_same_definition != point.is_same_definition or point.begins_anew
         )
         days = () if data.trend is None else tuple(map(_date, data.trend.days))
         name = shown_name(metric)

@@ -54,6 +54,7 @@ class GateRow:
     reason: str
     accepted: bool
     accepted_reason: str | None
+    from_now_on: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -166,7 +167,7 @@ class TrendPoint:
     (no tables) or ``unreadable``, with ``told`` then. ``band_low`` and ``band_high`` are the ends of the band of the
     day's gate of kind ``history``. ``verdict`` is the worst of the gates about this value, None without one, and
     ``is_accepted`` says that a person has let the day in all the same. ``is_same_definition``: the value is by the same
-    definition as on the last day.
+    definition as on the last day. ``begins_anew``: a person has let the history of the value begin anew with the day.
     """
 
     day: str
@@ -181,6 +182,7 @@ class TrendPoint:
     accepted_reason: str | None = None
     is_same_definition: bool = True
     told: str | None = None
+    begins_anew: bool = False
 
 
 @dataclass(frozen=True)

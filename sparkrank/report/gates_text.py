@@ -85,8 +85,10 @@ def replay_text(first: str, last: str, nights: int, days: int, records: Sequence
     for each in records:
         stopped = f"stops {len(each.stopped)} of {each.nights} nights{_nights(each.stopped)}"
         undecided = f", undecided on {len(each.undecided)}" if each.undecided else ""
-        chance = f"by chance, if nothing had changed, {each.by_chance:.2f}"
-        unknown = f" ({each.unknown:,} verdicts without a standard error left out)" if each.unknown else ""
+        chance = "by chance, if nothing had changed, nobody knows"
+        if each.by_chance is not None:
+            chance = f"by chance, if nothing had changed, {each.by_chance:.2f}"
+        unknown = f" (without {each.unknown:,} verdicts of which nobody knows)" if each.unknown else ""
         lines.append(f"  {escaped(shortened(each.gate))}: {stopped}{undecided}; {chance}{unknown}{_splits(each)}")
     return "\n".join(lines)
 

@@ -124,6 +124,7 @@ def _point(day: TrendDay, cell: _Cell | None, definition: str | None, *, in_tabl
         bool(stopped),
         stopped[0].accepted_reason if stopped else None,
         definition is None or cell.definition == definition,
+        begins_anew=any(gate.from_now_on for gate in cell.gates),
     )
 
 

@@ -9,26 +9,30 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from sparkrank.day_marks import day_of
 from sparkrank.errors import CodedSentence, InputError, SpecError, shortened
-from sparkrank.gates.facts import Facts, Standard, facts_of
+from sparkrank.gates.facts import Facts, Outcome, Standard, facts_of
 from sparkrank.gates.judge import Judge
-from sparkrank.gates.verdicts import Judged, accepted, exit_code, gates_table
+from sparkrank.gates.rules import Cell, matches
+from sparkrank.gates.verdicts import Judged, Key, accepted, exit_code, gates_table
+from sparkrank.metrics.slices import ALL
 from sparkrank.redaction import redact
 from sparkrank.run.report_job import REPORT, validate_report, with_report
 from sparkrank.run.target import Target
 from sparkrank.run.window import MOST_DAYS, Window
 from sparkrank.tables.days import Commit, day_run, stored_names
 from sparkrank.tables.output_folder import DAY
-from sparkrank.tables.schemas import ATTEMPT_ID, FILES, RUNS, WINDOW_RUNS
+from sparkrank.tables.schemas import ATTEMPT_ID, FILES, FROM_NOW_ON, RUNS, WINDOW_RUNS
 from sparkrank.tables.stored_results import StoredResult, run_row
 
 if TYPE_CHECKING:
@@ -36,8 +40,8 @@ if TYPE_CHECKING:
 
     from sparkrank.config import Spec
 
-# How far back accepted days are looked for: so many times the days that are asked for, and where none of them is
-# accepted at least so many days. What has vanished must not pass once it has been gone for a few nights.
+# How far back the days of a history are looked for: so many times the days that are asked for, and an accepted one at
+# least so many days. What has vanished must not pass once it has been gone for a few nights.
 LOOKED_AT = 3
 LAST_ACCEPTED = 366
 _NIGHTS = re.compile(r"(\d{1,5})\s*d?", re.ASCII)
@@ -79,6 +83,31 @@ class Judgment:
 Stored = Callable[[Target], "StoredResult | InputError | None"]
 
 
+@dataclass(frozen=True)
+class Choice:
+    """The verdicts that an acceptance is about: patterns of the gate, and of what it is about; None is whatever."""
+
+    gate: str | None = None
+    metric: str | None = None
+    model: str | None = None
+    slice: str | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is about all of the day."""
+        return self == Choice()
+
+    def covers(self, key: Key) -> bool:
+        """Whether it is about a verdict. The slice is as sentences have it, ``country=de``, or ``all``."""
+        texts = (key.gate, key.cell.metric, key.cell.model or "", key.cell.shown_slice or ALL)
+        patterns = (self.gate, self.metric, self.model, self.slice)
+        return all(pattern is None or matches(text, pattern) for text, pattern in zip(texts, patterns, strict=True))
+
+    def __str__(self) -> str:
+        given = {"gate": self.gate, "metric": self.metric, "model": self.model, "slice": self.slice}
+        return " ".join(f"--{name} {shortened(pattern)}" for name, pattern in given.items() if pattern is not None)
+
+
 def judge_run(spec: Spec, target: Target, tables: Mapping[str, Any], spark: SparkSession | None) -> Judgment | None:
     """The verdicts of a run whose ``tables`` are about to be written; None where the spec has no gates.
 
@@ -88,7 +117,7 @@ def judge_run(spec: Spec, target: Target, tables: Mapping[str, Any], spark: Spar
     if judge is None:
         return None
     before = _old(target, spark)
-    judgment = _judged(judge, target, tables["metrics"], tables.get("comparisons"), partial(_read, spark=spark))
+    judgment = _judged(judge, target, tables["metrics"], tables.get("comparisons"), partial(_past, spark=spark))
     if before is None or not before.acceptance:
         return judgment
     reason = before.acceptance["accepted_reason"]
@@ -111,12 +140,23 @@ def gate_stored(spec: Spec, target: Target, spark: SparkSession | None = None) -
     Raises :class:`SpecError` where the spec has no gates, and :class:`InputError` where the tables cannot be read.
     """
     judge, stored = _judge(spec), target.stored(spark)
-    judgment = _judgment(judge, target, stored, partial(_read, spark=spark))
+    judgment = _judgment(judge, target, stored, partial(_past, spark=spark))
     return judgment if stored is None else _with_acceptance(judgment, stored)
 
 
-def accept_stored(spec: Spec, target: Target, reason: str, spark: SparkSession | None = None) -> Judgment:
+def accept_stored(
+    spec: Spec,
+    target: Target,
+    reason: str,
+    spark: SparkSession | None = None,
+    choice: Choice = Choice(),
+    *,
+    from_now_on: bool = False,
+) -> Judgment:
     """Let a stored day or window in although gates stop it, and say so, for ``reason``, in ``gates`` and ``runs``.
+
+    Where ``choice`` is about some of its verdicts, the others stay as they are. ``from_now_on`` says that the day is a
+    new beginning: histories go back to it, those of the verdicts that are chosen, or all of them.
 
     The day is replaced as a whole, as by a run of it; other tables keep their files. The same again changes nothing.
     Raises :class:`SpecError` where the spec has no gates or there is no reason, and :class:`InputError` where there are
@@ -133,13 +173,8 @@ def accept_stored(spec: Spec, target: Target, reason: str, spark: SparkSession |
         stored = target.stored(spark)
         if stored is None:
             raise InputError(lacking)
-        judgment = _judgment(judge, target, stored, partial(_read, spark=spark))
-        if stored.is_accepted and not any(each.stops for each in judgment.judged):
-            raise InputError(f"no gate stops {target.name}: there is nothing to accept")
-        again = stored.acceptance.get("accepted_reason") == reason
-        at = stored.acceptance["accepted_at"] if again else dt.datetime.now(dt.timezone.utc)
-        let_in = tuple(replace(each, accepted=reason if each.stops else None) for each in judgment.judged)
-        judgment = replace(judgment, judged=let_in, acceptance={"accepted_at": at, "accepted_reason": reason})
+        judgment = _judgment(judge, target, stored, partial(_past, spark=spark))
+        judgment = _accepted(judgment, stored, reason, choice, from_now_on=from_now_on)
         row = run_row(target.folder, target.name, spark, target.column)
         schema = (WINDOW_RUNS if target.is_window else RUNS).schema
 
@@ -154,6 +189,31 @@ def accept_stored(spec: Spec, target: Target, reason: str, spark: SparkSession |
     return judgment
 
 
+def _accepted(judgment: Judgment, stored: StoredResult, reason: str, choice: Choice, *, from_now_on: bool) -> Judgment:
+    """``judgment`` with what is chosen let in for ``reason``, and with what a person has let in of it before."""
+    name, about = judgment.name, "" if choice.is_whole else f" that {choice} is about"
+    chosen = [each for each in judgment.judged if choice.covers(each.key)]
+    if not chosen:
+        raise InputError(f"{name} has no verdict{about}: there is nothing to accept")
+    failed_before = bool(stored.outcome.failed) and choice.is_whole  # by gates of then
+    if not from_now_on and not failed_before and not any(each.stops for each in chosen):
+        raise InputError(f"no gate{about} stops {name}: there is nothing to accept")
+    let_in = {each.key for each in chosen if each.stops}
+    begins = {each.key for each in chosen if from_now_on} | stored.beginnings
+    judged = tuple(
+        replace(each, accepted=reason if each.key in let_in else each.accepted, begins_anew=each.key in begins)
+        for each in accepted(judgment.judged, stored.acceptances)
+    )
+    old = stored.acceptance
+    is_same = old.get("accepted_reason") == reason
+    acceptance = {
+        "accepted_at": old["accepted_at"] if is_same else dt.datetime.now(dt.timezone.utc),
+        "accepted_reason": reason,
+        FROM_NOW_ON: (from_now_on and choice.is_whole) or bool(old.get(FROM_NOW_ON)),
+    }
+    return replace(judgment, judged=judged, acceptance=acceptance)
+
+
 @dataclass(frozen=True)
 class Night:
     """A stored day of a replay, and its verdicts."""
@@ -165,21 +225,22 @@ class Night:
 def replay_days(spec: Spec, window: Window, spark: SparkSession | None = None) -> list[Night]:
     """The verdicts of every stored day of ``window`` by the gates of ``spec``, as if they had been there every night.
 
-    A night that one of them would have stopped is no standard for those after it, unless a person has accepted it.
-    Nights before the window count as they stand in the tables. Nothing is written.
+    A night on which one of them would have failed is no standard for what has failed, unless a person has accepted
+    that. Nights before the window count as they stand in the tables. Nothing is written.
     """
     judge = _judge(spec)
     first = Target(spec.output.path, Window(window.first, window.first), False)
     back = _days_back(judge, 1)
     targets = [each for days in range(1 - window.count, back + 1) if (each := first.earlier(days)) is not None]
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        known = dict(zip((each.name for each in targets), pool.map(partial(_read, spark=spark), targets), strict=True))
-    stopped: set[str] = set()
+        results = pool.map(lambda each: (_read if each.name in window.days else _past)(each, spark), targets)
+        known = dict(zip((each.name for each in targets), results, strict=True))
+    outcomes: dict[str, Outcome] = {}
 
     def before(target: Target) -> StoredResult | InputError | None:
         if target.name not in known:  # only where no night before the window is accepted
-            known[target.name] = _read(target, spark)
-        return None if target.name in stopped else known[target.name]
+            known[target.name] = _past(target, spark)
+        return known[target.name]
 
     nights = []
     for day in window.days:
@@ -188,10 +249,10 @@ def replay_days(spec: Spec, window: Window, spark: SparkSession | None = None) -
             raise stored
         if stored is None:
             continue
-        judgment = _judgment(judge, Target.of_day(spec, day), stored, before, any_verdict=window.days)
+        judgment = _judgment(judge, Target.of_day(spec, day), stored, before, outcomes)
         nights.append(Night(day, judgment.judged))
-        if any(each.verdict == "fail" for each in judgment.judged) and not stored.acceptance:
-            stopped.add(day)
+        failed = frozenset(each.key.cell for each in judgment.judged if each.verdict == "fail")
+        outcomes[day] = replace(stored.outcome, failed=failed - stored.outcome.let_in)
     if not nights:
         raise InputError(f"no day of {window} has tables under {shortened(spec.output.path)}: evaluate the days first")
     return nights
@@ -233,11 +294,15 @@ def _judge(spec: Spec) -> Judge:
 
 
 def _judgment(
-    judge: Judge, target: Target, stored: StoredResult | None, read: Stored, any_verdict: Sequence[str] = ()
+    judge: Judge,
+    target: Target,
+    stored: StoredResult | None,
+    read: Stored,
+    outcomes: Mapping[str, Outcome] = MappingProxyType({}),
 ) -> Judgment:
     if stored is None:
         return Judgment(target.name, tuple(judge.verdicts(None, target.name)), None, {})
-    return _judged(judge, target, stored.metrics, stored.comparisons, read, any_verdict)
+    return _judged(judge, target, stored.metrics, stored.comparisons, read, outcomes)
 
 
 def _judged(
@@ -246,21 +311,25 @@ def _judged(
     metrics: pa.Table,
     comparisons: pa.Table | None,
     read: Stored,
-    any_verdict: Sequence[str] = (),
+    outcomes: Mapping[str, Outcome] = MappingProxyType({}),
 ) -> Judgment:
+    """The verdicts on tables. ``outcomes`` are those of days whose own tables do not count."""
+
     def facts(name: str, of: pa.Table, compared: pa.Table | None) -> Facts:
         return facts_of(name, of, compared, judge.rules, judge.models_compared_with)
 
-    results, unread = _accepted_before(judge, target, read, any_verdict)
-    standard = Standard([facts(each.name, each.metrics, None) for each in results], unread)
+    results, unread = _days_before(judge, target, read, outcomes)
+    days = [replace(facts(each.name, each.metrics, None), outcome=outcome) for each, outcome in results]
     today = facts(target.name, metrics, comparisons)
-    return Judgment(target.name, tuple(judge.verdicts(today, target.name, standard)), today, {})
+    return Judgment(target.name, tuple(judge.verdicts(today, target.name, Standard(days, unread))), today, {})
 
 
 def _with_acceptance(judgment: Judgment, stored: StoredResult) -> Judgment:
     if not stored.acceptance:
         return judgment
-    return replace(judgment, judged=tuple(accepted(judgment.judged, stored.acceptances)), acceptance=stored.acceptance)
+    judged = accepted(judgment.judged, stored.acceptances)
+    judged = [replace(each, begins_anew=each.key in stored.beginnings) for each in judged]
+    return replace(judgment, judged=tuple(judged), acceptance=stored.acceptance)
 
 
 def _old(target: Target, spark: SparkSession | None) -> StoredResult | None:
@@ -276,27 +345,41 @@ def _read(target: Target, spark: SparkSession | None = None) -> StoredResult | I
         return error
 
 
-def _accepted_before(
-    judge: Judge, target: Target, read: Stored, any_verdict: Sequence[str]
-) -> tuple[list[StoredResult], list[str]]:
-    """The last accepted days before ``target``, as many as are needed, the latest first, and those that cannot be read.
+def _past(target: Target, spark: SparkSession | None = None) -> StoredResult | InputError | None:
+    try:
+        return target.past(spark)
+    except InputError as error:
+        return error
 
-    Windows are as long as this one and share no day with it or with each other. ``any_verdict`` are days that count
-    whatever their tables say of gates.
+
+def _days_before(
+    judge: Judge, target: Target, read: Stored, outcomes: Mapping[str, Outcome]
+) -> tuple[list[tuple[StoredResult, Outcome]], list[str]]:
+    """The last days before ``target``, as many as are needed, the latest first, and those that cannot be read.
+
+    There are enough where every cell has so many days on which it has not failed, and where one of them is a day on
+    which nothing has. Windows are as long as this one and share no day with it or with each other.
     """
-    needed = judge.needed_days
-    found: list[StoredResult] = []
+    found: list[tuple[StoredResult, Outcome]] = []
     unread: list[str] = []
-    last = target
+    failures: Counter[Cell] = Counter()
+    last, lacks_accepted, is_enough = target, True, False
     for earlier, stored in _looked_up(judge, target, read):
-        if len(found) == needed or (found and earlier.window.first < _earliest(judge, target)):
+        is_enough = is_enough or len(found) - max(failures.values(), default=0) >= judge.needed_days
+        is_enough = is_enough or (bool(found) and earlier.window.first < _earliest(judge, target))
+        if is_enough and not lacks_accepted:
             break
         if stored is None or earlier.overlaps(last):
             continue
         if isinstance(stored, InputError):
             unread.append(earlier.name)
-        elif stored.is_accepted or earlier.name in any_verdict:
-            found.append(stored)
+            continue
+        outcome = outcomes.get(earlier.name, stored.outcome)
+        lacks_accepted = lacks_accepted and bool(outcome.failed)
+        if not is_enough or not lacks_accepted:
+            found.append((stored, outcome))
+            failures.update(cell for cell in outcome.failed if judge.has_history(cell))
+            is_enough = is_enough or outcome.is_new
             last = earlier
     return found, unread
 

@@ -57,6 +57,10 @@ class Target:
         """Its tables; None where it has none. Raises what :func:`stored_result` raises."""
         return stored_result(self.folder, self.name, spark, self.column)
 
+    def past(self, spark: SparkSession | None) -> StoredResult | None:
+        """The same, but only what later days are compared with."""
+        return stored_result(self.folder, self.name, spark, self.column, is_past=True)
+
     def earlier(self, days: int) -> Target | None:
         """The same so many ``days`` before; None before the calendar begins."""
         try:

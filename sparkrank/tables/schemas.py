@@ -508,13 +508,13 @@ A row per gate of the spec and row of `metrics` that it is about, or that it sho
         Column(
             "against",
             TEXT,
-            "of `not_worse_than` and `equivalent_to` the baseline and its value, of `history` the median and the band; "
+            "of `not_worse_than` and `equivalent_to` the baseline and its value, of `history` the mean and the band; "
             "else null",
         ),
         Column(
             "bound",
             FLOAT,
-            "the number that decides: that of `min` or `max`, the worse end of the band, of `not_worse_than` the "
+            "the number that decides: that of `min` or `max`, the nearer end of the band, or the worse one, of `not_worse_than` the "
             "least difference to the baseline that is good enough (the greatest where lower is better), and of "
             "`equivalent_to` the end of the margin that is nearer to being passed",
         ),
@@ -543,6 +543,9 @@ A row per gate of the spec and row of `metrics` that it is about, or that it sho
         Column("reason", TEXT, "a sentence"),
         Column("accepted", FLAG, "whether a person has let the day in although this did not pass"),
         Column("accepted_reason", TEXT, "why; null where nobody has"),
+        Column(
+            "from_now_on", FLAG, "whether a person has let the history of this row of `metrics` begin anew with the day"
+        ),
         Column("spec_hash", TEXT, "as in `metrics`"),
         Column("run_id", TEXT, "the run in `runs`"),
     ),
@@ -620,9 +623,16 @@ ATTEMPT = Column(
     TEXT,
     "what no other run has: the names of this run's files end in it, and their metadata of Parquet have it",
 )
+FROM_NOW_ON = "from_now_on"
 ACCEPTED = (
     Column("accepted_at", TIME, "when a person let the day in although a gate had stopped it; null where nobody did"),
     Column("accepted_reason", TEXT, "why (`sparkrank accept`); null where `accepted_at` is"),
+    Column(
+        FROM_NOW_ON,
+        FLAG,
+        "whether the history of every value begins anew with the day (`sparkrank accept --from-now-on`); null where "
+        "`accepted_at` is",
+    ),
 )
 RUNS = TableSchema(
     "runs",

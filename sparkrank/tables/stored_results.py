@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,14 +11,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.errors import InputError
-from sparkrank.gates.facts import COMPARED
+from sparkrank.gates.facts import COMPARED, Outcome
 from sparkrank.gates.rules import Cell
 from sparkrank.gates.verdicts import Key
 from sparkrank.tables.agreement import validate_run
 from sparkrank.tables.day_files import DayFiles, day_files
 from sparkrank.tables.days import shown_run
 from sparkrank.tables.output_folder import DAY
-from sparkrank.tables.schemas import ACCEPTED, FILES, GATES, METRICS, RUN_ID, RUNS, TIME, WINDOW_RUNS
+from sparkrank.tables.schemas import ACCEPTED, FILES, FROM_NOW_ON, GATES, METRICS, RUN_ID, RUNS, TIME, WINDOW_RUNS
 from sparkrank.tables.stored_days import written_by
 from sparkrank.tables.validation import validate_results
 
@@ -27,6 +28,26 @@ if TYPE_CHECKING:
 _TABLES = ("metrics", "comparisons", "gates", "runs")
 ACCEPTED_NAMES = tuple(column.name for column in ACCEPTED)
 _RUN = pa.schema([RUNS.schema.field(name) for name in (RUN_ID, "status", FILES.name, *ACCEPTED_NAMES)])
+# Of a day that others are compared with: its values, and what failed, and what a person has said of it.
+_VALUES = pa.schema(
+    [
+        METRICS.schema.field(name)
+        for name in (
+            *Cell._fields,
+            "value",
+            "ci_low",
+            "ci_high",
+            "stderr",
+            "interval",
+            "n_groups",
+            "definition",
+            RUN_ID,
+        )
+    ]
+)
+_VERDICTS = pa.schema(
+    [GATES.schema.field(name) for name in ("gate", "kind", *Cell._fields, "verdict", "accepted", FROM_NOW_ON, RUN_ID)]
+)
 _OWN = ("spec_hash", RUN_ID)  # columns that may differ between runs with the same result
 
 
@@ -40,19 +61,38 @@ class StoredResult:
     gates: pa.Table | None
     run: dict[str, Any]
 
-    @property
-    def is_accepted(self) -> bool:
-        """Whether it may be a standard for others: no gate has failed, or a person has let it in."""
+    @cached_property
+    def outcome(self) -> Outcome:
+        """What became of its cells: no gate has failed, or a person has let them in."""
+        is_new = bool(self.run.get(FROM_NOW_ON))
         if self.gates is None:
-            return True
-        let_in = pc.fill_null(self.gates["accepted"], False)
-        return not pc.any(pc.and_not(pc.equal(self.gates["verdict"], "fail"), let_in)).as_py()
+            return Outcome(is_new=is_new)
+        fails, accepted = pc.equal(self.gates["verdict"], "fail"), self._flags("accepted")
+        let_in = pc.and_(fails, accepted)
+        levels = pc.and_(let_in, pc.equal(self.gates["kind"], "history"))
+        masks = (pc.and_not(fails, accepted), let_in, levels, self._flags(FROM_NOW_ON))
+        failed, *others = (frozenset(key.cell for key in self._keys(mask)) for mask in masks)
+        return Outcome(failed, others[0], others[1], others[2], is_new)
+
+    @property
+    def beginnings(self) -> frozenset[Key]:
+        """The verdicts with which a history begins anew."""
+        return frozenset() if self.gates is None else frozenset(self._keys(self._flags(FROM_NOW_ON)))
+
+    def _flags(self, name: str) -> pa.ChunkedArray:
+        """A column of flags of ``gates``, as of old days that lack it."""
+        if self.gates is None or name not in self.gates.column_names:
+            return pa.array([False] * (0 if self.gates is None else self.gates.num_rows))
+        return pc.fill_null(self.gates[name], False)
+
+    def _keys(self, mask: pa.ChunkedArray) -> list[Key]:
+        return [] if self.gates is None else [key_of(row) for row in self.gates.filter(mask).to_pylist()]
 
     @property
     def acceptance(self) -> dict[str, Any]:
         """When and why a person has let it in, as its row of ``runs`` says; empty where nobody has."""
         found = {name: self.run.get(name) for name in ACCEPTED_NAMES}
-        return found if all(value is not None for value in found.values()) else {}
+        return {} if None in (found["accepted_at"], found["accepted_reason"]) else found
 
     @property
     def acceptances(self) -> dict[Key, tuple[tuple[float | None, ...], str]]:
@@ -84,7 +124,9 @@ def _same(left: pa.ChunkedArray, right: pa.ChunkedArray) -> bool:
     return bool(left.to_pylist() == right.to_pylist())
 
 
-def stored_result(output: str, name: str, spark: SparkSession | None = None, column: str = DAY) -> StoredResult | None:
+def stored_result(
+    output: str, name: str, spark: SparkSession | None = None, column: str = DAY, *, is_past: bool = False
+) -> StoredResult | None:
     """The tables of a day or window under ``output``, all of one run.
 
     Parameters
@@ -97,6 +139,8 @@ def stored_result(output: str, name: str, spark: SparkSession | None = None, col
         Reads them where Arrow cannot open the file system.
     column
         The partition column of the tables.
+    is_past
+        Whether to read only what others are compared with: the values of ``metrics``, and what became of them.
 
     Returns
     -------
@@ -114,16 +158,18 @@ def stored_result(output: str, name: str, spark: SparkSession | None = None, col
     run = _run(files, name)
     if shown_run(output, name, column) is not None and column == DAY and run.get(FILES.name, []) is None:
         raise InputError(f"the table runs of {name} has lost its list of files: evaluate that day again")
-    return result_in(files, name, run)
+    return result_in(files, name, run, is_past=is_past)
 
 
-def result_in(files: DayFiles, name: str, run: dict[str, Any]) -> StoredResult:
+def result_in(files: DayFiles, name: str, run: dict[str, Any], *, is_past: bool = False) -> StoredResult:
     """The tables among ``files`` of the day or window ``name``, which must be those that its ``run`` wrote.
 
     Raises :class:`InputError` where they are not, or cannot be read.
     """
     written = written_by(run)
     schemas = {"metrics": METRICS.whole_schema, "comparisons": COMPARED, "gates": GATES.schema}
+    if is_past:
+        schemas = {"metrics": _VALUES, "gates": _VERDICTS}
     tables = {
         table: files.read(table, schema, written.get(table)) for table, schema in schemas.items() if files.has(table)
     }

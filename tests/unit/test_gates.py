@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from scipy import stats
 
 from sparkrank.config.gate_sections import HistorySettings, LeastGroups
 from sparkrank.tables.schemas import ACCEPTED, GATES
@@ -345,52 +346,66 @@ def test_what_has_been_gone_for_many_nights_still_does_not_pass(
     assert judged(tmp_path, capsys, [gate])[0] == 0
 
 
-VALUES = [0.40, 0.42, 0.38, 0.41, 0.39, 0.40, 0.40]  # median 0.40, deviations 0, 1, 1, 2, 2, 0, 0: median 0.01
+VALUES = [0.40, 0.42, 0.38, 0.41, 0.39, 0.40, 0.40]  # mean 0.40, squares 0, 4, 4, 1, 1, 0, 0 of 1e-4
+# The prediction interval of a normal sample of 7: t beyond which a normal distribution has what is beyond 3.
+HALF = stats.t.isf(stats.norm.sf(3), 6) * math.sqrt(1e-3 / 6 * (1 + 1 / 7))
 
 
 @pytest.mark.parametrize(
-    ("value", "half", "code"),
+    ("value", "half", "told"),
     [
-        # the band without noise: 3 * 1.4826 * 0.01 = 0.044478
-        (0.40 - 0.0444, None, 0),
-        (0.40 - 0.0446, None, 3),
-        (0.40 + 0.2, None, 0),  # better is never worse
-        # today's own standard error is added: 3 * hypot(0.014826, 0.02) = 0.07469
-        (0.40 - 0.0746, 0.04, 0),
-        (0.40 - 0.0748, 0.04, 3),
+        (0.40 - HALF + 1e-4, None, "within"),
+        (0.40 - HALF - 1e-4, None, "below"),
+        (0.40 + HALF - 1e-4, None, "within"),
+        (0.40 + HALF + 1e-4, None, "above"),  # too good is not as before
+        # an error as large as on other days is in their scatter
+        (0.40 - HALF - 1e-4, 0.04, "below"),
+        (0.40 - HALF - 1e-4, 0.12, "within"),
     ],
 )
 def test_a_value_beyond_the_band_of_its_history(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], value: float, half: float | None, code: int
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], value: float, half: float | None, told: str
 ) -> None:
     for day, of_day in zip(before(7), VALUES, strict=True):
-        store(tmp_path, day, [metric(of_day)])
+        store(tmp_path, day, [metric(of_day, 0.04)])
     store(tmp_path, DAY, [metric(value, half)])
-    found, (line,) = judged(tmp_path, capsys, [{**ASKED, "not_worse_than": "history"}])
-    assert found == code
-    where = "not beyond" if code == 0 else "beyond"
-    assert f"is {where} its worse end: the band of 7 days before is " in line
+    code, (line,) = judged(tmp_path, capsys, [{**ASKED, "not_worse_than": "history"}])
+    assert code == (0 if told == "within" else 3)
+    assert f"is {told} the band of the 7 days before, " in line
 
 
-def test_where_lower_is_better_the_band_ends_above(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_of_the_worse_side_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for day, of_day in zip(before(7), VALUES, strict=True):
         store(tmp_path, day, [metric(of_day, **LOSS)])
-    gates = [{**LOSS, "not_worse_than": "history"}]
-    for value, code in ((0.2, 0), (0.4444, 0), (0.4446, 3)):
+    gates, worse = [{**LOSS, "not_worse_than": "history"}], {"sides": "worse"}
+    for value, code in ((0.2, 0), (0.40 + HALF - 1e-4, 0), (0.40 + HALF + 1e-4, 3)):
         store(tmp_path, DAY, [metric(value, **LOSS)])
-        assert judged(tmp_path, capsys, gates)[0] == code
-    assert judged(tmp_path, capsys, [{**LOSS, "not_worse_than": "history", "by": 0.001}])[0] == 0
-    assert judged(tmp_path, capsys, gates, history={"width": 4})[0] == 0
+        found, (line,) = judged(tmp_path, capsys, gates, history=worse)
+        assert (found, line.endswith(", on its better side")) == (code, value == 0.2)
+    assert judged(tmp_path, capsys, [{**LOSS, "not_worse_than": "history", "by": 0.001}], history=worse)[0] == 0
+    assert judged(tmp_path, capsys, gates, history={**worse, "width": 4})[0] == 0
 
 
-def test_the_noise_of_the_sample_is_taken_off_the_band(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each day with a standard error of 0.01: of 0.014826² 0.0001 goes, and 0.010946 is left."""
+def test_what_is_best_in_the_middle_has_a_history_of_both_sides(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copc = {"metric": "copc", "model": "production"}
+    for day, of_day in zip(before(7), VALUES, strict=True):
+        store(tmp_path, day, [metric(of_day, **copc)])
+    for value, code in ((0.4, 0), (0.40 - 1.1 * HALF, 3), (0.40 + 1.1 * HALF, 3)):
+        store(tmp_path, DAY, [metric(value, **copc)])
+        assert judged(tmp_path, capsys, [{**copc, "not_worse_than": "history"}])[0] == code
+    code, (line,) = judged(tmp_path, capsys, [{**copc, "not_worse_than": "history"}], history={"sides": "worse"})
+    assert code == 2
+    assert line.endswith("of which neither higher nor lower is better: give history: {sides: both}")
+
+
+def test_a_jump_up_stops_a_night(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Labels that have leaked into scores make a metric far too good."""
     for day, of_day in zip(before(7), VALUES, strict=True):
         store(tmp_path, day, [metric(of_day, 0.02)])
-    gates = [{**ASKED, "not_worse_than": "history"}]
-    for value, code in ((0.40 - 0.0328, 0), (0.40 - 0.0329, 3)):  # 3 * 0.010946 = 0.032838
-        store(tmp_path, DAY, [metric(value)])
-        assert judged(tmp_path, capsys, gates)[0] == code
+    store(tmp_path, DAY, [metric(1.0)])
+    assert judged(tmp_path, capsys, [{**ASKED, "not_worse_than": "history"}])[0] == 3
 
 
 def test_a_short_history_is_undecided_and_says_how_many_days_it_has(
@@ -407,17 +422,17 @@ def test_a_short_history_is_undecided_and_says_how_many_days_it_has(
     code, (line,) = judged(tmp_path, capsys, [gate])
     assert code == 5
     assert line.endswith(
-        "its history has 6 accepted days before, and 7 are needed for a band (left out: 1 day of another definition, "
+        "its history has 6 days before, and 7 are needed for a band (left out: 1 day of another definition, "
         "2 days without a value)"
     )
-    assert judged(tmp_path, capsys, [gate], history={"least_days": 6})[0] == 3
+    assert "nothing says how far it may move" in judged(tmp_path, capsys, [gate], history={"least_days": 6})[1][0]
 
 
 def test_only_the_days_before_count_and_only_so_many(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A repaired day is compared with the days before it, whatever came after."""
     repaired = "2026-11-10"
-    for day in before(3, repaired):
-        store(tmp_path, day, [metric(0.4)])
+    for day, value in zip(before(3, repaired), VALUES[1:], strict=False):
+        store(tmp_path, day, [metric(value)])
     for day in before(9, "2026-11-20"):
         store(tmp_path, day, [metric(0.9)])
     store(tmp_path, repaired, [metric(0.4)])
@@ -425,24 +440,38 @@ def test_only_the_days_before_count_and_only_so_many(tmp_path: Path, capsys: pyt
     assert judged(tmp_path, capsys, gates, "--date", repaired, history=history)[0] == 0
     assert judged(tmp_path, capsys, gates, "--date", "2026-11-14", history=history)[0] == 0
     assert judged(tmp_path, capsys, gates, "--date", "2026-11-15", history={**history, "least_days": 2})[0] == 0
-    store(tmp_path, repaired, [metric(0.3)])
+    store(tmp_path, repaired, [metric(-0.3)])  # with 2 degrees 3 deviations are 19.2, and 0.0205 is one
     assert judged(tmp_path, capsys, gates, "--date", repaired, history=history)[0] == 3
 
 
 def test_the_same_weekday_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for day in before(21):
-        store(tmp_path, day, [metric(0.9)])
-    for day in before(3, step=7):
-        store(tmp_path, day, [metric(0.4)])
-    store(tmp_path, DAY, [metric(0.4)])
+        store(tmp_path, day, [metric(0.9, 0.002)])
+    for day, value in zip(before(3, step=7), (0.40, 0.41, 0.39), strict=True):
+        store(tmp_path, day, [metric(value, 0.002)])
+    store(tmp_path, DAY, [metric(0.9, 0.002)])
     gates = [{**ASKED, "not_worse_than": "history"}]
-    assert judged(tmp_path, capsys, gates)[0] == 3
+    assert judged(tmp_path, capsys, gates, history={"rhythm": "none"})[0] == 0
     history = {"same_weekday": True, "days": 3, "least_days": 3}
     code, (line,) = judged(tmp_path, capsys, gates, history=history)
-    assert code == 0
-    assert "the band of 3 days before is 0.4 to 0.4" in line
+    assert code == 3
+    assert "is above the band of the 3 days before" in line
     code, (line,) = judged(tmp_path, capsys, gates, history={"same_weekday": True})
-    assert "its history has 3 accepted days of the same weekday before, and 7 are needed" in line
+    assert "its history has 3 days of the same weekday before, and 7 are needed" in line
+
+
+def test_weekdays_have_means_of_their_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Four weeks whose Thursdays are lower by 0.5, to a Thursday."""
+    for number, day in enumerate(before(28)):
+        store(tmp_path, day, [metric(0.9 - 0.5 * (number % 7 == 0) + 0.01 * (number % 3), 0.002)])
+    gates = [{**ASKED, "not_worse_than": "history"}]
+    for value, code in ((0.41, 0), (0.91, 3)):
+        store(tmp_path, DAY, [metric(value, 0.002)])
+        found, (line,) = judged(tmp_path, capsys, gates)
+        assert found == code
+        # without a rhythm the Thursdays are four days far from the others
+        assert judged(tmp_path, capsys, gates, history={"rhythm": "none"})[0] == 3 - code
+    assert "is above the band of the 28 days before, " in line
 
 
 def test_asking_again_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -455,13 +484,14 @@ def test_asking_again_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_a_damaged_day_of_the_history_is_left_out_and_counted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for day in before(8):
-        store(tmp_path, day, [metric(0.4)])
+    for day, value in zip(before(8), [*VALUES, 0.4], strict=True):
+        store(tmp_path, day, [metric(value)])
     one_file(tmp_path / f"tables/metrics/day={before(8)[3]}").write_bytes(b"damaged")
     store(tmp_path, DAY, [metric(0.4)])
     code, (line,) = judged(tmp_path, capsys, [{**ASKED, "not_worse_than": "history"}])
     assert code == 0
-    assert line.endswith("the band of 7 days before is 0.4 to 0.4 (left out: 1 day that cannot be read)")
+    assert "is within the band of the 7 days before, " in line
+    assert line.endswith(" (left out: 1 day that cannot be read)")
     one_file(tmp_path / f"tables/metrics/day={DAY}").write_bytes(b"damaged")
     assert judged(tmp_path, capsys, [{**ASKED, "min": 0}])[0] == 4
 
@@ -507,8 +537,8 @@ class TestAccept:
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         history = {**ASKED, "not_worse_than": "history"}
-        for day in before(9)[:8]:
-            store(tmp_path, day, [metric(0.4)])
+        for day, value in zip(before(9), [*VALUES, 0.405], strict=False):
+            store(tmp_path, day, [metric(value, 0.02)])
         failed = before(1)[0]
         store(tmp_path, failed, [metric(0.1, 0.01)])
         conf = conf_of(tmp_path, [*self.GATES])
@@ -516,17 +546,129 @@ class TestAccept:
         gates = table_of(tmp_path, "gates", failed)
         store(tmp_path, DAY, [metric(0.4)])
         _, (line,) = judged(tmp_path, capsys, [history])
-        assert "the band of 9 days before" in line
+        assert "the band of the 9 days before" in line
 
         gates["accepted"] = False
         store(
             tmp_path, failed, [metric(0.1, 0.01)], gates=pa.Table.from_pandas(gates, GATES.schema, preserve_index=False)
         )
         _, (line,) = judged(tmp_path, capsys, [history])
-        assert "the band of 8 days before" in line
+        assert "the band of the 8 days before" in line
         assert self.accept(tmp_path, day=failed) == 0
         _, (line,) = judged(tmp_path, capsys, [history])
-        assert "the band of 9 days before" in line
+        assert "the band of the 9 days before" in line
+
+
+class TestChoice:
+    """Acceptances of some verdicts of a day, and new beginnings."""
+
+    HISTORY = (
+        {"metric": "ndcg@10", "not_worse_than": "history", "name": "as before"},
+        {**ASKED, "min": 0.3, "name": "least"},
+    )
+
+    def stored(self, folder: Path, nights: int = 1, usual: int = 8) -> list[str]:
+        """So many usual days, and so many nights up to :data:`DAY` on which both models are far lower."""
+        days = [*before(usual + nights - 1), DAY]
+        for number, day in enumerate(days):
+            level = 0.4 if number < usual else 0.1
+            models = (("production", number), ("candidate", number + 3))
+            rows = [metric(level + 0.001 * (at * at % 11), 0.004, model=model) for model, at in models]
+            store(folder, day, rows)
+        return days
+
+    def accept(self, folder: Path, *words: str, day: str = DAY) -> int:
+        conf = conf_of(folder, [*self.HISTORY])
+        return exit_code("accept", "--conf", conf, "--date", day, "--reason", "why", *words)
+
+    @pytest.mark.parametrize(
+        ("words", "accepted"),
+        [
+            ((), {("as before", "production"), ("as before", "candidate"), ("least", "production")}),
+            (("--gate", "as before"), {("as before", "production"), ("as before", "candidate")}),
+            (("--gate", "as*", "--model", "candidate"), {("as before", "candidate")}),
+            (("--model", "production", "--metric", "ndcg*"), {("as before", "production"), ("least", "production")}),
+            (("--slice", "all", "--model", "candidate"), {("as before", "candidate")}),
+        ],
+    )
+    def test_of_some_verdicts(self, tmp_path: Path, words: tuple[str, ...], accepted: set[tuple[str, str]]) -> None:
+        self.stored(tmp_path)
+        assert self.accept(tmp_path, *words) == 0
+        gates = table_of(tmp_path, "gates", DAY)
+        taken = gates[gates["accepted"]]
+        assert set(zip(taken["gate"], taken["model"], strict=True)) == accepted
+        assert not gates["from_now_on"].any()
+        run = table_of(tmp_path, "runs", DAY).iloc[0]
+        assert (run["accepted_reason"], run["from_now_on"]) == ("why", False)
+
+    def test_one_after_the_other(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.stored(tmp_path)
+        assert self.accept(tmp_path, "--model", "candidate") == 0
+        assert judged(tmp_path, capsys, [*self.HISTORY])[0] == 3
+        conf = conf_of(tmp_path, [*self.HISTORY])
+        assert exit_code("accept", "--conf", conf, "--date", DAY, "--reason", "other", "--model", "production") == 0
+        assert judged(tmp_path, capsys, [*self.HISTORY])[0] == 0
+        gates = table_of(tmp_path, "gates", DAY)
+        reasons = dict(zip(gates["model"], gates["accepted_reason"], strict=True))
+        assert reasons == {"production": "other", "candidate": "why"}
+
+    def test_what_nothing_is_about_is_refused(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.stored(tmp_path)
+        assert self.accept(tmp_path, "--model", "other") == 4
+        assert (
+            f"{DAY} has no verdict that --model other is about: there is nothing to accept" in capsys.readouterr().err
+        )
+        assert self.accept(tmp_path, "--slice", "country=de") == 4
+        assert self.accept(tmp_path) == 0
+        store(tmp_path, DAY, [metric(0.405, 0.004), metric(0.405, 0.004, model="candidate")])
+        assert self.accept(tmp_path, "--model", "production") == 4
+        assert f"no gate that --model production is about stops {DAY}" in capsys.readouterr().err
+
+    def test_a_failed_cell_leaves_its_own_history_alone(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """Of both models, one of which was accepted on the night before: 8 days of one, 9 of the other."""
+        days = self.stored(tmp_path, nights=2)
+        assert self.accept(tmp_path, "--model", "candidate", day=days[-2]) == 0
+        _, lines = judged(tmp_path, capsys, [self.HISTORY[0]])
+        counts = {line.split(", ")[1].split(":")[0]: re.search(r"the (\d+) days? before", line) for line in lines}
+        assert {model: found and found[1] for model, found in counts.items()} == {"production": "8", "candidate": "9"}
+        assert "(left out: 1 day on which it failed)" in next(line for line in lines if "production" in line)
+
+    @pytest.mark.parametrize(
+        ("words", "anew"), [((), {"production", "candidate"}), (("--model", "candidate"), {"candidate"})]
+    )
+    def test_from_now_on(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], anew: set[str]
+    ) -> None:
+        days = self.stored(tmp_path, nights=3)
+        assert self.accept(tmp_path, "--from-now-on", *words, day=days[-3]) == 0
+        run, gates = (table_of(tmp_path, table, days[-3]) for table in ("runs", "gates"))
+        assert bool(run.iloc[0]["from_now_on"]) == (not words)
+        assert set(gates[gates["from_now_on"]]["model"]) == anew
+        _, lines = judged(tmp_path, capsys, [self.HISTORY[0]], history={"least_days": 3})
+        begun = f"its history has 2 days before since it began anew on {days[-3]}, and 3 are needed for a band"
+        assert {line.split(", ")[1].split(":")[0] for line in lines if begun in line} == anew
+        _, lines = judged(tmp_path, capsys, [self.HISTORY[0]], "--replay", "11d")
+        assert f"stops {1 if not words else 3} of 11 nights" in lines[0]
+
+    def test_a_change_that_no_gate_has_seen_may_begin_anew(self, tmp_path: Path) -> None:
+        self.stored(tmp_path, nights=0)
+        store(tmp_path, DAY, [metric(0.405, 0.004), metric(0.405, 0.004, model="candidate")])
+        assert self.accept(tmp_path) == 4
+        assert self.accept(tmp_path, "--from-now-on") == 0
+        assert self.accept(tmp_path, "--from-now-on") == 0
+        assert bool(table_of(tmp_path, "runs", DAY).iloc[0]["from_now_on"])
+
+    def test_the_same_level_accepted_twice_is_the_new_one(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        days = self.stored(tmp_path, nights=4, usual=20)
+        for day in days[-4:-2]:
+            assert self.accept(tmp_path, "--gate", "as before", day=day) == 0
+        code, lines = judged(tmp_path, capsys, [self.HISTORY[0]])
+        assert code == 0
+        assert all(f"since it began anew on {days[-4]}" in line for line in lines)
 
 
 def test_a_replay_says_which_nights_a_gate_would_have_stopped(
@@ -560,15 +702,14 @@ def test_after_a_change_every_night_of_a_replay_stops_until_one_is_accepted(
 ) -> None:
     days, gate = before(10), {**ASKED, "not_worse_than": "history"}
     options = {"history": {"days": 3, "least_days": 3}}
-    for number, day in enumerate(days):
-        store(tmp_path, day, [metric(0.4 if number < 4 else 0.3)])
+    for number, day in enumerate(days):  # with 2 degrees and 0.001 from day to day the band ends at 22 of these
+        store(tmp_path, day, [metric((0.4 if number < 4 else 0.3) + 0.001 * (number % 3), 0.001)])
     _, (line,) = judged(tmp_path, capsys, [gate], "--replay", "10d", **options)
     assert f"stops 6 of 10 nights ({', '.join(days[4:])})" in line
     conf = conf_of(tmp_path, [gate], **options)
-    for day in days[4:6]:
-        assert exit_code("accept", "--conf", conf, "--date", day, "--reason", "the new level") == 0
+    assert exit_code("accept", "--conf", conf, "--date", days[4], "--reason", "the new level") == 0
     _, (line,) = judged(tmp_path, capsys, [gate], "--replay", "10d", **options)
-    assert f"stops 2 of 10 nights ({', '.join(days[4:6])})" in line
+    assert f"stops 1 of 10 nights ({days[4]})" in line
 
 
 def test_an_acceptance_holds_for_the_numbers_that_were_seen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

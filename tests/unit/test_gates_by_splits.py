@@ -162,10 +162,10 @@ def test_verdicts_on_the_same_rows_fail_together() -> None:
     assert record.in_splits == 1.0
 
 
-def test_scatter_from_day_to_day_comes_on_top(stored: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A history of two nights knows little: t with few degrees of freedom is far beyond its band in some nights."""
+def test_a_history_has_no_halves(stored: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of each night with two nights before it the chance is that of its width, 0.27 %."""
     gate = {"metric": "logloss", "model": "b", "not_worse_than": "history"}
     text = replayed(stored, capsys, gates=[gate], history={"days": 2, "least_days": 2})
     found = re.fullmatch(r" (\d\.\d\d)", text)
     assert found is not None
-    assert 0 < float(found[1]) < 1
+    assert float(found[1]) == pytest.approx(0.0027 * (len(NIGHTS) - 2), abs=0.005)

@@ -21,6 +21,7 @@ import sparkrank as sr
 from sparkrank.errors import InputError
 from sparkrank.report import collect
 from sparkrank.report.data import SECTIONS, GateRow, MetricValue, QualityLine, ReportData
+from sparkrank.report.page import page
 from sparkrank.report.trends import band_of_gate
 from sparkrank.run.report_job import report_stored
 from tests.unit import nights
@@ -578,6 +579,22 @@ def test_days_that_are_missing_or_cannot_be_read_are_said_in_the_trend(tmp_path:
     assert data.headline is not None
     assert data.previous == "2026-01-30"
     assert [each.before for each in data.headline.rows] == [None, 0.6]
+
+
+def test_a_new_beginning_of_a_history_is_marked_in_the_trend(tmp_path: Path) -> None:
+    conf = nights.conf_of(tmp_path, [{"metric": "ndcg@10", "not_worse_than": "history"}])
+    for day in ("2026-01-29", "2026-01-30", "2026-01-31"):
+        nights.store(tmp_path, day, [nights.metric(0.4), nights.metric(0.4, model="candidate")])
+    words = ("--date", "2026-01-30", "--reason", "a new ranker", "--from-now-on", "--model", "candidate")
+    assert exit_code("accept", "--conf", conf, *words) == 0
+    from sparkrank.config import load_spec
+
+    spec = load_spec(conf)
+    data = report_stored(spec, of_day(spec, "2026-01-31"))
+    assert data.trend is not None
+    anew = {each.model: [point.begins_anew for point in each.points] for each in data.trend.series}
+    assert anew == {"production": [False] * 3, "candidate": [False, True, False]}
+    assert page(data).count("<small>history begins anew</small>") == 1
 
 
 MANY_MODELS = tuple(f"model {number:02}" for number in range(20))

@@ -34,8 +34,8 @@ def compare_states(
     """Compare two sides in all ``metrics`` of both, or in those that are named.
 
     Raises :class:`SpecError` where a model or a metric is not there or left open, and :class:`InputError` where the
-    groups are of another key or another cluster, no metric is on both sides, or one is defined otherwise and that is not
-    allowed.
+    groups are of another key or another cluster, no metric is on both sides, or one is defined otherwise and that is
+    not allowed.
     """
     if left.plan.keys != right.plan.keys:
         raise InputError(

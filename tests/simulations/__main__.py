@@ -1,0 +1,51 @@
+"""How often intervals hold the truth and tests reject where there is nothing to find: the tables of docs/uncertainty.md.
+
+python -m tests.simulations --trials 400                 all scenarios: an hour
+python -m tests.simulations --trials 100 --only week     those whose names match the pattern
+python -m tests.simulations --details                    a line for each metric: which side misses, bias, standard error
+python -m tests.simulations --truth                      draw the true values anew, into tests/simulations/truth.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import re
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+
+from tests.simulations.scenarios import SCENARIOS
+from tests.simulations.table import details, markdown
+from tests.simulations.trials import outcome
+from tests.simulations.truth import written
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.simulations", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--trials", type=int, default=400)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--details", action="store_true")
+    parser.add_argument("--truth", action="store_true")
+    given = parser.parse_args()
+    logging.getLogger("sparkrank").setLevel(logging.ERROR)  # few groups, which is what is simulated
+    if given.truth:
+        written()
+        return
+    chosen = [scenario for name, scenario in SCENARIOS.items() if re.search(given.only, name)]
+    with ProcessPoolExecutor(given.processes, initializer=_quiet) as processes:
+        outcomes = list(processes.map(partial(outcome, trials=given.trials, seed=given.seed), chosen))
+    print(markdown(outcomes))
+    if given.details:
+        print(*details(outcomes), sep="\n")
+
+
+def _quiet() -> None:
+    logging.getLogger("sparkrank").setLevel(logging.ERROR)
+
+
+if __name__ == "__main__":
+    main()

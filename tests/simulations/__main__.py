@@ -1,7 +1,8 @@
-"""How often intervals hold the truth and tests reject where there is nothing to find: the tables of docs/uncertainty.md.
+"""How often intervals hold the truth, and tests and gates find what is not there: the tables of docs/uncertainty.md.
 
 python -m tests.simulations --trials 400                 all scenarios: an hour
 python -m tests.simulations --trials 100 --only week     those whose names match the pattern
+python -m tests.simulations --nights                     gates, night after night
 python -m tests.simulations --details                    a line for each metric: which side misses, bias, standard error
 python -m tests.simulations --truth                      draw the true values anew, into tests/simulations/truth.json
 """
@@ -14,6 +15,8 @@ import re
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 
+from tests.simulations.nights import CHAINS, stops
+from tests.simulations.nights import markdown as table_of_gates
 from tests.simulations.scenarios import SCENARIOS
 from tests.simulations.table import details, markdown
 from tests.simulations.trials import outcome
@@ -28,12 +31,18 @@ def main() -> None:
     parser.add_argument("--only", default="")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--nights", action="store_true")
     parser.add_argument("--details", action="store_true")
     parser.add_argument("--truth", action="store_true")
     given = parser.parse_args()
     logging.getLogger("sparkrank").setLevel(logging.ERROR)  # few groups, which is what is simulated
     if given.truth:
         written()
+        return
+    if given.nights:
+        with ProcessPoolExecutor(given.processes, initializer=_quiet) as processes:
+            chains = [chain for name, chain in CHAINS.items() if re.search(given.only, name)]
+            print(table_of_gates(list(processes.map(stops, chains))))
         return
     chosen = [scenario for name, scenario in SCENARIOS.items() if re.search(given.only, name)]
     with ProcessPoolExecutor(given.processes, initializer=_quiet) as processes:

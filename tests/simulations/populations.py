@@ -1,4 +1,4 @@
-"""Logs of users who differ: lognormal numbers of rows, and a liking that shows in clicks and in the scores of all models.
+"""Logs of users who differ: lognormal numbers of rows, and a liking that shows in clicks and in all scores.
 
 Models ``a`` and ``b`` are equal, ``c`` is noisier, ``calibrated`` gives the probability of a click that a user's liking
 and taste leave, and ``blind`` knows nothing. The number of rows says nothing about the liking.

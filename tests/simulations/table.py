@@ -44,7 +44,8 @@ def _line(at: Intervals) -> str:
     bias = float(mean(at.values)) / scatter if scatter else math.nan
     total = at.count or 1
     without = ", ".join(f"{why} {number / at.trials:.0%}" for why, number in at.without.items())
-    return f"{100 * at.coverage:.1f} | {at.below / total:.3f} | {at.above / total:.3f} | {ratio:.2f} | {bias:+.2f} | {without}"
+    shares = (f"{100 * at.coverage:.1f}", f"{at.below / total:.3f}", f"{at.above / total:.3f}")
+    return " | ".join((*shares, f"{ratio:.2f}", f"{bias:+.2f}", without))
 
 
 def _grid(outcomes: Sequence[Outcome], of: Callable[[Outcome], dict], cell: Callable) -> str:
@@ -58,7 +59,7 @@ def _grid(outcomes: Sequence[Outcome], of: Callable[[Outcome], dict], cell: Call
 
 
 def _plain(metric: str) -> str:
-    return metric.split("(threshold")[0]
+    return metric.partition("(threshold")[0]
 
 
 def _coverage(at: Intervals) -> str:

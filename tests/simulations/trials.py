@@ -14,6 +14,7 @@ from tests.simulations.scenarios import BASELINE, EQUAL, WORSE, Scenario
 from tests.simulations.truth import truth_of
 
 FAR = 0.001
+ROUNDING = 1e-9
 
 
 @dataclass
@@ -34,7 +35,8 @@ class Intervals:
         elif low is None and high is None:
             self.without[why or "none"] += 1
         else:
-            is_below, is_above = low is not None and truth < low, high is not None and truth > high
+            is_below = low is not None and truth < low - ROUNDING
+            is_above = high is not None and truth > high + ROUNDING
             self.below += is_below
             self.above += is_above
             self.held += not (is_below or is_above)

@@ -28,7 +28,7 @@ def truth_of(scenario: Scenario) -> Mapping[tuple[str, str], float]:
     """The true value of each model and metric of ``scenario``, where it is known."""
     stored = _stored().get(name_of(scenario.population), {})
     values = {(model, metric): value for model, named in stored.items() for metric, value in named.items()}
-    # Of all data, the best order of bins is that of the scores: what they rank by is the log odds of a click, and noise.
+    # With all data, the best order of score bins is that of the scores.
     values |= {(model, "auc_up"): value for (model, metric), value in values.items() if metric == "auc"}
     return values | {(EQUAL, metric): value for (model, metric), value in values.items() if model == BASELINE} | KNOWN
 
@@ -58,7 +58,7 @@ def drawn(
     values: dict[str, dict[str, float]] = {model: {} for model in models}
     for row in table.to_pylist():
         if math.isfinite(row["value"]):
-            values[row["model"]][row["metric"]] = float(f"{row['value']:.7g}")
+            values[row["model"]][row["metric"]] = row["value"]
     return values
 
 

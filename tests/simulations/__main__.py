@@ -4,6 +4,7 @@ python -m tests.simulations --trials 400                 all scenarios: an hour
 python -m tests.simulations --trials 100 --only week     those whose names match the pattern
 python -m tests.simulations --nights                     gates, night after night
 python -m tests.simulations --details                    a line for each metric: which side misses, bias, standard error
+python -m tests.simulations --write docs/uncertainty.md  put the tables there, between its two marks
 python -m tests.simulations --truth                      draw the true values anew, into tests/simulations/truth.json
 """
 
@@ -14,6 +15,7 @@ import logging
 import re
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from pathlib import Path
 
 from tests.simulations.nights import CHAINS, stops
 from tests.simulations.nights import markdown as table_of_gates
@@ -31,6 +33,7 @@ def main() -> None:
     parser.add_argument("--only", default="")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--write", type=Path)
     parser.add_argument("--nights", action="store_true")
     parser.add_argument("--details", action="store_true")
     parser.add_argument("--truth", action="store_true")
@@ -39,17 +42,28 @@ def main() -> None:
     if given.truth:
         written()
         return
-    if given.nights:
-        with ProcessPoolExecutor(given.processes, initializer=_quiet) as processes:
-            chains = [chain for name, chain in CHAINS.items() if re.search(given.only, name)]
-            print(table_of_gates(list(processes.map(stops, chains))))
-        return
+    text = _of_gates(given) if given.nights else _of_intervals(given)
+    if given.write is None:
+        print(text)
+    else:
+        mark = "gates" if given.nights else "intervals"
+        begin, end = (f"<!-- simulated {mark}: {word} -->" for word in ("begin", "end"))
+        before, _, rest = given.write.read_text(encoding="utf-8").partition(begin)
+        _, _, after = rest.partition(end)
+        given.write.write_text(f"{before}{begin}\n\n{text}\n\n{end}{after}", encoding="utf-8")
+
+
+def _of_intervals(given: argparse.Namespace) -> str:
     chosen = [scenario for name, scenario in SCENARIOS.items() if re.search(given.only, name)]
     with ProcessPoolExecutor(given.processes, initializer=_quiet) as processes:
         outcomes = list(processes.map(partial(outcome, trials=given.trials, seed=given.seed), chosen))
-    print(markdown(outcomes))
-    if given.details:
-        print(*details(outcomes), sep="\n")
+    return "\n".join(details(outcomes)) if given.details else markdown(outcomes)
+
+
+def _of_gates(given: argparse.Namespace) -> str:
+    chosen = [chain for name, chain in CHAINS.items() if re.search(given.only, name)]
+    with ProcessPoolExecutor(given.processes, initializer=_quiet) as processes:
+        return table_of_gates(list(processes.map(stops, chosen)))
 
 
 def _quiet() -> None:

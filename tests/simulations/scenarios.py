@@ -64,6 +64,11 @@ class Scenario:
         return log.set_column(0, "user", pa.array(here[log["user"].to_numpy()]))
 
     @property
+    def is_plain(self) -> bool:
+        """Whether it has nothing special but its number of users."""
+        return self.population == Population() and self.days == self.sessions == 1 and self.asked == Scenario.asked
+
+    @property
     def arguments(self) -> dict[str, Any]:
         return {
             "group": "user" if self.sessions == 1 else "session",

@@ -1,24 +1,30 @@
-"""The outcomes of scenarios as tables of Markdown: a line for each metric, a column for each scenario."""
+"""The outcomes of scenarios as tables of Markdown, and line by line."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from tests.simulations.trials import FAR, Intervals, Outcome, Tests
+import numpy as np
+
+from tests.simulations.trials import FAR, Intervals, Outcome
 
 NOTABLE = 0.05  # a larger share of trials without an interval is told
+NONE = "none"
 
 
 def markdown(outcomes: Sequence[Outcome]) -> str:
+    """Coverage by metric, width by metric, and by scenario what tests and differences do."""
+    alike = [outcome for outcome in outcomes if outcome.scenario.is_plain]
     return "\n\n".join(
         (
-            f"**Coverage of intervals of 95 %**, in %\n\n{_grid(outcomes, lambda o: o.values, _coverage)}",
-            f"**Median width**\n\n{_grid(outcomes, lambda o: o.values, _width)}",
-            f"**Differences of two models: coverage**\n\n{_grid(outcomes, lambda o: o.differences, _coverage)}",
-            f"**Relative differences: coverage**\n\n{_grid(outcomes, lambda o: o.relative, _coverage)}",
-            f"**Equal models: p below 0.05, and below 0.001**, in %\n\n{_grid(outcomes, lambda o: o.tests, _rejected)}",
-            f"**Equal models: runs in which Holm's method finds a difference**, in %\n\n{_families(outcomes)}",
+            "Share of intervals of 95 % that hold the truth, in %; in brackets the share of trials without an interval:",
+            _by_metric([outcome for outcome in outcomes if outcome.values], _coverage),
+            "Median width:",
+            _by_metric(alike, _width),
+            "Differences of a worse model (lowest, median and highest coverage of its metrics), and tests of an equal one (p "
+            "below 0.05 and below 0.001, and runs in which Holm's method finds something), in %:",
+            _by_scenario(outcomes),
         )
     )
 
@@ -27,34 +33,31 @@ def details(outcomes: Sequence[Outcome]) -> Iterator[str]:
     """A line for each scenario and metric, with what tells why: for whoever works on the intervals."""
     yield "scenario | metric | coverage | truth below | truth above | stderr / scatter | bias / scatter | without"
     for outcome in outcomes:
-        for kind, named in (
-            ("", outcome.values),
-            ("difference of ", outcome.differences),
-            ("relative ", outcome.relative),
-        ):
-            for metric, at in named.items():
-                yield f"{outcome.scenario.name} | {kind}{metric} | {_line(at)}"
+        name = outcome.scenario.name
+        kinds = {"": outcome.values, "difference of ": outcome.differences, "relative ": outcome.relative}
+        for kind, named in kinds.items():
+            yield from (f"{name} | {kind}{metric} | {_line(intervals)}" for metric, intervals in named.items())
+        for metric, tests in outcome.tests.items():
+            p, far = 100 * tests.rejected(0.05), 100 * tests.rejected(FAR)
+            yield f"{name} | p of {metric} | {p:.1f} | {far:.2f} | without {tests.without} of {tests.trials}"
 
 
-def _line(at: Intervals) -> str:
-    from numpy import mean, sqrt, square, std
+def _line(intervals: Intervals) -> str:
+    scatter = float(np.std(intervals.values)) if len(intervals.values) > 1 else math.nan
+    stderr = float(np.sqrt(np.mean(np.square(intervals.stderrs)))) if intervals.stderrs else math.nan
+    bias = float(np.mean(intervals.values)) if intervals.values else math.nan
+    count = intervals.count or 1
+    shares = (f"{100 * intervals.coverage:.1f}", f"{intervals.below / count:.3f}", f"{intervals.above / count:.3f}")
+    ratios = (f"{of / scatter:.2f}" if scatter else "" for of in (stderr, bias))
+    without = ", ".join(f"{why} {number / intervals.trials:.0%}" for why, number in intervals.without.items())
+    return " | ".join((*shares, *ratios, without))
 
-    scatter = float(std(at.values)) if len(at.values) > 1 else math.nan
-    ratio = float(sqrt(mean(square(at.stderrs)))) / scatter if at.stderrs and scatter else math.nan
-    bias = float(mean(at.values)) / scatter if scatter else math.nan
-    total = at.count or 1
-    without = ", ".join(f"{why} {number / at.trials:.0%}" for why, number in at.without.items())
-    shares = (f"{100 * at.coverage:.1f}", f"{at.below / total:.3f}", f"{at.above / total:.3f}")
-    return " | ".join((*shares, f"{ratio:.2f}", f"{bias:+.2f}", without))
 
-
-def _grid(outcomes: Sequence[Outcome], of: Callable[[Outcome], dict], cell: Callable) -> str:
-    columns = [outcome for outcome in outcomes if of(outcome)]
-    metrics = list(dict.fromkeys(metric for outcome in columns for metric in map(_plain, of(outcome))))
-    lines = [["metric", *(outcome.scenario.name for outcome in columns)], ["---", *("---:" for _ in columns)]]
-    for metric in metrics:
-        named = [{_plain(name): value for name, value in of(outcome).items()} for outcome in columns]
-        lines.append([f"`{metric}`", *(cell(each[metric]) if metric in each else "" for each in named)])
+def _by_metric(outcomes: Sequence[Outcome], cell: Callable[[Intervals], str]) -> str:
+    metrics = list(dict.fromkeys(_plain(metric) for outcome in outcomes for metric in outcome.values))
+    lines = [["", *(outcome.scenario.name for outcome in outcomes)], ["---", *("---:" for _ in outcomes)]]
+    named = [{_plain(metric): intervals for metric, intervals in outcome.values.items()} for outcome in outcomes]
+    lines += [[f"`{metric}`", *(cell(of[metric]) if metric in of else "" for of in named)] for metric in metrics]
     return _table(lines)
 
 
@@ -62,32 +65,37 @@ def _plain(metric: str) -> str:
     return metric.partition("(threshold")[0]
 
 
-def _coverage(at: Intervals) -> str:
-    without = at.without.total() / at.trials
-    if not at.count:
-        return "none"
-    return f"{100 * at.coverage:.0f}" if without < NOTABLE else f"{100 * at.coverage:.0f} ({100 * without:.0f} none)"
+def _coverage(intervals: Intervals) -> str:
+    without = intervals.without.total() / intervals.trials
+    if not intervals.count:
+        return NONE
+    return f"{100 * intervals.coverage:.0f}" + (f" ({100 * without:.0f})" if without > NOTABLE else "")
 
 
-def _width(at: Intervals) -> str:
-    return "" if math.isnan(at.width) else "one end" if math.isinf(at.width) else f"{at.width:.2g}"
+def _width(intervals: Intervals) -> str:
+    return NONE if math.isnan(intervals.width) else f"{intervals.width:.2g}"
 
 
-def _rejected(tests: Tests) -> str:
-    if not tests.p:
-        return "none"
-    share = tests.without / (tests.without + len(tests.p))
-    text = f"{100 * tests.rejected(0.05):.1f}, {100 * tests.rejected(FAR):.2f}"
-    return text if share < NOTABLE else f"{text} ({100 * share:.0f} none)"
-
-
-def _families(outcomes: Iterable[Outcome]) -> str:
-    lines = [["scenario", "any family", "each family"], ["---", "---:", "---"]]
+def _by_scenario(outcomes: Iterable[Outcome]) -> str:
+    lines = [["", "trials", "difference", "relative", "p < 0.05", "p < 0.001", "Holm"], ["---", *["---:"] * 6]]
     for outcome in outcomes:
-        if outcome.tests:
-            each = ", ".join(f"{name} {100 * n / outcome.runs:.1f}" for name, n in outcome.families.most_common())
-            lines.append([outcome.scenario.name, f"{100 * outcome.runs_that_find / outcome.runs:.1f}", each])
+        rejected = [tests.rejected(0.05) for tests in outcome.tests.values() if tests.p]
+        p = [p for tests in outcome.tests.values() for p in tests.p]
+        far, finds = 100 * float(np.mean(np.array(p) < FAR)) if p else math.nan, outcome.runs_that_find / outcome.runs
+        tested = [_spread(rejected), f"{far:.2f}", f"{100 * finds:.1f}"] if p else ["", "", ""]
+        ranges = [_spread(_shares(outcome.differences)), _spread(_shares(outcome.relative))]
+        lines.append([outcome.scenario.name, str(outcome.runs), *ranges, *tested])
     return _table(lines)
+
+
+def _shares(named: Mapping[str, Intervals]) -> list[float]:
+    return [intervals.coverage for intervals in named.values() if intervals.count > NOTABLE * intervals.trials]
+
+
+def _spread(shares: Sequence[float]) -> str:
+    if not shares:
+        return ""
+    return ", ".join(f"{100 * of:.1f}" for of in (min(shares), float(np.median(shares)), max(shares)))
 
 
 def _table(lines: Iterable[Sequence[str]]) -> str:

@@ -68,6 +68,10 @@ class Tests:
     p: list[float] = field(default_factory=list)
     without: int = 0
 
+    @property
+    def trials(self) -> int:
+        return len(self.p) + self.without
+
     def rejected(self, level: float) -> float:
         return float(np.mean(np.array(self.p) < level)) if self.p else math.nan
 

@@ -11,22 +11,21 @@ from tests.simulations.trials import FAR, Intervals, Outcome
 
 NOTABLE = 0.05  # a larger share of trials without an interval is told
 NONE = "none"
+COVERAGE = "Intervals of 95 % that hold the truth, in %; in brackets, trials without an interval:"
+WIDTH = "Their median width:"
+TESTS = """Differences to a worse model: lowest, median and highest coverage of the metrics. An equal model: p below 0.05 (the same
+three), below 0.001, and runs in which Holm's method finds something. In %:"""
 
 
 def markdown(outcomes: Sequence[Outcome]) -> str:
     """Coverage by metric, width by metric, and by scenario what tests and differences do."""
     alike = [outcome for outcome in outcomes if outcome.scenario.is_plain]
-    return "\n\n".join(
-        (
-            "Share of intervals of 95 % that hold the truth, in %; in brackets the share of trials without an interval:",
-            _by_metric([outcome for outcome in outcomes if outcome.values], _coverage),
-            "Median width:",
-            _by_metric(alike, _width),
-            "Differences of a worse model (lowest, median and highest coverage of its metrics), and tests of an equal one (p "
-            "below 0.05 and below 0.001, and runs in which Holm's method finds something), in %:",
-            _by_scenario(outcomes),
-        )
-    )
+    tables = {
+        COVERAGE: _by_metric([outcome for outcome in outcomes if outcome.values], _coverage),
+        WIDTH: _by_metric(alike, _width),
+        TESTS: _by_scenario(outcomes),
+    }
+    return "\n\n".join(f"{title}\n\n{table}" for title, table in tables.items())
 
 
 def details(outcomes: Sequence[Outcome]) -> Iterator[str]:

@@ -13,7 +13,7 @@ NOTABLE = 0.05  # a larger share of trials without an interval is told
 NONE = "none"
 COVERAGE = "Intervals of 95 % that hold the truth, in %; in brackets, trials without an interval:"
 WIDTH = "Their median width:"
-TESTS = """Differences to a worse model: lowest, median and highest coverage of the metrics. An equal model: p below 0.05
+TESTS = """Differences to a worse model: lowest, median and highest coverage of metrics. An equal model: p below 0.05
 (the same three) and 0.001, and runs in which Holm's method finds something. In %:"""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -104,7 +104,8 @@ def compare_runs(
 
     Groups are paired by their key, and each metric is tested by a paired t test over the pairs in which both sides
     define it. A mean whose groups weigh by their rows (``gauc``) is compared by the delta method. The numbers are the
-    same bits in either lane, and for any order of the rows.
+    same bits in either lane, and for any order of the rows. Where a run has clusters of groups, there is no test:
+    group tables do not say who stands behind a group.
 
     Parameters
     ----------
@@ -224,9 +225,15 @@ def compare_tables(
             told.append(
                 f"{count:,} groups are on the {side.what} only ({side.table.place}), {n_common:,} on both sides"
             )
-    table = _table(
-        left, right, asked, [paired(moments, place, each) for place, each in enumerate(asked)], correction, level
-    )
+    found = [paired(moments, place, each) for place, each in enumerate(asked)]
+    clusters = sorted({side.table.cluster for side in (left, right) if side.table.cluster is not None})
+    if clusters:
+        found = [replace(each, stderr=math.nan) for each in found]
+        told.append(
+            f"groups of one {listed(clusters)} go together, and group tables do not say which those are: differences "
+            f"have no test and no interval"
+        )
+    table = _table(left, right, asked, found, correction, level)
     unpaired = {row["metric"]: row["n_unpaired"] for row in table.to_pylist() if row["n_unpaired"]}
     if unpaired:
         counts = listed(f"{metric} {count:,}" for metric, count in unpaired.items())

@@ -117,8 +117,8 @@ class Columns(_OfRows):
 
     Without ``group`` all rows are together, and no metric is of groups. ``rank`` stands in place of ``score`` where
     lower is better. ``label`` is None where there is a truth, or no metric reads labels. ``weight``
-    multiplies what a row counts in pooled metrics. With ``items`` and ``true_items``, a row is a whole
-    group with arrays of items.
+    multiplies what a row counts in pooled metrics. ``cluster`` is who stands behind a group, as the user behind a
+    session. With ``items`` and ``true_items``, a row is a whole group with arrays of items.
     """
 
     items: _ByModel | None = None
@@ -129,7 +129,7 @@ class Columns(_OfRows):
 class TruthNames(_OfTruth):
     """The columns of the truth: group and item where its names differ from those of the lists, and its label.
 
-    Without ``label`` every row has label 1.
+    ``cluster`` is needed where groups are in no list. Without ``label`` every row has label 1.
     """
 
     label: str | None = None

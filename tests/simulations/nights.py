@@ -191,8 +191,8 @@ def _all() -> Iterable[Chain]:
         "history, too good", HISTORY, _rate(2000, scatter=0.03, worse=-6 * 0.032), both, "6 deviations upward",
         first=28, nights=88,
     )  # fmt: skip
-    # Beyond 3 deviations a drop of 4 is found in 84 % where mean and scatter are known. Of four days of a weekday they are
-    # known so well that the band is 3.8 deviations wide: in 58 %.
+    # Beyond 3 deviations a drop of 4 is found in 84 % where mean and scatter are known. Four days of a weekday say so
+    # little of its mean that the band is 3.8 deviations wide: in 58 %.
     yield Chain(
         "history, lower on weekends", HISTORY, _rate(20_000, scatter=0.02, weekend=0.08, worse=4 * 0.02), both,
         "4 deviations", 0.5, first=42, nights=102, bad_every=11,

@@ -15,10 +15,10 @@ from tests.simulations.nights import CHAINS, stops
 
 BY_CHANCE = 1e-4  # how rarely a gate that does as it promises fails here
 SHORT = {
-    "at least, just there": 20,
+    "at least, just there": 10,
     "not worse than an equal model, 50 shops": 10,
-    "history of 7 days": 24,
-    "history, too good": 40,
+    "history of 7 days": 17,
+    "history, too good": 38,
 }
 
 

@@ -20,24 +20,24 @@ from tests.simulations.trials import FAR, Outcome, outcome
 from tests.simulations.truth import drawn, name_of, truth_of
 
 TRIALS = {
-    "30 users": 180,
+    "30 users": 150,
     "100 users": 300,
     "1,000 users": 300,
     "20,000 users": 200,
     "30 users, rare clicks": 300,
-    "100 users, rare clicks": 150,
+    "100 users, rare clicks": 120,
     "1,000 users, rare clicks": 300,
     "20,000 users, rare clicks": 200,
-    "100 users, one with 20 % of rows": 120,
+    "100 users, one with 20 % of rows": 100,
     "1,000 users, one with 20 % of rows": 200,
-    "30 users, three scores": 120,
+    "30 users, three scores": 100,
     "1,000 users, three scores": 200,
-    "week of 30 users": 60,
+    "week of 30 users": 45,
     "week of 100 users": 200,
     "week of 1,000 users": 100,
-    "30 users, 8 sessions each": 90,
+    "30 users, 8 sessions each": 60,
     "200 users, 8 sessions each": 200,
-    "slices of 5 to 300 users": 45,
+    "slices of 5 to 300 users": 30,
     "60 users, nothing to find": 120,
     "1,000 users, nothing to find": 200,
 }
@@ -53,7 +53,7 @@ SHORT = [
 ]
 COMMON, RARE = (0.93, 0.97), (0.92, 0.98)
 BY_CHANCE = 1e-4  # how rarely a share that is just as promised is taken for one that is not
-FEWEST = 20  # trials with an interval, of which a share is looked at
+FEWEST = 15  # trials with an interval, of which a share is looked at
 # Ranks are whole numbers, and tied values add to the probability: order statistics hold the truth at least so often.
 AT_LEAST = ("median(", "p25(", "p90(")
 # Below twice their noise floor, these have one end, or two that allow for a bias.

@@ -198,7 +198,7 @@ def _all() -> Iterable[Chain]:
         "4 deviations", 0.5, first=42, nights=102, bad_every=11,
     )  # fmt: skip
     yield Chain(
-        "history, 200 shops", HISTORY, _cells(200, 20, scatter=0.1), 0.1, first=28, nights=148, cells=200, models=2,
+        "history, 200 shops", HISTORY, _cells(200, 40, scatter=0.1), 0.1, first=28, nights=148, cells=200, models=2,
         bad_every=NEVER, history={"days": 28},
     )  # fmt: skip
     yield Chain(

@@ -212,7 +212,7 @@ CHAINS = {chain.name: chain for chain in _all()}
 
 def markdown(results: Iterable[Stops]) -> str:
     lines = [
-        "| gate | nominal | without a change, % of nights | a change of | found, % | undecided, % |",
+        "| gate | nominal | nights that stop without a change | a change of | found | undecided |",
         "| --- | ---: | ---: | --- | ---: | ---: |",
     ]
     for result in results:
@@ -220,9 +220,9 @@ def markdown(results: Iterable[Stops]) -> str:
         cells = [
             chain.name,
             f"{100 * chain.nominal:.2g} %",
-            f"{100 * result.false_alarms:.2f} of {result.good}",
+            f"{100 * result.false_alarms:.2f} % of {result.good}",
             chain.change,
         ]
-        cells += [f"{100 * result.found:.0f} of {result.bad}" if result.bad else "", f"{100 * undecided:.0f}"]
+        cells += [f"{100 * result.found:.0f} % of {result.bad}" if result.bad else "", f"{100 * undecided:.0f} %"]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)

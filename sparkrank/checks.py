@@ -57,6 +57,7 @@ GROUPS = "groups"
 NULL_CLUSTER = "rows of a list without a cluster"
 CLUSTERLESS_GROUPS = "groups evaluated that have no row in the lists, and so no cluster"
 LARGEST_GROUPS = ("rows of the largest group", "rows of the second largest group", "rows of the third largest group")
+MOST_ROWS = "most rows of one group"
 SEVERAL_LISTS = "group keys with several lists, each of which is a group"
 ITEMLESS_ROWS = "rows without an item, counted in no coverage, gini or novelty"
 
@@ -138,6 +139,7 @@ CODES: Mapping[str, str] = {
     UNJUDGED_DROPPED: "rows_without_label_dropped",
     GROUPS: "groups",
     **dict(zip(LARGEST_GROUPS, ("largest_group", "second_largest_group", "third_largest_group"), strict=True)),
+    MOST_ROWS: "most_rows_of_one_group",
     SEVERAL_LISTS: "group_keys_with_several_lists",
     NULL_CLUSTER: "rows_without_cluster",
     CLUSTERLESS_GROUPS: "groups_without_cluster",
@@ -169,6 +171,7 @@ _CODES_OF_FORMS = (
     (re.compile(r"groups with .* above [^ ]+, better than its ideal list", re.DOTALL), "values_above_ideal"),
     (re.compile(r"groups with .* outside of its range, .*", re.DOTALL), "values_outside_range"),
     (re.compile(r"rows per block of .*", re.DOTALL), "rows_per_block"),
+    (re.compile(r"most weight of one group in .*", re.DOTALL), "most_weight_of_one_group"),
 )
 
 
@@ -197,6 +200,11 @@ def one_class_groups(level: str) -> str:
 def above_ideal(metric: object, ideal: float) -> str:
     """Groups evaluated whose list is better than the ideal that the metric names, which labels may exceed."""
     return f"groups with {metric} above {ideal:g}, better than its ideal list"
+
+
+def most_weight(metric: str) -> str:
+    """The largest weight that a group has in the mean of ``metric``."""
+    return f"most weight of one group in {metric}"
 
 
 def relevant_truth(level: str) -> str:

@@ -107,6 +107,7 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
         counts=dict(counts),
         unmatched=unmatched,
         parts=part_states(parts, plan),
+        heaviest={key: weight for model in models for key, weight in model.heaviest()},
         largest=largest_groups(rows, groups, models[0].ranking.judgments.rows_of_group(), plan),
     )
     table = None

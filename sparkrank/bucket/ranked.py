@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -19,16 +19,16 @@ from sparkrank.bucket.slicing import Slice
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.count import SegmentCounts, count_segments
 from sparkrank.histogram.row_histogram import histograms_of_rows
-from sparkrank.histogram.scored_rows import ScoredRows
+from sparkrank.histogram.scored_rows import RowSum, ScoredRows
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.arithmetic import Arithmetic, OneGroup
 from sparkrank.metrics.exposure import shown
 from sparkrank.metrics.group_auc import class_counts
-from sparkrank.metrics.needs import GROUPS, ROWS_AND_WEIGHT
+from sparkrank.metrics.needs import GROUPS, NEGATIVES, POSITIVES, ROWS_AND_WEIGHT, amounts_by_group
 from sparkrank.metrics.plan import level_text
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.cached import cached, drop_cached
-from sparkrank.numeric.exact_sums import LIMBS, exact_sums, whole_limbs
+from sparkrank.numeric.exact_sums import LIMBS, exact_sums, rounded, whole_limbs
 from sparkrank.numeric.segments import WHOLE, Segments, codes_of, taken
 from sparkrank.numeric.whole_units import UnitTable, sums_by_segment
 from sparkrank.ranking.distinct_lists import DistinctLists, GroupValues
@@ -39,6 +39,12 @@ from sparkrank.states.keys import SliceKey, StateKey
 from sparkrank.states.means import MeanRows, ValueSums, equal_sums, weighted_sums
 
 T = TypeVar("T", bound=np.generic)
+# The places of distinct lists in each segment, and their segments; None where there are about as many as groups.
+Lists: TypeAlias = "dict[DistinctLists, tuple[Ints, Segments] | None]"
+# What the sums over hits count, where all rows weigh the same.
+_COUNTED = (*map(str, ROWS_AND_WEIGHT), POSITIVES, NEGATIVES)
+# What a group has is squared in this unit, so that the squares of as many as there are add up exactly.
+AMOUNT_UNIT, MOST_AMOUNT = 2.0**15, 2.0**42
 ROUNDING = 2.0**-40  # how far rounding may move a value out of its range: more than the error of a million terms of 1
 
 
@@ -113,7 +119,7 @@ class RankedModel:
         """The sums of each group metric over each segment of the groups ``evaluated``."""
         found: dict[Metric, ValueSums] = {}
         equal: dict[Segments, dict[Metric, Floats]] = {}
-        lists: dict[DistinctLists, tuple[Ints, Segments] | None] = {}
+        lists: Lists = {}
         for metric, declared in self.plan.group_metrics:
             found_values = self.values()[str(metric)]
             own = declared.weights_of(self.ranked(metric.ties), metric, self.weights)
@@ -135,9 +141,7 @@ class RankedModel:
             found.update(zip(of, sums_of_each, strict=True))
         return found
 
-    def _over(
-        self, values: GroupValues, evaluated: Segments, lists: dict[DistinctLists, tuple[Ints, Segments] | None]
-    ) -> tuple[Floats, Segments]:
+    def _over(self, values: GroupValues, evaluated: Segments, lists: Lists) -> tuple[Floats, Segments]:
         """The ``values`` of the groups ``evaluated`` with their segments, one per distinct list of a segment.
 
         ``lists`` keeps the distinct lists of segments for other values.
@@ -220,6 +224,16 @@ class RankedModel:
         own = declared.weights_of(self.ranked(metric.ties), metric, self.weights)
         return None if own is None else self._chosen(own.of_groups())
 
+    def heaviest(self) -> Iterator[tuple[tuple[str, str], float]]:
+        """The largest weight of a group in each mean in which groups weigh differently, by metric and model."""
+        for metric in self.plan.fine_metrics:
+            weights = self._weights_of(metric)
+            if weights is not None:
+                values = self._chosen(self.values()[str(metric)].of_groups())
+                if self.plan.definitions.counts_undefined_as is None:
+                    weights = weights[~np.isnan(values)]
+                yield (str(metric), self.name), float(np.nan_to_num(weights).max(initial=0.0))
+
     def part_sums(self, parted: Slice, bins: Mapping[BinRule, SegmentCounts]) -> Floats:
         """The limbs of the number of groups and of each sum over rows (segments, 1 + sums, 6).
 
@@ -284,8 +298,28 @@ class RankedModel:
         """The limbs of each sum over rows that a pooled metric reads, and of the number of groups where needed."""
         for quantity in self.plan.row_sums:
             yield self._key(of, quantity), self._scored_rows().sums(quantity, self._segments_of_scored(of))
+        evaluated = of.segments.of(self.chosen)
         if self.plan.exposures:
-            yield self._key(of, GROUPS), whole_limbs(of.segments.of(self.chosen).sizes(self._groups_evaluated()))
+            yield self._key(of, GROUPS), whole_limbs(evaluated.sizes(self._groups_evaluated()))
+        if self.plan.parted_slices(of.name):
+            lists: Lists = {}
+            for carrier in self.plan.carriers:
+                amounts, segments = self._over(self._carried(carrier), evaluated, lists)
+                for name, power in zip(amounts_by_group(carrier), (amounts, amounts**2), strict=True):
+                    yield self._key(of, name), exact_sums(power, segments)
+
+    @cached
+    def _carried(self, carrier: RowSum) -> GroupValues:
+        """How much of ``carrier`` each group has, in units of :data:`AMOUNT_UNIT`."""
+        if self.plan.weighted or carrier.name not in _COUNTED:
+            each = Segments(self.ranking.groups, self._group_of_scored())
+            found, distinct = rounded(self._scored_rows().sums(carrier, each)), None
+        else:
+            hits = hit_sums(self.ranking, carrier.rel)
+            positives, negatives = class_counts(hits)
+            amounts = {POSITIVES: positives, NEGATIVES: negatives}
+            found, distinct = amounts.get(carrier.name, hits.length.astype(np.float64)), hits.distinct
+        return GroupValues(np.minimum(found, MOST_AMOUNT) / AMOUNT_UNIT, distinct)
 
     def items(self, of: Slice) -> Iterator[ItemCounts]:
         """The item counts of the lists of evaluated groups. An item counts as relevant once in each group."""

@@ -23,9 +23,10 @@ class RowSum:
     """A sum over rows, by its ``name``. With w the weight, y the class (1 where the label is relevant at ``rel``) and s
     the score:
 
-    ``rows`` Σ 1, ``weight`` Σ w, ``positives`` Σ w·y, ``predicted`` Σ w over s >= ``threshold``, ``true_positives``
-    Σ w·y over s >= ``threshold``, ``scores`` Σ w·s, ``squared_error`` Σ w·(s-y)², ``log_loss`` Σ w·(-log s of a
-    positive, -log(1-s) of a negative), ``outside`` the number of rows whose score is no probability.
+    ``rows`` Σ 1, ``weight`` Σ w, ``positives`` Σ w·y, ``negatives`` Σ w·(1-y), ``predicted`` Σ w over
+    s >= ``threshold``, ``true_positives`` Σ w·y over s >= ``threshold``, ``scores`` Σ w·s, ``squared_error``
+    Σ w·(s-y)², ``log_loss`` Σ w·(-log s of a positive, -log(1-s) of a negative), ``outside`` the number of rows whose
+    score is no probability.
     """
 
     name: str
@@ -188,6 +189,7 @@ _QUANTITIES: dict[str, Callable[[ScoredRows, RowSum, Segments], Floats]] = {
     "rows": lambda rows, of, by: _rows(rows, by),
     "weight": lambda rows, of, by: _weight(rows, by),
     "positives": lambda rows, of, by: rows.weight_where(rows.flags(of.rel), by),
+    "negatives": lambda rows, of, by: rows.weight_where(~rows.flags(of.rel), by),
     "predicted": lambda rows, of, by: rows.weight_where(rows.taken(_at(of)), by),
     "true_positives": lambda rows, of, by: rows.weight_where(rows.flags(of.rel) & rows.taken(_at(of)), by),
     "scores": lambda rows, of, by: rows.weighted_sum(rows.probabilities, by),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from sparkrank.histogram.scored_rows import RowSum
 from sparkrank.metrics.kinds import PooledMetric, PooledTotals, PooledValue
+from sparkrank.metrics.needs import NEGATIVES, POSITIVES, WEIGHT
 from sparkrank.metrics.parameters import Number, Parameter
 from sparkrank.metrics.precision import LEAST_BETA, MANNING, MOST_BETA, REL
 
@@ -62,6 +63,7 @@ def _at_threshold(
     undefined: str,
     share: Callable[[Confusion], tuple[float, float]],
     *,
+    carrier: Callable[[Metric], RowSum],
     higher_is_better: bool = True,
     is_row_mean: bool = False,
     reference: str = FAWCETT,
@@ -83,7 +85,21 @@ def _at_threshold(
         is_row_mean=is_row_mean,
         sums=_sums,
         value=value,
+        interval="wilson",
+        carriers=lambda metric: (carrier(metric),),
     )
+
+
+def _positives(metric: Metric) -> RowSum:
+    return RowSum(POSITIVES, rel=metric.rel)
+
+
+def _negatives(metric: Metric) -> RowSum:
+    return RowSum(NEGATIVES, rel=metric.rel)
+
+
+def _predicted(metric: Metric) -> RowSum:
+    return RowSum("predicted", threshold=metric.number("threshold"))
 
 
 def _f(confusion: Confusion, beta: float) -> PooledValue:
@@ -105,6 +121,8 @@ def _f_measure(
         parameters=parameters,
         sums=_sums,
         value=lambda totals, metric: _f(_confusion(totals, metric), beta(metric)),
+        interval="logit",
+        carriers=lambda metric: (_positives(metric), _predicted(metric)),
     )
 
 
@@ -118,6 +136,7 @@ DECLARATIONS = (
         "no rows",
         lambda c: (c.tp + c.tn, c.tp + c.tn + c.fp + c.fn),
         is_row_mean=True,
+        carrier=lambda metric: WEIGHT,
     ),
     _at_threshold(
         "precision",
@@ -125,14 +144,38 @@ DECLARATIONS = (
         "TP / (TP + FP)",
         "no row is predicted positive",
         lambda c: (c.tp, c.tp + c.fp),
+        carrier=_predicted,
         reference=MANNING,
     ),
-    _at_threshold("recall", "recall", "TP / P", NO_POSITIVE, lambda c: (c.tp, c.tp + c.fn), reference=MANNING),
-    _at_threshold("specificity", "specificity", "TN / N", NO_NEGATIVE, lambda c: (c.tn, c.tn + c.fp)),
     _at_threshold(
-        "fpr", "false positive rate", "FP / N", NO_NEGATIVE, lambda c: (c.fp, c.tn + c.fp), higher_is_better=False
+        "recall",
+        "recall",
+        "TP / P",
+        NO_POSITIVE,
+        lambda c: (c.tp, c.tp + c.fn),
+        carrier=_positives,
+        reference=MANNING,
     ),
-    _at_threshold("tpr", "true positive rate (recall)", "TP / P", NO_POSITIVE, lambda c: (c.tp, c.tp + c.fn)),
+    _at_threshold(
+        "specificity", "specificity", "TN / N", NO_NEGATIVE, lambda c: (c.tn, c.tn + c.fp), carrier=_negatives
+    ),
+    _at_threshold(
+        "fpr",
+        "false positive rate",
+        "FP / N",
+        NO_NEGATIVE,
+        lambda c: (c.fp, c.tn + c.fp),
+        carrier=_negatives,
+        higher_is_better=False,
+    ),
+    _at_threshold(
+        "tpr",
+        "true positive rate (recall)",
+        "TP / P",
+        NO_POSITIVE,
+        lambda c: (c.tp, c.tp + c.fn),
+        carrier=_positives,
+    ),
     _f_measure("f1", "F1 over all rows at a threshold", (THRESHOLD, REL), lambda metric: 1.0),
     _f_measure(
         "fbeta",

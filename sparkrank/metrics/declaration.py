@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 # What a plan has metrics of, each reduced in its own way: values of groups, counts of items, sums of rows, score bins.
 Part: TypeAlias = Literal["groups", "items", "rows", "bins"]
+# The scale of an interval: Student's t of the value itself, cut at the ends of its range; Wilson's of proportions;
+# Student's t of the log odds; or that there is none that is honest.
+Scale: TypeAlias = Literal["t", "wilson", "logit", "none"]
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,9 @@ class Declaration:
     ``unbounded``. ``common`` are parameters that it shares with all others of its kind: they stand in a text where they
     are given, and are documented once. ``refused`` are names of parameters that others have, with the reason why it has
     none. ``columns`` are the roles of rows that it reads beside label and score
-    (:data:`sparkrank.role_table.ROW_ROLES`).
+    (:data:`sparkrank.role_table.ROW_ROLES`). ``interval`` is the scale on which it gets its interval: ``t``, cut at
+    the ends of its range; ``wilson`` where it is a share of things counted, ``logit`` where it lies between 0 and 1;
+    ``none`` where no interval is honest, so that a gate looks at the value alone.
     """
 
     name: str
@@ -81,6 +86,7 @@ class Declaration:
     common: tuple[Parameter, ...] = ()
     refused: tuple[tuple[str, str], ...] = ()
     columns: tuple[str, ...] = ()
+    interval: Scale = "t"
 
     # Of each kind: the parts of a plan that it belongs to, the fields without which it has no value, whether it is a
     # mean of values of groups, whether it has to do with groups at all, and what docs say above its metrics.
@@ -107,6 +113,12 @@ class Declaration:
         """The value of ``metric`` over all groups but those of each part; None where no honest interval comes of it."""
         return None
 
+    def n_effective(self, merged: Merged, subject: Subject, metric: Metric, *, clustered: bool) -> float | None:  # noqa: ARG002
+        """How many equal groups would carry as much; None where that is not known. ``clustered``: a group may have come
+        on several days.
+        """
+        return None
+
     @property
     def reads_labels(self) -> bool:
         """Whether its values depend on labels."""
@@ -130,6 +142,11 @@ class Declaration:
         """The lowest and the highest value that ``metric`` can have."""
         is_unbounded = self.unbounded is not None and self.unbounded.holds(metric)
         return self.lowest, math.inf if is_unbounded else self.highest
+
+    def scale_of(self, metric: Metric) -> Scale:
+        """The scale of the interval of ``metric``: that of its declaration, but where it has no ends of 0 and 1."""
+        is_share = self.interval not in ("wilson", "logit") or self.range_of(metric) == (0.0, 1.0)
+        return self.interval if is_share else "t"
 
     def unexpected(self, metric: Metric) -> str | None:
         """Why ``ties=expected`` rules out ``metric``, if it does."""

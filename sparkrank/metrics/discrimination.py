@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 from sparkrank.histogram import threshold_sweep as kernel
 from sparkrank.histogram.bins import BinRule
+from sparkrank.histogram.scored_rows import RowSum
 from sparkrank.metrics.group_auc import ONE_CLASS
 from sparkrank.metrics.kinds import HistogramMetric, PooledTotals, PooledValue
+from sparkrank.metrics.needs import NEGATIVES, POSITIVES
 from sparkrank.metrics.outside import MOST_DIGITS
 from sparkrank.metrics.parameters import Count, Flag, Parameter
 from sparkrank.metrics.precision import REL
@@ -89,6 +91,11 @@ def _separation(totals: PooledTotals, metric: Metric) -> PooledValue:
     return PooledValue(after, 0.0 if metric["exact"] else inside - after)
 
 
+def both_classes(metric: Metric) -> tuple[RowSum, ...]:
+    """The relevant rows, and the others."""
+    return RowSum(POSITIVES, rel=metric.rel), RowSum(NEGATIVES, rel=metric.rel)
+
+
 AUC = HistogramMetric(
     name="auc",
     title="AUC over all rows",
@@ -103,6 +110,8 @@ AUC = HistogramMetric(
     at_once=True,
     curve="roc",
     value=_auc,
+    interval="logit",
+    carriers=both_classes,
 )
 
 AUC_UP = HistogramMetric(
@@ -130,6 +139,7 @@ AUC_UP = HistogramMetric(
     at_once=True,
     by_rate=True,
     value=_auc_up,
+    carriers=both_classes,
 )
 
 PR_AUC = HistogramMetric(
@@ -146,6 +156,8 @@ PR_AUC = HistogramMetric(
     at_once=True,
     curve="pr",
     value=_average_precision,
+    interval="logit",
+    carriers=both_classes,
 )
 
 BREAK_EVEN = HistogramMetric(
@@ -159,6 +171,8 @@ BREAK_EVEN = HistogramMetric(
     rule=rule_of,
     terms=kernel.break_even_terms,
     value=_break_even,
+    interval="logit",
+    carriers=both_classes,
 )
 
 SEPARATION = HistogramMetric(
@@ -173,6 +187,7 @@ SEPARATION = HistogramMetric(
     terms=kernel.separation_terms,
     at_once=True,
     value=_separation,
+    carriers=both_classes,
 )
 
 DECLARATIONS = (AUC, AUC_UP, PR_AUC, BREAK_EVEN, SEPARATION)

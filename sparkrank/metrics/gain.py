@@ -326,6 +326,7 @@ NORMALISED_GAIN = GroupMetric(
     sums=_sums,
     values=lambda gains, metric: normalised_gain(gains, metric.k, _ideal(metric)),
     arithmetic=_normalised_terms,
+    interval="logit",
 )
 
 DECLARATIONS = (CUMULATED_GAIN, DISCOUNTED_GAIN, NORMALISED_GAIN)

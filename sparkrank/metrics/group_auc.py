@@ -119,6 +119,7 @@ def _group_auc(name: str, title: str, weighs: str, reference: str) -> GroupMetri
         values=lambda hits, metric: group_auc(hits, metric.word("tied")),
         arithmetic=_pair_terms,
         weights=_weights,
+        interval="logit",
     )
 
 

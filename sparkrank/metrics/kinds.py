@@ -8,7 +8,7 @@ are merged, :meth:`~sparkrank.metrics.declaration.Declaration.row` reads the val
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 import numpy as np
@@ -19,14 +19,23 @@ from sparkrank.histogram.scored_rows import RowSum
 from sparkrank.histogram.threshold_sweep import Sweep, Sweeps, Terms, by_rate, value_of
 from sparkrank.metrics import outside
 from sparkrank.metrics.arithmetic import Arithmetic, OneGroup, TermTable, given, list_table, total
-from sparkrank.metrics.declaration import Declaration, Part
-from sparkrank.metrics.merged import Measured, Merged, MetricRow, WithoutParts, measure
-from sparkrank.metrics.needs import GROUPS, ROWS_AND_WEIGHT, Exposure, Needed, of_parts
+from sparkrank.metrics.declaration import Declaration, Part, Scale
+from sparkrank.metrics.merged import Measured, Merged, MetricRow, WithoutParts, effective_number, measure
+from sparkrank.metrics.needs import (
+    GROUPS,
+    NEGATIVES,
+    POSITIVES,
+    ROWS_AND_WEIGHT,
+    Exposure,
+    Needed,
+    amounts_by_group,
+    of_parts,
+)
 from sparkrank.metrics.parameters import TIES, WEIGHT, Parameter
 from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.exact_sums import LIMBS, rounded
 from sparkrank.numeric.exact_sums import total as exact_total
-from sparkrank.numeric.segments import Segments
+from sparkrank.numeric.segments import Segments, sum_by
 from sparkrank.ranking.distinct_lists import DistinctLists, GroupValues
 from sparkrank.ranking.ranking import Ranking
 from sparkrank.states import Distribution, ScoreHistogram
@@ -45,6 +54,7 @@ from sparkrank.states.items import UNIT, rows_shown
 from sparkrank.states.keys import Subject
 from sparkrank.states.means import NO_GROUPS
 from sparkrank.states.part_bins import BinsOfParts, coarse
+from sparkrank.states.part_sums import parts_of_slice
 
 if TYPE_CHECKING:
     from sparkrank.metrics.metric import Metric
@@ -127,9 +137,7 @@ class GroupMetric(Declaration):
         key = subject.state(metric.of_groups)
         mean = merged.means.get(key, NO_GROUPS)  # of a window in which it met the model that it compares with nowhere
         if metric.percentile is None:
-            return MetricRow(
-                mean.value, mean.n_undefined, mean.n_rows, mean.weight, n_groups=mean.n_groups, stderr=mean.stderr
-            )
+            return MetricRow(mean.value, mean.n_undefined, mean.n_rows, mean.weight, n_groups=mean.n_groups)
         # one without a value has no row in the table of a day, so a merge meets none
         groups = merged.partials.distributions.get(key, Distribution.empty())
         value, bound = groups.quantile(metric.percentile / 100)
@@ -149,6 +157,13 @@ class GroupMetric(Declaration):
         with np.errstate(invalid="ignore", divide="ignore"):
             weight, weighted = rounded(left[:, :LIMBS]), rounded(left[:, LIMBS:])
             return WithoutParts(exact_total(all_[LIMBS:]) / together, weighted / weight, sizes)
+
+    def n_effective(self, merged: Merged, subject: Subject, metric: Metric, *, clustered: bool) -> float | None:
+        """By the weights of groups in the mean."""
+        if clustered:
+            sums = merged.partials.parts.means.of(subject, metric.of_groups)
+            return None if sums is None else effective_number(rounded(sums[:, :LIMBS]))
+        return merged.means.get(subject.state(metric.of_groups), NO_GROUPS).n_effective or None
 
     def values_of(self, ranking: Ranking, metric: Metric) -> GroupValues:
         """The value of each group."""
@@ -269,6 +284,7 @@ class CatalogueMetric(Declaration):
     about: ClassVar[str] = "Properties of all lists together."
     computed_by: ClassVar[tuple[str, ...]] = ("value",)
     common: tuple[Parameter, ...] = (TIES,)
+    interval: Scale = "none"
     refused: tuple[tuple[str, str], ...] = (("weight", "in what all lists show no group has a weight of its own"),)
     value: Callable[[Ints, Ints, int, Metric], float] = lambda exposure, relevant, groups, metric: float("nan")
 
@@ -395,6 +411,9 @@ class PooledMetric(Declaration):
         The value, from these sums. Without a weight column, every row weighs 1.
     is_row_mean : bool
         Whether the value is the mean of values of rows, by their weight.
+    carriers : callable (Metric) -> tuple of RowSum
+        What its value rests on, as the positives and the negatives of an AUC: the groups that have most of it decide
+        how sure the value is. The weight of rows where it is not given.
 
     Examples
     --------
@@ -428,6 +447,7 @@ class PooledMetric(Declaration):
         ("weight", "its rows are weighted by the column that the input names as weight"),
     )
     is_row_mean: bool = False  # a mean of values of rows, by their weight
+    carriers: Callable[[Metric], tuple[RowSum, ...]] = lambda metric: (ROWS_AND_WEIGHT[1],)
     sums: Callable[[Metric], tuple[RowSum, ...]] = lambda metric: ()
     value: Callable[[PooledTotals, Metric], PooledValue] = lambda totals, metric: PooledValue(float("nan"))
 
@@ -438,12 +458,50 @@ class PooledMetric(Declaration):
         if plan.has_parts:
             for name in (GROUPS, *map(str, sums)):
                 yield Needed(PART_SUM_FORM.kind, name, str(metric), of_parts(plan.settings, plan))
+            for carrier in self.carriers_of(metric):
+                for name in amounts_by_group(carrier):
+                    yield Needed(SUM_FORM.kind, name, str(metric), f"{name}; {plan.settings}", optional=True)
+
+    def n_effective(self, merged: Merged, subject: Subject, metric: Metric, *, clustered: bool) -> float | None:
+        """By the carrier that the fewest groups would carry."""
+        found = [
+            self._carried(merged, subject, metric, carrier, clustered=clustered) for carrier in self.carriers_of(metric)
+        ]
+        return min((each for each in found if each is not None), default=None)
+
+    def _carried(
+        self, merged: Merged, subject: Subject, metric: Metric, carrier: RowSum, *, clustered: bool
+    ) -> float | None:
+        sums = merged.partials.sums.results()
+        amount, squares = (sums.get(subject.state(name), 0.0) for name in amounts_by_group(carrier))
+        if squares and not clustered:
+            return amount**2 / squares
+        of_parts = self._carried_by_parts(merged, subject, metric, carrier)
+        return None if of_parts is None else effective_number(of_parts)
+
+    def _carried_by_parts(
+        self,
+        merged: Merged,
+        subject: Subject,
+        metric: Metric,
+        carrier: RowSum,
+    ) -> Floats | None:
+        """How much of ``carrier`` each part has (parts), as the sums of parts say it; None where they do not."""
+        if carrier.name == NEGATIVES:
+            every, positives = (
+                self._carried_by_parts(merged, subject, metric, each)
+                for each in (ROWS_AND_WEIGHT[1], replace(carrier, name=POSITIVES))
+            )
+            return None if every is None or positives is None else every - positives
+        limbs = merged.partials.parts.sums.of(subject, carrier)
+        return None if limbs is None else rounded(limbs)
 
     def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
         totals = PooledTotals(self._limbs(merged, subject, metric))
         rows, weight = map(totals.sum, ROWS_AND_WEIGHT)
-        found = self._value_of(totals, metric)
-        return MetricRow.pooled(found.value, int(rows), weight, error_bound=found.error_bound)
+        found, sizes = self._value_of(totals, metric), merged.sizes_of_parts(subject)
+        groups = None if sizes is None else int(sizes.sum())
+        return MetricRow.pooled(found.value, int(rows), weight, n_groups=groups, error_bound=found.error_bound)
 
     def without_parts(self, merged: Merged, subject: Subject, metric: Metric) -> WithoutParts | None:
         sizes, sums = merged.sizes_of_parts(subject), self._parts_of_sums(merged, subject, metric)
@@ -488,6 +546,10 @@ class PooledMetric(Declaration):
     def sums_of(self, metric: Metric) -> tuple[RowSum, ...]:
         """The sums that the metric reads."""
         return outside.row_sums(metric, self.sums)
+
+    def carriers_of(self, metric: Metric) -> tuple[RowSum, ...]:
+        """What the value of ``metric`` rests on."""
+        return outside.row_sums(metric, self.carriers)
 
     def _value_of(self, totals: PooledTotals, metric: Metric) -> PooledValue:
         """The value; raises :class:`MetricError` where a metric from outside gives something else."""
@@ -578,8 +640,11 @@ class HistogramMetric(PooledMetric):
         assert measured is not None  # noqa: S101 - it was measured now, if not before
         extent = measured.extent
         found = self._value_of_bins(measured, self._limbs(merged, subject, metric), metric)
-        weight = value_of(np.asarray(extent.pos + extent.neg))
-        return MetricRow.pooled(found.value, extent.rows, weight, error_bound=found.error_bound, blocks=extent.bins)
+        weight, sizes = value_of(np.asarray(extent.pos + extent.neg)), merged.sizes_of_parts(subject)
+        groups = None if sizes is None else int(sizes.sum())
+        return MetricRow.pooled(
+            found.value, extent.rows, weight, n_groups=groups, error_bound=found.error_bound, blocks=extent.bins
+        )
 
     def _terms_of_rows(self, group: OneGroup, metric: Metric) -> TermTable:
         rows = super()._terms_of_rows(group, metric)
@@ -595,6 +660,14 @@ class HistogramMetric(PooledMetric):
         if self.score_sums:
             columns["sum of scores"] = bins.score_sum
         return [TermTable("score bins", {name: column[::-1] for name, column in columns.items()})]
+
+    def _carried_by_parts(self, merged: Merged, subject: Subject, metric: Metric, carrier: RowSum) -> Floats | None:
+        """Its bins have both classes, where it is one of these that carries."""
+        bins = merged.bins_of_parts(subject, coarse(self.rule_of(metric)))
+        if bins is None or carrier.name not in (POSITIVES, NEGATIVES) or carrier.rel != self.rule_of(metric).rel:
+            return super()._carried_by_parts(merged, subject, metric, carrier)
+        amounts = rounded(bins.pos if carrier.name == POSITIVES else bins.neg)
+        return sum_by(bins.part, amounts, parts_of_slice(subject.slice))
 
     def rule_of(self, metric: Metric) -> BinRule:
         """The rule of the bins that the metric reads."""

@@ -16,17 +16,27 @@ if TYPE_CHECKING:
 
 WEIGHT = RowSum("weight")
 ROWS_AND_WEIGHT = (RowSum("rows"), WEIGHT)  # what the tables say of every pooled metric
+POSITIVES, NEGATIVES = "positives", "negatives"
 GROUPS = "groups"  # the sum, beside those over rows, that says how many groups were evaluated
 
 
 @dataclass(frozen=True)
 class Needed:
-    """A state that a metric of the plan is computed from: rows of ``kind`` and ``name`` with this ``definition``."""
+    """A state that a metric of the plan is computed from: rows of ``kind`` and ``name`` with this ``definition``.
+
+    ``optional``: days that were stored before there was such a state merge without.
+    """
 
     kind: str
     name: str
     metric: str
     definition: str
+    optional: bool = False
+
+
+def amounts_by_group(carrier: RowSum) -> tuple[str, str]:
+    """The names of the sums over groups of what each carries, and of its square."""
+    return f"{carrier} by group", f"{carrier} by group, squared"
 
 
 def of_parts(definition: str, plan: Plan) -> str:

@@ -292,6 +292,13 @@ class Plan:
         return (*dict.fromkeys((*ROWS_AND_WEIGHT, *read)),) if self.pooled_metrics or self.catalogue_metrics else ()
 
     @cached_property
+    def carriers(self) -> tuple[RowSum, ...]:
+        """What the values of pooled metrics rest on, each once."""
+        return tuple(
+            dict.fromkeys(each for metric, declared in self.pooled_metrics for each in declared.carriers_of(metric))
+        )
+
+    @cached_property
     def group_weights(self) -> tuple[str, ...]:
         """The columns by which groups weigh in the mean of some metric, each once."""
         return group_weight_columns(self.metrics)

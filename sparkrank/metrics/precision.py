@@ -258,6 +258,7 @@ PRECISION = GroupMetric(
     sums=hits,
     values=lambda hits, metric: precision(hits, metric.k, metric.word("over")),
     arithmetic=_precision_terms,
+    interval="wilson",
 )
 
 RECALL = GroupMetric(
@@ -280,6 +281,7 @@ RECALL = GroupMetric(
     sums=hits,
     values=lambda hits, metric: recall(hits, metric.k, metric.word("over")),
     arithmetic=_recall_terms,
+    interval="wilson",
 )
 
 F_MEASURE = GroupMetric(
@@ -299,6 +301,7 @@ F_MEASURE = GroupMetric(
     sums=hits,
     values=lambda hits, metric: f_measure(hits, metric.k, metric.number("beta"), metric.word("over")),
     arithmetic=_f_terms,
+    interval="logit",
 )
 
 HIT = GroupMetric(
@@ -312,6 +315,7 @@ HIT = GroupMetric(
     sums=hits,
     values=lambda hits, metric: hit_rate(hits, metric.k),
     arithmetic=lambda ranking, metric: _first_hit_terms(ranking, metric, discounted=False),
+    interval="wilson",
 )
 
 R_PRECISION = GroupMetric(
@@ -325,6 +329,7 @@ R_PRECISION = GroupMetric(
     parameters=(REL,),
     values=lambda ranking, metric: r_precision(hits_of(ranking, metric.rel)),
     arithmetic=_r_precision_terms,
+    interval="wilson",
 )
 
 AVERAGE_PRECISION = GroupMetric(
@@ -349,6 +354,7 @@ AVERAGE_PRECISION = GroupMetric(
     sums=hits,
     values=lambda hits, metric: average_precision(hits, metric.k, metric.word("over")),
     arithmetic=_average_precision_terms,
+    interval="logit",
 )
 
 RECIPROCAL_RANK = GroupMetric(
@@ -362,6 +368,7 @@ RECIPROCAL_RANK = GroupMetric(
     sums=hits,
     values=lambda hits, metric: reciprocal_rank(hits, metric.k),
     arithmetic=lambda ranking, metric: _first_hit_terms(ranking, metric, discounted=True),
+    interval="logit",
 )
 
 RANK_BIASED_PRECISION = GroupMetric(
@@ -376,6 +383,7 @@ RANK_BIASED_PRECISION = GroupMetric(
     ),
     values=lambda ranking, metric: rank_biased_precision(hits_of(ranking, metric.rel), metric.k, metric.number("p")),
     arithmetic=_rank_biased_terms,
+    interval="logit",
 )
 
 DECLARATIONS = (

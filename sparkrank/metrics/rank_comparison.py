@@ -336,6 +336,7 @@ KENDALL_DISTANCE = GroupMetric(
     parameters=(REF,),
     values=lambda ranking, metric: kendall_distance(_paired(ranking, metric)),
     arithmetic=_distance_terms,
+    interval="logit",
 )
 
 SPEARMAN = GroupMetric(
@@ -383,6 +384,7 @@ PAIR_AUC = GroupMetric(
     values=lambda ranking, metric: pair_auc(paired_rows(ranking, None)),
     arithmetic=_graded_pair_terms,
     weights=_pair_weights,
+    interval="logit",
 )
 
 RBO = GroupMetric(
@@ -405,6 +407,7 @@ RBO = GroupMetric(
     ),
     values=lambda ranking, metric: rank_biased_overlap(ranking, metric.word("ref"), metric.number("p")),
     arithmetic=_overlap_terms,
+    interval="logit",
 )
 
 # Rows of one tie block, some of which the reference ties as well: chances are counted up in as many passes, 2 seconds.
@@ -453,6 +456,7 @@ FITNESS = GroupMetric(
     ),
     values=_fitness,
     arithmetic=_fitness_terms,
+    interval="logit",
 )
 
 DECLARATIONS = (PAIR_AUC, KENDALL_TAU, KENDALL_DISTANCE, SPEARMAN, RBO, FITNESS)

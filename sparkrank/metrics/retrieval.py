@@ -219,6 +219,7 @@ EXPECTED_RECIPROCAL_RANK = GroupMetric(
     needs_order=NeedsOrder("a mean over orders of a product of all rows above takes n² steps for n tied rows"),
     values=lambda ranking, metric: expected_reciprocal_rank(ranking, metric.k, metric.number("max_grade")),
     arithmetic=_cascade_terms,
+    interval="logit",
 )
 
 BINARY_PREFERENCE = GroupMetric(
@@ -232,6 +233,7 @@ BINARY_PREFERENCE = GroupMetric(
     parameters=(REL,),
     values=lambda ranking, metric: binary_preference(ranking, metric.rel),
     arithmetic=_preference_terms,
+    interval="logit",
 )
 
 INTERPOLATED_PRECISION = GroupMetric(
@@ -250,6 +252,7 @@ INTERPOLATED_PRECISION = GroupMetric(
         hits_of(ranking, metric.rel), metric.number("recall"), ADDED[metric.word("round")]
     ),
     arithmetic=_interpolated_terms,
+    interval="logit",
 )
 
 INFERRED_AVERAGE_PRECISION = GroupMetric(
@@ -264,6 +267,7 @@ INFERRED_AVERAGE_PRECISION = GroupMetric(
     needs_order=NeedsOrder("a mean over orders of a quotient of counts above a row"),
     values=lambda ranking, metric: inferred_average_precision(ranking, metric.rel),
     arithmetic=_inferred_terms,
+    interval="logit",
 )
 
 DECLARATIONS = (

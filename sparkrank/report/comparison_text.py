@@ -14,6 +14,7 @@ from sparkrank.metrics.slices import ALL, shown_value
 from sparkrank.redaction import redact
 from sparkrank.report.notebook import MOST_METRICS, rows_html
 from sparkrank.report.text import aligned
+from sparkrank.stats.intervals import WHY_TOO_FEW
 
 if TYPE_CHECKING:
     from sparkrank.comparison.runs import RunComparison
@@ -39,7 +40,9 @@ def _lines(title: str, rows: Sequence[tuple[str, dict[str, Any]]]) -> list[tuple
         (title, "difference", "from", "to", "relative", p, "wins", "ties", "losses", "groups", "detectable")
     ]
     for name_of_row, row in rows:
-        numbers = (number(row[name]) for name in ("difference", "ci_low", "ci_high"))
+        numbers = [number(row[name]) for name in ("difference", "ci_low", "ci_high")]
+        if row["interval"] == WHY_TOO_FEW:
+            numbers[1] = numbers[2] = WHY_TOO_FEW
         counts = (count(row[name]) for name in ("wins", "ties", "losses", "n_groups"))
         detectable = number(row["smallest_detectable"], signed=False)
         lines.append(

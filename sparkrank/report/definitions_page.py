@@ -109,11 +109,15 @@ Ties and two orders:
 
 Intervals:
 
-- `stderr` of a mean is that of a ratio estimator, sqrt(Σ w²(v-m)² · n/(n-1)) / Σw; `ci_low` and `ci_high` are as many
-  of it to each side as Student's t with n - 1 degrees of freedom says. A standard deviation below 1e-8 of the mean, or
-  3e-8 where groups have weights, is 0, and one little above has few digits: squares of values are float64, though sums
-  of them are exact. Pooled metrics, and windows, have the jackknife over parts of the groups
+- `stderr` of a mean is that of a ratio estimator, sqrt(Σ w²(v-m)² · n/(n-1)) / Σw with n = (Σw)² / Σw², the number of
+  groups where all weigh the same; it has n - 1 degrees of freedom. A standard deviation below 1e-8 of the mean, or 3e-8
+  where groups have weights, is 0, and one little above has few digits: squares of values are float64, though sums of
+  them are exact. Pooled metrics, and windows, have the jackknife over parts of the groups
   ([uncertainty](uncertainty.md)).
+- `ci_low` and `ci_high` are Student's t on the scale that suits the metric, which the column `interval` names: Wilson's
+  interval of shares (`p r hit rprec`, `accuracy precision recall specificity fpr tpr`), also where all are 0 or all are
+  1; the log odds of other metrics from 0 to 1; else the value itself, cut at the ends of its range. A standard error of
+  0 gives no other interval, nor do fewer than two effective groups: `too few`.
 
 Pooled metrics:
 

@@ -13,8 +13,8 @@ from sparkrank.errors import escaped
 from sparkrank.metrics.slices import ALL, shown_value
 from sparkrank.redaction import redact
 from sparkrank.report.data import Comparison, GateRow, HeadlineRow, MetricValue, ReportData
-from sparkrank.report.text import UNDEFINED
-from sparkrank.tables.standard_errors import PERCENTILES
+from sparkrank.report.text import UNDEFINED, value_text
+from sparkrank.stats.intervals import WHY_TOO_FEW
 
 MOST_ROWS = 40  # of the headline
 MOST_MODELS = 8  # of the headline: a comment on a pull request takes 65,536 letters
@@ -95,7 +95,7 @@ def _headline(data: ReportData) -> Iterator[str]:
     metrics = data.headline.metrics[:MOST_ROWS]
     for metric in metrics:
         rows = {model: by_key.get((metric, model)) for model in models}
-        cells = [_md(metric), *("" if row is None else value_text(row.row) for row in rows.values())]
+        cells = [_md(metric), *("" if row is None else _value(row.row) for row in rows.values())]
         of_compared = [rows[model] for model in compared]
         cells += ["" if row is None or row.comparison is None else _difference(row.comparison) for row in of_compared]
         lines.append(cells)
@@ -128,16 +128,9 @@ def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     return "\n".join([rows[0], f"|{rule}|", *rows[1:]])
 
 
-def value_text(row: MetricValue) -> str:
-    """The value of a row with its interval, four digits behind the point, as the terminal has it."""
-    if row.value is None:
-        return UNDEFINED
-    value = f"{row.value:.4f}"
-    if row.ci_low is None or row.ci_high is None:
-        return f"{value} ± {row.error_bound:.4f} (bins)" if row.error_bound else value
-    if row.interval == PERCENTILES:
-        return f"{value} [{row.ci_low:.4f}, {row.ci_high:.4f}]"
-    return f"{value} ± {row.ci_high - row.value:.4f}"
+def _value(row: MetricValue) -> str:
+    """The value of a row with its interval, as the terminal has it."""
+    return value_text(row.value, row.ci_low, row.ci_high, row.interval, row.error_bound)
 
 
 def _difference(row: Comparison) -> str:
@@ -146,6 +139,8 @@ def _difference(row: Comparison) -> str:
     text = f"{row.difference:+.4f}"
     if row.ci_low is not None and row.ci_high is not None:
         text += f" [{row.ci_low:+.4f}, {row.ci_high:+.4f}]"
+    elif row.interval == WHY_TOO_FEW:
+        text += f" ({WHY_TOO_FEW})"
     p = row.p if row.p_adjusted is None else row.p_adjusted
     return text if p is None else f"{text}, p {_p(p)}"
 
@@ -263,7 +258,7 @@ def latex_table(data: ReportData) -> str:
     ]
     for metric in data.headline.metrics:
         rows = [by_key.get((metric, model)) for model in models]
-        cells = ["" if row is None else value_text(row.row).replace("±", r"$\pm$") + _stars(row) for row in rows]
+        cells = ["" if row is None else _value(row.row).replace("±", r"$\pm$") + _stars(row) for row in rows]
         lines.append(" & ".join([_tex(metric), *cells]) + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
 

@@ -15,7 +15,7 @@ from sparkrank.metrics.declaration import Declaration, NeedsOrder
 from sparkrank.metrics.parameters import NEED_AN_ORDER, format_number
 from sparkrank.metrics.presets import Default, Preset
 from sparkrank.metrics.slices import ALL
-from sparkrank.tables.standard_errors import PERCENTILES
+from sparkrank.stats.intervals import WHY_TOO_FEW
 
 UNDEFINED = "undefined"
 WIDEST = 160  # characters of a line that a terminal or a log shows as one
@@ -85,15 +85,25 @@ def _slices(metrics: pa.Table) -> list[str]:
 
 
 def _value(row: dict[str, Any]) -> str:
-    value = value_of_row(row)
-    if row["ci_high"] is None or value == UNDEFINED:
-        bound = row["error_bound"]
-        return f"{value} ± {bound:.4f} (bins)" if bound and value != UNDEFINED else value
-    return (
-        f"{value} {ends_of(row)}"
-        if row["interval"] == PERCENTILES
-        else f"{value} ± {row['ci_high'] - row['value']:.4f}"
-    )
+    return value_text(row["value"], row["ci_low"], row["ci_high"], row["interval"], row["error_bound"])
+
+
+def value_text(
+    value: float | None, low: float | None, high: float | None, interval: str | None, bound: float | None = None
+) -> str:
+    """A value with its interval, four digits behind the point: half of its width, or both ends where it is not even.
+
+    Where data are too few for an interval that is said, and of a value that has none how far bins may lead it astray.
+    """
+    if value is None or math.isnan(value):
+        return UNDEFINED
+    text = f"{value:.4f}"
+    if low is not None and high is not None:
+        below, above = f"{value - low:.4f}", f"{high - value:.4f}"
+        return f"{text} ± {above}" if below == above else f"{text} [{low:.4f}, {high:.4f}]"
+    if interval == WHY_TOO_FEW:
+        return f"{text} ({WHY_TOO_FEW})"
+    return f"{text} ± {bound:.4f} (bins)" if bound else text
 
 
 def value_of_row(row: Mapping[str, Any]) -> str:
@@ -102,7 +112,9 @@ def value_of_row(row: Mapping[str, Any]) -> str:
 
 
 def ends_of(row: Mapping[str, Any]) -> str:
-    """The ends of its interval; an empty text where it has none."""
+    """The ends of its interval, or that data are too few for one; an empty text where it has none."""
+    if row["interval"] == WHY_TOO_FEW:
+        return WHY_TOO_FEW
     return "" if row["ci_high"] is None else f"[{row['ci_low']:.4f}, {row['ci_high']:.4f}]"
 
 

@@ -46,8 +46,10 @@ class Mean:
 
     ``n_groups`` counts all groups, and ``n_undefined`` the groups where the metric is undefined. A setting of the
     evaluation decides whether these are in the mean. ``stderr`` is that of a ratio estimator,
-    sqrt(sum w²(v - mean)² · n/(n-1)) / sum w over the n groups in the mean; NaN for n < 2. It is 0 where the standard
+    sqrt(sum w²(v - mean)² · m/(m-1)) / sum w, where m = (sum w)² / sum w² is the effective number of the groups in the
+    mean, which is n where all weigh the same; NaN where only one has a weight. It is 0 where the standard
     deviation is below 1e-8 of the mean, or 3e-8 where groups have weights, and has few digits just above that.
+    ``n_averaged`` are the groups in the mean. ``is_share``: all values are 0 or 1.
     """
 
     value: float
@@ -56,6 +58,9 @@ class Mean:
     n_undefined: int
     n_rows: int
     weight: float
+    n_averaged: int = 0
+    n_effective: float = 0.0
+    is_share: bool = False
 
 
 NO_GROUPS = Mean(math.nan, math.nan, 0, 0, 0, 0.0)
@@ -91,13 +96,17 @@ def _mean(row: list[float]) -> Mean:
     squares = wwvv - 2 * value * wwv + value**2 * ww
     if squares < CANCELLED * wwvv:
         squares = _squared_deviations(sums, n)
+    effective = float(n) if w == ww == n else w * w / ww if ww else 0.0
     return Mean(
         value=value,
-        stderr=math.sqrt(squares * n / (n - 1)) / w if n > 1 and w else math.nan,
+        stderr=math.sqrt(squares * effective / (effective - 1)) / w if n > 1 and effective > 1 else math.nan,
         n_groups=n_groups,
         n_undefined=n_undefined,
         n_rows=n_rows,
         weight=w,
+        n_averaged=n,
+        n_effective=effective,
+        is_share=wwv == wwvv,  # each v² is v
     )
 
 

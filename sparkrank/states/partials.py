@@ -36,7 +36,8 @@ class Partials:
     side without a match on the other side. ``loops`` counts how often compiled loops and numpy ran
     (:func:`sparkrank.native.counted`), which depends on how rows were divided among buckets. ``parts`` are the
     states of parts of the groups, from which standard errors come, and those of pairs of models. ``largest`` are the
-    groups of the most rows, which are in no table of states. ``failure`` is the sentence of a task that ran out of
+    groups of the most rows, and ``heaviest`` the largest weights of a group by (metric, model), where groups weigh
+    differently; neither is in a table of states. ``failure`` is the sentence of a task that ran out of
     memory: it returns this and does not raise it, or Spark would try the same again three times.
     """
 
@@ -50,6 +51,7 @@ class Partials:
     loops: Mapping[str, int] = field(default_factory=dict)
     parts: PartStates = field(default_factory=PartStates)
     largest: LargestGroups = ()
+    heaviest: Mapping[tuple[str, str], float] = field(default_factory=dict)
     failure: str = ""
 
     @classmethod
@@ -63,9 +65,11 @@ class Partials:
         by_metric: dict[StateKey, list[Distribution]] = {}
         counts: Counter[tuple[str, str]] = Counter()
         loops: Counter[str] = Counter()
+        heaviest: dict[tuple[str, str], float] = {}
         for part in gathered:
             counts.update(part.counts)
             loops.update(part.loops)
+            heaviest |= {key: max(weight, heaviest.get(key, 0.0)) for key, weight in part.heaviest.items()}
             for series, histogram in part.blocks.items():
                 by_series.setdefault(series, []).append(histogram)
             for key, distribution in part.distributions.items():
@@ -89,6 +93,7 @@ class Partials:
             dict(loops),
             of_parts,
             largest,
+            heaviest,
             failure,
         )
 

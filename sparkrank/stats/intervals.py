@@ -1,4 +1,4 @@
-"""Standard errors and intervals: Student's t, the delete-a-part jackknife, and order statistics."""
+"""Standard errors and intervals: Student's t, Wilson's, on the logit scale, by parts, and by order statistics."""
 
 from __future__ import annotations
 
@@ -19,25 +19,49 @@ class Interval(NamedTuple):
     Attributes
     ----------
     stderr : float or None
-        Standard error of the value. None also beside an interval that needs none, as one of order statistics.
+        Standard error of the value. None also beside an interval that needs none: of order statistics, and Wilson's at
+        a bound, where no variation is seen.
     low, high : float or None
         Ends of the interval.
     method : str or None
-        ``t``, ``jackknife``, ``order statistics`` or ``confidence sequence``.
+        ``t``, ``wilson``, ``logit``, ``jackknife``, ``order statistics`` or ``confidence sequence``; or why there is no
+        interval: ``too few`` or ``off``.
+    degrees : float or None
+        Degrees of freedom of the standard error.
     """
 
     stderr: float | None
     low: float | None
     high: float | None
     method: str | None
+    degrees: float | None = None
+
+    def within(self, ends: tuple[float, float]) -> Interval:
+        """The same, cut at the lowest and the highest value that there can be."""
+        if self.low is None or self.high is None:
+            return self
+        return self._replace(low=max(self.low, min(ends[0], self.high)), high=min(self.high, max(ends[1], self.low)))
 
 
 # Quantiles of Student's t of scipy 1.11 are off by up to 1e-8; those of newer ones are closer to their share than this.
 _EXACT, _CORRECTIONS = 1e-14, 3
+WHY_TOO_FEW, WHY_OFF = "too few", "off"
 NONE = Interval(None, None, None, None)
+TOO_FEW = Interval(None, None, None, WHY_TOO_FEW)  # the data cannot give one
+OFF = Interval(None, None, None, WHY_OFF)  # the spec took away the parts that it needs
+NO_ENDS = (-math.inf, math.inf)
+NOISE = 1e-12  # of the value: a standard error below this share of it comes of rounding
+LEAST_GROUPS = 2  # effective ones that carry variation
 
 
-def t_interval(value: float, stderr: float, degrees: float, level: float = 0.95, method: str = "t") -> Interval:
+def t_interval(
+    value: float,
+    stderr: float,
+    degrees: float,
+    level: float = 0.95,
+    method: str = "t",
+    ends: tuple[float, float] = NO_ENDS,
+) -> Interval:
     """The interval ``value`` ± t · ``stderr``, with t a quantile of Student's t distribution.
 
     Parameters
@@ -45,18 +69,21 @@ def t_interval(value: float, stderr: float, degrees: float, level: float = 0.95,
     value : float
         The estimate in the middle of the interval.
     stderr : float
-        Its standard error. 0 gives an interval of one point.
+        Its standard error.
     degrees : float
-        Degrees of freedom of ``stderr``: groups - 1, or parts - 1 for that of :func:`jackknife`.
+        Degrees of freedom of ``stderr``: groups - 1, or those of :func:`jackknife_degrees`.
     level : float, default 0.95
         The share of such intervals that hold the true value: above 0, below 1.
     method : str, default "t"
         What the interval says of its method.
+    ends : tuple of float, optional
+        The lowest and the highest value that there can be, beyond which the interval is cut.
 
     Returns
     -------
     Interval
-        :data:`NONE` where ``value`` or ``stderr`` is not finite, or where there is less than one degree of freedom.
+        :data:`NONE` where ``value`` is not finite. :data:`TOO_FEW` where ``stderr`` is 0, rounding noise or not finite,
+        or where there is less than one degree of freedom.
 
     Raises
     ------
@@ -71,17 +98,201 @@ def t_interval(value: float, stderr: float, degrees: float, level: float = 0.95,
     --------
     With 2 degrees of freedom the quantile is 4.30, not the 1.96 of a normal distribution.
 
-    >>> found = t_interval(2.0, 0.5, 2)
-    >>> round(found.low, 3), round(found.high, 3), found.method
+    >>> interval = t_interval(2.0, 0.5, 2)
+    >>> round(interval.low, 3), round(interval.high, 3), interval.method
     (-0.151, 4.151, 't')
-    >>> t_interval(2.0, 0.5, 0) == NONE
+    >>> t_interval(2.0, 0.0, 2) == t_interval(2.0, 0.5, 0) == TOO_FEW
     True
     """
     checked_share("level", level)
-    if not (math.isfinite(value) and math.isfinite(stderr) and degrees >= 1):
+    if not math.isfinite(value):
         return NONE
+    if not _varies(value, stderr, degrees):
+        return TOO_FEW
     half = t_quantile(float(degrees), 0.5 + level / 2) * stderr
-    return Interval(float(stderr), float(value - half), float(value + half), method)
+    interval = Interval(float(stderr), float(value - half), float(value + half), method, float(degrees))
+    return interval.within((min(ends[0], value), max(ends[1], value)))  # rounding moves a value out of them
+
+
+def logit_interval(value: float, stderr: float, degrees: float, level: float = 0.95) -> Interval:
+    """Student's t interval of ln(v / (1 - v)), by the delta method, brought back to ``value`` in (0, 1).
+
+    It never leaves that range, and is longer on the side of the farther bound. Parameters, errors and what is returned
+    without an interval are those of :func:`t_interval`; :data:`TOO_FEW` also where ``value`` is at a bound.
+
+    References
+    ----------
+    Pepe: The Statistical Evaluation of Medical Tests for Classification and Prediction, 2003, section 5.2.
+
+    Examples
+    --------
+    >>> interval = logit_interval(0.98, 0.012, 40)
+    >>> round(interval.low, 4), round(interval.high, 4), interval.method
+    (0.9343, 0.9941, 'logit')
+    >>> logit_interval(1.0, 0.0, 40) == TOO_FEW
+    True
+    """
+    checked_share("level", level)
+    if not math.isfinite(value):
+        return NONE
+    if not 0 < value < 1 or not _varies(value, stderr, degrees):
+        return TOO_FEW
+    middle, half = _logit(value), t_quantile(float(degrees), 0.5 + level / 2) * stderr / (value * (1 - value))
+    low, high = (1 / (1 + math.exp(min(-end, 700.0))) for end in (middle - half, middle + half))
+    return Interval(float(stderr), low, high, "logit", float(degrees))
+
+
+def wilson_interval(
+    value: float, stderr: float, degrees: float, n_effective: float | None, level: float = 0.95
+) -> Interval:
+    """Wilson's score interval of a proportion, whose number of trials comes of its standard error.
+
+    n independent trials have the standard error sqrt(p (1 - p) / (n - 1)), so the effective number is
+    n = 1 + p (1 - p) / stderr²: the design effect of weights and of clusters is in it. At a bound, where no variation
+    is seen, it is ``n_effective``. Where ``stderr`` has fewer degrees of freedom than n - 1, as one of clusters or of
+    weights, the normal quantile is that of the share that Student's t with n - 1 degrees leaves beyond the quantile of
+    t with so few.
+
+    Parameters
+    ----------
+    value : float
+        The proportion, from 0 to 1.
+    stderr, degrees : float
+        Its standard error, and the degrees of freedom of that.
+    n_effective : float or None
+        The number of equal groups that carry as much.
+    level : float, default 0.95
+        As in :func:`t_interval`.
+
+    Returns
+    -------
+    Interval
+        :data:`NONE` where ``value`` is not finite. :data:`TOO_FEW` where there are fewer than two effective groups, or
+        no variation is seen and ``value`` is not at a bound.
+
+    Raises
+    ------
+    SpecError
+        If ``level`` is not between 0 and 1.
+
+    References
+    ----------
+    Wilson: Probable inference, the law of succession, and statistical inference, JASA 1927. Korn, Graubard: Confidence
+    intervals for proportions with small expected number of positive counts estimated from survey data, Survey
+    Methodology 1998. Dean, Pagano: Evaluating confidence interval methods for binomial proportions in clustered
+    surveys, Journal of Survey Statistics and Methodology 2015.
+
+    Examples
+    --------
+    5 of 5, and 8 of 10 (stderr √(0.16 / 9)):
+
+    >>> interval = wilson_interval(1.0, 0.0, 4, 5)
+    >>> round(interval.low, 2), interval.high
+    (0.57, 1.0)
+    >>> interval = wilson_interval(0.8, (0.16 / 9) ** 0.5, 9, 10)
+    >>> round(interval.low, 4), round(interval.high, 4)
+    (0.4902, 0.9433)
+    """
+    from scipy.special import ndtri, stdtr
+
+    checked_share("level", level)
+    if not math.isfinite(value):
+        return NONE
+    trials = _trials(value, stderr, degrees, n_effective)
+    if trials is None:
+        return TOO_FEW
+    n, df = trials
+    z = -float(ndtri(stdtr(n - 1, t_quantile(df, (1 - level) / 2))))
+    middle, spread = value + z * z / (2 * n), z * math.sqrt(value * (1 - value) / n + z * z / (4 * n * n))
+    low, high = ((middle + each) / (1 + z * z / n) for each in (-spread, spread))
+    low, high = 0.0 if value == 0 else max(low, 0.0), 1.0 if value == 1 else min(high, 1.0)
+    return Interval(float(stderr) if 0 < value < 1 else None, low, high, "wilson", float(df))
+
+
+def tail(
+    value: float,
+    bound: float,
+    stderr: float | None,
+    degrees: float | None,
+    method: str = "t",
+    n_effective: float | None = None,
+) -> float:
+    """The probability of a value as low as ``value``, or lower, where the truth is ``bound``.
+
+    One minus it is the other tail. It agrees with the interval of the same ``method``: at its lower end it is
+    1 - (1 - level) / 2, and at its upper end (1 - level) / 2, but where the interval was cut at an end of the range.
+
+    Parameters
+    ----------
+    value, bound : float
+        The estimate, and what is asked whether it may be the truth.
+    stderr, degrees : float or None
+        The standard error and its degrees of freedom; None only beside ``wilson``, at a bound.
+    method : str, default "t"
+        ``wilson``: the score test; ``logit``: Student's t on the logit scale; any other: Student's t.
+    n_effective : float, optional
+        What :func:`wilson_interval` got.
+
+    Returns
+    -------
+    float
+        NaN where one of the numbers is NaN, or there is no test: no standard error, less than one degree of freedom, or
+        fewer than two effective groups.
+
+    Examples
+    --------
+    >>> round(tail(0.02, 0.05, 0.01, 20), 4), round(tail(0.98, 0.95, 0.012, 40, "logit"), 4)
+    (0.0035, 0.9352)
+    >>> round(tail(1.0, 0.5655175, None, 4, "wilson", 5), 3)  # at the lower end of 5 of 5
+    0.975
+    """
+    from scipy.special import stdtr
+
+    if method == "wilson":
+        trials = _trials(value, stderr, degrees, n_effective)
+        return math.nan if trials is None or math.isnan(bound) else _score_tail(value, bound, *trials)
+    if math.isnan(bound) or stderr is None or degrees is None or not _varies(value, stderr, degrees):
+        return math.nan
+    distance = value - bound
+    if method == "logit":
+        distance = (_logit(value) - _logit(bound)) * value * (1 - value) if 0 < value < 1 else math.nan
+    return float(stdtr(degrees, distance / stderr))
+
+
+def _score_tail(value: float, bound: float, n: float, degrees: float) -> float:
+    """The tail of the score test of a proportion of ``n`` trials."""
+    from scipy.special import ndtr, stdtr, stdtrit
+
+    if not 0 < bound < 1:
+        return 0.5 if value == bound else float(value > bound)  # the truth at a bound allows no other value
+    z = (value - bound) / math.sqrt(bound * (1 - bound) / n)
+    below = float(stdtr(degrees, stdtrit(n - 1, ndtr(-abs(z)))))
+    return below if z < 0 else 1 - below
+
+
+def _varies(value: float, stderr: float, degrees: float) -> bool:
+    """Whether ``stderr`` says something: it is more than the noise of rounding, and has a degree of freedom."""
+    return math.isfinite(stderr) and stderr > NOISE * abs(value) and degrees >= 1
+
+
+def _trials(
+    value: float, stderr: float | None, degrees: float | None, n_effective: float | None
+) -> tuple[float, float] | None:
+    """The number of independent trials that a proportion is as sure as, with the degrees of freedom of its error.
+
+    None where they are too few, or no variation is seen between the bounds.
+    """
+    if 0 < value < 1 and stderr is not None and degrees is not None and _varies(value, stderr, degrees):
+        n = 1 + value * (1 - value) / stderr**2
+        return (n, min(degrees, n - 1)) if n >= LEAST_GROUPS else None
+    is_at_bound = value in (0, 1) and n_effective is not None and n_effective >= LEAST_GROUPS
+    return (n_effective, n_effective - 1) if is_at_bound and n_effective is not None else None
+
+
+def _logit(share: float) -> float:
+    if not 0 < share < 1:
+        return math.copysign(math.inf, share - 0.5)
+    return math.log(share) - math.log1p(-share)
 
 
 def jackknife(values: ArrayLike, without: ArrayLike, sizes: ArrayLike) -> tuple[Floats, Ints]:
@@ -128,6 +339,51 @@ def jackknife(values: ArrayLike, without: ArrayLike, sizes: ArrayLike) -> tuple[
     >>> jackknife([2.0, 5.0], [[2.5, 0.5], [5.0, 0.0]], [[1, 3], [0, 4]])
     (array([0.8660254,       nan]), array([1, 0]))
     """
+    squares, parts = _squares(values, without, sizes)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        stderr = np.sqrt(_in_order(squares) / parts)
+    known = np.isfinite(stderr) & (parts > 1)  # it is not finite either where a needed value is not
+    return np.where(known, stderr, np.nan), np.maximum(parts - 1, 0)
+
+
+def jackknife_degrees(values: ArrayLike, without: ArrayLike, sizes: ArrayLike) -> Floats:
+    """The degrees of freedom of the standard errors of :func:`jackknife`, from how unequal their terms are.
+
+    With m parts and q_j² the terms of the variance, they are Satterthwaite's (Σ q²)² / Σ q⁴, times what makes that
+    of m alike parts about m - 1, at most parts - 1. One large group leaves little more than one degree.
+
+    Parameters
+    ----------
+    values, without, sizes
+        As in :func:`jackknife`.
+
+    Returns
+    -------
+    ndarray of float, (k,)
+        0 where there is no standard error, or it is 0.
+
+    References
+    ----------
+    Johnson, Rust: Population variances and their degrees of freedom in NAEP, Proceedings of the Section on Survey
+    Research Methods, ASA 1992.
+
+    Examples
+    --------
+    Sixteen parts of one group whose terms are equal, and sixteen of which one has nearly all:
+
+    >>> alike, whale = [1.1, 0.9] * 8, [2.5] + [0.9] * 15
+    >>> jackknife_degrees([1.0, 1.0], [alike, whale], [1] * 16).round(2)
+    array([15.  ,  2.81])
+    """
+    squares, parts = _squares(values, without, sizes)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        effective = _in_order(squares) ** 2 / _in_order(squares**2)
+        degrees = np.minimum((3.16 - 2.77 / np.sqrt(parts)) * effective, parts - 1)
+    return np.where(np.isfinite(degrees) & (parts > 1), degrees, 0.0)
+
+
+def _squares(values: ArrayLike, without: ArrayLike, sizes: ArrayLike) -> tuple[Floats, Ints]:
+    """The terms (k, g) whose mean over the parts is the variance by :func:`jackknife`, and the number of parts (k)."""
     theta, deleted = np.asarray(values, np.float64), np.asarray(without, np.float64)
     m = np.broadcast_to(np.asarray(sizes, np.float64), deleted.shape)
     counts = m > 0
@@ -138,10 +394,7 @@ def jackknife(values: ArrayLike, without: ArrayLike, sizes: ArrayLike) -> tuple[
         # As Σ 1/h is 1, the jackknife estimate is theta + the first of these, and a pseudo-value theta + the second.
         estimate = -_in_order((1 - share) * deviations)
         pseudo = -(1 - share) / np.where(counts, share, 1.0) * deviations
-        squares = np.where(counts, (pseudo - estimate[..., None]) ** 2 * share / (1 - share), 0.0)
-        stderr = np.sqrt(_in_order(squares) / parts)
-    known = np.isfinite(stderr) & (parts > 1)  # it is not finite either where a needed value is not
-    return np.where(known, stderr, np.nan), np.maximum(parts - 1, 0)
+        return np.where(counts, (pseudo - estimate[..., None]) ** 2 * share / (1 - share), 0.0), parts
 
 
 def order_statistics(

@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 from typing import NamedTuple
 
-from sparkrank.stats.intervals import NONE, t_interval
+from sparkrank.stats.intervals import Interval, t_interval
 
 # Each square of Σd² was rounded once. Squared deviations below that rounding error mean nothing.
 ROUNDING = Fraction(1, 2**53)
@@ -83,7 +83,9 @@ def t_test(difference: float, stderr: float, degrees: int, level: float = 0.95, 
     """
     known = float(difference) if math.isfinite(difference) else None
     interval = t_interval(difference, stderr, degrees, level, method)
-    if interval == NONE:
+    if known is not None and not stderr and degrees >= 1:
+        interval = Interval(float(stderr), known, known, method, degrees)
+    if interval.stderr is None:
         return Difference(known, None, None, None, None, None, max(int(degrees), 0), None)
     t = difference / stderr if stderr else math.copysign(math.inf, difference) if difference else 0.0
     p = two_sided_p(t, degrees)

@@ -21,7 +21,7 @@ from sparkrank.role_table import rejections
 from sparkrank.states import Partials
 from sparkrank.states.keys import StateKey, Subject
 from sparkrank.tables.schemas import QUALITY
-from sparkrank.tables.warnings import as_shown, example_text
+from sparkrank.tables.warnings import as_shown, example_text, heaviest_shares
 
 # With fewer rows a block, auc_up comes near 1 whatever the scores: with one row per block it is 1 (docs/auc_up.md).
 FEW_ROWS_PER_BLOCK = 20
@@ -74,6 +74,7 @@ def quality_table(
         rows += _looked_for((checks.WEIGHTLESS_GROUPS, checks.CLUSTERLESS_GROUPS), counts, checks.GROUPS, groups, model)
         rows += _looked_for((checks.GROUPS_LEFT_OUT,), counts, checks.GROUPS, groups, model)
         rows += _impossible(partials, plan, model, groups)
+        rows += _heaviest(partials, model)
         rows += _outside(partials, plan, model)
         rows += _fine_blocks(partials, plan, model, measured or {})
     rows = [_limited(row, limits) for row in rows]
@@ -87,10 +88,20 @@ def quality_table(
 
 def _largest(partials: Partials, plan: Plan) -> Iterator[dict[str, Any]]:
     """The rows of the largest groups, with the hash of the key as Spark finds it; states of stored days have none."""
-    names = ", ".join(map(as_shown, plan.keys))
+    names, rows = ", ".join(map(as_shown, plan.keys)), partials.counts.get((checks.ROWS_EVALUATED, ""), 0)
     for name, group in zip(checks.LARGEST_GROUPS, partials.largest, strict=False):
         hashed = f"xxhash64({names}) = {group.key_hash}" if group.named else None
         yield {**_check(name, "", group.rows), "example": hashed}
+    if partials.largest:
+        yield _check(checks.MOST_ROWS, "", partials.largest[0].rows, checks.ROWS_EVALUATED, rows)
+
+
+def _heaviest(partials: Partials, model: str) -> Iterator[dict[str, Any]]:
+    """How much of each weighted mean is of one group; states of stored days do not say it."""
+    for (metric, of), share in heaviest_shares(partials).items():
+        if of == model:
+            check = _check(checks.most_weight(metric), model, 0, "weight")
+            yield {**check, "count": share.weight, "fraction": share.fraction}
 
 
 def doubtful(partials: Partials, plan: Plan, limits: checks.Limits) -> Iterator[CodedSentence]:

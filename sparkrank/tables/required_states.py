@@ -82,6 +82,7 @@ def required_states(states: pa.Table, day: str, plan: Plan, source: str) -> tupl
     compared = [plan.model_compared_with.get(need.name) for need in needed]
     there_to_compare = {None, *(plan.models[index] for index in models_there)}
     seen[:, [each not in there_to_compare for each in compared]] = True  # no day has states of what it cannot compare
+    seen[:, [need.optional for need in needed]] = True
     of_parts = np.array([need.kind in OF_PARTS for need in needed], np.bool_)
     for place_of_slice, each in enumerate(asked_slices(plan)):
         seen[place_of_slice, of_parts] |= not plan.parted_slices(each)

@@ -74,15 +74,17 @@ def _measured_subjects(merged: Merged, plan: Plan) -> Iterator[Subject]:
 
 def _columns(merged: Merged, plan: Plan, subject: Subject, metric: Metric, *, clustered: bool) -> dict[str, Any]:
     """The numbers of a row, with its interval."""
-    row = merged.row(subject, metric)
-    interval = interval_of(merged, plan, subject, metric, row, clustered=clustered)
+    row, n_effective = merged.row(subject, metric), merged.n_effective(subject, metric, clustered=clustered)
+    interval = interval_of(merged, plan, subject, metric, row, n_effective, clustered=clustered)
     return {
         "value": row.value,
         "ci_low": interval.low,
         "ci_high": interval.high,
         "stderr": interval.stderr,
         "interval": interval.method,
+        "degrees": interval.degrees,
         "n_groups": row.n_groups,
+        "n_effective": n_effective,
         "n_undefined": row.n_undefined,
         "n_rows": row.n_rows,
         "weight": row.weight,

@@ -436,6 +436,7 @@ for values outside of their range, 20 rows per block. Checks, which keep their n
 | `relevant truth in no list (label > 0)` | the check above | with a truth, for each level that a metric names |
 | `groups` | | always |
 | `rows of the largest group`, `rows of the second largest group`, `rows of the third largest group` | | where rows are read; not of days that are merged |
+| `most rows of one group` | `rows evaluated` | as these |
 | `groups without truth`, `groups in the lists and in the truth` | `groups` | with a truth |
 | `group keys with several lists, each of which is a group` | | with `true_items` |
 | `rows with a score` | `rows evaluated` | of each model |
@@ -447,6 +448,7 @@ for values outside of their range, 20 rows per block. Checks, which keep their n
 | `groups without a scored row`, `groups of one class (label > 0)` | `groups` | of each model, the latter for each level that a metric names |
 | `groups evaluated that have no row in the lists, and so no weight` | `groups` | of each model, where groups weigh by a column |
 | `groups evaluated that have no row in the lists, and so no cluster` | `groups` | of each model, where groups have clusters and there is a truth; a single one stops the evaluation |
+| `most weight of one group in gauc` | `weight` | of each model and mean in which groups weigh differently; not of days that are merged |
 | `groups with r@2 outside of its range, 0 to 1` | `groups` | of each model and metric of groups that has such a range |
 | `groups left out by population or unretrieved` | `groups` | of each model, where these leave some out |
 | `scored rows whose score is no probability: logloss, ne, brier, ece and copc are undefined` | `rows with a score, of the groups evaluated` | of each model, with one of these metrics |

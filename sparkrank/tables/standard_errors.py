@@ -7,51 +7,129 @@ by leaving out one part of the groups at a time.
 
 from __future__ import annotations
 
+import math
+from typing import NamedTuple
+
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.merged import Merged, MetricRow
 from sparkrank.states import Distribution
 from sparkrank.states.keys import Subject
-from sparkrank.stats.intervals import NONE, Interval, jackknife, order_statistics, t_interval
+from sparkrank.states.means import NO_GROUPS
+from sparkrank.stats.intervals import (
+    LEAST_GROUPS,
+    NONE,
+    OFF,
+    TOO_FEW,
+    Interval,
+    jackknife,
+    jackknife_degrees,
+    logit_interval,
+    order_statistics,
+    t_interval,
+    wilson_interval,
+)
 from sparkrank.stats.sequential import confidence_sequence
 
 JACKKNIFE, PERCENTILES = "jackknife", "order statistics"
 
 
-def interval_of(
-    merged: Merged, plan: Plan, subject: Subject, metric: Metric, row: MetricRow, *, clustered: bool
-) -> Interval:
-    """The interval of ``row``, the value of ``metric``; without any number where none is honest.
+class StandardError(NamedTuple):
+    """A standard error, its degrees of freedom, and how it came about."""
 
-    ``clustered``: a group may have come on several days.
+    stderr: float
+    degrees: float
+    method: str
+
+
+def interval_of(
+    merged: Merged,
+    plan: Plan,
+    subject: Subject,
+    metric: Metric,
+    row: MetricRow,
+    n_effective: float | None,
+    *,
+    clustered: bool,
+) -> Interval:
+    """The interval of ``row``, the value of ``metric`` that as many as ``n_effective`` equal groups carry.
+
+    Where there is none, it says why. ``clustered``: a group may have come on several days.
     """
-    interval = _interval(merged, plan, subject, metric, row, clustered=clustered)
-    if plan.uncertainty.sequential and interval.stderr is not None:
-        sizes = merged.sizes_of_parts(subject)
-        groups = row.n_groups if row.n_groups is not None or sizes is None else sizes.sum()
-        return confidence_sequence(row.value, interval.stderr, float(groups or 0), plan.uncertainty.level)
-    return interval
+    interval = _interval(merged, plan, subject, metric, row, n_effective, clustered=clustered)
+    if not plan.uncertainty.sequential or interval.low is None or interval.method == PERCENTILES:
+        return interval
+    if interval.stderr is None:
+        return TOO_FEW
+    sequence = confidence_sequence(row.value, interval.stderr, float(row.n_groups or 0), plan.uncertainty.level)
+    return sequence.within(metric.declaration.range_of(metric))
 
 
 def _interval(
-    merged: Merged, plan: Plan, subject: Subject, metric: Metric, row: MetricRow, *, clustered: bool
+    merged: Merged,
+    plan: Plan,
+    subject: Subject,
+    metric: Metric,
+    row: MetricRow,
+    n_effective: float | None,
+    *,
+    clustered: bool,
 ) -> Interval:
-    level = plan.uncertainty.level
+    declared = metric.declaration
     if metric.percentile is not None:
-        if clustered:
-            return NONE
-        groups = merged.partials.distributions.get(subject.state(metric.of_groups), Distribution.empty()).histogram
-        ends = order_statistics(groups.score, groups.neg, metric.percentile / 100, level)
-        return NONE if ends is None else Interval(None, *ends, PERCENTILES)
-    if metric.declaration.is_averaged and not clustered:
-        return NONE if row.stderr is None else t_interval(row.value, row.stderr, averaged(row, plan) - 1, level)
-    found = merged.without_parts(subject, metric) if plan.has_parts else None
-    if found is None:
+        return _of_percentile(merged, plan, subject, metric, clustered=clustered)
+    if math.isnan(row.value) or declared.interval == "none" or not plan.keys:
         return NONE
-    stderr, degrees = jackknife([found.value], [found.without], found.sizes)
-    return t_interval(row.value, float(stderr[0]), float(degrees[0]), level, JACKKNIFE)
+    is_mean = declared.is_averaged and not clustered
+    if not is_mean and not plan.parted_slices(subject.slice):
+        return OFF
+    error = (_of_mean if is_mean else _of_parts)(merged, subject, metric, n_effective)
+    return NONE if error is None else _on_scale(metric, row.value, error, n_effective, plan.uncertainty.level)
 
 
-def averaged(row: MetricRow, plan: Plan) -> int:
-    """The number of groups in the mean of ``row``."""
-    left_out = row.n_undefined if plan.definitions.counts_undefined_as is None else 0
-    return (row.n_groups or 0) - left_out
+def _on_scale(metric: Metric, value: float, error: StandardError, n_effective: float | None, level: float) -> Interval:
+    """The interval of ``value`` on the scale that its declaration names."""
+    if n_effective is not None and n_effective < LEAST_GROUPS:
+        return TOO_FEW
+    match metric.declaration.scale_of(metric):
+        case "wilson":
+            return wilson_interval(value, error.stderr, error.degrees, n_effective, level)
+        case "logit":
+            return logit_interval(value, error.stderr, error.degrees, level)
+    return t_interval(value, error.stderr, error.degrees, level, error.method, metric.declaration.range_of(metric))
+
+
+def _of_percentile(merged: Merged, plan: Plan, subject: Subject, metric: Metric, *, clustered: bool) -> Interval:
+    if clustered:
+        return NONE
+    groups = merged.partials.distributions.get(subject.state(metric.of_groups), Distribution.empty()).histogram
+    if not len(groups.score):
+        return NONE
+    ends = order_statistics(groups.score, groups.neg, (metric.percentile or 0.0) / 100, plan.uncertainty.level)
+    return TOO_FEW if ends is None else Interval(None, *ends, PERCENTILES)
+
+
+def _of_mean(merged: Merged, subject: Subject, metric: Metric, n_effective: float | None) -> StandardError:
+    """That of independent groups, by their exact moments, with as many degrees as effective groups but one (Kish:
+    Survey Sampling, 1965).
+
+    Satterthwaite's degrees, (Σp²)² / Σp⁴ of the shares p, are near 1 beside one large group. Yet the error of the mean
+    and the residual of that group are then nearly the same number, so intervals with so few degrees always hold the
+    truth, and are four times as long.
+    """
+    mean = merged.means.get(subject.state(metric), NO_GROUPS)
+    stderr, degrees = mean.stderr, (n_effective or 0.0) - 1
+    if mean.is_share and 1 < mean.n_effective < mean.n_averaged:  # as many independent groups know no more
+        stderr = max(stderr, math.sqrt(mean.value * (1 - mean.value) / degrees))
+    return StandardError(stderr, degrees, "t")
+
+
+def _of_parts(merged: Merged, subject: Subject, metric: Metric, n_effective: float | None) -> StandardError | None:
+    """That by leaving out one part of the groups at a time; None where the metric has no such values."""
+    found = merged.without_parts(subject, metric)
+    if found is None:
+        return None
+    parts = [found.value], [found.without], found.sizes
+    (stderr,), (degrees,) = jackknife(*parts)[0], jackknife_degrees(*parts)
+    return StandardError(
+        float(stderr), min(float(degrees), math.inf if n_effective is None else n_effective - 1), JACKKNIFE
+    )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,10 +18,14 @@ from sparkrank.metrics import Plan
 from sparkrank.metrics.plan import level_text
 from sparkrank.metrics.slices import ALL
 from sparkrank.states import Partials
+from sparkrank.states.keys import StateKey
 from sparkrank.states.unmatched import IRRELEVANT, LISTS, TRUTH, Unmatched, UnmatchedRow
 
 # Letters of a key that are shown: the first and the last, of which a blank or another suffix may be the fault.
 FIRST_LETTERS, LAST_LETTERS = 40, 16
+MOST_OF_ONE = 0.05  # of the rows, or of the weight, in one group
+FEW_GROUPS = 30  # effective ones: with fewer, intervals of skewed values hold the truth less often than they say
+MOST_NAMED = 6
 HARDLY = 0.02  # of the share of the best model's rows that the truth has
 
 
@@ -32,6 +37,8 @@ def warnings_of(partials: Partials, plan: Plan, metrics: pa.Table, limits: check
         *_strangers(partials, plan),
         *_missing(partials, plan),
         *_undefined(metrics, plan),
+        *(_large_group(partials) if plan.has_parts else ()),
+        *(_few_groups(metrics) if plan.has_parts else ()),
     ]
     return [sentence.capitalized() for sentence in found]
 
@@ -168,6 +175,71 @@ def _undefined(metrics: pa.Table, plan: Plan) -> Iterator[CodedSentence]:
         how = f", and counted as {counted:g} by undefined={plan.definitions.undefined}" if as_value else ""
         told = f"undefined in every group, or of the whole day: {_listed(names)} of {_listed(models)}{how}"
         yield CodedSentence("undefined_everywhere", told)
+
+
+def _large_group(partials: Partials) -> Iterator[CodedSentence]:
+    """A group that has much of the rows or of a weight, where it is not merely one of few."""
+    rows, groups = (_count(partials.counts, name) for name in (checks.ROWS_EVALUATED, checks.GROUPS))
+    largest = partials.largest[0].rows if partials.largest else 0
+    if largest > MOST_OF_ONE * rows and largest * groups > 2 * rows:
+        yield CodedSentence(
+            "large_group",
+            f"the largest of {groups:,} groups has {largest / rows:.1%} of the rows ({largest:,} of {rows:,}): "
+            "metrics of all rows depend on it",
+        )
+    for (metric, model), share in heaviest_shares(partials).items():
+        if share.fraction is not None and share.fraction > MOST_OF_ONE and share.fraction * groups > 2:
+            yield CodedSentence(
+                "large_group",
+                f"one of {groups:,} groups has {share.fraction:.1%} of the weight in {metric} of {as_shown(model)}",
+            )
+
+
+class Share(NamedTuple):
+    """The ``weight`` of one group, and its ``fraction`` of that of all; None where no group has any."""
+
+    weight: float
+    fraction: float | None
+
+
+def heaviest_shares(partials: Partials) -> dict[tuple[str, str], Share]:
+    """The largest weight of a group in each mean of the whole day, by metric and model."""
+    means, found = partials.means.results(), {}
+    for (metric, model), weight in partials.heaviest.items():
+        mean = means.get(StateKey(model, ALL, ALL, metric))
+        found[metric, model] = Share(weight, weight / mean.weight if mean is not None and mean.weight else None)
+    return found
+
+
+def _few_groups(metrics: pa.Table) -> Iterator[CodedSentence]:
+    """Metrics with an interval, or too few groups for one, on which hardly any group bears; and how many slice values
+    have some.
+    """
+    asked = pc.and_(pc.is_valid(metrics["interval"]), pc.less(metrics["n_effective"], FEW_GROUPS))
+    few = metrics.filter(pc.fill_null(asked, fill_value=False))
+    if not few.num_rows:
+        return
+    is_whole = pc.equal(few["slice"], ALL)
+    whole, sliced = few.filter(is_whole), few.filter(pc.invert(is_whole))
+    told = []
+    if whole.num_rows:
+        names, least = [*dict.fromkeys(whole["metric"].to_pylist())], pc.min(whole["n_effective"]).as_py()
+        told.append(f"{_first(names)} ({least:.3g} at least)")
+    of_values = sliced.group_by(["slice", "slice_value"]).aggregate([])
+    for name in dict.fromkeys(of_values["slice"].to_pylist()):
+        count, every = (
+            pc.sum(pc.equal(each["slice"], name)).as_py()
+            for each in (of_values, metrics.group_by(["slice", "slice_value"]).aggregate([]))
+        )
+        told.append(f"metrics of {count:,} of the {every:,} values of {as_shown(name)}")
+    yield CodedSentence(
+        "few_groups", f"hardly known, by fewer than {FEW_GROUPS} groups that bear on them: {'; '.join(told)}"
+    )
+
+
+def _first(names: Sequence[str]) -> str:
+    more = len(names) - MOST_NAMED
+    return _listed(names[:MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _listed(names: Sequence[str]) -> str:

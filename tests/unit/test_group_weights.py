@@ -71,10 +71,16 @@ def test_each_weight_by_hand(weight: str, weights: tuple[int, ...], undefined: s
     mean = sum(map(math.prod, zip(w, values, strict=True))) / sum(w)
     assert found["value"] == pytest.approx(mean, rel=1e-15)
     assert found["weight"] == sum(w)
-    n = len(values)
+    n = sum(w) ** 2 / sum(each**2 for each in w)  # of groups of equal weight that would know as much
     spread = sum(each**2 * (v - mean) ** 2 for each, v in zip(w, values, strict=True))
-    assert found["stderr"] == pytest.approx(math.sqrt(spread * n / (n - 1)) / sum(w), rel=1e-14)
-    assert (found["ci_low"] + found["ci_high"]) / 2 == pytest.approx(mean)
+    assert found["n_effective"] == pytest.approx(n, rel=1e-14)
+    if n >= 2:
+        assert found["stderr"] == pytest.approx(math.sqrt(spread * n / (n - 1)) / sum(w), rel=1e-14)
+        assert found["degrees"] == pytest.approx(n - 1, rel=1e-14)
+        odds = [math.log(found[end] / (1 - found[end])) for end in ("ci_low", "value", "ci_high")]
+        assert (odds[0] + odds[2]) / 2 == pytest.approx(odds[1])
+    else:
+        assert [found[name] for name in ("interval", "stderr", "ci_low", "ci_high")] == ["too few", None, None, None]
     assert (found["n_groups"], found["n_undefined"]) == (3, 1)
 
 
@@ -197,11 +203,15 @@ def test_a_group_without_one_weight_is_rejected_and_counted(kind: str, buckets: 
 
 @pytest.mark.parametrize("power", range(-6, 9))
 def test_a_common_factor_of_all_weights_changes_neither_mean_nor_error(power: int) -> None:
-    """By hand, of weights 1 and 3 and values 0 and 1: the mean is 3/4, its error sqrt((9/16 + 9/16) 2) / 4 = 3/8."""
-    by_hand = pa.table({"query": [1, 2], "score": [0.1, 0.2], "label": [0, 1], "w": [1 * 10.0**power, 3 * 10.0**power]})
+    """By hand, of weights 1, 1, 3, 3 and values 0, 0, 1, 1: the mean is 3/4, as many as 64/20 = 16/5 equal groups are
+    in it, and its error is sqrt((4 · 9/16) · 16/11) / 8 = sqrt(36/11) / 8. Of as many groups the share of 0 and 1 has
+    the error sqrt(3/16 / (11/5)) = sqrt(15/176), which is larger.
+    """
+    w = [each * 10.0**power for each in (1, 1, 3, 3)]
+    by_hand = pa.table({"query": [1, 2, 3, 4], "score": [0.1, 0.2, 0.3, 0.4], "label": [0, 0, 1, 1], "w": w})
     found = sr.evaluate(by_hand, ["p(weight=w)"], **ROLES).table.to_pylist()[0]
     assert found["value"] == pytest.approx(0.75, rel=1e-12)
-    assert found["stderr"] == pytest.approx(0.375, rel=1e-12)
+    assert found["stderr"] == pytest.approx(math.sqrt(15 / 176), rel=1e-12)
     draw = np.random.default_rng(5)
     groups = 40
     weights = draw.uniform(1, 9, groups)

@@ -100,12 +100,16 @@ def test_the_standard_error_of_values_that_are_large_beside_their_differences(
 
 
 def test_the_interval_is_that_of_students_t_around_the_mean() -> None:
-    """p@1 is 1 and 0: two squared deviations of 1/4 make a standard error of sqrt((1/4 + 1/4)·2/1) / 2 = 1/2."""
+    """dcg@1 is 1 and 0: two squared deviations of 1/4 make a standard error of sqrt((1/4 + 1/4)·2/1) / 2 = 1/2. The
+    lower end is cut at 0, the lowest value that there is.
+    """
     log = pa.table({"user": ["a", "a", "b", "b"], "score": [0.5, 0.25, 0.5, 0.25], "label": [1, 0, 0, 1]})
     asked = {"group": "user", "score": "score", "label": "label"}
-    (row,) = sr.evaluate(log, ["p@1"], **asked).to_pandas().to_dict("records")
+    (row,) = sr.evaluate(log, ["dcg@1"], **asked).to_pandas().to_dict("records")
     t = math.tan(math.pi * 0.475)  # of one degree of freedom, which is Cauchy's distribution: 2.5 % on each side
     assert (row["value"], row["stderr"]) == (0.5, 0.5)
-    assert (row["ci_low"], row["ci_high"]) == pytest.approx((0.5 - t / 2, 0.5 + t / 2), rel=1e-9)
-    (alone,) = sr.evaluate(log.slice(0, 2), ["p@1"], **asked).metrics.to_pylist()
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx((0.0, 0.5 + t / 2), rel=1e-9)
+    assert (row["interval"], row["degrees"], row["n_effective"]) == ("t", 1.0, 2.0)
+    (alone,) = sr.evaluate(log.slice(0, 2), ["dcg@1"], **asked).metrics.to_pylist()
     assert [alone[name] for name in ("value", "stderr", "ci_low", "ci_high")] == [1.0, None, None, None]
+    assert alone["interval"] == "too few"

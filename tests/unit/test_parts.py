@@ -16,6 +16,7 @@ import pytest
 from scipy import stats
 
 import sparkrank as sr
+from sparkrank.metrics import Metric
 from sparkrank.numeric.key_hashes import hash_keys, parts_of
 from sparkrank.states.keys import Subject
 from sparkrank.tables.comparisons import comparisons_table
@@ -80,13 +81,23 @@ def by_brute_force(rows: pa.Table, metrics: list[str], parts: np.ndarray, **role
 def test_pooled_metrics_equal_an_evaluation_without_each_part(rows: pa.Table, roles: dict) -> None:
     expected = by_brute_force(rows, POOLED, part_of(rows), **roles)
     found = sr.evaluate(rows, POOLED, **ROLES, score=BOTH, **roles).table.to_pylist()
-    assert {row["interval"] for row in found} == {"jackknife"}
+    assert {row["interval"] for row in found} <= {"jackknife", "logit", "wilson"}
     degrees = len(set(part_of(rows))) - 1
     for row in found:
         assert row["stderr"] == pytest.approx(expected[row["model"], row["metric"]], rel=1e-9), row["metric"]
-        half = stats.t.ppf(0.975, degrees) * row["stderr"]
-        ends = pytest.approx((row["value"] - half, row["value"] + half), rel=RELATIVE)
-        assert (row["ci_low"], row["ci_high"]) == ends
+        assert 1 <= row["degrees"] <= degrees
+        half = stats.t.ppf(0.975, row["degrees"]) * row["stderr"]
+        if row["interval"] == "wilson":
+            assert 0 < row["ci_low"] < row["value"] < row["ci_high"] < 1
+            continue
+        if row["interval"] == "jackknife":
+            metric = Metric.parse(row["metric"])
+            low, high = metric.declaration.range_of(metric)
+            ends = max(row["value"] - half, low), min(row["value"] + half, high)
+        else:
+            odds, scale = np.log(row["value"] / (1 - row["value"])), row["value"] * (1 - row["value"])
+            ends = tuple(1 / (1 + np.exp(-(odds + side * half / scale))) for side in (-1, 1))
+        assert (row["ci_low"], row["ci_high"]) == pytest.approx(ends, rel=RELATIVE)
 
 
 def test_values_of_slices_have_sixteen_parts() -> None:
@@ -113,16 +124,20 @@ def test_fine_bins_deviate_as_coarse_ones_do() -> None:
 
 
 def test_means_of_a_day_have_students_interval() -> None:
-    found = sr.evaluate(log(5, users=30, rows=300), MEANS[:2], **ROLES, score="one")
+    """Those without an end of the value itself; those from 0 to 1 of the log odds, by the delta method."""
+    found = sr.evaluate(log(5, users=30, rows=300), ["dcg@5", "ndcg@5"], **ROLES, score="one")
     for row in found.table.to_pylist():
         values = found.groups[row["metric"]].drop_null().to_numpy()
         values = values[~np.isnan(values)]
+        if row["metric"] == "ndcg@5":
+            odds = np.log(values.mean() / (1 - values.mean()))
+            values = odds + (values - values.mean()) / (values.mean() * (1 - values.mean()))
         test = stats.ttest_1samp(values, 0).confidence_interval(0.95)
-        assert (row["ci_low"], row["ci_high"], row["interval"]) == (
-            pytest.approx(test.low, rel=1e-9),
-            pytest.approx(test.high, rel=1e-9),
-            "t",
-        )
+        ends = [row["ci_low"], row["ci_high"]]
+        if row["metric"] == "ndcg@5":
+            ends = [np.log(end / (1 - end)) for end in ends]
+        assert ends == pytest.approx([test.low, test.high], rel=1e-9)
+        assert (row["interval"], row["degrees"]) == ("logit" if row["metric"] == "ndcg@5" else "t", len(values) - 1)
 
 
 def test_percentiles_have_order_statistics_and_what_has_no_honest_interval_none() -> None:
@@ -289,7 +304,7 @@ def test_a_window_clusters_by_user(tmp_path: Path) -> None:
         key = row["model"], row["metric"]
         expected = busing(row["value"], {part: without[part][key] for part in sizes}, sizes)
         assert own["stderr"] == pytest.approx(expected, rel=1e-8)
-        assert own["interval"] == "jackknife"
+        assert own["interval"] == ("jackknife" if row["metric"] == "logloss" else "logit")
     told = found["pooling"].str.endswith("; standard errors cluster by user")
     assert list(told) == list(found["interval"].notna())
     compared = window_table(tmp_path, "comparisons", window)
@@ -328,10 +343,13 @@ def test_the_level_widens_the_interval() -> None:
     for level in (0.5, 0.9, 0.99):
         found = sr.evaluate(rows, ["ap", "auc"], **ROLES, score="one", uncertainty={"level": level}).table.to_pylist()
         groups = sr.evaluate(rows, ["ap"], **ROLES, score="one").groups["ap"].to_numpy()
-        degrees = [int((~np.isnan(groups)).sum()) - 1, len(set(part_of(rows))) - 1]
-        for row, of in zip(found, degrees, strict=True):
-            half = stats.t.ppf(0.5 + level / 2, of) * row["stderr"]
-            assert row["ci_high"] - row["value"] == pytest.approx(half, rel=1e-6)
+        assert found[0]["degrees"] == int((~np.isnan(groups)).sum()) - 1
+        assert found[1]["degrees"] <= len(set(part_of(rows))) - 1
+        for row in found:
+            half = stats.t.ppf(0.5 + level / 2, row["degrees"]) * row["stderr"]
+            value, high = row["value"], row["ci_high"]
+            odds = np.log(high / (1 - high)) - np.log(value / (1 - value))
+            assert odds * value * (1 - value) == pytest.approx(half, rel=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -258,6 +258,7 @@ CODES_OF_CHECKS = [
     "largest_group",
     "second_largest_group",
     "third_largest_group",
+    "most_rows_of_one_group",
     "group_keys_with_several_lists",
     "rows_without_cluster",
     "groups_without_cluster",
@@ -287,6 +288,7 @@ CODES_OF_CHECKS = [
     "values_above_ideal",
     "values_outside_range",
     "rows_per_block",
+    "most_weight_of_one_group",
 ]
 CODES_OF_WARNINGS = [
     "nan_of_pandas",
@@ -295,6 +297,8 @@ CODES_OF_WARNINGS = [
     "no_labels",
     "no_scores",
     "undefined_everywhere",
+    "few_groups",
+    "large_group",
     "expectation_not_checked",
     "types_not_inferred",
     "acceptance_dropped",

@@ -12,7 +12,15 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from sparkrank.errors import SpecError
-from sparkrank.stats.intervals import NONE, Interval, jackknife, order_statistics, t_interval
+from sparkrank.stats.intervals import (
+    NONE,
+    TOO_FEW,
+    jackknife,
+    logit_interval,
+    order_statistics,
+    t_interval,
+    wilson_interval,
+)
 from tests.extent import examples
 from tests.unit.quantiles import RELATIVE
 from tests.unit.strategies import PATIENT
@@ -29,7 +37,7 @@ def test_it_is_the_interval_of_a_t_test(values: list[float], level: float) -> No
     stderr = np.std(values, ddof=1) / math.sqrt(len(values))
     found = t_interval(float(np.mean(values)), stderr, len(values) - 1, level)
     assert found[1:3] == pytest.approx(tuple(expected), rel=RELATIVE, abs=RELATIVE)
-    assert (found.stderr, found.method) == (stderr, "t")
+    assert (found.stderr, found.method, found.degrees) == (stderr, "t", len(values) - 1)
 
 
 def test_one_degree_by_hand() -> None:
@@ -42,14 +50,26 @@ def test_many_degrees_are_normal() -> None:
     assert found.high == pytest.approx(1.959963984540054, rel=1e-8)
 
 
-def test_an_error_of_0_is_an_interval_of_one_point() -> None:
-    assert t_interval(0.25, 0.0, 7) == Interval(0.0, 0.25, 0.25, "t")
+@pytest.mark.parametrize("stderr", [0.0, 0.24e-12, math.nan, math.inf])
+def test_an_error_of_0_or_of_rounding_is_too_little_to_know(stderr: float) -> None:
+    assert t_interval(0.25, stderr, 7) == TOO_FEW == (None, None, None, "too few", None)
+
+
+@pytest.mark.parametrize("degrees", [0, 0.99, math.nan])
+def test_less_than_one_degree_is_too_little(degrees: float) -> None:
+    assert t_interval(1.0, 1.0, degrees) == TOO_FEW
 
 
 @pytest.mark.parametrize("unknown", [math.nan, math.inf])
-def test_without_an_error_or_degrees_there_is_none(unknown: float) -> None:
-    assert t_interval(1.0, unknown, 10) == t_interval(unknown, 1.0, 10) == NONE == (None,) * 4
-    assert t_interval(1.0, 1.0, 0) == t_interval(1.0, 1.0, math.nan) == NONE
+def test_an_undefined_value_has_no_interval(unknown: float) -> None:
+    for interval in (t_interval(unknown, 1.0, 10), logit_interval(unknown, 1.0, 10)):
+        assert interval == NONE == (None,) * 5
+    assert wilson_interval(unknown, 1.0, 10, 10) == NONE
+
+
+def test_it_is_cut_at_the_ends_of_the_range() -> None:
+    assert t_interval(0.9, 0.1, 9, ends=(0.0, 1.0))[1:3] == (t_interval(0.9, 0.1, 9).low, 1.0)
+    assert t_interval(0.1, 0.1, 9, ends=(0.0, math.inf))[1:3] == (0.0, t_interval(0.1, 0.1, 9).high)
 
 
 def test_the_interval_says_its_method() -> None:

@@ -227,13 +227,19 @@ class RankedModel:
 
     def heaviest(self) -> Iterator[tuple[tuple[str, str], float]]:
         """The largest weight of a group in each mean in which groups weigh differently, by metric and model."""
+        declared = dict(self.plan.group_metrics)
         for metric in self.plan.fine_metrics:
-            weights = self._weights_of(metric)
-            if weights is not None:
-                values = self._chosen(self.values()[str(metric)].of_groups())
-                if self.plan.definitions.counts_undefined_as is None:
-                    weights = weights[~np.isnan(values)]
-                yield (str(metric), self.name), float(np.nan_to_num(weights).max(initial=0.0))
+            own, values = (
+                declared[metric].weights_of(self.ranked(metric.ties), metric, self.weights),
+                self.values()[str(metric)],
+            )
+            if own is None:
+                continue
+            alike = own.distinct is values.distinct and self.chosen is None
+            weights, found = (each.found if alike else self._chosen(each.of_groups()) for each in (own, values))
+            if self.plan.definitions.counts_undefined_as is None:
+                weights = weights[~np.isnan(found)]
+            yield (str(metric), self.name), float(np.nan_to_num(weights).max(initial=0.0))
 
     def part_sums(self, parted: Slice, bins: Mapping[BinRule, SegmentCounts]) -> Floats:
         """The limbs of the number of groups and of each sum over rows (segments, 1 + sums, 6).

@@ -514,8 +514,7 @@ class PooledMetric(Declaration):
     def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
         totals = PooledTotals(self._limbs(merged, subject, metric))
         rows, weight = map(totals.sum, ROWS_AND_WEIGHT)
-        found, sizes = self._value_of(totals, metric), merged.sizes_of_parts(subject)
-        groups = None if sizes is None else int(sizes.sum())
+        found, groups = self._value_of(totals, metric), merged.groups_of_parts(subject)
         return MetricRow.pooled(found.value, int(rows), weight, n_groups=groups, error_bound=found.error_bound)
 
     def without_parts(self, merged: Merged, subject: Subject, metric: Metric) -> WithoutParts | None:
@@ -655,8 +654,7 @@ class HistogramMetric(PooledMetric):
         assert measured is not None  # noqa: S101 - it was measured now, if not before
         extent = measured.extent
         found = self._value_of_bins(measured, self._limbs(merged, subject, metric), metric)
-        weight, sizes = value_of(np.asarray(extent.pos + extent.neg)), merged.sizes_of_parts(subject)
-        groups = None if sizes is None else int(sizes.sum())
+        weight, groups = value_of(np.asarray(extent.pos + extent.neg)), merged.groups_of_parts(subject)
         row = MetricRow.pooled(
             found.value, extent.rows, weight, n_groups=groups, error_bound=found.error_bound, blocks=extent.bins
         )

@@ -140,16 +140,19 @@ class Merged:
         groups = self.partials.parts.sums.of(subject, GROUPS)
         return None if groups is None else rounded(groups)
 
+    def groups_of_parts(self, subject: Subject) -> int | None:
+        """The number of groups of all parts; None where there are no parts, or no group is evaluated."""
+        sizes = self.sizes_of_parts(subject)
+        return None if sizes is None else int(sizes.sum()) or None
+
     def n_effective(self, subject: Subject, metric: Metric, *, clustered: bool) -> float | None:
         """How many equal groups would carry as much as those of one (model, slice, slice value), at most all of them.
 
         ``clustered``: a group may have come on several days.
         """
-        found, sizes = (
-            metric.declaration.n_effective(self, subject, metric, clustered=clustered),
-            self.sizes_of_parts(subject),
-        )
-        return found if found is None or sizes is None else min(found, float(sizes.sum()))
+        number = metric.declaration.n_effective(self, subject, metric, clustered=clustered)
+        groups = self.groups_of_parts(subject)
+        return number if number is None or groups is None else min(number, float(groups))
 
     def row(self, subject: Subject, metric: Metric) -> MetricRow:
         """What there is to say of ``metric`` for one (model, slice, slice value)."""

@@ -160,7 +160,9 @@ def _missing(partials: Partials, plan: Plan) -> Iterator[CodedSentence]:
 
 def _undefined(metrics: pa.Table, plan: Plan) -> Iterator[CodedSentence]:
     """Metrics of the whole day that are undefined everywhere, by the models for which they are."""
-    groups = pc.fill_null(metrics["n_groups"], 1)  # that of a metric of the whole day is null, and it is undefined once
+    averaged = pa.array([str(metric) for metric in plan.metrics if metric.declaration.is_averaged], pa.string())
+    once = pc.invert(pc.is_in(metrics["metric"], averaged))  # a metric of the whole day is undefined once
+    groups = pc.if_else(once, 1, metrics["n_groups"])
     everywhere = pc.and_(pc.equal(metrics["slice"], ALL), pc.equal(metrics["n_undefined"], groups))
     of_model: dict[str, list[str]] = {}
     for row in metrics.filter(everywhere).select(["model", "metric"]).to_pylist():

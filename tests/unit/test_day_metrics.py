@@ -230,12 +230,14 @@ def test_rows_and_weight_of_a_metric_of_the_day() -> None:
         assert (row.n_rows, row.weight) == (3, 3.5)
 
 
-def test_a_metric_of_the_day_is_over_rows_and_has_no_number_of_groups() -> None:
+def test_a_metric_of_the_day_is_over_rows_and_has_a_number_of_groups_where_parts_count_them() -> None:
     """Also beside a property of lists, which is over groups."""
     log = {"user": [1, 1, 2], "item": ["x", "y", "x"], "score": [0.9, 0.1, 0.8], "label": [1, 0, 1]}
     asked = ["auc", "accuracy", "coverage"]
-    found = sr.evaluate(pa.table(log), asked, group="user", item="item", score="score", label="label").metrics
-    assert found["n_groups"].to_pylist() == [None, None, 2]
+    for uncertainty, groups in ((True, 2), (False, None)):
+        roles = {"group": "user", "item": "item", "score": "score", "label": "label", "uncertainty": uncertainty}
+        found = sr.evaluate(pa.table(log), asked, **roles).metrics
+        assert found["n_groups"].to_pylist() == [groups, groups, 2]
 
 
 def test_a_metric_of_the_day_has_the_labels_of_the_groups_that_are_evaluated() -> None:

@@ -45,6 +45,7 @@ def test_what_is_counted_and_as_a_share_of_what() -> None:
             name: (None, size, None, None, None, None)
             for name, size in zip(checks.LARGEST_GROUPS, (3, 2, 1), strict=True)
         },
+        checks.MOST_ROWS: (None, 3, checks.ROWS_EVALUATED, 3 / 6, None, None),
         checks.SCORED_ROWS: ("score", 5, checks.ROWS_EVALUATED, 5 / 6, None, None),
         checks.TIED_ROWS: ("score", 2, checks.SCORED_ROWS, 2 / 5, None, None),
         checks.UNRETRIEVED_GROUPS: ("score", 1, checks.GROUPS, 1 / 3, None, None),

@@ -143,7 +143,7 @@ def test_that_nothing_infers_the_type_of_a_name_is_told(tmp_path: Path) -> None:
     ):
         each = case("ids", "007,7,3.0,0\n007,8,2.0,1\n", {}, options=asked, schema=schema)
         result = evaluate_day(Spec.model_validate(document_of(each, tmp_path, "local")), DAY, None, Stages())
-        assert result.warnings == expected
+        assert [each for each in result.warnings if each.code == "types_not_inferred"] == expected
 
 
 def _write(folder: Path, rows: list[dict[str, Any]]) -> None:

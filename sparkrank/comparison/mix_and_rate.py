@@ -208,7 +208,7 @@ def _add_intervals(rows: Sequence[dict[str, Any]], states: tuple[LoadedStates, L
         for side, model in zip(states, ("baseline", "candidate"), strict=True)
     )
     parts = [(row["mix"], row["rate"], row["part"]) for row in rows]
-    level = states[1].plan.uncertainty.level
+    level = states[1].plan.uncertainty.look_level
     for row, found in zip(rows, intervals_of_parts(before, after, metric, parts, level), strict=True):
         for name, interval in zip(("mix", "rate", "part"), found, strict=True):
             row[f"{name}_low"], row[f"{name}_high"] = interval.low, interval.high

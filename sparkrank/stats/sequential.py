@@ -10,6 +10,11 @@ METHOD = "confidence sequence"
 # The number of groups at which a sequence is narrowest, unless told. From a tenth to a hundred times as many it is at
 # most 1.27 times as wide, in standard errors, and a look may come at any number.
 TIGHTEST_AT = 10_000
+# A sequence begins with so many groups, and with so many events: groups in which what a share counts is there, and in
+# which it is not. With fewer the normal approximation misses the truth too often: of clicks of 0.4 %, 105 of 1,000
+# simulated sequences miss it somewhere without the second, 38 with it.
+LEAST_GROUPS, LEAST_EVENTS = 100, 10
+_ROUNDING = 1e-12
 
 
 def radius(stderr: float, n: float, level: float = 0.95, tightest_at: float = TIGHTEST_AT) -> float:
@@ -95,6 +100,37 @@ def confidence_sequence(
     if not (math.isfinite(value) and math.isfinite(half)):
         return NONE
     return Interval(float(stderr), float(value - half), float(value + half), METHOD)
+
+
+def begins(groups: float, value: float, ends: tuple[float, float], effective: float) -> bool:
+    """Whether there are groups and events enough for a sequence to begin.
+
+    Parameters
+    ----------
+    groups : float
+        How many groups there are.
+    value : float
+        The value so far.
+    ends : tuple of float
+        The lowest and the highest value that there can be. Where one is infinite, no events are counted.
+    effective : float
+        How many equal groups would carry as much.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    Of 3,000 groups, 9 and 10 have a hit:
+
+    >>> begins(3000, 9 / 3000, (0.0, 1.0), 3000), begins(3000, 10 / 3000, (0.0, 1.0), 3000)
+    (False, True)
+    """
+    if groups < LEAST_GROUPS or math.isinf(ends[1] - ends[0]):
+        return groups >= LEAST_GROUPS
+    share = (value - ends[0]) / (ends[1] - ends[0])
+    return effective * min(share, 1 - share) >= LEAST_EVENTS * (1 - _ROUNDING)
 
 
 def always_valid_p(

@@ -18,8 +18,9 @@ from sparkrank.metrics.slices import ALL
 from sparkrank.metrics.uncertainty import Comparison
 from sparkrank.states.keys import Subject
 from sparkrank.stats.corrections import adjusted
+from sparkrank.stats.intervals import TOO_FEW
 from sparkrank.stats.power import smallest_detectable
-from sparkrank.stats.sequential import always_valid_p, confidence_sequence, radius
+from sparkrank.stats.sequential import LEAST_EVENTS, LEAST_GROUPS, always_valid_p, confidence_sequence, radius
 from sparkrank.tables.results import NO_ORIGIN, Origin
 from sparkrank.tables.schemas import COMPARISONS
 
@@ -68,13 +69,15 @@ def _pairs(there: Sequence[Subject], candidate: str, comparison: Comparison) -> 
 def _row(
     merged: Merged, plan: Plan, subject: Subject, baseline: Subject, metric: Metric, *, clustered: bool
 ) -> dict[str, Any]:
-    has_parts, level = plan.parted_slices(subject.slice), plan.uncertainty.level
+    has_parts, level = plan.parted_slices(subject.slice), plan.uncertainty.look_level
     pairs = _pair_sums(merged, plan, subject, baseline.model, metric)
     ours, theirs = (Sample(merged, each, has_parts, clustered) for each in (subject, baseline))
     found = compared(ours, theirs, metric, level, None if clustered else pairs)
     numbers = found.columns(level)
     if plan.uncertainty.sequential:
-        numbers |= _at_all_looks(found, level)
+        numbers |= _at_all_looks(found, level, pairs)
+    elif numbers["p"] is not None:
+        numbers["p"] = min(1.0, numbers["p"] * plan.uncertainty.nights)
     return {
         "candidate": subject.model,
         "baseline": baseline.model,
@@ -98,14 +101,19 @@ def _wins(pairs: PairSums | None, metric: Metric) -> dict[str, int | None]:
     return {"n_unpaired": pairs.n_unpaired, **(wins if up is not None else {})}
 
 
-def _at_all_looks(found: Compared, level: float) -> dict[str, Any]:
-    """An interval and a p-value that hold at all looks together, and what these would find."""
-    test, groups = found.test, found.n_groups
-    if test.stderr is None or not groups:
-        return {}
+def _at_all_looks(found: Compared, level: float, pairs: PairSums | None) -> dict[str, Any]:
+    """An interval and a p-value that hold at all looks together, and what these would find; none before they begin."""
+    test, groups = found.test, found.n_groups or 0
+    of_one_look: dict[str, Any] = {"relative_low": None, "relative_high": None}
+    if test.stderr is None:
+        return of_one_look
+    if groups < LEAST_GROUPS or (pairs is not None and pairs.n_above + pairs.n_below < LEAST_EVENTS):
+        numbers = dict.fromkeys(("stderr", "ci_low", "ci_high", "degrees", "p", "smallest_detectable"))
+        return {**of_one_look, **numbers, "interval": TOO_FEW.method}
     interval = confidence_sequence(found.difference, test.stderr, groups, level)
     half = radius(test.stderr, groups, level)
     return {
+        **of_one_look,
         "ci_low": interval.low,
         "ci_high": interval.high,
         "interval": interval.method,

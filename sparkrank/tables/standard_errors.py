@@ -30,7 +30,7 @@ from sparkrank.stats.intervals import (
     wilson_interval,
 )
 from sparkrank.stats.noise_floor import UPPER_BOUND
-from sparkrank.stats.sequential import confidence_sequence
+from sparkrank.stats.sequential import begins, confidence_sequence
 from sparkrank.stats.woodruff import WOODRUFF
 
 JACKKNIFE, PERCENTILES = "jackknife", "order statistics"
@@ -61,10 +61,12 @@ def interval_of(
     interval = _interval(merged, plan, subject, metric, row, n_effective, clustered=clustered)
     if not plan.uncertainty.sequential or interval.low is None or interval.method in (PERCENTILES, WOODRUFF):
         return interval
-    if interval.stderr is None:
-        return TOO_FEW
-    sequence = confidence_sequence(row.value, interval.stderr, float(row.n_groups or 0), plan.uncertainty.level)
     lowest, highest = metric.declaration.range_of(metric)
+    groups = float(row.n_groups or 0)
+    effective = groups if n_effective is None else n_effective
+    if interval.stderr is None or not begins(groups, row.value, (lowest, highest), effective):
+        return TOO_FEW
+    sequence = confidence_sequence(row.value, interval.stderr, groups, plan.uncertainty.level)
     if interval.method == UPPER_BOUND and sequence.low is not None:
         sequence = sequence._replace(low=lowest)
     return sequence.within((lowest, highest))
@@ -80,7 +82,7 @@ def _interval(
     *,
     clustered: bool,
 ) -> Interval:
-    declared = metric.declaration
+    declared, level = metric.declaration, plan.uncertainty.look_level
     if metric.percentile is not None:
         return _of_percentile(merged, plan, subject, metric, clustered=clustered)
     if math.isnan(row.value) or declared.interval == "none" or not plan.keys:
@@ -92,8 +94,8 @@ def _interval(
     if error is None:
         return NONE
     if row.noise_floor is not None and (n_effective is None or n_effective >= LEAST_GROUPS):
-        return noise_interval(Side(merged, subject), metric, row, error.stderr, error.degrees, plan.uncertainty.level)
-    return _on_scale(metric, row.value, error, n_effective, plan.uncertainty.level)
+        return noise_interval(Side(merged, subject), metric, row, error.stderr, error.degrees, level)
+    return _on_scale(metric, row.value, error, n_effective, level)
 
 
 def _on_scale(metric: Metric, value: float, error: StandardError, n_effective: float | None, level: float) -> Interval:
@@ -116,8 +118,8 @@ def _of_percentile(merged: Merged, plan: Plan, subject: Subject, metric: Metric,
         return OFF
     if clustered:
         row = merged.row(subject, metric)
-        return percentile_interval(Side(merged, subject), metric, row, plan.uncertainty.level)
-    ends = order_statistics(groups.score, groups.neg, (metric.percentile or 0.0) / 100, plan.uncertainty.level)
+        return percentile_interval(Side(merged, subject), metric, row, plan.uncertainty.look_level)
+    ends = order_statistics(groups.score, groups.neg, (metric.percentile or 0.0) / 100, plan.uncertainty.look_level)
     return TOO_FEW if ends is None else Interval(None, *ends, PERCENTILES)
 
 

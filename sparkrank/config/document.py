@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
@@ -140,20 +139,13 @@ class Spec(Section):
         for what, rows, of in (("input", self.input, roles), ("truth", self.truth, roles.truth)):
             if rows is not None and of is not None:
                 _validate_schema_columns(what, rows, of)
-        return roles, replace(plan, reads_texts=True) if self._reads_texts else plan
+        return roles, plan
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Spec:
         """A copy with other values, of which nothing was made yet."""
         copied = super().model_copy(update=update, deep=deep)
         copied.__dict__.pop("roles_and_plan", None)
         return copied
-
-    @property
-    def _reads_texts(self) -> bool:
-        """Whether numbers are read from texts, in the input or the truth; arrays have none."""
-        sides = [self.input] if self.truth is None else [self.input, self.truth]
-        texts = any(rows.path is not None and rows.format in TEXT_FORMATS for rows in sides)
-        return texts and self.input.columns.true_items is None
 
     def limits(self, plan: Plan) -> Limits:
         """What checks may be; raises :class:`sparkrank.errors.SpecError` for one that ``plan`` does not count."""

@@ -293,7 +293,7 @@ CODES_OF_WARNINGS = [
     "no_scores",
     "undefined_everywhere",
     "expectation_not_checked",
-    "types_not_inferred",
+    "large_text_file",
     "acceptance_dropped",
     "candidate_lacks_days",
 ]

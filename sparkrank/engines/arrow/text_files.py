@@ -32,7 +32,7 @@ from sparkrank.engines.field_paths import Place
 from sparkrank.errors import InputError, SpecError, did_you_mean, listed, shortened, unreadable
 from sparkrank.roles import Roles
 
-BLOCK = 4 << 20  # bytes that are parsed at once; no record is longer
+BLOCK = 2 << 20  # bytes that are parsed at once; no record is longer
 LARGE = 1 << 30  # bytes of a file that are too many for one reader
 MOST_SHARED = 64  # files that one task reads
 SAMPLE = 64 << 10  # bytes that tell how long records are
@@ -51,6 +51,7 @@ class Share:
 
     fragments: tuple[ds.FileFragment, ...]
     stamps: tuple[Stamp | None, ...]
+    options: ds.FragmentScanOptions  # which fragments lose where they travel
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,7 @@ class TextInput:
     fragments: tuple[ds.FileFragment, ...]
     folders: FolderColumns
     stored: StoredFiles
+    options: ds.FragmentScanOptions
     rows_per_byte: float
 
     @classmethod
@@ -102,7 +104,7 @@ class TextInput:
             schema = schema.append(field)
         with _reading_errors(fragments[0].path, kind, what):
             rows_per_byte = _rows_per_byte(fragments[0], b"," if roles.arrays else b"\n")
-        return cls(schema, fragments, folders, stored, rows_per_byte)
+        return cls(schema, fragments, folders, stored, made.default_fragment_scan_options, rows_per_byte)
 
     @property
     def rows(self) -> int:
@@ -123,7 +125,9 @@ class TextInput:
             shares[-1] = (shares[-1][0] + rows, [*shares[-1][1], fragment])
         stamps = self.stored.listing.stamps
         largest = sorted(shares, key=itemgetter(0), reverse=True)
-        return [Share(tuple(files), tuple(stamps.get(each.path) for each in files)) for _, files in largest]
+        return [
+            Share(tuple(files), tuple(stamps.get(each.path) for each in files), self.options) for _, files in largest
+        ]
 
     def _rows_of(self, file: str) -> int:
         size, _ = self.stored.listing.stamps.get(file, (0, 0))
@@ -140,7 +144,9 @@ def read_share(
     """
     columns = list(dict.fromkeys(place.column for place in at.values()))
     files = zip(share.fragments, share.stamps, strict=True)
-    batches = itertools.chain.from_iterable(_batches(each, stamp, schema, columns, where) for each, stamp in files)
+    batches = itertools.chain.from_iterable(
+        _batches(file, stamp, share.options, schema, columns, where) for file, stamp in files
+    )
     for table in gathered(batches, batch_rows):
         yield columns_at(table, at)
 
@@ -156,13 +162,13 @@ def condition_of(where: str | None, schema: pa.Schema, what: str) -> Condition |
 def _batches(
     fragment: ds.FileFragment,
     stamp: Stamp | None,
+    options: ds.FragmentScanOptions,
     schema: pa.Schema,
     columns: Sequence[str],
     where: Condition | None,
 ) -> Iterator[pa.RecordBatch]:
     def scan(**asked: object) -> Iterator[pa.RecordBatch]:
-        # two blocks at a time: one is parsed while the other is read
-        yield from fragment.to_batches(schema=schema, use_threads=pa.cpu_count() > 1, batch_readahead=2, **asked)
+        yield from fragment.to_batches(schema=schema, fragment_scan_options=options, batch_readahead=2, **asked)
 
     with _reading_errors(fragment.path), unchanged(fragment.filesystem, fragment.path, stamp):
         yield from filtered(scan, columns, where)

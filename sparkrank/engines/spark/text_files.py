@@ -29,12 +29,13 @@ def text_frame(
     Raises :class:`InputError` where a column of the schema is not there, and what Spark raises.
     """
     settings = {**STRICT, **options}
-    if kind == "json" and fields is None:
-        return read(options=settings)
     if kind == "csv":
         settings["columnPruning"] = "false"  # or rows of other lengths than the header's are cut or filled up
     names = [field.name for field in fields or ()]
-    if kind == "csv" and (fields is None or is_set(settings, "header")):
+    kinds: dict[str, str] = {}
+    if kind == "json" and fields is None:
+        kinds = {field.name: field.dataType.simpleString() for field in read(options=settings).schema}
+    elif kind == "csv" and (fields is None or is_set(settings, "header")):
         found = read(options=settings).schema.names
         for name in names:
             if name not in found:
@@ -45,5 +46,5 @@ def text_frame(
         names = found
         if is_set(settings, "header") and not any(map(_GIVEN.fullmatch, names)):
             settings = {"enforceSchema": "false", **settings}  # each file has this header
-    kinds = typed_columns(names, roles, fields)
+    kinds = kinds or typed_columns(names, roles, fields)
     return read(options=settings, schema=", ".join(f"`{name.replace('`', '``')}` {of}" for name, of in kinds.items()))

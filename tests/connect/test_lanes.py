@@ -252,8 +252,6 @@ def test_texts_are_read_by_tasks(spark: SparkSession, tmp_path: Path) -> None:
     (group,) = pq.read_table(f"{tmp_path}/out-auto/groups/day={DAY}").to_pylist()
     assert (group["u"], group["rr"]) == ("a", 1 / 2)
     document = document_of(case("malformed", "a,x,2,0\na,y,high,1\n", {}), tmp_path, "auto")
-    with pytest.raises(
-        sr.InputError, match=r"cannot be read: .*invalid value 'high'"
-    ) as told:
+    with pytest.raises(sr.InputError, match=r"cannot be read: .*invalid value 'high'") as told:
         evaluate_day(Spec.model_validate(document), DAY, spark, Stages())
     assert "\n" not in str(told.value)

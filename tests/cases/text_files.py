@@ -144,6 +144,12 @@ CASES = [
         {"u=007/x.csv": b"i,s,y\nx,2,0\ny,1,1\n", "u=a/x.csv": b"i,s,y\nx,2,1\ny,1,0\n"},
         {"007": 1 / 2, "a": 1.0},
     ),
+    TextCase(
+        "columns of folders that the schema gives a type",
+        {"u=007/x.csv": b"i,s,y\nx,2,0\ny,1,1\n", "u=8/x.csv": b"i,s,y\nx,2,1\ny,1,0\n"},
+        {"007": 1 / 2, "8": 1.0},
+        schema=SCHEMA,
+    ),
     # conditions
     case("a condition on a text", "a,x,2,0\na,y,1,1\nb,y,1,1\n", ONE, where="u = 'a'"),
     case("a condition on a number", "a,x,9,1\na,x,2,0\na,y,1,1\nb,y,5,1\n", ONE, where="s < 3", schema=SCHEMA),

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import itemgetter
 
 import pyarrow as pa
@@ -89,7 +89,13 @@ class TextInput:
         _validate_options(options, kind, what)
         stored = StoredFiles.at(path, what, kind)
         folders = stored.folder_columns(inferred)
+        declared = {field.name: field.kind for field in fields or ()}
         validate_spelled_once(folders, what, [column for _, column in roles.columns()], where)
+        for index, field in enumerate(folders.schema):
+            if kind_of := declared.get(field.name):
+                typed = field.with_type(arrow_type(field.name, kind_of, what))
+                folders = replace(folders, schema=folders.schema.set(index, typed))
+        fields = None if fields is None else [field for field in fields if field.name not in folders.schema.names]
         made = _json_format() if kind == "json" else _csv_format(options, what, _names(fields, options))
         if kind == "csv" and fields is None and not is_set(options, "header"):
             width = len(_columns_of(_fragments(stored, made, folders)[0], kind, what))

@@ -13,7 +13,7 @@ ROWS_READ = "rows read"
 ROWS_EVALUATED = "rows evaluated"
 
 # Reasons to reject a row, in the order in which they are looked for: a row counts under the first that holds.
-NO_NUMBER = "rejected: text that is no number"  # looked for in text formats; as a key, score or label it is null
+NO_NUMBER = "rejected: text that is no number"  # of days that were stored before such texts stopped the job
 NULL_KEY = "rejected: null or NaN group key"
 NAN_SCORE = "rejected: NaN score"
 BAD_LABEL = "rejected: NaN or infinite label"

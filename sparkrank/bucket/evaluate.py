@@ -25,7 +25,6 @@ from sparkrank.bucket.impressions import (
     LABEL,
     LIST,
     REFERENCE_RANK,
-    SPOILED,
     TRUTH,
     as_numpy,
     group_weight_column,
@@ -70,7 +69,7 @@ def bucket_columns(plan: Plan, keys: int) -> list[str]:
     columns += map(slice_column, range(len(plan.slice_columns)))
     columns += map(group_weight_column, range(len(plan.group_weights)))
     read = {role.key: role.needed(plan) for role in row_roles()}
-    read |= {SPOILED: plan.reads_texts, TRUTH: plan.joins, LIST: plan.arrays}
+    read |= {TRUTH: plan.joins, LIST: plan.arrays}
     return [*columns, *(name for name, is_read in read.items() if is_read)]
 
 

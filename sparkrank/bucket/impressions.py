@@ -24,7 +24,6 @@ LIST = "list"  # of rows that were arrays: the number of the row that they came 
 REFERENCE_RANK = "reference_rank"
 WEIGHT = "weight"
 CLUSTER = "cluster"
-SPOILED = "spoiled"  # whether the row has a text where a number should be
 MOST_WEIGHT = 1e288  # products with a row's offset in its bin, up to 2^32, and sums of these do not overflow
 # Exact sums ignore what is below 2^-85, which is at most 3e-11 of a weight of this size.
 LEAST_WEIGHT = 1e-15
@@ -106,7 +105,6 @@ def _is_of_one_side(column: pa.ChunkedArray) -> bool:
 def reject(rows: pa.Table, plan: Plan, counts: Counter[tuple[str, str]]) -> pa.Table:
     """The ``rows`` that ``plan`` can evaluate. Adds the rejected rows to ``counts``, by reason."""
     found: dict[str, Flags | None] = {
-        **({checks.NO_NUMBER: _flagged(rows[SPOILED])} if plan.reads_texts else {}),
         checks.NULL_KEY: _any([missing_key(rows[name]) for name in key_columns(rows)]),
         checks.NAN_SCORE: _any([_nan(rows[name]) for name in score_columns(rows)]),
         checks.BAD_LABEL: _not_finite(rows[LABEL]),
@@ -131,18 +129,12 @@ def reject(rows: pa.Table, plan: Plan, counts: Counter[tuple[str, str]]) -> pa.T
             rest = flags if rejected is None else flags & ~rejected
             counts[reason, ""] = int(np.count_nonzero(rest))
             rejected = flags if rejected is None else rejected | flags
-    accepted = rows if rejected is None or not rejected.any() else rows.filter(pa.array(~rejected))
-    return accepted.drop_columns([SPOILED]) if plan.reads_texts else accepted
+    return rows if rejected is None or not rejected.any() else rows.filter(pa.array(~rejected))
 
 
 def _any(found: Sequence[Flags | None]) -> Flags | None:
     flags = [each for each in found if each is not None]
     return np.logical_or.reduce(flags) if flags else None
-
-
-def _flagged(column: pa.ChunkedArray) -> Flags | None:
-    flags: Flags = np.asarray(as_numpy(column), np.bool_)
-    return flags if flags.any() else None
 
 
 def missing_key(column: pa.ChunkedArray) -> Flags | None:

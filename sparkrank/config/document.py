@@ -153,20 +153,13 @@ class Spec(Section):
         least = self.least_groups.tables
         if least > 1 and not plan.slices:
             raise SpecError(f"least_groups.tables is {least}, but the spec has no slices that it could be about")
-        return roles, replace(plan, reads_texts=self._reads_texts, least_groups=least)
+        return roles, replace(plan, least_groups=least)
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Spec:
         """A copy with other values, of which nothing was made yet."""
         copied = super().model_copy(update=update, deep=deep)
         copied.__dict__.pop("roles_and_plan", None)
         return copied
-
-    @property
-    def _reads_texts(self) -> bool:
-        """Whether numbers are read from texts, in the input or the truth; arrays have none."""
-        sides = [self.input] if self.truth is None else [self.input, self.truth]
-        texts = any(rows.path is not None and rows.format in TEXT_FORMATS for rows in sides)
-        return texts and self.input.columns.true_items is None
 
     def limits(self, plan: Plan) -> Limits:
         """What checks may be; raises :class:`sparkrank.errors.SpecError` for one that ``plan`` does not count."""

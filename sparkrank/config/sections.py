@@ -47,7 +47,7 @@ from sparkrank.config.validators import (
 )
 from sparkrank.day_marks import check_name, check_sql
 from sparkrank.engines.arrow.folders import PartitionTypes
-from sparkrank.engines.arrow.text_schema import STRICT, TEXT_FORMATS, fields_of, option
+from sparkrank.engines.arrow.text_schema import STRICT, TEXT_FORMATS, fields_of, is_set, option
 from sparkrank.engines.arrow.text_schema import Field as DdlField
 from sparkrank.engines.buckets import BUCKET_ROWS, MOST_BUCKET_ROWS, MOST_BUCKETS
 from sparkrank.engines.lanes import row_memory_lanes
@@ -213,6 +213,8 @@ class Rows(Section):
         for name in self.options if is_text else ():
             if name.lower() in ("nanvalue", "positiveinf", "negativeinf", "columnpruning"):
                 raise ValueError(f"has options.{name}, but numbers are read by one rule: nan and inf are known as such")
+        if is_text and is_set(self.options, "inferSchema"):
+            raise ValueError("has options.inferSchema, but types are those of the roles or of schema: leave it out")
 
     @property
     def fields(self) -> tuple[DdlField, ...] | None:

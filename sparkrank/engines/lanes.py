@@ -48,6 +48,10 @@ class Lane(Protocol):
     def reason(self) -> str:
         """Why it was chosen."""
 
+    @property
+    def warnings(self) -> list[str]:
+        """What to tell a user of the rows, as sentences: what makes their reading slow."""
+
     @classmethod
     def why_not(cls, request: Request) -> str | None:
         """Why it cannot take ``request``, or under ``auto`` leaves it to others, as far as can be said before anything

@@ -51,6 +51,10 @@ class LocalLane:
             return cls(sides, f"the {what} is a table in memory", memory)
         return cls(sides, "there is no Spark session" if request.spark is None else f"lane is {cls.name}", memory)
 
+    @property
+    def warnings(self) -> list[str]:
+        return self.sides.warnings
+
     def check(self, plan: Plan) -> None:
         self.sides.check(plan)
 

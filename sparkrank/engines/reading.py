@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from sparkrank.engines.arrow.columns import check_arrow_schema, needed_columns
+from sparkrank.engines.arrow.columns import check_arrow_schema
 from sparkrank.engines.arrow.conditions import UntranslatableError, pushed_down
 from sparkrank.engines.arrow.files import ALL_FILES
 from sparkrank.engines.arrow.folders import FolderColumns, PartitionTypes
@@ -18,8 +18,8 @@ from sparkrank.engines.arrow.joined_types import validate_column
 from sparkrank.engines.arrow.parquet import ParquetInput
 from sparkrank.engines.arrow.sources import Sides, Source
 from sparkrank.engines.arrow.stored_files import validate_present, validate_spelled_once
-from sparkrank.engines.arrow.text_files import Lookers, look_in_threads, open_texts, translated
-from sparkrank.engines.arrow.text_schema import TEXT_FORMATS, Field
+from sparkrank.engines.arrow.text_files import TextInput, condition_of
+from sparkrank.engines.arrow.text_schema import TEXT_FORMATS
 from sparkrank.engines.arrow.types import signed
 from sparkrank.engines.arrow.values import is_array
 from sparkrank.engines.spark.failures import condition_errors, reading_errors
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 _BINARY_AS_TEXT = "spark.sql.parquet.binaryAsString"
 
 
-def arrow_sides(request: Request, opened: dict[str, ParquetInput], lookers: Lookers = look_in_threads) -> Sides:
+def arrow_sides(request: Request, opened: dict[str, ParquetInput]) -> Sides:
     """Both sides of ``request`` as Arrow reads them, each as :func:`arrow_source` does."""
-    sources = [arrow_source(side, roles, request.plan, request.spark, opened, lookers) for side, roles in request.sides]
+    sources = [arrow_source(side, roles, request.plan, request.spark, opened) for side, roles in request.sides]
     return Sides(sources[0], sources[1] if len(sources) > 1 else None, request.roles)
 
 
@@ -50,20 +50,18 @@ def arrow_source(
     plan: Plan,
     spark: SparkSession | None,
     opened: dict[str, ParquetInput],
-    lookers: Lookers = look_in_threads,
 ) -> Source:
     """The rows of ``side`` as Arrow reads them; Parquet that was looked at is ``opened`` for whoever comes next.
 
-    ``spark`` is the session, whose settings say of which types the columns of folders are, and ``lookers`` look through
-    CSV and JSON. Raises :class:`FrameLaneNeededError` where Spark alone reads them as they should be read, and what the
-    readers raise.
+    ``spark`` is the session, whose settings say of which types the columns of folders are. Raises
+    :class:`FrameLaneNeededError` where Spark alone reads them as they should be read, and what the readers raise.
     """
     what = side.what
     if side.given is not None:
         return Source.of(validated(side.given, roles, what), roles, what)
     if side.is_text and side.path is not None:
         validate_present(side.paths, side.format, what)
-        return text_source(side.path, side.format, side.options, side.fields, side.where, roles, plan, what, lookers)
+        return text_source(side, side.path, roles, plan, spark)
     if side.path is None or side.format != "parquet" or side.options:
         raise FrameLaneNeededError(f"the {what} is not plain Parquet named by path")
     validate_present(side.paths, side.format, what)
@@ -112,21 +110,14 @@ def parquet_source(
     return read
 
 
-def text_source(
-    path: str,
-    kind: str,
-    options: Mapping[str, str],
-    fields: Sequence[Field] | None,
-    where: str | None,
-    roles: Roles,
-    plan: Plan,
-    what: str = "input",
-    lookers: Lookers = look_in_threads,
-) -> Source:
-    """The CSV or JSON at ``path``, narrowed by the SQL of ``where``; raises as :func:`parquet_source` does."""
-    texts = open_texts(path, kind, options, fields, where, roles, what, lookers)
-    check_arrow_schema(texts.schema, roles, plan, what)
-    return Source(texts, translated(where, texts.schema, what))
+def text_source(side: Side, path: str, roles: Roles, plan: Plan, spark: SparkSession | None) -> Source:
+    """The CSV or JSON at ``path``, narrowed by the SQL of ``side``; raises what :meth:`TextInput.at` does."""
+    what, where = side.what, side.where
+    inferred = infers(side.partition_types, spark)
+    texts = TextInput.at(path, side.format, side.options, side.fields, where, roles, what, inferred)
+    read = Source.of(texts, roles, what, condition_of(where, texts.schema, what))
+    check_arrow_schema(read.schema, roles, plan, what)
+    return read
 
 
 def _is_set(spark: SparkSession, name: str) -> bool:
@@ -146,7 +137,6 @@ def spark_frame(
     side: Side,
     spark: SparkSession,
     roles: Roles | None = None,
-    plan: Plan | None = None,
     opened: Mapping[str, ParquetInput] = MappingProxyType({}),
     folders: dict[str, FolderColumns] | None = None,
 ) -> DataFrame:
@@ -155,7 +145,7 @@ def spark_frame(
     ``opened`` has the files of each side that somebody has looked at before, and ``folders`` takes the columns of their
     folders. Raises :class:`InputError` when the rows
     are missing or cannot be read as what they are said to be, or where some of its files lack a column of ``roles``.
-    Texts become numbers where ``roles`` and ``plan`` ask for these.
+    Columns of CSV have the types that ``roles`` ask for.
     """
     if side.is_frame:
         frame: DataFrame = side.given
@@ -164,7 +154,7 @@ def spark_frame(
         return _frame_in_memory(side, spark, roles)
     kind = side.what if side.path is None else f"{side.format} {side.what}"
     try:
-        frame = _stored_frame(side, kind, spark, roles, plan, opened, folders)
+        frame = _stored_frame(side, kind, spark, roles, opened, folders)
         if side.where is None:
             return frame
         named = f"{shortened(side.name)} where {shortened(side.where)}"
@@ -206,7 +196,6 @@ def _stored_frame(
     kind: str,
     spark: SparkSession,
     roles: Roles | None,
-    plan: Plan | None,
     opened: Mapping[str, ParquetInput],
     folders: dict[str, FolderColumns] | None,
 ) -> DataFrame:
@@ -230,13 +219,12 @@ def _stored_frame(
         opened=opened.get(side.what),
         found=folders,
     )
-    if roles is None or plan is None or not side.is_text:
+    if roles is None or not side.is_text:
         return read(options=side.options)
     from sparkrank.engines.spark.text_files import text_frame
 
-    needed = needed_columns(roles, plan)
     with reading_errors(side.name, kind, side.what):  # over Spark Connect nobody looks at the files before
-        return text_frame(read, side.format, side.options, side.fields, roles, needed, side.what)
+        return text_frame(read, side.format, side.options, side.fields, roles, side.what)
 
 
 def _package(spark: SparkSession, side: Side) -> str:
@@ -269,7 +257,7 @@ def settings_of_frame(side: Side, frame: DataFrame, roles: Roles, own_zone: bool
 def settings_of_source(side: Side, source: Source | None, spark: SparkSession) -> dict[str, str]:
     """The same of what Arrow reads: the setting by which the columns of folders are texts, where there are some."""
     asks = side.partition_types == "inferred" and not infers("inferred", spark)
-    if not asks or source is None or not isinstance(source.data, ParquetInput):
+    if not asks or source is None or isinstance(source.data, pa.Table):
         return {}
     return {INFERENCE: "false"} if source.data.folders.schema.names else {}
 

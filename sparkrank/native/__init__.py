@@ -17,7 +17,7 @@ from collections.abc import Mapping
 COMPILED = os.environ.get("SPARKRANK_NATIVE") != "0"
 if COMPILED:
     try:
-        from sparkrank.native import blocks, buckets, hits, keys, logs, matches, records, sums, texts, units
+        from sparkrank.native import blocks, buckets, hits, keys, logs, matches, sums, texts, units
     except ImportError:
         COMPILED = False
 
@@ -30,7 +30,6 @@ __all__ = [
     "keys",
     "logs",
     "matches",
-    "records",
     "runs",
     "sums",
     "texts",

@@ -22,7 +22,7 @@ from sparkrank.engines.result import Solved
 from sparkrank.errors import MOST_SENTENCE, shortened
 from sparkrank.metrics.uncertainty import Comparison
 from sparkrank.run.completeness import NOTHING_EXPECTED, Completeness
-from sparkrank.run.lane import inference_warnings, open_lane
+from sparkrank.run.lane import open_lane
 from sparkrank.run.stages import Stages
 from sparkrank.tables.comparisons import comparisons_table
 from sparkrank.tables.limits import validate_quality
@@ -90,13 +90,12 @@ class Opened:
         request, plan, limits = self.request, self.request.plan, self.request.limits
         counts = {**solved.partials.counts, **request.counts}
         solved = replace(solved, partials=replace(solved.partials, counts=counts))
-        sides = request.sides
-        elements = [column for _, roles in sides for column in elements_of(roles)]
+        elements = [column for _, roles in request.sides for column in elements_of(roles)]
         self.completeness.validate_row_count(solved.partials)
-        validate_partials(solved.partials, plan, limits.bad, any(side.fields for side, _ in sides), elements)
+        validate_partials(solved.partials, plan, limits.bad, elements)
         metrics = metrics_table(solved.merged, plan)
         validate_defined(metrics, plan)
-        before = [*self.completeness.warnings, *inference_warnings(request), *_slower(solved)]
+        before = [*self.completeness.warnings, *self.lane.warnings, *_slower(solved)]
         warnings = [*before, *warnings_of(solved.partials, plan, metrics, limits)]
         outcome = Outcome(request, self.lane, self.buckets, solved, metrics, warnings)
         if limits.of:

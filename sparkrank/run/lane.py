@@ -7,18 +7,15 @@ is none the same sentence.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sparkrank.engines.arrow.text_schema import is_set
 from sparkrank.engines.lanes import LANES, Lane, row_memory_lanes
 from sparkrank.engines.request import AUTO, Request
 from sparkrank.engines.spark.frame_lane import FrameLane
 from sparkrank.engines.spark.worker_python import validate_session
 from sparkrank.errors import (
     MOST_SENTENCE,
-    CodedSentence,
     FrameLaneNeededError,
     InputError,
     SpecError,
@@ -102,19 +99,3 @@ def _refused(request: Request, reason: str, other: str | None) -> SpecError:
 def _is_far(request: Request) -> bool:
     """Whether a path is on another file system than this machine's."""
     return any(side.path is not None and local_path(side.path) is None for side, _ in request.sides)
-
-
-def inference_warnings(request: Request) -> Iterator[str]:
-    """A sentence for each side whose options ask for types that are not inferred of groups, items and slices."""
-    for side, roles in request.sides:
-        if side.format != "csv" or not is_set(side.options, "inferSchema"):
-            continue
-        declared = {field.name for field in side.fields or ()}
-        names = (column for role, _, column in roles.played() if role.is_name)
-        named = dict.fromkeys(column for column in names if column not in declared)
-        if named:
-            yield CodedSentence(
-                "types_not_inferred",
-                f"{side.what}.options.inferSchema infers no type of {shortened(', '.join(named))}: groups, items and "
-                f"slices are the texts that stand there, 007 as 007, unless {side.what}.schema says another type",
-            )

@@ -118,7 +118,6 @@ class _Passes:
     request: Request
     roles: Roles
     bad: float
-    reads_texts: bool
     stages: Stages
     values: dict[_Asked, dict[str, float]] = field(default_factory=dict)
     told: dict[_Asked, str] = field(default_factory=dict)
@@ -155,8 +154,7 @@ class _Passes:
         roles = self.roles
         if not reads_weight:
             roles = replace(roles, of_rows={key: name for key, name in roles.of_rows.items() if key != "weight"})
-        roles, plan = planned(roles, metrics, definitions, group_table=False, uncertainty=_DROPPED)
-        return roles, replace(plan, reads_texts=self.reads_texts)
+        return planned(roles, metrics, definitions, group_table=False, uncertainty=_DROPPED)
 
     def _pass(self, definitions: Definitions, together: Sequence[_Asked]) -> None:
         roles, plan = self._plan([each.metric for each in together], definitions)
@@ -195,9 +193,7 @@ def explain_presets(
     with time_zone(spark, spec.input.time_zone):
         request = request_of(spec, day, spark)
         plan = request.plan
-        passes = _Passes(
-            request, roles, spec.quality.max_bad_fraction, plan.reads_texts, stages, buckets=request.buckets
-        )
+        passes = _Passes(request, roles, spec.quality.max_bad_fraction, stages, buckets=request.buckets)
         plain = [_not_refusing(side, sides[1 - place]) for place, side in enumerate(sides)]
         pairs = [_Pair.of(text, presets, plain, plan) for text in texts]
         for pair in pairs:

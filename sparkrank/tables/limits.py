@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from sparkrank import checks
 from sparkrank.bucket import bucket_columns, evaluate_bucket
-from sparkrank.bucket.impressions import SPOILED, TRUTH, slice_column
+from sparkrank.bucket.impressions import TRUTH, slice_column
 from sparkrank.errors import InputError, SpecError, did_you_mean, listed, shortened, shown
 from sparkrank.metrics import Plan
 from sparkrank.role_table import row_roles
@@ -61,7 +61,7 @@ def checks_of(plan: Plan) -> dict[str, bool]:
 
     They are those of a bucket without rows.
     """
-    kinds = {TRUTH: pa.bool_(), SPOILED: pa.bool_()}
+    kinds = {TRUTH: pa.bool_()}
     kinds |= {role.key: pa.string() for role in row_roles() if role.reads == "item"}
     kinds |= {slice_column(index): pa.string() for index in range(len(plan.slice_columns))}
     columns = bucket_columns(plan, len(plan.keys))

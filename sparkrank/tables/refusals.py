@@ -23,13 +23,12 @@ def validate_partials(
     partials: Partials,
     plan: Plan,
     max_bad_fraction: float,
-    has_schema: bool = False,
     elements: Sequence[str] = (),
 ) -> None:
     """Raise :class:`InputError`: no rows, or none on one side, too many bad ones, nothing left to evaluate, a slice of
     too many values, or duplicates where ``duplicates`` is ``error``.
 
-    ``has_schema``: types of texts are those that a schema names. ``elements`` are the columns that name an element of
+    ``elements`` are the columns that name an element of
     an array, which need not be there.
     """
     if not partials.counts.get((checks.ROWS_READ, ""), 0):
@@ -38,7 +37,7 @@ def validate_partials(
     if fraction > max_bad_fraction:
         raise RejectedRowsError(
             f"{fraction:.4%} of the rows cannot be evaluated ({_reasons(partials)}): max_bad_fraction allows "
-            f"{max_bad_fraction:.4%}{''.join(_remedies(partials, plan, has_schema, elements))}",
+            f"{max_bad_fraction:.4%}{''.join(_remedies(partials, plan, elements))}",
             [name for name in rejections() if partials.counts.get((name, ""))],
         )
     _validate_not_empty(partials, plan)
@@ -76,7 +75,7 @@ def _validate_clusters(partials: Partials, plan: Plan, column: str) -> None:
             )
 
 
-def _remedies(partials: Partials, plan: Plan, has_schema: bool, elements: Sequence[str]) -> Iterator[str]:
+def _remedies(partials: Partials, plan: Plan, elements: Sequence[str]) -> Iterator[str]:
     """What to do about rows that were rejected, as the end of a sentence."""
 
     def rejected(*names: str) -> bool:
@@ -90,8 +89,6 @@ def _remedies(partials: Partials, plan: Plan, has_schema: bool, elements: Sequen
         yield ", and a null score means not retrieved"
     if elements and rejected(*rejections()):
         yield f", and an array or a vector that has no element at its place in {listed(elements)} gives NaN"
-    if has_schema and rejected(checks.NO_NUMBER):
-        yield ", and a number counts as such a text where it is not of the type that the schema names, as 1.7 of INT"
     if plan.definitions.positions == "given" and rejected(checks.BAD_RANK):
         yield ", and ranks that begin with 0 are positions=given_from_0"
 

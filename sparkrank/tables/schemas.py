@@ -453,7 +453,7 @@ for values outside of their range, 20 rows per block. Checks, which keep their n
 | `rejected: weight above 0 and below 1e-15` | `rows read` | with a weight |
 | `rejected: group weight that is null, NaN, negative or above 1e9, or not the same in all rows of its group`, `rejected: group weight above 0 and below 1e-6` | `rows read` | where groups weigh by a column |
 | `rejected: cluster that is not the same in all rows of its group` | `rows read` | where groups have clusters |
-| `rejected: text that is no number` | `rows read` | in CSV and JSON |
+| `rejected: text that is no number` | `rows read` | in CSV and JSON, of days that older releases stored |
 | `rejected: label beyond the last true item` | `rows read` | with `true_items` |
 | `rejected: null item` | `rows read` | where rows are told apart by item |
 | `rejected: rank that is no position` | `rows read` | with `positions=given` |

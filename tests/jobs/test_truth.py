@@ -84,7 +84,7 @@ def test_the_truth_and_the_definitions_are_in_the_hash(day: dict, tmp_path: Path
         ("truth.path=nowhere", 4, "there is no parquet truth at nowhere"),
         ("truth.path=null", 2, "truth names neither a path nor a table: one of the two is needed"),
         ("truth.columns.lable=x", 2, 'unknown key "truth.columns.lable", did you mean "label"?'),
-        ("truth.format=csv", 2, "which is left to Spark: auto or frame is allowed"),
+        ("truth.format=csv", 4, "truth.parquet of the truth cannot be read as csv: "),
         ("truth=null", 2, "label names no column, and there is no truth"),
         ("input.columns.label=place", 2, 'label="place" and a truth'),
         ("input.columns.item=null", 2, "lists and truth are joined by item, but no item column is named"),

@@ -201,7 +201,7 @@ def test_other_formats_are_listed_alike(spark: SparkSession, tmp_path: Path) -> 
     (tmp_path / "in/a.csv").write_text("user,score,label\nx,0.5,1\n")
     (tmp_path / "in/sub/b.csv").write_text("user,score,label\ny,0.5,1\n")
     plan, roles = Plan.of(["rr"], ["score"], ["user"]), Roles.of("user", "label", "score")
-    options = {"header": "true", "inferSchema": "true"}
+    options = {"header": "true"}
     for path, rows in (("in", None), ("in/{a.csv,sub}", 2)):
         given = Input(
             path=f"{tmp_path}/{path}", format="csv", options=options,

@@ -98,6 +98,7 @@ def test_records_of_json_that_spark_alone_reads(spark: SparkSession, tmp_path: P
     for schema in ({}, {"schema": "u STRING, i STRING, s DOUBLE, y INT"}):
         written = document(tmp_path, format="json", options=options, **schema)
         del written["input"]["where"]
+        written["engine"] = {"lane": "frame"}
         with pytest.raises(sr.InputError, match=r'in/b.json of the input lacks the label column "y"'):
             evaluated(written, spark)
 

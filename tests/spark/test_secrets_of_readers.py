@@ -14,6 +14,7 @@ import pytest
 
 import sparkrank as sr
 from sparkrank.config import Spec
+from sparkrank.config.sections import Engine
 from sparkrank.errors import without_secrets
 from sparkrank.run import evaluate_day
 from sparkrank.run.stages import Stages
@@ -41,7 +42,7 @@ def test_a_run_by_spark_shows_options_by_the_allow_list(
     spec = spec_of(
         tmp_path, path=str(tmp_path / "rows.csv"), format="csv", schema="u INT, s DOUBLE, y INT", options=options
     )
-    result = evaluate_day(spec, DAY, spark, Stages(spark))
+    result = evaluate_day(spec.model_copy(update={"engine": Engine(lane="frame")}), DAY, spark, Stages(spark))
     assert result.lane == "frame"
     (run,) = pq.read_table(tmp_path / f"out/runs/day={DAY}", partitioning=None).to_pylist()
     shown = {"header": "true", "delimiter": ";", "fs.s3a.secret.key": "***", "x": "***"}

@@ -12,8 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
-from sparkrank.engines.arrow import sizes, text_files
+from sparkrank.engines.arrow import scanning, sizes
 from sparkrank.engines.arrow.parquet import ParquetInput, read_split
+from sparkrank.engines.arrow.sources import Source
+from sparkrank.engines.arrow.text_files import TextInput
 from sparkrank.engines.shuffle import spill
 from sparkrank.engines.shuffle.texts import few_coded
 from sparkrank.roles import Roles
@@ -144,17 +146,17 @@ def test_fields_of_structs_are_read_by_bytes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["csv", "json"])
 def test_files_of_text_are_read_by_bytes(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_files, "MOST_BYTES", 2_000_000)
+    monkeypatch.setattr(scanning, "MOST_BYTES", 2_000_000)
     rows = [{"u": f"{n % 2}" + "x" * 100_000, "s": n, "y": int(n == 198)} for n in range(200)]
     lines = [json.dumps(row) for row in rows] if kind == "json" else [",".join(map(str, row.values())) for row in rows]
     (tmp_path / f"rows.{kind}").write_text("\n".join(["u,s,y", *lines] if kind == "csv" else lines))
     options = {"header": "true"} if kind == "csv" else {}
     roles = Roles.of("u", "y", "s")
-    read = text_files.open_texts(str(tmp_path / f"rows.{kind}"), kind, options, None, None, roles, "input")
-    (split,) = read.splits(["u", "s", "y"], None, 1_000_000)
-    tables = list(split())
+    source = Source(TextInput.at(str(tmp_path / f"rows.{kind}"), kind, options, None, None, roles))
+    (split,) = source.splits(["u", "s", "y"], 1_000_000)
+    tables = list(split.read())
     assert [s for table in tables for s in table["s"].to_pylist()] == list(range(200))
-    assert all(table.nbytes < 12_000_000 for table in tables)  # of 20 MB, in blocks of 8 as they are read
+    assert all(table.nbytes < 6_000_000 for table in tables)  # of 20 MB, in blocks of 2 as they are read
 
 
 def test_a_row_of_long_texts_counts_as_several_where_buckets_are_counted(tmp_path: Path) -> None:

@@ -134,7 +134,7 @@ def test_files_have_it_too(tmp_path: Path) -> None:
     pq.write_table(LOG.drop_columns(["topic"]), tmp_path / "1.parquet")
     with pytest.raises(sr.InputError, match='lacks the sub topic column "topic", which other files have'):
         evaluated(str(tmp_path), **NAMED)
-    assert number_kinds(asked(**NAMED)[0], None) == {"label": "label", "score": "double", "chance": "double"}
+    assert number_kinds(asked(**NAMED)[0], None) == {"label": "double", "score": "double", "chance": "double"}
 
 
 @pytest.mark.usefixtures("fake_roles")

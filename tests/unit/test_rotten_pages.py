@@ -16,7 +16,8 @@ from pyarrow import csv
 
 import sparkrank as sr
 from sparkrank.engines.arrow.parquet import ParquetInput, read_split
-from sparkrank.engines.arrow.text_files import open_texts
+from sparkrank.engines.arrow.sources import Source
+from sparkrank.engines.arrow.text_files import TextInput
 from sparkrank.roles import Roles
 from tests.unit.commands import exit_code
 from tests.unit.rotten import flip, log, pages_of
@@ -87,7 +88,8 @@ def read_parquet(path: Path) -> list[Callable[[], Any]]:
 
 def read_csv(path: Path) -> list[Callable[[], Any]]:
     roles = Roles((), None, {"a": "a"})
-    return open_texts(str(path), "csv", {"header": "true"}, None, None, roles, "input").splits(["a"], None, 100)
+    source = Source(TextInput.at(str(path), "csv", {"header": "true"}, None, None, roles))
+    return [split.read for split in source.splits(["a"], 100)]
 
 
 FORMATS: dict[str, Any] = {"parquet": (pq.write_table, read_parquet), "csv": (csv.write_csv, read_csv)}

@@ -301,7 +301,7 @@ CODES_OF_WARNINGS = [
     "few_groups",
     "large_group",
     "expectation_not_checked",
-    "types_not_inferred",
+    "large_text_file",
     "acceptance_dropped",
     "candidate_lacks_days",
 ]

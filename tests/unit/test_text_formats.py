@@ -1,4 +1,4 @@
-"""CSV and JSON in the local lane: what every lane reads, what is left to Spark, what is refused, and bounded memory."""
+"""CSV and JSON in the local lane: what every lane reads, what Arrow refuses, and how large files are read."""
 
 from __future__ import annotations
 
@@ -11,24 +11,22 @@ import pytest
 import yaml
 
 import sparkrank as sr
-from sparkrank import checks
 from sparkrank.config import Spec, load_spec
-from sparkrank.engines.arrow import text_files, text_parts
-from sparkrank.errors import FrameLaneNeededError, InputError, SpecError
+from sparkrank.engines.arrow import text_files
+from sparkrank.engines.arrow.text_files import TextInput
+from sparkrank.errors import InputError, SpecError
 from sparkrank.roles import Roles
 from sparkrank.run import evaluate_day
 from sparkrank.run.stages import Stages
-from tests.cases.text_files import CASES, HEADED, SCHEMA, UNUSABLE, ZEROS, TextCase, case
+from tests.cases.text_files import CASES, HEADED, REFUSED, SCHEMA, UNUSABLE, ZEROS, TextCase, case
 
 DAY = "2026-01-01"
-LOCAL = [pytest.param(each, id=each.name) for each in CASES if not each.is_sparks]
-SPARKS = [pytest.param(each, id=each.name) for each in CASES if each.is_sparks]
 
 
 def document_of(each: TextCase, folder: Path, lane: str, **quality: Any) -> dict[str, Any]:
     """The spec of a case whose files this writes."""
-    (folder / "in").mkdir(exist_ok=True)
     for name, content in each.files.items():
+        (folder / "in" / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / "in" / name).write_bytes(content)
     columns = each.columns or {"group": "u", "item": "i", "score": "s", "label": "y"}
     rows = {"path": f"{folder}/in", "format": each.format, "options": dict(each.options), "columns": dict(columns)}
@@ -42,114 +40,61 @@ def document_of(each: TextCase, folder: Path, lane: str, **quality: Any) -> dict
     }
 
 
-def found_by(each: TextCase, folder: Path, lane: str, spark: Any = None) -> tuple[dict[Any, float], int]:
-    """Each group's value, and the rows that have a text that is no number."""
+def found_by(each: TextCase, folder: Path, lane: str, spark: Any = None) -> dict[Any, float]:
+    """Each group's value."""
     result = evaluate_day(Spec.model_validate(document_of(each, folder, lane)), DAY, spark, Stages(spark))
     assert result.lane == lane
     key = each.columns.get("group", "u")
     groups = pq.read_table(f"{folder}/out-{lane}/groups/day={DAY}").to_pylist()
-    counts = dict(zip(result.quality["check"].to_pylist(), result.quality["count"].to_pylist(), strict=True))
-    rejected = counts[checks.NO_NUMBER]
-    read = {row[key] if not hasattr(row[key], "isoformat") else row[key].isoformat(): row["rr"] for row in groups}
-    return read, int(rejected)
+    return {row[key] if not hasattr(row[key], "isoformat") else row[key].isoformat(): row["rr"] for row in groups}
 
 
-@pytest.mark.parametrize("each", LOCAL)
+@pytest.mark.parametrize("each", [pytest.param(each, id=each.name) for each in CASES])
 def test_what_every_lane_reads(each: TextCase, tmp_path: Path) -> None:
-    assert found_by(each, tmp_path, "local") == (each.groups, each.rejected)
+    assert found_by(each, tmp_path, "local") == each.groups
 
 
-@pytest.mark.parametrize("each", SPARKS)
-def test_what_arrow_may_read_otherwise_is_left_to_spark(each: TextCase, tmp_path: Path) -> None:
-    spec = Spec.model_validate(document_of(each, tmp_path, "local"))
-    with pytest.raises(SpecError, match=r"lane is local, but .*: auto or frame is allowed"):
-        evaluate_day(spec, DAY, None, Stages())
+def test_what_is_refused_says_the_file_and_what_arrow_says(tmp_path: Path) -> None:
+    wrong = []
+    for index, (each, told) in enumerate([*REFUSED, *UNUSABLE]):
+        (tmp_path / str(index)).mkdir()
+        document = document_of(each, tmp_path / str(index), "local")
+        with pytest.raises(InputError) as failed:
+            evaluate_day(Spec.model_validate(document), DAY, None, Stages())
+        if told not in (sentence := str(failed.value)) or "\n" in sentence or "Could not open" in sentence:
+            wrong.append((each.name, sentence))
+    assert wrong == []
 
 
-@pytest.mark.parametrize(("each", "told"), [pytest.param(*pair, id=pair[0].name) for pair in UNUSABLE])
-def test_what_no_lane_reads(each: TextCase, told: str, tmp_path: Path) -> None:
-    spec = Spec.model_validate(document_of(each, tmp_path, "local"))
-    with pytest.raises((InputError, FrameLaneNeededError, SpecError)) as failed:
-        evaluate_day(spec, DAY, None, Stages())
-    assert told in str(failed.value)
-    assert "\n" not in str(failed.value)
-
-
-@pytest.mark.parametrize("role", ["score", "rank", "label", "weight", "reference_rank"])
-@pytest.mark.parametrize("side", ["input", "truth"])
-def test_a_text_that_is_no_number_is_counted_in_every_role(tmp_path: Path, role: str, side: str) -> None:
-    """Above max_bad_fraction nothing is written, and the sentence names the reason."""
-    if side == "truth" and role != "label":
-        pytest.skip("a truth has a label alone")
-    names = {"score": "s", "rank": "s", "label": "y", "weight": "w", "reference_rank": "r"}
-    columns = {"group": "u", "item": "i", "score": "s", "label": "y", "weight": "w", "reference_rank": "r"}
-    if role == "rank":
-        columns["rank"] = columns.pop("score")
-    rows = [{"u": "a", "i": item, "s": place, "y": 1, "w": 1, "r": place} for item, place in (("x", 1), ("y", 2))]
-    bad = {**rows[0], names[role]: "n/a"}
-    document: dict[str, Any] = {
-        "input": {"path": f"{tmp_path}/in", "format": "csv", "options": HEADED, "columns": columns},
-        "metrics": ["rr", "kendall_tau(ref=reference_rank)", "auc"] if side == "input" else ["rr"],
-        "output": {"path": f"{tmp_path}/out"},
-        "engine": {"lane": "local"},
-    }
-    if side == "truth":
-        document["truth"] = {"path": f"{tmp_path}/truth", "format": "csv", "options": HEADED, "columns": {"label": "y"}}
-        document["input"]["columns"] = {"group": "u", "item": "i", "score": "s"}
-        _write(tmp_path / "in", rows)
-        _write(tmp_path / "truth", [*rows, bad])
-    else:
-        _write(tmp_path / "in", [*rows, bad])
-    with pytest.raises(InputError, match=r"1 text that is no number\): max_bad_fraction allows 0"):
-        evaluate_day(Spec.model_validate(document), DAY, None, Stages())
-    document["quality"] = {"max_bad_fraction": 0.5}
-    result = evaluate_day(Spec.model_validate(document), DAY, None, Stages())
-    counts = dict(zip(result.quality["check"].to_pylist(), result.quality["count"].to_pylist(), strict=True))
-    assert counts[checks.NO_NUMBER] == counts[checks.ROWS_REJECTED] == 1
-    assert counts[checks.ROWS_READ] == len(rows) * (2 if side == "truth" else 1) + 1
-
-
-@pytest.mark.parametrize("role", ["score", "label", "weight"])
-def test_a_type_that_is_sparks_is_told_as_it_is_written(tmp_path: Path, role: str) -> None:
-    column = {"score": "s", "label": "y", "weight": "w"}[role]
-    schema = "u STRING, i STRING, s DOUBLE, y DOUBLE, w DOUBLE".replace(f"{column} DOUBLE", f"{column} DECIMAL(3,1)")
-    each = TextCase("decimal", {"x.csv": b"u,i,s,y,w\na,x,2.0,1.0,1.0\n"}, {}, schema=schema)
-    document = document_of(each, tmp_path, "local")
-    document["input"]["columns"]["weight"], document["metrics"] = "w", ["rr", "auc"]
-    told = rf"the {role} column {column} is of type decimal\(3,1\) in input.schema, which is left to Spark"
-    with pytest.raises((FrameLaneNeededError, SpecError), match=told):
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        (
+            {"options": {"comment": "#"}},
+            "input.options.comment is none of Arrow's reader of csv .*known: header, sep, .*lane: f",
+        ),
+        ({"options": {"seperator": ";"}}, "options.seperator is none of Arrow's reader of csv.*lane: frame"),
+        ({"options": {"sep": "||"}}, r"input\.options\.sep is '\|\|': a single letter of ASCII is needed"),
+        ({"options": {"encoding": "utf-9"}}, "input.options.encoding is utf-9, which is no known encoding"),
+        ({"where": "upper(u) = 'A'"}, r"input\.where needs Spark's SQL \(.*\): lane: frame reads the input with Spark"),
+        (
+            {"schema": SCHEMA.replace("i STRING", "i TIMESTAMP")},
+            'input.schema gives "i" the type timestamp, .*: lane: frame',
+        ),
+    ],
+)
+def test_what_only_spark_knows_is_refused_in_a_sentence(changes: dict[str, Any], told: str, tmp_path: Path) -> None:
+    document = document_of(case("rows", ZEROS, {}), tmp_path, "auto")
+    document["input"] |= changes
+    with pytest.raises(SpecError, match=told):
         evaluate_day(Spec.model_validate(document), DAY, None, Stages())
 
 
-def test_a_number_that_is_not_of_the_type_of_the_schema_is_told(tmp_path: Path) -> None:
-    each = case("INT", "a,x,2,1.7\na,y,1,1\n", {}, schema=SCHEMA)
-    document = document_of(each, tmp_path, "local", max_bad_fraction=0.0)
-    told = "1 text that is no number.* not of the type that the schema names, as 1.7 of INT"
-    with pytest.raises(InputError, match=told):
-        evaluate_day(Spec.model_validate(document), DAY, None, Stages())
+def text_input(path: Path, kind: str = "csv") -> TextInput:
+    return TextInput.at(str(path), kind, HEADED_TEXT if kind == "csv" else {}, None, None, Roles.of("u", "y", "s"))
 
 
-def test_that_nothing_infers_the_type_of_a_name_is_told(tmp_path: Path) -> None:
-    """On the terminal; where a schema says all of them, or nobody asks, there is nothing to say."""
-    options = {"header": True, "InferSchema": True}
-    told = (
-        "input.options.inferSchema infers no type of u, i: groups, items and slices are the texts that stand there, "
-        "007 as 007, unless input.schema says another type"
-    )
-    for schema, asked, expected in (
-        (None, options, [told]),
-        ("u STRING, i INT, s DOUBLE, y INT", options, []),
-        (None, HEADED, []),
-    ):
-        each = case("ids", "007,7,3.0,0\n007,8,2.0,1\n", {}, options=asked, schema=schema)
-        result = evaluate_day(Spec.model_validate(document_of(each, tmp_path, "local")), DAY, None, Stages())
-        assert [each for each in result.warnings if each.code == "types_not_inferred"] == expected
-
-
-def _write(folder: Path, rows: list[dict[str, Any]]) -> None:
-    folder.mkdir(exist_ok=True)
-    lines = [",".join(rows[0]), *(",".join(map(str, row.values())) for row in rows)]
-    (folder / "x.csv").write_text("\n".join(lines), encoding="utf-8")
+HEADED_TEXT = {"header": "true"}
 
 
 @pytest.mark.parametrize("kind", ["csv", "json"])
@@ -157,7 +102,7 @@ def test_files_larger_than_a_block_are_read_block_by_block(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     """Of each of 3,000 users the second of two is clicked, unless a row is lost or torn between two blocks."""
-    monkeypatch.setattr(text_parts, "BLOCK", 1000)
+    monkeypatch.setattr(text_files, "BLOCK", 1000)
     users = [f"{user:04}" for user in range(3000)]
     pairs = [(user, item, 2 - item, item) for user in users for item in (0, 1)]
     if kind == "csv":
@@ -165,25 +110,35 @@ def test_files_larger_than_a_block_are_read_block_by_block(
     else:
         text = "".join(f'{{"u":"{u}","i":"{i}","s":{s},"y":{y}}}\n' for u, i, s, y in pairs)
     each = TextCase("large", {f"{kind}.{kind}": text.encode()}, {}, options=HEADED if kind == "csv" else {})
-    groups, rejected = found_by(each, tmp_path, "local")
-    assert (groups, rejected) == (dict.fromkeys(users, 1 / 2), 0)
+    assert found_by(each, tmp_path, "local") == dict.fromkeys(users, 1 / 2)
+    assert text_input(tmp_path / "in", kind).rows == pytest.approx(6000, rel=0.02)  # by the first of them
 
 
-def test_a_record_without_an_end_does_not_fill_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_parts, "BLOCK", 1000)
-    monkeypatch.setattr(text_parts, "MOST_RECORD", 5000)
+def test_a_record_longer_than_a_block_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text_files, "BLOCK", 1000)
     each = TextCase("endless", {"x.csv": b"u,i,s,y\n" + b"a" * 10_000}, {})
-    with pytest.raises(InputError, match=r"x\.csv has a record of more than"):
+    with pytest.raises(InputError, match=r"x\.csv .*cannot be read.*straddling"):
         found_by(each, tmp_path, "local")
 
 
-def test_folders_that_give_columns_are_left_to_spark(tmp_path: Path) -> None:
-    each = case("below", ZEROS, {})
-    document = document_of(each, tmp_path, "local")
-    (tmp_path / "in/c=1").mkdir()
-    (tmp_path / "in/x.csv").rename(tmp_path / "in/c=1/x.csv")
-    with pytest.raises(SpecError, match=r"has columns in the names of folders \(c\): Spark reads these"):
-        evaluate_day(Spec.model_validate(document), DAY, None, Stages())
+def test_small_files_share_a_task_and_the_largest_come_first(tmp_path: Path) -> None:
+    for index, rows in enumerate([10] * 4 + [100] * 2):
+        (tmp_path / f"{index}.csv").write_text("u,s,y\n" + "a,0.5,1\n" * rows, encoding="utf-8")
+    shares = text_input(tmp_path).shares(60)
+    assert [[Path(each.path).stem for each in share.fragments] for share in shares] == [
+        ["4"],
+        ["5"],
+        ["0", "1", "2", "3"],
+    ]
+
+
+def test_a_file_too_large_for_one_task_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    each = TextCase("two", {"1.csv": b"u,i,s,y\n" + b"a,x,2,0\n" * 20, "2.csv": b"u,i,s,y\na,y,1,1\n"}, {})
+    monkeypatch.setattr(text_files, "LARGE", 100)
+    result = evaluate_day(Spec.model_validate(document_of(each, tmp_path, "local")), DAY, None, Stages())
+    (told,) = result.warnings
+    assert "in/1.csv is read from its beginning to its end by one task: store it in pieces below" in told
+    assert getattr(told, "code", None) == "large_text_file"
 
 
 def test_lists_of_one_format_and_truth_of_another(tmp_path: Path) -> None:
@@ -243,6 +198,8 @@ def test_a_schema_is_part_of_the_hash_and_of_the_source(tmp_path: Path) -> None:
         ("input.options.mode=PERMISSIVE", "has another options.mode, by which rows are dropped or lose values"),
         ("input.options.MODE=dropMalformed", "has another options.mode"),
         ("input.options.nanValue=x", "has options.nanValue, but numbers are read by one rule"),
+        ("input.options.inferSchema=true", "has options.inferSchema, but types are those of the roles or of schema"),
+        ("input.options.inferSchema=false", None),
         ("input.options.header=[true]", "input.options.header: a text is needed"),
         ("slices=[y]", None),
         ("slices=[s]", None),
@@ -281,14 +238,3 @@ def test_a_path_of_text_says_what_to_do(name: str, kind: str, side: str) -> None
     sides = (name, rows) if side == "impressions" else (rows, name)
     with pytest.raises(SpecError, match=f"the {side} (is|are) {told}"):
         sr.evaluate(sides[0], ["rr"], group="u", item="i", score="s", truth=sides[1])
-
-
-def test_of_several_bad_files_the_first_is_named(tmp_path: Path) -> None:
-    """They are looked through side by side, and the second shows at once what is wrong with it."""
-    good = b"u,s,y\n" + b"a,0.5,1\n" * 400_000
-    (tmp_path / "1.csv").write_bytes(good + b"a,0.5\0,1\n")
-    (tmp_path / "2.csv").write_bytes(b"u,s,y\n \n")
-    roles = Roles.of("u", "y", "s")
-    for _ in range(3):
-        with pytest.raises(FrameLaneNeededError, match=r"1\.csv of the input has bytes of 0"):
-            text_files.open_texts(str(tmp_path), "csv", {"header": "true"}, None, None, roles, "input")

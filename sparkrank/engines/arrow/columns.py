@@ -10,7 +10,6 @@ import pyarrow.compute as pc
 from sparkrank.bucket.impressions import (
     ITEM,
     LABEL,
-    SPOILED,
     TRUTH,
     group_weight_column,
     key_column,
@@ -19,7 +18,6 @@ from sparkrank.bucket.impressions import (
 )
 from sparkrank.engines.arrow.arrays import array_rows
 from sparkrank.engines.arrow.joined_types import check_joined, check_roles
-from sparkrank.engines.arrow.text_schema import NO_NUMBER
 from sparkrank.engines.arrow.values import FITS, READERS
 from sparkrank.metrics import Plan
 from sparkrank.role_table import GROUP, GROUP_WEIGHT, SCORE, SLICE, Role, row_roles
@@ -71,11 +69,6 @@ def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int = 0) -> lis
         if role.needed(plan):
             named = roles.of_rows.get(role.key)
             columns[role.key] = _missing(rows, role) if named is None else _read(rows, role, named)
-    if plan.reads_texts:
-        said = (
-            rows[NO_NUMBER] if NO_NUMBER in rows.column_names else pa.chunked_array([pa.repeat(False, rows.num_rows)])
-        )
-        columns[SPOILED] = said
     if plan.joins:
         is_truth = not roles.scores
         columns[TRUTH] = pa.chunked_array([pa.repeat(is_truth, rows.num_rows)])

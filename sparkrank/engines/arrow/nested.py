@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sparkrank.engines.arrow.conditions import Condition
 from sparkrank.engines.arrow.integrity import CHECKED
 from sparkrank.engines.arrow.sizes import batch_rows_of
-from sparkrank.engines.arrow.types import is_list, list_parts, plain_array, plain_type, stored_type
+from sparkrank.engines.arrow.types import is_list, list_parts, plain, plain_array, plain_type, stored_type
 from sparkrank.engines.arrow.values import is_number
 from sparkrank.engines.field_paths import (
     VECTOR_FIELDS,
@@ -67,6 +67,14 @@ def taken(column: pa.ChunkedArray, steps: Sequence[Step]) -> pa.ChunkedArray:
     if not column.num_chunks:
         return pa.chunked_array([_after(pa.nulls(0, plain_type(column.type)), steps)])
     return pa.chunked_array([_after(plain_array(chunk), steps) for chunk in column.chunks])
+
+
+def columns_at(table: pa.Table, at: Mapping[str, Place]) -> pa.Table:
+    """The columns that lie ``at`` these places of ``table``, in plain types."""
+    columns = {
+        name: taken(table[place.column], place.steps) if place.steps else table[name] for name, place in at.items()
+    }
+    return plain(pa.table(columns))
 
 
 def _after(values: pa.Array, steps: Sequence[Step]) -> pa.Array:

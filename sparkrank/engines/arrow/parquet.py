@@ -7,6 +7,7 @@ task reads; it travels to the task as it is, with the file system it was found o
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +16,6 @@ from operator import itemgetter
 from typing import TypeAlias
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from sparkrank.engines.arrow.conditions import Condition
@@ -24,7 +24,8 @@ from sparkrank.engines.arrow.folders import FolderColumns
 from sparkrank.engines.arrow.integrity import Stamp, checked_scan, unchanged
 from sparkrank.engines.arrow.missing_columns import lacking_columns, raise_lacking_column, validate_condition_columns
 from sparkrank.engines.arrow.nested import lacks, leaf_batches, shape_of
-from sparkrank.engines.arrow.sizes import BATCH_ROWS, MOST_BYTES, rows_of_elements
+from sparkrank.engines.arrow.scanning import filtered, gathered
+from sparkrank.engines.arrow.sizes import BATCH_ROWS, rows_of_elements
 from sparkrank.engines.arrow.sizes import batch_rows as rows_at_once
 from sparkrank.engines.arrow.stored_files import StoredFiles
 from sparkrank.engines.arrow.types import stored_schema
@@ -38,7 +39,6 @@ from sparkrank.roles import Roles
 SPLIT_ROWS = 2_000_000
 FOOTER_THREADS = 16  # reading a footer waits for the store, not for a core
 _OF_SPARK = b"org.apache.spark.sql.parquet.row.metadata"  # the types of Spark, in the footer of what it writes
-_HOLDS = ""  # a name that no column has
 # A file's row groups, its rows, and the byte where its data end: those of a file that was written anew hardly agree.
 Layout: TypeAlias = tuple[int, int, int]
 
@@ -195,24 +195,13 @@ def read_split(
     Raises :class:`InputError` when a file cannot be read, has gone, or was written anew since the splits were planned,
     and :class:`StoreError` when the store fails.
     """
-    batches: list[pa.RecordBatch] = []
-    rows = size = 0
-    for fragment, layout, stamp in zip(split.fragments, split.layouts, split.stamps, strict=True):
-        for batch in _checked(fragment, schema, columns, where, nested or {}, layout, stamp):
-            batches.append(batch)
-            rows, size = rows + batch.num_rows, size + batch.nbytes
-            if rows >= batch_rows or size >= MOST_BYTES:
-                yield _taken(batches)
-                rows = size = 0
-    if batches:
-        yield _taken(batches)
-
-
-def _taken(batches: list[pa.RecordBatch]) -> pa.Table:
-    """The rows of ``batches``, which is empty then: who gets the table is the only one to hold it."""
-    table = pa.Table.from_batches(batches)
-    batches.clear()
-    return table
+    parts = zip(split.fragments, split.layouts, split.stamps, strict=True)
+    yield from gathered(
+        itertools.chain.from_iterable(
+            _checked(fragment, schema, columns, where, nested or {}, layout, stamp) for fragment, layout, stamp in parts
+        ),
+        batch_rows,
+    )
 
 
 def _checked(
@@ -258,18 +247,13 @@ def _batches(
     asked = functools.partial(
         fragment.to_batches,
         schema=schema,
-        filter=where.of_groups,
         use_threads=False,
         batch_size=at_once,
         fragment_scan_options=checked_scan(),
     )
     if at_once < BATCH_ROWS:
         asked = functools.partial(asked, batch_readahead=0)
-    if where.of_rows is None:
-        yield from asked(columns=list(columns))
-        return
-    for batch in asked(columns={name: pc.field(name) for name in columns} | {_HOLDS: where.of_rows}):
-        yield batch.filter(batch[_HOLDS]).select(list(columns))
+    yield from filtered(asked, columns, where)
 
 
 def _without(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:

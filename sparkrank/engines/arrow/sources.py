@@ -12,15 +12,16 @@ import pyarrow as pa
 
 from sparkrank.engines.arrow.columns import bucket_rows, bucket_schema, check_arrow_schema, needed_columns
 from sparkrank.engines.arrow.conditions import Condition
+from sparkrank.engines.arrow.files import without_password
 from sparkrank.engines.arrow.joined_types import check_joined
-from sparkrank.engines.arrow.nested import shape_of, taken, taken_type
+from sparkrank.engines.arrow.nested import columns_at, shape_of, taken_type
 from sparkrank.engines.arrow.parquet import ParquetInput, read_split
 from sparkrank.engines.arrow.sizes import as_rows, bytes_of_elements, elements_in, in_parts, plain_bytes, stored_bytes
 from sparkrank.engines.arrow.stored_files import validate_same_spelling
-from sparkrank.engines.arrow.text_files import TextInput
-from sparkrank.engines.arrow.types import plain, plain_schema
+from sparkrank.engines.arrow.text_files import LARGE, TextInput, read_share
+from sparkrank.engines.arrow.types import plain_schema
 from sparkrank.engines.field_paths import Place, nan_ratings, places, with_nan_ratings
-from sparkrank.errors import InputError, first_line, shortened
+from sparkrank.errors import CodedSentence, InputError, first_line, shortened
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
 
@@ -47,7 +48,9 @@ class Source:
     nested: Mapping[str, Place] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, data: ParquetInput | pa.Table, roles: Roles, what: str, where: Condition | None = None) -> Source:
+    def of(
+        cls, data: ParquetInput | TextInput | pa.Table, roles: Roles, what: str, where: Condition | None = None
+    ) -> Source:
         """What :class:`Source` says, with the places of columns of ``roles`` that lie inside of others.
 
         Raises :class:`InputError` where one of these names no place, or it is not plain which; ``what`` has them.
@@ -91,9 +94,11 @@ class Source:
             starts = range(0, table.num_rows, step)
             return [Split(start, functools.partial(_slice, table, start, step, at)) for start in starts]
         if isinstance(data, TextInput):
-            # nobody knows yet how many rows each has: fewer than MOST_ROWS
-            readers = enumerate(data.splits(columns, self.where, split_rows))
-            return [Split(index * MOST_ROWS, read) for index, read in readers]
+            at = self._at(self._and_ratings(columns))
+            return [  # nobody knows yet how many rows each has: fewer than MOST_ROWS
+                Split(index * MOST_ROWS, functools.partial(read_share, share, data.schema, at, self.where, split_rows))
+                for index, share in enumerate(data.shares(split_rows))
+            ]
         splits = data.splits(split_rows, self.where, self._stored(arrays))
         columns, nested = self._and_ratings(columns), self._places
         firsts = itertools.accumulate((split.rows for split in splits), initial=0)
@@ -104,7 +109,7 @@ class Source:
 
     def read(self, columns: list[str]) -> pa.Table:
         """The ``columns`` of a table in memory."""
-        return _columns_at(self.data, self._at(self._and_ratings(columns)))
+        return columns_at(self.data, self._at(self._and_ratings(columns)))
 
     def _stored(self, columns: Sequence[str]) -> list[str]:
         """The columns of the data that have ``columns``, or what these lie in."""
@@ -142,6 +147,20 @@ class Sides:
             for source, roles in self._pairs()
         )
 
+    @property
+    def warnings(self) -> list[str]:
+        """A sentence for each file of text that is too large for one reader."""
+        texts = [source.data for source, _ in self._pairs() if isinstance(source.data, TextInput)]
+        return [
+            CodedSentence(
+                "large_text_file",
+                f"{without_password(file)} is read from its beginning to its end by one task: store it in pieces below "
+                f"{LARGE >> 30} GiB, or as Parquet",
+            )
+            for data in texts
+            for file in data.large_files
+        ]
+
     def check(self, plan: Plan) -> None:
         """Raise :class:`sparkrank.errors.InputError` for a column that is missing or cannot play its role."""
         check_arrow_schema(self.impressions.schema, self.roles, plan)
@@ -149,7 +168,7 @@ class Sides:
             check_arrow_schema(self.truth.schema, self.roles.truth, plan, "truth")
             check_joined(self.impressions.schema, self.truth.schema, self.roles)
             lists, truth = self.impressions.data, self.truth.data
-            if isinstance(lists, ParquetInput) and isinstance(truth, ParquetInput):
+            if not isinstance(lists, pa.Table) and not isinstance(truth, pa.Table):
                 validate_same_spelling(lists.folders, truth.folders, self.roles)
 
     def schema(self, plan: Plan) -> pa.Schema:
@@ -192,12 +211,4 @@ def _bucket_rows(sides: Sequence[Roles], plan: Plan, schema: pa.Schema, split: S
 
 def _slice(table: pa.Table, start: int, rows: int, at: Mapping[str, Place]) -> Iterator[pa.Table]:
     for part in in_parts(table.slice(start, rows)):
-        yield _columns_at(part, at)
-
-
-def _columns_at(table: pa.Table, at: Mapping[str, Place]) -> pa.Table:
-    """The columns that lie ``at`` these places of ``table``, in plain types."""
-    columns = {
-        name: taken(table[place.column], place.steps) if place.steps else table[name] for name, place in at.items()
-    }
-    return plain(pa.table(columns))
+        yield columns_at(part, at)

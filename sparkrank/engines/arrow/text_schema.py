@@ -1,8 +1,4 @@
-"""The columns of a text format: its schema in Spark's DDL, the types that roles ask for, numbers in texts.
-
-Every lane reads ``u STRING, s DOUBLE`` without Spark, and numbers by one grammar, as patterns that Arrow and Spark read
-alike.
-"""
+"""The columns of a text format: its schema in Spark's DDL, which every lane reads, and the types that roles ask for."""
 
 from __future__ import annotations
 
@@ -10,12 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from sparkrank.errors import SpecError, did_you_mean, listed, shortened
-from sparkrank.role_table import LABEL
 from sparkrank.roles import Roles
 
 # Spark's words for the plain types that every lane knows.
@@ -34,9 +27,8 @@ _PLAIN = {
     "double": "double",
     "boolean": "boolean",
 }
-WHOLE = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}  # and their bits
-NUMBERS = frozenset({*WHOLE, "float", "double"})
-# Types of Spark's alone.
+_NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "boolean")
+# Others of Spark's.
 _OTHERS = (
     *("date", "timestamp", "timestamp_ntz", "timestamp_ltz", "binary", "decimal", "dec", "numeric", "char", "varchar"),
     *("array", "map", "struct", "interval", "variant"),
@@ -46,6 +38,7 @@ _FIELD = re.compile(
     r"(\s+not\s+null)?(\s+comment\s+(?:'[^']*'|\"[^\"]*\"))?\s*",
     re.IGNORECASE | re.DOTALL,
 )
+_ARRAY = re.compile(r"array<\s*(\w+)\s*>", re.IGNORECASE)
 _ARGUMENTS = re.compile(r"\s*(?:\(.*\)|<.*>)?", re.DOTALL)
 
 
@@ -105,14 +98,9 @@ def _parts(schema: str) -> list[str]:
     return parts
 
 
-BLANK = " \t"
-WHOLE_NUMBER = r"\A[ \t]*[+-]?[0-9]+[ \t]*\z"
-NUMBER = (
-    r"\A[ \t]*(?:[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[iI][nN][fF](?:[iI][nN][iI][tT][yY])?)"
-    r"|[nN][aA][nN])[ \t]*\z"
-)
-TRUE, FALSE = r"\A[ \t]*[tT][rR][uU][eE][ \t]*\z", r"\A[ \t]*[fF][aA][lL][sS][eE][ \t]*\z"
-LABEL_KIND = "label"  # a number, or true or false
+TEXT_FORMATS = ("csv", "json")
+# What a reader of texts does with rows that it cannot make out: none is dropped, and none becomes null.
+STRICT = {"mode": "FAILFAST"}
 _ARROW = {
     "string": pa.string(),
     "tinyint": pa.int8(),
@@ -122,72 +110,34 @@ _ARROW = {
     "float": pa.float32(),
     "double": pa.float64(),
     "boolean": pa.bool_(),
-    LABEL_KIND: pa.float64(),
+    "date": pa.date32(),
 }
 
 
-def arrow_kind(kind: str) -> pa.DataType:
-    """The Arrow type of a column of ``kind``."""
-    return _ARROW[kind]
+def arrow_type(name: str, kind: str, what: str) -> pa.DataType:
+    """The Arrow type of the column ``name`` of ``what``, which is of ``kind``.
 
-
-def typed(texts: pa.ChunkedArray, kind: str) -> pa.ChunkedArray:
-    """``texts`` as values of ``kind``, null where one is none."""
-    if kind == "string":
-        return texts
-    if kind in ("boolean", LABEL_KIND):
-        is_true = pc.match_substring_regex(texts, TRUE)
-        is_word = pc.or_(is_true, pc.match_substring_regex(texts, FALSE))
-        if kind == "boolean":
-            return pc.if_else(is_word, is_true, pa.scalar(None, pa.bool_()))
-        return pc.if_else(is_word, is_true.cast(pa.int8()).cast(pa.float64()), typed(texts, "double"))
-    pattern = WHOLE_NUMBER if kind in WHOLE else NUMBER
-    numbers = pc.if_else(pc.match_substring_regex(texts, pattern), texts, pa.scalar(None, pa.string()))
-    numbers = pc.replace_substring_regex(pc.utf8_trim(numbers, characters=BLANK), r"\A\+", "")
-    return _whole(numbers, kind) if kind in WHOLE else _floats(numbers, arrow_kind(kind))
-
-
-def _floats(numbers: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    try:
-        return numbers.cast(kind)
-    except pa.ArrowInvalid:  # older versions of Arrow refuse what is beyond the largest and the smallest double
-        texts = numbers.fill_null("nan").combine_chunks().to_numpy(zero_copy_only=False).astype(np.str_)
-        with np.errstate(over="ignore"):
-            floats = pa.array(texts.astype(np.float64).astype(kind.to_pandas_dtype()))
-        return pa.chunked_array([pc.if_else(pc.is_valid(numbers.combine_chunks()), floats, pa.scalar(None, kind))])
-
-
-def fitting(numbers: pa.ChunkedArray, kind: str) -> pa.ChunkedArray:
-    """Whole ``numbers`` as those of ``kind``, null where one is beyond its limits."""
-    most = 2 ** (WHOLE[kind] - 1) - 1
-    lowest, highest = (pa.scalar(value).cast(numbers.type) for value in (-most - 1, most))
-    fits = pc.and_(pc.greater_equal(numbers, lowest), pc.less_equal(numbers, highest))
-    return pc.if_else(fits, numbers, pa.scalar(None, numbers.type)).cast(arrow_kind(kind))
-
-
-def _whole(numbers: pa.ChunkedArray, kind: str) -> pa.ChunkedArray:
-    short = pc.replace_substring_regex(numbers, r"\A(-?)0+([0-9])", r"\1\2")
-    short = pc.if_else(pc.less_equal(pc.utf8_length(short), 20), short, pa.scalar(None, pa.string()))
-    try:
-        return short.cast(arrow_kind(kind))
-    except pa.ArrowInvalid:  # one is too large
-        return fitting(short.cast(pa.decimal128(38, 0)), kind)
-
-
-TEXT_FORMATS = ("csv", "json")
-NO_NUMBER = "sparkrank: no number"  # the column that says so of a row; no name that a file has
-# What a reader of texts does with rows that it cannot make out: none is dropped, and none becomes null.
-STRICT = {"mode": "FAILFAST"}
+    Raises :class:`SpecError` for a type of Spark's alone.
+    """
+    inner = _ARRAY.fullmatch(kind)
+    element = "" if inner is None else inner[1].lower()
+    found = _ARROW.get(kind if inner is None else _PLAIN.get(element, element))
+    if found is None:
+        raise SpecError(
+            f'{what}.schema gives "{shortened(name)}" the type {shortened(kind)}, which is Spark\'s alone (known to '
+            f"Arrow: {listed(_ARROW)}, and arrays of these): lane: frame reads the {what} with Spark"
+        )
+    return found if inner is None else pa.list_(found)
 
 
 def number_kinds(roles: Roles, fields: Sequence[Field] | None) -> dict[str, str]:
-    """The columns of ``roles`` that are numbers, and the kind of each: that of the schema, or a number of any kind.
+    """The columns of ``roles`` that are numbers, and the kind of each: that of the schema, or a double.
 
     Raises :class:`SpecError` where a column is a name as well, and no schema says what it is.
     """
     if roles.true_items is not None:
         return {}
-    declared = {field.name: field.kind for field in fields or () if field.kind in (*NUMBERS, "boolean")}
+    declared = {field.name: field.kind for field in fields or () if field.kind in _NUMBERS}
     names = {column for role, _, column in roles.played() if role.is_name}
     kinds: dict[str, str] = {}
     for role, title, column in roles.played():
@@ -197,17 +147,15 @@ def number_kinds(roles: Roles, fields: Sequence[Field] | None) -> dict[str, str]
             raise SpecError(
                 f'the {title} column "{shortened(column)}" is also a name, as a text is: input.schema says which it is'
             )
-        kinds[column] = declared.get(column, LABEL_KIND if role == LABEL else "double")
+        kinds[column] = declared.get(column, "double")
     return kinds
 
 
-def typed_columns(
-    names: Sequence[str], roles: Roles, fields: Sequence[Field] | None, others: Mapping[str, str]
-) -> dict[str, str]:
-    """The kind of each of the columns ``names``, which is ``others``' where neither schema nor role says it."""
+def typed_columns(names: Sequence[str], roles: Roles, fields: Sequence[Field] | None) -> dict[str, str]:
+    """The kind of each of the columns ``names``: a text where neither schema nor role says it."""
     numbers = number_kinds(roles, fields)
     declared = {field.name: field.kind for field in fields or ()}
-    return {name: numbers.get(name) or declared.get(name) or others.get(name, "string") for name in names}
+    return {name: numbers.get(name) or declared.get(name, "string") for name in names}
 
 
 def is_set(options: Mapping[str, str], name: str) -> bool:

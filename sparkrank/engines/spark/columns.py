@@ -9,7 +9,6 @@ from pyspark.sql import types as T
 from sparkrank.bucket.impressions import (
     ITEM,
     LABEL,
-    SPOILED,
     TRUTH,
     group_weight_column,
     key_column,
@@ -17,7 +16,6 @@ from sparkrank.bucket.impressions import (
     slice_column,
 )
 from sparkrank.engines.arrow.joined_types import check_roles, joined_columns, raise_different_types, sides_of_slices
-from sparkrank.engines.arrow.text_schema import NO_NUMBER
 from sparkrank.engines.spark.values import FITS, READERS, TEXTS, named
 from sparkrank.metrics import Plan
 from sparkrank.role_table import GROUP, GROUP_WEIGHT, SCORE, SLICE, Role, row_roles
@@ -27,8 +25,9 @@ from sparkrank.roles import Roles
 
 def check_schema(schema: T.StructType, roles: Roles, plan: Plan, what: str = "input") -> None:
     """Refuse a schema, that of ``what``, in which some role's column is missing or of a type that it cannot have."""
-    names = [name for name in schema.fieldNames() if name != NO_NUMBER]
-    check_roles(roles, names, lambda column: schema[column].dataType, FITS, lambda kind: kind.simpleString(), what)
+    check_roles(
+        roles, schema.fieldNames(), lambda column: schema[column].dataType, FITS, lambda kind: kind.simpleString(), what
+    )
     roles.validate_required_roles(plan)
     if roles.true_items is not None:
         check_truth_schema(schema, schema, roles)
@@ -79,8 +78,6 @@ def bucket_rows(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
         if role.needed(plan):
             name = roles.of_rows.get(role.key)
             columns[role.key] = F.lit(role.missing) if name is None else _read(schema, role, name)
-    if plan.reads_texts:
-        columns[SPOILED] = named(NO_NUMBER) if NO_NUMBER in schema.fieldNames() else F.lit(False)
     if plan.joins:
         columns[TRUTH] = F.lit(not roles.scores)
         if not roles.scores and roles.label is None:

@@ -54,7 +54,7 @@ class FrameLane:
         session = request.session
         assert session is not None  # noqa: S101 - see why_not
         folders: dict[str, FolderColumns] = {}
-        frames = [spark_frame(side, session, roles, request.plan, opened, folders) for side, roles in request.sides]
+        frames = [spark_frame(side, session, roles, opened, folders) for side, roles in request.sides]
         if len(folders) > 1:
             validate_same_spelling(folders["input"], folders["truth"], request.roles)
         reason = cls._reason(request, left)
@@ -74,6 +74,10 @@ class FrameLane:
         truth, of_truth = self.truth, self.roles.truth
         beside = None if truth is None or of_truth is None else with_nested(truth, of_truth, "truth")
         return with_nested(self.frame, self.roles, "input"), beside
+
+    @property
+    def warnings(self) -> list[str]:
+        return []
 
     def check(self, plan: Plan) -> None:
         from sparkrank.engines.spark.columns import check_schema, check_truth_schema

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -51,11 +50,13 @@ class ScanLane:
 
     @classmethod
     def open(cls, request: Request, opened: dict[str, ParquetInput], left: str | None) -> ScanLane:  # noqa: ARG003
-        from sparkrank.engines.spark.part_looks import look_in_tasks
-
         assert request.spark is not None  # noqa: S101 - see why_not
-        sides = arrow_sides(request, opened, functools.partial(look_in_tasks, request.spark))
+        sides = arrow_sides(request, opened)
         return cls(request.spark, sides, f"the input is {_NAMES[request.impressions.format]} named by path")
+
+    @property
+    def warnings(self) -> list[str]:
+        return self.sides.warnings
 
     def check(self, plan: Plan) -> None:
         self.sides.check(plan)

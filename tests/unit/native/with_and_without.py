@@ -16,7 +16,7 @@ from sparkrank import native
 from sparkrank.ranking.judgments import Judgments
 from sparkrank.ranking.ranking import Ranking
 
-NAMES = ("blocks", "buckets", "hits", "keys", "logs", "matches", "records", "sums", "texts", "units")
+NAMES = ("blocks", "buckets", "hits", "keys", "logs", "matches", "sums", "texts", "units")
 if not all(hasattr(native, name) for name in NAMES):
     pytest.skip("sparkrank was installed without a C++ compiler: it has no compiled loops", allow_module_level=True)
 

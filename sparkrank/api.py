@@ -48,6 +48,7 @@ def evaluate(
     item: str | None = None,
     reference_rank: str | None = None,
     weight: str | None = None,
+    cluster: str | None = None,
     truth: Rows | None = None,
     truth_columns: Mapping[str, str | Sequence[str]] | None = None,
     items: str | Mapping[str, str] | None = None,
@@ -106,11 +107,16 @@ def evaluate(
     weight : str, optional
         A column of numbers from 0: how much each row counts in metrics of all rows together. The weight of a group in
         a mean is a parameter of the metric, which may name a column: ``"ndcg(weight=revenue)@10"``.
+    cluster : str, optional
+        The column of who stands behind a group, as the user behind a session: one value in all rows of a group, and
+        none is null. Groups of one cluster are alike, so that intervals and tests take clusters for independent, and
+        not groups. No value of a metric depends on it.
     truth : as impressions, optional
         The relevant items, a row per group and item. ``impressions`` are then the lists. The two are joined by
         ``group`` and ``item``. Truth that is in no list counts in the ideal list and in R.
     truth_columns : mapping of str to str or sequence of str, optional
-        The names of the columns for ``group``, ``item`` or ``label`` in the truth, where they differ.
+        The names of the columns for ``group``, ``item`` or ``label`` in the truth, where they differ; and for
+        ``cluster``, which groups that are in no list need.
     items : str or mapping of str to str, optional
         An array column with the items that a model put first, second and so on. Each row of ``impressions`` is then a
         list and a group of its own.
@@ -212,6 +218,7 @@ def evaluate(
         "item": item,
         "reference_rank": reference_rank,
         "weight": weight,
+        "cluster": cluster,
         "items": items,
         "true_items": true_items,
     }

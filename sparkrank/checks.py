@@ -27,6 +27,7 @@ BAD_GROUP_WEIGHT = (
 )
 # Looked for where groups weigh by a column.
 SMALL_GROUP_WEIGHT = "rejected: group weight above 0 and below 1e-6"
+SEVERAL_CLUSTERS = "rejected: cluster that is not the same in all rows of its group"  # looked for where there are any
 NULL_ITEM = "rejected: null item"  # looked for where rows are told apart by their item
 BAD_RANK = "rejected: rank that is no position"  # looked for where ranks are positions
 REJECTIONS = (
@@ -43,6 +44,7 @@ REJECTIONS = (
     BAD_RANK,
     BAD_GROUP_WEIGHT,
     SMALL_GROUP_WEIGHT,
+    SEVERAL_CLUSTERS,
 )
 ROWS_REJECTED = "rows rejected"
 
@@ -52,6 +54,8 @@ NAN_REFERENCE_OF_PANDAS = "reference ranks that are NaN in pandas, taken as none
 
 UNJUDGED_ROWS = "rows without a label, counted as not relevant"
 GROUPS = "groups"
+NULL_CLUSTER = "rows of a list without a cluster"
+CLUSTERLESS_GROUPS = "groups evaluated that have no row in the lists, and so no cluster"
 LARGEST_GROUPS = ("rows of the largest group", "rows of the second largest group", "rows of the third largest group")
 MOST_ROWS = "most rows of one group"
 SEVERAL_LISTS = "group keys with several lists, each of which is a group"
@@ -124,6 +128,7 @@ CODES: Mapping[str, str] = {
     BEYOND_TRUE_ITEMS: "rejected_label_beyond_true_items",
     BAD_GROUP_WEIGHT: "rejected_bad_group_weight",
     SMALL_GROUP_WEIGHT: "rejected_small_group_weight",
+    SEVERAL_CLUSTERS: "rejected_several_clusters",
     NULL_ITEM: "rejected_null_item",
     BAD_RANK: "rejected_bad_rank",
     NAN_LABELS: "nan_labels_of_pandas",
@@ -136,6 +141,8 @@ CODES: Mapping[str, str] = {
     **dict(zip(LARGEST_GROUPS, ("largest_group", "second_largest_group", "third_largest_group"), strict=True)),
     MOST_ROWS: "most_rows_of_one_group",
     SEVERAL_LISTS: "group_keys_with_several_lists",
+    NULL_CLUSTER: "rows_without_cluster",
+    CLUSTERLESS_GROUPS: "groups_without_cluster",
     ITEMLESS_ROWS: "rows_without_item",
     TRUTH_ROWS: "truth_rows",
     TRUTH_ITEMS: "truth_items",

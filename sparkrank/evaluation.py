@@ -74,9 +74,9 @@ class Evaluation:
     >>> ev = sr.evaluate(log, ["mrr"], group="user", score="score", label="click")
     >>> ev
     Evaluation in the lane local, 2 groups, intervals of 95 %
-    metric            score  groups  undefined
-    ------  ---------------  ------  ---------
-    rr      0.7500 ± 3.1766       2          0
+    metric                    score  groups  undefined
+    ------  -----------------------  ------  ---------
+    rr      0.7500 [0.0000, 1.0000]       2          0
     >>> ev["mrr"], ev.groups["rr"].to_pylist()
     (0.75, [0.5, 1.0])
     >>> "mrr" in ev, list(ev)

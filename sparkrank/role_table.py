@@ -51,7 +51,8 @@ class Role:
     whether a plan reads it where somebody has named it, and ``asked`` why a plan must have it, if it must: the
     beginning of a sentence. A metric whose declaration names the ``key`` among its ``columns`` must have it too. Rows
     of a side without such a column have ``missing`` there. ``bad`` are the rows that are rejected for what stands in
-    it.
+    it. Where ``of_groups``, all rows of a group have one value: a table of arrays has it beside them. Where
+    ``of_lists_first``, a truth has it only if somebody names its column there.
     """
 
     name: str
@@ -63,6 +64,8 @@ class Role:
     side: Side = "both"
     missing: float | None = None
     bad: tuple[BadRow, ...] = ()
+    of_groups: bool = False
+    of_lists_first: bool = False
 
     def needed(self, plan: Plan) -> bool:
         """Whether an evaluation of ``plan`` reads the column; those of no row's role are read in any case."""
@@ -92,15 +95,25 @@ def _reference(plan: Plan) -> str | None:
     return "ref=reference_rank compares with a column" if plan.needs_reference_rank else None
 
 
-GROUP = Role("group", ("plain",), "key")
+GROUP = Role("group", ("plain",), "key", of_groups=True)
 SLICE = Role("slice", ("slice",), "item")
-GROUP_WEIGHT = Role("group weight", ("number",), "double")
+GROUP_WEIGHT = Role("group weight", ("number",), "double", of_groups=True)
 LABEL = Role("label", ("label",), "label")
 SCORE = Role("score", ("number",), "float")
 RANK = Role("rank", ("number",), "float")
 ITEMS = Role("items", ("array",), "item")
 TRUE_ITEMS = Role("true items", ("array",), "item")
 LABELS = Role("labels", ("array", "numbers"), "label")
+# Who stands behind a group, as the user behind a session. Read as a key is: the same user has the same hash as either.
+CLUSTER = Role(
+    "cluster",
+    ("plain",),
+    "key",
+    "cluster",
+    used=lambda plan: plan.cluster is not None,
+    of_groups=True,
+    of_lists_first=True,
+)
 
 # The roles of which a row has one column, beside its label and scores.
 ROW_ROLES: tuple[Role, ...] = (
@@ -131,6 +144,7 @@ ROW_ROLES: tuple[Role, ...] = (
         missing=1.0,  # that of a row of the truth is never read: it has no score
         bad=(BadRow(checks.BAD_WEIGHT, "no weight"), BadRow(checks.SMALL_WEIGHT, "small weight", always=False)),
     ),
+    CLUSTER,
 )
 
 

@@ -13,6 +13,7 @@ from sparkrank.metrics.presets import Preset
 from sparkrank.metrics.slices import Slices, columns_of_slices, named_slices
 from sparkrank.metrics.uncertainty import DEFAULT, Comparison, Uncertainty
 from sparkrank.role_table import (
+    CLUSTER,
     GROUP,
     GROUP_WEIGHT,
     ITEMS,
@@ -96,7 +97,11 @@ def _truth_roles(
     keys = group if truth.group is None else columns_of_key(truth.group)
     if len(keys) != len(group):
         raise SpecError(f"the group key has {len(group)} columns in the lists and {len(keys)} in the truth")
-    both = {role.key: of_rows[role.key] for role in row_roles("both") if role.key in of_rows}
+    for key, column in truth.of_rows.items():
+        if key not in of_rows:
+            raise SpecError(f'the truth has a {key} column, "{shortened(column)}", but the lists name none')
+    shared = (role.key for role in row_roles("both") if not role.of_lists_first)
+    both = {key: of_rows[key] for key in shared if key in of_rows}
     return Roles(keys, truth.label, {}, {**both, **truth.of_rows}, slices=slices)
 
 
@@ -150,7 +155,8 @@ class Roles:
                 )
             of_rows = {name: column for name, column in columns.items() if name not in ("items", "true_items")}
             return cls.of(group, label, truth=truth, slices=slices, **of_rows)
-        for role in ("score", "rank", *(role.key for role in row_roles()), "items", "true_items"):
+        of_single_rows = (role.key for role in row_roles() if not role.of_groups)
+        for role in ("score", "rank", *of_single_rows, "items", "true_items"):
             column, of_arrays = columns.get(role), role in ("items", "true_items")
             if (column is None) == of_arrays:
                 state = "is missing" if of_arrays else f'is "{shortened(column)}"'
@@ -161,7 +167,8 @@ class Roles:
             raise SpecError("true_items and a truth are given: one of the two says what is true")
         if group is None:
             raise SpecError("items and true_items are lists of groups, but no group column is named")
-        return cls.of_arrays(group, columns["items"], columns["true_items"], label, relevance, slices)
+        beside = {role.key: columns.get(role.key) for role in row_roles() if role.of_groups}
+        return cls.of_arrays(group, columns["items"], columns["true_items"], label, relevance, slices, **beside)
 
     @classmethod
     def of_arrays(
@@ -172,11 +179,13 @@ class Roles:
         label: str | None = None,
         relevance: str = "membership",
         slices: Slices = (),
+        **of_rows: str | None,
     ) -> Roles:
         """The roles of a table with a row per group and arrays of items: one array of predictions, or a mapping.
 
         A true item is relevant (``membership``), has the label at its place in the array ``label``, or 1 / its place
-        in the array (``reciprocal_rank``). Raises :class:`SpecError` as :meth:`of` does.
+        in the array (``reciprocal_rank``). ``of_rows`` are roles of a row that have one value in a group. Raises
+        :class:`SpecError` as :meth:`of` does.
         """
         if relevance not in RELEVANCE:
             near = did_you_mean(relevance, RELEVANCE)
@@ -187,6 +196,7 @@ class Roles:
             columns_of_key(group),
             label,
             by_model("items", items),
+            {key: column for key, column in of_rows.items() if column is not None},
             by_rank=True,
             true_items=true_items,
             relevance=relevance,
@@ -253,7 +263,8 @@ class Roles:
                     f"such names by rows.columns = rows.columns.map(str))"
                 )
             first, first_title = role_of.setdefault(column, (role, title))
-            if role in (SLICE, GROUP_WEIGHT) or title == first_title or (first != GROUP and role != LABELS):
+            shares = role in (SLICE, GROUP_WEIGHT, CLUSTER)
+            if shares or title == first_title or (first != GROUP and role != LABELS):
                 continue
             of, why = " of the truth" if is_truth else "", "labels are numbers beside the items"
             if first == GROUP:
@@ -267,6 +278,15 @@ class Roles:
                 )
             if self.group.count(column) > 1:
                 raise SpecError(f'the group column "{shortened(column)}" is named twice')
+        if self.cluster is not None and not is_truth:
+            self._validate_cluster(f'cluster="{shortened(self.cluster)}"')
+
+    def _validate_cluster(self, named: str) -> None:
+        """Raise :class:`SpecError` where there are no groups, or each is a cluster of its own."""
+        if not self.group:
+            raise SpecError(f"{named} says who stands behind a group, but no group column is named")
+        if self.group == (self.cluster,) and self.true_items is None:
+            raise SpecError(f"{named} is the group column: without a cluster each group stands for itself")
 
     def validate_positions(self, positions: str) -> None:
         """Raise :class:`SpecError` where positions are to be given and no column gives ranks, or not those from 0."""
@@ -318,6 +338,11 @@ class Roles:
     def weight(self) -> str | None:
         """The column of weights; without one every row weighs 1."""
         return self.of_rows.get("weight")
+
+    @property
+    def cluster(self) -> str | None:
+        """The column of who stands behind a group; without one every group stands for itself."""
+        return self.of_rows.get("cluster")
 
     @property
     def arrays(self) -> list[str]:
@@ -405,6 +430,7 @@ def planned(
         by_rank=roles.by_rank,
         uncertainty=uncertainty,
         compare=compare,
+        cluster=roles.cluster,
     )
     roles = replace(roles, group_weights=plan.group_weights)
     roles.validate_positions(definitions.positions)

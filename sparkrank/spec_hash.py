@@ -32,8 +32,8 @@ def hash_of_plan(
     ``session`` are the settings of the Spark session that reading depended on.
     """
     numbers: dict[str, object] = {
-        "input": impressions,
-        "truth": truth,
+        "input": _clustered(impressions),
+        "truth": None if truth is None else _clustered(truth),
         "metrics": [str(metric) for metric in plan.metrics],
         "slices": [list(columns) for columns in plan.slices],
         "definitions": asdict(plan.definitions),
@@ -48,6 +48,14 @@ def hash_of_plan(
         numbers["session"] = dict(session)
     text = json.dumps(numbers, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
+
+
+def _clustered(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """What is ``asked`` of rows, whose columns have a cluster only where one is named: other hashes stay as they were
+    before there were clusters.
+    """
+    columns = {role: column for role, column in asked["columns"].items() if role != "cluster" or column is not None}
+    return {**asked, "columns": columns}
 
 
 def rows_asked(columns: Mapping[str, Any], partition_types: str) -> dict[str, Any]:

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank import checks, native
+from sparkrank.bucket.clusters import clustered_groups, clusters_of
 from sparkrank.bucket.group_parts import group_parts, part_states
 from sparkrank.bucket.group_rows import group_rows
 from sparkrank.bucket.grouping import Groups, TextOrder, encode, groups_of, keys_of, lists_of, numbered, paired
@@ -78,7 +79,7 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
 
     Rejects and counts rows with a null group key, a NaN score, a NaN or infinite label, or a weight that is no number
     from 0. Where the plan needs them, rows without an item or with a rank that is no position are rejected as well, and
-    so are groups with no weight or several where a column weighs groups.
+    so are groups with no weight or several where a column weighs groups, and groups with several clusters.
     """
     native.counted()  # drop the counts of earlier work in this thread
     counts: Counter[tuple[str, str]] = Counter({(checks.ROWS_READ, ""): rows.num_rows})
@@ -93,7 +94,8 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
         counts.update(model.counts())
     slices = (sliced_rows(rows, plan, columns) for columns in plan.slices)
     keys = keys_of(rows, groups) if plan.has_parts or plan.group_table else None
-    part = group_parts(keys) if keys is not None and plan.has_parts else np.zeros(groups.count, np.int32)
+    clusters = keys if plan.cluster is None else clusters_of(rows, groups, models, counts)
+    part = np.zeros(groups.count, np.int32) if clusters is None or not plan.has_parts else group_parts(clusters)
     parts = [(WHOLE_DAY, part, models), *(_by_value(each, rows, groups, part, models) for each in slices)]
     sliced = [(model, of) for of, _, models in parts for model in models]
     states = Partials(
@@ -137,6 +139,7 @@ def ranked_rows(
     rows = reject(in_one_piece(rows), plan, counts)
     groups = lists_of(rows, counts) if plan.arrays else groups_of(rows.select(key_columns(rows)).columns, len(rows))
     rows, groups = weighed_groups(rows, groups, plan, counts)
+    rows, groups = clustered_groups(rows, groups, plan, counts)
     judged = judge(rows, groups, plan, counts, unmatched)
     models = ranked_models(judged, plan, counts, weights_of_groups(rows, groups, plan))
     return RankedRows(rows, groups, judged, models)

@@ -1,4 +1,6 @@
-"""The parts of a bucket's groups, and the states of each: by the hash of the group key, the same on every day."""
+"""The parts of a bucket's groups, and the states of each: by the hash of the group key, or of the cluster, the same on
+every day.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ from sparkrank.states.part_sums import FilledSums, PartSums, SlicedSums, parts_o
 
 
 def group_parts(keys: pa.Table) -> Codes:
-    """The part of each group (groups), whose ``keys`` are those of :func:`sparkrank.bucket.grouping.keys_of`."""
+    """The part of each group (groups), whose ``keys`` are those of :func:`sparkrank.bucket.grouping.keys_of`, or its
+    cluster.
+    """
     return parts_of(hash_keys([one_array(column) for column in keys.columns]))
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from sparkrank import checks, native
 from sparkrank.bucket.impressions import LIST, key_columns, one_array
+from sparkrank.metrics import Plan
 from sparkrank.numeric.array_types import Codes, Ints
 from sparkrank.numeric.text_arrays import coded, text_bytes, text_ends
 
@@ -86,6 +87,14 @@ def lists_of(rows: pa.Table, counts: Counter[tuple[str, str]]) -> Groups:
     keys = groups_of(keys_of(rows, groups).columns)
     counts[checks.SEVERAL_LISTS, ""] = int(np.count_nonzero(np.bincount(keys.codes) > 1))
     return groups
+
+
+def regrouped(rows: pa.Table, plan: Plan) -> tuple[pa.Table, Groups]:
+    """``rows``, from which whole groups were taken away, and their groups anew."""
+    if plan.arrays:
+        codes, lists = encode(rows[LIST])
+        return rows, Groups(codes, len(lists))
+    return rows, groups_of(rows.select(key_columns(rows)).columns, len(rows))
 
 
 def numbered(codes: Codes) -> Groups:

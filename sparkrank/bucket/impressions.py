@@ -23,6 +23,7 @@ TRUTH = "truth"
 LIST = "list"  # of rows that were arrays: the number of the row that they came from, unique in the run
 REFERENCE_RANK = "reference_rank"
 WEIGHT = "weight"
+CLUSTER = "cluster"
 SPOILED = "spoiled"  # whether the row has a text where a number should be
 MOST_WEIGHT = 1e288  # products with a row's offset in its bin, up to 2^32, and sums of these do not overflow
 # Exact sums ignore what is below 2^-85, which is at most 3e-11 of a weight of this size.
@@ -106,7 +107,7 @@ def reject(rows: pa.Table, plan: Plan, counts: Counter[tuple[str, str]]) -> pa.T
     """The ``rows`` that ``plan`` can evaluate. Adds the rejected rows to ``counts``, by reason."""
     found: dict[str, Flags | None] = {
         **({checks.NO_NUMBER: _flagged(rows[SPOILED])} if plan.reads_texts else {}),
-        checks.NULL_KEY: _any([_missing_key(rows[name]) for name in key_columns(rows)]),
+        checks.NULL_KEY: _any([missing_key(rows[name]) for name in key_columns(rows)]),
         checks.NAN_SCORE: _any([_nan(rows[name]) for name in score_columns(rows)]),
         checks.BAD_LABEL: _not_finite(rows[LABEL]),
     }
@@ -144,7 +145,8 @@ def _flagged(column: pa.ChunkedArray) -> Flags | None:
     return flags if flags.any() else None
 
 
-def _missing_key(column: pa.ChunkedArray) -> Flags | None:
+def missing_key(column: pa.ChunkedArray) -> Flags | None:
+    """Which rows have a null or NaN for a key, or None where there is none."""
     if column.null_count == 0 and not pa.types.is_floating(column.type):
         return None
     return np.asarray(as_numpy(pc.is_null(column, nan_is_null=True)), np.bool_)

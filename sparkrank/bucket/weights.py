@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from sparkrank import checks
-from sparkrank.bucket.grouping import Groups, groups_of
-from sparkrank.bucket.impressions import TRUTH, as_numpy, group_weight_column, key_columns
+from sparkrank.bucket.grouping import Groups, regrouped
+from sparkrank.bucket.impressions import TRUTH, as_numpy, group_weight_column
 from sparkrank.metrics import Plan
 from sparkrank.numeric.array_types import Flags, Floats
 
@@ -48,8 +48,7 @@ def weighed_groups(
         rows = rows.set_column(rows.column_names.index(name), name, pa.chunked_array([weights[groups.codes]]))
     if not bad.any():
         return rows, groups
-    rows = rows.filter(pa.array(~rejected))
-    return rows, groups_of(rows.select(key_columns(rows)).columns)
+    return regrouped(rows.filter(pa.array(~rejected)), plan)
 
 
 def _weights_and_faults(column: pa.ChunkedArray, truth: Flags | None, groups: Groups) -> tuple[Floats, Flags]:

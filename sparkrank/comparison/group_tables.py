@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -26,7 +27,7 @@ from sparkrank.evaluation import Evaluation
 from sparkrank.metrics import Metric
 from sparkrank.tables.day_files import ArrowFiles, day_files
 from sparkrank.tables.output_folder import DAY
-from sparkrank.tables.schemas import METRICS
+from sparkrank.tables.schemas import METRICS, RUNS
 from sparkrank.tables.validation import validate_results
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     GroupRows: TypeAlias = Evaluation | pa.Table | ds.Dataset | DataFrame | str | os.PathLike[str]
 
 GROUPS = "groups"
-_TABLES = (GROUPS, "metrics")
+_TABLES = (GROUPS, "metrics", "runs")
 _OF_DAY = re.compile(rf"(?P<output>.+)/(?P<table>{GROUPS}|metrics)/{DAY}=(?P<day>[^/]+)/*")
 _SPARK_PREFIXES = {"local": "file:", "s3": "s3a://", "gcs": "gs://"}
 _KEPT = ("model", "metric", "definition", "spec_hash", "run_id")  # of the table metrics
@@ -46,7 +47,8 @@ class GroupTable:
     """The group table of the side ``what``, left or right, as ``rows`` with the columns and types of ``schema``.
 
     ``place`` is how sentences call it. ``definitions`` say what its metrics mean, where the table ``metrics`` of the
-    same run does; they are empty where there is none. ``known_models`` are those of that table.
+    same run does; they are empty where there is none. ``known_models`` are those of that table. ``cluster`` is the
+    column of who stands behind a group, where the run is known to have one: the group table does not.
     """
 
     what: str
@@ -57,6 +59,7 @@ class GroupTable:
     known_models: tuple[str, ...] = ()
     spec_hash: str | None = None
     run_id: str | None = None
+    cluster: str | None = None
 
     @classmethod
     def of(cls, what: str, rows: GroupRows, day: str | None = None, spark: SparkSession | None = None) -> GroupTable:
@@ -81,7 +84,7 @@ class GroupTable:
         held = cls._held(what, evaluation.groups, f"the {what} evaluation")
         every = dict.fromkeys((*(metric for metric, _ in plan.group_metrics), *plan.metrics))
         definitions = {str(metric): plan.definition(metric) for metric in every}
-        return replace(held, definitions=definitions, known_models=tuple(plan.models))
+        return replace(held, definitions=definitions, known_models=tuple(plan.models), cluster=plan.cluster)
 
     @classmethod
     def _held(cls, what: str, rows: Any, place: str) -> GroupTable:
@@ -117,6 +120,8 @@ class GroupTable:
             validate_results(rows, "metrics", day)
             if set(_KEPT) <= set(rows.column_names):
                 told = _told(rows)
+        if files.has("runs"):
+            told["cluster"] = _cluster(files.read("runs", pa.schema([RUNS.schema.field("spec")])))
         if not isinstance(files, ArrowFiles):
             return replace(cls._by_spark(what, files.folders[GROUPS], place, spark), **told)  # type: ignore[attr-defined]
         return replace(cls.of_files(what, place, files.store, files.files[GROUPS]), **told)
@@ -403,6 +408,15 @@ def _told(rows: pa.Table) -> dict[str, Any]:
         "spec_hash": rows["spec_hash"][0].as_py() if rows.num_rows else None,
         "run_id": rows["run_id"][0].as_py() if rows.num_rows else None,
     }
+
+
+def _cluster(runs: pa.Table) -> str | None:
+    """The column of clusters that the spec of the run names."""
+    try:
+        cluster = json.loads(runs["spec"][0].as_py())["input"]["columns"].get("cluster")
+    except (LookupError, TypeError, ValueError):  # a table of another kind, or cut short
+        return None
+    return cluster if isinstance(cluster, str) else None
 
 
 def _days_in(store: fs.FileSystem, folder: str) -> list[str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -70,7 +72,8 @@ def compare_runs(
     tested by what both are without each part of the groups, in which users who come again cancel. With
     ``groups="common"`` groups are paired by their key, and each metric of groups is tested by a paired t test over the
     pairs in which both sides define it. A mean whose groups weigh by their rows (``gauc``) is then compared by the
-    delta method. The numbers are the same bits in either lane, and for any order of the rows.
+    delta method, and where groups have clusters there is no test: group tables do not say who stands behind a group.
+    The numbers are the same bits in either lane, and for any order of the rows.
 
     Parameters
     ----------
@@ -206,9 +209,15 @@ def compare_tables(
             told.append(
                 f"{count:,} groups are on the {side.what} only ({side.table.place}), {n_common:,} on both sides"
             )
-    table = _table(
-        left, right, asked, [paired(moments, place, each) for place, each in enumerate(asked)], correction, level
-    )
+    found = [paired(moments, place, each) for place, each in enumerate(asked)]
+    clusters = sorted({side.table.cluster for side in (left, right) if side.table.cluster is not None})
+    if clusters:
+        found = [replace(each, stderr=math.nan) for each in found]
+        told.append(
+            f"groups of one {listed(clusters)} go together, and group tables do not say which those are: differences "
+            f"have no test and no interval"
+        )
+    table = _table(left, right, asked, found, correction, level)
     unpaired = {row["metric"]: row["n_unpaired"] for row in table.to_pylist() if row["n_unpaired"]}
     if unpaired:
         counts = listed(f"{metric} {count:,}" for metric, count in unpaired.items())
@@ -368,7 +377,7 @@ def _row(metric: PairedMetric, found: Paired, level: float) -> dict[str, Any]:
         "stderr": tested.stderr,
         "ci_low": tested.low,
         "ci_high": tested.high,
-        "interval": tested.method,
+        "interval": None if found.n > 1 and math.isnan(found.stderr) else tested.method,  # of clusters none is known
         "degrees": tested.degrees,
         "p": tested.p,
         "wins": wins if is_known else None,

@@ -35,7 +35,7 @@ from sparkrank.metrics import Plan, find_preset
 from sparkrank.metrics.definitions import default_duplicates
 from sparkrank.metrics.registry import import_plugins
 from sparkrank.redaction import told_apart
-from sparkrank.role_table import GROUP_WEIGHT, ITEMS, RANK, SCORE, SLICE
+from sparkrank.role_table import CLUSTER, GROUP_WEIGHT, ITEMS, RANK, SCORE, SLICE
 from sparkrank.roles import Roles, TruthColumns, planned
 from sparkrank.spec_hash import hash_of_plan
 from sparkrank.tables.limits import limits_of
@@ -235,7 +235,7 @@ def _validate_schema_columns(what: str, rows: Rows, roles: Roles) -> None:
 
 def _source(roles: Roles, rows: Rows, by_item: bool) -> list[str]:
     """The columns of ``roles`` that say what a row means, how those of folders are read, and the condition."""
-    left_out = {SLICE, GROUP_WEIGHT, SCORE, RANK, ITEMS}
+    left_out = {SLICE, GROUP_WEIGHT, SCORE, RANK, ITEMS, CLUSTER}  # of parts alone, whose definition names the cluster
     kept = [
         f"{title}={column}"
         for role, title, column in roles.played()

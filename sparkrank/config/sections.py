@@ -23,8 +23,10 @@ from pydantic import (
 from sparkrank.config.validators import (
     COLUMN,
     MODELS,
+    NIGHTS,
     NOTHING,
     POINTS,
+    SWITCH,
     as_filled,
     as_format,
     as_keys,
@@ -40,6 +42,7 @@ from sparkrank.config.validators import (
     as_whole,
     as_zone,
     kind_of,
+    looks_of,
     validate_no_password,
 )
 from sparkrank.day_marks import check_name, check_sql
@@ -53,7 +56,15 @@ from sparkrank.engines.spark.files import FILE_FORMATS
 from sparkrank.errors import listed, shortened, shown
 from sparkrank.metrics import Definitions, find_preset
 from sparkrank.metrics.plan import MOST_CURVE_POINTS
-from sparkrank.metrics.uncertainty import LEAST_LEVEL, MOST_LEVEL, Comparison, Correction, Family, Uncertainty
+from sparkrank.metrics.uncertainty import (
+    LEAST_LEVEL,
+    MOST_LEVEL,
+    MOST_NIGHTS,
+    Comparison,
+    Correction,
+    Family,
+    Uncertainty,
+)
 from sparkrank.redaction import redact, shown_options, shown_url
 from sparkrank.role_table import Side, row_roles
 from sparkrank.tables.days import local_path
@@ -106,8 +117,8 @@ class Columns(_OfRows):
 
     Without ``group`` all rows are together, and no metric is of groups. ``rank`` stands in place of ``score`` where
     lower is better. ``label`` is None where there is a truth, or no metric reads labels. ``weight``
-    multiplies what a row counts in pooled metrics. With ``items`` and ``true_items``, a row is a whole
-    group with arrays of items.
+    multiplies what a row counts in pooled metrics. ``cluster`` is who stands behind a group, as the user behind a
+    session. With ``items`` and ``true_items``, a row is a whole group with arrays of items.
     """
 
     items: _ByModel | None = None
@@ -118,7 +129,7 @@ class Columns(_OfRows):
 class TruthNames(_OfTruth):
     """The columns of the truth: group and item where its names differ from those of the lists, and its label.
 
-    Without ``label`` every row has label 1.
+    ``cluster`` is needed where groups are in no list. Without ``label`` every row has label 1.
     """
 
     label: str | None = None
@@ -254,17 +265,30 @@ class DefinitionSettings(Section):
         return Definitions(**self.model_dump(exclude={"preset"}))
 
 
+class Nights(Section):
+    """How many nights share the chance of an error."""
+
+    nights: Annotated[int, BeforeValidator(as_whole)] = Field(ge=1, le=MOST_NIGHTS)
+
+
 class UncertaintySettings(Section):
-    """Which values get an interval, and of which ``level``; ``off`` leaves the parts out of the stored states."""
+    """Which values get an interval, and of which ``level``; ``off`` leaves the parts out of the stored states.
+
+    ``sequential`` is for those who look every night: ``true`` for windows that grow from a first day, or the number of
+    ``nights`` over which the chance of an error is spent.
+    """
 
     level: Annotated[float, BeforeValidator(as_number)] = Field(default=0.95, ge=LEAST_LEVEL, le=MOST_LEVEL)
     off: bool = False
     slices: bool = True
-    sequential: bool = False
+    sequential: Annotated[
+        Annotated[bool, Tag(SWITCH)] | Annotated[Nights, Tag(NIGHTS)],
+        Discriminator(looks_of, "true_or_nights", "true, false, or nights are needed"),
+    ] = False
 
     @property
     def uncertainty(self) -> Uncertainty:
-        return Uncertainty(**self.model_dump())
+        return Uncertainty.of(self.model_dump())
 
 
 class CompareSettings(Section):

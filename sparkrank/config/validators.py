@@ -20,7 +20,14 @@ from sparkrank.errors import did_you_mean
 from sparkrank.redaction import has_secret
 
 # What a value may be where a key takes several kinds; no name that a person would give.
-COLUMN, MODELS, POINTS, NOTHING = KINDS = ("<column>", "<models>", "<points>", "<nothing>")
+COLUMN, MODELS, POINTS, NOTHING, SWITCH, NIGHTS = KINDS = (
+    "<column>",
+    "<models>",
+    "<points>",
+    "<nothing>",
+    "<switch>",
+    "<nights>",
+)
 MOST_SIZE = (1 << 63) - 1  # 8 EiB
 _SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([A-Za-z]*)", re.ASCII)
 _OFFSET = re.compile(r"[+-](?:0\d|1[0-7]):[0-5]\d|[+-]18:00", re.ASCII)
@@ -48,6 +55,11 @@ def as_list(value: object) -> object:
 def kind_of(value: object) -> str | None:
     """Which of :data:`KINDS` a value is of, where a key takes several."""
     return NOTHING if value is False else {str: COLUMN, dict: MODELS, int: POINTS}.get(type(value))
+
+
+def looks_of(value: object) -> str | None:
+    """Which of :data:`KINDS` a value of ``sequential`` is of."""
+    return SWITCH if isinstance(value, bool) else NIGHTS if not isinstance(value, (str, int, float)) else None
 
 
 def as_keys(value: object) -> object:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from sparkrank.errors import MOST_SHOWN, InputError, did_you_mean, listed, shortened
-from sparkrank.role_table import GROUP, LABEL, LABELS, SLICE, TRUE_ITEMS, Role
+from sparkrank.role_table import LABEL, LABELS, SLICE, TRUE_ITEMS, Role
 from sparkrank.roles import Roles
 
 ITEM_FIELD, RATING_FIELD = "item", "rating"  # of the structs that Spark ML's ALS recommends
@@ -272,7 +272,7 @@ def _meant(role: Role, title: str, name: str, shape: Shape, roles: Roles) -> tup
     """The steps to what the value at ``name`` can only mean, where it has parts."""
     shown = f"{name[: MOST_SHOWN // 4]}…" if len(name) > MOST_SHOWN // 2 else name  # where it stands a second time
     problem = f'the {title} column "{shortened(name)}" is of type {shortened(shape.text)}'
-    if roles.true_items is not None and role not in (GROUP, SLICE):
+    if roles.true_items is not None and role != SLICE and not role.of_groups:
         fields = None if shape.element is None else shape.element.fields
         return () if fields is None else _items(role, name, problem, fields)
     is_value = role.is_name

@@ -127,8 +127,8 @@ class GroupMetric(Declaration):
             yield Needed(DISTRIBUTION_FORM.kind, str(of_groups), str(metric), plan.definition(of_groups))
             return
         if plan.has_parts:
-            yield Needed(PART_MEAN_FORM.kind, str(of_groups), str(metric), of_parts(plan.definition(of_groups)))
-            yield Needed(PART_SUM_FORM.kind, GROUPS, str(metric), of_parts(plan.settings))
+            yield Needed(PART_MEAN_FORM.kind, str(of_groups), str(metric), of_parts(plan.definition(of_groups), plan))
+            yield Needed(PART_SUM_FORM.kind, GROUPS, str(metric), of_parts(plan.settings, plan))
         if plan.compare is not None and metric in plan.paired_metrics:
             compared = f"{plan.definition(of_groups)}; compared with {plan.compare.baseline}"
             yield Needed(PAIR_FORM.kind, str(of_groups), str(metric), compared)
@@ -463,7 +463,7 @@ class PooledMetric(Declaration):
         yield from _sums_needed(metric, plan, sums)
         if plan.has_parts:
             for name in (GROUPS, *map(str, sums)):
-                yield Needed(PART_SUM_FORM.kind, name, str(metric), of_parts(plan.settings))
+                yield Needed(PART_SUM_FORM.kind, name, str(metric), of_parts(plan.settings, plan))
             for carrier in self.carriers_of(metric):
                 for name in amounts_by_group(carrier):
                     yield Needed(SUM_FORM.kind, name, str(metric), f"{name}; {plan.settings}", optional=True)
@@ -637,7 +637,7 @@ class HistogramMetric(PooledMetric):
         yield from super().needed(metric, plan)
         if plan.has_parts:
             of_part = str(coarse(self.rule_of(metric)))
-            yield Needed(PARTS_KIND, of_part, str(metric), of_parts(f"{of_part}; {plan.settings}"))
+            yield Needed(PARTS_KIND, of_part, str(metric), of_parts(f"{of_part}; {plan.settings}", plan))
 
     def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
         """Of bins that are not among the states, as exact ones of a large day, the terms were measured apart."""

@@ -12,6 +12,7 @@ from sparkrank.ranking.ranking import Ties
 
 if TYPE_CHECKING:
     from sparkrank.metrics.metric import Metric
+    from sparkrank.metrics.plan import Plan
 
 WEIGHT = RowSum("weight")
 ROWS_AND_WEIGHT = (RowSum("rows"), WEIGHT)  # what the tables say of every pooled metric
@@ -38,9 +39,10 @@ def amounts_by_group(carrier: RowSum) -> tuple[str, str]:
     return f"{carrier} by group", f"{carrier} by group, squared"
 
 
-def of_parts(definition: str) -> str:
+def of_parts(definition: str, plan: Plan) -> str:
     """The definition of a state of parts, which says how groups fall into them."""
-    return f"{definition}; {PARTS} parts by hash {HASH_VERSION} of the group"
+    hashed = "group" if plan.cluster is None else f"cluster {plan.cluster}"
+    return f"{definition}; {PARTS} parts by hash {HASH_VERSION} of the {hashed}"
 
 
 class Exposure(NamedTuple):

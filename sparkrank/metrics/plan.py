@@ -45,7 +45,8 @@ class Plan:
     items, and is a group of its own. ``by_rank``: models are given by ranks. ``reads_texts``: numbers are read from
     texts. ``hashed_keys``: a bucket has Spark's hashes of the keys in place of these. ``shows_items``: a bucket has the
     items, where a column of them is named, also if they decide nothing. Without ``keys`` all rows are together, and no
-    metric is of groups.
+    metric is of groups. ``cluster`` is the column of who stands behind a group: parts are sets of clusters, and groups
+    are not independent.
     """
 
     metrics: tuple[Metric, ...]
@@ -66,6 +67,7 @@ class Plan:
     uncertainty: Uncertainty = DEFAULT
     compare: Comparison | None = None
     shows_items: bool = False
+    cluster: str | None = None
 
     @classmethod
     def of(
@@ -87,6 +89,7 @@ class Plan:
         by_rank: bool = False,
         uncertainty: Uncertainty = DEFAULT,
         compare: Comparison | None = None,
+        cluster: str | None = None,
     ) -> Plan:
         """The plan for ``metrics``; a metric asked for twice is computed once.
 
@@ -111,6 +114,7 @@ class Plan:
             by_rank=by_rank,
             uncertainty=uncertainty,
             compare=compare,
+            cluster=cluster,
         )
         validate_plan(plan)
         return plan

@@ -13,6 +13,7 @@ Family: TypeAlias = Literal["slice_column", "candidate", "metric", "slice"]
 CORRECTIONS: tuple[str, ...] = get_args(Correction)
 FAMILIES: tuple[str, ...] = get_args(Family)
 LEAST_LEVEL, MOST_LEVEL = 0.5, 0.9999
+MOST_NIGHTS = 10_000
 
 
 @dataclass(frozen=True)
@@ -20,14 +21,15 @@ class Uncertainty:
     """Which values get an interval, and of which ``level``.
 
     ``off``: no interval that needs parts of the groups (:mod:`sparkrank.states.part_sums`), and no parts in the stored
-    states. ``slices``: values of slices have parts too. ``sequential``: intervals hold on all nights together, for
-    those who look every night.
+    states. ``slices``: values of slices have parts too. ``sequential``: intervals of a window that grows from a first
+    day hold at all its looks together. ``nights``: so many tables, each of its own days, share the chance of an error.
     """
 
     level: float = 0.95
     off: bool = False
     slices: bool = True
     sequential: bool = False
+    nights: int = 1
 
     @classmethod
     def of(cls, given: Mapping[str, Any] | bool) -> Uncertainty:
@@ -40,13 +42,22 @@ class Uncertainty:
         if not isinstance(given, Mapping):
             raise SpecError(f"uncertainty is {shown(given)}: true, false, or a mapping is needed")
         known = [each.name for each in fields(cls)]
+        known.remove("nights")  # a key of ``sequential``
         for key, value in given.items():
             if key not in known:
                 near = did_you_mean(str(key), known)
                 raise SpecError(f'uncertainty names "{shortened(key)}"{near} (allowed: {listed(known)})')
+            if key == "sequential" and isinstance(value, Mapping):
+                continue
             if key != "level" and not isinstance(value, bool):
-                raise SpecError(f"uncertainty.{key} is {shown(value)}: true or false is needed")
-        return cls(**given)
+                also = ", or the number of nights, as {nights: 365}," if key == "sequential" else ""
+                raise SpecError(f"uncertainty.{key} is {shown(value)}: true or false{also} is needed")
+        looks = given.get("sequential")
+        if not isinstance(looks, Mapping):
+            return cls(**given)
+        if [*looks] != ["nights"]:
+            raise SpecError(f"uncertainty.sequential has the keys {listed(map(str, looks))}: nights alone is needed")
+        return cls(**{**given, "sequential": False, "nights": looks["nights"]})
 
     def __post_init__(self) -> None:
         level: object = self.level
@@ -54,6 +65,33 @@ class Uncertainty:
         if not is_number or not LEAST_LEVEL <= self.level <= MOST_LEVEL:
             raise SpecError(
                 f"uncertainty.level is {shown(self.level)}: a share from {LEAST_LEVEL} to {MOST_LEVEL} is needed"
+            )
+        nights: object = self.nights
+        if not isinstance(nights, int) or isinstance(nights, bool) or not 1 <= nights <= MOST_NIGHTS:
+            raise SpecError(
+                f"uncertainty.sequential.nights is {shown(nights)}: a whole number from 1 to {MOST_NIGHTS} is needed"
+            )
+
+    @property
+    def look_level(self) -> float:
+        """The level of a single interval: the chance of an error is divided by the nights that share it (Bonferroni).
+
+        Examples
+        --------
+        >>> round(Uncertainty(nights=365).look_level, 6)
+        0.999863
+        """
+        return 1 - (1 - self.level) / self.nights
+
+    def validate_single_look(self) -> None:
+        """Raise :class:`SpecError` where intervals of a window that grows are asked for, but rows are evaluated once.
+
+        The chances of an error at looks on different days add up, which no such interval accounts for.
+        """
+        if self.sequential:
+            raise SpecError(
+                "uncertainty.sequential is true, but tables of single days are no data that grow: spend the level over "
+                "their number, as sequential: {nights: 365}, or merge a window that grows from a first day"
             )
 
 

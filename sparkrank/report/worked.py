@@ -97,7 +97,7 @@ def _is_taken(trap: Trap, choice: Choice, preset: Preset | None) -> bool:
 def value_of(choice: Choice, rows: tuple[Row, ...]) -> str:
     """What sparkrank says of ``rows``, to three decimals, with its error bound where there is one."""
     columns = dict(zip(Row._fields, map(list, zip(*rows, strict=True)), strict=True))
-    settings: dict[str, Any] = dict(choice.settings)
+    settings: dict[str, Any] = {"uncertainty": False, **choice.settings}
     found = evaluate(
         pa.table(columns), [choice.metric], group="user", item="item", score="score", label="label", **settings
     )

@@ -118,7 +118,9 @@ def open_request(request: Request, stages: Stages) -> Opened:
 
     Raises :class:`sparkrank.errors.SpecError` and :class:`sparkrank.errors.InputError` as
     :func:`sparkrank.run.lane.open_lane` does, and the latter for a column that is missing or cannot play its role.
+    The former also where intervals are asked for that only data that grow can have.
     """
+    request.plan.uncertainty.validate_single_look()
     with stages.stage("open"):
         lane = open_lane(request)
         lane.check(request.plan)

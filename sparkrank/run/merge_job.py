@@ -227,11 +227,11 @@ def _with_pooling(metrics: pa.Table, plan: Plan, covered: Sequence[DayCoverage])
     whose = zip(*(metrics[name].to_pylist() for name in ("model", "slice", "metric")), strict=True)
     n_days = [counted[model, of, compared[metric]] for model, of, metric in whose]
     keys = ", ".join(plan.keys)
-    group = f"every ({keys}, day) is a group of its own: "
+    group, clustered = f"every ({keys}, day) is a group of its own: ", len(covered) > 1 or plan.cluster is not None
     texts, ends = metrics["metric"].to_pylist(), metrics["ci_high"].to_pylist()
     pooling = [
         (f"the rows of {_days(days)} together" if text in of_the_day else f"{group}{_days(days)} pooled")
-        + (f"; standard errors cluster by {keys}" if end is not None and len(covered) > 1 else "")
+        + (f"; standard errors cluster by {plan.cluster or keys}" if end is not None and clustered else "")
         for text, days, end in zip(texts, n_days, ends, strict=True)
     ]
     table = metrics.append_column("n_days", pa.array(n_days, pa.int64()))

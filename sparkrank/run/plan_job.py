@@ -182,7 +182,7 @@ def _group_rows(plan: Plan, stored: Sequence[StoredRun], notes: list[str], *, is
 def _asked(spec: Spec, plan: Plan, sides: Sides | None, values: int, group_rows: int) -> Asked:
     per_value = len(plan.models) * len(plan.metrics) * max(1, len(plan.slices))
     of_slice = math.ceil(values / max(1, len(plan.slices)))
-    columns = len(plan.models) + len(plan.keys) + len(plan.slice_columns) + 2
+    columns = len(plan.models) + len(plan.keys) + len(plan.slice_columns) + (plan.cluster is not None) + 2
     rows = max(2_000, min(PROBED_ROWS, MOST_PROBED_CELLS // columns))
     is_list = spec.roles.true_items is not None
     return Asked(

@@ -35,7 +35,8 @@ def comparisons_table(
 ) -> pa.Table:
     """A row per candidate, value of a slice and metric, in the order of models, slices and metrics.
 
-    ``clustered``: a group may have come on several days, and pairs of groups are not independent. ``of_candidates`` are
+    ``clustered``: a group may have come on several days, and pairs of groups are not independent, nor are they where
+    groups have clusters. ``of_candidates`` are
     the same two for candidates that do not have all the days of the baseline: those of the days of both.
     """
     rows, there = [], subjects_of(merged.partials, plan)
@@ -43,7 +44,7 @@ def comparisons_table(
         own, is_clustered = (of_candidates or {}).get(candidate, (merged, clustered))
         subjects = there if own is merged else subjects_of(own.partials, plan)
         rows += [
-            _row(own, plan, subject, baseline, metric, clustered=is_clustered)
+            _row(own, plan, subject, baseline, metric, clustered=is_clustered or plan.cluster is not None)
             for subject, baseline in _pairs(subjects, candidate, comparison)
             for metric in plan.metrics
         ]

@@ -47,6 +47,7 @@ def quality_table(
     rows.append(_check(checks.ROWS_EVALUATED, "", evaluated, checks.ROWS_READ, read))
     rows += _looked_for((checks.UNJUDGED_ROWS, checks.UNJUDGED_DROPPED), counts, checks.ROWS_READ, read)
     rows += _looked_for((checks.NAN_LABELS, checks.NAN_REFERENCE_OF_PANDAS), counts, checks.ROWS_READ, read)
+    rows += _looked_for((checks.NULL_CLUSTER,), counts, checks.ROWS_READ, read)
     rows += _looked_for((checks.ITEMLESS_ROWS,), counts, checks.ROWS_EVALUATED, evaluated)
     rows += [*_truth(counts, read), *_relevant_truth(counts, plan)] if plan.joins else []
     groups = counts.get((checks.GROUPS, ""), 0)
@@ -70,7 +71,7 @@ def quality_table(
         one_class = (checks.one_class_groups(level_text(each)) for each in plan.levels)
         for name in (checks.UNRETRIEVED_GROUPS, *one_class) if plan.keys else ():
             rows.append(_check(name, model, counts.get((name, model), 0), checks.GROUPS, groups))
-        rows += _looked_for((checks.WEIGHTLESS_GROUPS,), counts, checks.GROUPS, groups, model)
+        rows += _looked_for((checks.WEIGHTLESS_GROUPS, checks.CLUSTERLESS_GROUPS), counts, checks.GROUPS, groups, model)
         rows += _looked_for((checks.GROUPS_LEFT_OUT,), counts, checks.GROUPS, groups, model)
         rows += _impossible(partials, plan, model, groups)
         rows += _heaviest(partials, model)

@@ -42,6 +42,8 @@ def validate_partials(
             [name for name in rejections() if partials.counts.get((name, ""))],
         )
     _validate_not_empty(partials, plan)
+    if plan.cluster is not None:
+        _validate_clusters(partials, plan, f'the cluster column "{shortened(plan.cluster)}"')
     for model in plan.models if plan.group_weights else ():
         if count := partials.counts.get((checks.WEIGHTLESS_GROUPS, model), 0):
             weights = listed(f"weight={column}" for column in plan.group_weights)
@@ -57,6 +59,21 @@ def validate_partials(
         _validate_unique_items(partials)
     if plan.by_rank:
         _validate_ranks(partials, plan)
+
+
+def _validate_clusters(partials: Partials, plan: Plan, column: str) -> None:
+    """Raise :class:`InputError` where nobody knows who stands behind some group: it may be alike to any other."""
+    if count := partials.counts.get((checks.NULL_CLUSTER, ""), 0):
+        raise InputError(
+            f"{column} is null or NaN in {count:,} rows: give each an own value, as that of its group, where nobody "
+            f"knows who stands behind it"
+        )
+    for model in plan.models:
+        if count := partials.counts.get((checks.CLUSTERLESS_GROUPS, model), 0):
+            raise InputError(
+                f"{count:,} groups of {shortened(model)} have no row in the lists, and so no value of {column}: name "
+                f"the column of the truth that has it, or leave them out by population=lists"
+            )
 
 
 def _remedies(partials: Partials, plan: Plan, has_schema: bool, elements: Sequence[str]) -> Iterator[str]:

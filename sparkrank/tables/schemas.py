@@ -372,7 +372,8 @@ PARTS = TableSchema(
     "parts",
     """\
 A row per model, slice value, rule, part of the groups and score block, from which the standard errors of pooled metrics
-come. A part is one of 64 sets of groups by the hash of the group key, the same on every day; values of slices have 16.""",
+come. A part is one of 64 sets of groups by the hash of the group key, or of the cluster where groups have one, the same
+on every day; values of slices have 16.""",
     (
         *SUBJECT,
         Column("rule", TEXT, "as in `blocks`, but coarse: `bits=6` where a metric asks for more"),
@@ -446,6 +447,7 @@ for values outside of their range, 20 rows per block. Checks, which keep their n
 | `rejected: weight that is null, NaN, negative or above 1e288` | `rows read` | always; bounded with a weight |
 | `rejected: weight above 0 and below 1e-15` | `rows read` | with a weight |
 | `rejected: group weight that is null, NaN, negative or above 1e9, or not the same in all rows of its group`, `rejected: group weight above 0 and below 1e-6` | `rows read` | where groups weigh by a column |
+| `rejected: cluster that is not the same in all rows of its group` | `rows read` | where groups have clusters |
 | `rejected: text that is no number` | `rows read` | in CSV and JSON |
 | `rejected: label beyond the last true item` | `rows read` | with `true_items` |
 | `rejected: null item` | `rows read` | where rows are told apart by item |
@@ -454,6 +456,7 @@ for values outside of their range, 20 rows per block. Checks, which keep their n
 | `rows without a label, counted as not relevant` | `rows read` | with `unjudged=nonrelevant` |
 | `rows without a label, dropped` | `rows read` | with `unjudged=drop` |
 | `labels that are NaN in pandas, taken as not judged`, `reference ranks that are NaN in pandas, taken as none` | `rows read` | where rows come from pandas |
+| `rows of a list without a cluster` | `rows read` | where groups have clusters; a single one stops the evaluation |
 | `rows without an item, counted in no coverage, gini or novelty` | `rows evaluated` | with one of these metrics |
 | `truth with a label, each item of a group once` | `rows of truth` | with a truth |
 | `truth found in a list, its label given to the list row`, `truth in no list` | the check above | with a truth |
@@ -474,6 +477,7 @@ for values outside of their range, 20 rows per block. Checks, which keep their n
 | `scored rows that repeat an item of their list` | `rows with a score` | of each model, where rows are told apart by item |
 | `groups without a scored row`, `groups of one class (label > 0)` | `groups` | of each model, the latter for each level that a metric names |
 | `groups evaluated that have no row in the lists, and so no weight` | `groups` | of each model, where groups weigh by a column |
+| `groups evaluated that have no row in the lists, and so no cluster` | `groups` | of each model, where groups have clusters and there is a truth; a single one stops the evaluation |
 | `most weight of one group in gauc` | `weight` | of each model and mean in which groups weigh differently; not of days that are merged |
 | `groups with r@2 outside of its range, 0 to 1` | `groups` | of each model and metric of groups that has such a range |
 | `groups left out by population or unretrieved` | `groups` | of each model, where these leave some out |

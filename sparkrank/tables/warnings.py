@@ -37,8 +37,8 @@ def warnings_of(partials: Partials, plan: Plan, metrics: pa.Table, limits: check
         *_strangers(partials, plan),
         *_missing(partials, plan),
         *_undefined(metrics, plan),
-        *_large_group(partials),
-        *_few_groups(metrics),
+        *(_large_group(partials) if plan.has_parts else ()),
+        *(_few_groups(metrics) if plan.has_parts else ()),
     ]
     return [sentence.capitalized() for sentence in found]
 

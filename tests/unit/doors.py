@@ -149,6 +149,11 @@ GOOD = [
           columns=OF_LISTS, truth_columns={"label": "gain"}, metrics=("r@2",)),
     Asked("little memory", engine={"lane": "local", "row_memory": 0}),
     Asked("buckets", engine={"buckets": 3}),
+    Asked("clusters", columns={**OF_ROWS, "cluster": "revenue"}),
+    Asked("clusters of lists and truth", LOG.append_column("by", pa.array([*"aaabbb"])),
+          truth=TRUTH.append_column("of", pa.array([*"abb"])), columns={**OF_LISTS, "cluster": "by"},
+          truth_columns={"label": "gain", "cluster": "of"}, metrics=("r@2", "ap")),
+    Asked("clusters of arrays", rows=ARRAYS, columns={**OF_ARRAYS, "cluster": "user"}, metrics=("r@2", "ndcg@2")),
 ]  # fmt: skip
 
 BAD = [
@@ -180,6 +185,15 @@ BAD = [
           engine={"buckets": 2}),
     Asked("a reserved key", LOG.rename_columns({"user": "model"}), columns={**OF_ROWS, "group": "model"}),
     Asked("a role of two columns", columns={**OF_ROWS, "label": "user"}),
+    Asked("a null cluster", column("revenue", [2, 2, 2, 1, 1, None]), columns={**OF_ROWS, "cluster": "revenue"}),
+    Asked("several clusters", columns={**OF_ROWS, "cluster": "item"}),
+    Asked("clusters without groups", columns={"score": "score", "label": "label", "cluster": "user"},
+          metrics=("auc",)),
+    Asked("groups as clusters", columns={**OF_ROWS, "cluster": "user"}),
+    Asked("clusters of a truth of another kind", truth=TRUTH, columns={**OF_LISTS, "cluster": "revenue"},
+          truth_columns={"cluster": "item"}, metrics=("r@2",)),
+    Asked("clusters of the truth alone", truth=TRUTH, columns=OF_LISTS, truth_columns={"cluster": "item"},
+          metrics=("r@2",)),
     Asked("arrays and rows", columns={**OF_ARRAYS, "score": "score"}),
     Asked("what Spark alone reads", column("label", pa.array([0, 1, 0, 1, 0, 1], pa.uint8())),
           engine={"lane": "local"}),

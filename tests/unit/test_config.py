@@ -176,7 +176,7 @@ SHOWN = "a path with a password, which runs would show: give it by the environme
         ("metrcs=[rr]", f'unknown key "metrcs", did you mean "metrics"? (known here: {PARTS})'),
         (
             "truth.columns.lable=x",
-            'unknown key "truth.columns.lable", did you mean "label"? (known here: group, item, label)',
+            'unknown key "truth.columns.lable", did you mean "label"? (known here: group, item, cluster, label)',
         ),
         ("quality.xyz=1", 'unknown key "quality.xyz" (known here: max_bad_fraction, limits)'),
         ("output={}", "output.path is missing"),

@@ -49,8 +49,8 @@ def effective(*amounts: float) -> float:
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_value_rests_on_what_carries_it(weighted: bool) -> None:
-    """The relevant rows of the four users are 2, 1, 0, 3, the others 2, 1, 6, 1, and those with 0.75 or more 2 each; with
-    weights of 1, 2, 1, 4 a row, as many times more.
+    """The relevant rows of the four users are 2, 1, 0, 3, the others 2, 1, 6, 1, and those with 0.75 or more 2 each;
+    with weights of 1, 2, 1, 4 a row, as many times more.
     """
     weight = [1.0, 2.0, 1.0, 4.0] if weighted else [1.0] * 4
     positives, negatives, rows, predicted = (

@@ -204,8 +204,8 @@ def test_a_group_without_one_weight_is_rejected_and_counted(kind: str, buckets: 
 @pytest.mark.parametrize("power", range(-6, 9))
 def test_a_common_factor_of_all_weights_changes_neither_mean_nor_error(power: int) -> None:
     """By hand, of weights 1, 1, 3, 3 and values 0, 0, 1, 1: the mean is 3/4, as many as 64/20 = 16/5 equal groups are
-    in it, and its error is sqrt((4 · 9/16) · 16/11) / 8 = sqrt(36/11) / 8. Of as many groups the share of 0 and 1 has the
-    error sqrt(3/16 / (11/5)) = sqrt(15/176), which is larger.
+    in it, and its error is sqrt((4 · 9/16) · 16/11) / 8 = sqrt(36/11) / 8. Of as many groups the share of 0 and 1 has
+    the error sqrt(3/16 / (11/5)) = sqrt(15/176), which is larger.
     """
     w = [each * 10.0**power for each in (1, 1, 3, 3)]
     by_hand = pa.table({"query": [1, 2, 3, 4], "score": [0.1, 0.2, 0.3, 0.4], "label": [0, 0, 1, 1], "w": w})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import signal
@@ -40,7 +41,6 @@ LOG = pa.table(
     }
 )
 ASKED: dict[str, Any] = {"group": "user", "score": {"old": "old", "new": "new"}, "label": "click"}
-ONE = "1.0000 [1.0000, 1.0000]"
 
 
 class _Parsed(HTMLParser):
@@ -80,8 +80,9 @@ def test_the_text_has_a_line_per_metric_and_a_column_per_model() -> None:
     assert head == "Evaluation in the lane local, 2 groups, intervals of 95 %"
     assert titles.split() == ["metric", "old", "new", "groups", "undefined"]
     assert set(rule) == {"-", " "}
-    # t of one degree of freedom: 12.7062 standard errors, which are 0.25 of 0.5 and 1
-    assert re.split(r"  +", lines[0]) == ["rr", f"0.7500 ± {12.706205 * 0.25:.4f}", "1.0000 ± 0.0000", "2", "0"]
+    # t of one degree of freedom: 12.7062 standard errors, which are 0.25 of 0.5 and 1, on the scale of log odds
+    ends = [1 / (1 + math.exp(-(math.log(3) + side * 12.706205 * 0.25 / (0.75 * 0.25)))) for side in (-1, 1)]
+    assert re.split(r"  +", lines[0]) == ["rr", "0.7500 [{:.4f}, {:.4f}]".format(*ends), "1.0000 (too few)", "2", "0"]
     assert lines[2].split() == ["auc", "0.5000", "1.0000", "0"]
     assert lines[-1] == "Also by country (values: 2): see the table metrics"
 
@@ -91,7 +92,7 @@ def test_the_page_has_models_side_by_side_with_intervals_and_no_script() -> None
     page = _Parsed(ev._repr_html_())
     assert page.lines == [
         ["metric", "old", "new", "groups", "undefined"],
-        ["rr", f"0.7500 [{0.75 - 12.706205 * 0.25:.4f}, {0.75 + 12.706205 * 0.25:.4f}]", ONE, "2", "0"],
+        ["rr", "0.7500 [0.0000, 1.0000]", "1.0000 too few", "2", "0"],
         ["auc", "0.5000", "1.0000", "", "0"],
     ]
     assert set(page.tags) <= {"div", "style", "table", "thead", "tbody", "tr", "th", "td", "small", "br"}
@@ -105,7 +106,7 @@ def test_models_that_differ_in_their_groups_have_these_in_their_cells() -> None:
     ev = sr.evaluate(log, ["mrr"], **ASKED, unretrieved="skip")
     page = _Parsed(ev._repr_html_())
     assert page.lines[0] == ["metric", "old", "new"]
-    assert page.lines[1][2] == "1.0000groups: 1, undefined: 0"
+    assert page.lines[1][2] == "1.0000 too fewgroups: 1, undefined: 0"
     assert [line.split()[-2:] for line in repr(ev).splitlines()[3:]] == [["2", "0"], ["1", "0"]]
 
 
@@ -146,7 +147,9 @@ def test_whole_numbers_are_whole_in_pandas_with_and_without_nulls() -> None:
     frame = ev.to_pandas()
     counts = ["n_groups", "n_undefined", "n_rows"]
     assert [frame[name].dtype for name in counts] == [pd.Int64Dtype()] * 3
-    assert frame["n_groups"].tolist() == [2, pd.NA, 2, pd.NA]
+    assert frame["n_groups"].tolist() == [2, 2, 2, 2]
+    without = sr.evaluate(LOG, ["mrr", "auc"], **ASKED, uncertainty=False).to_pandas()
+    assert without["n_groups"].tolist() == [2, pd.NA, 2, pd.NA]
     assert [ev.metrics.to_pandas()[name].dtype for name in counts] == [pd.Int64Dtype()] * 3
     compared = ev.compare("old").to_pandas()
     for name in ("wins", "ties", "losses", "n_groups", "n_unpaired"):
@@ -211,7 +214,8 @@ def test_results_show_themselves_without_matplotlib_and_ipython() -> None:
         "for name in ('matplotlib', 'IPython', 'tqdm'):\n"
         "    sys.modules[name] = None\n"
         "import pyarrow as pa, sparkrank as sr\n"
-        "ev = sr.evaluate(pa.table({'u': [1], 's': [1.0], 'y': [1]}), ['rr'], group='u', score='s', label='y')\n"
+        "ev = sr.evaluate(pa.table({'u': [1], 's': [1.0], 'y': [1]}), ['rr'], group='u', score='s', label='y',"
+        " uncertainty=False)\n"
         "print(ev)\nassert '<table>' in ev._repr_html_()\n"
     )
     told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)

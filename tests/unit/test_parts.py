@@ -534,18 +534,6 @@ def test_pairs_that_no_groups_can_have_are_refused(tmp_path: Path, capsys, colum
     assert f"the table states of {DAYS[0]} has {told}" in capsys.readouterr().err
 
 
-def test_sequences_hold_wider() -> None:
-    rows = log(23)
-    plain = sr.evaluate(rows, ["ap", "auc"], **ROLES, score=BOTH, compare="a")
-    wide = sr.evaluate(rows, ["ap", "auc"], **ROLES, score=BOTH, compare="a", uncertainty={"sequential": True})
-    for one, other in zip(plain.compare("a").to_pylist(), wide.compare("a").to_pylist(), strict=True):
-        assert (other["interval"], other["stderr"]) == ("confidence sequence", one["stderr"])
-        assert other["ci_high"] - other["ci_low"] > 1.4 * (one["ci_high"] - one["ci_low"])
-        assert other["p"] >= one["p"]
-        assert other["smallest_detectable"] > 1.4 * one["smallest_detectable"]
-    assert set(wide.table["interval"].to_pylist()) == {"confidence sequence"}
-
-
 def test_the_table_of_a_merge_knows_its_baseline() -> None:
     """A pair state of one baseline serves no other."""
     ev = sr.evaluate(log(24), ["ap"], **ROLES, score=BOTH, compare="a")

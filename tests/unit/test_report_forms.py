@@ -152,8 +152,10 @@ def test_markdown_and_latex_have_the_numbers_of_the_terminal(folder: Path) -> No
     page, tabular = as_form(data, "md"), as_form(data, "latex")
     for row in all_rows(table(folder, "metrics", TODAY)):
         value = f"{row['value']:.4f}"
-        even = row["ci_high"] is not None and row["interval"] != "order statistics"
-        interval = f" ± {row['ci_high'] - row['value']:.4f}" if even else ""
+        interval = " (too few)" if row["interval"] == "too few" else ""
+        if row["ci_high"] is not None:
+            below, above = (f"{abs(row[end] - row['value']):.4f}" for end in ("ci_low", "ci_high"))
+            interval = f" ± {above}" if below == above else f" [{row['ci_low']:.4f}, {row['ci_high']:.4f}]"
         assert f"{value}{interval}" in page
         assert (f"{value}{interval}").replace("±", r"$\pm$") in tabular
     for row in all_rows(table(folder, "comparisons", TODAY)):

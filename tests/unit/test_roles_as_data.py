@@ -148,7 +148,7 @@ def test_a_truth_has_what_is_of_both_sides() -> None:
     assert rows["subtopic"].to_pylist() == [7]
     assert rows["propensity"].to_pylist() == [None]  # of the lists alone
     with pytest.raises(
-        sr.SpecError, match=r'truth_columns names "propensity" \(allowed: group, item, subtopic, label\)'
+        sr.SpecError, match=r'truth_columns names "propensity" \(allowed: group, item, cluster, subtopic, label\)'
     ):
         TruthColumns.of(None, {"propensity": "chance"})
 
@@ -157,7 +157,8 @@ def test_a_truth_has_what_is_of_both_sides() -> None:
 def test_a_spec_has_it() -> None:
     made = sections.with_row_roles("Fake", sections.Section)
     assert made.model_validate(NAMED).model_dump(exclude_none=True) == NAMED
-    assert set(sections.with_row_roles("Fake", sections.Section, "both").model_fields) == {"item", "subtopic"}
+    of_both = sections.with_row_roles("Fake", sections.Section, "both")
+    assert set(of_both.model_fields) == {"item", "cluster", "subtopic"}
 
 
 def test_both_doors_name_every_role_of_a_row() -> None:

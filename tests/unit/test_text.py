@@ -22,7 +22,10 @@ COLUMNS = ("model", "slice", "slice_value", "metric", "value", "ci_high", "n_gro
 def _metrics(*rows: tuple) -> pa.Table:
     """Some columns of the table ``metrics``."""
     table = pa.table({name: list(column) for name, column in zip(COLUMNS, zip(*rows, strict=True), strict=True)})
+    ends = zip(*(table[name].to_pylist() for name in ("value", "ci_high")), strict=True)
+    low = [None if end is None else 2 * value - end for value, end in ends]
     intervals = [None if end is None else "t" for end in table["ci_high"].to_pylist()]
+    table = table.append_column("ci_low", pa.array(low, pa.float64()))
     return table.append_column("interval", pa.array(intervals, pa.string()))
 
 
@@ -53,11 +56,11 @@ def test_metrics_stand_in_a_line_each_with_their_models_beside_each_other() -> N
 
 
 def test_without_slices_nothing_is_said_of_them() -> None:
-    found = _metrics(("m", "all", "all", "ap", 1.0, 1.0, 1, 0, None))
+    found = _metrics(("m", "all", "all", "ap", 0.5, 0.625, 9, 0, None))
     drawn = """
         metric                m  groups  undefined
         ------  ---------------  ------  ---------
-        ap      1.0000 ± 0.0000       1          0
+        ap      0.5000 ± 0.1250       9          0
     """
     assert metrics_text(found) == dedent(drawn).strip()
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.bucket.impressions import (
+    CLUSTER,
     ITEM,
     LABEL,
     LIST,
@@ -60,6 +61,8 @@ def array_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int) -> list[pa.
     columns |= {slice_column(index): item_values(rows[column]) for index, column in enumerate(plan.slice_columns)}
     for index, column in enumerate(plan.group_weights):
         columns[group_weight_column(index)] = float_values(rows[column]).cast(pa.float64())
+    if plan.cluster is not None:
+        columns[CLUSTER] = key_values(rows[plan.cluster])
     columns[LIST] = pa.chunked_array([np.arange(first, first + rows.num_rows)])
     for index, column in enumerate(roles.scores.values()):
         columns[listed_column(index)] = rows[column]

@@ -25,7 +25,8 @@ def joined_columns(roles: Roles) -> list[tuple[str, str, str]]:
     if truth is None or roles.item is None or truth.item is None:
         return []
     keys = [("group", *pair) for pair in zip(roles.group, truth.group, strict=True)]
-    return [*keys, ("item", roles.item, truth.item)]
+    clusters = [("cluster", roles.cluster, truth.cluster)] if roles.cluster and truth.cluster else []
+    return [*keys, ("item", roles.item, truth.item), *clusters]
 
 
 def check_joined(kinds: pa.Schema, truth_kinds: pa.Schema, roles: Roles) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank.bucket.impressions import key_columns, one_array, slice_columns
+from sparkrank.bucket.impressions import CLUSTER, key_columns, one_array, slice_columns
 from sparkrank.numeric.text_arrays import coded, end_type, is_text, text_ends, texts_of
 
 # A column has few texts where a sample has at most this many distinct ones, as with 4,000 equally frequent texts.
@@ -135,13 +135,15 @@ def _of_any_width(values: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def solved_schema(schema: pa.Schema, pieces: Sequence[pa.RecordBatch]) -> pa.Schema:
-    """``schema`` with dictionaries for the key and slice columns that any of ``pieces`` encodes, and for no others.
+    """``schema`` with dictionaries for the key, slice and cluster columns that any of ``pieces`` encodes, and for no
+    others.
 
-    For keys and slices, only the codes matter.
+    For these, only the codes matter.
     """
     kinds = [plain_type(field.type) for field in schema]
     empty = schema.empty_table()
-    for name in (*key_columns(empty), *slice_columns(empty)):
+    clusters = [name for name in schema.names if name == CLUSTER]
+    for name in (*key_columns(empty), *slice_columns(empty), *clusters):
         index = schema.get_field_index(name)
         if any(pa.types.is_dictionary(piece.schema.types[index]) for piece in pieces):
             kinds[index] = pa.dictionary(pa.int32(), kinds[index])

@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from sparkrank.bucket.impressions import LIST, group_weight_column, key_column, slice_column
+from sparkrank.bucket.impressions import CLUSTER, LIST, group_weight_column, key_column, slice_column
 from sparkrank.engines.arrow.arrays import TRUE_ITEMS, TRUE_LABELS, listed_column, unrated_column
 from sparkrank.engines.field_paths import nan_ratings
 from sparkrank.engines.spark.values import TEXTS, item_of, key_of, label_of, named
@@ -30,6 +30,8 @@ def rows_of_arrays(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
         columns[slice_column(index)] = item_of(named(column), kinds[column])
     for index, column in enumerate(plan.group_weights):
         columns[group_weight_column(index)] = named(column).cast("double")
+    if plan.cluster is not None:
+        columns[CLUSTER] = key_of(named(plan.cluster), kinds[plan.cluster])
     columns[LIST] = F.monotonically_increasing_id()
     for index, column in enumerate(roles.scores.values()):
         columns[listed_column(index)] = _items(column, kinds[column])

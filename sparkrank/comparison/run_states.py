@@ -38,7 +38,7 @@ DOTS = ".."  # between the ends of a window
 class LoadedStates:
     """The states of a side, by ``plan``, with the sentences that are to be said of them.
 
-    ``clustered``: a group may have come on several days.
+    ``clustered``: a group may have come on several days, or groups have clusters.
     """
 
     merged: Merged
@@ -157,18 +157,19 @@ class RunStates:
         They are without parts where these are of another version.
         """
         if self.held is not None:
-            return LoadedStates(self.held, self.plan, False, self.told)
+            return LoadedStates(self.held, self.plan, self.plan.cluster is not None, self.told)
+        clustered = len(self.days) > 1 or self.plan.cluster is not None
         slices = tuple(each for each in self.plan.slices if slice_name(each) == by)
         plan = replace(self.plan, metrics=tuple(self.metrics[text] for text in metrics), slices=slices)
         try:
             merged = Merged(merge_stored(self.days, plan, self.source)[0])
-            return LoadedStates(merged, plan, len(self.days) > 1, self.told)
+            return LoadedStates(merged, plan, clustered, self.told)
         except StateError as error:
             if not plan.has_parts:
                 raise
             without = replace(plan, uncertainty=replace(plan.uncertainty, off=True))
             merged = Merged(merge_stored(self.days, without, self.source)[0])
-            return LoadedStates(merged, without, len(self.days) > 1, (*self.told, str(error)))
+            return LoadedStates(merged, without, clustered, (*self.told, str(error)))
 
 
 def _registered(texts: Sequence[str]) -> tuple[list[str], list[str]]:

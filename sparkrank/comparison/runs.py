@@ -72,8 +72,8 @@ def compare_runs(
     tested by what both are without each part of the groups, in which users who come again cancel. With
     ``groups="common"`` groups are paired by their key, and each metric of groups is tested by a paired t test over the
     pairs in which both sides define it. A mean whose groups weigh by their rows (``gauc``) is then compared by the
-    delta method. The numbers are the same bits in either lane, and for any order of the rows. Where groups of a run
-    have clusters, common groups have no test: group tables do not say who stands behind a group.
+    delta method, and where groups have clusters there is no test: group tables do not say who stands behind a group.
+    The numbers are the same bits in either lane, and for any order of the rows.
 
     Parameters
     ----------
@@ -377,7 +377,7 @@ def _row(metric: PairedMetric, found: Paired, level: float) -> dict[str, Any]:
         "stderr": tested.stderr,
         "ci_low": tested.low,
         "ci_high": tested.high,
-        "interval": tested.method,
+        "interval": None if found.n > 1 and math.isnan(found.stderr) else tested.method,  # of clusters none is known
         "degrees": tested.degrees,
         "p": tested.p,
         "wins": wins if is_known else None,

@@ -37,16 +37,15 @@ def compare_states(
     groups are of another key or another cluster, no metric is on both sides, or one is defined otherwise and that is
     not allowed.
     """
-    if left.plan.keys != right.plan.keys:
-        raise InputError(
-            f"groups are by {listed(left.plan.keys) or 'nothing'} in {left.place}, and by "
-            f"{listed(right.plan.keys) or 'nothing'} in {right.place}: only groups of one key are compared"
-        )
-    if left.plan.cluster != right.plan.cluster:
-        raise InputError(
-            f"groups have clusters by {left.plan.cluster or 'nothing'} in {left.place}, and by "
-            f"{right.plan.cluster or 'nothing'} in {right.place}: only parts of one kind are compared"
-        )
+    for what, one, other in (
+        ("groups are", listed(left.plan.keys), listed(right.plan.keys)),
+        ("clusters of groups are", left.plan.cluster, right.plan.cluster),
+    ):
+        if one != other:
+            raise InputError(
+                f"{what} by {one or 'nothing'} in {left.place}, and by {other or 'nothing'} in {right.place}: only "
+                "groups of one key are compared"
+            )
     baseline, candidate = chosen_models(left, right, *models, options)
     names, told = _common_metrics(left, right, metrics, other_definitions)
     ours, theirs = right.loaded(names), left.loaded(names)

@@ -462,7 +462,7 @@ def test_group_tables_do_not_test_groups_that_go_together(tmp_path: Path, logs: 
     models = {"score": {"score": "score", "other": "other"}, "label": "label", "group": "session"}
     clustered, alone = (sr.evaluate(logs[0], ["ndcg@3"], **models, **more) for more in ({"cluster": "user"}, {}))
     evaluate_all(tmp_path, cluster="user")
-    chosen = {"left_model": "other", "right_model": "score"}
+    chosen = {"left_model": "other", "right_model": "score", "groups": "common"}
     of_days = {"left_day": DAYS[0], "right_day": DAYS[0], "metrics": ["ndcg@3"], **chosen}
     found = [
         sr.compare_runs(clustered, clustered, **chosen),
@@ -477,6 +477,14 @@ def test_group_tables_do_not_test_groups_that_go_together(tmp_path: Path, logs: 
         assert {row[name] for name in ("p", "stderr", "ci_low", "ci_high", "p_adjusted")} == {None}
         for name in ("difference", "wins", "ties", "losses", "n_groups"):
             assert row[name] == known[name]
+    (whole,) = sr.compare_runs(clustered, clustered, **{**chosen, "groups": "all"}).table.to_pylist()
+    assert (whole["interval"], whole["difference"]) == (
+        "jackknife",
+        clustered.compare("other")["difference"][0].as_py(),
+    )
+    assert whole["stderr"] == clustered.compare("other")["stderr"][0].as_py()
+    with pytest.raises(sr.InputError, match="clusters of groups are by user in the left evaluation, and by nothing in"):
+        sr.compare_runs(clustered, alone, **{**chosen, "groups": "all"})
 
 
 # Simulated

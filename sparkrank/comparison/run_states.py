@@ -49,8 +49,7 @@ class LoadedStates:
     def sample(self, model: str, slice_: str = ALL, value: str | None = ALL) -> Sample:
         """Those of ``model`` on one value of a slice."""
         subject = Subject(model, slice_, value)
-        clustered = self.clustered or self.plan.cluster is not None
-        return Sample(self.merged, subject, self.plan.parted_slices(slice_), clustered)
+        return Sample(self.merged, subject, self.plan.parted_slices(slice_), self.clustered)
 
     @property
     def groups(self) -> int:

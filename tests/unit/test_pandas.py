@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import decimal
-import logging
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import pytest
 
 import sparkrank as sr
 from sparkrank import checks
+from tests.unit.logged import warnings_about_input
 
 pytestmark = pytest.mark.same_without_loops
 
@@ -62,10 +62,6 @@ def counted(found: sr.Evaluation) -> dict[str, float]:
     return {row["check"]: row["count"] for row in found.quality.to_pylist() if "NaN in pandas" in row["check"]}
 
 
-def told(caplog: pytest.LogCaptureFixture) -> list[str]:
-    return [each.getMessage() for each in caplog.records if each.levelno == logging.WARNING]
-
-
 INDEXED = [(held, levels) for held in ("floats", "objects", "categories", "nullable") for levels in (["s"], ["u", "s"])]
 if not HAS_NAN_BESIDE_NA:
     HELD.pop("nullable")
@@ -83,7 +79,9 @@ def test_a_nan_score_is_null_counted_and_told(
     found = sr.evaluate(frame, ["rr"], **ROLES, **{role: name})
     assert found["rr"] == (0 + 1) / 2
     assert counted(found) == {checks.NAN_OF_PANDAS: 1, checks.NAN_LABELS: 0}
-    assert told(caplog) == [f"In pandas NaN means null: 1 in the scores of {name}, taken as not retrieved"]
+    assert warnings_about_input(caplog) == [
+        f"In pandas NaN means null: 1 in the scores of {name}, taken as not retrieved"
+    ]
     limits = {checks.NAN_OF_PANDAS: 0.0}
     with pytest.raises(sr.InputError, match=r"is 33.3333% \(1\) of rows read, and limits allows 0"):
         sr.evaluate(frame, ["rr"], limits=limits, **ROLES, **{role: name})
@@ -96,7 +94,7 @@ def test_what_is_no_nan_is_not_counted(score: Any, caplog: pytest.LogCaptureFixt
     score = pd.Series(score, dtype=object) if None in list(score) and isinstance(score, list) else score
     found = sr.evaluate(pd.DataFrame({**KEYS, "s": score}), ["rr"], score="s", **ROLES)
     assert set(counted(found).values()) == {0}
-    assert told(caplog) == []
+    assert warnings_about_input(caplog) == []
 
 
 @pytest.mark.parametrize("as_objects", [False, True])
@@ -114,7 +112,7 @@ def test_a_nan_of_any_other_role(as_objects: bool, caplog: pytest.LogCaptureFixt
         checks.NAN_LABELS: 1,
         checks.NAN_REFERENCE_OF_PANDAS: 1,
     }
-    assert told(caplog)[:2] == [
+    assert warnings_about_input(caplog)[:2] == [
         "In pandas NaN means null: 1 in the labels, taken as not judged",
         "In pandas NaN means null: 1 in the reference ranks, taken as none",
     ]
@@ -131,7 +129,7 @@ def test_a_nan_label_of_a_truth(caplog: pytest.LogCaptureFixture) -> None:
     settings = {"group": "u", "item": "i", "score": "s", "truth": truth, "label": "y"}
     found = sr.evaluate(lists, ["rr"], **settings)
     assert (found["rr"], counted(found)) == (1 / 2, {checks.NAN_LABELS: 1})
-    assert told(caplog) == ["In pandas NaN means null: 1 in the labels, taken as not judged"]
+    assert warnings_about_input(caplog) == ["In pandas NaN means null: 1 in the labels, taken as not judged"]
     with pytest.raises(sr.InputError, match="NaN in pandas, taken as not judged"):
         sr.evaluate(lists, ["rr"], limits={checks.NAN_LABELS: 0.1}, **settings)
 
@@ -148,7 +146,7 @@ def test_nan_in_arrays(caplog: pytest.LogCaptureFixture) -> None:
     found = sr.evaluate(frame, ["rr"], group="u", items={"m": "rec"}, true_items="true", label="y")
     assert found["rr"] == 1 / 2  # what has no rating stands last, and 2 is not judged
     assert counted(found) == {checks.NAN_RATINGS: 1, checks.NAN_LABELS: 1}
-    assert sorted(told(caplog)) == [
+    assert sorted(warnings_about_input(caplog)) == [
         "In pandas NaN means null: 1 in the labels, taken as not judged",
         "In pandas NaN means null: 1 in the ratings of m, taken as none: their items stand last",
     ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 
 import pyarrow as pa
@@ -20,6 +19,7 @@ from sparkrank.report.text import declaration_text, quality_text
 from tests.cases import CASES
 from tests.extent import examples
 from tests.unit.joined import COLUMNS, counts_of, lists_table, truth_table
+from tests.unit.logged import warnings_about_input
 from tests.unit.strategies import PATIENT, Asked, group_metrics, text
 
 POOLED = [
@@ -191,35 +191,33 @@ def test_given_ranks_that_two_items_share_may_bring_a_value_outside_and_are_told
     assert "1 groups with p@1 outside of its range, 0 to 1" in quality_text(found.quality)
 
 
-def warned(caplog: pytest.LogCaptureFixture) -> list[str]:
-    return [each.getMessage() for each in caplog.records if each.levelno == logging.WARNING]
-
-
 def test_who_calls_hears_of_values_that_cannot_be(caplog: pytest.LogCaptureFixture) -> None:
     """Of arrays, a truth and ranks: what the terminal shows of a job. One list of three is credited twice."""
     arrays = pa.table({"u": ["a", "b", "c"], "p": [["A", "A", "X"], ["A"], ["B"]], "t": [["A"], ["A"], ["C"]]})
     sr.evaluate(arrays, ["ap", "r@3"], group="u", items="p", true_items="t", preset="mllib")
-    assert [each for each in warned(caplog) if "range" in each] == [
+    assert [each for each in warnings_about_input(caplog) if "range" in each] == [
         "p: 1 groups with ap outside of its range, 0 to 1 (33.3333% of groups)",
         "p: 1 groups with r@3 outside of its range, 0 to 1 (33.3333% of groups)",
     ]
-    assert "p: 1 scored rows that repeat an item of their list (20.0000% of rows with a score)" in warned(caplog)
+    assert "p: 1 scored rows that repeat an item of their list (20.0000% of rows with a score)" in warnings_about_input(
+        caplog
+    )
     caplog.clear()
     sr.evaluate(arrays, ["ap", "r@3"], group="u", items="p", true_items="t")
-    assert warned(caplog) == []  # each item counts once
+    assert warnings_about_input(caplog) == []  # each item counts once
     ranks = pa.table({"user": ["u", "u"], "rank": [1, 1], "label": [1, 1]})
     sr.evaluate(ranks, ["p@1"], group="user", rank={"m": "rank"}, label="label", positions="given")
-    assert warned(caplog) == ["m: 1 groups with p@1 outside of its range, 0 to 1 (100.0000% of groups)"]
+    assert warnings_about_input(caplog) == ["m: 1 groups with p@1 outside of its range, 0 to 1 (100.0000% of groups)"]
     caplog.clear()
     sr.evaluate(LEVELS, ["logloss"], group="user", score="score", label="label")
-    assert [each for each in warned(caplog) if "no probability" in each] == [
+    assert [each for each in warnings_about_input(caplog) if "no probability" in each] == [
         f"score: 3 {checks.OUTSIDE_ROWS} (42.8571% of {checks.SCORED_IN_GROUPS})"  # of seven rows three have score 2
     ]
     caplog.clear()
     told = checks.outside_range("p@1", 0, 1)
     asked = {"group": "user", "rank": "rank", "label": "label", "positions": "given"}
     sr.evaluate(ranks, ["p@1"], limits={told: 1.0}, **asked)
-    assert warned(caplog) == []  # which is what was allowed
+    assert warnings_about_input(caplog) == []  # which is what was allowed
     with pytest.raises(sr.InputError, match="outside of its range"):
         sr.evaluate(ranks, ["p@1"], limits={told: 0.5}, **asked)
 
@@ -236,12 +234,12 @@ def test_a_list_that_beats_a_fixed_ideal_is_told(ideal: str, caplog: pytest.LogC
     assert values["v"] == pytest.approx(1 / best)
     check = checks.above_ideal(text, 1)
     assert counts_of(found)[check] == 1
-    assert warned(caplog) == [f"s: 1 {check} (33.3333% of groups)"]
+    assert warnings_about_input(caplog) == [f"s: 1 {check} (33.3333% of groups)"]
     assert f"s: 1 {check} (33.3333% of groups, limit 0.0000%)" in quality_text(found.quality)
     caplog.clear()
     below = log.set_column(2, "y", pa.array([1, 1, 1, None, None]))
     found = sr.evaluate(below, [text, "ndcg@3"], group="u", score="s", label="y", population="truth")
-    assert (counts_of(found)[check], warned(caplog)) == (0, [])
+    assert (counts_of(found)[check], warnings_about_input(caplog)) == (0, [])
     with pytest.raises(sr.InputError, match="better than its ideal list"):
         sr.evaluate(log, [text], group="u", score="s", label="y", limits={check: 0.1})
     binary = sr.evaluate(log, ["ndcg(ideal=k_relevant,gain=binary)@3"], group="u", score="s", label="y")

@@ -18,6 +18,7 @@ from sparkrank.bucket.unmatched_rows import place_of
 from sparkrank.states.unmatched import LISTS, TRUTH, UnmatchedRow, merged_unmatched
 from sparkrank.tables.warnings import as_shown, quoted
 from tests.unit.commands import exit_code
+from tests.unit.logged import warnings_about_input
 
 COLUMNS = {"group": "u", "item": "i", "score": "s"}
 
@@ -32,13 +33,6 @@ def sides(of_lists: list[tuple[Any, Any]], of_truth: list[tuple[Any, Any]]) -> t
 
 def quality_of(found: sr.Evaluation) -> dict[str, Any]:
     return next(row for row in found.quality.to_pylist() if row["check"] == checks.TRUTH_UNLISTED)
-
-
-def sentences(caplog: pytest.LogCaptureFixture) -> list[str]:
-    """The warnings, without those about how few groups there are."""
-    return [
-        each.getMessage() for each in caplog.records if getattr(each, "code", "") not in ("few_groups", "large_group")
-    ]
 
 
 # One row on each side, and how the two keys are shown.
@@ -74,7 +68,7 @@ def test_a_key_of_each_side_is_shown_as_it_is_written(
     of_lists, of_truth_ = row["example"].split("; ")
     assert of_lists.endswith(f"{list_key}, which the truth does not have")
     assert of_truth_.endswith(f"{truth_key}, which no list has")
-    warned = sentences(caplog)
+    warned = warnings_about_input(caplog)
     assert warned == [f"No truth is found in any list (none of 1 items): {row['example']}"]
     assert "\x1b" not in warned[0]
 
@@ -92,7 +86,7 @@ def test_most_of_the_truth_in_no_list_is_told(matched: int, told: bool, caplog: 
     lists, beside = sides([("u", f"t{n}") for n in range(matched)] + [("u", "other")], truth)
     row = quality_of(sr.evaluate(lists, ["r"], truth=beside, **COLUMNS))
     assert (row["fraction"], row["ok"], row["example"] is not None) == ((10 - matched) / 10, not told, told)
-    (sentence,) = sentences(caplog) or [""]
+    (sentence,) = warnings_about_input(caplog) or [""]
     how = f"Most of the truth is in no list ({10 - matched} of 10 items, {10 - matched}0.00%): "
     assert sentence.startswith(
         "" if not told else how if matched else "No truth is found in any list (none of 10 items): "
@@ -214,13 +208,13 @@ def test_a_model_of_which_nothing_is_in_the_truth(
         f"{told} rows with a score of b {verb} in the truth, while of a {rows} of {rows} are: "
         "are its items written as those of the truth?"
     )
-    assert sentences(caplog) == [sentence] * bool(told)
+    assert warnings_about_input(caplog) == [sentence] * bool(told)
 
 
 def test_where_everything_is_found_nothing_is_said(caplog: pytest.LogCaptureFixture) -> None:
     lists, truth = sides([("u", "a"), ("v", "b")], [("u", "a"), ("v", "b")])
     found = sr.evaluate(lists, ["r"], truth=truth, **COLUMNS)
-    assert (found.partials.unmatched, quality_of(found)["example"], sentences(caplog)) == ({}, None, [])
+    assert (found.partials.unmatched, quality_of(found)["example"], warnings_about_input(caplog)) == ({}, None, [])
 
 
 def test_any_layout_shows_the_same_row_and_a_row_without_its_half() -> None:
@@ -356,7 +350,7 @@ def test_what_is_undefined_everywhere_is_told(
     for name, values in rows.items():
         log = log.set_column(log.column_names.index(name), name, pa.array(values, log.schema.field(name).type))
     sr.evaluate(log, ["ap", "auc", "p@1"], group="u", score="s", label="y", **settings)
-    found = sentences(caplog)
+    found = warnings_about_input(caplog)
     assert len(found) == len(told)
     for sentence, expected in zip(found, told, strict=True):
         assert sentence == expected or (".*" in expected and sentence.endswith(expected.split(".*")[1]))
@@ -366,7 +360,7 @@ def test_a_model_left_out_everywhere_is_told_and_the_other_evaluated(caplog: pyt
     log = pa.table({"u": [1, 1], "a": [2.0, 1.0], "b": pa.array([None, None], pa.float64()), "y": [1, 0]})
     found = sr.evaluate(log, ["ap"], group="u", score={"a": "a", "b": "b"}, label="y", population="lists")
     assert [(row["model"], row["n_groups"]) for row in found.table.to_pylist()] == [("a", 1), ("b", 0)]
-    assert sentences(caplog) == [
+    assert warnings_about_input(caplog) == [
         "No row has a score of b: each of its lists is empty",
         "Undefined in every group, or of the whole day: ap of b",
     ]

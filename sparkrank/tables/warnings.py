@@ -234,9 +234,7 @@ def _few_groups(metrics: pa.Table) -> Iterator[CodedSentence]:
             for each in (of_values, metrics.group_by(["slice", "slice_value"]).aggregate([]))
         )
         told.append(f"metrics of {count:,} of the {every:,} values of {as_shown(name)}")
-    yield CodedSentence(
-        "few_groups", f"hardly known, by fewer than {FEW_GROUPS} groups that bear on them: {'; '.join(told)}"
-    )
+    yield CodedSentence("few_groups", f"fewer than {FEW_GROUPS} effective groups stand behind {'; '.join(told)}")
 
 
 def _first(names: Sequence[str]) -> str:

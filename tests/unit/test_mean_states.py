@@ -18,7 +18,7 @@ from tests.unit.strategies import PATIENT
 
 
 def test_a_mean_and_its_standard_error() -> None:
-    """Without weights, that of a textbook; with weights, sqrt(sum w²(v - mean)² · n/(n-1)) / sum w."""
+    """Without weights, that of a textbook; with weights, sqrt(sum w²(v - mean)² · m/(m-1)) / sum w, m = 10² / 30."""
     values = [0.5, 0.25, 1.0, 0.0, 0.75]
     (plain,) = means_of([(value, 1.0) for value in values]).results().values()
     assert (plain.value, plain.weight, plain.n_groups, plain.n_rows) == (2.5 / 5, 5, 5, 15)
@@ -28,7 +28,7 @@ def test_a_mean_and_its_standard_error() -> None:
     mean = (1 * 0.5 + 2 * 0.25 + 3 * 1.0 + 4 * 0.0 + 0 * 0.75) / (1 + 2 + 3 + 4 + 0)
     squares = sum((w * (v - mean)) ** 2 for w, v in zip(weights, values, strict=True))
     assert weighted.value == pytest.approx(mean, rel=1e-15)
-    assert weighted.stderr == pytest.approx(math.sqrt(squares * 5 / 4) / 10, rel=1e-12)
+    assert weighted.stderr == pytest.approx(math.sqrt(squares * (10 / 3) / (7 / 3)) / 10, rel=1e-12)
 
 
 @pytest.mark.parametrize(("groups", "value"), [([], math.nan), ([(0.5, 1.0)], 0.5), ([(0.5, 0.0)], math.nan)])

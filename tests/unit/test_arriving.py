@@ -32,7 +32,7 @@ def split_of(draw: np.random.Generator, rows: int, kind: str) -> pa.Table:
     columns["score_0"] = pa.array(draw.random(rows), mask=draw.random(rows) < 0.1)
     columns["number"] = pa.array(draw.integers(0, 1 << 40, rows))
     if kind == "texts":
-        columns["item"] = pa.array([f"i{each}" for each in draw.integers(0, 1 << 30, rows)])
+        columns["item"] = pa.array([f"i{each}" for each in draw.integers(0, 1 << 30, rows)], pa.string())
     if kind == "keys":
         columns["key_0"] = pa.array(draw.integers(0, 60, rows), mask=draw.random(rows) < 0.1)
     if kind in ("lists", "truth"):  # a side has nothing in the column of the other

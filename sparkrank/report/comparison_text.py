@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from sparkrank.comparison.run_comparison import RunComparison
 
 SIDES = ("candidate", "baseline")
-NOTABLE = 0.1  # by so much the interval of a share is wider or narrower than with a known baseline, if it is printed
 SURE = 0.05  # adjusted p-values below it have a line of their own
 
 
@@ -44,7 +43,8 @@ def _lines(title: str, rows: Sequence[tuple[str, dict[str, Any]]]) -> list[tuple
         numbers = (number(row["difference"]), *_ends(row))
         counts = (count(row[name]) for name in ("wins", "ties", "losses", "n_groups"))
         detectable = number(row["smallest_detectable"], signed=False)
-        lines.append((name_of_row, *numbers, _relative(row), probability(row["p_adjusted"]), *counts, detectable))
+        sure = share(row["relative"]), probability(row["p_adjusted"])
+        lines.append((name_of_row, *numbers, *sure, *counts, detectable))
     return lines
 
 
@@ -53,18 +53,6 @@ def _ends(row: dict[str, Any]) -> tuple[str, ...]:
     if row["ci_low"] is None:
         return (row["interval"] or "",) * 2
     return number(row["ci_low"]), number(row["ci_high"])
-
-
-def _relative(row: dict[str, Any]) -> str:
-    """The relative difference, with its interval where that of the difference, taken as a share, would be another."""
-    low, high = row["relative_low"], row["relative_high"]
-    if low is None or high is None or row["ci_low"] is None or not row["relative"]:
-        return share(row["relative"])
-    size = row["difference"] / row["relative"]
-    width = (row["ci_high"] - row["ci_low"]) / size
-    if abs(high - low - width) <= NOTABLE * width:
-        return share(row["relative"])
-    return f"{share(row['relative'])} ({share(low)} to {share(high)})"
 
 
 def comparison_repr(found: RunComparison) -> str:

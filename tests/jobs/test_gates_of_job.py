@@ -146,10 +146,10 @@ def test_a_day_out_of_its_history_and_what_has_vanished_never_pass(
     usual, broken, still_broken, no_model, no_metric, _, no_tables = (text for _, text in done)
     for model in ("production", "candidate"):
         of = f"auc not worse than history: auc, {model}: "
-        within = f"  pass: {of}.* is not beyond its worse end: the band of 7 days before is "
+        within = f"  pass: {of}.* is within the band of the 7 days before, "
         assert re.search(f"^{within}", usual, re.MULTILINE)
         for text in (broken, still_broken):  # the day that failed does not become the standard
-            beyond = f"  fail: {of}.* is beyond its worse end: the band of 8 days before is "
+            beyond = f"  fail: {of}.* is below the band of the 8 days before, "
             assert re.search(f"^{beyond}", text, re.MULTILINE)
     had = f"is not in the tables of {STILL_BROKEN}, and the last accepted one, {USUAL}, had it: what has vanished never"
     assert f"  fail: auc min 0: auc, candidate: the model candidate {had} passes\n" in no_model

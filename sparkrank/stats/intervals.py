@@ -305,9 +305,8 @@ def jackknife(values: ArrayLike, without: ArrayLike, sizes: ArrayLike) -> tuple[
         (1/g) · Σ (pseudo-value - jackknife estimate)² / (h_j - 1)
 
     or, with every h_j = g as if parts were alike, (g - 1)/g · Σ (theta_(-j) - their mean)²: the larger of the two. The
-    first takes a part of more groups to be known better. Where these are few users who came on many days it is too
-    small, and the second, CR3 of regressions with clusters, is right; beside one large group it is the second that
-    tests too often.
+    first takes a part of more groups to be known better, which users who came on many days are not; the second, CR3 of
+    regressions with clusters, does not ask. With few parts either alone falls short for some metrics.
 
     Both are computed from the deviations theta_(-j) - theta alone: the standard error is exactly 0 where they all are.
 

@@ -14,10 +14,13 @@ def standard_error(value: float, without: Sequence[float], sizes: Sequence[int])
     held = [(other, size) for other, size in zip(without, sizes, strict=True) if size > 0]
     if len(held) < 2 or not all(map(math.isfinite, [value, *(other for other, _ in held)])):
         return math.nan
-    return math.sqrt(max(_of_unequal_parts(value, held), _of_alike_parts([other for other, _ in held])))
+    plain = _of_alike_parts([other for other, _ in held])
+    return max(math.sqrt(plain), standard_error_of_unequal_parts(value, without, sizes))
 
 
-def _of_unequal_parts(value: float, held: Sequence[tuple[float, int]]) -> float:
+def standard_error_of_unequal_parts(value: float, without: Sequence[float], sizes: Sequence[int]) -> float:
+    """That of Busing, Meijer and van der Leeden alone, of two parts or more."""
+    held = [(other, size) for other, size in zip(without, sizes, strict=True) if size > 0]
     g, n = len(held), sum(size for _, size in held)
     estimate = g * value - sum((1 - size / n) * other for other, size in held)
     variance = 0.0
@@ -25,7 +28,7 @@ def _of_unequal_parts(value: float, held: Sequence[tuple[float, int]]) -> float:
         h = n / size
         pseudo = h * value - (h - 1) * other
         variance += (pseudo - estimate) ** 2 / (h - 1) / g
-    return variance
+    return math.sqrt(variance)
 
 
 def _of_alike_parts(without: Sequence[float]) -> float:

@@ -87,7 +87,8 @@ def _too_few(measured: Measured) -> str:
     """Many groups may still be too few, where hardly any of them differ."""
     if measured.n_groups is None:
         return "its groups are too few to say"
-    known = min(measured.n_groups - (measured.n_undefined or 0), measured.n_effective or math.inf)
+    effective = math.inf if measured.n_effective is None else measured.n_effective
+    known = min(measured.n_groups - (measured.n_undefined or 0), effective)
     groups = f"{known:,.0f} group" if round(known) == 1 else f"{known:,.0f} groups"
     if known >= FEW:
         return f"{groups} show too little variation to say"

@@ -14,7 +14,7 @@ import numpy as np
 from sparkrank.histogram import threshold_sweep as kernel
 from sparkrank.histogram.bins import MOST_BINS
 from sparkrank.histogram.scored_rows import RowSum
-from sparkrank.metrics.discrimination import RULES, rule_of, rule_parameters
+from sparkrank.metrics.discrimination import RULES, both_classes, rule_of, rule_parameters
 from sparkrank.metrics.kinds import HistogramMetric, PooledMetric, PooledTotals, PooledValue
 from sparkrank.metrics.parameters import Count
 from sparkrank.metrics.precision import REL
@@ -93,6 +93,7 @@ LOG_LOSS = PooledMetric(
     is_row_mean=True,
     sums=lambda metric: (OUTSIDE, WEIGHT, _log_loss(metric)),
     value=_of_probabilities(lambda totals, metric: totals.sum(_log_loss(metric)) / totals.sum(WEIGHT)),
+    carriers=both_classes,
 )
 
 NORMALISED_ENTROPY = PooledMetric(
@@ -106,6 +107,7 @@ NORMALISED_ENTROPY = PooledMetric(
     highest=math.inf,
     sums=lambda metric: (OUTSIDE, WEIGHT, _positives(metric), _log_loss(metric)),
     value=_of_probabilities(_normalised_entropy),
+    carriers=both_classes,
 )
 
 BRIER = PooledMetric(
@@ -119,6 +121,7 @@ BRIER = PooledMetric(
     is_row_mean=True,
     sums=lambda metric: (OUTSIDE, WEIGHT, _squared_error(metric)),
     value=_of_probabilities(lambda totals, metric: totals.sum(_squared_error(metric)) / totals.sum(WEIGHT)),
+    carriers=both_classes,
 )
 
 COPC = PooledMetric(
@@ -132,6 +135,7 @@ COPC = PooledMetric(
     highest=math.inf,
     sums=lambda metric: (OUTSIDE, WEIGHT, _positives(metric), RowSum("scores")),
     value=_of_probabilities(_clicks_over_predicted),
+    carriers=lambda metric: (WEIGHT, _positives(metric)),
 )
 
 CALIBRATION_ERROR = HistogramMetric(
@@ -160,6 +164,7 @@ CALIBRATION_ERROR = HistogramMetric(
     at_once=True,
     score_sums=True,
     value=_calibration_error,
+    carriers=both_classes,
 )
 
 DECLARATIONS = (LOG_LOSS, NORMALISED_ENTROPY, BRIER, COPC, CALIBRATION_ERROR)

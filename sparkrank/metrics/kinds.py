@@ -167,7 +167,7 @@ class GroupMetric(Declaration):
         """By the weights of groups in the mean."""
         if clustered:
             sums = merged.partials.parts.means.of(subject, metric.of_groups)
-            return None if sums is None else effective_number(rounded(sums[:, :LIMBS]))
+            return None if sums is None else effective_number(rounded(sums[:, :LIMBS])) or None
         return merged.means.get(subject.state(metric.of_groups), NO_GROUPS).n_effective or None
 
     def values_of(self, ranking: Ranking, metric: Metric) -> GroupValues:
@@ -487,12 +487,17 @@ class PooledMetric(Declaration):
     def _carried(
         self, merged: Merged, subject: Subject, metric: Metric, carrier: RowSum, *, clustered: bool
     ) -> float | None:
+        """By groups, or by parts where these may come again, or were not counted; 0 where none has any.
+
+        Parts have the sums that the metric reads alone: of others, groups that come again count each time.
+        """
         sums = merged.partials.sums.results()
-        amount, squares = (sums.get(subject.state(name), 0.0) for name in amounts_by_group(carrier))
-        if squares and not clustered:
-            return amount**2 / squares
+        amount, squares = (sums.get(subject.state(name)) for name in amounts_by_group(carrier))
+        by_groups = None if amount is None or squares is None else amount**2 / squares if squares else 0.0
+        if by_groups is not None and not clustered:
+            return by_groups
         of_parts = self._carried_by_parts(merged, subject, metric, carrier)
-        return None if of_parts is None else effective_number(of_parts)
+        return by_groups if of_parts is None else effective_number(of_parts)
 
     def _carried_by_parts(
         self,
@@ -508,6 +513,8 @@ class PooledMetric(Declaration):
                 for each in (ROWS_AND_WEIGHT[1], replace(carrier, name=POSITIVES))
             )
             return None if every is None or positives is None else every - positives
+        if carrier not in (*ROWS_AND_WEIGHT, *self.sums_of(metric)):  # another metric's, or nobody's
+            return None
         limbs = merged.partials.parts.sums.of(subject, carrier)
         return None if limbs is None else rounded(limbs)
 

@@ -167,7 +167,7 @@ class Side(NamedTuple):
 
 
 def effective_number(of_parts: Floats) -> float | None:
-    """How many equal groups would carry as much, from what each part carries (parts).
+    """How many equal groups would carry as much, from what each part carries (parts); 0 where none carries any.
 
     With S_j the share of part j of g, and all groups in any part alike likely, g Σ S_j² is on average 1 + (g - 1) / n.
     Few parts leave it uncertain: by some 20 % with 64, 40 % with 16.
@@ -179,8 +179,10 @@ def effective_number(of_parts: Floats) -> float | None:
     (4.0, 1.0)
     """
     whole, parts = of_parts.sum(), len(of_parts)
-    if not whole > 0 or parts < 2:
+    if parts < 2:
         return None
+    if not whole > 0:
+        return 0.0
     excess = (parts * float(((of_parts / whole) ** 2).sum()) - 1) / (parts - 1)
     return 1 / max(excess, LEAST_EXCESS)
 

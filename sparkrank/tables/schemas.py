@@ -101,7 +101,7 @@ METRICS = TableSchema(
             "n_effective",
             FLOAT,
             "how many equal groups would carry as much: 1 / Σ share², by what each group adds (its weight in the mean; of "
-            "`auc` its relevant rows or its others, whichever gives fewer)",
+            "`auc` or `logloss` its relevant rows or its others, whichever gives fewer); 0 where none adds any",
         ),
         Column(
             "n_undefined",

@@ -86,7 +86,7 @@ def test_the_standard_error_of_a_mean_by_hand() -> None:
 
     h = 6/3, 6/1, 6/2. Without each user the mean is 1/3, 3/5, 2/4; the jackknife's is 3/2 - (1/2·1/3 + 5/6·3/5 +
     2/3·2/4) = 1/2. Pseudo-values: 2/2 - 1/3 = 2/3, 6/2 - 5·3/5 = 0, 3/2 - 2·2/4 = 1/2. Variance: ((1/6)²/1 +
-    (1/2)²/5 + 0) / 3 = 7/270.
+    (1/2)²/5 + 0) / 3 = 7/270. As of alike parts it is less: 2/3·(13² + 11² + 2²)/90² = 196/8100.
     """
     assert len({part(user) for user in (7, 8, 9)}) == 3
     ev = sr.evaluate(SESSIONS, ["p@1"], group="session", cluster="user", score={"new": "new"}, label="label")
@@ -100,7 +100,8 @@ def test_the_difference_of_two_models_by_hand() -> None:
     """The old model has the click first in one session of the first user alone: differences 1 of 3, 0 of 1, 1 of 2.
 
     The mean is 2/6. Without each user: 1/3, 2/5, 1/4; the jackknife's is 1 - (1/2·1/3 + 5/6·2/5 + 2/3·1/4) = 1/3.
-    Pseudo-values: 2/3 - 1/3 = 1/3, 2 - 2 = 0, 1 - 2/4 = 1/2. Variance: (0/1 + (1/3)²/5 + (1/6)²/2) / 3 = 13/1080.
+    Pseudo-values: 2/3 - 1/3 = 1/3, 2 - 2 = 0, 1 - 2/4 = 1/2. Variance: (0/1 + (1/3)²/5 + (1/6)²/2) / 3 = 13/1080;
+    of alike parts less, 2/3·(1² + 13² + 14²)/180² = 61/8100.
     Groups win and lose as they do without clusters: sessions 1 and 4 win.
     """
     models = {"score": {"new": "new", "old": "old"}, "label": "label", "compare": "old"}

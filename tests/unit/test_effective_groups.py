@@ -66,8 +66,8 @@ def test_a_value_rests_on_what_carries_it(weighted: bool) -> None:
         "specificity(threshold=0.75)": negatives,
         "fpr(threshold=0.75)": negatives,
         "accuracy(threshold=0.75)": rows,
-        "logloss": rows,
-        "copc": rows,
+        **dict.fromkeys(("logloss", "brier", "ne", "ece"), min(positives, negatives)),
+        "copc": min(rows, positives),
     }
     table = rows_of(w=weight)
     for buckets in (1, 3):
@@ -114,7 +114,8 @@ def test_parts_tell_the_number_of_equal_groups() -> None:
         excess = [1 / effective_number(each) for each in shares if effective_number(each)]
         assert 1 / np.mean(excess) == pytest.approx(n, rel=0.05)
     assert effective_number(np.array([5.0, 0.0, 0.0, 0.0])) == pytest.approx(1)
-    assert effective_number(np.zeros(4)) is None
+    assert effective_number(np.zeros(4)) == 0
+    assert effective_number(np.ones(1)) is None
 
 
 # Why there is no interval
@@ -127,6 +128,51 @@ ONE = {"a": [1, 0], **{f"u{n}": [0, 0] for n in range(39)}}
 def test_one_group_that_carries_a_value_says_nothing(metric: str) -> None:
     row = of_metrics(rows_of(ONE), metric)[metric]
     assert [row[name] for name in ("interval", "stderr", "ci_low", "ci_high", "degrees")] == ["too few", *[None] * 4]
+
+
+OF_PROBABILITIES = ["logloss", "brier", "ne", "copc", "ece"]
+
+
+@pytest.mark.parametrize("clicks", [{}, {"a": [1, 0]}, {"a": [1, 1], "b": [0, 0]}], ids=["none", "one", "two of one"])
+@pytest.mark.parametrize("more", [{}, {"item": "score"}])
+def test_losses_with_clicks_of_fewer_than_two_groups_have_no_interval(
+    clicks: dict[str, list[int]], more: dict[str, str]
+) -> None:
+    """Thirty users without a click vary in what they lose, and say nothing of what those with one would."""
+    rows = rows_of({**clicks, **{f"u{n}": [0] * (1 + n % 3) for n in range(30)}})
+    for name, row in of_metrics(rows, *OF_PROBABILITIES, **more).items():
+        assert row["n_effective"] == (1 if clicks else 0), name
+        is_defined = not math.isnan(row["value"])
+        assert row["interval"] == ("too few" if is_defined else None), name
+        assert [row[each] for each in ("stderr", "ci_low", "ci_high", "degrees")] == [None] * 4
+        assert is_defined or name == "ne"
+
+
+def test_degrees_of_losses_are_those_of_the_groups_with_clicks() -> None:
+    """Four users have a click each, thirty have none: three degrees at most, of the value and of the difference."""
+    rows = rows_of({f"u{n}": [1, 0] if n < 4 else [0, 0, 0] for n in range(34)})
+    rows = rows.append_column("other", pa.array(np.random.default_rng(1).random(len(rows))))
+    ev = sr.evaluate(rows, ["logloss", "brier"], **{**ROLES, "score": {"a": "score", "b": "other"}}, compare="a")
+    for row in [*ev.table.to_pylist(), *ev.compare("a").to_pylist()]:
+        assert row["n_effective"] == pytest.approx(4)
+        assert 1 <= row["degrees"] <= 3 + 1e-9
+
+
+@pytest.mark.parametrize("beside", [[], ["auc", "ne"]])
+def test_in_a_window_a_click_of_one_user_is_too_few_whatever_else_is_asked(tmp_path: Path, beside: list[str]) -> None:
+    """Parts have no sum of clicks for `logloss`: those of each day tell that there are too few."""
+    lists = {f"u{n:03}": [int(n == 7), 0] for n in range(40)}
+    settings: dict[str, Any] = {"metrics": ["logloss", "brier", *beside]}
+    settings["input__columns"] = {"group": "user", "label": "click", "score": {"a": "score"}}
+    for day in DAYS[:2]:
+        clicks = lists if day == DAYS[0] else {user: [0, 0] for user in lists}
+        write_log(tmp_path, rows_of(clicks).to_pandas().assign(date=day), day)
+        evaluate(spec_of(tmp_path, **settings), day)
+    assert exit_code(*merging(spec_of(tmp_path, **settings), last=DAYS[1])) == 0
+    found = window_table(tmp_path, "metrics", f"{DAYS[0]}..{DAYS[1]}").set_index("metric")
+    for metric in settings["metrics"]:
+        assert found["interval"][metric] == "too few", metric
+        assert found["n_effective"][metric] == pytest.approx(1), metric
 
 
 @pytest.mark.parametrize("metric", [name for name, each in CATALOG.items() if each.interval == "none"])
@@ -215,7 +261,7 @@ def test_what_few_groups_carry_is_named(caplog: pytest.LogCaptureFixture) -> Non
     rows = rows_of(few, side=["x"] * 35 + ["y"] * 5)
     sentences = told(caplog, rows, "auc", "logloss", "hit@1", slices=["side"])
     assert sentences["few_groups"] == (
-        "Fewer than 30 effective groups stand behind auc, hit@1 (5 at least); metrics of 2 of the 2 values of side"
+        "Fewer than 30 effective groups stand behind auc, logloss, hit@1 (5 at least); metrics of 2 of the 2 values of side"
     )
     caplog.clear()
     many = rows_of({f"u{n}": [1, 0] for n in range(40)})

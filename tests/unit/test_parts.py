@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import pickle
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from sparkrank.metrics import Metric
 from sparkrank.numeric.key_hashes import hash_keys, parts_of
 from sparkrank.states.keys import Subject
 from sparkrank.tables.comparisons import comparisons_table
+from tests.oracles.jackknife import standard_error
 from tests.unit.commands import exit_code
 from tests.unit.quantiles import RELATIVE
 from tests.unit.windows.week import DAYS, evaluate, merging, spec_of, spoil, window_table, write_log
@@ -46,13 +46,9 @@ def part_of(rows: pa.Table) -> np.ndarray:
     return parts_of(hash_keys([rows["user"].combine_chunks()]))
 
 
-def busing(value: float, without: dict[int, float], sizes: dict[int, int]) -> float:
-    """The standard error of the delete-a-part jackknife as Busing, Meijer and van der Leeden (1999) write it."""
-    n, g = sum(sizes.values()), len(sizes)
-    h = {part: n / size for part, size in sizes.items()}
-    pseudo = {part: h[part] * value - (h[part] - 1) * without[part] for part in sizes}
-    estimate = g * value - sum((1 - 1 / h[part]) * without[part] for part in sizes)
-    return math.sqrt(sum((pseudo[part] - estimate) ** 2 / (h[part] - 1) for part in sizes) / g)
+def jackknifed(value: float, without: dict[int, float], sizes: dict[int, int]) -> float:
+    """The standard error of the delete-a-part jackknife, by the oracle."""
+    return standard_error(value, [without[part] for part in sizes], [*sizes.values()])
 
 
 def by_brute_force(rows: pa.Table, metrics: list[str], parts: np.ndarray, **roles: Any) -> dict[tuple[str, str], float]:
@@ -72,7 +68,8 @@ def by_brute_force(rows: pa.Table, metrics: list[str], parts: np.ndarray, **role
     sizes = {part: pc.count_distinct(rows.filter(pa.array(parts == part))["user"]).as_py() for part in set(parts)}
     without = {part: values(rows.filter(pa.array(parts != part))) for part in sizes}
     return {
-        key: busing(value, {part: without[part][key] for part in sizes}, sizes) for key, value in values(rows).items()
+        key: jackknifed(value, {part: without[part][key] for part in sizes}, sizes)
+        for key, value in values(rows).items()
     }
 
 
@@ -217,7 +214,7 @@ def test_pooled_differences_equal_an_evaluation_without_each_part() -> None:
     without = {part: differences(rows.filter(pa.array(parts != part))) for part in sizes}
     for row in sr.evaluate(rows, metrics, **ROLES, score=BOTH, compare="a").compare("a").to_pylist():
         value = differences(rows)[row["metric"]]
-        expected = busing(value, {part: without[part][row["metric"]] for part in sizes}, sizes)
+        expected = jackknifed(value, {part: without[part][row["metric"]] for part in sizes}, sizes)
         assert row["difference"] == pytest.approx(value, rel=1e-12)
         assert row["stderr"] == pytest.approx(expected, rel=1e-9)
         assert 2 <= row["degrees"] <= len(sizes) - 1
@@ -253,7 +250,7 @@ def test_a_candidate_that_lists_fewer_groups_is_compared_by_its_value() -> None:
     assert row["difference"] == pytest.approx((1 + 1) / 2 - (1 / 2 + 1 + 1) / 3)
     assert (row["n_groups"], row["n_unpaired"], row["interval"]) == (2, 1, "jackknife")
     sizes = {0: 2, 1: 2, 2: 1}
-    assert row["stderr"] == pytest.approx(busing(row["difference"], {0: 0.0, 1: 1 / 4, 2: 1 / 4}, sizes))
+    assert row["stderr"] == pytest.approx(jackknifed(row["difference"], {0: 0.0, 1: 1 / 4, 2: 1 / 4}, sizes))
     assert (row["wins"], row["ties"], row["losses"]) == (1, 1, 0)
 
 
@@ -339,7 +336,7 @@ def test_a_window_clusters_by_user(tmp_path: Path) -> None:
             assert own["ci_low"] <= own["value"] <= own["ci_high"]
             continue
         key = row["model"], row["metric"]
-        expected = busing(row["value"], {part: without[part][key] for part in sizes}, sizes)
+        expected = jackknifed(row["value"], {part: without[part][key] for part in sizes}, sizes)
         assert own["stderr"] == pytest.approx(expected, rel=1e-8)
         assert own["interval"] == ("jackknife" if row["metric"] == "logloss" else "logit")
     told = found["pooling"].str.endswith("; standard errors cluster by user")

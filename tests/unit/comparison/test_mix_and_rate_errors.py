@@ -14,7 +14,7 @@ import sparkrank as sr
 from sparkrank.numeric.key_hashes import hash_keys, parts_of
 from tests.extent import SPREAD, examples
 from tests.unit.commands import exit_code
-from tests.unit.test_parts import busing, days_of, log
+from tests.unit.test_parts import days_of, jackknifed, log
 from tests.unit.windows.week import DAYS
 
 pytestmark = pytest.mark.same_without_loops
@@ -29,7 +29,7 @@ def sixteenth(rows: pa.Table) -> np.ndarray:
 
 
 def test_they_are_what_evaluations_without_each_part_say() -> None:
-    """Each half of an interval is t times the error of Busing's jackknife, over 16 parts of both days together."""
+    """Each half of an interval is t times the error of the jackknife, over 16 parts of both days together."""
     days = log(1), log(2, users=400, rows=2000)
 
     def split(without: int | None) -> dict[tuple[str, str], dict[str, float]]:
@@ -45,7 +45,7 @@ def test_they_are_what_evaluations_without_each_part_say() -> None:
         assert row["interval"] == "jackknife"
         halves = {}
         for name in ("mix", "rate", "part"):
-            expected = busing(row[name], {part: without[part][key][name] for part in sizes}, sizes)
+            expected = jackknifed(row[name], {part: without[part][key][name] for part in sizes}, sizes)
             assert (row[f"{name}_low"] + row[f"{name}_high"]) / 2 == pytest.approx(row[name], abs=1e-12)
             halves[name] = (row[f"{name}_high"] - row[name]) / expected
         # quantiles of t of at most 15 degrees, and of more than 2

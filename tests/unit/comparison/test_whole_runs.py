@@ -16,7 +16,7 @@ import sparkrank as sr
 from tests.extent import SPREAD, examples
 from tests.unit.commands import exit_code
 from tests.unit.comparison.tables import groups as group_table
-from tests.unit.test_parts import busing, days_of, log, part_of
+from tests.unit.test_parts import days_of, jackknifed, log, part_of
 from tests.unit.windows.week import DAYS
 
 pytestmark = pytest.mark.same_without_loops
@@ -71,7 +71,7 @@ def test_the_error_is_that_of_evaluations_without_each_part() -> None:
     whole, without = difference(None), {part: difference(part) for part in sizes}
     found = rows_of(sr.compare_runs(*(sr.evaluate(rows, metrics, **ROLES) for rows in (one, other))))
     for name in metrics:
-        expected = busing(whole[name], {part: without[part][name] for part in sizes}, sizes)
+        expected = jackknifed(whole[name], {part: without[part][name] for part in sizes}, sizes)
         assert found[name]["stderr"] == pytest.approx(expected, rel=1e-8)
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sparkrank.stats.intervals import jackknife, t_interval
+from sparkrank.stats.intervals import jackknife, jackknife_degrees, t_interval
 from tests.extent import examples
+from tests.oracles.jackknife import standard_error_of_unequal_parts
 from tests.unit.stats.simulated import Array, Setting, metrics, summed
 
 pytestmark = [pytest.mark.same_without_loops, pytest.mark.slow]
@@ -59,3 +60,24 @@ def test_days_of_a_user_taken_as_independent_hold_it_in_some_75_percent() -> Non
     values = {name: share for name, share in held.items() if "difference" not in name}
     assert {name: share for name, share in values.items() if not 0.68 <= share <= 0.82} == {}
     assert np.mean(list(values.values())) == pytest.approx(0.75, abs=0.03)
+
+
+def test_few_users_who_come_unequally_often_hold_it_in_93_to_97_percent() -> None:
+    """The mean of 30 users' effects, each counted as often as the user came, which is log-normal.
+
+    Busing's error alone is some 0.77 of the true one there, and intervals by it hold the truth in 91 %.
+    """
+    rng, trials, users, parts = np.random.default_rng(7), examples(3000), 30, 64
+    effect, part = rng.normal(size=(trials, users)), rng.integers(0, parts, (trials, users))
+    visits = np.ceil(np.exp(rng.normal(size=(trials, users))))
+    sizes, sums = np.zeros((2, trials, parts))
+    for of_parts, of_users in ((sizes, visits), (sums, visits * effect)):
+        np.add.at(of_parts, (np.arange(trials)[:, None], part), of_users)
+    every, total = sizes.sum(axis=1), sums.sum(axis=1)
+    values, without = total / every, (total[:, None] - sums) / (every[:, None] - sizes)
+    stderr, degrees = jackknife(values, without, sizes)[0], jackknife_degrees(values, without, sizes)
+    ends = [t_interval(*each) for each in zip(values, stderr, degrees, strict=True)]
+    assert 0.93 <= np.mean([end.low <= 0 <= end.high for end in ends]) <= 0.97
+    assert np.sqrt(np.mean(stderr**2)) / np.std(values) == pytest.approx(1, abs=0.06)
+    errors = [standard_error_of_unequal_parts(*each) for each in zip(values, without, sizes, strict=True)]
+    assert np.sqrt(np.mean(np.square(errors))) / np.std(values) < 0.85

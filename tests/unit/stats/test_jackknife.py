@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sparkrank.stats.intervals import jackknife
+from sparkrank.stats.intervals import jackknife, jackknife_degrees
 from tests.extent import examples
 from tests.oracles.jackknife import recomputed, standard_error
 from tests.unit.strategies import PATIENT
@@ -44,10 +44,44 @@ def test_parts_of_one_two_and_three_groups_by_hand() -> None:
     6·4 - 5·4.2 = 3, 3·4 - 2·4.5 = 3, 2·4 - 1·3 = 5: the means of the parts, as for every mean.
     The jackknife estimate is 3·4 - (5/6·4.2 + 2/3·4.5 + 1/2·3) = 12 - (3.5 + 3 + 1.5) = 4, and the variance
     1/3·((3-4)²/5 + (3-4)²/2 + (5-4)²/1) = 1/3·(0.2 + 0.5 + 1) = 17/30.
+    The values without a part have the mean 3.9, and as of alike parts the variance
+    2/3·(0.3² + 0.6² + 0.9²) = 2/3·1.26 = 0.84, which is larger.
     """
     stderr, degrees = jackknife([4.0], [[4.2, 4.5, 3.0]], [1, 2, 3])
-    assert stderr == pytest.approx([math.sqrt(17 / 30)], rel=1e-14)
+    assert stderr == pytest.approx([math.sqrt(0.84)], rel=1e-14)
     assert degrees.tolist() == [2]
+
+
+def test_a_small_part_that_changes_much_by_hand() -> None:
+    """The mean of 8 | 1 3 | 0 2 4, whose sum is 18 and whose value is 3.
+
+    Without a part it is 10/5 = 2, 14/4 = 3.5 and 12/3 = 4, and the pseudo-values are the means 8, 2, 2. The estimate is
+    3·3 - (5/6·2 + 2/3·3.5 + 1/2·4) = 9 - 6 = 3, the variance 1/3·(5²/5 + 1²/2 + 1²/1) = 6.5/3 = 2.1666.
+    As of alike parts, about the mean 19/6, it is 2/3·(7² + 2² + 5²)/36 = 2/3·78/36 = 1.4444.
+    """
+    assert stderr_of(3.0, [2.0, 3.5, 4.0], [1, 2, 3]) == pytest.approx(math.sqrt(6.5 / 3), rel=1e-14)
+
+
+def test_degrees_are_of_the_terms_of_the_larger_error_by_hand() -> None:
+    """One part of 15 groups that changes the value by 16, and 15 of one group that do not change it.
+
+    As of alike parts, about the mean 1, the terms are 15·15² and fifteen times 15·1², with (Σ)² / Σ² = 240² / 50640.
+    By sizes, they would be 64 and fifteen times 64/29, much less. The factor of 16 parts is 3.16 - 2.77/4 = 2.4675.
+    """
+    given_parts = [0.0], [[16.0] + [0.0] * 15], [15] + [1] * 15
+    assert jackknife(*given_parts)[0] == pytest.approx([math.sqrt(15 * 240 / 16)], rel=1e-14)
+    assert jackknife_degrees(*given_parts) == pytest.approx([2.4675 * 240**2 / 50640], rel=1e-12)
+
+
+@settings(PATIENT, max_examples=examples(100))
+@given(parted(2))
+def test_it_is_no_smaller_than_that_of_parts_that_are_alike(
+    given_parts: tuple[float, list[float], list[int]],
+) -> None:
+    value, without, sizes = given_parts
+    alike = stderr_of(value, without, [min(size, 1) for size in sizes])
+    found = stderr_of(value, without, sizes)
+    assert found >= alike or (math.isnan(found) and math.isnan(alike))
 
 
 def test_parts_of_a_ratio_by_hand() -> None:
@@ -61,7 +95,7 @@ def test_parts_of_a_ratio_by_hand() -> None:
 
 @settings(PATIENT, max_examples=examples(300))
 @given(parted())
-def test_it_is_the_formula_of_the_paper(given_parts: tuple[float, list[float], list[int]]) -> None:
+def test_it_is_the_formula_of_the_papers(given_parts: tuple[float, list[float], list[int]]) -> None:
     value, without, sizes = given_parts
     scale = max(map(abs, [value, *without]))  # the oracle subtracts numbers of this size
     expected = standard_error(value, without, sizes)
@@ -120,7 +154,7 @@ def test_what_is_needed_and_undefined_leaves_no_error(unknown: float) -> None:
     assert math.isnan(stderr_of(unknown, [1.0, 2.0, 3.0], [1, 1, 1]))
     assert math.isnan(stderr_of(1.0, [1.0, unknown, 3.0], [1, 1, 1]))
     assert math.isnan(stderr_of(unknown, [unknown, unknown, unknown], [1, 1, 1]))
-    assert stderr_of(2.0, [2.5, unknown, 0.5], [1, 0, 3]) == pytest.approx(math.sqrt(0.75))  # of a part with no group
+    assert stderr_of(2.0, [2.5, unknown, 0.5], [1, 0, 3]) == pytest.approx(1.0)  # of a part with no group
 
 
 def test_an_error_beyond_the_largest_float_is_none() -> None:

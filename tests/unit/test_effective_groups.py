@@ -261,7 +261,8 @@ def test_what_few_groups_carry_is_named(caplog: pytest.LogCaptureFixture) -> Non
     rows = rows_of(few, side=["x"] * 35 + ["y"] * 5)
     sentences = told(caplog, rows, "auc", "logloss", "hit@1", slices=["side"])
     assert sentences["few_groups"] == (
-        "Fewer than 30 effective groups stand behind auc, logloss, hit@1 (5 at least); metrics of 2 of the 2 values of side"
+        "Fewer than 30 effective groups stand behind auc, logloss, hit@1 (5 at least); metrics of 2 of the 2 values "
+        "of side"
     )
     caplog.clear()
     many = rows_of({f"u{n}": [1, 0] for n in range(40)})

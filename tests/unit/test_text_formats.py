@@ -136,9 +136,8 @@ def test_a_file_too_large_for_one_task_is_named(tmp_path: Path, monkeypatch: pyt
     each = TextCase("two", {"1.csv": b"u,i,s,y\n" + b"a,x,2,0\n" * 20, "2.csv": b"u,i,s,y\na,y,1,1\n"}, {})
     monkeypatch.setattr(text_files, "LARGE", 100)
     result = evaluate_day(Spec.model_validate(document_of(each, tmp_path, "local")), DAY, None, Stages())
-    (told,) = result.warnings
+    (told,) = (each for each in result.warnings if getattr(each, "code", None) == "large_text_file")
     assert "in/1.csv is read from its beginning to its end by one task: store it in pieces below" in told
-    assert getattr(told, "code", None) == "large_text_file"
 
 
 def test_lists_of_one_format_and_truth_of_another(tmp_path: Path) -> None:

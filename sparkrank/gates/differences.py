@@ -161,7 +161,10 @@ def _with_margin(
     else:  # of an older run: as many standard errors as the interval of the difference has
         half = (difference.high - difference.low) / 2 * (stderr / errors.difference if errors.difference else 0.0)
     value = float(difference.value or 0.0)
-    return difference._replace(low=value - half, high=value + half, stderr=stderr, degrees=degrees), None
+    low, high = value - half, value + half
+    if 0.0 in (difference.low, difference.high):  # so few groups that no difference would exclude 0, nor does a share
+        low, high = min(low, 0.0), max(high, 0.0)
+    return difference._replace(low=low, high=high, stderr=stderr, degrees=degrees), None
 
 
 def _stderr(measured: Measured) -> float | None:

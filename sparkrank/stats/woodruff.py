@@ -187,7 +187,10 @@ def difference_of_quantiles(
     (0.1732, True)
     """
     sides = [spread(below, parts), spread(above, parts)]
-    tests = [t_test(difference, error, min(degrees, effective - 1), level, WOODRUFF) for error, degrees in sides]
+    moving = int(np.count_nonzero((below != 0) | (above != 0)))
+    tests = [
+        t_test(difference, error, min(degrees, effective - 1), level, WOODRUFF, moving) for error, degrees in sides
+    ]
     ends = [tests[0].low, tests[1].high]
     low, high = (difference if end is None else end for end in ends)
     toward_0 = (

@@ -22,7 +22,7 @@ from sparkrank.numeric.exact_sums import LIMBS
 from sparkrank.states.keys import Subject
 from sparkrank.states.means import NO_GROUPS
 from sparkrank.states.part_states import PAIR_COUNTS
-from sparkrank.stats.intervals import LEAST_GROUPS, OFF, jackknife, jackknife_degrees
+from sparkrank.stats.intervals import LEAST_GROUPS, NOISE, OFF, jackknife, jackknife_degrees
 from sparkrank.stats.paired import Difference, paired_t, t_test
 from sparkrank.stats.power import smallest_detectable
 from sparkrank.stats.ratios import StandardErrors, fieller
@@ -115,6 +115,9 @@ class Compared:
         ends = None
         if self.errors is not None and test.degrees is not None and relative is not None:
             ends = fieller(self.difference, self.baseline.value, self.errors, test.degrees, level)
+        if ends is not None and relative is not None:
+            has_width = ends[1] - ends[0] > NOISE * abs(relative)
+            ends = test.holding_0(*ends, level) if has_width else None
         return {
             "difference": self.difference,
             "relative": relative,
@@ -126,7 +129,9 @@ class Compared:
             "interval": test.method,
             "degrees": test.degrees,
             "p": test.p,
-            "smallest_detectable": smallest_detectable(test.stderr, test.degrees or 0, level),
+            "smallest_detectable": (
+                smallest_detectable(test.stderr, test.degrees or 0, level) if test.finds(level) else None
+            ),
             "n_groups": self.n_groups,
             "n_effective": self.n_effective,
         }

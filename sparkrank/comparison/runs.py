@@ -383,7 +383,9 @@ def _row(metric: PairedMetric, found: Paired, level: float) -> dict[str, Any]:
         "wins": wins if is_known else None,
         "ties": found.ties if is_known else None,
         "losses": losses if is_known else None,
-        "smallest_detectable": smallest_detectable(tested.stderr, tested.degrees or 0, level),
+        "smallest_detectable": (
+            smallest_detectable(tested.stderr, tested.degrees or 0, level) if tested.finds(level) else None
+        ),
         "n_groups": found.n,
         "n_unpaired": found.n_unpaired,
         "definition": metric.definition,

@@ -125,7 +125,7 @@ class HistorySettings(Section):
     same_weekday: bool = False
     sides: Literal["both", "worse"] = "both"
     rhythm: Literal["none", "weekly"] = "weekly"
-    width: Annotated[_Finite, BeforeValidator(as_number)] = Field(default=3.0, ge=0.0)
+    width: Annotated[_Finite, BeforeValidator(as_number)] = Field(default=3.0, gt=0.0)
     least_days: Annotated[int, BeforeValidator(as_number)] = Field(default=7, ge=2, le=366)
 
     @model_validator(mode="after")

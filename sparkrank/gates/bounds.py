@@ -61,7 +61,7 @@ def side_of(measured: Measured, bound: float, sign: int, level: float = 0.95, *,
     low, high = (_known(end) for end in (measured.low, measured.high))
     if low is None and high is None and measured.interval is None and not has_interval:
         return Side("pass" if sign * (value - bound) >= 0 else "fail")
-    if (why := _lack(measured, low, high)) is not None:
+    if (why := _lack(measured, low, high, level)) is not None:
         return Side("undecided", why=why)
     worst, best = (low, high) if sign > 0 else (high, low)
     p = _p(measured, bound, sign, level, low, high)
@@ -70,8 +70,11 @@ def side_of(measured: Measured, bound: float, sign: int, level: float = 0.95, *,
     return Side("fail" if best is not None and sign * (best - bound) < 0 else "undecided", p)
 
 
-def _lack(measured: Measured, low: float | None, high: float | None) -> str | None:
-    """Why the interval says nothing; None where it does."""
+def _lack(measured: Measured, low: float | None, high: float | None, level: float) -> str | None:
+    """Why the interval says nothing; None where it does.
+
+    Groups that all agree show no more than as many coins that fall alike.
+    """
     if measured.interval == OFF.method:
         return "uncertainty.off has turned its interval off"
     if measured.interval == TOO_FEW.method:
@@ -80,15 +83,23 @@ def _lack(measured: Measured, low: float | None, high: float | None) -> str | No
         return "it has no interval"
     if low is not None and high is not None and not low < high:
         return f"its interval has no width, and {_too_few(measured)}"
-    return None
+    groups = _groups(measured)
+    return _too_few(measured) if groups is not None and 2.0**-groups > (1 - level) / 2 else None
+
+
+def _groups(measured: Measured) -> float | None:
+    """How many groups a number rests on; None where nobody has counted them."""
+    if measured.n_groups is None:
+        return measured.n_effective
+    effective = math.inf if measured.n_effective is None else measured.n_effective
+    return min(measured.n_groups - (measured.n_undefined or 0), effective)
 
 
 def _too_few(measured: Measured) -> str:
     """Many groups may still be too few, where hardly any of them differ."""
-    if measured.n_groups is None:
+    known = _groups(measured)
+    if known is None:
         return "its groups are too few to say"
-    effective = math.inf if measured.n_effective is None else measured.n_effective
-    known = min(measured.n_groups - (measured.n_undefined or 0), effective)
     groups = f"{known:,.0f} group" if round(known) == 1 else f"{known:,.0f} groups"
     if known >= FEW:
         return f"{groups} show too little variation to say"

@@ -305,7 +305,7 @@ class AsBefore(Kind):
         weekdays = [_weekday(name, options) for name in (night.facts.name, *(name for name, _ in past.days))]
         band = band_of([float(day.value or 0.0) for _, day in past.days], stderrs, weekdays[1:], weekdays[0])
         if band.prediction(own_error(measured))[0] == 0:
-            alone = f"its history of {days} is {shown_number(band.centre)} alone, and it has no error of its own"
+            alone = f"it was {shown_number(band.centre)} on all of the {days} before, and has no error of its own"
             return replace(undecided, reason=f"{alone}: nothing says how far it may move")
         left_out = _left_out_text({**past.left_out, "far from the others": band.strays})
         judged = _against_band(undecided, band, own_error(measured), rule.margin, options, night.sign(cell))

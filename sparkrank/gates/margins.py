@@ -147,7 +147,8 @@ def _with_margin(
     """
     if not rule.margin.relative or difference.low is None or difference.high is None:
         return difference, None
-    known = baseline.low is None or baseline.high is None or not baseline.low < 0 < baseline.high
+    holds_0 = baseline.low is not None and baseline.high is not None and baseline.low < 0 < baseline.high
+    known = bool(baseline.value) and not holds_0
     if not known:
         return difference, f"{rule.against}, {interval_text(baseline)}, could be 0, of which no share is a margin"
     stderrs = [_stderr(each) for each in (difference, baseline, candidate)]
@@ -161,7 +162,10 @@ def _with_margin(
     else:  # of an older run: as many standard errors as the interval of the difference has
         half = (difference.high - difference.low) / 2 * (stderr / errors.difference if errors.difference else 0.0)
     value = float(difference.value or 0.0)
-    return difference._replace(low=value - half, high=value + half, stderr=stderr, degrees=degrees), None
+    low, high = value - half, value + half
+    if 0.0 in (difference.low, difference.high):  # so few groups that no difference would exclude 0, nor does a share
+        low, high = min(low, 0.0), max(high, 0.0)
+    return difference._replace(low=low, high=high, stderr=stderr, degrees=degrees), None
 
 
 def _stderr(measured: Measured) -> float | None:

@@ -167,7 +167,8 @@ class GroupMetric(Declaration):
         """By the weights of groups in the mean."""
         if clustered:
             sums = merged.partials.parts.means.of(subject, metric.of_groups)
-            return None if sums is None else effective_number(rounded(sums[:, :LIMBS])) or None
+            weights = merged.sizes_of_parts(subject) if sums is None else rounded(sums[:, :LIMBS])
+            return None if weights is None else effective_number(weights) or None
         return merged.means.get(subject.state(metric.of_groups), NO_GROUPS).n_effective or None
 
     def values_of(self, ranking: Ranking, metric: Metric) -> GroupValues:

@@ -25,6 +25,8 @@ class Difference(NamedTuple):
         Degrees of freedom of the standard error.
     method : str or None
         ``paired t`` or ``jackknife``; ``too few`` where the data cannot test it, None where nothing is defined.
+    least_p : float
+        The least p that so few pairs can have, whatever they are.
     """
 
     difference: float | None
@@ -34,6 +36,21 @@ class Difference(NamedTuple):
     high: float | None = None
     degrees: float | None = None
     method: str | None = None
+    least_p: float = 0.0
+
+    def finds(self, level: float) -> bool:
+        """Whether some difference of as many pairs would exclude 0 at ``level``; fewer never do, however large it is.
+
+        Examples
+        --------
+        >>> [t_test(0.02, 0.001, 9, moving=pairs).finds(0.95) for pairs in (5, 6)]
+        [False, True]
+        """
+        return self.least_p < 1 - level
+
+    def holding_0(self, low: float, high: float, level: float) -> tuple[float, float]:
+        """The ends of an interval, which holds 0 where no difference of as many pairs would exclude it."""
+        return (low, high) if self.finds(level) else (min(low, 0.0), max(high, 0.0))
 
 
 def t_test(
@@ -93,7 +110,7 @@ def t_test(
     >>> t_test(0.02, 0.001, 3, moving=4).p
     0.125
     >>> t_test(0.0, 0.0, 63)
-    Difference(difference=0.0, stderr=None, p=None, low=None, high=None, degrees=None, method='too few')
+    Difference(difference=0.0, stderr=None, p=None, low=None, high=None, degrees=None, method='too few', least_p=0.0)
     """
     checked_share("level", level)
     if not math.isfinite(difference):
@@ -102,10 +119,14 @@ def t_test(
     if interval.method != method or not stderr or moving < LEAST_GROUPS:
         return Difference(float(difference), method=TOO_FEW.method)
     least = 2.0 ** (1 - moving)
-    p, low, high = two_sided_p(difference / stderr, degrees), interval.low, interval.high
-    if least >= 1 - level and low is not None and high is not None:
-        low, high = min(low, 0.0), max(high, 0.0)
-    return Difference(float(difference), float(stderr), max(p, least), low, high, float(degrees), method)
+    p = max(two_sided_p(difference / stderr, degrees), least)
+    tested = Difference(
+        float(difference), float(stderr), p, interval.low, interval.high, float(degrees), method, least_p=least
+    )
+    if tested.low is None or tested.high is None:
+        return tested
+    low, high = tested.holding_0(tested.low, tested.high, level)
+    return tested._replace(low=low, high=high)
 
 
 def paired_t(

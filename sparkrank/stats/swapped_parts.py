@@ -88,7 +88,8 @@ def swap_test(
         return test
     up, down = bias_of_halves(ours), bias_of_halves(theirs)
     low, high = interval.low - max(up - down / FALL, 0.0), interval.high + max(down - up / FALL, 0.0)
-    return interval._replace(p=test.p, low=low, high=high)
+    low, high = test.holding_0(low, high, level)
+    return interval._replace(p=test.p, low=low, high=high, least_p=test.least_p)
 
 
 def error_of_halves(values: Floats) -> float:

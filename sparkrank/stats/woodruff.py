@@ -173,7 +173,7 @@ def difference_of_quantiles(
     Returns
     -------
     Difference
-        ``too few`` where no part moves the side on which 0 is.
+        ``too few`` where no part moves one of the sides, as within a large tie.
 
     References
     ----------
@@ -187,9 +187,13 @@ def difference_of_quantiles(
     (0.1732, True)
     """
     sides = [spread(below, parts), spread(above, parts)]
-    tests = [t_test(difference, error, min(degrees, effective - 1), level, WOODRUFF) for error, degrees in sides]
-    ends = [tests[0].low, tests[1].high]
-    low, high = (difference if end is None else end for end in ends)
+    moving = int(np.count_nonzero((below != 0) | (above != 0)))
+    tests = [
+        t_test(difference, error, min(degrees, effective - 1), level, WOODRUFF, moving) for error, degrees in sides
+    ]
+    low, high = tests[0].low, tests[1].high
+    if low is None or high is None:  # in a tie nothing moves one side, which is no certainty
+        return Difference(difference, method=TOO_FEW.method)
     toward_0 = (
         tests[0] if difference > 0 else tests[1] if difference < 0 else max(tests, key=lambda each: each.stderr or 0)
     )

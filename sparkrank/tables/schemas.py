@@ -198,7 +198,8 @@ groups of both; in a window, over the days that have both.""",
         Column(
             "smallest_detectable",
             FLOAT,
-            "the smallest difference that would have been found in 80 of 100 cases, at this level",
+            "the smallest difference that would have been found in 80 of 100 cases, at this level; null where so few groups "
+            "differ that none would be found, however large",
         ),
         Column("n_groups", WHOLE, "as in `metrics`: the smaller number of the two models"),
         Column("n_effective", FLOAT, "as in `metrics`: the smaller number of the two models"),

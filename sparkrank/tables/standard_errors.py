@@ -114,13 +114,15 @@ def _of_percentile(merged: Merged, plan: Plan, subject: Subject, metric: Metric,
     groups = merged.partials.distributions.get(subject.state(metric.of_groups), Distribution.empty()).histogram
     if not len(groups.score):
         return NONE
-    if clustered and not plan.parted_slices(subject.slice):
-        return OFF
-    if clustered:
-        row = merged.row(subject, metric)
-        return percentile_interval(Side(merged, subject), metric, row, plan.uncertainty.look_level)
-    ends = order_statistics(groups.score, groups.neg, (metric.percentile or 0.0) / 100, plan.uncertainty.look_level)
-    return TOO_FEW if ends is None else Interval(None, *ends, PERCENTILES)
+    level, has_parts = plan.uncertainty.look_level, plan.parted_slices(subject.slice)
+    if not clustered:
+        ends = order_statistics(groups.score, groups.neg, (metric.percentile or 0.0) / 100, level)
+        if ends is not None and ends[0] < ends[1]:
+            return Interval(None, *ends, PERCENTILES)
+    if not has_parts:
+        return OFF if clustered else TOO_FEW
+    interval = percentile_interval(Side(merged, subject), metric, merged.row(subject, metric), level)
+    return TOO_FEW if interval.low == interval.high else interval
 
 
 def _of_mean(merged: Merged, subject: Subject, metric: Metric, n_effective: float | None) -> StandardError:

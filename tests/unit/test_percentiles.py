@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -101,6 +102,19 @@ def test_the_metrics_table_has_them_beside_the_mean(undefined: str, expected: li
     assert [row["error_bound"] for row in rows] == [0, 0, 0, 0, None, 0]
     assert rows[0]["definition"].startswith("median(rr); ties=expected")
     assert ev.groups.column_names[-2:] == ["rr", "rr(rel=1)@2"]  # of a group there is one value
+
+
+@pytest.mark.parametrize("metric", ["median(hit@1)", "p90(rr)", "median(rr)"])
+def test_a_percentile_whose_interval_has_no_width_is_too_few(metric: str) -> None:
+    """Of 40 users 38 have their click first: ranks, and parts, would have it that nobody else ever is otherwise."""
+    users = np.repeat(np.arange(40), 2)
+    first = np.where(users < 38, np.arange(80) % 2 == 0, np.arange(80) % 2 == 1)
+    rows = pa.table({"u": users, "s": np.arange(80) % 2 * -1.0, "y": first.astype(np.int32)})
+    ev = sr.evaluate(rows, [metric], group="u", score="s", label="y")
+    (found,) = ev.table.to_pylist()
+    assert (found["value"], found["ci_low"], found["ci_high"], found["interval"]) == (1.0, None, None, "too few")
+    assert "1.0000 (too few)" in str(ev)
+    assert "too few" in ev._repr_html_()
 
 
 def test_without_a_group_in_it_a_percentile_is_undefined() -> None:

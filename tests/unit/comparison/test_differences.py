@@ -58,6 +58,31 @@ def test_p_is_not_below_what_signs_of_the_groups_that_differ_allow() -> None:
     assert (found["ci_low"], found["wins"], found["ties"], found["losses"]) == (0.0, 5, 1, 0)
 
 
+@pytest.mark.parametrize(("users", "finds"), [(5, False), (6, True)])
+@pytest.mark.parametrize("compare", ["a", None])
+def test_so_few_groups_detect_no_difference_however_large(users: int, finds: bool, compare: str | None) -> None:
+    """All of 5 users are worse by far, and p is 2/32: no difference would be found, nor is one of shares."""
+    n = np.arange(users * 10) % 10
+    place = np.repeat(np.arange(users) % 3 + 5, 10)  # the relevant row is fifth to seventh
+    other = np.where(n == 0, place - 0.5, np.where(n < place, n - 1.0, n * 1.0))
+    rows = {"user": np.arange(users * 10) // 10, "y": (n == 0).astype(np.int32), "a": -n - n**2.0, "b": -other}
+    rows["a"][0] -= 3  # so that the baseline has an error, too
+    rows["a"][10] -= 7
+    found = row("rr", pa.table(rows), compare=compare)
+    assert found["p"] >= 2.0 ** (1 - users)
+    assert (found["ci_high"] < 0, found["relative_high"] < 0) == (finds, finds)
+    assert (found["smallest_detectable"] is not None) == finds
+
+
+def test_shares_that_do_not_vary_have_no_interval() -> None:
+    """A candidate whose loss is the same multiple of the baseline's for every user is so of these users alone."""
+    user, y = np.repeat(np.arange(6), 4), np.arange(24) % 4 < np.repeat([1, 2, 3, 1, 2, 2], 4)
+    rows = {"user": user, "y": y.astype(np.int32), "a": np.where(y, 0.9, 0.1), "b": np.where(y, 0.1, 0.9)}
+    found = row("ne", pa.table(rows))
+    assert found["relative"] > 1
+    assert (found["relative_low"], found["relative_high"]) == (None, None)
+
+
 def test_parts_say_no_less_than_groups() -> None:
     """The same users without pairs: each is a part of its own, and so are the signs."""
     hits = np.arange(6) < 5

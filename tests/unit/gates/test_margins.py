@@ -66,6 +66,16 @@ def test_a_share_of_the_baseline_has_its_error() -> None:
     assert lower.p == pytest.approx(stats.t.sf((0.52 - 1.02 * 0.5) / stderr, 100), rel=1e-9)
 
 
+@pytest.mark.parametrize("kind", ["not_worse_than", "equivalent_to"])
+def test_a_margin_that_is_a_share_fails_for_no_fewer_groups_than_a_number(kind: str) -> None:
+    """Of five users no difference excludes 0, so its interval is drawn to 0, whichever way the margin is given."""
+    few = number(-0.7, 0.09, 4, high=0.0)
+    asked = [rule(kind, Margin(0.1, relative)) for relative in (False, True)]
+    judged = [verdict(each, few, number(0.2, 0.01, 4), number(0.9, 0.09, 4)) for each in asked]
+    assert [each.verdict for each in judged] == ["undecided", "undecided"]
+    assert [each.high for each in judged] == [0.0, 0.0]
+
+
 def test_of_a_negative_baseline_the_margin_lies_below_it() -> None:
     """10 % of -0.4 is 0.04, so that -0.44 is the bound: of the negated values, 0.44 against 0.4 by 10 %."""
     asked = rule("not_worse_than", Margin(0.1, True))

@@ -45,12 +45,24 @@ def test_the_far_tail_has_all_of_its_digits_on_both_sides() -> None:
 
 
 def test_proportions_at_their_bounds_are_tested_by_the_score() -> None:
-    """From 5 of 5, 0.95 is 0.05 / √(0.95 · 0.05 / 5) = 0.513 away; from 0 of 50, 0.1 is 0.1 / √(0.09 / 50) = 2.357."""
-    all_of_5 = measured(1.0, 0.5655, 1.0, degrees=4, n_effective=5, interval="wilson")
-    assert side_of(all_of_5, 0.95, 1) == Side("undecided", pytest.approx(stats.norm.cdf(0.05 / math.sqrt(0.0095))))
+    """From 10 of 10, 0.95 is 0.05 / √(0.95 · 0.05 / 10) = 0.725 away, and from 0 of 50 0.1 is 0.1 / √(0.09 / 50)."""
+    all_of_10 = measured(1.0, 0.7225, 1.0, degrees=9, n_effective=10, interval="wilson")
+    assert side_of(all_of_10, 0.95, 1) == Side("undecided", pytest.approx(stats.norm.cdf(0.05 / math.sqrt(0.00475))))
     none_of_50 = measured(0.0, 0.0, 0.0713, degrees=49, n_effective=50, interval="wilson")
     assert side_of(none_of_50, 0.1, -1) == Side("pass", pytest.approx(stats.norm.cdf(0.1 / math.sqrt(0.0018))))
     assert side_of(none_of_50, 0.1, 1) == Side("fail", pytest.approx(stats.norm.sf(0.1 / math.sqrt(0.0018))))
+
+
+@pytest.mark.parametrize("bound", [0.1, 0.9])
+@pytest.mark.parametrize(("groups", "effective", "decides"), [(5, None, False), (6, None, True), (40, 5.0, False)])
+def test_few_groups_decide_nothing_however_alike_they_are(
+    bound: float, groups: int, effective: float | None, decides: bool
+) -> None:
+    """Five coins fall alike in one of 32 throws, above 2.5 %; six in one of 64."""
+    alike = measured(0.5, 0.45, 0.55, stderr=0.01, degrees=4, n_groups=groups, n_effective=effective)
+    sides = [side_of(alike, bound, sign) for sign in (1, -1)]
+    assert {side.verdict for side in sides} == ({"pass", "fail"} if decides else {"undecided"})
+    assert all(side.why == (None if decides else "5 groups are too few to say") for side in sides)
 
 
 @given(

@@ -120,7 +120,7 @@ class TestNoWidth:
     def test_one_value_alone_decides_nothing(self) -> None:
         verdict = judged(0.1, [0.4] * 28)
         assert (verdict.verdict, verdict.deviation) == ("undecided", None)
-        assert "its history of 28 days is 0.4 alone" in verdict.reason
+        assert "it was 0.4 on all of the 28 days before" in verdict.reason
 
     def test_where_most_days_have_one_value_the_days_own_error_counts_as_a_whole(self) -> None:
         alike = [measured(0.4, 0.01)] * 28

@@ -148,7 +148,7 @@ def test_the_whole_day_is_never_small_and_a_small_value_may_vanish() -> None:
         all_of_it = {Cell(metric, "c"): row(groups), **cells}
         return Facts("d", all_of_it, metrics=frozenset({metric}), models=frozenset({"c"}))
 
-    found = judge.verdicts(day("other", groups=5), "d", Standard([day("other", "small", "large")]))
+    found = judge.verdicts(day("other", groups=9), "d", Standard([day("other", "small", "large")]))
     assert {each.key.cell.slice_value: (each.verdict, each.left_out) for each in found} == {
         "other": ("pass", 1),
         "large": ("fail", 1),

@@ -17,7 +17,7 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 
-from tests.simulations.nights import CHAINS, Stops, stops
+from tests.simulations.nights import CHAINS, stops
 from tests.simulations.nights import markdown as table_of_gates
 from tests.simulations.scenarios import SCENARIOS
 from tests.simulations.table import details, markdown
@@ -61,14 +61,9 @@ def _of_intervals(given: argparse.Namespace) -> str:
 
 
 def _of_gates(given: argparse.Namespace) -> str:
-    chosen = [name for name in CHAINS if re.search(given.only, name)]
+    chosen = [chain for name, chain in CHAINS.items() if re.search(given.only, name)]
     with ProcessPoolExecutor(given.processes, initializer=_quiet) as processes:
-        return table_of_gates(list(processes.map(_stops_of, chosen)))
-
-
-def _stops_of(name: str) -> Stops:
-    """By the name of the chain: what draws its nights does not go to another process."""
-    return stops(CHAINS[name])
+        return table_of_gates(list(processes.map(stops, chosen)))
 
 
 def _quiet() -> None:

@@ -50,6 +50,10 @@ class Chain:
     history: Mapping[str, Any] = field(default_factory=dict)
     counted: str = "fail"
 
+    def __reduce__(self) -> tuple[Callable[[str], Chain], tuple[str]]:
+        """Pickled by its name: what draws its nights goes to no other process."""
+        return chain_of, (self.name,)
+
     def is_bad(self, night: int) -> bool:
         return night >= self.first and (night - self.first) % self.bad_every == self.bad_every - 1
 
@@ -208,6 +212,11 @@ def _all() -> Iterable[Chain]:
 
 
 CHAINS = {chain.name: chain for chain in _all()}
+
+
+def chain_of(name: str) -> Chain:
+    """The chain of this name."""
+    return CHAINS[name]
 
 
 def markdown(results: Iterable[Stops]) -> str:

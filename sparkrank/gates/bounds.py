@@ -61,7 +61,7 @@ def side_of(measured: Measured, bound: float, sign: int, level: float = 0.95, *,
     low, high = (_known(end) for end in (measured.low, measured.high))
     if low is None and high is None and measured.interval is None and not has_interval:
         return Side("pass" if sign * (value - bound) >= 0 else "fail")
-    if (why := _lack(measured, low, high, level)) is not None:
+    if (why := _lack(measured, low, high)) is not None:
         return Side("undecided", why=why)
     worst, best = (low, high) if sign > 0 else (high, low)
     p = _p(measured, bound, sign, level, low, high)
@@ -70,11 +70,8 @@ def side_of(measured: Measured, bound: float, sign: int, level: float = 0.95, *,
     return Side("fail" if best is not None and sign * (best - bound) < 0 else "undecided", p)
 
 
-def _lack(measured: Measured, low: float | None, high: float | None, level: float) -> str | None:
-    """Why the interval says nothing; None where it does.
-
-    Groups that all agree show no more than as many coins that fall alike.
-    """
+def _lack(measured: Measured, low: float | None, high: float | None) -> str | None:
+    """Why the interval says nothing; None where it does."""
     if measured.interval == OFF.method:
         return "uncertainty.off has turned its interval off"
     if measured.interval == TOO_FEW.method:
@@ -83,8 +80,13 @@ def _lack(measured: Measured, low: float | None, high: float | None, level: floa
         return "it has no interval"
     if low is not None and high is not None and not low < high:
         return f"its interval has no width, and {_too_few(measured)}"
-    groups = _groups(measured)
-    return _too_few(measured) if groups is not None and 2.0**-groups > (1 - level) / 2 else None
+    return None
+
+
+def too_few_pairs(difference: Measured, level: float) -> str | None:
+    """Why so few pairs decide nothing: all that agree show no more than as many coins that fall alike; else None."""
+    groups = _groups(difference)
+    return _too_few(difference) if groups is not None and 2.0**-groups > (1 - level) / 2 else None
 
 
 def _groups(measured: Measured) -> float | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
-from sparkrank.gates.bounds import Side, alone_text, interval_text, reach_text, side_of
+from sparkrank.gates.bounds import Side, alone_text, interval_text, reach_text, side_of, too_few_pairs
 from sparkrank.gates.facts import Measured
 from sparkrank.gates.kind import Kind, Night
 from sparkrank.gates.rules import Cell, Rule
@@ -40,6 +40,8 @@ class _Difference(Kind):
             share = f"{against} has no value on {facts.name}, of which the margin {rule.margin} is a share"
             return failed(rule, cell, share, value)
         why = _unpaired(cell, difference, measured, baseline, rule, night.most_unpaired)
+        if why is None and cell.metric not in night.without_interval:
+            why = too_few_pairs(difference, night.level)
         margin = rule.margin.of(float(baseline.value or 0.0))
         tests = []
         for sign in self.signs(cell, night):

@@ -67,6 +67,15 @@ def test_a_share_of_the_baseline_has_its_error() -> None:
 
 
 @pytest.mark.parametrize("kind", ["not_worse_than", "equivalent_to"])
+@pytest.mark.parametrize(("pairs", "verdicts"), [(5, ["undecided", "undecided"]), (6, ["pass", "fail"])])
+def test_pairs_that_agree_decide_as_coins_do(kind: str, pairs: int, verdicts: list[str]) -> None:
+    """Both are many standard errors from the margin. Five coins fall alike in 1 of 32 throws, six in 1 of 64."""
+    differences = [number(value, 0.001, pairs - 1, n_groups=pairs) for value in (0.0, -0.5)]
+    judged = [verdict(rule(kind, Margin(0.1)), each, number(0.5, 0.1), number(0.5, 0.1)) for each in differences]
+    assert [each.verdict for each in judged] == verdicts
+
+
+@pytest.mark.parametrize("kind", ["not_worse_than", "equivalent_to"])
 def test_a_margin_that_is_a_share_fails_for_no_fewer_groups_than_a_number(kind: str) -> None:
     """Of five users no difference excludes 0, so its interval is drawn to 0, whichever way the margin is given."""
     few = number(-0.7, 0.09, 4, high=0.0)

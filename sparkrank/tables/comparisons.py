@@ -37,8 +37,8 @@ def comparisons_table(
     """A row per candidate, value of a slice and metric, in the order of models, slices and metrics.
 
     ``clustered``: a group may have come on several days, and pairs of groups are not independent, nor are they where
-    groups have clusters. ``of_candidates`` are
-    the same two for candidates that do not have all the days of the baseline: those of the days of both.
+    groups have clusters. ``of_candidates`` are the same two for candidates that do not have all the days of the
+    baseline: those of the days of both.
     """
     rows, there = [], subjects_of(merged.partials, plan)
     for candidate in plan.models:

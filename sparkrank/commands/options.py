@@ -56,6 +56,17 @@ def all_of(*options: Callable[[Any], Any]) -> Callable[[Callable[..., None]], Ca
     return decorated
 
 
+def removed(name: str, instead: str) -> Callable[[Any], Any]:
+    """An option that older versions had: it is refused with what to use instead."""
+
+    def refuse(context: click.Context, option: click.Parameter, value: object) -> None:  # noqa: ARG001
+        if value is not None:
+            raise click.UsageError(f"{name} is no longer there: {instead}")
+
+    # it may be followed by a value or by nothing
+    return click.option(name, hidden=True, expose_value=False, is_flag=False, flag_value="", callback=refuse)
+
+
 def validate_alone(first: str, others: Mapping[str, object]) -> None:
     """Raise a usage error where one of ``others`` is given beside the option ``first``."""
     for name, value in others.items():

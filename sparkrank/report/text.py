@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -16,6 +16,7 @@ from sparkrank.metrics.parameters import NEED_AN_ORDER, format_number
 from sparkrank.metrics.presets import Default, Preset
 from sparkrank.metrics.slices import ALL
 from sparkrank.stats.intervals import WHY_TOO_FEW
+from sparkrank.tables.schemas import Column, TableSchema
 
 UNDEFINED = "undefined"
 WIDEST = 160  # characters of a line that a terminal or a log shows as one
@@ -189,3 +190,23 @@ def default_texts(default: Default) -> tuple[str, str]:
     at = "" if CATALOG[default.metric].cutoff == "none" else at
     setting = f"{default.parameter}={default.value}" if default.value else default.parameter
     return f"{default.metric}{at}", f"{default.metric}({setting}){at}"
+
+
+def table_text(table: TableSchema) -> str:
+    """The columns of a table in Markdown, which is plain enough for a terminal."""
+    parts = [f"## `{table.name}`", table.about]
+    if table.columns:
+        parts.append(_columns_text(table.columns))
+    if table.more is not None:
+        when, columns = table.more
+        parts += [when, _columns_text(columns)]
+    return "\n\n".join([*parts, *([table.notes] if table.notes else [])])
+
+
+def _columns_text(columns: Iterable[Column]) -> str:
+    lines = ["| column | type | meaning |", "|---|---|---|"]
+    for column in columns:
+        names = [field.name for field in column.fields]
+        name = f"`{names[0]}`" if len(names) == 1 else f"`{names[0]}` to `{names[-1]}`"
+        lines.append(f"| {name} | {column.type} | {column.meaning}{' ' if column.meaning else ''}|")
+    return "\n".join(lines)

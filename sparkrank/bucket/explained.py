@@ -97,6 +97,22 @@ class ExplainedGroup:
     rows: int = 0
 
 
+@dataclass(frozen=True)
+class ExplainedKey:
+    """What was found of one key: a group, or several lists of arrays that share it.
+
+    Parameters
+    ----------
+    key : mapping of str to object
+        The group key, by column.
+    groups : tuple of ExplainedGroup
+        One, or of rows that were arrays one for each list.
+    """
+
+    key: Mapping[str, Any]
+    groups: tuple[ExplainedGroup, ...]
+
+
 def explain_rows(rows: pa.Table, plan: Plan, metrics: Sequence[Metric], models: Sequence[str]) -> list[ExplainedGroup]:
     """Explain ``metrics`` of ``models`` for the rows of one key, which have the columns of a bucket of ``plan``.
 

@@ -39,7 +39,6 @@ from sparkrank.report.data import (
     SliceRow,
     TrendSeries,
 )
-from sparkrank.report.written_forms import PLOT_FORMS, PlotForm
 
 if TYPE_CHECKING:
     from sparkrank.report.chart_forms import Chart
@@ -124,50 +123,16 @@ def chart(
     return found[0].draw(True)
 
 
-def save_chart(drawn: Chart, path: str | Path, *, format: PlotForm | None = None) -> Path:  # noqa: A002 - as the option
-    """Write a chart as SVG, PNG or PDF, by ``format`` or the end of the name; the same bytes for the same chart.
-
-    Raises
-    ------
-    SpecError
-        Where the name ends in something else.
-    """
-    import vl_convert
-
-    target = Path(path)
-    kind = format or target.suffix.removeprefix(".")
-    if kind not in PLOT_FORMS:
-        told = f'{shortened(str(path))}: a chart is written as {listed(PLOT_FORMS)}, not as "{shortened(kind)}"'
-        raise SpecError(told)
-    if kind == "svg":
-        content = svg_of(drawn).encode()
-    elif kind == "png":
-        paper = drawn.properties(background="white").to_json(validate=False)
-        content = vl_convert.vegalite_to_png(paper, vl_version=_version(), scale=2)
-    else:
-        content = vl_convert.vegalite_to_pdf(drawn.to_json(validate=False), vl_version=_version())
-    with writing_errors(f"the chart {shortened(str(path))}"):
-        target.write_bytes(content)
-    return target
-
-
-def save_plots(
-    data: ReportData,
-    folder: str | Path,
-    *,
-    format: PlotForm = "svg",  # noqa: A002 - as the option
-) -> list[Path]:
-    """Write every chart of a report into ``folder``: ``01-trend-ndcg_10.svg``, numbered in the order of the page."""
-    if format not in PLOT_FORMS:
-        raise SpecError(f'format is "{shortened(str(format))}": charts are written as {listed(PLOT_FORMS)}')
+def save_plots(data: ReportData, folder: str | Path) -> list[Path]:
+    """Write every chart of a report into ``folder`` as SVG: ``01-trend-ndcg_10.svg``, in the order of the page."""
     place = Path(folder)
+    every = [figure for section in _MAKERS for figure in figures(data, section)]
+    files = [place / f"{number:02d}-{_file_name(figure)}.svg" for number, figure in enumerate(every, start=1)]
     with writing_errors(f"the charts in {shortened(str(folder))}"):
         place.mkdir(parents=True, exist_ok=True)
-    every = [figure for section in _MAKERS for figure in figures(data, section)]
-    return [
-        save_chart(figure.draw(True), place / f"{number:02d}-{_file_name(figure)}.{format}")
-        for number, figure in enumerate(every, start=1)
-    ]
+        for figure, file in zip(every, files, strict=True):
+            file.write_text(svg_of(figure.draw(True)), encoding="utf-8")
+    return files
 
 
 def svg_of(drawn: Chart) -> str:

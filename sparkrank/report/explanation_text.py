@@ -10,28 +10,17 @@ import math
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
+from sparkrank.bucket.explained import ExplainedGroup, ExplainedKey, ExplainedMetric, ExplainedTable
 from sparkrank.errors import escaped, shortened
 from sparkrank.metrics.arithmetic import Step
 from sparkrank.metrics.parameters import format_number
 from sparkrank.report.text import WIDEST, aligned
 
-if TYPE_CHECKING:
-    from sparkrank.bucket.explained import ExplainedGroup, ExplainedMetric, ExplainedTable
-
 MOST_ROWS = 50  # of a table
 MOST_LETTERS = 40  # of an item or a model
 BLANK = ""
-
-
-class Key(Protocol):
-    """What was found of one key."""
-
-    @property
-    def key(self) -> Mapping[str, Any]: ...
-    @property
-    def groups(self) -> tuple[ExplainedGroup, ...]: ...
 
 
 @dataclass(frozen=True)
@@ -113,7 +102,7 @@ def table_lines(table: ExplainedTable, rows: int) -> Lines:
     return Lines(table.name, tuple(columns), tuple(zip(*texts, strict=True)) if texts else (), len(table) - kept)
 
 
-def explanation_text(keys: Sequence[Key], rows: int = MOST_ROWS, width: int | None = None) -> str:
+def explanation_text(keys: Sequence[ExplainedKey], rows: int = MOST_ROWS, width: int | None = None) -> str:
     """All that is explained; a table that is wider than ``width`` with its models side by side has them in turn."""
     widest = width or max(shutil.get_terminal_size((WIDEST, 0)).columns, 80)
     parts = []
@@ -184,7 +173,7 @@ def step_line(step: Step) -> str:
     return escaped(f"{step.name} = {formula + ' = ' if formula else ''}{number_text(step.value)}")
 
 
-def explanation_document(keys: Sequence[Key], lane: str, lane_reason: str) -> dict[str, Any]:
+def explanation_document(keys: Sequence[ExplainedKey], lane: str, lane_reason: str) -> dict[str, Any]:
     """All that is explained, as plain values."""
     groups = [
         {

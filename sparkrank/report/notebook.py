@@ -19,7 +19,7 @@ from sparkrank.redaction import redact
 from sparkrank.report.text import counts_of, ends_of, metrics_text, value_of_row
 
 MOST_METRICS, MOST_MODELS = 40, 8  # that are shown; the table has all
-_STYLE = """\
+STYLE = """\
 .sparkrank-result{font-variant-numeric:tabular-nums;color:inherit}
 .sparkrank-result table{border-collapse:collapse;color:inherit;background:transparent}
 .sparkrank-result th,.sparkrank-result td{text-align:right;padding:.2em .7em;border:0;color:inherit;background:none}
@@ -52,7 +52,7 @@ def evaluation_html(metrics: pa.Table, head: str) -> str:
     thead = "".join(f"<th scope=col>{_text(title)}</th>" for title in titles)
     more = [*_by_slices(metrics), *cut]
     return (
-        f"<div class=sparkrank-result><style>{_STYLE}</style><div>{_text(head)}</div>"
+        f"<div class=sparkrank-result><style>{STYLE}</style><div>{_text(head)}</div>"
         f"<table><thead><tr>{thead}</tr></thead><tbody>{_rows(lines)}</tbody></table>"
         f"{''.join(f'<div><small>{_text(line)}</small></div>' for line in more)}</div>"
     )
@@ -63,7 +63,7 @@ def rows_html(head: Sequence[str], titles: Sequence[str], lines: Iterable[Sequen
     cells = ([f"<td>{_text(each)}</td>" for each in line] for line in lines)
     thead = "".join(f"<th scope=col>{_text(title)}</th>" for title in titles)
     return (
-        f"<div class=sparkrank-result><style>{_STYLE}</style>{''.join(f'<div>{_text(line)}</div>' for line in head)}"
+        f"<div class=sparkrank-result><style>{STYLE}</style>{''.join(f'<div>{_text(line)}</div>' for line in head)}"
         f"<table><thead><tr>{thead}</tr></thead><tbody>{_rows(cells)}</tbody></table>"
         f"{''.join(f'<div><small>{_text(line)}</small></div>' for line in below)}</div>"
     )

@@ -15,8 +15,7 @@ from sparkrank.report.terminal import as_json_text
 
 Form: TypeAlias = Literal["html", "md", "json", "latex"]
 FORMS: tuple[Form, ...] = get_args(Form)
-PlotForm: TypeAlias = Literal["svg", "png", "pdf"]
-PLOT_FORMS: tuple[PlotForm, ...] = get_args(PlotForm)  # of charts alone
+_REMOVED = {".pdf": "print the page of HTML from a browser", ".png": "take --plots, or save ev.plot(...)"}
 ENDINGS: Mapping[str, Form] = {".html": "html", ".htm": "html", ".md": "md", ".json": "json", ".tex": "latex"}
 
 
@@ -58,8 +57,9 @@ def form_of(out: str | None, asked: str | None) -> Form:
         return "html"
     ending = Path(out).suffix.lower()
     if ending not in ENDINGS:
+        instead = _REMOVED.get(ending, "or give a format")
         raise SpecError(
-            f"out is {shortened(out)}, whose ending names no form: {', '.join(ENDINGS)} are known, or give a format"
+            f"out is {shortened(out)}, whose ending names no form: {', '.join(ENDINGS)} are known, {instead}"
         )
     return ENDINGS[ending]
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from sparkrank.bucket.explained import explain_rows
+from sparkrank.bucket.explained import ExplainedKey, explain_rows
 from sparkrank.engines.one_group import GroupKeys, raise_no_rows, rows_of_key, validate_few
 from sparkrank.engines.spark.session_settings import time_zone
 from sparkrank.errors import SpecError, did_you_mean, listed, shortened
-from sparkrank.explanation import ExplainedKey, Explanation
+from sparkrank.explanation import Explanation
 from sparkrank.metrics import Metric, Plan, find_preset
 from sparkrank.metrics.plan import validate_plan
 from sparkrank.run.evaluate_job import request_of

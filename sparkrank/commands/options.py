@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sparkrank.report.answers import Form, ask_for, form
+from sparkrank.report.answers import AnswerForm, ask_for, form
 from sparkrank.run.stages import Stages, unseen
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ SET = click.option(
 PLUGIN = click.option("--plugin", "plugins", multiple=True, metavar="MODULE", help="Import a module with metrics.")
 
 
-def _form(asked: Form) -> Callable[[click.Context, click.Parameter, bool], None]:
+def _form(asked: AnswerForm) -> Callable[[click.Context, click.Parameter, bool], None]:
     def chosen(context: click.Context, option: click.Parameter, is_given: bool) -> None:  # noqa: ARG001
         if is_given:
             ask_for(asked)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import webbrowser
-from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -15,7 +14,7 @@ from sparkrank.errors import escaped
 from sparkrank.report.answers import answer, answer_page
 from sparkrank.report.data import ReportData
 from sparkrank.report.page import require_extra
-from sparkrank.report.written_forms import FORMS, Form, as_form, form_of, write_report
+from sparkrank.report.written_forms import FORMS, ReportForm, as_form, form_of, report_document, write_report
 from sparkrank.run.report_job import report_stored
 from sparkrank.run.session import spark_session
 from sparkrank.tables.days import needs_spark
@@ -82,8 +81,8 @@ def _write_plots(data: ReportData, folder: str) -> None:
     )
 
 
-def _document(data: ReportData, form: Form, file: Path | None) -> dict[str, object]:
+def _document(data: ReportData, form: ReportForm, file: Path | None) -> dict[str, object]:
     """What was made: where it is, or the report itself where nothing was written, and what it lacks."""
-    own = asdict(data) if form == "json" else as_form(data, form)
+    own = report_document(data) if form == "json" else as_form(data, form)
     made = {"path": str(file)} if file is not None else {"report": own}
     return {"name": data.name, "format": form, **made, "missing": dict(data.missing)}

@@ -26,18 +26,18 @@ if TYPE_CHECKING:
     from sparkrank.run.gate_job import Judgment
     from sparkrank.tables.schemas import TableSchema
 
-Form: TypeAlias = Literal["text", "json", "quiet"]
+AnswerForm: TypeAlias = Literal["text", "json", "quiet"]
 _FORM = "sparkrank.form"
 
 
-def form() -> Form:
+def form() -> AnswerForm:
     """The form that was asked for in the command that runs."""
     context = click.get_current_context(silent=True)
-    found: Form = "text" if context is None else context.meta.get(_FORM, "text")
+    found: AnswerForm = "text" if context is None else context.meta.get(_FORM, "text")
     return found
 
 
-def ask_for(asked: Form) -> None:
+def ask_for(asked: AnswerForm) -> None:
     """Answer in the form ``asked`` from now on. Raises a usage error where another was asked for before."""
     context = click.get_current_context()
     if context.meta.get(_FORM, asked) != asked:

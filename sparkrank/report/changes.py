@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from sparkrank.errors import escaped
-from sparkrank.report.collect import Before, defined, of_all, plain_texts
+from sparkrank.report.report_tables import DayBefore, defined, plain_texts, whole_day
 
 MOST_TOLD = 3  # changes that have numbers in the line
 BEYOND = 1.96  # standard errors of a difference of two days: less may be chance
@@ -68,12 +68,12 @@ class Changes:
     went: tuple[str, ...] = ()
 
 
-def changes_since(before: Before, metrics: pa.Table) -> Changes:
+def changes_since(before: DayBefore, metrics: pa.Table) -> Changes:
     """The changes of the metrics over the whole day.
 
     Parameters
     ----------
-    before : Before
+    before : DayBefore
         The day before.
     metrics : pyarrow.Table
         The table ``metrics`` of this day.
@@ -97,7 +97,7 @@ def changes_since(before: Before, metrics: pa.Table) -> Changes:
 
 
 def _rows(metrics: pa.Table) -> dict[tuple[str, str], dict[str, Any]]:
-    table = plain_texts(of_all(metrics))
+    table = plain_texts(whole_day(metrics))
     rows = table.select([name for name in _COLUMNS if name in table.column_names]).to_pylist()
     return {(row["metric"], row["model"]): row for row in rows}
 

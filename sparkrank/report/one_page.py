@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from sparkrank.errors import escaped
 from sparkrank.metrics.slices import ALL, shown_value
 from sparkrank.redaction import redact
-from sparkrank.report.data import Comparison, GateRow, HeadlineRow, MetricValue, ReportData
+from sparkrank.report.data import ComparisonRow, GateRow, HeadlineRow, MetricRow, ReportData
 from sparkrank.report.text import UNDEFINED, value_text
 from sparkrank.stats.intervals import WHY_TOO_FEW
 
@@ -128,12 +128,12 @@ def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     return "\n".join([rows[0], f"|{rule}|", *rows[1:]])
 
 
-def _value(row: MetricValue) -> str:
+def _value(row: MetricRow) -> str:
     """The value of a row with its interval, as the terminal has it."""
     return value_text(row.value, row.ci_low, row.ci_high, row.interval, row.error_bound)
 
 
-def _difference(row: Comparison) -> str:
+def _difference(row: ComparisonRow) -> str:
     if row.difference is None:
         return UNDEFINED
     text = f"{row.difference:+.4f}"
@@ -203,7 +203,7 @@ def _slices(data: ReportData) -> Iterator[str]:
         yield "\n".join(["**Slices that differ**", "", *lines[:MOST_LINES], *_more(len(lines), "values of slices")])
 
 
-def _in_errors(row: Comparison) -> float:
+def _in_errors(row: ComparisonRow) -> float:
     """How large a difference is in standard errors: metrics have scales of their own."""
     return abs(row.difference or 0.0) / row.stderr if row.stderr else math.inf
 

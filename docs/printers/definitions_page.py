@@ -15,7 +15,7 @@ from sparkrank.metrics.definitions import ALLOWED
 from sparkrank.metrics.kinds import CatalogueMetric, GroupMetric, PooledMetric
 from sparkrank.metrics.parameters import TIES, WEIGHT
 from sparkrank.metrics.presets import Preset
-from sparkrank.report.text import default_texts
+from sparkrank.text.text import default_texts
 
 KINDS: tuple[type[Declaration], ...] = (GroupMetric, PooledMetric, CatalogueMetric)  # in the order of the page
 

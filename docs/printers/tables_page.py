@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sparkrank.report.text import table_text
-from sparkrank.tables.outputs import OUTPUTS
+from sparkrank.tables.rows.outputs import OUTPUTS
+from sparkrank.text.text import table_text
 
 _HEAD = r"""# Tables
 

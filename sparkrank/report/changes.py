@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sparkrank.errors import escaped
+from sparkrank.base.errors import escaped
 from sparkrank.report.report_tables import DayBefore, defined, plain_texts, whole_day
 
 MOST_TOLD = 3  # changes that have numbers in the line

@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sparkrank.errors import SpecError, did_you_mean, listed, shortened, writing_errors
+from sparkrank.base.errors import SpecError, did_you_mean, listed, shortened, writing_errors
 from sparkrank.report.data import ReportData
 from sparkrank.report.figures import Figure
 from sparkrank.report.section_register import section_of, sections

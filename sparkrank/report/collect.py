@@ -9,8 +9,8 @@ from dataclasses import fields
 from typing import Any
 
 from sparkrank.report.data import ReportData
-from sparkrank.report.section_register import sections
 from sparkrank.report.report_tables import ReportTables
+from sparkrank.report.section_register import sections
 
 _FIELDS = frozenset(field.name for field in fields(ReportData))
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
-from sparkrank.tables.schemas import COMPARISONS, GATES, METRICS, QUALITY, RUNS
+from sparkrank.schemas.tables import COMPARISONS, GATES, METRICS, QUALITY, RUNS
 
 State: TypeAlias = Literal["pass", "fail", "undecided"]
 ReportKind: TypeAlias = Literal["day", "window", "evaluation"]

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from sparkrank.errors import escaped
+from sparkrank.base.errors import escaped
+from sparkrank.base.redaction import redact
 from sparkrank.metrics.slices import shown_value
-from sparkrank.redaction import redact
 from sparkrank.report.data import ReportData
 
 MOST_SERIES = 8  # lines that can be told apart in one chart; the tables have all
@@ -62,7 +62,8 @@ class IntervalRow:
 
 @dataclass(frozen=True)
 class Frame:
-    """What is around the marks: titles of the axes, sizes of the plot in pixels, ends of axes, lines that guide the eye.
+    """What is around the marks: titles of the axes, sizes of the plot in pixels, ends of axes, lines that guide the
+    eye.
 
     ``diagonal`` are the ends of a line where x is y. ``marks`` are how many points a line may have and still show each;
     of a longer one the last has a mark. ``days`` are those of an x axis of days. ``powers``: the y axis has powers of

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank.errors import MetricError
+from sparkrank.base.errors import MetricError
 from sparkrank.metrics import Metric
 from sparkrank.metrics.slices import ALL
 from sparkrank.report.data import ComparisonRow, GateRow, MetricRow, ReportKind, State, TableRow, Trend

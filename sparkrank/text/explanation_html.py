@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
+from sparkrank.base.errors import escaped
 from sparkrank.bucket.explained import ExplainedKey, ExplainedMetric, ExplainedTable
-from sparkrank.errors import escaped
-from sparkrank.report.explanation_text import (
+from sparkrank.text.explanation_text import (
     by_metric,
     head_lines,
     shown_columns,
@@ -15,7 +15,7 @@ from sparkrank.report.explanation_text import (
     table_lines,
     value_text,
 )
-from sparkrank.report.notebook import STYLE
+from sparkrank.text.notebook import STYLE
 
 MOST_ROWS = 1_000  # of a table: more are slow to show, and nobody reads them
 

@@ -56,7 +56,8 @@ class _BinnedMetric:
 
 
 def binned(values: Floats, edges: Floats, groups: Ints | None = None) -> Ints:
-    """How many of ``values`` (of ``groups`` each) are in each bin; those beyond the edges are in the bin at that end."""
+    """How many of ``values`` (of ``groups`` each) are in each bin; those beyond the edges are in the bin at that
+    end."""
     count = max(len(edges) - 1, 1)
     place = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, count - 1)
     return np.bincount(place, groups, minlength=count).astype(np.int64)

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from sparkrank.base.errors import InputError
 from sparkrank.comparison.group_pairs import Side, paired_groups
 from sparkrank.comparison.group_tables import GroupTable
-from sparkrank.errors import InputError
 from sparkrank.numeric.array_types import Floats
 from sparkrank.numeric.whole_units import TIED
 from sparkrank.report.data import ComparisonRow, PairedDistribution, ReportData

@@ -7,5 +7,8 @@ from sparkrank.report.report_tables import rows_of
 from sparkrank.report.section import Section
 
 QUALITY_CHECKS = Section(
-    "quality", "Quality", lambda tables: (tuple(rows_of(tables.quality, QualityRow)), None), "There is no table quality."
+    "quality",
+    "Quality",
+    lambda tables: (tuple(rows_of(tables.quality, QualityRow)), None),
+    "There is no table quality.",
 )

@@ -27,7 +27,9 @@ def _curves(tables: ReportTables, kind: Literal["roc", "pr"]) -> Made:
     areas = {(row.metric, row.model): row.value for row in tables.values}
     keys = rows.select(["metric", "model"]).group_by(["metric", "model"], use_threads=False).aggregate([]).to_pylist()
     curves = [_curve(rows, kind, key["metric"], key["model"], areas.get((key["metric"], key["model"]))) for key in keys]
-    metrics, models = ({name: place for place, name in enumerate(names)} for names in (tables.metric_names, tables.models))
+    metrics, models = (
+        {name: place for place, name in enumerate(names)} for names in (tables.metric_names, tables.models)
+    )
     curves.sort(key=lambda curve: (metrics.get(curve.metric, 0), models.get(curve.model, 0)))
     return tuple(curves), None
 

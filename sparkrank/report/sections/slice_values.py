@@ -36,7 +36,8 @@ def _of_slices(tables: ReportTables) -> pa.Table:
 
 
 def shown_metrics(tables: ReportTables) -> list[str]:
-    """The metrics that are shown: whole ones in the order of the spec, up to :data:`MOST_CELLS` values, at least one."""
+    """The metrics that are shown: whole ones in the order of the spec, up to :data:`MOST_CELLS` values, at least
+    one."""
     table = _of_slices(tables)
     shown: list[str] = []
     cells = 0

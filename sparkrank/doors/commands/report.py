@@ -1,0 +1,88 @@
+"""``sparkrank report``: what people open first, of a stored day or window, made from its tables alone."""
+
+from __future__ import annotations
+
+import webbrowser
+from pathlib import Path
+
+import click
+
+from sparkrank.base.errors import escaped
+from sparkrank.config import load_spec
+from sparkrank.doors.commands.answers import answer, answer_page
+from sparkrank.doors.commands.options import spec_options, validate_alone
+from sparkrank.doors.commands.stored import stored_options, target_of
+from sparkrank.jobs.report_job import report_stored
+from sparkrank.report.data import ReportData
+from sparkrank.report.page import require_extra
+from sparkrank.report.written_forms import FORMS, ReportForm, as_form, form_of, report_document, write_report
+from sparkrank.run.session import spark_session
+from sparkrank.tables.commit.days import needs_spark
+
+
+@click.command()
+@spec_options
+@stored_options
+@click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
+@click.option("--out", metavar="FILE", help="The file; without it, report-DAY.html here, and other forms on stdout.")
+@click.option("--plots", metavar="DIR", help="Write the charts alone into this folder, as SVG.")
+@click.option(
+    "--format",
+    "asked",
+    type=click.Choice(FORMS),
+    help="html (a page that needs nothing else), md (a summary), json (all of it) or latex (a table); without it, as "
+    "the ending of --out says, or html.",
+)
+def report(
+    conf: str,
+    overrides: tuple[str, ...],
+    day: str | None,
+    first: str | None,
+    last: str | None,
+    opens: bool,
+    out: str | None,
+    plots: str | None,
+    asked: str | None,
+) -> None:
+    """Make the report of a stored day or window: one page of HTML, Markdown, JSON or LaTeX, from its tables alone."""
+    if plots is not None:
+        validate_alone("--plots", {"--out": out, "--open": opens, "--format": asked})
+        require_extra()  # before anything is read
+    form = form_of(out, asked)
+    if opens and form != "html":
+        raise click.UsageError(f"--open and --format {form} do not go together: a browser opens html")
+    spec = load_spec(conf, overrides)
+    target = target_of(spec, day, first, last)
+    spark = spark_session("sparkrank report") if needs_spark(spec.output.path) else None
+    try:
+        data = report_stored(spec, target, spark)
+    finally:
+        if spark is not None:
+            spark.stop()
+    if plots is not None:
+        _write_plots(data, plots)
+        return
+    if out is None and form != "html":
+        answer_page(lambda: as_form(data, form), lambda: _document(data, form, None))
+        return
+    file = write_report(data, f"report-{target.name}.html" if out is None else out, form)
+    opened = opens and webbrowser.open(file.absolute().as_uri())
+    told = "\nNo browser could be opened: open the file yourself" if opens and not opened else ""
+    answer(lambda: f"Written: {escaped(str(file))}{told}", lambda: _document(data, form, file))
+
+
+def _write_plots(data: ReportData, folder: str) -> None:
+    from sparkrank.report.charts import save_plots
+
+    files = save_plots(data, folder)
+    answer(
+        lambda: f"Written: {len(files)} charts in {escaped(folder)}",
+        lambda: {"name": data.name, "format": "svg", "paths": list(map(str, files)), "missing": dict(data.missing)},
+    )
+
+
+def _document(data: ReportData, form: ReportForm, file: Path | None) -> dict[str, object]:
+    """What was made: where it is, or the report itself where nothing was written, and what it lacks."""
+    own = report_document(data) if form == "json" else as_form(data, form)
+    made = {"path": str(file)} if file is not None else {"report": own}
+    return {"name": data.name, "format": form, **made, "missing": dict(data.missing)}

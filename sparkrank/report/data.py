@@ -7,6 +7,7 @@ to ask for. Names of models, columns and slice values are those of strangers: wh
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
@@ -32,7 +33,7 @@ def _with_columns(names: Iterable[str], *without: str) -> Callable[[type[_T]], t
 
     def made(kind: type[_T]) -> type[_T]:
         columns = [name for name in names if name not in without]
-        kind.__annotations__ = dict.fromkeys(columns, Any) | kind.__dict__.get("__annotations__", {})
+        kind.__annotations__ = dict.fromkeys(columns, Any) | inspect.get_annotations(kind)
         for name in columns:
             setattr(kind, name, None)
         return dataclass(frozen=True)(kind)

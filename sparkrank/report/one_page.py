@@ -115,7 +115,7 @@ def _first_models(models: Sequence[str], baseline: str | None) -> list[str]:
 
 
 def _is(row: HeadlineRow, model: str) -> bool:
-    return row.row.model == model
+    return bool(row.row.model == model)
 
 
 def _md_sentence(sentence: str) -> str:

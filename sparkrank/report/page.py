@@ -21,7 +21,6 @@ from sparkrank.report.data import (
     MetricRow,
     QualityRow,
     ReportData,
-    SliceRow,
     TrendPoint,
     TrendSeries,
 )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
-import sparkrank
+from sparkrank._version import __version__
 from sparkrank.base import checks
 from sparkrank.base.checks import Limits
 from sparkrank.engines.result import Solved
@@ -328,14 +328,18 @@ class Evaluation:
         from sparkrank.comparison.group_tables import GroupTable
         from sparkrank.report.collect import report_data
         from sparkrank.report.report_tables import ReportTables, names_of
-        from sparkrank.report.score_bins import frame_bins, score_bins
+        from sparkrank.report.score_bins import Bins, frame_bins, score_bins
 
         plan, compare, blocks, groups = self.plan, self.plan.compare, self.blocks, self.groups
         comparisons = None
         if compare is not None:
             comparisons = self.compare(compare.baseline, correction=compare.correction, family=compare.family)
-        is_held = isinstance(blocks, pa.Table)
-        bins, bins_missing = (score_bins(blocks.to_batches()), None) if is_held else frame_bins(blocks)
+        bins: Bins
+        bins_missing: str | None = None
+        if isinstance(blocks, pa.Table):
+            bins = score_bins(blocks.to_batches())
+        else:
+            bins, bins_missing = frame_bins(blocks)
         table, distributions = None, None
         if groups is not None:
             table = GroupTable.of("report", groups).with_models(names_of(self.table, "model"))
@@ -345,7 +349,7 @@ class Evaluation:
             "lane": self.lane,
             "rows": self.partials.counts.get((checks.ROWS_READ, "")),
             "spec_hash": self.origin.spec_hash,
-            "versions": json.dumps({"sparkrank": sparkrank.__version__, "pyarrow": pa.__version__}),
+            "versions": json.dumps({"sparkrank": __version__, "pyarrow": pa.__version__}),
         }
         return report_data(
             ReportTables(

@@ -126,7 +126,7 @@ def _on_one_axis(rows: Sequence[ComparisonRow]) -> list[list[ComparisonRow]]:
 
 
 def _extent(row: ComparisonRow) -> float:
-    return max(abs(end) for end in (row.difference, row.ci_low, row.ci_high) if end is not None)
+    return float(max(abs(end) for end in (row.difference, row.ci_low, row.ci_high) if end is not None))
 
 
 MODEL_COMPARISONS = Section(

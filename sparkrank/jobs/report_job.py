@@ -34,7 +34,7 @@ from sparkrank.report.changes import Changes, changes_since
 from sparkrank.report.collect import report_data
 from sparkrank.report.data import ReportData
 from sparkrank.report.report_tables import DayBefore, ReportTables, json_object, names_of, whole_day
-from sparkrank.report.score_bins import COLUMNS, Bins, frame_bins, score_bins
+from sparkrank.report.score_bins import COLUMNS, BinsByRule, frame_bins, score_bins
 from sparkrank.report.sections.trend import TrendDay, trend_of
 from sparkrank.report.written_forms import as_form
 from sparkrank.schemas.tables import COMPARISONS, CURVES, DISTRIBUTIONS, GATES, METRICS, QUALITY
@@ -212,7 +212,7 @@ def _large(files: DayFiles, models: Sequence[str], written: Any) -> dict[str, An
     return tables
 
 
-def _bins_of(files: DayFiles) -> tuple[Bins, str | None]:
+def _bins_of(files: DayFiles) -> tuple[BinsByRule, str | None]:
     """The score bins over the whole day, and why they are not read."""
     if not files.has("blocks"):
         return {}, None

@@ -42,7 +42,7 @@ def _with_columns(names: Iterable[str], *without: str) -> Callable[[type[_T]], t
 
 
 @_with_columns(METRICS.whole_schema.names, "degrees", "noise_floor", "n_effective", "definition", "spec_hash", "run_id")
-class MetricRow(TableRow):
+class MetricValue(TableRow):
     """A row of the table ``metrics``; ``value`` is None where the metric is undefined."""
 
 
@@ -118,7 +118,7 @@ class HeadlineRow:
     difference to it, ``verdicts`` the gates that are about this value.
     """
 
-    row: MetricRow
+    row: MetricValue
     comparison: ComparisonRow | None = None
     before: float | None = None
     change: float | None = None
@@ -189,7 +189,7 @@ class SliceRow:
     metric: str
     n_groups: int | None
     n_rows: int | None
-    cells: tuple[MetricRow | None, ...]
+    cells: tuple[MetricValue | None, ...]
 
 
 @dataclass(frozen=True)

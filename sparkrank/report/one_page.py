@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from sparkrank.base.errors import escaped
 from sparkrank.base.redaction import redact
 from sparkrank.metrics.slices import ALL, shown_value
-from sparkrank.report.data import ComparisonRow, GateRow, HeadlineRow, MetricRow, ReportData
+from sparkrank.report.data import ComparisonRow, GateRow, HeadlineRow, MetricValue, ReportData
 from sparkrank.stats.intervals import WHY_TOO_FEW
 from sparkrank.text.text import UNDEFINED, value_text
 
@@ -128,7 +128,7 @@ def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     return "\n".join([rows[0], f"|{rule}|", *rows[1:]])
 
 
-def _value(row: MetricRow) -> str:
+def _value(row: MetricValue) -> str:
     """The value of a row with its interval, as the terminal has it."""
     return value_text(row.value, row.ci_low, row.ci_high, row.interval, row.error_bound)
 

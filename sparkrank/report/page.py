@@ -18,7 +18,7 @@ from sparkrank.metrics.slices import ALL
 from sparkrank.report.data import (
     ComparisonRow,
     HeadlineRow,
-    MetricRow,
+    MetricValue,
     QualityRow,
     ReportData,
     TrendPoint,
@@ -169,7 +169,7 @@ class View:
         """``better`` or ``worse`` where the difference is sure and the metric has a direction, else empty."""
         return side_of(row, self._directions)
 
-    def compared(self, cell: MetricRow) -> ComparisonRow | None:
+    def compared(self, cell: MetricValue) -> ComparisonRow | None:
         """The comparison of a value with that of the baseline."""
         return self._compared.get((cell.model, cell.slice, cell.slice_value, cell.metric))
 

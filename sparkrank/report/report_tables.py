@@ -20,11 +20,11 @@ import pyarrow.compute as pc
 from sparkrank.base.errors import MetricError
 from sparkrank.metrics import Metric
 from sparkrank.metrics.slices import ALL
-from sparkrank.report.data import ComparisonRow, GateRow, MetricRow, ReportKind, State, TableRow, Trend
+from sparkrank.report.data import ComparisonRow, GateRow, MetricValue, ReportKind, State, TableRow, Trend
 
 if TYPE_CHECKING:
     from sparkrank.comparison.group_tables import GroupTable
-    from sparkrank.report.score_bins import Bins
+    from sparkrank.report.score_bins import BinsByRule
 
 WORST_FIRST: tuple[State, ...] = ("fail", "undecided", "pass")
 _R = TypeVar("_R", bound=TableRow)
@@ -75,7 +75,7 @@ class ReportTables:
     level: float | None = None
     trend: Trend | None = None
     before: DayBefore | None = None
-    bins: Bins = field(default_factory=dict)
+    bins: BinsByRule = field(default_factory=dict)
     bins_missing: str | None = None
     groups: GroupTable | None = None
     missing: Mapping[str, str] = field(default_factory=dict)
@@ -95,9 +95,9 @@ class ReportTables:
         return names_of(self.metrics, "metric")
 
     @cached_property
-    def values(self) -> list[MetricRow]:
+    def values(self) -> list[MetricValue]:
         """The metrics over the whole day."""
-        return rows_of(whole_day(self.metrics), MetricRow)
+        return rows_of(whole_day(self.metrics), MetricValue)
 
     @cached_property
     def compared(self) -> list[ComparisonRow]:

@@ -101,7 +101,7 @@ class ScoreBins:
         return whole.joined()
 
 
-Bins: TypeAlias = Mapping[tuple[str, str], ScoreBins]
+BinsByRule: TypeAlias = Mapping[tuple[str, str], ScoreBins]
 
 
 def score_bins(batches: Iterable[pa.RecordBatch]) -> dict[tuple[str, str], ScoreBins]:
@@ -122,7 +122,7 @@ def score_bins(batches: Iterable[pa.RecordBatch]) -> dict[tuple[str, str], Score
     return {key: ScoreBins.merged(own) for key, own in parts.items()}
 
 
-def frame_bins(frame: DataFrame) -> tuple[Bins, str | None]:
+def frame_bins(frame: DataFrame) -> tuple[BinsByRule, str | None]:
     """The same of a Spark DataFrame, unless they are more than one process should hold: then why there are none."""
     rows = frame.where(frame["slice"] == ALL).select([name for name in COLUMNS if name in frame.columns])
     if rows.count() > MOST_FRAME_BINS:
@@ -149,7 +149,7 @@ def _bins(model: str, rule: str, rows: pa.RecordBatch) -> ScoreBins:
     return ScoreBins(model, rule, column("score"), pos, neg, column("rows") if "rows" in names else pos + neg, sums)
 
 
-def chosen_bins(bins: Bins, model: str, kinds: Sequence[str]) -> ScoreBins | None:
+def chosen_bins(bins: BinsByRule, model: str, kinds: Sequence[str]) -> ScoreBins | None:
     """The bins of ``model`` by the first of ``kinds`` of rules that it has; those that name no ``rel`` go first."""
     rules = [(BinRule.parse(rule), own) for (name, rule), own in bins.items() if name == model and len(own.score)]
     known = [(rule, own) for rule, own in rules if rule.kind in kinds]

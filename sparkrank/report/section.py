@@ -15,7 +15,7 @@ Made: TypeAlias = tuple[Any, str | None]
 
 
 @dataclass(frozen=True)
-class Section:
+class ReportSection:
     """A section by its ``name``, that of its field in :class:`ReportData` or of its key in :attr:`ReportData.more`.
 
     Parameters

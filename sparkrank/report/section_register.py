@@ -5,7 +5,7 @@ A new section is a module of its own, and one line in :data:`_BUILT_IN`, or a ca
 
 from __future__ import annotations
 
-from sparkrank.report.section import Section
+from sparkrank.report.section import ReportSection
 from sparkrank.report.sections.auc_up_gap import AUC_UP_GAP
 from sparkrank.report.sections.group_distributions import GROUP_DISTRIBUTIONS
 from sparkrank.report.sections.headline import HEADLINE
@@ -39,20 +39,20 @@ _BUILT_IN = (
     METRIC_DEFINITIONS,
     RUN_PROVENANCE,
 )
-_SECTIONS: dict[str, Section] = {section.name: section for section in _BUILT_IN}
+_SECTIONS: dict[str, ReportSection] = {section.name: section for section in _BUILT_IN}
 
 
-def sections() -> tuple[Section, ...]:
+def sections() -> tuple[ReportSection, ...]:
     """All sections, in the order of the page."""
     return tuple(_SECTIONS.values())
 
 
-def section_of(name: str) -> Section | None:
+def section_of(name: str) -> ReportSection | None:
     """The section of this name."""
     return _SECTIONS.get(name)
 
 
-def register(section: Section) -> None:
+def register(section: ReportSection) -> None:
     """Add a section behind the others; one of the same name is replaced."""
     _SECTIONS[section.name] = section
 

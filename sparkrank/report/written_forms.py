@@ -81,7 +81,8 @@ def _html(data: ReportData) -> str:
 def report_document(data: ReportData) -> dict[str, Any]:
     """All of the report as plain values."""
     document = asdict(data)
-    return {**document, **document.pop("more")}
+    more: dict[str, Any] = document.pop("more")
+    return document | more
 
 
 def _json(data: ReportData) -> str:

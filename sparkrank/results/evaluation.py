@@ -328,13 +328,13 @@ class Evaluation:
         from sparkrank.comparison.group_tables import GroupTable
         from sparkrank.report.collect import report_data
         from sparkrank.report.report_tables import ReportTables, names_of
-        from sparkrank.report.score_bins import Bins, frame_bins, score_bins
+        from sparkrank.report.score_bins import BinsByRule, frame_bins, score_bins
 
         plan, compare, blocks, groups = self.plan, self.plan.compare, self.blocks, self.groups
         comparisons = None
         if compare is not None:
             comparisons = self.compare(compare.baseline, correction=compare.correction, family=compare.family)
-        bins: Bins
+        bins: BinsByRule
         bins_missing: str | None = None
         if isinstance(blocks, pa.Table):
             bins = score_bins(blocks.to_batches())

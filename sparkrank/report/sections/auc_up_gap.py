@@ -10,11 +10,11 @@ from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.threshold_sweep import joined_starts
 from sparkrank.metrics import Metric
 from sparkrank.numeric.array_types import Floats
-from sparkrank.report.data import AucUp, AucUpBin, MetricRow, Point, ReportData
+from sparkrank.report.data import AucUp, AucUpBin, MetricValue, Point, ReportData
 from sparkrank.report.figures import ChartKey, Figure, Frame, Line, LineChart, charted, shown_name, shown_number
 from sparkrank.report.report_tables import ReportTables, parsed
 from sparkrank.report.score_bins import ScoreBins
-from sparkrank.report.section import Made, Section
+from sparkrank.report.section import Made, ReportSection
 from sparkrank.report.sections.roc_and_pr import CURVES_PART, MOST_POINTS, finite
 
 MOST_WORST = 20
@@ -44,7 +44,7 @@ def _rule_of(metric: Metric) -> BinRule | None:
     return rule
 
 
-def _auc_beside(values: Sequence[MetricRow], rule: str) -> MetricRow | None:
+def _auc_beside(values: Sequence[MetricValue], rule: str) -> MetricValue | None:
     """The AUC to which AUC_UP is compared: of the same bins where it is there, else of the same relevant rows."""
     aucs = [(value, _rule_of(metric)) for value in values if (metric := parsed(value.metric)) and metric.name == "auc"]
     same = [value for value, own in aucs if str(own) == rule]
@@ -53,7 +53,7 @@ def _auc_beside(values: Sequence[MetricRow], rule: str) -> MetricRow | None:
     return next(iter((*same, *alike)), None)
 
 
-def _auc_up(bins: ScoreBins, value: MetricRow, metric: Metric, auc: MetricRow | None) -> AucUp:
+def _auc_up(bins: ScoreBins, value: MetricValue, metric: Metric, auc: MetricValue | None) -> AucUp:
     steps = _joined_steps(bins, int(metric.number("min_rows")))
     named = None if auc is None else auc.metric, None if auc is None else auc.value
     positives, negatives = float(steps.pos.sum()), float(steps.neg.sum())
@@ -145,7 +145,7 @@ def _figures(data: ReportData) -> Iterator[Figure]:
 
 
 _ASK = "AUC_UP is not evaluated: ask for the metrics auc and auc_up"
-AUC_UP_GAP = Section(
+AUC_UP_GAP = ReportSection(
     "auc_up",
     "AUC against AUC_UP",
     _gaps,

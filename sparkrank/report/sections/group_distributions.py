@@ -18,10 +18,10 @@ import pyarrow.dataset as ds
 from sparkrank.bucket.group_rows import MODEL
 from sparkrank.comparison.group_tables import GroupTable
 from sparkrank.numeric.array_types import Floats, Ints
-from sparkrank.report.data import GroupDistribution, MetricRow, ModelCounts, ReportData
+from sparkrank.report.data import GroupDistribution, MetricValue, ModelCounts, ReportData
 from sparkrank.report.figures import Figure, Frame, Line, LineChart, charted, model_key, shown_name, steps
 from sparkrank.report.report_tables import ReportTables, parsed, plain_texts, whole_day
-from sparkrank.report.section import Made, Section
+from sparkrank.report.section import Made, ReportSection
 from sparkrank.report.sections.score_histograms import edges_between
 
 BINS = 20  # of values in a range that is known
@@ -212,7 +212,7 @@ def _stored(table: pa.Table, tables: ReportTables) -> tuple[GroupDistribution, .
     return tuple(distributions)
 
 
-def _undefined(values: Iterable[MetricRow]) -> dict[tuple[str, str], int]:
+def _undefined(values: Iterable[MetricValue]) -> dict[tuple[str, str], int]:
     """Groups where a metric of groups is undefined, by metric and model."""
     metrics = [(parsed(value.metric), value) for value in values]
     return {
@@ -233,7 +233,7 @@ def _figures(data: ReportData) -> Iterator[Figure]:
         yield Figure("distributions", name, "Groups by their value.", chart, distribution.metric)
 
 
-GROUP_DISTRIBUTIONS = Section(
+GROUP_DISTRIBUTIONS = ReportSection(
     "distributions",
     "Distribution over groups",
     _distributions,

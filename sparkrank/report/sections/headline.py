@@ -5,7 +5,7 @@ from __future__ import annotations
 from sparkrank.metrics.slices import ALL
 from sparkrank.report.data import GateRow, Headline, HeadlineRow
 from sparkrank.report.report_tables import ReportTables, defined, definitions_of, plain_texts, whole_day
-from sparkrank.report.section import Made, Section
+from sparkrank.report.section import Made, ReportSection
 
 
 def _headline(tables: ReportTables) -> Made:
@@ -37,4 +37,4 @@ def _earlier(tables: ReportTables) -> dict[tuple[str, str], float | None]:
     return {key: value for key, value in values.items() if now.get(key) == then.get(key)}
 
 
-HEADLINE = Section("headline", "Headline", _headline, "The table metrics has no row over all rows.")
+HEADLINE = ReportSection("headline", "Headline", _headline, "The table metrics has no row over all rows.")

@@ -8,7 +8,7 @@ from sparkrank.metrics.catalog import is_built_in
 from sparkrank.metrics.declaration import Declaration
 from sparkrank.report.data import Definition
 from sparkrank.report.report_tables import ReportTables, definitions_of, parsed
-from sparkrank.report.section import Made, Section
+from sparkrank.report.section import Made, ReportSection
 
 DEFINITIONS_PAGE = "https://github.com/sparkrank/sparkrank/blob/main/docs/definitions.md"
 
@@ -46,4 +46,4 @@ def link_of(declaration: Declaration) -> str | None:
     return f"{DEFINITIONS_PAGE}#{re.sub(r'[^a-z0-9_ -]', '', heading.lower()).replace(' ', '-')}"
 
 
-METRIC_DEFINITIONS = Section("definitions", "Definitions", _definitions, "The table metrics names no metric.")
+METRIC_DEFINITIONS = ReportSection("definitions", "Definitions", _definitions, "The table metrics names no metric.")

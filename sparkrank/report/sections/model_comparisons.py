@@ -21,7 +21,7 @@ from sparkrank.report.figures import (
     shown_name,
 )
 from sparkrank.report.report_tables import ReportTables, is_among, plain_texts, rows_of, whole_day
-from sparkrank.report.section import Made, Section
+from sparkrank.report.section import Made, ReportSection
 from sparkrank.report.sections.slice_values import MOST_CELLS, shown_metrics
 
 SURE = 0.05  # a difference whose adjusted p is below has the colour of better or worse
@@ -129,7 +129,7 @@ def _extent(row: ComparisonRow) -> float:
     return float(max(abs(end) for end in (row.difference, row.ci_low, row.ci_high) if end is not None))
 
 
-MODEL_COMPARISONS = Section(
+MODEL_COMPARISONS = ReportSection(
     "comparisons",
     "Comparisons",
     _comparisons,

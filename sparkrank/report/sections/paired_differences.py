@@ -14,7 +14,7 @@ from sparkrank.numeric.whole_units import TIED
 from sparkrank.report.data import ComparisonRow, PairedDistribution, ReportData
 from sparkrank.report.figures import ChartKey, Figure, Frame, Line, LineChart, shown_name, steps
 from sparkrank.report.report_tables import ReportTables
-from sparkrank.report.section import Made, Section
+from sparkrank.report.section import Made, ReportSection
 from sparkrank.report.sections.group_distributions import GROUPS_PART, MOST_METRICS, binned, most
 from sparkrank.report.sections.model_comparisons import MOST_CANDIDATES, ONE_MODEL, UNSURE
 from sparkrank.report.sections.score_histograms import edges_between
@@ -89,7 +89,7 @@ def _figures(data: ReportData) -> Iterator[Figure]:
         yield Figure("paired", title, about, chart, own.metric, own.candidate)
 
 
-PAIRED_DIFFERENCES = Section(
+PAIRED_DIFFERENCES = ReportSection(
     "paired",
     "Paired differences of groups",
     _paired,

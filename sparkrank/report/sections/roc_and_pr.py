@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from sparkrank.report.data import Curve, Point, ReportData
 from sparkrank.report.figures import Figure, Frame, Line, LineChart, charted, model_key, shown_name, shown_number
 from sparkrank.report.report_tables import ReportTables, plain_texts, whole_day
-from sparkrank.report.section import Made, Section
+from sparkrank.report.section import Made, ReportSection
 
 MOST_POINTS = 400  # of a curve
 CURVES_PART = ("curves", "Curves and scores")
@@ -73,7 +73,7 @@ def _figures(data: ReportData, kind: Literal["roc", "pr"]) -> Iterator[Figure]:
 
 _ASK_ROC = "There is no ROC curve: ask for the metric auc, and for"
 _ASK_PR = "There is no precision-recall curve: ask for the metric pr_auc, and for"
-ROC = Section(
+ROC = ReportSection(
     "roc",
     "ROC curves",
     lambda tables: _curves(tables, "roc"),
@@ -82,7 +82,7 @@ ROC = Section(
     part=CURVES_PART,
     figures=lambda data: _figures(data, "roc"),
 )
-PRECISION_RECALL = Section(
+PRECISION_RECALL = ReportSection(
     "pr",
     "Precision-recall curves",
     lambda tables: _curves(tables, "pr"),

@@ -8,7 +8,7 @@ from typing import Any
 
 from sparkrank.report.data import FileRow, Provenance
 from sparkrank.report.report_tables import ReportTables, json_object
-from sparkrank.report.section import Made, Section
+from sparkrank.report.section import Made, ReportSection
 from sparkrank.report.sections.verdict import instant
 
 
@@ -47,4 +47,4 @@ def _spec_text(text: str | None) -> str | None:
     return json.dumps(spec, indent=2, ensure_ascii=False, sort_keys=True) if spec else text
 
 
-RUN_PROVENANCE = Section("provenance", "Provenance", _provenance, "There is no table runs.")
+RUN_PROVENANCE = ReportSection("provenance", "Provenance", _provenance, "There is no table runs.")

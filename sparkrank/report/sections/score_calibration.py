@@ -11,8 +11,8 @@ from sparkrank.numeric.segments import run_starts
 from sparkrank.report.data import Calibration, CalibrationBin, ReportData
 from sparkrank.report.figures import Figure, Frame, Line, LineChart, charted, model_key, shown_name
 from sparkrank.report.report_tables import ReportTables, parsed
-from sparkrank.report.score_bins import Bins, ScoreBins, chosen_bins
-from sparkrank.report.section import Made, Section
+from sparkrank.report.score_bins import BinsByRule, ScoreBins, chosen_bins
+from sparkrank.report.section import Made, ReportSection
 from sparkrank.report.sections.roc_and_pr import CURVES_PART
 
 CALIBRATION_BINS = 15
@@ -43,7 +43,7 @@ def _calibration(tables: ReportTables) -> Made:
     return tuple(calibrated), reason or tables.bins_missing
 
 
-def _for_rates(bins: Bins, model: str) -> ScoreBins | None:
+def _for_rates(bins: BinsByRule, model: str) -> ScoreBins | None:
     """The bins that tell most: those of equal width where some of them have rows, else bins that follow the scores."""
     own = chosen_bins(bins, model, ["bins"])
     with_sums = {key: scores for key, scores in bins.items() if scores.score_sum is not None}
@@ -53,7 +53,7 @@ def _for_rates(bins: Bins, model: str) -> ScoreBins | None:
     return fine if fine is not None else own
 
 
-def _are_probabilities(bins: Bins, model: str, errors: Sequence[tuple[str, float | None]]) -> bool:
+def _are_probabilities(bins: BinsByRule, model: str, errors: Sequence[tuple[str, float | None]]) -> bool:
     """Whether no score is below 0 or above 1, as far as bins tell: those of equal width between 0 and 1 do not."""
     scores = [
         own.score[own.mass > 0]
@@ -126,7 +126,7 @@ def _figures(data: ReportData) -> Iterator[Figure]:
 
 
 _ASK = "There are no score bins: ask for the metric ece"
-SCORE_CALIBRATION = Section(
+SCORE_CALIBRATION = ReportSection(
     "calibration",
     "Calibration",
     _calibration,

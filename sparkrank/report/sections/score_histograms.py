@@ -13,7 +13,7 @@ from sparkrank.report.data import Histogram, HistogramBin, ReportData
 from sparkrank.report.figures import ChartKey, Figure, Frame, Line, LineChart, charted, shown_name, steps
 from sparkrank.report.report_tables import ReportTables
 from sparkrank.report.score_bins import ScoreBins, chosen_bins
-from sparkrank.report.section import Made, Section
+from sparkrank.report.section import Made, ReportSection
 from sparkrank.report.sections.roc_and_pr import CURVES_PART
 
 HISTOGRAM_BINS = 40
@@ -119,7 +119,7 @@ def _figure(histogram: Histogram) -> Figure:
 
 
 _ASK = "There are no score bins: ask for a metric over all rows as auc"
-SCORE_HISTOGRAMS = Section(
+SCORE_HISTOGRAMS = ReportSection(
     "histograms",
     "Scores by class",
     _histograms,

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.metrics.slices import ALL
-from sparkrank.report.data import MetricRow, ReportData, SliceRow, SliceTable
+from sparkrank.report.data import MetricValue, ReportData, SliceRow, SliceTable
 from sparkrank.report.figures import (
     MOST_ROWS,
     MOST_SERIES,
@@ -23,7 +23,7 @@ from sparkrank.report.figures import (
     shown_name,
 )
 from sparkrank.report.report_tables import ReportTables, is_among, names_of, plain_texts, rows_of
-from sparkrank.report.section import Made, Section
+from sparkrank.report.section import Made, ReportSection
 
 MOST_CELLS = 20_000  # values of slices, and comparisons in slices: 20 models and 1,000 values of one metric
 SLICED_METRICS = 2  # that have charts of slices in the page
@@ -57,8 +57,8 @@ def _slices(tables: ReportTables) -> Made:
     shown = table.filter(is_among(table["metric"], metrics))
     if shown.num_rows > MOST_CELLS:  # the values with the most rows
         shown = shown.take(pc.sort_indices(shown, [("n_rows", "descending"), *_BY_NAME])[:MOST_CELLS])
-    by_value: dict[tuple[str, str | None, str], dict[str, MetricRow]] = {}
-    for row in rows_of(shown, MetricRow):
+    by_value: dict[tuple[str, str | None, str], dict[str, MetricValue]] = {}
+    for row in rows_of(shown, MetricValue):
         by_value.setdefault((row.slice, row.slice_value, row.metric), {})[row.model] = row
     rows = []
     for key, cells in by_value.items():
@@ -103,7 +103,7 @@ def _figure(data: ReportData, models: Sequence[str], name: str, metric: str, row
     return Figure("slices", f"{shown_name(metric)} by {shown_name(name)}", about, chart, metric, slice=name)
 
 
-SLICE_VALUES = Section(
+SLICE_VALUES = ReportSection(
     "slices",
     "Slices",
     _slices,

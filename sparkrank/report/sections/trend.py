@@ -14,7 +14,7 @@ from sparkrank.metrics.slices import ALL
 from sparkrank.report.data import GateRow, ReportData, Trend, TrendPoint, TrendSeries
 from sparkrank.report.figures import Figure, Frame, Line, LineChart, charted, model_key, shown_name
 from sparkrank.report.report_tables import defined, definitions_of, plain_texts, rows_of, whole_day, worst
-from sparkrank.report.section import Section
+from sparkrank.report.section import ReportSection
 
 # How the table `gates` has the band of a history: as text, the end that decides also as the number `bound`.
 _BAND = re.compile(r"band (\S+) to (\S+)$")
@@ -175,7 +175,7 @@ def _date(day: str) -> str:
     return day.rpartition("..")[2]
 
 
-TREND = Section(
+TREND = ReportSection(
     "trend",
     "Trend",
     lambda tables: (tables.trend, None),

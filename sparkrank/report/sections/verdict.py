@@ -8,7 +8,7 @@ from typing import Any
 
 from sparkrank.report.data import GateRow, OverallVerdict, State
 from sparkrank.report.report_tables import WORST_FIRST, ReportTables, worst
-from sparkrank.report.section import Made, Section
+from sparkrank.report.section import Made, ReportSection
 
 MOST_GATES = 5_000  # verdicts: those that do not pass first
 _ASK = "The spec has no gates: name some, as gates: [{metric: ndcg@10, min: 0.3}]."
@@ -59,5 +59,5 @@ def instant(value: Any) -> str | None:
     return in_utc.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-VERDICT = Section("verdict", "Verdict", _verdict, _ASK, _ASK_IN_MEMORY)
-GATE_CHECKS = Section("gates", "Gates", lambda tables: (tables.verdicts[:MOST_GATES], None), _ASK, _ASK_IN_MEMORY)
+VERDICT = ReportSection("verdict", "Verdict", _verdict, _ASK, _ASK_IN_MEMORY)
+GATE_CHECKS = ReportSection("gates", "Gates", lambda tables: (tables.verdicts[:MOST_GATES], None), _ASK, _ASK_IN_MEMORY)

@@ -335,15 +335,13 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("name", HOSTILE, ids=lambda each: ascii(each)[:12])
-def test_names_of_strangers_are_shown_and_nobody_obeys_them(name: str, tmp_path: Path) -> None:
+def test_names_of_strangers_are_shown_and_nobody_obeys_them(name: str) -> None:
     rows = pa.table({name: ["a", "a"], "item": [name, "y"], "score": [2.0, 1.0], "click": [1, 0]})
     columns = {"score": {name: "score", "b": "score"}, "label": "click", "item": "item"}
     found = sr.explain(rows, "rr", group={name: "a"}, **columns)
     for width in (60, 400):
         assert all(line.isprintable() for line in found.text(width=width).split("\n"))
-    found.html(tmp_path / "page.html")
-    page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    tags, text = _parsed(page)
+    tags, text = _parsed(found._repr_html_())
     assert tags.isdisjoint({"script", "img"})
     assert all(letter.isprintable() or letter == "\n" for letter in text)
     assert escaped(name) in text  # the model, whole
@@ -370,18 +368,15 @@ def _parsed(page: str) -> tuple[set[str], str]:
     return parser.tags, "".join(parser.found)
 
 
-def test_the_page_has_every_number_and_asks_for_nothing(tmp_path: Path) -> None:
+def test_the_fragment_has_every_number_and_asks_for_nothing() -> None:
     found = sr.explain(ROWS, ["ndcg@3", "auc"], group={"user": "a"}, **COLUMNS)
-    found.html(tmp_path / "page.html")
-    page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "default-src 'none'" in page
-    assert not re.search(r"https?://|src=|url\(|@import", page)
+    fragment = found._repr_html_()
+    assert not re.search(r"https?://|src=|url\(|@import|<script", fragment)
     for step in found.metric.steps:
-        assert f'title="{step.value!r}"' in page
+        assert f'title="{step.value!r}"' in fragment
     for values in found.metric.tables[0].columns.values():
-        assert all(f'title="{value!r}"' in page for value in values if isinstance(value, float))
-    assert "ndcg@3 = dcg@3 / ideal dcg@3" in _parsed(page)[1]
-    assert found._repr_html_().strip() in page  # the same without its frame
+        assert all(f'title="{value!r}"' in fragment for value in values if isinstance(value, float))
+    assert "ndcg@3 = dcg@3 / ideal dcg@3" in _parsed(fragment)[1]
 
 
 def test_models_stand_side_by_side_where_there_is_room() -> None:
@@ -504,6 +499,7 @@ def test_the_groups_that_moved_most_are_those_of_the_group_table(conf: str, caps
         (["ndgc", "--group", "user=1"], 2, 'did you mean "ndcg"?'),
         (["rr", "--worst", "0", "--model", "old"], 2, "0 is not in the range"),
         (["ap@77", "--worst", "2", "--model", "old"], 2, 'has no metric "ap@77"'),
+        (["rr", "--group", "user=1", "--html", "page.html"], 2, "--html is no longer there: a notebook shows"),
         (["rr", "--from", "ranx"], 2, "--from and --to go together"),
         (["rr", "--from", "ranx", "--to", "trec_evl"], 2, 'did you mean "trec_eval"?'),
         (["rr", "--from", "ranx", "--to", "mllib", "--group", "user=1"], 2, "--from and --group do not go together"),
@@ -516,15 +512,6 @@ def test_what_cannot_be_explained_is_one_sentence(
     last = capsys.readouterr().err.splitlines()[-1]
     assert last.startswith("sparkrank: ")
     assert sentence in last
-
-
-def test_a_page_instead_of_text(conf: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    page = str(tmp_path / "page.html")
-    assert exit_code("explain", "--conf", conf, "--date", DAY, "rr", "--group", "user=42", "--html", page) == 0
-    assert capsys.readouterr().out.strip() == f"Written: {page}"
-    assert "user=42" in Path(page).read_text(encoding="utf-8")
-    assert exit_code("explain", "--conf", conf, "--date", DAY, "rr", "--group", "user=42", "--html", f"{page}/x") == 1
-    assert "cannot be written" in capsys.readouterr().err
 
 
 def test_text_formats_and_folders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

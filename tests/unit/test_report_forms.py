@@ -6,7 +6,7 @@ import json
 import math
 import re
 import webbrowser
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +14,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from pyarrow import fs
-from sparkrank.results.of_evaluation import report_of_evaluation
 
 import sparkrank as sr
 from sparkrank.base.errors import SparkrankError, SpecError
 from sparkrank.jobs import report_job
 from sparkrank.jobs.report_job import report_stored
-from sparkrank.report import collect, group_sections, score_sections
 from sparkrank.report.changes import changes_since, changes_text
-from sparkrank.report.collect import Before, Found, report_data
+from sparkrank.report.collect import report_data
 from sparkrank.report.data import ReportData
-from sparkrank.report.written_forms import as_form
+from sparkrank.report.report_tables import DayBefore, ReportTables
+from sparkrank.report.sections import group_distributions, roc_and_pr, score_histograms, slice_values, verdict
+from sparkrank.report.written_forms import as_form, report_document
 from tests.browser.made import report as made
 from tests.unit import nights
 from tests.unit.commands import PROJECT, exit_code
@@ -140,7 +140,7 @@ def test_json_has_every_field(folder: Path) -> None:
     spec = spec_of(folder)
     data = report_stored(spec, of_day(spec, TODAY))
     document = json.loads(as_form(data, "json"))
-    assert document == json.loads(json.dumps(asdict(data)))
+    assert document == json.loads(json.dumps(report_document(data)))
     rows = {(row["metric"], row["model"]): row["value"] for row in all_rows(table(folder, "metrics", TODAY))}
     for each in document["headline"]["rows"]:
         assert each["row"]["value"] == rows[each["row"]["metric"], each["row"]["model"]]
@@ -181,7 +181,7 @@ def hostile() -> ReportData:
         log, ["rr", "auc"], group="user", label="click", score={name: name for name in HOSTILE}, slices=["country"],
         compare=HOSTILE[0],
     )  # fmt: skip
-    return report_of_evaluation(ev)
+    return ev.report()
 
 
 def test_markdown_of_many_models_is_a_comment_still() -> None:
@@ -362,7 +362,7 @@ def test_a_change_is_beyond_its_noise_or_not() -> None:
     """0.5 to 0.6 with standard errors of 0.03 and 0.04: 0.1 is two of 0.05; 0.09 is less than 1.96 of them."""
     for value, beyond in ((0.6, True), (0.59, False)):
         before = rows({"value": 0.5, "stderr": 0.03})
-        found = changes_since(Before("2026-01-30", before), rows({"value": value, "stderr": 0.04}))
+        found = changes_since(DayBefore("2026-01-30", before), rows({"value": value, "stderr": 0.04}))
         (change,) = found.changes
         assert change.noise == pytest.approx(0.05, abs=1e-15)
         assert change.is_beyond_noise is beyond
@@ -378,7 +378,7 @@ def test_what_has_no_noise_stands_behind_what_is_beyond_its_own() -> None:
         )
         for is_now in (False, True)
     )
-    found = changes_since(Before("2026-01-30", then), now)
+    found = changes_since(DayBefore("2026-01-30", then), now)
     assert [each.metric for each in found.changes if each.is_beyond_noise] == ["ndcg", "rr", "coverage", "gini"]
     assert "; 1 more; 1 of 5 within their noise" in changes_text(found)
 
@@ -397,11 +397,11 @@ def test_the_line_names_what_cannot_be_compared() -> None:
         {"value": 0.1, "metric": "ks"},
         {"value": 0.5, "metric": "rr", "model": "new"},
     )
-    text = changes_text(changes_since(Before("2026-01-30", before), now))
+    text = changes_text(changes_since(DayBefore("2026-01-30", before), now))
     assert text == (
         "Since 2026-01-30: rr 0.5000 -> 0.2500 (-0.2500, -50.0%); 1 defined otherwise; new: new; gone: gone\\x1b"
     )
-    assert changes_text(changes_since(Before("2026-01-30", rows()), rows())) == ""
+    assert changes_text(changes_since(DayBefore("2026-01-30", rows()), rows())) == ""
 
 
 def test_a_verdict_in_words() -> None:
@@ -416,7 +416,7 @@ def test_a_verdict_in_words() -> None:
             ],
             GATES.schema,
         )  # fmt: skip
-        data = report_data(Found("day", TODAY, rows({"value": 0.5}), gates=table))
+        data = report_data(ReportTables("day", TODAY, rows({"value": 0.5}), gates=table))
         assert data.verdict is not None
         assert [gate.verdict for gate in data.gates] == sorted(verdicts, key=("fail", "undecided", "pass").index)
         return data.verdict.sentence
@@ -433,7 +433,7 @@ def test_a_verdict_in_words() -> None:
 
 
 def test_a_report_without_a_headline_is_no_reason_to_fail() -> None:
-    data = report_data(Found("day", TODAY, rows()))
+    data = report_data(ReportTables("day", TODAY, rows()))
     for form in ("md", "latex", "json"):
         assert as_form(data, form)  # type: ignore[arg-type]
     assert "no row over all rows" in as_form(data, "md")
@@ -481,14 +481,14 @@ def test_the_commands_of_the_page_do_what_it_says(
 
 def test_the_page_says_the_bounds_that_hold() -> None:
     for number, words in (
-        (collect.MOST_CELLS, "values of slices"),
-        (collect.MOST_GATES, "verdicts"),
-        (collect.MOST_POINTS, "points\nof a curve"),
-        (group_sections.MOST_METRICS, "metrics over groups"),
-        (report_job.TREND_DAYS, "days, or over those of a window"),
+        (slice_values.MOST_CELLS, "values of slices"),
+        (verdict.MOST_GATES, "verdicts"),
+        (roc_and_pr.MOST_POINTS, "points\nof a curve"),
+        (group_distributions.MOST_METRICS, "metrics over groups"),
+        (report_job.TREND_DAYS, "days"),
     ):
         assert f"{number:,} {words}".replace("\n", " ") in PAGE.replace("\n", " ")
-    assert f"at most {score_sections.HISTOGRAM_BINS}" in PAGE
+    assert f"at most {score_histograms.HISTOGRAM_BINS}" in PAGE
     assert report_job.LOOKED_BACK == 7  # "of the seven before"
 
 

@@ -27,7 +27,7 @@ def explanation_html(keys: Sequence[ExplainedKey]) -> str:
         for number, group in enumerate(key.groups, start=1):
             head, *counts = head_lines(key.key, group, number, len(key.groups))
             parts.append(f"<h3>{_text(head)}</h3>{_lines(counts)}")
-            parts += [_metric(models) for _, models in by_metric(group)]
+            parts += [_metric(models) for models in by_metric(group)]
     return f"<div class=sparkrank-result><style>{STYLE}</style>{''.join(parts)}</div>"
 
 

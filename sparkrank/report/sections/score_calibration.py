@@ -105,24 +105,20 @@ def _calibration_bin(bins: ScoreBins, index: int, low: float, high: float) -> Ca
 def _figures(data: ReportData) -> Iterator[Figure]:
     shown = charted(data.models, data.baseline)
     for rule in dict.fromkeys(calibration.rule for calibration in data.calibration):
-        own = [each for each in data.calibration if each.rule == rule and each.model in shown]
-        lines = [
-            Line(
-                model_key(data, calibration.model),
-                tuple(
-                    (one.mean_score, one.rate)
-                    for one in calibration.bins
-                    if one.mean_score is not None and one.rate is not None
-                ),
-            )
-            for calibration in own
-        ]
+        own = [curve for curve in data.calibration if curve.rule == rule and curve.model in shown]
+        lines = [Line(model_key(data, curve.model), tuple(_points(curve))) for curve in own]
         ends = [end for line in lines for point in line.points for end in point if isinstance(end, float)]
         diagonal = (min(ends), max(ends)) if ends else (0.0, 1.0)
         frame = Frame("mean score", "share of relevant rows", height=250, diagonal=diagonal, marks=40)
         bins = f"by bins of scores ({shown_name(rule)})"
         about = f"Mean score against the share of relevant rows, {bins}; dashed is perfect."
         yield Figure("calibration", "Calibration", about, LineChart(lines, frame))
+
+
+def _points(calibration: Calibration) -> Iterator[tuple[float, float]]:
+    for one in calibration.bins:
+        if one.mean_score is not None and one.rate is not None:
+            yield one.mean_score, one.rate
 
 
 _ASK = "There are no score bins: ask for the metric ece"

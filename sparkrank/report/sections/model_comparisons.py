@@ -44,11 +44,17 @@ def _comparisons(tables: ReportTables) -> Made:
     return Comparisons(table["baseline"][0].as_py(), tuple(rows), sliced.num_rows - kept.num_rows), None
 
 
+def adjusted_p(row: ComparisonRow) -> float | None:
+    """The adjusted p of a comparison, or its own where nothing adjusts it."""
+    p: float | None = row.p if row.p_adjusted is None else row.p_adjusted
+    return p
+
+
 def side_of(row: ComparisonRow | None, directions: Mapping[str, bool | None]) -> str:
     """``better`` or ``worse`` where the difference is sure and the metric has a direction, else empty."""
     if row is None or not row.difference:
         return ""
-    p = row.p if row.p_adjusted is None else row.p_adjusted
+    p = adjusted_p(row)
     direction = directions.get(row.metric)
     if p is None or p >= SURE or direction is None:
         return ""

@@ -73,24 +73,21 @@ def test_html_without_a_file_is_written_here(
     assert [each.name for each in tmp_path.iterdir()] == [f"report-{TODAY}.html"]
 
 
-@pytest.mark.parametrize(
-    ("name", "begins"), [("a.md", "### "), ("a.tex", "% "), ("a.json", "{"), ("a.html", "<!"), ("A.HTM", "<!")]
-)
-def test_the_ending_says_the_form(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, begins: str
-) -> None:
+def test_the_ending_says_the_form(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stub_page(monkeypatch)
-    assert report(folder, "--out", str(tmp_path / name), "--quiet") == 0
-    assert (tmp_path / name).read_text(encoding="utf-8").startswith(begins)
-    assert report(folder, "--out", str(tmp_path / name), "--format", "md", "--quiet") == 0  # what is asked for wins
-    assert (tmp_path / name).read_text(encoding="utf-8").startswith("### ")
-    sr.evaluate(rows_of(0, 50), ["rr"], group="user", score="old", label="click").report(tmp_path / name)
-    assert (tmp_path / name).read_text(encoding="utf-8").startswith(begins)
+    ev = sr.evaluate(rows_of(0, 50), ["rr"], group="user", score="old", label="click")
+    for name, begins in (("a.md", "### "), ("a.tex", "% "), ("a.json", "{"), ("a.html", "<!"), ("A.HTM", "<!")):
+        file = tmp_path / name
+        assert report(folder, "--out", str(file), "--quiet") == 0
+        assert file.read_text(encoding="utf-8").startswith(begins)
+        ev.report(file)
+        assert file.read_text(encoding="utf-8").startswith(begins)
+    assert report(folder, "--out", str(file), "--format", "md", "--quiet") == 0  # what is asked for wins
+    assert file.read_text(encoding="utf-8").startswith("### ")
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
+def test_what_makes_no_sense_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for words, sentence in (
         (["--out", "a.pdf"], "a.pdf, whose ending names no form: .html"),
         (["--out", "none/a.md"], "there is no folder for none/a.md"),
         (["--out", " ", "--format", "md"], "out is empty"),
@@ -100,13 +97,9 @@ def test_the_ending_says_the_form(
         (["--format", "docx"], "'docx' is not one of"),
         (["--from", "2026-01-30"], "--from and --to go together"),
         (["--from", "2026-01-30", "--to", "2026-01-31"], "--date and --from do not go together"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(
-    folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], told: str
-) -> None:
-    assert report(folder, *words) == 2
-    assert told in capsys.readouterr().err
+    ):
+        assert report(folder, *words) == 2
+        assert sentence in capsys.readouterr().err
 
 
 def test_in_python_too(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ class ExplainedTable:
 
 @dataclass(frozen=True)
 class ExplainedMetric:
-    """How a metric of one model comes of the rows of one group.
+    """How a metric of one model is computed for one group.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class ExplainedMetric:
     weight : float
         How much it weighs in the mean.
     tables : tuple of ExplainedTable
-        The list first, then what else the value comes of.
+        The list first, then the other tables that the value is computed from.
     steps : tuple of Step
         From the columns of the tables to the value.
     told : tuple of str

@@ -1,4 +1,4 @@
-"""What an explanation gives: groups with their lists, and how each metric comes of them."""
+"""Explanations: groups with their lists, and how each metric is computed from them."""
 
 from __future__ import annotations
 

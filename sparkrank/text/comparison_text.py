@@ -72,7 +72,9 @@ def stored_comparisons_text(table: pa.Table) -> str:
         if others:
             few = sum(row["slice"] != ALL and row["interval"] == TOO_FEW.method for row in rows)
             also = f", {few:,} of them for too few groups" if few else ""
-            parts.append(f"{others:,} comparisons of slices are not sure (adjusted p of {SURE:g} or more){also}")
+            parts.append(
+                f"{others:,} comparisons of slices show no clear difference (adjusted p of {SURE:g} or more){also}"
+            )
     return "\n\n".join(parts)
 
 

@@ -67,7 +67,7 @@ def test_a_comparison_is_better_or_worse_by_the_direction_of_the_metric_and_only
     spec = charts.chart(DATA, "comparisons").to_dict()
     rows = {row.metric: row for row in DATA.comparisons.rows if row.slice == "all"}
     expected = {
-        row.difference: "not sure" if row.p_adjusted >= 0.05
+        row.difference: "no clear difference" if row.p_adjusted >= 0.05
         else "better" if (row.difference > 0) != (metric == "logloss") else "worse"
         for metric, row in rows.items()
     }  # fmt: skip

@@ -251,12 +251,9 @@ def written(folder: Path, day: str) -> str:
     return file.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("plain", [False, True])
-def test_a_page_that_fails_leaves_the_day_as_it_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plain: bool
-) -> None:
+def test_a_page_that_fails_leaves_the_day_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stub_page(monkeypatch)
-    output = {"output": {"path": f"{tmp_path}/out", "report": True, "plain": plain}}
+    output = {"output": {"path": f"{tmp_path}/out", "report": True}}
     write_log(tmp_path, TODAY, rows_of(0, 200))
     words = ["evaluate", "--quiet", "--conf", conf_of(tmp_path, **output), "--date", TODAY]
     assert exit_code(*words) == 0
@@ -270,18 +267,16 @@ def test_a_page_that_fails_leaves_the_day_as_it_was(
     assert exit_code(*words) == 0
     assert written(tmp_path, TODAY) != before
     # a run without it takes it away: a day never shows the report of other tables
-    without = conf_of(tmp_path, output={"path": f"{tmp_path}/out", "plain": plain})
+    without = conf_of(tmp_path)
     assert exit_code("evaluate", "--quiet", "--conf", without, "--date", TODAY) == 0
     assert not (tmp_path / f"out/report/day={TODAY}").exists()
 
 
-@pytest.mark.parametrize("plain", [False, True])
-def test_a_day_that_a_person_lets_in_has_a_report_that_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plain: bool
-) -> None:
+def test_a_day_that_a_person_lets_in_has_a_report_that_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In plain folders, where files are replaced one after the other."""
     stub_page(monkeypatch)
     changes: dict[str, Any] = {
-        "output": {"path": f"{tmp_path}/out", "report": True, "plain": plain},
+        "output": {"path": f"{tmp_path}/out", "report": True, "plain": True},
         "gates": [{"metric": "rr", "model": "old", "min": 50}],
         "history": {},
     }
@@ -294,7 +289,7 @@ def test_a_day_that_a_person_lets_in_has_a_report_that_says_so(
     assert written(tmp_path, TODAY) == as_form(report_stored(spec, of_day(spec, TODAY)), "html")
     assert "a person has let it in" in written(tmp_path, TODAY)
     # accepted by a spec without it: no report stays that says otherwise
-    conf[1] = conf_of(tmp_path, **{**changes, "output": {"path": f"{tmp_path}/out", "plain": plain}})
+    conf[1] = conf_of(tmp_path, **{**changes, "output": {"path": f"{tmp_path}/out", "plain": True}})
     assert exit_code("accept", "--quiet", *conf, "--reason", "another reason") == 0
     assert not (tmp_path / f"out/report/day={TODAY}").exists()
 

@@ -27,7 +27,7 @@ from sparkrank.report.sections.slice_values import MOST_CELLS, shown_metrics
 SURE = 0.05  # a difference whose adjusted p is below has the colour of better or worse
 ONE_MODEL = "There is one model: with a second score column, and a baseline among them, they are compared."
 MOST_CANDIDATES = 8
-UNSURE = ChartKey("not sure", 6)
+UNSURE = ChartKey("no clear difference", 6)
 _SIDES = (ChartKey("better", 2), ChartKey("worse", 1), UNSURE)
 _FAR = 25  # times as wide: differences of such metrics do not share an axis
 

@@ -15,7 +15,11 @@ from sparkrank.text.terminal import as_json_text
 
 ReportForm: TypeAlias = Literal["html", "md", "json", "latex"]
 FORMS: tuple[ReportForm, ...] = get_args(ReportForm)
-_REMOVED = {".pdf": "print the page of HTML from a browser", ".png": "take --plots, or save ev.plot(...)"}
+# Forms that older versions wrote, and what stands in for them.
+_REMOVED = {
+    **dict.fromkeys(("pdf", ".pdf"), "; print the page of html from a browser"),
+    **dict.fromkeys(("png", ".png"), "; --plots writes charts as SVG, and ev.plot(...).save as PNG"),
+}
 ENDINGS: Mapping[str, ReportForm] = {".html": "html", ".htm": "html", ".md": "md", ".json": "json", ".tex": "latex"}
 
 
@@ -33,19 +37,18 @@ def form_of(out: str | None, asked: str | None) -> ReportForm:
 
     Raises :class:`SpecError` where a form or an ending is unknown.
     """
+    ending = "" if out is None else Path(out).suffix.lower()
+    instead = _REMOVED.get(ending if asked is None else asked, "")
     if asked is not None:
         if asked not in FORMS:
             near = did_you_mean(asked, FORMS)
-            raise SpecError(f"format is {shortened(asked)}{near}: {', '.join(FORMS)} are allowed")
+            raise SpecError(f"format is {shortened(asked)}{near}: {', '.join(FORMS)} are allowed{instead}")
         return asked
     if out is None:
         return "html"
-    ending = Path(out).suffix.lower()
     if ending not in ENDINGS:
-        instead = _REMOVED.get(ending, "or give a format")
-        raise SpecError(
-            f"out is {shortened(out)}, whose ending names no form: {', '.join(ENDINGS)} are known, {instead}"
-        )
+        known = f"{', '.join(ENDINGS)} are known, or give a format{instead}"
+        raise SpecError(f"out is {shortened(out)}, whose ending names no form: {known}")
     return ENDINGS[ending]
 
 

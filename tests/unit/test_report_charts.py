@@ -144,11 +144,14 @@ def test_the_command_writes_charts_alone(
 
 def test_options_that_would_do_nothing_are_refused(stored: str, capsys: pytest.CaptureFixture[str]) -> None:
     for more, sentence in (
-        (["--format", "png"], "'png' is not one of 'html', 'md', 'json', 'latex'"),
+        (["--plots", "p", "--format", "png"], "html, md, json, latex are allowed; --plots writes charts as SVG"),
         (["--plots", "p", "--format", "md"], "--plots and --format do not go together"),
         (["--plots", "p", "--out", "x.html"], "--plots and --out do not go together"),
         (["--plots", "p", "--open"], "--plots and --open do not go together"),
-        (["--out", "x.pdf"], "names no form: .html, .htm, .md, .json, .tex are known, print the page of HTML"),
+        (
+            ["--out", "x.pdf"],
+            "names no form: .html, .htm, .md, .json, .tex are known, or give a format; print the page",
+        ),
     ):
         assert exit_code("report", "--conf", stored, "--date", DAYS[-1], *more) == 2
         assert sentence in capsys.readouterr().err

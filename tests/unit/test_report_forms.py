@@ -94,7 +94,7 @@ def test_what_makes_no_sense_is_refused(folder: Path, capsys: pytest.CaptureFixt
         (["--out", ".", "--format", "md"], ". is a folder"),
         (["--open", "--format", "md"], "--open and --format md do not go together"),
         (["--open", "--out", "a.json"], "--open and --format json do not go together"),
-        (["--format", "docx"], "'docx' is not one of"),
+        (["--format", "docx"], "format is docx: html, md, json, latex are allowed"),
         (["--from", "2026-01-30"], "--from and --to go together"),
         (["--from", "2026-01-30", "--to", "2026-01-31"], "--date and --from do not go together"),
     ):

@@ -15,7 +15,7 @@ from sparkrank.doors.commands.stored import stored_options, target_of
 from sparkrank.jobs.report_job import report_stored
 from sparkrank.report.data import ReportData
 from sparkrank.report.page import require_extra
-from sparkrank.report.written_forms import FORMS, ReportForm, as_form, form_of, report_document, write_report
+from sparkrank.report.written_forms import ReportForm, as_form, form_of, report_document, write_report
 from sparkrank.run.session import spark_session
 from sparkrank.tables.commit.days import needs_spark
 
@@ -29,7 +29,7 @@ from sparkrank.tables.commit.days import needs_spark
 @click.option(
     "--format",
     "asked",
-    type=click.Choice(FORMS),
+    metavar="FORM",
     help="html (a page that needs nothing else), md (a summary), json (all of it) or latex (a table); without it, as "
     "the ending of --out says, or html.",
 )
@@ -45,10 +45,10 @@ def report(
     asked: str | None,
 ) -> None:
     """Make the report of a stored day or window: one page of HTML, Markdown, JSON or LaTeX, from its tables alone."""
+    form = form_of(out, asked)
     if plots is not None:
         validate_alone("--plots", {"--out": out, "--open": opens, "--format": asked})
         require_extra()  # before anything is read
-    form = form_of(out, asked)
     if opens and form != "html":
         raise click.UsageError(f"--open and --format {form} do not go together: a browser opens html")
     spec = load_spec(conf, overrides)

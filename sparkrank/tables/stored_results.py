@@ -14,13 +14,12 @@ from sparkrank.errors import InputError
 from sparkrank.gates.facts import COMPARED, Outcome
 from sparkrank.gates.rules import Cell
 from sparkrank.gates.verdicts import Key
-from sparkrank.tables.agreement import validate_run
 from sparkrank.tables.day_files import DayFiles, day_files
 from sparkrank.tables.days import shown_run
 from sparkrank.tables.output_folder import DAY
 from sparkrank.tables.schemas import ACCEPTED, FILES, FROM_NOW_ON, GATES, METRICS, RUN_ID, RUNS, TIME, WINDOW_RUNS
 from sparkrank.tables.stored_days import written_by
-from sparkrank.tables.validation import validate_results
+from sparkrank.tables.validation import ADVICE, validate_results, validate_run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -157,7 +156,7 @@ def stored_result(
         return None
     run = _run(files, name)
     if shown_run(output, name, column) is not None and column == DAY and run.get(FILES.name, []) is None:
-        raise InputError(f"the table runs of {name} has lost its list of files: evaluate that day again")
+        raise InputError(f"the table runs of {name} has lost its list of files: {ADVICE}")
     return result_in(files, name, run, is_past=is_past)
 
 

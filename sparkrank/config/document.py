@@ -43,7 +43,7 @@ from sparkrank.metrics import Plan, find_preset
 from sparkrank.metrics.definitions import default_duplicates
 from sparkrank.metrics.registry import import_plugins
 from sparkrank.metrics.uncertainty import Comparison
-from sparkrank.redaction import told_apart
+from sparkrank.redaction import options_to_hash
 from sparkrank.role_table import CLUSTER, GROUP_WEIGHT, ITEMS, RANK, SCORE, SLICE
 from sparkrank.roles import Roles, TruthColumns, planned
 from sparkrank.spec_hash import hash_of_plan
@@ -237,7 +237,7 @@ def _asked(resolved: Mapping[str, Any], rows: Rows) -> dict[str, Any]:
 
     What is expected of them changes no number.
     """
-    asked = {**resolved, "options": told_apart(rows.options), "where": rows.where}
+    asked = {**resolved, "options": options_to_hash(rows.options), "where": rows.where}
     return {key: value for key, value in asked.items() if key != "expect"}
 
 

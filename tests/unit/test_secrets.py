@@ -19,14 +19,15 @@ import pytest
 import yaml
 
 import sparkrank as sr
-from sparkrank import cli, errors
+from sparkrank.base import errors
+from sparkrank.base.redaction import has_secret, redact, shown_options, shown_url
 from sparkrank.config import load_spec
-from sparkrank.engines.arrow.files import without_password
+from sparkrank.doors import cli
 from sparkrank.engines.request import Side
 from sparkrank.engines.spark.failures import reading_errors, reason_of, task_errors
-from sparkrank.redaction import has_secret, redact, shown_options, shown_url
-from sparkrank.report.terminal import as_json_text, tell
-from sparkrank.run.evaluate_job import places_of
+from sparkrank.jobs.evaluate_job import places_of
+from sparkrank.sources.files import without_password
+from sparkrank.text.terminal import as_json_text, tell
 from tests.unit.commands import exit_code
 
 pytestmark = pytest.mark.same_without_loops
@@ -183,7 +184,7 @@ def test_errors_of_spark_and_arrow_show_none() -> None:
         java = f"An error occurred while calling o1.load.\n: java.io.IOException: cannot open {form}\n\tat org.x\n"
         java += f"Caused by: java.lang.IllegalStateException: {form}\n"
         worker = f"[FAILED_READ_FILE.X] Encountered error while reading file {form.split(maxsplit=1)[0]} .\n{java}"
-        for text in (java, worker, f"sparkrank.errors.InputError: no rows at {form}"):
+        for text in (java, worker, f"sparkrank.base.errors.InputError: no rows at {form}"):
             with pytest.raises(Exception, match=r"(?s).") as told, errors.without_secrets(), task_errors():
                 raise RuntimeError(text)
             assert leaks(traceback.format_exception(told.value)) == []
@@ -260,7 +261,7 @@ def test_no_path_shows_one(rows: Path, tmp_path: Path, capsys: pytest.CaptureFix
 def test_sr_evaluate_shows_none_in_its_error_or_what_is_behind_it(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sparkrank.engines.arrow.stored_files.file_system", _refusing)
+    monkeypatch.setattr("sparkrank.sources.stored_files.file_system", _refusing)
     caplog.set_level(logging.DEBUG)
     for url in URLS:
         with pytest.raises(sr.SparkrankError) as told:
@@ -299,7 +300,7 @@ def test_an_error_that_nobody_expected_shows_none(
 
     conf = conf_of(tmp_path, document(rows))
     monkeypatch.setattr(cli, "load_spec", fails)
-    monkeypatch.setattr("sparkrank.api.open_request", fails)
+    monkeypatch.setattr("sparkrank.doors.api.open_request", fails)
     for form in FORMS:  # noqa: B007 - fails reads it
         assert exit_code("validate", "--conf", conf, "--debug") == 1
         with pytest.raises(RuntimeError) as told:

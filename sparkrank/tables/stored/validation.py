@@ -1,0 +1,113 @@
+"""What a reader of a stored table checks before it uses it: the run it is of, types, texts and keys.
+
+Files are compared with the checksums in ``runs`` (:mod:`sparkrank.tables.stored.day_files`), so a table that was
+damaged, or written by another program, is not read. These checks also hold for days of releases that wrote no
+checksums. Numbers are not checked: whoever may write the tables of a day may write its row of ``runs``, too. All checks
+go over whole columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+
+from sparkrank.base.errors import InputError, shortened
+
+ADVICE = "evaluate that day again"
+
+
+def _stands_in(kind: pa.DataType, expected: pa.DataType) -> bool:
+    """Whether ``kind`` is read as ``expected`` all the same.
+
+    Spark writes instants in another unit, without a zone. Lists of fields had fewer of them in releases before.
+    """
+    if pa.types.is_list(expected) and pa.types.is_list(kind) and pa.types.is_struct(kind.value_type):
+        return all(field in list(expected.value_type) for field in kind.value_type)
+    if pa.types.is_timestamp(expected):
+        return bool(pa.types.is_timestamp(kind))
+    return bool(pa.types.is_string(expected) and pa.types.is_large_string(kind))
+
+
+def validate_run(run: Mapping[str, object], run_ids: Sequence[str | None], day: str, name: str = "states") -> None:
+    """Raise :class:`InputError` where the row ``run`` of ``runs`` is no finished run of ``day``, or the table ``name``
+    is of another run by its ``run_ids``.
+
+    Tables of older versions name no run.
+    """
+    run_id, status = run.get("run_id"), run.get("status")
+    if status is not None and status != "done":
+        raise InputError(f"the run of {day} has the status {shortened(status)}, not done: {ADVICE}")
+    if run_id is None:
+        return
+    if str(run_id).rpartition("-")[0] != day:
+        raise InputError(f"the tables of {day} are those of the run {shortened(run_id)}, of another day: {ADVICE}")
+    for other in run_ids:
+        if other is not None and other != run_id:
+            raise InputError(
+                f"the table {name} of {day} is that of the run {shortened(other)}, and its table runs that of "
+                f"{shortened(run_id)}: {ADVICE}"
+            )
+
+
+def validate_column_types(schema: pa.Schema, expected: pa.Schema, name: str, day: str) -> None:
+    """Raise :class:`InputError` where a column of ``expected`` that a table has is of another type."""
+    for field in expected:
+        if field.name not in schema.names:
+            continue
+        places = schema.get_all_field_indices(field.name)
+        if len(places) > 1:
+            raise InputError(f"the table {name} of {day} has {len(places)} columns {field.name}: {ADVICE}")
+        kind = schema.field(places[0]).type
+        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+        if kind != field.type and not _stands_in(kind, field.type):
+            written = f"{kind!s:.200}"
+            raise InputError(
+                f"the table {name} of {day} has {field.name} of type {written}, not {field.type}: {ADVICE}"
+            )
+
+
+def validate_utf8(table: pa.Table, name: str, day: str) -> None:
+    """Raise :class:`InputError` where a column of texts has one that is none; of dictionaries each text is looked at
+    once.
+    """
+    for column, values in zip(table.column_names, table.columns, strict=True):
+        kind = values.type
+        if not (pa.types.is_dictionary(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+            continue
+        for chunk in values.chunks:
+            try:
+                (chunk.dictionary if pa.types.is_dictionary(kind) else chunk).validate(full=True)
+            except pa.ArrowInvalid:
+                raise InputError(
+                    f"the table {name} of {day} has a text in {column} that is not UTF-8: {ADVICE}"
+                ) from None
+
+
+def validate_unique_keys(table: pa.Table, key: Sequence[str], name: str, day: str) -> None:
+    """Raise :class:`InputError` where two rows have one ``key``: what they hold would count twice."""
+    if table.group_by(list(key), use_threads=False).aggregate([]).num_rows != table.num_rows:
+        raise InputError(f"the table {name} of {day} has rows of one key twice ({', '.join(key)}): {ADVICE}")
+
+
+# What a row of a table of results is about: texts that are there, and no two rows are about the same.
+RESULT_KEYS = {
+    "metrics": ("metric", "model", "slice", "slice_value"),
+    "comparisons": ("metric", "candidate", "baseline", "slice", "slice_value"),
+}
+# Several verdicts may be about the same, and one about a model or a slice that is not there names none.
+_WITHOUT_NULLS = {**RESULT_KEYS, "gates": ("gate", "kind", "metric", "verdict", "accepted")}
+
+
+def validate_results(table: pa.Table, name: str, day: str, *, once: bool = True) -> None:
+    """Raise :class:`InputError` where a row of a table of results, as ``metrics``, does not say what it is about, or,
+    unless ``once`` is false, two rows are about the same.
+
+    The value of a slice may be null. Columns that a table of an older version lacks are not looked at.
+    """
+    for column in _WITHOUT_NULLS[name]:
+        if column != "slice_value" and column in table.column_names and table[column].null_count:
+            raise InputError(f"the table {name} of {day} has {column} that is null: {ADVICE}")
+    key = RESULT_KEYS.get(name, ()) if once else ()
+    if key and set(key) <= set(table.column_names):
+        validate_unique_keys(table, key, name, day)

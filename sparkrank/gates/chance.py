@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from sparkrank.gates.verdicts import Judged, Key
+from sparkrank.gates.verdicts import Judged, VerdictKey
 
 
 def chance_of_failing(distance: float, stderr: float, degrees: float = math.inf) -> float:
@@ -68,7 +68,8 @@ class GateRecord:
 
 
 def records_of(
-    nights: Iterable[tuple[str, Sequence[Judged]]], splits: Mapping[str, Mapping[Key, Sequence[float]]] | None = None
+    nights: Iterable[tuple[str, Sequence[Judged]]],
+    splits: Mapping[str, Mapping[VerdictKey, Sequence[float]]] | None = None,
 ) -> list[GateRecord]:
     """What each gate did on ``nights``: the days and their verdicts.
 
@@ -89,7 +90,7 @@ def records_of(
         In the order of the gates.
     """
     nights = list(nights)
-    values: dict[Key, list[float]] = {}
+    values: dict[VerdictKey, list[float]] = {}
     for _, judged in nights:
         for each in judged:
             if each.judged is not None:
@@ -122,7 +123,7 @@ def _expected(nights: Iterable[Sequence[float | None]]) -> float | None:
     return sum(map(_any_of, known)) if any(known) else None
 
 
-def _chance(judged: Judged, usual: Mapping[Key, float]) -> float | None:
+def _chance(judged: Judged, usual: Mapping[VerdictKey, float]) -> float | None:
     """The probability that noise alone makes the verdict a failure; None where nobody knows how much noise there is."""
     deviation, distances = judged.deviation, _distances(judged, usual)
     if not distances or deviation is None or math.isnan(deviation):
@@ -130,7 +131,7 @@ def _chance(judged: Judged, usual: Mapping[Key, float]) -> float | None:
     return sum(chance_of_failing(distance, deviation, judged.degrees) for distance in distances)
 
 
-def _distances(judged: Judged, usual: Mapping[Key, float]) -> list[float]:
+def _distances(judged: Judged, usual: Mapping[VerdictKey, float]) -> list[float]:
     """How far noise would have to move what is judged for the verdict to be a failure: to each side that is bad.
 
     Empty where there is no value. Among many tests of a gate a single failure is one that stands out of all of them.
@@ -157,7 +158,9 @@ def _quantile(tail: float, degrees: float) -> float:
     return -float(special.ndtri(tail) if math.isinf(degrees) else special.stdtrit(degrees, tail))
 
 
-def _in_splits(judged: Iterable[Judged], usual: Mapping[Key, float], splits: Mapping[Key, Sequence[float]]) -> float:
+def _in_splits(
+    judged: Iterable[Judged], usual: Mapping[VerdictKey, float], splits: Mapping[VerdictKey, Sequence[float]]
+) -> float:
     """The share of a night's A/A splits in which at least one of its verdicts is a failure; each half is both in turn.
 
     The scatter of a history is no difference between halves: it has their noise in it, and it is a distribution.

@@ -24,7 +24,7 @@ COMPARED = pa.schema(
 )
 
 
-class Measured(NamedTuple):
+class IntervalEstimate(NamedTuple):
     """A value, or a difference, with its interval where it has one.
 
     ``interval`` is its method, or why there is none; ``n_unpaired`` are the groups in which one of two models alone is
@@ -44,14 +44,14 @@ class Measured(NamedTuple):
     n_undefined: int | None = None
 
     @classmethod
-    def of(cls, table: pa.Table, value: str) -> Iterator[Measured]:
+    def of(cls, table: pa.Table, value: str) -> Iterator[IntervalEstimate]:
         """Those of the rows of a ``table``, where the column ``value`` is what is measured."""
         names = (value, "ci_low", "ci_high", *cls._fields[3:])
         return map(cls, *(_column(table, name) for name in names))
 
 
 @dataclass(frozen=True)
-class Outcome:
+class DayOutcome:
     """What became of a stored day: the cells that ``failed``, and those that a person has ``let_in`` after all.
 
     Of these ``levels`` are those that had failed against their history. The history of the cells in ``anew`` begins
@@ -78,13 +78,13 @@ class Facts:
     """
 
     name: str
-    measured: Mapping[Cell, Measured]
-    compared: Mapping[tuple[Cell, str], Measured] | None = None
+    measured: Mapping[Cell, IntervalEstimate]
+    compared: Mapping[tuple[Cell, str], IntervalEstimate] | None = None
     spec_hash: str | None = None
     run_id: str | None = None
     metrics: frozenset[str] = frozenset()
     models: frozenset[str] = frozenset()
-    outcome: Outcome = Outcome()
+    outcome: DayOutcome = DayOutcome()
 
     @property
     def values(self) -> list[tuple[str, str | None]]:
@@ -136,12 +136,12 @@ def facts_of(
     """
     beside = set(beside)
     rows = _asked(metrics, rules, beside)
-    measured = dict(zip(_cells(rows, "model"), Measured.of(rows, "value"), strict=True))
+    measured = dict(zip(_cells(rows, "model"), IntervalEstimate.of(rows, "value"), strict=True))
     compared = None
     if comparisons is not None:
         pairs = _asked(comparisons, rules, None)
         keys = zip(_cells(pairs, "candidate"), _column(pairs, "baseline"), strict=True)
-        compared = dict(zip(keys, Measured.of(pairs, "difference"), strict=True))
+        compared = dict(zip(keys, IntervalEstimate.of(pairs, "difference"), strict=True))
     texts, models = (frozenset(_distinct(metrics, column)) for column in ("metric", "model"))
     return Facts(name, measured, compared, _first(metrics, "spec_hash"), _first(metrics, "run_id"), texts, models)
 

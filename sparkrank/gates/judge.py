@@ -10,10 +10,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sparkrank.gates.facts import NO_STANDARD, Facts, Standard
-from sparkrank.gates.kind import Night
+from sparkrank.gates.kind import Evidence
 from sparkrank.gates.register import KINDS
 from sparkrank.gates.rules import Cell, History, Rule
-from sparkrank.gates.verdicts import Judged, Key, corrected, failed
+from sparkrank.gates.verdicts import Judged, VerdictKey, corrected, failed
 from sparkrank.metrics.slices import ALL
 
 
@@ -75,7 +75,7 @@ class Judge:
             unnamed = Cell(rule.metric, rule.model or "*", *_named_slice(rule))
             return [failed(rule, unnamed, f"{name} has no tables, and what has no data never passes")]
         kind, settings = KINDS[rule.kind], (self.level, self.without_interval, self.most_unpaired)
-        night = Night(facts, standard, self.history, self.better, *settings)
+        night = Evidence(facts, standard, self.history, self.better, *settings)
         before = standard.before
         cells = rule.cells(facts.values)
         if before is not None:
@@ -90,7 +90,7 @@ class Judge:
         if not kept:
             unnamed = Cell(rule.metric, rule.model or "*", *_named_slice(rule))
             reason = f"{_small_text(left_out, self.least_groups)}: nothing is left to decide by"
-            key = Key(rule.gate, rule.kind, unnamed)
+            key = VerdictKey(rule.gate, rule.kind, unnamed)
             return [Judged(key, "undecided", reason, policy=rule.undecided, left_out=left_out)]
         found = []
         for cell in kept:

@@ -6,13 +6,13 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
-from sparkrank.gates.facts import Facts, Measured, Standard
+from sparkrank.gates.facts import Facts, IntervalEstimate, Standard
 from sparkrank.gates.rules import Cell, History, Rule
 from sparkrank.gates.verdicts import Judged
 
 
 @dataclass(frozen=True)
-class Night:
+class Evidence:
     """What a day or window is judged by: its ``facts``, the ``standard`` of days before it, and the settings.
 
     These are the same as of :class:`sparkrank.gates.judge.Judge`.
@@ -54,5 +54,5 @@ class Kind(Protocol):
     is_directed: ClassVar[bool]
     reads_history: ClassVar[bool] = False
 
-    def judged(self, rule: Rule, cell: Cell, measured: Measured, night: Night) -> Judged:
+    def judged(self, rule: Rule, cell: Cell, measured: IntervalEstimate, night: Evidence) -> Judged:
         """The verdict on one cell, which has a value."""

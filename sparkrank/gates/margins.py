@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
-from sparkrank.gates.bounds import Side, alone_text, interval_text, reach_text, side_of, too_few_pairs
-from sparkrank.gates.facts import Measured
-from sparkrank.gates.kind import Kind, Night
+from sparkrank.gates.bounds import BoundVerdict, alone_text, interval_text, reach_text, side_of, too_few_pairs
+from sparkrank.gates.facts import IntervalEstimate
+from sparkrank.gates.kind import Evidence, Kind
 from sparkrank.gates.rules import Cell, Rule
-from sparkrank.gates.verdicts import Judged, Key, failed, shown_number
+from sparkrank.gates.verdicts import Judged, VerdictKey, failed, shown_number
 from sparkrank.stats.intervals import TOO_FEW, t_quantile
 from sparkrank.stats.ratios import StandardErrors, margin_stderr
 
@@ -21,17 +21,17 @@ class _Difference(Kind):
     bad: ClassVar[str]
     doubtful: ClassVar[str]
 
-    def signs(self, cell: Cell, night: Night) -> tuple[int, ...]:
+    def signs(self, cell: Cell, night: Evidence) -> tuple[int, ...]:
         """1 where differences below the margin are bad, -1 where those above it are."""
         raise NotImplementedError
 
-    def judged(self, rule: Rule, cell: Cell, measured: Measured, night: Night) -> Judged:
+    def judged(self, rule: Rule, cell: Cell, measured: IntervalEstimate, night: Evidence) -> Judged:
         """Whether the whole interval of the difference is within the margin, on every side that is bad."""
         facts, value, against = night.facts, measured.value, str(rule.against)
         if facts.compared is None:
             return failed(rule, cell, f"{facts.name} has no table comparisons, so nothing tells", value)
         difference = facts.compared.get((cell, against))
-        baseline = facts.measured.get(cell._replace(model=against), Measured(None, None, None, None))
+        baseline = facts.measured.get(cell._replace(model=against), IntervalEstimate(None, None, None, None))
         if difference is None:
             return failed(rule, cell, f"{facts.name} has no comparison of it with {against}", value)
         if _is_undefined(difference):
@@ -50,7 +50,7 @@ class _Difference(Kind):
             has_interval = cell.metric not in night.without_interval
             side = side_of(tested, bound, sign, night.level, has_interval=has_interval)
             if (lack := why or lack) is not None:
-                side = Side("undecided", why=lack)
+                side = BoundVerdict("undecided", why=lack)
             tests.append((side, bound, sign, tested))
         side, bound, sign, tested = min(tests, key=_decisive)
         words = {"pass": self.good, "fail": self.bad, "undecided": self.doubtful}[side.verdict]
@@ -60,7 +60,7 @@ class _Difference(Kind):
             details.append(f"the margin is {shown_number(margin)}{of}")
         reason = f"its difference to {against}, {interval_text(tested)}, {words}: {', '.join(filter(None, details))}"
         return Judged(
-            Key(rule.gate, rule.kind, cell),
+            VerdictKey(rule.gate, rule.kind, cell),
             side.verdict,
             f"{reason}{alone_text(side, tested)}",
             value,
@@ -88,7 +88,7 @@ class NotWorse(_Difference):
     bad: ClassVar[str] = "is worse than allowed"
     doubtful: ClassVar[str] = "could be worse than allowed"
 
-    def signs(self, cell: Cell, night: Night) -> tuple[int, ...]:
+    def signs(self, cell: Cell, night: Evidence) -> tuple[int, ...]:
         """The side that is worse."""
         return (-1 if night.better.get(cell.metric) is False else 1,)
 
@@ -108,23 +108,28 @@ class Equivalent(_Difference):
     bad: ClassVar[str] = "is larger than allowed"
     doubtful: ClassVar[str] = "could be larger than allowed"
 
-    def signs(self, cell: Cell, night: Night) -> tuple[int, ...]:  # noqa: ARG002 - of each cell the same
+    def signs(self, cell: Cell, night: Evidence) -> tuple[int, ...]:  # noqa: ARG002 - of each cell the same
         """Both sides."""
         return 1, -1
 
 
-def _is_undefined(measured: Measured) -> bool:
+def _is_undefined(measured: IntervalEstimate) -> bool:
     return measured.value is None or math.isnan(measured.value)
 
 
-def _decisive(test: tuple[Side, float, int, Measured]) -> tuple[int, float]:
+def _decisive(test: tuple[BoundVerdict, float, int, IntervalEstimate]) -> tuple[int, float]:
     """Of two sides the one that fails goes before one that is undecided, and then the smaller p."""
     side = test[0]
     return ("fail", "undecided", "pass").index(side.verdict), 1.0 if side.p is None else side.p
 
 
 def _unpaired(
-    cell: Cell, difference: Measured, candidate: Measured, baseline: Measured, rule: Rule, most: float
+    cell: Cell,
+    difference: IntervalEstimate,
+    candidate: IntervalEstimate,
+    baseline: IntervalEstimate,
+    rule: Rule,
+    most: float,
 ) -> str | None:
     """Why groups in which one model alone is defined leave the difference open; None where they are few.
 
@@ -140,8 +145,13 @@ def _unpaired(
 
 
 def _with_margin(
-    difference: Measured, candidate: Measured, baseline: Measured, rule: Rule, sign: int, level: float
-) -> tuple[Measured, str | None]:
+    difference: IntervalEstimate,
+    candidate: IntervalEstimate,
+    baseline: IntervalEstimate,
+    rule: Rule,
+    sign: int,
+    level: float,
+) -> tuple[IntervalEstimate, str | None]:
     """The difference with the interval that is held against the margin, or why there is none.
 
     A margin that is a share of the baseline's estimate has an error of its own. What is tested is the difference and
@@ -170,6 +180,6 @@ def _with_margin(
     return difference._replace(low=low, high=high, stderr=stderr, degrees=degrees), None
 
 
-def _stderr(measured: Measured) -> float | None:
+def _stderr(measured: IntervalEstimate) -> float | None:
     """The standard error; 0 of a value in which no variation is seen, while its difference to another has some."""
     return 0.0 if measured.stderr is None and measured.interval in ("wilson", TOO_FEW.method) else measured.stderr

@@ -18,7 +18,7 @@ Verdict: TypeAlias = Literal["pass", "fail", "undecided"]
 FAILED, UNDECIDED = 3, 5  # exit codes
 
 
-class Key(NamedTuple):
+class VerdictKey(NamedTuple):
     """Which verdict of a day or window it is."""
 
     gate: str
@@ -40,7 +40,7 @@ class Judged:
     let the history of its cell begin anew with the day.
     """
 
-    key: Key
+    key: VerdictKey
     verdict: Verdict
     reason: str
     value: float | None = None
@@ -77,7 +77,7 @@ class Judged:
 
 def failed(rule: Rule, cell: Cell, reason: str, value: float | None = None) -> Judged:
     """The verdict on what is not there, or undefined."""
-    return Judged(Key(rule.gate, rule.kind, cell), "fail", reason, value, policy=rule.undecided)
+    return Judged(VerdictKey(rule.gate, rule.kind, cell), "fail", reason, value, policy=rule.undecided)
 
 
 def shown_number(number: float | None) -> str:
@@ -106,7 +106,7 @@ def corrected(judged: Sequence[Judged], correction: str) -> list[Judged]:
     Examples
     --------
     >>> cell = Cell("auc", "candidate")
-    >>> alone = [Judged(Key("g", "min", cell), "fail", "it is below", p=p) for p in (0.005, 0.01, 0.02, 0.02)]
+    >>> alone = [Judged(VerdictKey("g", "min", cell), "fail", "it is below", p=p) for p in (0.005, 0.01, 0.02, 0.02)]
     >>> [each.verdict for each in corrected(alone, "holm")]  # 4 · 0.005, 3 · 0.01 ... against 0.025
     ['fail', 'undecided', 'undecided', 'undecided']
     """
@@ -129,7 +129,9 @@ def _corrected(judged: Judged) -> Judged:
     return replace(judged, verdict=verdict, reason=f"{judged.reason}; {among}")
 
 
-def accepted(judged: Iterable[Judged], reasons: Mapping[Key, tuple[tuple[float | None, ...], str]]) -> list[Judged]:
+def accepted(
+    judged: Iterable[Judged], reasons: Mapping[VerdictKey, tuple[tuple[float | None, ...], str]]
+) -> list[Judged]:
     """``judged`` of which those that a person has accepted say why.
 
     Parameters

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator
 
-from sparkrank.schemas.tables import Column, TableSchema
+from sparkrank.schemas.tables import TableColumn, TableSchema
 from sparkrank.tables.rows.outputs import OUTPUTS
 
 _HEAD = r"""# Tables
@@ -44,11 +44,11 @@ def _sections(table: TableSchema) -> Iterator[str]:
         yield table.notes
 
 
-def _rows(columns: Iterable[Column]) -> str:
+def _rows(columns: Iterable[TableColumn]) -> str:
     return "\n".join(["| column | type | meaning |", "|---|---|---|", *map(_row, columns)])
 
 
-def _row(column: Column) -> str:
+def _row(column: TableColumn) -> str:
     names = [field.name for field in column.fields]
     name = f"`{names[0]}`" if len(names) == 1 else f"`{names[0]}` to `{names[-1]}`"
     return f"| {name} | {column.type} | {column.meaning}{' ' if column.meaning else ''}|"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sparkrank.gates.chance import records_of
-from sparkrank.gates.facts import Facts, Measured, Standard
+from sparkrank.gates.facts import Facts, IntervalEstimate, Standard
 from sparkrank.gates.judge import Judge
 from sparkrank.gates.rules import Cell, History, Margin, Rule
 from sparkrank.gates.verdicts import Judged
@@ -25,11 +25,11 @@ def rule(**given: object) -> Rule:
     return Rule("gate", metric="auc", metrics=("auc",), models=("candidate",), model="candidate", **given)  # type: ignore[arg-type]
 
 
-def measured(value: float, stderr: float | None) -> Measured:
+def measured(value: float, stderr: float | None) -> IntervalEstimate:
     """A value with its interval of 95 %."""
     half = None if stderr is None else Z * stderr
     ends = (None, None) if half is None else (value - half, value + half)
-    return Measured(value, *ends, stderr, "as it is")
+    return IntervalEstimate(value, *ends, stderr, "as it is")
 
 
 def failed(nights: list[Judged]) -> tuple[int, float]:

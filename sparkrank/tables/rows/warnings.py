@@ -197,19 +197,19 @@ def _large_group(partials: Partials) -> Iterator[CodedSentence]:
             )
 
 
-class Share(NamedTuple):
+class WeightShare(NamedTuple):
     """The ``weight`` of one group, and its ``fraction`` of that of all; None where no group has any."""
 
     weight: float
     fraction: float | None
 
 
-def heaviest_shares(partials: Partials) -> dict[tuple[str, str], Share]:
+def heaviest_shares(partials: Partials) -> dict[tuple[str, str], WeightShare]:
     """The largest weight of a group in each mean of the whole day, by metric and model."""
     means, found = partials.means.results(), {}
     for (metric, model), weight in partials.heaviest.items():
         mean = means.get(StateKey(model, ALL, ALL, metric))
-        found[metric, model] = Share(weight, weight / mean.weight if mean is not None and mean.weight else None)
+        found[metric, model] = WeightShare(weight, weight / mean.weight if mean is not None and mean.weight else None)
     return found
 
 

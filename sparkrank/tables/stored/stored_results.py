@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.base.errors import InputError
-from sparkrank.gates.facts import COMPARED, Outcome
+from sparkrank.gates.facts import COMPARED, DayOutcome
 from sparkrank.gates.rules import Cell
-from sparkrank.gates.verdicts import Key
+from sparkrank.gates.verdicts import VerdictKey
 from sparkrank.schemas.tables import ACCEPTED, FILES, FROM_NOW_ON, GATES, METRICS, RUN_ID, RUNS, TIME, WINDOW_RUNS
 from sparkrank.tables.commit.days import shown_run
 from sparkrank.tables.commit.output_folder import DAY
@@ -61,20 +61,20 @@ class StoredResult:
     run: dict[str, Any]
 
     @cached_property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> DayOutcome:
         """What became of its cells: no gate has failed, or a person has let them in."""
         is_new = bool(self.run.get(FROM_NOW_ON))
         if self.gates is None:
-            return Outcome(is_new=is_new)
+            return DayOutcome(is_new=is_new)
         fails, accepted = pc.equal(self.gates["verdict"], "fail"), self._flags("accepted")
         let_in = pc.and_(fails, accepted)
         levels = pc.and_(let_in, pc.equal(self.gates["kind"], "history"))
         masks = (pc.and_not(fails, accepted), let_in, levels, self._flags(FROM_NOW_ON))
         failed, *others = (frozenset(key.cell for key in self._keys(mask)) for mask in masks)
-        return Outcome(failed, others[0], others[1], others[2], is_new)
+        return DayOutcome(failed, others[0], others[1], others[2], is_new)
 
     @property
-    def beginnings(self) -> frozenset[Key]:
+    def beginnings(self) -> frozenset[VerdictKey]:
         """The verdicts with which a history begins anew."""
         return frozenset() if self.gates is None else frozenset(self._keys(self._flags(FROM_NOW_ON)))
 
@@ -84,7 +84,7 @@ class StoredResult:
             return pa.array([False] * (0 if self.gates is None else self.gates.num_rows))
         return pc.fill_null(self.gates[name], False)
 
-    def _keys(self, mask: pa.ChunkedArray) -> list[Key]:
+    def _keys(self, mask: pa.ChunkedArray) -> list[VerdictKey]:
         return [] if self.gates is None else [key_of(row) for row in self.gates.filter(mask).to_pylist()]
 
     @property
@@ -94,7 +94,7 @@ class StoredResult:
         return {} if None in (found["accepted_at"], found["accepted_reason"]) else found
 
     @property
-    def acceptances(self) -> dict[Key, tuple[tuple[float | None, ...], str]]:
+    def acceptances(self) -> dict[VerdictKey, tuple[tuple[float | None, ...], str]]:
         """The verdicts that a person has accepted: their numbers, and why."""
         if self.gates is None:
             return {}
@@ -111,9 +111,9 @@ class StoredResult:
         return all(_same(self.metrics[name], metrics[name]) for name in names)
 
 
-def key_of(row: dict[str, Any]) -> Key:
+def key_of(row: dict[str, Any]) -> VerdictKey:
     """Which verdict a row of the table ``gates`` is."""
-    return Key(row["gate"], row["kind"], Cell(row["metric"], row["model"], row["slice"], row["slice_value"]))
+    return VerdictKey(row["gate"], row["kind"], Cell(row["metric"], row["model"], row["slice"], row["slice_value"]))
 
 
 def _same(left: pa.ChunkedArray, right: pa.ChunkedArray) -> bool:

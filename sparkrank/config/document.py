@@ -39,6 +39,7 @@ from sparkrank.config.sections import (
 from sparkrank.config.validators import as_day, as_keys, as_list
 from sparkrank.engines.lanes import time_zone_lanes
 from sparkrank.gates.judge import Judge
+from sparkrank.gates.register import KINDS
 from sparkrank.inputs.role_table import CLUSTER, GROUP_WEIGHT, ITEMS, RANK, SCORE, SLICE
 from sparkrank.inputs.roles import Roles, TruthColumns, planned
 from sparkrank.inputs.spec_hash import hash_of_plan
@@ -180,8 +181,8 @@ class Spec(Section):
         baseline: str | None = getattr(compare, "baseline", None)
         compares = compare is not None or "compare" not in type(self).model_fields
         preset = find_preset(self.definitions.preset)
-        rules = rules_of(self.gates, plan, preset, self.undecided, baseline, compares=compares, sides=history.sides)
-        if history != HistorySettings().history and not any(rule.kind == "history" for rule in rules):
+        rules = rules_of(self.gates, plan, preset, self.undecided, baseline, compares=compares, history=history)
+        if history != HistorySettings().history and not any(KINDS[rule.kind].reads_history for rule in rules):
             raise SpecError("history is given, but no gate compares with it: add one with not_worse_than: history")
         if not rules:
             return None

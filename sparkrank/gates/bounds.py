@@ -142,14 +142,13 @@ def _p_of_method(measured: IntervalEstimate, bound: float, sign: int) -> float:
 class _Bound(Kind):
     """A bound on a value, whichever side is better."""
 
-    is_directed: ClassVar[bool] = False
     sign: ClassVar[int]
     beyond: ClassVar[str]
 
-    def judged(self, rule: Rule, cell: Cell, measured: IntervalEstimate, night: Evidence) -> Judged:
+    def verdict(self, rule: Rule, cell: Cell, measured: IntervalEstimate, evidence: Evidence) -> Judged:
         """Whether the whole interval is on the good side of the bound."""
-        has_interval = cell.metric not in night.without_interval
-        side = side_of(measured, rule.bound, self.sign, night.level, has_interval=has_interval)
+        has_interval = cell.metric not in evidence.without_interval
+        side = side_of(measured, rule.bound, self.sign, evidence.level, has_interval=has_interval)
         bound = shown_number(rule.bound)
         sentence = {
             "pass": f"is not {self.beyond} {bound}",
@@ -171,7 +170,7 @@ class _Bound(Kind):
             degrees=measured.degrees or math.inf,
             sign=self.sign,
             p=side.p,
-            alpha=night.alpha,
+            alpha=evidence.alpha,
         )
 
 

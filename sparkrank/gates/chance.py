@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from sparkrank.gates.register import KINDS
 from sparkrank.gates.verdicts import Judged, VerdictKey
 
 
@@ -140,7 +141,7 @@ def _distances(judged: Judged, usual: Mapping[VerdictKey, float]) -> list[float]
         return []
     expected = usual[judged.key] if judged.expected is None else judged.expected
     more = 0.0
-    if judged.key.kind != "history" and judged.low is not None and judged.high is not None:
+    if not KINDS[judged.key.kind].reads_history and judged.low is not None and judged.high is not None:
         more = judged.high - judged.judged if judged.sign > 0 else judged.judged - judged.low
     if judged.p is not None and judged.tests > 1 and judged.deviation is not None:
         alone, among = (_quantile(judged.alpha / tests, judged.degrees) for tests in (1, judged.tests))
@@ -170,7 +171,7 @@ def _in_splits(
         distances, noise = _distances(each, usual), splits.get(each.key)
         if not distances or noise is None:
             continue
-        is_history = each.key.kind == "history"
+        is_history = KINDS[each.key.kind].reads_history
         moved = [0.0 if is_history else each.sign * turn * half for turn in (1, -1) for half in noise]
         scatter = each.deviation if is_history and each.deviation is not None else 0.0
         alone = [1.0 - sum(chance_of_failing(end + by, scatter, each.degrees) for end in distances) for by in moved]

@@ -285,13 +285,16 @@ class AsBefore(Kind):
     """Not outside of the band of its own history."""
 
     name: ClassVar[str] = "history"
-    is_directed: ClassVar[bool] = False  # with `sides: worse` the rules leave out what has no worse side
+    word: ClassVar[str] = "not_worse_than"
+    phrase: ClassVar[str] = "not worse than"
+    value: ClassVar[str | None] = "history"
+    compares: ClassVar[bool] = True
     reads_history: ClassVar[bool] = True
 
-    def judged(self, rule: Rule, cell: Cell, measured: IntervalEstimate, night: Evidence) -> Judged:
+    def verdict(self, rule: Rule, cell: Cell, measured: IntervalEstimate, evidence: Evidence) -> Judged:
         """Whether the value is beyond its band, on either side or on the worse one."""
-        options = night.history
-        past = past_of(cell, measured.definition, night.standard, options.days)
+        options = evidence.history
+        past = past_of(cell, measured.definition, evidence.standard, options.days)
         key, value, days = VerdictKey(rule.gate, rule.kind, cell), float(measured.value or 0.0), _days(len(past.days))
         undecided = Judged(key, "undecided", "", value, low=measured.low, high=measured.high, policy=rule.undecided)
         if len(past.days) < options.least_days:
@@ -302,13 +305,13 @@ class AsBefore(Kind):
         stderrs = [own_error(day) for _, day in past.days]
         if measured.interval == TOO_FEW.method and any(stderr is not None for stderr in stderrs):
             return replace(undecided, reason="it has too few groups to say how far they move it, unlike on days before")
-        weekdays = [_weekday(name, options) for name in (night.facts.name, *(name for name, _ in past.days))]
+        weekdays = [_weekday(name, options) for name in (evidence.facts.name, *(name for name, _ in past.days))]
         band = band_of([float(day.value or 0.0) for _, day in past.days], stderrs, weekdays[1:], weekdays[0])
         if band.prediction(own_error(measured))[0] == 0:
             alone = f"it was {shown_number(band.centre)} on all of the {days} before, and has no error of its own"
             return replace(undecided, reason=f"{alone}: nothing says how far it may move")
         left_out = _left_out_text({**past.left_out, "far from the others": band.strays})
-        judged = _against_band(undecided, band, own_error(measured), rule.margin, options, night.sign(cell))
+        judged = _against_band(undecided, band, own_error(measured), rule.margin, options, evidence.sign(cell))
         return replace(judged, reason=f"{judged.reason}{left_out}")
 
 

@@ -17,17 +17,18 @@ from sparkrank.stats.ratios import StandardErrors, margin_stderr
 class _Difference(Kind):
     """A condition on the difference of two models, with a margin on each side that is bad."""
 
+    compares: ClassVar[bool] = True
     good: ClassVar[str]
     bad: ClassVar[str]
     doubtful: ClassVar[str]
 
-    def signs(self, cell: Cell, night: Evidence) -> tuple[int, ...]:
+    def signs(self, cell: Cell, evidence: Evidence) -> tuple[int, ...]:
         """1 where differences below the margin are bad, -1 where those above it are."""
         raise NotImplementedError
 
-    def judged(self, rule: Rule, cell: Cell, measured: IntervalEstimate, night: Evidence) -> Judged:
+    def verdict(self, rule: Rule, cell: Cell, measured: IntervalEstimate, evidence: Evidence) -> Judged:
         """Whether the whole interval of the difference is within the margin, on every side that is bad."""
-        facts, value, against = night.facts, measured.value, str(rule.against)
+        facts, value, against = evidence.facts, measured.value, str(rule.against)
         if facts.compared is None:
             return failed(rule, cell, f"{facts.name} has no table comparisons, so nothing tells", value)
         difference = facts.compared.get((cell, against))
@@ -39,16 +40,16 @@ class _Difference(Kind):
         if rule.margin.relative and _is_undefined(baseline):
             share = f"{against} has no value on {facts.name}, of which the margin {rule.margin} is a share"
             return failed(rule, cell, share, value)
-        why = _unpaired(cell, difference, measured, baseline, rule, night.most_unpaired)
-        if why is None and cell.metric not in night.without_interval:
-            why = too_few_pairs(difference, night.level)
+        why = _unpaired(cell, difference, measured, baseline, rule, evidence.most_unpaired)
+        if why is None and cell.metric not in evidence.without_interval:
+            why = too_few_pairs(difference, evidence.level)
         margin = rule.margin.of(float(baseline.value or 0.0))
         tests = []
-        for sign in self.signs(cell, night):
-            tested, lack = _with_margin(difference, measured, baseline, rule, sign, night.level)
+        for sign in self.signs(cell, evidence):
+            tested, lack = _with_margin(difference, measured, baseline, rule, sign, evidence.level)
             bound = 0.0 - sign * margin
-            has_interval = cell.metric not in night.without_interval
-            side = side_of(tested, bound, sign, night.level, has_interval=has_interval)
+            has_interval = cell.metric not in evidence.without_interval
+            side = side_of(tested, bound, sign, evidence.level, has_interval=has_interval)
             if (lack := why or lack) is not None:
                 side = BoundVerdict("undecided", why=lack)
             tests.append((side, bound, sign, tested))
@@ -75,7 +76,7 @@ class _Difference(Kind):
             degrees=tested.degrees or math.inf,
             sign=sign,
             p=side.p,
-            alpha=night.alpha,
+            alpha=evidence.alpha,
         )
 
 
@@ -83,14 +84,15 @@ class NotWorse(_Difference):
     """Not worse than a model by more than a margin."""
 
     name: ClassVar[str] = "not_worse_than"
+    phrase: ClassVar[str] = "not worse than"
     is_directed: ClassVar[bool] = True
     good: ClassVar[str] = "is no worse than allowed"
     bad: ClassVar[str] = "is worse than allowed"
     doubtful: ClassVar[str] = "could be worse than allowed"
 
-    def signs(self, cell: Cell, night: Evidence) -> tuple[int, ...]:
+    def signs(self, cell: Cell, evidence: Evidence) -> tuple[int, ...]:
         """The side that is worse."""
-        return (-1 if night.better.get(cell.metric) is False else 1,)
+        return (-1 if evidence.better.get(cell.metric) is False else 1,)
 
 
 class Equivalent(_Difference):
@@ -103,12 +105,13 @@ class Equivalent(_Difference):
     """
 
     name: ClassVar[str] = "equivalent_to"
-    is_directed: ClassVar[bool] = False
+    phrase: ClassVar[str] = "equivalent to"
+    needs_margin: ClassVar[bool] = True
     good: ClassVar[str] = "is no larger than allowed"
     bad: ClassVar[str] = "is larger than allowed"
     doubtful: ClassVar[str] = "could be larger than allowed"
 
-    def signs(self, cell: Cell, night: Evidence) -> tuple[int, ...]:  # noqa: ARG002 - of each cell the same
+    def signs(self, cell: Cell, evidence: Evidence) -> tuple[int, ...]:  # noqa: ARG002 - of each cell the same
         """Both sides."""
         return 1, -1
 

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection
 
 from sparkrank.gates.bounds import Max, Min
 from sparkrank.gates.history import AsBefore
 from sparkrank.gates.kind import Kind
 from sparkrank.gates.margins import Equivalent, NotWorse
 
-KINDS: Mapping[str, Kind] = {kind.name: kind for kind in (Min(), Max(), NotWorse(), Equivalent(), AsBefore())}
+KINDS: dict[str, Kind] = {kind.name: kind for kind in (Min(), Max(), NotWorse(), Equivalent(), AsBefore())}
+
+
+def words() -> dict[str, Kind]:
+    """The keys of a gate in the spec that ask for a kind, each with one that it asks for."""
+    return {kind.word: kind for kind in KINDS.values() if kind.value is None}
+
+
+def kind_asked_by(word: str, value: object, names: Collection[str]) -> Kind:
+    """The kind that the ``value`` of ``word`` asks for; ``names`` of models go before values that ask for a kind."""
+    special = [kind for kind in KINDS.values() if kind.word == word and kind.value == value and value not in names]
+    return special[0] if special else words()[word]

@@ -85,7 +85,7 @@ def shown_number(number: float | None) -> str:
     return "none" if number is None else f"{number:.6g}"
 
 
-def corrected(judged: Sequence[Judged], correction: str) -> list[Judged]:
+def corrected(judged: Sequence[Judged], correction: str, otherwise: Verdict = "undecided") -> list[Judged]:
     """The verdicts of one gate of one night, where a failure stays one only if it is none by chance among all of them.
 
     Each was made alone. To pass needs no correction: all of them have to (Berger: Multiparameter hypothesis testing and
@@ -97,6 +97,8 @@ def corrected(judged: Sequence[Judged], correction: str) -> list[Judged]:
         The verdicts of all cells of the gate. Those without a ``p`` stay as they are and do not count.
     correction
         One of :data:`sparkrank.stats.corrections.METHODS`.
+    otherwise
+        The verdict in place of a failure that is none among all of them.
 
     Returns
     -------
@@ -113,20 +115,17 @@ def corrected(judged: Sequence[Judged], correction: str) -> list[Judged]:
     family = adjusted([math.nan if each.p is None else each.p for each in judged], correction).tolist()
     tests = sum(each.p is not None for each in judged)
     return [
-        each if each.p is None else _corrected(replace(each, p_adjusted=p, tests=tests))
+        each if each.p is None else _corrected(replace(each, p_adjusted=p, tests=tests), otherwise)
         for each, p in zip(judged, family, strict=True)
     ]
 
 
-def _corrected(judged: Judged) -> Judged:
+def _corrected(judged: Judged, otherwise: Verdict) -> Judged:
     if judged.verdict != "fail" or judged.tests == 1 or float(judged.p_adjusted or 0.0) <= judged.alpha:
         return judged
     p, own = (f"{number:.2g}" for number in (judged.p_adjusted, judged.p))
     among = f"alone it would fail, but among {judged.tests:,} checks chance does as much (p {own}, adjusted {p})"
-    verdict: Verdict = (
-        "pass" if judged.key.kind == "history" else "undecided"
-    )  # where it usually is, as far as can be told
-    return replace(judged, verdict=verdict, reason=f"{judged.reason}; {among}")
+    return replace(judged, verdict=otherwise, reason=f"{judged.reason}; {among}")
 
 
 def accepted(

@@ -46,7 +46,6 @@ LOOKED_AT = 3
 LAST_ACCEPTED = 366
 _NIGHTS = re.compile(r"(\d{1,5})\s*d?", re.ASCII)
 _AT_ONCE = 16  # days that are looked for at a time
-_WEEK = 7
 
 
 @dataclass(frozen=True)
@@ -384,14 +383,9 @@ def _days_before(
     return found, unread
 
 
-def _step(judge: Judge) -> int:
-    """How many days lie between two days or windows that are looked at."""
-    return _WEEK if judge.history.same_weekday and any(rule.kind == "history" for rule in judge.rules) else 1
-
-
 def _days_back(judge: Judge, count: int) -> int:
     """How many days before a window of ``count`` days the accepted ones of its history are looked for."""
-    step = _step(judge)
+    step = judge.days_apart
     return step * LOOKED_AT * judge.needed_days * -(-count // step)
 
 
@@ -409,7 +403,7 @@ def _looked_up(judge: Judge, target: Target, read: Stored) -> Iterator[tuple[Tar
     """
     if not judge.needed_days:
         return
-    step = _step(judge)
+    step = judge.days_apart
     ends = range(step, max(_days_back(judge, target.window.count), LAST_ACCEPTED) + 1, step)
     targets = (earlier for days in ends if (earlier := target.earlier(days)) is not None)
     at_once = min(_AT_ONCE, judge.needed_days)

@@ -9,13 +9,13 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
+from sparkrank.gates.register import KINDS
 from sparkrank.metrics.slices import ALL
 from sparkrank.report.collect import defined, definitions_of, gate_rows, of_all, plain_texts, worst
 from sparkrank.report.data import GateRow, Trend, TrendPoint, TrendSeries
 
 # How the table `gates` has the band of a history: as text, the end that decides also as the number `bound`.
 _BAND = re.compile(r"band (\S+) to (\S+)$")
-_HISTORY = "history"
 _Key = tuple[str, str]
 
 
@@ -133,7 +133,8 @@ def band_of_gate(gate: GateRow) -> tuple[float, float] | None:
 
     The table has both ends as text, of six digits, and the worse one as a number: that is taken as it is.
     """
-    found = _BAND.search(gate.against or "") if gate.kind == _HISTORY else None
+    kind = KINDS.get(gate.kind)
+    found = _BAND.search(gate.against or "") if kind is not None and kind.reads_history else None
     if found is None:
         return None
     try:

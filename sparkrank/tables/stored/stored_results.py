@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from sparkrank.base.errors import InputError
 from sparkrank.gates.facts import COMPARED, DayOutcome
+from sparkrank.gates.register import KINDS
 from sparkrank.gates.rules import Cell
 from sparkrank.gates.verdicts import VerdictKey
 from sparkrank.schemas.tables import ACCEPTED, FILES, FROM_NOW_ON, GATES, METRICS, RUN_ID, RUNS, TIME, WINDOW_RUNS
@@ -68,7 +69,8 @@ class StoredResult:
             return DayOutcome(is_new=is_new)
         fails, accepted = pc.equal(self.gates["verdict"], "fail"), self._flags("accepted")
         let_in = pc.and_(fails, accepted)
-        levels = pc.and_(let_in, pc.equal(self.gates["kind"], "history"))
+        of_history = [name for name, kind in KINDS.items() if kind.reads_history]
+        levels = pc.and_(let_in, pc.is_in(self.gates["kind"].cast(pa.string()), pa.array(of_history)))
         masks = (pc.and_not(fails, accepted), let_in, levels, self._flags(FROM_NOW_ON))
         failed, *others = (frozenset(key.cell for key in self._keys(mask)) for mask in masks)
         return DayOutcome(failed, others[0], others[1], others[2], is_new)

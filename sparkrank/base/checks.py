@@ -101,12 +101,14 @@ LIMITS: Mapping[str, float] = {TRUTH_UNLISTED: MOST_UNLISTED, OUTSIDE_ROWS: 0.0}
 
 @dataclass(frozen=True)
 class Limits:
-    """What the input may be like: ``bad`` is the share of rows that may be rejected, ``of`` has the most of each check
-    that was asked for, as a share of its whole, or as a count where it has none. Beyond them nothing is written.
+    """Limits of the input, beyond which nothing is written.
+
+    ``bad`` is the share of rows that may be rejected. ``by_check`` has the most of each check that was asked for, as a
+    share of its whole, or as a count where it has none.
     """
 
     bad: float = 0.0
-    of: Mapping[str, float] = field(default_factory=dict)
+    by_check: Mapping[str, float] = field(default_factory=dict)
 
 
 NO_LIMITS = Limits()

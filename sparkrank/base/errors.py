@@ -187,8 +187,8 @@ def did_you_mean(value: object, known: Iterable[object]) -> str:
     ''
     """
     typed = shortened(value).strip(" []()'\"").lower()
-    found = [(_slips(typed, name.lower()), name) for name in map(shortened, known)]
-    slips, near = min(found, key=lambda each: each[0], default=(1.0, ""))
+    distances = [(_slips(typed, name.lower()), name) for name in map(shortened, known)]
+    slips, near = min(distances, key=lambda pair: pair[0], default=(1.0, ""))
     return f', did you mean "{near}"?' if slips <= MOST_SLIPS else ""
 
 
@@ -246,7 +246,9 @@ def escaped(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(each if each.isprintable() or unicodedata.category(each) == "Zs" else _code(each) for each in text)
+    return "".join(
+        letter if letter.isprintable() or unicodedata.category(letter) == "Zs" else _code(letter) for letter in text
+    )
 
 
 def shortened(text: object, most: int = MOST_SHOWN) -> str:
@@ -255,14 +257,14 @@ def shortened(text: object, most: int = MOST_SHOWN) -> str:
 
     It comes out as it went in where that was done before.
     """
-    told = _cut(text if isinstance(text, str) else _written(text, str), _MOST_CLEANED)
-    return _cut(escaped(_cut(redact(told), most)), most)
+    clean = _cut(text if isinstance(text, str) else _written(text, str), _MOST_CLEANED)
+    return _cut(escaped(_cut(redact(clean), most)), most)
 
 
 def shown(value: object) -> str:
     """``value`` as Python writes it (a text in quotes), at most :data:`MOST_SHOWN` letters of it."""
-    told = _cut(redact(_cut(value, _MOST_CLEANED)), MOST_SHOWN) if isinstance(value, str) else value
-    return shortened(_written(told, repr))
+    clean = _cut(redact(_cut(value, _MOST_CLEANED)), MOST_SHOWN) if isinstance(value, str) else value
+    return shortened(_written(clean, repr))
 
 
 def _cut(text: str, most: int) -> str:
@@ -302,13 +304,13 @@ def _clean_chain(error: BaseException, seen: set[int]) -> None:
     """Clean the texts of ``error`` and of those behind it; one that keeps its text is replaced."""
     seen.add(id(error))
     if not _is_clean(error):
-        error.args = tuple(redact(each) if isinstance(each, str) else each for each in error.args)
+        error.args = tuple(redact(text) if isinstance(text, str) else text for text in error.args)
         for name in ("strerror", "filename", "filename2", "msg", "problem", "context", "note"):
             if isinstance(text := getattr(error, name, None), str):
                 with suppress(AttributeError, TypeError):
                     setattr(error, name, redact(text))
     if notes := getattr(error, "__notes__", None):
-        error.__notes__ = [redact(str(each)) for each in notes]
+        error.__notes__ = [redact(str(text)) for text in notes]
     for behind in (error.__cause__, error.__context__):
         if behind is not None and id(behind) not in seen:
             _clean_chain(behind, seen)
@@ -327,8 +329,8 @@ def _is_clean(error: BaseException) -> bool:
 
 def _stand_in(error: BaseException) -> SparkrankError:
     """What says the same as an error whose text cannot be changed, as those of Java."""
-    told = SparkrankError(f"{type(error).__name__}: {first_line(error)}")
-    return told.with_traceback(error.__traceback__)
+    replacement = SparkrankError(f"{type(error).__name__}: {first_line(error)}")
+    return replacement.with_traceback(error.__traceback__)
 
 
 @contextmanager

@@ -179,8 +179,8 @@ def _may_be_of(rule: Rule, slice_: str) -> bool:
 
 
 def _distinct(table: pa.Table, column: str) -> list[str]:
-    found: list[str] = pc.unique(table[column]).to_pylist()
-    return found
+    texts: list[str] = pc.unique(table[column]).to_pylist()
+    return texts
 
 
 def _first(table: pa.Table, column: str) -> Any:

@@ -97,16 +97,16 @@ class Judge:
             key = VerdictKey(rule.gate, rule.kind, unnamed)
             return [Judged(key, "undecided", reason, policy=rule.undecided, left_out=left_out)]
         otherwise: Verdict = "pass" if kind.reads_history else "undecided"
-        found = []
+        verdicts = []
         for cell in kept:
             measured = facts.measured.get(cell)
             if measured is None:
-                found.append(failed(rule, cell, _vanished(cell, facts, before)))
+                verdicts.append(failed(rule, cell, _vanished(cell, facts, before)))
             elif measured.value is None or math.isnan(measured.value):
-                found.append(failed(rule, cell, f"it is undefined on {name}, and what is undefined never passes"))
+                verdicts.append(failed(rule, cell, f"it is undefined on {name}, and what is undefined never passes"))
             else:
-                found.append(kind.verdict(rule, cell, measured, evidence))
-        return [replace(each, left_out=left_out) for each in corrected(found, rule.correction, otherwise)]
+                verdicts.append(kind.verdict(rule, cell, measured, evidence))
+        return [replace(verdict, left_out=left_out) for verdict in corrected(verdicts, rule.correction, otherwise)]
 
     def _is_small(self, cell: Cell, facts: Facts, before: Facts | None) -> bool:
         """Whether ``cell`` is of a slice value with too few groups, on the day or, where it has vanished, before it."""

@@ -57,8 +57,8 @@ class _Difference(Kind):
         words = {"pass": self.good, "fail": self.bad, "undecided": self.doubtful}[side.verdict]
         details = [side.why or ("" if side.verdict != "undecided" else reach_text(tested, sign))]
         if side.why is None:
-            of = f" ({rule.margin} of {shown_number(baseline.value)})" if rule.margin.relative else ""
-            details.append(f"the margin is {shown_number(margin)}{of}")
+            share = f" ({rule.margin} of {shown_number(baseline.value)})" if rule.margin.relative else ""
+            details.append(f"the margin is {shown_number(margin)}{share}")
         reason = f"its difference to {against}, {interval_text(tested)}, {words}: {', '.join(filter(None, details))}"
         return Judged(
             VerdictKey(rule.gate, rule.kind, cell),
@@ -139,7 +139,11 @@ def _unpaired(
     The share is of all groups in which some of the two is defined.
     """
     unpaired = difference.n_unpaired or 0
-    defined = [each.n_groups - (each.n_undefined or 0) for each in (candidate, baseline) if each.n_groups is not None]
+    defined = [
+        estimate.n_groups - (estimate.n_undefined or 0)
+        for estimate in (candidate, baseline)
+        if estimate.n_groups is not None
+    ]
     groups = (sum(defined) + unpaired) // 2 if len(defined) == 2 else (difference.n_groups or 0) + unpaired
     if unpaired <= most * groups:
         return None
@@ -166,12 +170,14 @@ def _with_margin(
     known = bool(baseline.value) and not holds_0
     if not known:
         return difference, f"{rule.against}, {interval_text(baseline)}, could be 0, of which no share is a margin"
-    stderrs = [_stderr(each) for each in (difference, baseline, candidate)]
+    stderrs = [_stderr(estimate) for estimate in (difference, baseline, candidate)]
     if any(stderr is None for stderr in stderrs):
         return difference, "a margin that is a share needs the standard errors of both models: give by as a number"
     errors = StandardErrors(*(float(stderr or 0.0) for stderr in stderrs))
     stderr = margin_stderr(sign * rule.margin.amount, float(baseline.value or 0.0), errors)
-    degrees = min((each.degrees for each in (difference, baseline) if each.degrees is not None), default=None)
+    degrees = min(
+        (estimate.degrees for estimate in (difference, baseline) if estimate.degrees is not None), default=None
+    )
     if degrees is not None:
         half = t_quantile(degrees, 0.5 + level / 2) * stderr
     else:  # of an older run: as many standard errors as the interval of the difference has

@@ -133,7 +133,7 @@ class Rule:
             places: list[tuple[str, str | None]] = [(ALL, ALL)]
         else:
             named = [(",".join(columns), value) for columns in self.slices for value in self._literal(columns)]
-            places = list(dict.fromkeys([*named, *(each for each in values if covers_slice(self.of_slices, *each))]))
+            places = list(dict.fromkeys([*named, *(place for place in values if covers_slice(self.of_slices, *place))]))
         return [Cell(metric, model, *place) for metric in self.metrics for model in self.models for place in places]
 
     def _literal(self, columns: tuple[str, ...]) -> list[str | None]:
@@ -191,10 +191,10 @@ def slice_parts(columns: tuple[str, ...], value: str | None) -> dict[str, str | 
     """
     if len(columns) == 1 or value is None:
         return dict.fromkeys(columns, value)
-    found = re.findall(r"((?:\\.|[^\\,])*)(?:,|$)", value, re.DOTALL)[: len(columns)]
+    parts = re.findall(r"((?:\\.|[^\\,])*)(?:,|$)", value, re.DOTALL)[: len(columns)]
     return {
         column: None if part == NO_PART else re.sub(r"\\(.)", r"\1", part, flags=re.DOTALL)
-        for column, part in zip(columns, found, strict=True)
+        for column, part in zip(columns, parts, strict=True)
     }
 
 

@@ -112,11 +112,11 @@ def corrected(judged: Sequence[Judged], correction: str, otherwise: Verdict = "u
     >>> [each.verdict for each in corrected(alone, "holm")]  # 4 · 0.005, 3 · 0.01 ... against 0.025
     ['fail', 'undecided', 'undecided', 'undecided']
     """
-    family = adjusted([math.nan if each.p is None else each.p for each in judged], correction).tolist()
-    tests = sum(each.p is not None for each in judged)
+    family = adjusted([math.nan if verdict.p is None else verdict.p for verdict in judged], correction).tolist()
+    tests = sum(verdict.p is not None for verdict in judged)
     return [
-        each if each.p is None else _corrected(replace(each, p_adjusted=p, tests=tests), otherwise)
-        for each, p in zip(judged, family, strict=True)
+        verdict if verdict.p is None else _corrected(replace(verdict, p_adjusted=p, tests=tests), otherwise)
+        for verdict, p in zip(judged, family, strict=True)
     ]
 
 
@@ -144,12 +144,12 @@ def accepted(
     -------
     list of Judged
     """
-    found = []
-    for each in judged:
-        numbers, reason = reasons.get(each.key, ((), None))
-        holds = each.verdict != "pass" and reason is not None and _equal(numbers, each.numbers)
-        found.append(replace(each, accepted=reason) if holds else each)
-    return found
+    verdicts = []
+    for verdict in judged:
+        numbers, reason = reasons.get(verdict.key, ((), None))
+        holds = verdict.verdict != "pass" and reason is not None and _equal(numbers, verdict.numbers)
+        verdicts.append(replace(verdict, accepted=reason) if holds else verdict)
+    return verdicts
 
 
 def _equal(left: Sequence[float | None], right: Sequence[float | None]) -> bool:
@@ -158,8 +158,8 @@ def _equal(left: Sequence[float | None], right: Sequence[float | None]) -> bool:
 
 def exit_code(judged: Iterable[Judged]) -> int:
     """What the command ends with: a failure goes before what is undecided."""
-    stopping = [each for each in judged if each.stops]
-    if any(each.verdict == "fail" for each in stopping):
+    stopping = [verdict for verdict in judged if verdict.stops]
+    if any(verdict.verdict == "fail" for verdict in stopping):
         return FAILED
     return UNDECIDED if stopping else 0
 
@@ -168,25 +168,25 @@ def gates_table(judged: Iterable[Judged], facts: Facts | None) -> pa.Table:
     """The table ``gates``: a row for each verdict."""
     rows = [
         {
-            "gate": each.key.gate,
-            "kind": each.key.kind,
-            **each.key.cell._asdict(),
-            "value": each.value,
-            "against": each.against,
-            "bound": each.bound,
-            "ci_low": each.low,
-            "ci_high": each.high,
-            "p": each.p,
-            "p_adjusted": each.p_adjusted,
-            "left_out": each.left_out,
-            "verdict": each.verdict,
-            "reason": each.reason,
-            "accepted": each.accepted is not None,
-            "accepted_reason": each.accepted,
-            FROM_NOW_ON: each.begins_anew,
+            "gate": verdict.key.gate,
+            "kind": verdict.key.kind,
+            **verdict.key.cell._asdict(),
+            "value": verdict.value,
+            "against": verdict.against,
+            "bound": verdict.bound,
+            "ci_low": verdict.low,
+            "ci_high": verdict.high,
+            "p": verdict.p,
+            "p_adjusted": verdict.p_adjusted,
+            "left_out": verdict.left_out,
+            "verdict": verdict.verdict,
+            "reason": verdict.reason,
+            "accepted": verdict.accepted is not None,
+            "accepted_reason": verdict.accepted,
+            FROM_NOW_ON: verdict.begins_anew,
             "spec_hash": None if facts is None else facts.spec_hash,
             "run_id": None if facts is None else facts.run_id,
         }
-        for each in judged
+        for verdict in judged
     ]
     return pa.Table.from_pylist(rows, schema=GATES.schema)

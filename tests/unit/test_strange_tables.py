@@ -71,6 +71,7 @@ COUNT = (*NUMBER, ("below 0", lambda column: pc.subtract(column, 10**6)))
 METRICS = [
     *(("metrics", name, *how) for name in ("model", "metric", "slice") for how in TEXT),
     *(("metrics", name, *how) for name in ("n_groups", "value", "weight") for how in NUMBER),
+    ("metrics", "weight", "infinite", constant(np.inf)),
 ]
 GROUPS = [
     *(("groups", "model", *how) for how in TEXT),

@@ -158,11 +158,11 @@ class _ReplacedRun:
 
 def local_path(output: str) -> Path | None:
     """The folder that ``output`` names on this machine's file system, or None where it names another file system."""
-    found = _SCHEME.match(output)
-    if found is None:
+    scheme = _SCHEME.match(output)
+    if scheme is None:
         return Path(output).absolute()
     # the rest is taken literally: folder names are not encoded, and # and ? have no meaning
-    return Path(output[found.end() :]).absolute() if found[1].lower() == "file" else None
+    return Path(output[scheme.end() :]).absolute() if scheme[1].lower() == "file" else None
 
 
 def table_folders(output: str, day: str, names: Iterable[str], column: str = DAY) -> dict[str, str]:
@@ -196,10 +196,10 @@ def stored_names(output: str, column: str = DAY) -> set[str] | None:
     """The days, or windows, that have the table ``metrics`` under ``output``; None where Arrow cannot list them."""
     try:
         store, folder = file_system(f"{output.rstrip('/')}/metrics")
-        found = folders_in(store, folder)
+        names = folders_in(store, folder)
     except (pa.ArrowException, OSError):
         return None
-    return {name.partition("=")[2] for name in found if name.startswith(f"{column}=")}
+    return {name.partition("=")[2] for name in names if name.startswith(f"{column}=")}
 
 
 def needs_spark(output: str) -> bool:

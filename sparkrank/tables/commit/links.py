@@ -64,7 +64,7 @@ class LinkedRun:
         names = sorted({*tables, *written})
         self.place.validate(self.day, names)
         if self.is_plain:
-            files = {name: sorted(each.name for each in (self.folder / name).iterdir()) for name in names}
+            files = {name: sorted(file.name for file in (self.folder / name).iterdir()) for name in names}
             with writing_errors(f"{self.folder / PLAIN}"):
                 (self.folder / PLAIN).write_text(json.dumps(files), encoding="utf-8")
         sync_all(files_and_folders(self.folder))
@@ -241,7 +241,7 @@ def export_day(source: OutputFolder, day: str, output: Path) -> bool:
 
 def _sizes(tables: Mapping[str, Path]) -> dict[str, dict[str, int]]:
     """The files of each table, whose names no other run has, with their bytes."""
-    return {name: {each.name: each.stat().st_size for each in folder.iterdir()} for name, folder in tables.items()}
+    return {name: {file.name: file.stat().st_size for file in folder.iterdir()} for name, folder in tables.items()}
 
 
 def remove_unfinished(place: OutputFolder, day: str) -> list[Path]:
@@ -255,7 +255,7 @@ def remove_unfinished(place: OutputFolder, day: str) -> list[Path]:
         if run != shown and not (run / REPLACED).exists():
             place.remove_run(run)
             removed.append(run)
-    dangling = [each for each in place.links_of(day) if not each.exists() or each.name.startswith(".")]
+    dangling = [link for link in place.links_of(day) if not link.exists() or link.name.startswith(".")]
     for link in (*place.unfinished_day_links(day), *dangling):
         link.unlink()
         removed.append(link)

@@ -51,8 +51,10 @@ class Manifest:
         Raises :class:`InputError` where it is none, or names what is no run of the day.
         """
         try:
-            found: dict[str, Any] = json.loads(content)
-            manifest = cls(str(found["run"]), tuple(map(str, found["tables"])), tuple(map(str, found["replaced"])))
+            document: dict[str, Any] = json.loads(content)
+            manifest = cls(
+                str(document["run"]), tuple(map(str, document["tables"])), tuple(map(str, document["replaced"]))
+            )
         except (ValueError, KeyError, TypeError):
             raise InputError(f"{shortened(place)} is no manifest of sparkrank's: evaluate that day again") from None
         runs = [_RUN.fullmatch(run) for run in (manifest.run, *manifest.replaced)]
@@ -127,17 +129,17 @@ class StoreFolder:
 
         key = f"{DAYS_FOLDER}/{name}.json"
         try:
-            found = obstore.get(objects, key)
-            content = bytes(found.bytes())
+            response = obstore.get(objects, key)
+            content = bytes(response.bytes())
         except FileNotFoundError:
             return Stored(None)
         except obstore.exceptions.BaseError as error:
             raise StoreError(f"{shortened(self.url)}/{key} cannot be read: {shortened(first_line(error))}") from error
         # Stores tell an object by its tag (S3, Azure) or its version (a generation of Google Cloud Storage).
         tag: UpdateVersion = {}
-        if (e_tag := found.meta["e_tag"]) is not None:
+        if (e_tag := response.meta["e_tag"]) is not None:
             tag["e_tag"] = e_tag
-        if (version := found.meta["version"]) is not None:
+        if (version := response.meta["version"]) is not None:
             tag["version"] = version
         try:
             return Stored(Manifest.of(content, name, f"{self.url}/{key}"), tag)
@@ -167,10 +169,10 @@ class StoreFolder:
             if self.read(name).manifest == manifest:  # the answer was lost, and the request perhaps sent again
                 return
             if isinstance(error, (AlreadyExistsError, PreconditionError)):
-                told = f"another run has replaced {name} under {shortened(self.url)} meanwhile"
-                raise SparkrankError(f"{told}: nothing of this run is shown") from None
-            told = shortened(first_line(error))
-            raise StoreError(f"{shortened(self.url)}/{key} cannot be written: {told}") from error
+                reason = f"another run has replaced {name} under {shortened(self.url)} meanwhile"
+                raise SparkrankError(f"{reason}: nothing of this run is shown") from None
+            reason = shortened(first_line(error))
+            raise StoreError(f"{shortened(self.url)}/{key} cannot be written: {reason}") from error
 
     def _objects(self) -> ObjectStore | None:
         """The folder as the package obstore opens it, which can write on a condition; None where it is not there."""
@@ -189,8 +191,8 @@ class StoreFolder:
     def files(self, folder: str) -> list[fs.FileInfo]:
         """The visible files below ``folder`` of the root, in the order of their names."""
         selector = fs.FileSelector(f"{self.root}/{folder}", allow_not_found=True, recursive=True)
-        found = (info for info in self.store.get_file_info(selector) if info.type == fs.FileType.File)
-        return sorted((info for info in found if info.base_name[:1] not in "._"), key=lambda info: info.path)
+        infos = (info for info in self.store.get_file_info(selector) if info.type == fs.FileType.File)
+        return sorted((info for info in infos if info.base_name[:1] not in "._"), key=lambda info: info.path)
 
     def remove(self, folder: str) -> None:
         """Remove ``folder`` of the root and all that is below it, if it is there."""

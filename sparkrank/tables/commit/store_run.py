@@ -57,7 +57,7 @@ class StoreRun:
         self, tables: Mapping[str, pa.Table | DataFrame | Callable[..., pa.Table]], written: Collection[str] = ()
     ) -> None:
         names = tuple(sorted({*tables, *written}))
-        files: list[dict[str, Any]] = [each for name in sorted(written) for each in self._listed(name)]
+        files: list[dict[str, Any]] = [file for name in sorted(written) for file in self._listed(name)]
         for name, given in tables.items():
             table = given(files=files, attempt_id=self.attempt) if callable(given) else given
             files += self._written(name, table)
@@ -70,10 +70,10 @@ class StoreRun:
             for run in gone:
                 self.place.remove(f"{RUNS_FOLDER}/{run}")
         except (pa.ArrowException, OSError) as error:
-            told = shortened(first_line(error))
+            reason = shortened(first_line(error))
             raise StoreError(
                 f"{self.day} is shown by its manifest, but not all copies of its tables under "
-                f"{shortened(self.place.url)} are new ({told}): run the day again"
+                f"{shortened(self.place.url)} are new ({reason}): run the day again"
             ) from error
 
     def keep_others(self, names: Collection[str]) -> tuple[str, ...]:
@@ -89,8 +89,8 @@ class StoreRun:
         shown = self.before.manifest
         if shown is not None:
             return {table: f"{RUNS_FOLDER}/{shown.run}/{table}" for table in shown.tables}
-        found = {table: f"{table}/{self.column}={self.day}" for table in self.place.tables()}
-        return {table: folder for table, folder in found.items() if self.place.files(folder)}
+        folders = {table: f"{table}/{self.column}={self.day}" for table in self.place.tables()}
+        return {table: folder for table, folder in folders.items() if self.place.files(folder)}
 
     def discard(self) -> None:
         """Remove what the run has written, unless the day shows it."""
@@ -113,8 +113,8 @@ class StoreRun:
             with self.place.store.open_output_stream(path) as opened:
                 opened.write(content)
         except (pa.ArrowException, OSError) as error:
-            told = shortened(first_line(error))
-            raise StoreError(f"the table {name} cannot be written to {shortened(self.folder)}: {told}") from error
+            reason = shortened(first_line(error))
+            raise StoreError(f"the table {name} cannot be written to {shortened(self.folder)}: {reason}") from error
         checksum = hashlib.sha256(content).hexdigest()
         return [{"table": name, "name": file, "rows": own.num_rows, "bytes": content.size, "checksum": checksum}]
 

@@ -68,15 +68,15 @@ def day_files(output: str, day: str, names: Sequence[str], spark: SparkSession |
     where the store fails.
     """
     try:
-        found = _listed(output, day, names, column)
+        files = _listed(output, day, names, column)
         for _ in range(_LOOKS - 1):
             shown = shown_run(output, day, column)
             if shown is None or not (shown / PLAIN).exists():
                 break
-            before, found = found, _listed(output, day, names, column)
-            if found == before:
+            before, files = files, _listed(output, day, names, column)
+            if files == before:
                 break
-        return found
+        return files
     except (pa.ArrowException, OSError) as error:
         if spark is None or local_path(output) is not None:
             raise unreadable(f"the tables under {without_password(output)} cannot be opened", error) from error
@@ -129,8 +129,8 @@ class ArrowFiles:
             source = opened if written is None else self._same_bytes(name, file, opened, written)
             # ParquetFile reads this one file; read_table would look for partitions in its path
             parquet = pq.ParquetFile(source, page_checksum_verification=True)
-            found, metadata = parquet.schema_arrow, parquet.metadata
-            validate_column_types(found, schema, name, self.day)
+            columns, metadata = parquet.schema_arrow, parquet.metadata
+            validate_column_types(columns, schema, name, self.day)
             if name == "runs" and metadata.num_rows != 1:
                 raise InputError(f"the table runs of {self.day} has {metadata.num_rows} rows, not one: {ADVICE}")
             if written is not None and metadata.num_rows != written.rows:  # before reading, however many there are
@@ -138,9 +138,9 @@ class ArrowFiles:
                     f"the table {name} of {self.day} has {metadata.num_rows} rows in {file} where its run wrote "
                     f"{written.rows}: {ADVICE}"
                 )
-            texts = [each.name for each in schema if pa.types.is_string(each.type) and each.name in found.names]
+            texts = [field.name for field in schema if pa.types.is_string(field.type) and field.name in columns.names]
             parquet = pq.ParquetFile(source, metadata=metadata, read_dictionary=texts, page_checksum_verification=True)
-            return parquet.read([column for column in schema.names if column in found.names])
+            return parquet.read([column for column in schema.names if column in columns.names])
 
     def _same_bytes(
         self, name: str, file: str, opened: pa.NativeFile, written: WrittenFile

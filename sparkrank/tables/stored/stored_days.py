@@ -115,9 +115,9 @@ class StoredDay:
     def _with(self, table: pa.Table, columns: Sequence[str], name: str) -> pa.Table:
         """``table``, which must have ``columns`` without nulls, except for the value of a slice."""
         lacking = [
-            each
-            for each in columns
-            if each not in table.column_names or (table[each].null_count and each != SLICE_VALUE)
+            column
+            for column in columns
+            if column not in table.column_names or (table[column].null_count and column != SLICE_VALUE)
         ]
         if lacking:
             raise InputError(f"the table {name} of {self.day} lacks {', '.join(lacking)}: {ADVICE}")
@@ -129,16 +129,16 @@ def written_by(run: Mapping[str, Any]) -> Mapping[str, Written]:
     written: dict[str, dict[str, WrittenFile]] = {}
     if run.get(FILES.name) is None:
         return {}
-    for each in run[FILES.name]:
-        of_table = written.setdefault(each["table"], {})
-        of_table[each["name"]] = WrittenFile(each["rows"], each.get("bytes"), each.get("checksum"))
+    for file in run[FILES.name]:
+        of_table = written.setdefault(file["table"], {})
+        of_table[file["name"]] = WrittenFile(file["rows"], file.get("bytes"), file.get("checksum"))
     return {name: written.get(name, {}) for name in (*_TABLES, *written)}
 
 
 def _run_of(table: pa.Table) -> list[str | None]:
     """The run that wrote ``table``, or an empty list for a day of an older version, which does not record it."""
-    found = (table.schema.metadata or {}).get(RUN_ID.encode())
-    return [] if found is None else [found.decode(errors="replace")]
+    run_id = (table.schema.metadata or {}).get(RUN_ID.encode())
+    return [] if run_id is None else [run_id.decode(errors="replace")]
 
 
 def find_days(output: str, days: Sequence[str], spark: SparkSession | None = None) -> list[StoredDay]:
@@ -153,9 +153,9 @@ def find_days(output: str, days: Sequence[str], spark: SparkSession | None = Non
         return StoredDay(day, day_files(folder, day, _TABLES, spark), is_linked)
 
     with ThreadPoolExecutor(READING_THREADS) as pool:
-        found = list(pool.map(stored, days))
-        there = pool.map(lambda day: day.files.has("states"), found)
-        return [day for day, has in zip(found, there, strict=True) if has]
+        candidates = list(pool.map(stored, days))
+        there = pool.map(lambda day: day.files.has("states"), candidates)
+        return [day for day, has in zip(candidates, there, strict=True) if has]
 
 
 def agreed_session(covered: Sequence[DayCoverage]) -> dict[str, str]:
@@ -165,12 +165,12 @@ def agreed_session(covered: Sequence[DayCoverage]) -> dict[str, str]:
     no value for it.
     """
     agreed: dict[str, tuple[str, str]] = {}
-    for each in covered:
-        for name, value in each.session.items():
-            first, of = agreed.setdefault(name, (value, each.day))
+    for day in covered:
+        for name, value in day.session.items():
+            first, first_day = agreed.setdefault(name, (value, day.day))
             if first != value:
                 raise StateError(
-                    f"{of} was read with {name} {first}, and {each.day} with {value}: evaluate one of them again"
+                    f"{first_day} was read with {name} {first}, and {day.day} with {value}: evaluate one of them again"
                 )
     return {name: value for name, (value, _) in agreed.items()}
 

@@ -92,8 +92,8 @@ class StoredResult:
     @property
     def acceptance(self) -> dict[str, Any]:
         """When and why a person has let it in, as its row of ``runs`` says; empty where nobody has."""
-        found = {name: self.run.get(name) for name in ACCEPTED_NAMES}
-        return {} if None in (found["accepted_at"], found["accepted_reason"]) else found
+        values = {name: self.run.get(name) for name in ACCEPTED_NAMES}
+        return {} if None in (values["accepted_at"], values["accepted_reason"]) else values
 
     @property
     def acceptances(self) -> dict[VerdictKey, tuple[tuple[float | None, ...], str]]:
@@ -120,7 +120,7 @@ def key_of(row: dict[str, Any]) -> VerdictKey:
 
 def _same(left: pa.ChunkedArray, right: pa.ChunkedArray) -> bool:
     if pa.types.is_floating(left.type):
-        one, other = (each.combine_chunks().to_numpy(zero_copy_only=False) for each in (left, right))
+        one, other = (column.combine_chunks().to_numpy(zero_copy_only=False) for column in (left, right))
         return left.null_count == right.null_count and np.array_equal(one, other, equal_nan=True)
     return bool(left.to_pylist() == right.to_pylist())
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sparkrank.base.errors import InputError, shortened
 
@@ -100,14 +101,16 @@ _WITHOUT_NULLS = {**RESULT_KEYS, "gates": ("gate", "kind", "metric", "verdict", 
 
 
 def validate_results(table: pa.Table, name: str, day: str, *, once: bool = True) -> None:
-    """Raise :class:`InputError` where a row of a table of results, as ``metrics``, does not say what it is about, or,
-    unless ``once`` is false, two rows are about the same.
+    """Raise :class:`InputError` where a row of a table of results, as ``metrics``, does not say what it is about, has
+    an infinite weight, or, unless ``once`` is false, is about the same as another one.
 
     The value of a slice may be null. Columns that a table of an older version lacks are not looked at.
     """
     for column in _WITHOUT_NULLS[name]:
         if column != "slice_value" and column in table.column_names and table[column].null_count:
             raise InputError(f"the table {name} of {day} has {column} that is null: {ADVICE}")
+    if "weight" in table.column_names and pc.any(pc.is_inf(table["weight"])).as_py():  # sums of it are exact fractions
+        raise InputError(f"the table {name} of {day} has weight that is not finite: {ADVICE}")
     key = RESULT_KEYS.get(name, ()) if once else ()
     if key and set(key) <= set(table.column_names):
         validate_unique_keys(table, key, name, day)

@@ -6,6 +6,7 @@ The exit codes are those of the command line: 2 the request is wrong (nothing wa
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 import reprlib
@@ -177,8 +178,6 @@ class CodedSentence(str):
 def did_you_mean(value: object, known: Iterable[object]) -> str:
     """``, did you mean "x"?`` for the nearest of ``known``, or an empty text when none is near.
 
-    Near is what slips of the keyboard make of a word: their weights add up to a third of its letters at most.
-
     Examples
     --------
     >>> did_you_mean("ndgc", ["ap", "ndcg", "rr"])
@@ -187,44 +186,12 @@ def did_you_mean(value: object, known: Iterable[object]) -> str:
     ''
     """
     typed = shortened(value).strip(" []()'\"").lower()
-    distances = [(_slips(typed, name.lower()), name) for name in map(shortened, known)]
-    slips, near = min(distances, key=lambda pair: pair[0], default=(1.0, ""))
-    return f', did you mean "{near}"?' if slips <= MOST_SLIPS else ""
+    names = {name.lower(): name for name in map(shortened, known)}
+    near = difflib.get_close_matches(typed, names, 1, LEAST_ALIKE)
+    return f', did you mean "{names[near[0]]}"?' if near else ""
 
 
-MOST_SLIPS = 1 / 3  # of the letters of the longer word; measured on the words of tests/unit/test_errors.py
-# What another letter weighs, where one too many, one too few, two that changed places, and the key beside weigh 1.
-_OTHER_LETTER = 1.5
-_KEYS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
-
-
-def _slips(typed: str, name: str) -> float:
-    """The weight of the slips between two words, by the letters of the longer: a restricted Damerau distance."""
-    longest = max(len(typed), len(name))
-    if abs(len(typed) - len(name)) > MOST_SLIPS * longest:
-        return float("inf")
-    rows = [[float(place) for place in range(len(name) + 1)]]
-    for line in range(1, len(typed) + 1):
-        row = [float(line)]
-        for place, other in enumerate(name, start=1):
-            cost = min(
-                rows[-1][place] + 1,
-                row[place - 1] + 1,
-                rows[-1][place - 1] + _other(typed, line - 1, other),
-            )
-            if line > 1 and place > 1 and typed[line - 2 : line] == name[place - 2 : place][::-1]:
-                cost = min(cost, rows[-2][place - 2] + 1)
-            row.append(cost)
-        rows.append(row)
-    return rows[-1][-1] / longest if longest else float("inf")
-
-
-def _other(typed: str, place: int, letter: str) -> float:
-    """What it weighs that at ``place`` of ``typed`` another letter than ``letter`` may stand."""
-    if typed[place] == letter:
-        return 0.0
-    beside = any(typed[place] + letter in keys or letter + typed[place] in keys for keys in _KEYS)
-    return 1.0 if beside or typed[place] in typed[max(place - 1, 0) : place] else _OTHER_LETTER
+LEAST_ALIKE = 0.7  # of the letters of both words; measured on the words of tests/unit/test_errors.py
 
 
 def listed(names: Iterable[object]) -> str:

@@ -12,11 +12,12 @@ from sparkrank.gates.facts import Facts, IntervalEstimate, Standard
 from sparkrank.gates.judge import Judge
 from sparkrank.gates.rules import Cell, History, Margin, Rule
 from sparkrank.gates.verdicts import Judged
+from tests.extent import IS_LONG
 
 pytestmark = pytest.mark.same_without_loops
 
 CELL = Cell("auc", "candidate")
-NIGHTS = 4_000
+NIGHTS = 4_000 if IS_LONG else 1_000
 Z = 1.959963984540054
 
 

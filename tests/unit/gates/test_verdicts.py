@@ -13,6 +13,7 @@ from sparkrank.gates.facts import Facts, IntervalEstimate
 from sparkrank.gates.judge import Judge
 from sparkrank.gates.rules import Cell, Rule
 from sparkrank.gates.verdicts import Judged, Verdict, VerdictKey, corrected
+from tests.extent import IS_LONG
 
 pytestmark = pytest.mark.same_without_loops
 
@@ -58,7 +59,11 @@ def test_one_cell_needs_no_correction() -> None:
 @pytest.mark.parametrize("cells", [1, 20, 200])
 def test_equal_models_stop_2_5_percent_of_nights_whatever_the_number_of_cells(cells: int) -> None:
     """By Holm, of independent cells 1 - (1 - 0.025 / n)^n of nights, a little less than 2.5 %."""
-    draw, nights, degrees = np.random.default_rng(14), 40_000 // cells + 500, 59
+    draw, nights, degrees = (
+        np.random.default_rng(14),
+        (40_000 if IS_LONG else 5_000) // cells + (500 if IS_LONG else 100),
+        59,
+    )
     metric, places = "m", [Cell("m", "c", "s", str(place)) for place in range(cells)]
     rule = Rule("g", "not_worse_than", metric, (metric,), ("c",), "c", (("s", "*"),), (("s",),), against="b")
     judge, quantile = Judge([rule], better={metric: True}), stats.t.ppf(0.975, degrees)

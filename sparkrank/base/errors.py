@@ -1,4 +1,4 @@
-"""The one family of errors: each says in a sentence what is wrong, where, and what is allowed.
+"""The errors of sparkrank. The text of each is a sentence: what is wrong, where, and what is allowed.
 
 The exit codes are those of the command line: 2 the request is wrong (nothing was read), 4 the input is unusable
 (nothing was written), 1 anything else.
@@ -37,7 +37,8 @@ _MOST_CLEANED = 16_000  # that are looked at for secrets; of a longer text the m
 
 
 class _Few(reprlib.Repr):
-    """Elements of a list, and of the lists in it. A text is cleaned before it is cut, which may cut off its mark."""
+    """The texts of nested collections. A text is cleaned before it is cut, because a cut may remove what marks a
+    secret."""
 
     def repr_str(self, x: str, level: int) -> str:  # noqa: ARG002 - as the class above has it
         return repr(_cut(redact(_cut(x, _MOST_CLEANED)), self.maxstring))
@@ -114,7 +115,7 @@ class InputError(SparkrankError):
 
 
 class NoInputError(InputError):
-    """There is nothing where an input or a truth should be, or it has no rows: what a day without a log looks like."""
+    """The input or the truth is missing or has no rows, as on a day without a log."""
 
     code = "no_input"
 
@@ -143,7 +144,7 @@ class StateError(SparkrankError):
 
 
 class UnknownResultError(SparkrankError, KeyError):
-    """The results do not have the value that is looked up. It is also a ``KeyError``."""
+    """The results lack the value that was looked up. It is also a ``KeyError``."""
 
     code = "unknown_result"
     __str__ = Exception.__str__  # that of a KeyError puts the sentence into quotes
@@ -171,7 +172,7 @@ class CodedSentence(str):
         return self.code, str(self)
 
     def capitalized(self) -> CodedSentence:
-        """The same with a capital letter at its begin."""
+        """The sentence with a capital first letter."""
         return CodedSentence(self.code, f"{self[0].upper()}{self[1:]}")
 
 
@@ -195,7 +196,7 @@ LEAST_ALIKE = 0.7  # of the letters of both words; measured on the words of test
 
 
 def listed(names: Iterable[object]) -> str:
-    """The allowed names of a sentence: ``a, b, c``; of very many, how many more there are."""
+    """The ``names`` for use in a sentence: ``a, b, c``. Of very many the first, and how many more there are."""
     texts = list(map(shortened, names))
     kept = texts[:1]
     room = MOST_LISTED - sum(map(len, kept))
@@ -208,8 +209,8 @@ def listed(names: Iterable[object]) -> str:
 
 
 def escaped(text: str) -> str:
-    """``text`` in one line that no terminal obeys: control characters, ends of lines and marks of direction as Python
-    writes them, ``\\x1b``.
+    """``text`` on one line, safe to print: control characters, ends of lines and marks of direction are written as in
+    Python, ``\\x1b``.
     """
     if text.isprintable():
         return text
@@ -219,17 +220,16 @@ def escaped(text: str) -> str:
 
 
 def shortened(text: object, most: int = MOST_SHOWN) -> str:
-    """``text`` as a sentence shows it: without secrets, :func:`escaped`, and cut in the middle where it has more than
-    ``most`` letters.
+    """``text`` for use in a sentence: without secrets, :func:`escaped`, and cut in the middle to ``most`` letters.
 
-    It comes out as it went in where that was done before.
+    A text that was shortened before stays as it is.
     """
     clean = _cut(text if isinstance(text, str) else _written(text, str), _MOST_CLEANED)
     return _cut(escaped(_cut(redact(clean), most)), most)
 
 
 def shown(value: object) -> str:
-    """``value`` as Python writes it (a text in quotes), at most :data:`MOST_SHOWN` letters of it."""
+    """The ``repr`` of ``value`` for use in a sentence, at most :data:`MOST_SHOWN` letters of it."""
     clean = _cut(redact(_cut(value, _MOST_CLEANED)), MOST_SHOWN) if isinstance(value, str) else value
     return shortened(_written(clean, repr))
 
@@ -246,7 +246,7 @@ def _code(letter: str) -> str:
 
 
 def _written(value: object, how: Callable[[object], str]) -> str:
-    """The text of ``value``, and not all of it where that is long: lists and mappings may hold each other."""
+    """The text of ``value``, shortened if it is a long collection. Lists and mappings may be nested."""
     try:
         return _FEW.repr(value) if isinstance(value, (list, tuple, dict, set, frozenset)) else how(value)
     except Exception:  # noqa: BLE001 - a number of thousands of digits, and whatever has no text of its own
@@ -255,8 +255,8 @@ def _written(value: object, how: Callable[[object], str]) -> str:
 
 @contextmanager
 def without_secrets() -> Iterator[None]:
-    """Let errors pass, those behind them and those that nobody expected too, without what is secret in their texts:
-    whoever catches none gets them all in one traceback.
+    """Remove secrets from the texts of all errors that pass, expected or not, and of their causes: a traceback prints
+    them all.
     """
     try:
         yield
@@ -268,7 +268,7 @@ def without_secrets() -> Iterator[None]:
 
 
 def _clean_chain(error: BaseException, seen: set[int]) -> None:
-    """Clean the texts of ``error`` and of those behind it; one that keeps its text is replaced."""
+    """Remove secrets from ``error`` and its causes. An exception whose text cannot be changed is replaced."""
     seen.add(id(error))
     if not _is_clean(error):
         error.args = tuple(redact(text) if isinstance(text, str) else text for text in error.args)
@@ -295,14 +295,14 @@ def _is_clean(error: BaseException) -> bool:
 
 
 def _stand_in(error: BaseException) -> SparkrankError:
-    """What says the same as an error whose text cannot be changed, as those of Java."""
+    """An error with the text of one that cannot be changed, as those of Java."""
     replacement = SparkrankError(f"{type(error).__name__}: {first_line(error)}")
     return replacement.with_traceback(error.__traceback__)
 
 
 @contextmanager
 def writing_errors(what: str, done: str = "written") -> Iterator[None]:
-    """Raise an error of the operating system, as a full disk, as one that says what cannot be ``done`` to ``what``."""
+    """Turn an error of the operating system, as a full disk, into one that says that ``what`` cannot be ``done``."""
     try:
         yield
     except OSError as error:
@@ -311,7 +311,8 @@ def writing_errors(what: str, done: str = "written") -> Iterator[None]:
 
 
 def unreadable(what: str, error: BaseException, advice: str = "") -> SparkrankError:
-    """The error that says ``what`` because of ``error``, and gives ``advice`` unless the store or memory fails."""
+    """The error for a failed read: ``what`` failed, the first line of ``error``, and ``advice`` unless a store or
+    memory failed."""
     sentence = f"{what}: {shortened(first_line(error), MOST_LISTED)}"
     if isinstance(error, MemoryError):  # of Arrow too; the file may be as it should
         return SparkrankError(f"{sentence} (the process lacks memory)")
@@ -319,7 +320,7 @@ def unreadable(what: str, error: BaseException, advice: str = "") -> SparkrankEr
 
 
 def first_line(error: BaseException) -> str:
-    """What ``error`` says, without the lines that libraries put below it, and without its traceback."""
+    """The first line of the text of ``error``, without a traceback."""
     text = _DETAIL.split(str(error), maxsplit=1)[0].strip()
     lines = [line for line in text.split("\n") if line.strip()]
     if lines and lines[0].startswith("Traceback (most recent call last)"):

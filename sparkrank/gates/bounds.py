@@ -1,4 +1,4 @@
-"""Gates with a bound, and a number against a bound: which side of it the truth is on, or that nobody knows."""
+"""Gates with a bound: the truth is on its good side, on its bad side, or nobody knows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TAILS = ("t", "paired t", "jackknife", *_SHARES)  # methods of intervals whose 
 
 
 class BoundVerdict(NamedTuple):
-    """On which side of a bound a number is.
+    """The side of a bound on which a number is, as a verdict.
 
     ``p`` is that of the one-sided test whose hypothesis is that the truth is on the good side, or on the bound: a small
     one says that it is beyond. None where nothing was tested. ``why`` says why nothing could be.
@@ -204,7 +204,7 @@ def reach_text(measured: IntervalEstimate, sign: int) -> str:
 
 
 def alone_text(side: BoundVerdict, measured: IntervalEstimate) -> str:
-    """What is said of a value that decides without an interval."""
+    """The remark on a value that decides without an interval."""
     alone = side.verdict != "undecided" and _known(measured.low) is None and _known(measured.high) is None
     return " (the value alone decides: it has no interval by nature)" if alone else ""
 

@@ -1,4 +1,4 @@
-"""What the tables of a day, or of a window, say, as far as gates ask."""
+"""The facts that gates need from the tables of a day or window."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class IntervalEstimate(NamedTuple):
 
 @dataclass(frozen=True)
 class DayOutcome:
-    """What became of a stored day: the cells that ``failed``, and those that a person has ``let_in`` after all.
+    """The outcome of a stored day: the cells that ``failed``, and those that a person has accepted (``let_in``).
 
     Of these ``levels`` are those that had failed against their history. The history of the cells in ``anew`` begins
     anew with the day, or that of all cells (``is_new``).
@@ -117,7 +117,7 @@ NO_STANDARD = Standard()
 def facts_of(
     name: str, metrics: pa.Table, comparisons: pa.Table | None, rules: Sequence[Rule], beside: Iterable[str] = ()
 ) -> Facts:
-    """What two tables say of what the ``rules`` are about.
+    """The facts in two tables that concern the ``rules``.
 
     Parameters
     ----------

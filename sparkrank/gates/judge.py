@@ -1,4 +1,4 @@
-"""From the rules and what the tables say to verdicts.
+"""Verdicts from the rules and the facts of the tables.
 
 Nothing that is not there, and nothing undefined, ever passes: that is a failure with its reason.
 """
@@ -132,7 +132,7 @@ def _named_slice(rule: Rule) -> tuple[str, str | None]:
 
 
 def _vanished(cell: Cell, facts: Facts, before: Facts | None) -> str:
-    """What of ``cell`` is not there."""
+    """The reason why ``cell`` is missing."""
     if cell.model not in facts.models:
         what = f"the model {cell.model}"
     elif cell.metric not in facts.metrics:

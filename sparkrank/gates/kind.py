@@ -1,4 +1,4 @@
-"""What a kind of gate is."""
+"""The base class of the kinds of gates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DAYS_OF_WEEK = 7
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a day or window is judged by: its ``facts``, the ``standard`` of days before it, and the settings.
+    """The evidence for a verdict: the ``facts`` of the day or window, the ``standard`` of days before it, and settings.
 
     These are the same as of :class:`sparkrank.gates.judge.Judge`.
     """

@@ -121,7 +121,7 @@ def _is_undefined(measured: IntervalEstimate) -> bool:
 
 
 def _decisive(test: tuple[BoundVerdict, float, int, IntervalEstimate]) -> tuple[int, float]:
-    """Of two sides the one that fails goes before one that is undecided, and then the smaller p."""
+    """The sort key of the side that decides: a failure before an undecided side, then the smaller p."""
     side = test[0]
     return ("fail", "undecided", "pass").index(side.verdict), 1.0 if side.p is None else side.p
 
@@ -134,7 +134,7 @@ def _unpaired(
     rule: Rule,
     most: float,
 ) -> str | None:
-    """Why groups in which one model alone is defined leave the difference open; None where they are few.
+    """The reason why too many groups in which only one model is defined leave the verdict open; None if they are few.
 
     The share is of all groups in which some of the two is defined.
     """
@@ -159,7 +159,7 @@ def _with_margin(
     sign: int,
     level: float,
 ) -> tuple[IntervalEstimate, str | None]:
-    """The difference with the interval that is held against the margin, or why there is none.
+    """The difference with the interval to compare with the margin, or the reason why there is none.
 
     A margin that is a share of the baseline's estimate has an error of its own. What is tested is the difference and
     the margin together, candidate - (1 - share) · baseline.
@@ -190,5 +190,5 @@ def _with_margin(
 
 
 def _stderr(measured: IntervalEstimate) -> float | None:
-    """The standard error; 0 of a value in which no variation is seen, while its difference to another has some."""
+    """The standard error; 0 for a value without any variation, whose difference to another value may have some."""
     return 0.0 if measured.stderr is None and measured.interval in ("wilson", TOO_FEW.method) else measured.stderr

@@ -1,4 +1,4 @@
-"""The kinds of gates that there are."""
+"""The register of the kinds of gates."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ KINDS: dict[str, Kind] = {kind.name: kind for kind in (Min(), Max(), NotWorse(),
 
 
 def words() -> dict[str, Kind]:
-    """The keys of a gate in the spec that ask for a kind, each with one that it asks for."""
+    """The keys by which a gate in the spec asks for a kind, each with its kind."""
     return {kind.word: kind for kind in KINDS.values() if kind.value is None}
 
 
 def kind_asked_by(word: str, value: object, names: Collection[str]) -> Kind:
-    """The kind that the ``value`` of ``word`` asks for; ``names`` of models go before values that ask for a kind."""
+    """The kind that ``value`` under the key ``word`` asks for. A model's name takes precedence (``names``)."""
     special = [kind for kind in KINDS.values() if kind.word == word and kind.value == value and value not in names]
     return special[0] if special else words()[word]

@@ -1,4 +1,4 @@
-"""Verdicts: what gates say of a day or window, and the table and the exit code that come of it."""
+"""Verdicts of gates on a day or window, with their table and exit code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FAILED, UNDECIDED = 3, 5  # exit codes
 
 
 class VerdictKey(NamedTuple):
-    """Which verdict of a day or window it is."""
+    """The identity of a verdict within a day or window."""
 
     gate: str
     kind: str
@@ -65,28 +65,28 @@ class Judged:
 
     @property
     def stops(self) -> bool:
-        """Whether somebody has to look at it before the day goes on."""
+        """Whether it stops the day."""
         is_bad = self.verdict == "fail" or (self.verdict == "undecided" and self.policy == "fail")
         return is_bad and self.accepted is None
 
     @property
     def numbers(self) -> tuple[float | None, ...]:
-        """What an acceptance holds for."""
+        """The numbers that an acceptance is bound to."""
         return self.value, self.low, self.high
 
 
 def failed(rule: Rule, cell: Cell, reason: str, value: float | None = None) -> Judged:
-    """The verdict on what is not there, or undefined."""
+    """The verdict on a cell that is missing or undefined: a failure."""
     return Judged(VerdictKey(rule.gate, rule.kind, cell), "fail", reason, value, policy=rule.undecided)
 
 
 def shown_number(number: float | None) -> str:
-    """A number as sentences of gates print it."""
+    """A number for use in sentences of gates."""
     return "none" if number is None else f"{number:.6g}"
 
 
 def corrected(judged: Sequence[Judged], correction: str, otherwise: Verdict = "undecided") -> list[Judged]:
-    """The verdicts of one gate of one night, where a failure stays one only if it is none by chance among all of them.
+    """The verdicts of one gate on one night, corrected for multiple tests: a failure must hold among all of them.
 
     Each was made alone. To pass needs no correction: all of them have to (Berger: Multiparameter hypothesis testing and
     acceptance sampling, Technometrics 1982).
@@ -131,14 +131,14 @@ def _corrected(judged: Judged, otherwise: Verdict) -> Judged:
 def accepted(
     judged: Iterable[Judged], reasons: Mapping[VerdictKey, tuple[tuple[float | None, ...], str]]
 ) -> list[Judged]:
-    """``judged`` of which those that a person has accepted say why.
+    """The verdicts ``judged``, with the reasons of those that a person has accepted.
 
     Parameters
     ----------
     judged
         The verdicts.
     reasons
-        Of each accepted verdict its numbers then, and the reason. It holds as long as the numbers do.
+        The numbers and the reason of each accepted verdict. An acceptance holds as long as the numbers are the same.
 
     Returns
     -------
@@ -157,7 +157,7 @@ def _equal(left: Sequence[float | None], right: Sequence[float | None]) -> bool:
 
 
 def exit_code(judged: Iterable[Judged]) -> int:
-    """What the command ends with: a failure goes before what is undecided."""
+    """The exit code of the command. A failure takes precedence over an undecided verdict."""
     stopping = [verdict for verdict in judged if verdict.stops]
     if any(verdict.verdict == "fail" for verdict in stopping):
         return FAILED

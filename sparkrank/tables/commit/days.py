@@ -38,7 +38,7 @@ class DayRun(Protocol):
 
     @property
     def attempt(self) -> str:
-        """What no other run has; the names of its files end in it."""
+        """The unique name of the run. The names of its files end in it."""
 
     @property
     def folder(self) -> Path | str | None:
@@ -57,13 +57,13 @@ class DayRun(Protocol):
     def keep_others(self, names: Collection[str]) -> tuple[str, ...]:
         """Take over all tables that the day shows now, but for ``names``, unseen by readers before the commit.
 
-        Returns those that the commit has to be told of: none where it replaces the tables that it is given alone.
+        Returns the names that the commit must be given: none where it replaces only the tables that it gets.
         """
 
 
 @dataclass(frozen=True)
 class Commit:
-    """How a day is replaced: ``keep_runs`` of those that were shown before stay, for readers that have them open.
+    """The way to replace a day. ``keep_runs`` earlier runs stay, for readers that have them open.
 
     ``before`` is called right before the day is shown. What it raises leaves the old run. ``plain`` asks for real
     folders where links would show the tables.

@@ -68,7 +68,7 @@ def _sync(path: Path) -> None:
 
 
 def files_and_folders(root: Path) -> list[Path]:
-    """What is below ``root``, the innermost first, and ``root`` itself last. Links are not followed."""
+    """All paths below ``root``, the innermost first, and ``root`` itself last. Links are not followed."""
     paths: list[Path] = []
     for folder, _, files in os.walk(root, topdown=False):
         paths += [Path(folder, name) for name in files if not Path(folder, name).is_symlink()]

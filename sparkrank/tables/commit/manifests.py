@@ -34,7 +34,7 @@ MOST_BYTES = 16 << 20  # of a manifest: more is none
 
 @dataclass(frozen=True)
 class Manifest:
-    """Which ``run`` a day shows, with which ``tables``; ``replaced`` are the runs before it that stay, newest last."""
+    """The ``run`` that a day shows, and its ``tables``. ``replaced`` are earlier runs that stay, newest last."""
 
     run: str
     tables: tuple[str, ...]
@@ -67,7 +67,7 @@ class Manifest:
 
 @dataclass(frozen=True)
 class Stored:
-    """A manifest, and by what the store tells it from another one: None where it cannot tell."""
+    """A manifest with the tag of its version in the store; None where the store has no tags."""
 
     manifest: Manifest | None
     tag: UpdateVersion | None = None
@@ -208,6 +208,6 @@ class StoreFolder:
 
 
 def manifest_runs(manifest: Manifest, keep: int) -> tuple[Sequence[str], Sequence[str]]:
-    """The runs that stay when another replaces that of ``manifest``, and those that go, of which ``keep`` may stay."""
+    """The runs that stay (the last ``keep``) and those that go when another run replaces that of ``manifest``."""
     shown = (*manifest.replaced, manifest.run)
     return (shown[-keep:], shown[:-keep]) if keep else ((), shown)

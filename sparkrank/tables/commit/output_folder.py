@@ -1,4 +1,4 @@
-"""What in the output folder is sparkrank's own: the one place that answers it, by name, kind and target.
+"""Ownership in the output folder: a path is sparkrank's own by its name, its kind and its target.
 
 ::
 
@@ -11,9 +11,8 @@
 With ``output.plain`` the first of them is a real folder, into which the files of the run were moved
 (:mod:`sparkrank.tables.commit.plain_folders`), and ``_PLAIN`` in the folder of the run says which they are.
 
-Others may write into the folder, too, and a user may keep rows or links of their own in it. Nothing there is believed:
-what has another name, is of another kind or leads elsewhere is neither replaced nor removed, and where it stands in the
-way of a run, the run is refused.
+Others may write into the folder, too, and a user may keep rows or links in it. A path with another name, of another
+kind or with another target is neither replaced nor removed. If it is in the way of a run, the run is refused.
 """
 
 from __future__ import annotations
@@ -86,7 +85,7 @@ class OutputFolder:
         return Path("..") / DAYS_FOLDER / name / table
 
     def validate(self, name: str, tables: Iterable[str] = ()) -> None:
-        """Raise :class:`SparkrankError` where what stands in a place of the day ``name`` is not sparkrank's.
+        """Raise :class:`SparkrankError` where a path of the day ``name`` is not sparkrank's own.
 
         No folder of sparkrank's is a link. ``tables`` are those that a run is about to show.
         """
@@ -200,7 +199,7 @@ class OutputFolder:
         return sorted(days)
 
     def links_of(self, name: str) -> Iterator[Path]:
-        """The links that show tables of the day ``name``, and those that a run was about to make."""
+        """The links that show tables of the day ``name``, and their temporary names."""
         for table in self.tables():
             link = self.table_link(table, name)
             for candidate in (link, *_unfinished(link)):
@@ -208,7 +207,7 @@ class OutputFolder:
                     yield candidate
 
     def unfinished_day_links(self, name: str) -> list[Path]:
-        """The links that a run was about to make the one that says what the day ``name`` shows."""
+        """Temporary names of the link of the day ``name``, left by a run that was killed."""
         if self.days.is_symlink():
             return []
         return [link for link in _unfinished(self.day_link(name)) if _names_run(link, name)]
@@ -221,7 +220,7 @@ class OutputFolder:
         return [folder.name for folder in folders if folder.name not in (RUNS_FOLDER, DAYS_FOLDER)]
 
     def remove_run(self, folder: Path) -> None:
-        """Remove the folder of a run. What stands there meanwhile in its place is left alone."""
+        """Remove the folder of a run. Anything else in its place is left alone."""
         if self.run_of(folder) is not None:
             shutil.rmtree(folder, ignore_errors=True)  # which follows no link
 

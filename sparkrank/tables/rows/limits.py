@@ -1,4 +1,4 @@
-"""Limits of checks as they are asked for: names that the run counts, and numbers that can be limits of them."""
+"""Limits of checks in a request: names of checks that the run counts, with numbers that can be their limits."""
 
 from __future__ import annotations
 

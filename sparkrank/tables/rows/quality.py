@@ -1,4 +1,4 @@
-"""What was counted on the way, as the rows of the table ``quality``."""
+"""The rows of the table ``quality``: all that was counted."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def _repeated(partials: Partials, plan: Plan, model: str) -> Iterator[dict[str, 
 
 
 def _truth(counts: Mapping[tuple[str, str], int], read: int) -> Iterator[dict[str, Any]]:
-    """What became of the rows of truth."""
+    """The checks of the rows of truth."""
     given, (listed, unlisted) = (
         counts.get((checks.TRUTH_ROWS, ""), 0),
         (counts.get((name, ""), 0) for name in (checks.TRUTH_LISTED, checks.TRUTH_UNLISTED)),

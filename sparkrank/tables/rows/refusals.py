@@ -1,4 +1,4 @@
-"""What stops an evaluation once all is counted: an input that cannot be used, values that were asked to be there."""
+"""Refusals after counting: an input that cannot be used, or a required value that is undefined."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _validate_clusters(partials: Partials, plan: Plan, column: str) -> None:
 
 
 def _remedies(partials: Partials, plan: Plan, elements: Sequence[str]) -> Iterator[str]:
-    """What to do about rows that were rejected, as the end of a sentence."""
+    """Advice on rejected rows, as the end of a sentence."""
 
     def rejected(*names: str) -> bool:
         return any(partials.counts.get((name, "")) for name in names)

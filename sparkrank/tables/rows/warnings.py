@@ -1,4 +1,4 @@
-"""What a person must hear although it stops nothing: numbers that most likely come of an input that does not fit.
+"""Warnings: numbers that most likely come from an unsuitable input, but stop nothing.
 
 Each is a sentence, for the terminal and for the log of ``sr.evaluate``.
 """

@@ -1,4 +1,4 @@
-"""What a merge asks of the states of a day: the rows that its plan needs, or why the day cannot give them."""
+"""The states of a day that a merge needs, or the reason why the day lacks them."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ OF_PARTS = (PART_MEAN_FORM.kind, PART_SUM_FORM.kind, PARTS_KIND)
 
 @dataclass(frozen=True)
 class DayCoverage:
-    """Which of the models and slices asked for a ``day`` has, with its rows and groups evaluated.
+    """The models and slices that a ``day`` has, among those asked for, and its evaluated rows and groups.
 
-    ``session`` is what reading its rows depended on in a Spark session.
+    ``session`` has the settings of the Spark session that could change its rows.
     """
 
     day: str
@@ -117,7 +117,7 @@ def asked_slices(plan: Plan) -> list[str]:
 
 
 def _count(counts: pa.Table, check: str) -> int:
-    """What a day counts as ``check``, of all models together."""
+    """The count of ``check`` on a day, over all models."""
     return int(pc.sum(counts["count"].filter(pc.equal(counts["name"], check))).as_py() or 0)
 
 

@@ -68,10 +68,14 @@ def nested(name: str) -> Change:
     return lambda table: with_column(table, name, pa.array([[1]] * table.num_rows))
 
 
+def nulls(name: str) -> Change:
+    return lambda table: with_column(table, name, pa.nulls(table.num_rows, table.schema.field(name).type))
+
+
 TEXTS = {
     "states": ["kind", "definition", "source", "name"],
     "blocks": ["model", "rule"],
-    "distributions": ["slice_value", "metric"],
+    "distributions": ["model", "metric"],
     "items": ["exposure", "item"],
 }
 NUMBERS = {
@@ -88,6 +92,7 @@ NUMBER_FAULTS: list[tuple[Callable[[str], Change], str]] = [
     (lambda name: cast(name, pa.string()), "has {} of type string, not "),
 ]
 FAULTS_OF_BOTH: list[tuple[Callable[[str], Change], str]] = [
+    (nulls, "lacks {}"),
     (nested, "has {} of type list"),
     (lambda name: lambda table: table.drop_columns([name]), "lacks {}"),
 ]

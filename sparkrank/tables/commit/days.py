@@ -24,7 +24,7 @@ from sparkrank.sources.files import file_system, folders_in
 from sparkrank.tables.commit.links import KEEP_RUNS, linked_run
 from sparkrank.tables.commit.manifests import StoreFolder
 from sparkrank.tables.commit.output_folder import DAY, OutputFolder, new_attempt
-from sparkrank.tables.commit.store_run import store_run
+from sparkrank.tables.commit.store_run import StoreRun
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -92,7 +92,8 @@ def day_run(
         if place is None:
             yield _ReplacedRun(output, day, spark, column, new_attempt())
             return
-        stored = store_run(place, day, column, new_attempt(), how.keep_runs, how.before)
+        before = place.read_to_replace(day)
+        stored = StoreRun(place, day, column, new_attempt(), before, how.keep_runs, how.before)
         try:
             yield stored
         except (Exception, KeyboardInterrupt):
@@ -102,22 +103,6 @@ def day_run(
         return
     with linked_run(local, day, column, how.keep_runs, how.before, is_plain=how.plain) as run:
         yield run
-
-
-def write_day(
-    output: str,
-    day: str,
-    tables: Mapping[str, Table],
-    spark: SparkSession | None = None,
-    column: str = DAY,
-    how: Commit = DEFAULT_COMMIT,
-) -> None:
-    """Replace ``day`` in every table under ``output`` by ``tables``, in one step where the file system allows it.
-
-    Raises what :func:`day_run` raises.
-    """
-    with day_run(output, day, spark, column, how) as run:
-        run.commit(tables)
 
 
 @dataclass(frozen=True)

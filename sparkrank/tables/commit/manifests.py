@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -205,9 +204,3 @@ class StoreFolder:
             # In Google Cloud Storage, Arrow removes an object for the folder itself at last, and copies make none.
             if self.store.get_file_info(selector):
                 raise
-
-
-def manifest_runs(manifest: Manifest, keep: int) -> tuple[Sequence[str], Sequence[str]]:
-    """The runs that stay (the last ``keep``) and those that go when another run replaces that of ``manifest``."""
-    shown = (*manifest.replaced, manifest.run)
-    return (shown[-keep:], shown[:-keep]) if keep else ((), shown)

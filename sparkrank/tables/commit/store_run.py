@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 
 from sparkrank.base.errors import StoreError, first_line, shortened
 from sparkrank.schemas.tables import ATTEMPT_ID
-from sparkrank.tables.commit.manifests import Manifest, Stored, StoreFolder, manifest_runs
+from sparkrank.tables.commit.manifests import Manifest, Stored, StoreFolder
 from sparkrank.tables.commit.output_folder import RUNS_FOLDER
 
 if TYPE_CHECKING:
@@ -62,9 +62,11 @@ class StoreRun:
             table = given(files=files, attempt_id=self.attempt) if callable(given) else given
             files += self._written(name, table)
         shown = self.before.manifest
-        kept, gone = ((), ()) if shown is None else manifest_runs(shown, self.keep_runs)
+        runs = () if shown is None else (*shown.replaced, shown.run)
+        first = max(len(runs) - self.keep_runs, 0)
+        gone, kept = runs[:first], runs[first:]
         self.before_commit()
-        self.place.replace(self.day, self.before, Manifest(self._run, names, tuple(kept)))
+        self.place.replace(self.day, self.before, Manifest(self._run, names, kept))
         try:
             self._copy(names, () if shown is None else shown.tables)
             for run in gone:
@@ -138,13 +140,3 @@ class StoreRun:
             self.place.remove(folder)
             for info in self.place.files(f"{RUNS_FOLDER}/{self._run}/{name}"):
                 self.place.store.copy_file(info.path, f"{self.place.root}/{folder}/{info.base_name}")
-
-
-def store_run(
-    place: StoreFolder, day: str, column: str, attempt: str, keep_runs: int, before_commit: Callable[[], None]
-) -> StoreRun:
-    """A run of ``day``, which replaces the day as it is now.
-
-    Raises :class:`sparkrank.base.errors.StoreError` where the store fails.
-    """
-    return StoreRun(place, day, column, attempt, place.read_to_replace(day), keep_runs, before_commit)

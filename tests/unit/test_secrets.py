@@ -258,6 +258,14 @@ def test_no_path_shows_one(rows: Path, tmp_path: Path, capsys: pytest.CaptureFix
     assert leaks(capsys.readouterr()) == []
 
 
+def test_no_table_by_path_shows_one(rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for url in URLS[::4]:
+        content = document(rows)
+        content["input"] = {"table": f"parquet.`{url}`", "columns": content["input"]["columns"]}
+        assert exit_code("validate", "--date", "2026-01-31", "--conf", conf_of(tmp_path, content)) == 2, url
+    assert leaks(capsys.readouterr()) == []
+
+
 def test_sr_evaluate_shows_none_in_its_error_or_what_is_behind_it(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field, create_model, model_validator
 from sparkrank.base.errors import SpecError, did_you_mean, listed, shortened
 from sparkrank.config.sections import Section
 from sparkrank.config.validators import as_number
-from sparkrank.gates.kind import Kind
+from sparkrank.gates.kind import GateKind
 from sparkrank.gates.register import KINDS, kind_asked_by, words
 from sparkrank.gates.rules import History, Margin, Rule, columns_match, is_pattern, matches
 from sparkrank.metrics import Plan
@@ -59,7 +59,7 @@ class _GateSubject(Section):
     of: Annotated[dict[str, str | None] | None, BeforeValidator(_as_values)] = Field(default=None, alias="slice")
 
 
-def with_conditions(kinds: Mapping[str, Kind]) -> type[_GateSubject]:
+def with_conditions(kinds: Mapping[str, GateKind]) -> type[_GateSubject]:
     """A section with a key for each of the ``kinds`` of gates, by their words."""
     number = Annotated[_Finite | None, BeforeValidator(as_number)]
     fields: dict[str, Any] = {word: (str | None if kind.compares else number, None) for word, kind in kinds.items()}
@@ -252,7 +252,7 @@ def _rules_of(
 
 
 def _metrics_with_direction(
-    kind: Kind, metrics: tuple[str, ...], gate: Gate, where: str, plan: Plan
+    kind: GateKind, metrics: tuple[str, ...], gate: Gate, where: str, plan: Plan
 ) -> tuple[str, ...]:
     """Those of ``metrics`` of which one side is better."""
     better = directions_of(plan)

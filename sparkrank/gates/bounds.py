@@ -7,9 +7,9 @@ from statistics import NormalDist
 from typing import ClassVar, NamedTuple
 
 from sparkrank.gates.facts import IntervalEstimate
-from sparkrank.gates.kind import Evidence, Kind
+from sparkrank.gates.kind import Evidence, GateKind
 from sparkrank.gates.rules import Cell, Rule
-from sparkrank.gates.verdicts import Judged, Verdict, VerdictKey, shown_number
+from sparkrank.gates.verdicts import Judged, VerdictKey, VerdictWord, shown_number
 from sparkrank.stats.intervals import OFF, TOO_FEW, tail
 from sparkrank.stats.sequential import METHOD as SEQUENCE
 
@@ -25,7 +25,7 @@ class BoundVerdict(NamedTuple):
     one says that it is beyond. None where nothing was tested. ``why`` says why nothing could be.
     """
 
-    verdict: Verdict
+    verdict: VerdictWord
     p: float | None = None
     why: str | None = None
 
@@ -139,7 +139,7 @@ def _p_of_method(measured: IntervalEstimate, bound: float, sign: int) -> float:
     return tail(value, bound, measured.stderr, measured.degrees, method, measured.n_effective)
 
 
-class _Bound(Kind):
+class _Bound(GateKind):
     """A bound on a value, whichever side is better."""
 
     sign: ClassVar[int]

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import ClassVar, NamedTuple
 
 from sparkrank.gates.facts import IntervalEstimate, Standard
-from sparkrank.gates.kind import Evidence, Kind
+from sparkrank.gates.kind import Evidence, GateKind
 from sparkrank.gates.rules import Cell, History, Margin, Rule
 from sparkrank.gates.verdicts import Judged, VerdictKey, shown_number
 from sparkrank.stats.intervals import TOO_FEW
@@ -281,7 +281,7 @@ def past_of(cell: Cell, definition: str | None, standard: Standard, most: int) -
     return Past(days, {**left_out, "that cannot be read": len(standard.unread)}, anew)
 
 
-class AsBefore(Kind):
+class AsBefore(GateKind):
     """Not outside of the band of its own history."""
 
     name: ClassVar[str] = "history"

@@ -13,7 +13,7 @@ from sparkrank.gates.facts import NO_STANDARD, Facts, Standard
 from sparkrank.gates.kind import Evidence
 from sparkrank.gates.register import KINDS
 from sparkrank.gates.rules import Cell, History, Rule
-from sparkrank.gates.verdicts import Judged, Verdict, VerdictKey, corrected, failed
+from sparkrank.gates.verdicts import Judged, VerdictKey, VerdictWord, corrected, failed
 from sparkrank.metrics.slices import ALL
 
 
@@ -96,7 +96,7 @@ class Judge:
             reason = f"{_small_text(left_out, self.least_groups)}: nothing is left to decide by"
             key = VerdictKey(rule.gate, rule.kind, unnamed)
             return [Judged(key, "undecided", reason, policy=rule.undecided, left_out=left_out)]
-        otherwise: Verdict = "pass" if kind.reads_history else "undecided"
+        otherwise: VerdictWord = "pass" if kind.reads_history else "undecided"
         verdicts = []
         for cell in kept:
             measured = facts.measured.get(cell)

@@ -38,7 +38,7 @@ class Evidence:
         return -1 if self.better.get(cell.metric) is False else 1
 
 
-class Kind:
+class GateKind:
     """One kind of condition. A new one is a class in a module of its own, and one line of
     :data:`sparkrank.gates.register.KINDS`.
 

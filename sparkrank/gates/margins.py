@@ -7,14 +7,14 @@ from typing import ClassVar
 
 from sparkrank.gates.bounds import BoundVerdict, alone_text, interval_text, reach_text, side_of, too_few_pairs
 from sparkrank.gates.facts import IntervalEstimate
-from sparkrank.gates.kind import Evidence, Kind
+from sparkrank.gates.kind import Evidence, GateKind
 from sparkrank.gates.rules import Cell, Rule
 from sparkrank.gates.verdicts import Judged, VerdictKey, failed, shown_number
 from sparkrank.stats.intervals import TOO_FEW, t_quantile
 from sparkrank.stats.ratios import StandardErrors, margin_stderr
 
 
-class _Difference(Kind):
+class _Difference(GateKind):
     """A condition on the difference of two models, with a margin on each side that is bad."""
 
     compares: ClassVar[bool] = True

@@ -14,7 +14,7 @@ from sparkrank.gates.rules import Cell, Policy, Rule
 from sparkrank.schemas.tables import FROM_NOW_ON, GATES
 from sparkrank.stats.corrections import adjusted
 
-Verdict: TypeAlias = Literal["pass", "fail", "undecided"]
+VerdictWord: TypeAlias = Literal["pass", "fail", "undecided"]
 FAILED, UNDECIDED = 3, 5  # exit codes
 
 
@@ -41,7 +41,7 @@ class Judged:
     """
 
     key: VerdictKey
-    verdict: Verdict
+    verdict: VerdictWord
     reason: str
     value: float | None = None
     against: str | None = None
@@ -85,7 +85,7 @@ def shown_number(number: float | None) -> str:
     return "none" if number is None else f"{number:.6g}"
 
 
-def corrected(judged: Sequence[Judged], correction: str, otherwise: Verdict = "undecided") -> list[Judged]:
+def corrected(judged: Sequence[Judged], correction: str, otherwise: VerdictWord = "undecided") -> list[Judged]:
     """The verdicts of one gate on one night, corrected for multiple tests: a failure must hold among all of them.
 
     Each was made alone. To pass needs no correction: all of them have to (Berger: Multiparameter hypothesis testing and
@@ -120,7 +120,7 @@ def corrected(judged: Sequence[Judged], correction: str, otherwise: Verdict = "u
     ]
 
 
-def _corrected(judged: Judged, otherwise: Verdict) -> Judged:
+def _corrected(judged: Judged, otherwise: VerdictWord) -> Judged:
     if judged.verdict != "fail" or judged.tests == 1 or float(judged.p_adjusted or 0.0) <= judged.alpha:
         return judged
     p, own = (f"{number:.2g}" for number in (judged.p_adjusted, judged.p))

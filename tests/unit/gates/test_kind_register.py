@@ -22,12 +22,12 @@ package.__path__ = [{package!r}]
 sys.modules["sparkrank"] = package
 
 from sparkrank.gates.facts import Facts, IntervalEstimate
-from sparkrank.gates.kind import Kind
+from sparkrank.gates.kind import GateKind
 from sparkrank.gates.register import KINDS
 from sparkrank.gates.verdicts import Judged, VerdictKey
 
 
-class NearTo(Kind):
+class NearTo(GateKind):
     name = "near_to"
     is_directed = True
 

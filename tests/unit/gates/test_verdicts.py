@@ -12,13 +12,13 @@ from scipy import stats
 from sparkrank.gates.facts import Facts, IntervalEstimate
 from sparkrank.gates.judge import Judge
 from sparkrank.gates.rules import Cell, Rule
-from sparkrank.gates.verdicts import Judged, Verdict, VerdictKey, corrected
+from sparkrank.gates.verdicts import Judged, VerdictKey, VerdictWord, corrected
 from tests.extent import IS_LONG
 
 pytestmark = pytest.mark.same_without_loops
 
 
-def alone(p: float | None, verdict: Verdict = "fail") -> Judged:
+def alone(p: float | None, verdict: VerdictWord = "fail") -> Judged:
     """A verdict made for itself."""
     return Judged(VerdictKey("g", "min", Cell("m", "c")), verdict, "0.2 is below 0.3", p=p)
 

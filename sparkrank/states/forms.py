@@ -24,7 +24,7 @@ from sparkrank.schemas.tables import (
     PART_SUM_NUMBERS,
     PARTS,
     SUM_NUMBERS,
-    Column,
+    TableColumn,
     schema_of,
 )
 from sparkrank.states import distributions, histogram_table, items, means
@@ -101,7 +101,7 @@ class Form:
         return merged
 
 
-def _carried(table: pa.Table, numbers: Iterable[Column]) -> pa.Table:
+def _carried(table: pa.Table, numbers: Iterable[TableColumn]) -> pa.Table:
     """``table`` whose sums have the one form of their limbs: in how many buckets they were added does not show."""
     for names in ([field.name for field in each.fields] for each in numbers if each.limbs):
         limbs = carried(np.column_stack([table[name].to_numpy() for name in names]))
@@ -181,7 +181,7 @@ ITEM_FORM = Form(
 
 def _part_form(
     kind: str,
-    columns: Iterable[Column],
+    columns: Iterable[TableColumn],
     sums_of: Callable[[PartStates], PartSums],
     made_of: Callable[[PartSums], PartStates],
 ) -> Form:

@@ -15,7 +15,7 @@ from sparkrank.metrics.declaration import Declaration, NeedsOrder
 from sparkrank.metrics.parameters import NEED_AN_ORDER, format_number
 from sparkrank.metrics.presets import Default, Preset
 from sparkrank.metrics.slices import ALL
-from sparkrank.schemas.tables import Column, TableSchema
+from sparkrank.schemas.tables import TableColumn, TableSchema
 from sparkrank.stats.intervals import WHY_TOO_FEW
 
 UNDEFINED = "undefined"
@@ -208,7 +208,7 @@ def table_text(table: TableSchema) -> str:
     return "\n\n".join([*parts, *([table.notes] if table.notes else [])])
 
 
-def _columns_text(columns: Iterable[Column]) -> str:
+def _columns_text(columns: Iterable[TableColumn]) -> str:
     lines = ["| column | type | meaning |", "|---|---|---|"]
     for column in columns:
         names = [field.name for field in column.fields]

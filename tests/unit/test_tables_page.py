@@ -12,7 +12,7 @@ import pytest
 import sparkrank as sr
 from sparkrank.base import checks
 from sparkrank.metrics.plan import level_text
-from sparkrank.schemas.tables import QUALITY, STATES, TEXT, Column, TableSchema, limbs, schema_of
+from sparkrank.schemas.tables import QUALITY, STATES, TEXT, TableColumn, TableSchema, limbs, schema_of
 from sparkrank.states.forms import SMALL_FORMS
 from sparkrank.states.histogram_table import BLOCK_SCHEMA, WEIGHTED_BLOCK_SCHEMA
 from sparkrank.tables.rows.outputs import OUTPUTS
@@ -26,7 +26,10 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "tables.md"
 
 def test_a_table_is_printed_with_each_column_and_limbs_as_one_row() -> None:
     table = TableSchema(
-        "some", "A row each.", (Column("model", TEXT), limbs("w", "Σ w")), ("Else:", (Column("n", TEXT, "n"),))
+        "some",
+        "A row each.",
+        (TableColumn("model", TEXT), limbs("w", "Σ w")),
+        ("Else:", (TableColumn("n", TEXT, "n"),)),
     )
     rows = "| `model` | string | |\n| `w_0` to `w_5` | double | Σ w |"
     head = "| column | type | meaning |\n|---|---|---|"
@@ -82,7 +85,7 @@ def test_the_average_of_the_page_leaves_the_undefined_out() -> None:
 
 
 def test_a_schema_is_made_of_columns() -> None:
-    assert schema_of([Column("a", pa.int64())]) == pa.schema([("a", pa.int64())])
+    assert schema_of([TableColumn("a", pa.int64())]) == pa.schema([("a", pa.int64())])
 
 
 def test_every_check_is_described() -> None:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
+from sparkrank.gates.register import KINDS
 from sparkrank.metrics.slices import ALL
 from sparkrank.report.data import GateRow, ReportData, Trend, TrendPoint, TrendSeries
 from sparkrank.report.figures import Figure, Frame, Line, LineChart, charted, model_key, shown_name
@@ -18,7 +19,6 @@ from sparkrank.report.section import ReportSection
 
 # How the table `gates` has the band of a history: as text, the end that decides also as the number `bound`.
 _BAND = re.compile(r"band (\S+) to (\S+)$")
-_HISTORY = "history"
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,8 @@ def band_of_gate(gate: GateRow) -> tuple[float, float] | None:
 
     The table has both ends as text, of six digits, and the worse one as a number: that is taken as it is.
     """
-    match = _BAND.search(gate.against or "") if gate.kind == _HISTORY else None
+    kind = KINDS.get(gate.kind)
+    match = _BAND.search(gate.against or "") if kind is not None and kind.reads_history else None
     if match is None:
         return None
     try:

@@ -41,8 +41,7 @@ from sparkrank.engines.spark.failures import reason_of
 from sparkrank.errors import MOST_SENTENCE, SparkrankError, SpecError, did_you_mean, escaped, listed, shortened
 from sparkrank.gates.chance import records_of
 from sparkrank.metrics import CATALOG, Metric, find_preset
-from sparkrank.metrics.catalog import find, is_known
-from sparkrank.metrics.declaration import Declaration
+from sparkrank.metrics.metric import Declaration
 from sparkrank.metrics.registry import import_plugins
 from sparkrank.redaction import shown_url
 from sparkrank.report.answers import (
@@ -470,7 +469,9 @@ def _named(name: str) -> list[Declaration]:
 
     It may also be the text of a metric, as ``ndcg@10`` or ``median(rr)``.
     """
-    if not is_known(name):  # or it is nothing, and why is told
+    if not CATALOG.is_known(name):  # or it is nothing, and why is told
         return [Metric.parse(name).declaration]
-    found = {each.name: each for each in (CATALOG.get(name.lower()), find(name, True, name)) if each is not None}
+    found = {
+        each.name: each for each in (CATALOG.get(name.lower()), CATALOG.find(name, True, name)) if each is not None
+    }
     return list(found.values())

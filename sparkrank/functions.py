@@ -20,7 +20,6 @@ from sparkrank.integrations.function_docs import described
 from sparkrank.integrations.spark_columns import OF, MetricColumn, validate_workers
 from sparkrank.integrations.sql_functions import register_functions, sql_name
 from sparkrank.metrics import CATALOG, CatalogueMetric, Metric
-from sparkrank.metrics.catalog import find, is_known
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
@@ -261,14 +260,14 @@ def register(
 
 def __getattr__(name: str) -> Callable[..., Column]:
     """The function of the metric that is called ``name``, by its own name or an alias."""
-    if name.startswith("__") or not is_known(name):
+    if name.startswith("__") or not CATALOG.is_known(name):
         known = __dir__()
         raise AttributeError(
             f'sparkrank.functions has no "{name}"{did_you_mean(name, known)}: metrics are functions here'
         )
-    at_k = find(name, has_cutoff=True, text=name)
+    at_k = CATALOG.find(name, has_cutoff=True, text=name)
     try:
-        declaration = find(name, has_cutoff=False, text=name)
+        declaration = CATALOG.find(name, has_cutoff=False, text=name)
     except MetricError:  # an alias that needs a cut-off
         declaration = at_k
     return described(name, declaration, at_k, metric, __name__)

@@ -24,6 +24,7 @@ from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.arithmetic import Arithmetic, OneGroup
 from sparkrank.metrics.exposure import shown
 from sparkrank.metrics.group_auc import class_counts
+from sparkrank.metrics.merged import kind_of
 from sparkrank.metrics.needs import GROUPS, NEGATIVES, POSITIVES, ROWS_AND_WEIGHT, amounts_by_group
 from sparkrank.metrics.plan import level_text
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
@@ -173,7 +174,7 @@ class RankedModel:
         scored = self._scored()
         rows = np.arange(self.rows.num_rows) if scored is None else scored
         one = OneGroup(self.ranked(metric.ties), self._scored_rows(), rows)
-        return metric.declaration.explain(one, metric)
+        return kind_of(metric).explain(one, metric)
 
     def drop_cached(self) -> None:
         """Drop the cached results of the model's rankings."""

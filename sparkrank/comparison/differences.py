@@ -16,7 +16,7 @@ import numpy as np
 
 from sparkrank.comparison.unsmooth_metrics import own_test
 from sparkrank.metrics import Metric
-from sparkrank.metrics.merged import Merged, MetricRow, Side, WithoutParts
+from sparkrank.metrics.merged import Merged, MetricRow, SubjectStates, WithoutParts
 from sparkrank.numeric.array_types import Floats
 from sparkrank.numeric.exact_sums import LIMBS
 from sparkrank.states.keys import Subject
@@ -46,8 +46,8 @@ class Sample:
     clustered: bool = False
 
     @property
-    def side(self) -> Side:
-        return Side(self.merged, self.subject)
+    def side(self) -> SubjectStates:
+        return SubjectStates(self.merged, self.subject)
 
     def row(self, metric: Metric) -> MetricRow:
         """What ``metrics`` says of ``metric``."""

@@ -26,8 +26,7 @@ from sparkrank.comparison.mix_and_rate_errors import intervals_of_parts
 from sparkrank.comparison.run_states import LoadedStates, RunStates
 from sparkrank.errors import InputError, MetricError, SpecError, did_you_mean, listed, shortened, without_secrets
 from sparkrank.evaluation import Evaluation
-from sparkrank.metrics import Metric
-from sparkrank.metrics.kinds import GroupMetric, PooledMetric
+from sparkrank.metrics import GroupMetric, Metric, PooledMetric
 from sparkrank.metrics.slices import ALL, shown_value
 from sparkrank.tables.schemas import DECOMPOSITION, METRICS
 from sparkrank.tables.validation import validate_column_types, validate_results, validate_utf8

@@ -29,9 +29,8 @@ from sparkrank.comparison.whole_runs import compare_states, whole_day_rows
 from sparkrank.engines.arrow.in_memory import is_path
 from sparkrank.errors import InputError, MetricError, SpecError, listed, shortened, shown, without_secrets
 from sparkrank.evaluation import Evaluation
-from sparkrank.metrics import Metric
+from sparkrank.metrics import GroupMetric, Metric
 from sparkrank.metrics.definitions import Definitions
-from sparkrank.metrics.kinds import GroupMetric
 from sparkrank.metrics.uncertainty import Correction
 from sparkrank.numeric.exact_sums import LIMBS
 from sparkrank.stats.corrections import adjusted

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sparkrank.metrics import Metric
-from sparkrank.metrics.merged import MetricRow, Side
+from sparkrank.metrics.merged import MetricRow, SubjectStates, kind_of
 from sparkrank.numeric.array_types import Floats
 from sparkrank.numeric.exact_sums import rounded
 from sparkrank.states import Distribution
@@ -22,22 +22,29 @@ from sparkrank.stats.swapped_parts import error_of_halves, swap_test
 from sparkrank.stats.woodruff import Share, difference_of_quantiles, movement, share_of_groups, spread, woodruff
 
 
-def noise_interval(side: Side, metric: Metric, row: MetricRow, stderr: float, degrees: float, level: float) -> Interval:
+def noise_interval(
+    side: SubjectStates, metric: Metric, row: MetricRow, stderr: float, degrees: float, level: float
+) -> Interval:
     """The interval of a value that has a noise floor, whose standard error by parts is ``stderr``."""
-    mixed = metric.declaration.mixed_values(metric, side)
+    mixed = kind_of(metric).mixed_values(metric, side)
     bias = 0.0 if mixed is None else bias_of_halves(mixed[0][0])
     ends = metric.declaration.range_of(metric)
     return interval_above_noise(row.value, stderr, degrees, row.noise_floor or 0.0, bias, ends, level)
 
 
-def percentile_interval(side: Side, metric: Metric, row: MetricRow, level: float) -> Interval:
+def percentile_interval(side: SubjectStates, metric: Metric, row: MetricRow, level: float) -> Interval:
     """The interval of a percentile by parts; :data:`TOO_FEW` also where some day has no parts of its groups' values."""
     quantile = _quantile(side, metric, row, level)
     return TOO_FEW if quantile is None else quantile.interval
 
 
 def own_test(
-    ours: Side, theirs: Side, metric: Metric, difference: float, level: float, effective: float = math.inf
+    ours: SubjectStates,
+    theirs: SubjectStates,
+    metric: Metric,
+    difference: float,
+    level: float,
+    effective: float = math.inf,
 ) -> tuple[Difference, StandardErrors | None] | None:
     """The test of a ``difference`` of one day or of two that the jackknife does not serve; None where it does.
 
@@ -56,7 +63,7 @@ def own_test(
     elif any(row.noise_floor is None for row in rows):
         return None
     else:
-        mixed = metric.declaration.mixed_values(metric, ours, theirs)
+        mixed = kind_of(metric).mixed_values(metric, ours, theirs)
         if mixed is None:
             return None
         (swapped, *halves), parts = mixed
@@ -81,7 +88,7 @@ class _Quantile(NamedTuple):
         return down, movement(self.value, high, self.upto, self.below, level)
 
 
-def _quantile(side: Side, metric: Metric, row: MetricRow, level: float) -> _Quantile | None:
+def _quantile(side: SubjectStates, metric: Metric, row: MetricRow, level: float) -> _Quantile | None:
     """The percentile of ``row``; None where it is undefined, or where parts do not have all of its groups."""
     merged, subject = side
     values = merged.partials.distributions.get(subject.state(metric.of_groups), Distribution.empty()).histogram

@@ -15,8 +15,9 @@ from sparkrank.histogram import threshold_sweep as kernel
 from sparkrank.histogram.bins import MOST_BINS
 from sparkrank.histogram.scored_rows import RowSum
 from sparkrank.metrics.discrimination import RULES, both_classes, rule_of, rule_parameters
-from sparkrank.metrics.kinds import HistogramMetric, PooledMetric, PooledTotals, PooledValue
+from sparkrank.metrics.histogram_metric import HistogramMetric
 from sparkrank.metrics.parameters import Count
+from sparkrank.metrics.pooled_metric import PooledMetric, PooledTotals, PooledValue
 from sparkrank.metrics.precision import REL
 from sparkrank.numeric.elementary import log, log1p
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sparkrank.histogram.scored_rows import RowSum
-from sparkrank.metrics.kinds import PooledMetric, PooledTotals, PooledValue
 from sparkrank.metrics.needs import NEGATIVES, POSITIVES, WEIGHT
 from sparkrank.metrics.parameters import Number, Parameter
+from sparkrank.metrics.pooled_metric import PooledMetric, PooledTotals, PooledValue
 from sparkrank.metrics.precision import LEAST_BETA, MANNING, MOST_BETA, REL
 
 if TYPE_CHECKING:

@@ -12,10 +12,11 @@ from sparkrank.histogram import threshold_sweep as kernel
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.scored_rows import RowSum
 from sparkrank.metrics.group_auc import ONE_CLASS
-from sparkrank.metrics.kinds import HistogramMetric, PooledTotals, PooledValue
+from sparkrank.metrics.histogram_metric import HistogramMetric
 from sparkrank.metrics.needs import NEGATIVES, POSITIVES, ROWS_AND_WEIGHT
 from sparkrank.metrics.outside import MOST_DIGITS
 from sparkrank.metrics.parameters import Count, Flag, Parameter
+from sparkrank.metrics.pooled_metric import PooledTotals, PooledValue
 from sparkrank.metrics.precision import REL
 from sparkrank.numeric.ordered_integers import MANTISSA_BITS
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sparkrank.metrics.declaration import NeedsOrder
-from sparkrank.metrics.kinds import CatalogueMetric
+from sparkrank.metrics.catalogue_metric import CatalogueMetric
+from sparkrank.metrics.metric import NeedsOrder
 from sparkrank.metrics.parameters import Count
 from sparkrank.metrics.precision import REL
 from sparkrank.numeric.array_types import Ints

@@ -13,8 +13,8 @@ from sparkrank.errors import InputError, shortened
 from sparkrank.metrics.arithmetic import IDEAL as IDEAL_LIST
 from sparkrank.metrics.arithmetic import Arithmetic, Step, TermTable, at_k, list_table, spread, total, within
 from sparkrank.metrics.arithmetic import ratio as quotient
-from sparkrank.metrics.declaration import Unbounded
-from sparkrank.metrics.kinds import GroupMetric
+from sparkrank.metrics.group_metric import GroupMetric
+from sparkrank.metrics.metric import Unbounded
 from sparkrank.metrics.parameters import Choice
 from sparkrank.metrics.precision import REL, needs_cutoff, ratio
 from sparkrank.numeric.array_types import Floats, Ints

@@ -10,7 +10,7 @@ import numpy as np
 
 from sparkrank.metrics.arithmetic import Arithmetic, given, list_table, spread_judged, step, total
 from sparkrank.metrics.arithmetic import ratio as quotient
-from sparkrank.metrics.kinds import GroupMetric
+from sparkrank.metrics.group_metric import GroupMetric
 from sparkrank.metrics.parameters import Choice, Name, weight
 from sparkrank.metrics.precision import REL, hits, ratio
 from sparkrank.numeric.array_types import Floats, Ints

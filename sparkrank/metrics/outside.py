@@ -1,52 +1,26 @@
-"""The functions of metrics from outside the package, called so that what is wrong with them becomes one sentence.
-
-Those of the package's own metrics are called as they are.
-"""
+"""Checks of what functions of metrics from outside the package give, so that a fault in one becomes one sentence."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from numbers import Real
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
-from sparkrank.errors import MOST_LISTED, MetricError, SparkrankError, first_line, listed, shortened, shown
+from sparkrank.errors import MetricError, listed, shown
 from sparkrank.histogram.bins import MOST_BINS, BinRule
 from sparkrank.histogram.scored_rows import AT_THRESHOLD, ROW_SUMS, RowSum
 from sparkrank.histogram.threshold_sweep import Terms
+from sparkrank.metrics.metric import Metric
 from sparkrank.numeric.ordered_integers import MANTISSA_BITS
 
-if TYPE_CHECKING:
-    from sparkrank.metrics.metric import Metric
-
-T = TypeVar("T")
 MOST_DIGITS = 15  # a float64 holds no more
 _SIZES = {"bits": (1, MANTISSA_BITS), "digits": (0, MOST_DIGITS), "bins": (1, MOST_BINS), "exact": (0, 0)}
 
 
-def called(metric: Metric, what: str, function: Callable[..., T], *given: object) -> T:
-    """What ``function``, which is the field ``what`` of the declaration of ``metric``, makes of ``given``.
-
-    Raises :class:`MetricError` where a function from outside raises an exception. It names the metric, and the type and
-    text of the exception; that of Spark's tasks is found again by its sentence
-    (:func:`sparkrank.engines.spark.failures.task_errors`).
-    """
-    if metric.outside is None:
-        return function(*given)
-    try:
-        return function(*given)
-    except (SparkrankError, MemoryError):
-        raise
-    except Exception as error:
-        text = first_line(error)
-        kind = type(error).__name__
-        reason = shortened(kind if text == kind else f"{kind}: {text}", MOST_LISTED)
-        raise MetricError(f"{what}, a function of the metric {metric}, raised {reason}") from error
-
-
 def row_sums(metric: Metric, sums: Callable[[Metric], tuple[RowSum, ...]]) -> tuple[RowSum, ...]:
     """The sums over rows that ``metric`` reads; raises :class:`MetricError` where they are none."""
-    found = called(metric, "sums", sums, metric)
+    found = metric.call("sums", sums, metric)
     if metric.outside is None:
         return found
     if not isinstance(found, (tuple, list)):
@@ -68,7 +42,7 @@ def row_sums(metric: Metric, sums: Callable[[Metric], tuple[RowSum, ...]]) -> tu
 
 def bin_rule(metric: Metric, rule: Callable[[Metric], BinRule]) -> BinRule:
     """The rule of the bins that ``metric`` reads; raises :class:`MetricError` where it is none."""
-    found = called(metric, "rule", rule, metric)
+    found = metric.call("rule", rule, metric)
     if metric.outside is None:
         return found
     if not isinstance(found, BinRule):
@@ -88,7 +62,7 @@ def bin_rule(metric: Metric, rule: Callable[[Metric], BinRule]) -> BinRule:
 
 def terms_of_bins(metric: Metric, terms: Callable[..., Terms], sweep: object) -> Terms:
     """The terms of the bins of ``sweep`` for ``metric``; raises :class:`MetricError` where they are none."""
-    found = called(metric, "terms", terms, sweep)
+    found = metric.call("terms", terms, sweep)
     if metric.outside is not None and not isinstance(found, Terms):
         raise MetricError(f"the terms of {metric} are {shown(found)}: Terms.of(...) is needed")
     return found

@@ -14,12 +14,14 @@ from typing import Any
 from sparkrank.errors import MetricError, SpecError, did_you_mean, listed, shortened
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.scored_rows import RowSum
-from sparkrank.metrics.declaration import Part
+from sparkrank.metrics.catalogue_metric import CatalogueMetric
 from sparkrank.metrics.definitions import DEFAULTS, Definitions
-from sparkrank.metrics.kinds import CatalogueMetric, GroupMetric, HistogramMetric, PooledMetric
-from sparkrank.metrics.metric import Metric, asked_metrics
+from sparkrank.metrics.group_metric import GroupMetric
+from sparkrank.metrics.histogram_metric import HistogramMetric
+from sparkrank.metrics.metric import Metric, PlanPart, asked_metrics
 from sparkrank.metrics.needs import ROWS_AND_WEIGHT, Exposure
 from sparkrank.metrics.parameters import NEED_AN_ORDER, format_number
+from sparkrank.metrics.pooled_metric import PooledMetric
 from sparkrank.metrics.presets import Preset
 from sparkrank.metrics.rank_comparison import REF, REFERENCE_RANK
 from sparkrank.metrics.slices import ALL, columns_of_slices
@@ -372,7 +374,7 @@ class Plan:
         return REFERENCE_RANK in self.references
 
 
-def _of_part(part: Part, metrics: Iterable[Metric]) -> tuple[tuple[Metric, Any], ...]:
+def _of_part(part: PlanPart, metrics: Iterable[Metric]) -> tuple[tuple[Metric, Any], ...]:
     """Those of ``metrics`` that belong to ``part`` of a plan, with their declarations, whose kind says so."""
     return tuple((metric, metric.declaration) for metric in metrics if part in metric.declaration.parts)
 

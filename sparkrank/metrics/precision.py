@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from sparkrank.metrics.arithmetic import Arithmetic, Step, at_k, given, list_table, spread, step, total, within
 from sparkrank.metrics.arithmetic import ratio as quotient
-from sparkrank.metrics.declaration import NeedsOrder
-from sparkrank.metrics.kinds import GroupMetric
+from sparkrank.metrics.group_metric import GroupMetric
+from sparkrank.metrics.metric import NeedsOrder
 from sparkrank.metrics.parameters import Choice, Number
 from sparkrank.numeric.array_types import Floats
 from sparkrank.numeric.elementary import powers

@@ -13,7 +13,7 @@ from sparkrank.errors import InputError
 from sparkrank.metrics import fitness as closeness
 from sparkrank.metrics.arithmetic import Arithmetic, Step, TermTable, given, list_table, spread_judged, step, total
 from sparkrank.metrics.arithmetic import ratio as quotient
-from sparkrank.metrics.kinds import GroupMetric
+from sparkrank.metrics.group_metric import GroupMetric
 from sparkrank.metrics.parameters import NEED_AN_ORDER, WEIGHT, Choice, Name, Number, weight
 from sparkrank.metrics.precision import ratio
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints

@@ -17,8 +17,7 @@ from typing import Any, TypeVar
 
 from sparkrank.errors import MOST_LISTED, MetricError, SpecError, first_line, listed, shortened, shown
 from sparkrank.metrics import aliases as names
-from sparkrank.metrics.catalog import CATALOG, add, find, is_built_in, is_known
-from sparkrank.metrics.declaration import Declaration, NeedsOrder, Unbounded
+from sparkrank.metrics.metric import CATALOG, Declaration, NeedsOrder, Unbounded
 from sparkrank.metrics.parameters import Parameter
 
 D = TypeVar("D", bound=Declaration)
@@ -116,7 +115,7 @@ def register(declaration: D) -> D:
             return known  # type: ignore[return-value] # alike are of one type
         for name in (declaration.name, *declaration.aliases):
             _validate_name_is_free(name, declaration)
-        add(declaration)
+        CATALOG.add(declaration)
     return declaration
 
 
@@ -189,10 +188,12 @@ def _validate_name_is_free(name: str, declaration: Declaration) -> None:
     bare = name.removesuffix("@")
     with_number = names.cut_off(bare)
     for each in (bare, *(() if with_number is None else (with_number[0],))):
-        if is_known(each):
-            taken = find(each, True, each)
+        if CATALOG.is_known(each):
+            taken = CATALOG.find(each, True, each)
             remedy = "give it another name"
-            if taken.name == declaration.name and not is_built_in(taken):  # a cell of a notebook that was edited
+            if taken.name == declaration.name and not CATALOG.is_built_in(
+                taken
+            ):  # a cell of a notebook that was edited
                 remedy += ", or start Python anew to change it"
             raise MetricError(
                 f'"{bare}" of the metric {declaration.name} is taken: it means {taken.name} ({taken.title}); {remedy}'

@@ -10,8 +10,8 @@ import numpy as np
 from sparkrank.metrics import precision as precision_kernel
 from sparkrank.metrics.arithmetic import Arithmetic, given, highest, list_table, spread, step, total, within
 from sparkrank.metrics.arithmetic import ratio as quotient
-from sparkrank.metrics.declaration import NeedsOrder
-from sparkrank.metrics.kinds import GroupMetric
+from sparkrank.metrics.group_metric import GroupMetric
+from sparkrank.metrics.metric import NeedsOrder
 from sparkrank.metrics.parameters import Choice, Number
 from sparkrank.metrics.precision import REL, TREC, hit_column, ratio
 from sparkrank.numeric.array_types import Flags, Floats, Ints

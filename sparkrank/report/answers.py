@@ -20,7 +20,7 @@ from sparkrank.report.terminal import as_json_text, print_document, tell
 if TYPE_CHECKING:
     from sparkrank.gates.chance import GateRecord
     from sparkrank.gates.verdicts import Judged
-    from sparkrank.metrics.declaration import Declaration
+    from sparkrank.metrics.metric import Declaration
     from sparkrank.metrics.presets import Preset
     from sparkrank.run import BackfilledDay, DayResult, WindowResult
     from sparkrank.run.gate_job import Judgment

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from sparkrank.metrics.catalog import is_built_in
-from sparkrank.metrics.declaration import Declaration
+from sparkrank.metrics.metric import CATALOG, Declaration
 
 DEFINITIONS = "https://github.com/sparkrank/sparkrank/blob/main/docs/definitions.md"
 
@@ -23,7 +22,7 @@ def link_of(declaration: Declaration) -> str | None:
     str or None
         The page and the anchor that GitHub gives to the section's heading.
     """
-    if not is_built_in(declaration):
+    if not CATALOG.is_built_in(declaration):
         return None
     heading = declaration.name if declaration.cutoff == "none" else f"{declaration.name}, {declaration.name}@k"
     return f"{DEFINITIONS}#{re.sub(r'[^a-z0-9_ -]', '', heading.lower()).replace(' ', '-')}"

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sparkrank.metrics import CATALOG, PRESETS, Definitions
+from sparkrank.metrics import CATALOG, PRESETS, CatalogueMetric, Definitions, GroupMetric, PooledMetric
 from sparkrank.metrics.aliases import ALIASES, ELSEWHERE
-from sparkrank.metrics.declaration import Declaration
 from sparkrank.metrics.definitions import ALLOWED
-from sparkrank.metrics.kinds import CatalogueMetric, GroupMetric, PooledMetric
+from sparkrank.metrics.metric import Declaration
 from sparkrank.metrics.parameters import TIES, WEIGHT
 from sparkrank.metrics.presets import Preset
 from sparkrank.report.markdown import declaration_markdown, markdown_table, parameter_markdown

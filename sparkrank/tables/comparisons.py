@@ -13,8 +13,9 @@ import pyarrow as pa
 
 from sparkrank.comparison.differences import Compared, PairSums, Sample, compared
 from sparkrank.metrics import Metric, Plan
-from sparkrank.metrics.merged import Merged, subjects_of
+from sparkrank.metrics.merged import Merged
 from sparkrank.metrics.slices import ALL
+from sparkrank.metrics.subjects import subjects_of
 from sparkrank.metrics.uncertainty import Comparison
 from sparkrank.states.keys import Subject
 from sparkrank.stats.corrections import adjusted

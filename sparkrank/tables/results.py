@@ -11,7 +11,8 @@ from typing import Any
 import pyarrow as pa
 
 from sparkrank.metrics import Metric, Plan
-from sparkrank.metrics.merged import Merged, subjects_of
+from sparkrank.metrics.merged import Merged
+from sparkrank.metrics.subjects import subjects_of
 from sparkrank.states.keys import Subject
 from sparkrank.tables.schemas import METRICS
 from sparkrank.tables.standard_errors import interval_of

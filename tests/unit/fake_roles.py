@@ -9,7 +9,7 @@ import pytest
 
 from sparkrank import role_table as columns
 from sparkrank.metrics import Definitions, Plan
-from sparkrank.metrics.catalog import CATALOG
+from sparkrank.metrics.metric import CATALOG
 from sparkrank.role_table import BadRow, Role
 from sparkrank.roles import Roles, planned
 

@@ -14,9 +14,8 @@ from pathlib import Path
 import pytest
 
 from sparkrank.errors import MetricError
-from sparkrank.metrics import CATALOG, Metric
-from sparkrank.metrics.declaration import Declaration
-from sparkrank.metrics.kinds import CatalogueMetric, GroupMetric, HistogramMetric, PooledMetric
+from sparkrank.metrics import CATALOG, CatalogueMetric, GroupMetric, HistogramMetric, Metric, PooledMetric
+from sparkrank.metrics.metric import Declaration
 from tests.cases import CASES
 from tests.oracles import ORACLES
 

@@ -23,7 +23,6 @@ from sparkrank.engines.reading import arrow_sides
 from sparkrank.errors import escaped
 from sparkrank.metrics import CATALOG, Arithmetic, TermTable
 from sparkrank.metrics.arithmetic import LIST, total
-from sparkrank.metrics.catalog import remove
 from sparkrank.run import called
 from sparkrank.run.explain_job import explain_request
 from sparkrank.run.stages import unseen
@@ -260,7 +259,7 @@ def test_a_metric_from_outside_by_its_value_or_by_its_own_arithmetic(own: bool) 
         assert ("one" in found.tables[0].columns) == own
         assert any("no arithmetic" in sentence for sentence in found.told) != own
     finally:
-        remove("rows_of_list")
+        CATALOG.remove("rows_of_list")
 
 
 @pytest.mark.parametrize(
@@ -277,7 +276,7 @@ def test_arithmetic_from_outside_that_is_none_is_a_sentence(arithmetic: Any, sen
             sr.explain(ROWS, "rows_of_list", group={"user": "a"}, **COLUMNS)
         assert sentence in str(raised.value)
     finally:
-        remove("rows_of_list")
+        CATALOG.remove("rows_of_list")
 
 
 def test_every_declared_metric_can_be_explained() -> None:

@@ -15,9 +15,8 @@ import pytest
 import sparkrank as sr
 from sparkrank.errors import MetricError
 from sparkrank.explanation import ExplainedMetric
-from sparkrank.metrics import CATALOG, Definitions, Plan
+from sparkrank.metrics import CATALOG, Definitions, GroupMetric, Plan, PooledMetric
 from sparkrank.metrics.arithmetic import Column
-from sparkrank.metrics.kinds import GroupMetric, PooledMetric
 from tests.unit.test_every_metric_is_checked import OF_A_GROUP
 
 pytestmark = pytest.mark.same_without_loops

@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 import sparkrank as sr
 from sparkrank.config.loading import load_spec
 from sparkrank.errors import InputError, MetricError, SpecError
-from sparkrank.metrics import CATALOG, Metric
-from sparkrank.metrics.kinds import CatalogueMetric, GroupMetric, PooledMetric
+from sparkrank.metrics import CATALOG, CatalogueMetric, GroupMetric, Metric, PooledMetric
 from sparkrank.run import evaluate_day, merge_days
 from sparkrank.run.stages import Stages
 from sparkrank.run.window import Window

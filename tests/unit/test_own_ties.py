@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 import sparkrank as sr
 from sparkrank.errors import MetricError, SpecError
-from sparkrank.metrics import CATALOG, PRESETS, Definitions, Metric, Plan
+from sparkrank.metrics import CATALOG, PRESETS, CatalogueMetric, Definitions, GroupMetric, Metric, Plan, PooledMetric
 from sparkrank.metrics.definitions import ALLOWED
-from sparkrank.metrics.kinds import CatalogueMetric, GroupMetric, PooledMetric
 from tests.cases import CASES, Row
 from tests.cases.rows import FOUR_TIED
 from tests.extent import examples

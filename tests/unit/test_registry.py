@@ -24,7 +24,6 @@ from sparkrank.bucket import bucket_columns, evaluate_bucket
 from sparkrank.histogram import threshold_sweep as kernel
 from sparkrank.histogram.bins import BinRule
 from sparkrank.metrics import CATALOG, REL, Choice, Count, Declaration, Metric, Plan, PooledValue, RowSum, Terms
-from sparkrank.metrics import catalog as known
 from sparkrank.metrics.parameters import Parameter
 from sparkrank.metrics.registry import register
 from tests.unit.commands import PROJECT, exit_code
@@ -110,7 +109,7 @@ def test_a_name_that_is_taken_is_refused(name: str, as_alias: bool) -> None:
     with pytest.raises(sr.MetricError, match=TAKEN[name]):
         register(other)
     assert before == CATALOG
-    assert not known.is_known("other")
+    assert not CATALOG.is_known("other")
 
 
 def by_rate(parameter: Parameter) -> sr.HistogramMetric:
@@ -284,7 +283,7 @@ def test_what_functions_may_give_is_taken() -> None:
     sums = lambda _: [RowSum("predicted", rel=1, threshold=np.float64(0.5)), RowSum("positives", rel=2)]  # noqa: E731
     register(pooled(sums=sums, value=lambda totals, _: PooledValue(int(totals.sum(RowSum("positives", rel=2))))))
     assert sr.evaluate(ROWS, ["odd"], **ROLES)["odd"] == 1.0  # one label of 2
-    known.remove("odd")
+    CATALOG.remove("odd")
     register(binned(rule=lambda _: BinRule("bins", 4), value=lambda totals, _: PooledValue(np.float32(0.25), 0)))
     assert sr.evaluate(ROWS, ["odd"], **ROLES)["odd"] == 0.25
 

@@ -22,7 +22,7 @@ from sparkrank.engines.arrow.columns import bucket_rows, needed_columns
 from sparkrank.engines.arrow.text_schema import number_kinds
 from sparkrank.engines.request import Request, Side
 from sparkrank.metrics import Definitions, Metric
-from sparkrank.metrics.catalog import CATALOG
+from sparkrank.metrics.metric import CATALOG
 from sparkrank.roles import Roles, TruthColumns, planned
 from sparkrank.run.execute import Outcome, open_request
 from sparkrank.run.stages import unseen

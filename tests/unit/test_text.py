@@ -8,7 +8,7 @@ from textwrap import dedent
 import pyarrow as pa
 import pytest
 
-from sparkrank.metrics.declaration import Declaration, NeedsOrder
+from sparkrank.metrics.metric import Declaration, NeedsOrder
 from sparkrank.metrics.parameters import Choice, Flag, Number
 from sparkrank.metrics.presets import Default, Preset
 from sparkrank.report.markdown import declarations_markdown

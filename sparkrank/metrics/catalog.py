@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Protocol, TypeVar
 
-from sparkrank.errors import MetricError, did_you_mean, listed
+from sparkrank.base.errors import MetricError, did_you_mean, listed
 from sparkrank.metrics import aliases as names
 
 

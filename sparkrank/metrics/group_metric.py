@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from sparkrank.errors import MetricError, shown
+from sparkrank.base.errors import MetricError, shown
 from sparkrank.metrics.arithmetic import Arithmetic, OneGroup, given, list_table
 from sparkrank.metrics.merged import Kind, Merged, MetricRow, WithoutParts, effective_number
 from sparkrank.metrics.metric import Metric, PlanPart

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, SupportsIndex, TypeAlias, TypeVar
 
-from sparkrank.errors import (
+from sparkrank.base.errors import (
     MOST_LISTED,
     MetricError,
     SparkrankError,
@@ -85,8 +85,8 @@ class Declaration:
     ``unbounded``. ``common`` are parameters that it shares with all others of its kind: they stand in a text where they
     are given, and are documented once. ``refused`` are names of parameters that others have, with the reason why it has
     none. ``columns`` are the roles of rows that it reads beside label and score
-    (:data:`sparkrank.role_table.ROW_ROLES`). ``interval`` is the scale on which it gets its interval: ``t``, cut at
-    the ends of its range; ``wilson`` where it is a share of things counted, ``logit`` where it lies between 0 and 1;
+    (:data:`sparkrank.inputs.role_table.ROW_ROLES`). ``interval`` is the scale on which it gets its interval: ``t``, cut
+    at the ends of its range; ``wilson`` where it is a share of things counted, ``logit`` where it lies between 0 and 1;
     ``none`` where no interval is honest, so that a gate looks at the value alone.
     """
 
@@ -248,7 +248,7 @@ class Metric:
         >>> Metric.parse("ndcg@0")
         Traceback (most recent call last):
             ...
-        sparkrank.errors.MetricError: the cut-off of "ndcg@0" is 0: a whole number from 1 to 2147483647 is allowed
+        sparkrank.base.errors.MetricError: the cut-off of "ndcg@0" is 0: a whole number from 1 to 2147483647 is allowed
         """
         quoted = shortened(text)
         if len(text) > MOST_LETTERS:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from numbers import Real
 from typing import Any
 
-from sparkrank.errors import MetricError, listed, shown
+from sparkrank.base.errors import MetricError, listed, shown
 from sparkrank.histogram.bins import MOST_BINS, BinRule
 from sparkrank.histogram.scored_rows import AT_THRESHOLD, ROW_SUMS, RowSum
 from sparkrank.histogram.threshold_sweep import Terms

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from sparkrank.errors import MetricError, shown
+from sparkrank.base.errors import MetricError, shown
 from sparkrank.histogram.scored_rows import RowSum
 from sparkrank.metrics import outside
 from sparkrank.metrics.arithmetic import Arithmetic, OneGroup, TermTable, total

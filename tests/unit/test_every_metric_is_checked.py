@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from sparkrank.errors import MetricError
+from sparkrank.base.errors import MetricError
 from sparkrank.metrics import CATALOG, CatalogueMetric, GroupMetric, HistogramMetric, Metric, PooledMetric
 from sparkrank.metrics.metric import Declaration
 from tests.cases import CASES

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sparkrank as sr
-from sparkrank.errors import MetricError, SpecError
+from sparkrank.base.errors import MetricError, SpecError
 from sparkrank.metrics import CATALOG, PRESETS, CatalogueMetric, Definitions, GroupMetric, Metric, Plan, PooledMetric
 from sparkrank.metrics.definitions import ALLOWED
 from tests.cases import CASES, Row

@@ -85,6 +85,8 @@ def of_model(model: str, what: str, column: str) -> str:
 
 Relevance: TypeAlias = Literal["membership", "reciprocal_rank"]
 RELEVANCE: tuple[str, ...] = get_args(Relevance)
+# The arguments that name columns, beside group and label.
+COLUMN_ROLES = ("score", "rank", *(role.key for role in row_roles()), "items", "true_items")
 # Columns that the tables have of their own, beside those of the group key.
 RESERVED = ("day", "model", "n_rows", "n_retrieved", "n_relevant")
 

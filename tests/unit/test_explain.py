@@ -19,6 +19,7 @@ import yaml
 
 import sparkrank as sr
 from sparkrank.base.errors import escaped
+from sparkrank.doors.options import INPUT_DEFAULTS
 from sparkrank.engines.one_group import GroupKeys, narrowed
 from sparkrank.engines.reading import arrow_sides
 from sparkrank.jobs.explain_job import explain_request
@@ -305,9 +306,7 @@ def test_parquet_is_read_where_the_key_may_be(tmp_path: Path) -> None:
     pq.write_table(rows, tmp_path / "rows.parquet", row_group_size=200)
     request, _ = called.request_called(
         str(tmp_path / "rows.parquet"), ["rr"],
-        {"score": "score", "rank": None, "item": None, "items": None, "true_items": None},
-        group=["user"], label="click", truth=None, truth_columns=None, relevance="membership", settings={},
-        library=None, spark=None, lane="auto", partition_types="inferred",
+        {"score": "score", "label": "click", **INPUT_DEFAULTS}, group=["user"],
     )  # fmt: skip
     sides = arrow_sides(request, {})
     keys = GroupKeys(("user",), ((250,), (251,)))

@@ -60,13 +60,13 @@ from sparkrank.metrics.uncertainty import (
     MOST_LEVEL,
     MOST_NIGHTS,
     Comparison,
-    Correction,
     Family,
     Uncertainty,
 )
 from sparkrank.sources.folders import PartitionTypes
 from sparkrank.sources.text_schema import STRICT, TEXT_FORMATS, fields_of, is_set, option
 from sparkrank.sources.text_schema import Field as DdlField
+from sparkrank.stats.corrections import Correction
 from sparkrank.tables.commit.days import local_path
 
 KEEP_RUNS, MOST_KEPT_RUNS = 1, 100

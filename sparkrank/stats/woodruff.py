@@ -15,7 +15,7 @@ from sparkrank.stats.paired import Difference, t_test
 WOODRUFF = "woodruff"
 
 
-class Share(NamedTuple):
+class ShareOfGroups(NamedTuple):
     """A share of all groups.
 
     Attributes
@@ -34,7 +34,7 @@ class Share(NamedTuple):
     by_part: Floats
 
 
-def share_of_groups(counted: ArrayLike, groups: ArrayLike) -> Share:
+def share_of_groups(counted: ArrayLike, groups: ArrayLike) -> ShareOfGroups:
     """The share of groups that are ``counted``, with the linearised variance of a ratio over parts.
 
     Parameters
@@ -44,7 +44,7 @@ def share_of_groups(counted: ArrayLike, groups: ArrayLike) -> Share:
 
     Returns
     -------
-    Share
+    ShareOfGroups
         Where every group is counted, or none, the standard error is the largest that so many parts can have with one
         group each: what lies beyond is not seen.
 
@@ -61,7 +61,7 @@ def share_of_groups(counted: ArrayLike, groups: ArrayLike) -> Share:
     value = float(np.cumsum(count)[-1]) / n
     by_part = (count - value * size) / n
     stderr, degrees = spread(by_part, parts)
-    return Share(value, stderr, degrees, by_part)
+    return ShareOfGroups(value, stderr, degrees, by_part)
 
 
 def spread(by_part: Floats, parts: int) -> tuple[float, float]:
@@ -78,8 +78,8 @@ def woodruff(
     values: ArrayLike,
     counts: ArrayLike,
     quantile: float,
-    below: Share,
-    upto: Share,
+    below: ShareOfGroups,
+    upto: ShareOfGroups,
     parts: int,
     level: float = 0.95,
     ends: tuple[float, float] = (-math.inf, math.inf),
@@ -96,7 +96,7 @@ def woodruff(
         The distinct values, ascending, and how many groups have each.
     quantile : float
         From 0 to 1.
-    below, upto : Share
+    below, upto : ShareOfGroups
         The groups below the sample's quantile, and up to it.
     parts : int
         How many parts have groups.
@@ -118,7 +118,7 @@ def woodruff(
     --------
     A hundred values of which half a part's groups are below the middle, in 25 parts: 0.5 ± 2.06 · 0.1.
 
-    >>> half = Share(0.5, 0.1, 24.0, np.zeros(25))
+    >>> half = ShareOfGroups(0.5, 0.1, 24.0, np.zeros(25))
     >>> interval = woodruff(np.arange(1, 101), [1] * 100, 0.5, half, half, 25)
     >>> interval.low, interval.high, interval.method
     (30.0, 71.0, 'woodruff')
@@ -137,7 +137,7 @@ def woodruff(
     return Interval(None, float(ascending[low]), float(ascending[min(high, len(ascending) - 1)]), WOODRUFF)
 
 
-def movement(value: float, end: float, share: Share, other: Share, level: float) -> Floats:
+def movement(value: float, end: float, share: ShareOfGroups, other: ShareOfGroups, level: float) -> Floats:
     """What each part moves a quantile by, on the scale of the interval from ``value`` to one ``end``.
 
     That end came of ``share``; where every group or none is in that, the ``other`` one tells how parts move it.

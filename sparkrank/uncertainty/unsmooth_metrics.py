@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -19,7 +19,10 @@ from sparkrank.stats.noise_floor import bias_of_halves, interval_above_noise
 from sparkrank.stats.paired import Difference
 from sparkrank.stats.ratios import StandardErrors
 from sparkrank.stats.swapped_parts import error_of_halves, swap_test
-from sparkrank.stats.woodruff import Share, difference_of_quantiles, movement, share_of_groups, spread, woodruff
+from sparkrank.stats.woodruff import ShareOfGroups, difference_of_quantiles, movement, share_of_groups, spread, woodruff
+
+# A test of a difference, with the standard errors of the difference, of the baseline and of the candidate.
+Tested: TypeAlias = tuple[Difference, StandardErrors | None]
 
 
 def noise_interval(
@@ -38,38 +41,41 @@ def percentile_interval(side: SubjectStates, metric: Metric, row: MetricRow, lev
     return TOO_FEW if quantile is None else quantile.interval
 
 
-def own_test(
-    ours: SubjectStates,
-    theirs: SubjectStates,
-    metric: Metric,
-    difference: float,
-    level: float,
-    effective: float = math.inf,
-) -> tuple[Difference, StandardErrors | None] | None:
-    """The test of a ``difference`` of one day or of two that the jackknife does not serve; None where it does.
-
-    With it come the standard errors of the difference, of ``theirs`` and of ``ours``. ``effective`` is how many equal
-    groups carry as much.
-    """
-    rows = [side.merged.row(side.subject, metric) for side in (ours, theirs)]
-    if metric.percentile is not None:
-        one, other = (_quantile(side, metric, row, level) for side, row in zip((ours, theirs), rows, strict=True))
-        if one is None or other is None or TOO_FEW in (one.interval, other.interval):
-            return Difference(difference, method=TOO_FEW.method), None
-        parts = int(np.count_nonzero(one.groups + other.groups))
-        (down, up), (other_down, other_up) = one.movements(level), other.movements(level)
-        test = difference_of_quantiles(difference, down - other_up, up - other_down, parts, level, effective)
-        errors = [spread((each[0] + each[1]) / 2, parts)[0] for each in ((down, up), (other_down, other_up))]
-    elif any(row.noise_floor is None for row in rows):
+def percentile_test(
+    ours: SubjectStates, theirs: SubjectStates, metric: Metric, difference: float, level: float, effective: float
+) -> Tested | None:
+    """The test of a difference of percentiles."""
+    if metric.percentile is None:
         return None
-    else:
-        mixed = kind_of(metric).mixed_values(metric, ours, theirs)
-        if mixed is None:
-            return None
-        (swapped, *halves), parts = mixed
-        test = swap_test(difference, swapped, halves[0], halves[1], parts, level, effective)
-        errors = [error_of_halves(each) for each in halves]
-    return test, None if test.stderr is None else StandardErrors(test.stderr, errors[1], errors[0])
+    sides = [_quantile(side, metric, side.merged.row(side.subject, metric), level) for side in (ours, theirs)]
+    one, other = sides
+    if one is None or other is None or TOO_FEW in (one.interval, other.interval):
+        return Difference(difference, method=TOO_FEW.method), None
+    parts = int(np.count_nonzero(one.groups + other.groups))
+    (down, up), (other_down, other_up) = one.movements(level), other.movements(level)
+    test = difference_of_quantiles(difference, down - other_up, up - other_down, parts, level, effective)
+    errors = [spread((each[0] + each[1]) / 2, parts)[0] for each in ((down, up), (other_down, other_up))]
+    return test, ratio_errors(test, errors[1], errors[0])
+
+
+def swapped_test(
+    ours: SubjectStates, theirs: SubjectStates, metric: Metric, difference: float, level: float, effective: float
+) -> Tested | None:
+    """The test of a difference of values that have a noise floor, and halves of their parts."""
+    if any(side.merged.row(side.subject, metric).noise_floor is None for side in (ours, theirs)):
+        return None
+    mixed = kind_of(metric).mixed_values(metric, ours, theirs)
+    if mixed is None:
+        return None
+    (swapped, *halves), parts = mixed
+    test = swap_test(difference, swapped, halves[0], halves[1], parts, level, effective)
+    errors = [error_of_halves(values) for values in halves]
+    return test, ratio_errors(test, errors[1], errors[0])
+
+
+def ratio_errors(test: Difference, baseline: float, candidate: float) -> StandardErrors | None:
+    """The three standard errors of a ratio; None where the difference has none."""
+    return None if test.stderr is None else StandardErrors(test.stderr, baseline, candidate)
 
 
 class _Quantile(NamedTuple):
@@ -78,8 +84,8 @@ class _Quantile(NamedTuple):
     value: float
     interval: Interval
     groups: Floats
-    below: Share
-    upto: Share
+    below: ShareOfGroups
+    upto: ShareOfGroups
 
     def movements(self, level: float) -> tuple[Floats, Floats]:
         """What each part moves it by, on the scale of the interval below it and above it."""

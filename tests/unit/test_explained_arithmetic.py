@@ -15,7 +15,7 @@ import pytest
 import sparkrank as sr
 from sparkrank.base.errors import MetricError
 from sparkrank.metrics import CATALOG, Definitions, GroupMetric, Plan, PooledMetric
-from sparkrank.metrics.arithmetic import Column
+from sparkrank.metrics.arithmetic import TermColumn
 from sparkrank.results.explanation import ExplainedMetric
 from tests.unit.test_every_metric_is_checked import OF_A_GROUP
 
@@ -78,7 +78,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 def recomputed(found: ExplainedMetric) -> float:
     """The value of the last step, done again by hand: from the columns as they are shown, and exact but for the end."""
     columns = {
-        Column(table.name, name): [value for value in values if value is not None]
+        TermColumn(table.name, name): [value for value in values if value is not None]
         for table in found.tables
         for name, values in table.columns.items()
         if all(value is None or isinstance(value, (int, float)) for value in values)

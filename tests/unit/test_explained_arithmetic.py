@@ -86,7 +86,7 @@ def recomputed(found: ExplainedMetric) -> float:
     done: dict[str, float] = {}
     for step in found.steps:
         of = [
-            columns[each] if isinstance(each, Column) else done[each] if isinstance(each, str) else each
+            columns[each] if isinstance(each, TermColumn) else done[each] if isinstance(each, str) else each
             for each in step.operands
         ]
         done[step.name] = _done(step.operation, of, step.value)

@@ -22,7 +22,6 @@ from sparkrank.histogram.row_histogram import histograms_of_rows
 from sparkrank.histogram.scored_rows import RowSum, ScoredRows
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.arithmetic import Arithmetic, OneGroup
-from sparkrank.metrics.exposure import shown
 from sparkrank.metrics.group_auc import class_counts
 from sparkrank.metrics.merged import kind_of
 from sparkrank.metrics.needs import GROUPS, NEGATIVES, POSITIVES, ROWS_AND_WEIGHT, amounts_by_group
@@ -33,9 +32,11 @@ from sparkrank.numeric.exact_sums import LIMBS, exact_sums, rounded, whole_limbs
 from sparkrank.numeric.segments import WHOLE, Segments, codes_of, taken
 from sparkrank.numeric.whole_units import UnitTable, sums_by_segment
 from sparkrank.ranking.distinct_lists import DistinctLists, GroupValues
+from sparkrank.ranking.first_rows import first_rows
 from sparkrank.ranking.hit_sums import hit_sums, tied_rows
 from sparkrank.ranking.ranking import Ranking, Ties
 from sparkrank.states import Distribution, ItemCounts, ScoreHistogram, Series
+from sparkrank.states.items import UNIT
 from sparkrank.states.keys import SliceKey, StateKey
 from sparkrank.states.means import MeanRows, ValueSums, equal_sums, weighted_sums
 from sparkrank.states.part_bins import VALUES
@@ -344,7 +345,7 @@ class RankedModel:
         judgments, chosen = self.ranking.judgments, self.chosen
         for exposure in self.plan.exposures:
             relevant = self._relevant_once(exposure.rel)
-            exposed = shown(self.ranked(exposure.ties), exposure.k)
+            exposed = first_rows(self.ranked(exposure.ties), exposure.k, UNIT)
             if chosen is not None:  # items of other groups are in the catalogue, too
                 evaluated = chosen[judgments.codes]
                 exposed, relevant = np.where(evaluated, exposed, 0), relevant & evaluated

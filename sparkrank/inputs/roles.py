@@ -386,34 +386,9 @@ def planned(
 ) -> tuple[Roles, Plan]:
     """The plan for ``metrics`` over the columns of ``roles``, and these with the columns by which groups weigh.
 
-    Parameters
-    ----------
-    roles : Roles
-        The columns as a person names them.
-    metrics : sequence of str or Metric
-        What is asked for, a text read under ``preset``.
-    definitions : Definitions
-        What the numbers mean.
-    preset : Preset, optional
-        The library whose parameters a text takes that does not give its own.
-    group_table, score_sums, curve_points
-        What is asked for beside the metrics, as :meth:`sparkrank.metrics.Plan.of` has it.
-    buckets : int, optional
-        How many buckets are asked for.
-    uncertainty : Uncertainty
-        Which values get an interval.
-    compare : Comparison, optional
-        The model that all others are compared with.
-
-    Returns
-    -------
-    tuple of Roles and Plan
-
-    Raises
-    ------
-    SpecError
-        Where a metric is unknown or does not go with the definitions, where it needs a column that no role names, and
-        where a role or a number would do nothing.
+    A text is read under ``preset``. The others are fields of :class:`sparkrank.metrics.Plan`. Raises
+    :class:`SpecError` where a metric is unknown or does not go with the definitions, where it needs a column that no
+    role names, and where a role or a number would do nothing.
     """
     plan = Plan.of(
         metrics,

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,13 +15,11 @@ from sparkrank.histogram.bins import MOST_BINS
 from sparkrank.histogram.scored_rows import RowSum
 from sparkrank.metrics.discrimination import RULES, both_classes, rule_of, rule_parameters
 from sparkrank.metrics.histogram_metric import HistogramMetric
+from sparkrank.metrics.metric import Metric
 from sparkrank.metrics.parameters import Count
 from sparkrank.metrics.pooled_metric import PooledMetric, PooledTotals, PooledValue
 from sparkrank.metrics.precision import REL
 from sparkrank.numeric.elementary import log, log1p
-
-if TYPE_CHECKING:
-    from sparkrank.metrics.metric import Metric
 
 OUTSIDE = RowSum("outside")
 WEIGHT = RowSum("weight")

@@ -8,16 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from sparkrank.histogram.scored_rows import RowSum
+from sparkrank.metrics.metric import Metric
 from sparkrank.metrics.needs import NEGATIVES, POSITIVES, WEIGHT
 from sparkrank.metrics.parameters import Number, Parameter
 from sparkrank.metrics.pooled_metric import PooledMetric, PooledTotals, PooledValue
 from sparkrank.metrics.precision import LEAST_BETA, MANNING, MOST_BETA, REL
-
-if TYPE_CHECKING:
-    from sparkrank.metrics.metric import Metric
 
 THRESHOLD = Number(
     "threshold", 0.5, "a row is predicted positive from this score on, compared as float64 whatever the score came as"

@@ -5,23 +5,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from sparkrank.histogram import threshold_sweep as kernel
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.scored_rows import RowSum
 from sparkrank.metrics.group_auc import ONE_CLASS
 from sparkrank.metrics.histogram_metric import HistogramMetric
+from sparkrank.metrics.metric import Metric
 from sparkrank.metrics.needs import NEGATIVES, POSITIVES, ROWS_AND_WEIGHT
 from sparkrank.metrics.outside import MOST_DIGITS
 from sparkrank.metrics.parameters import Count, Flag, Parameter
 from sparkrank.metrics.pooled_metric import PooledTotals, PooledValue
 from sparkrank.metrics.precision import REL
 from sparkrank.numeric.ordered_integers import MANTISSA_BITS
-
-if TYPE_CHECKING:
-    from sparkrank.metrics.metric import Metric
 
 DEFAULT_BITS = 12  # bins 1/4096 wide relative to the score: an error bound near 1e-4 on click models' scores
 DEFAULT_DIGITS = 5  # auc_up: rates of clicks are read to five decimals
@@ -57,25 +53,13 @@ def _auc(totals: PooledTotals, metric: Metric) -> PooledValue:
     return PooledValue(_share(in_order, all_pairs), 0.0 if metric["exact"] else 0.5 * inside / all_pairs)
 
 
-def _auc_up(totals: PooledTotals, metric: Metric) -> PooledValue:
-    return PooledValue(_auc(totals, metric).value)
-
-
-def _average_precision(totals: PooledTotals, metric: Metric) -> PooledValue:
-    return _within(totals.terms, totals.positives, metric)
-
-
-def _break_even(totals: PooledTotals, metric: Metric) -> PooledValue:
-    return _within(totals.terms, totals.positives, metric)
-
-
-def _within(terms: Sequence[float], whole: float, metric: Metric) -> PooledValue:
-    """The first of ``terms`` over ``whole``, and how far the most and the fewest are from it."""
-    exact = bool(metric["exact"])
+def _of_positives(totals: PooledTotals, metric: Metric) -> PooledValue:
+    """The first of the terms over the positives, and how far the most and the fewest are from it."""
+    exact, whole = bool(metric["exact"]), totals.positives
     if not whole:
         return PooledValue(math.nan, 0.0 if exact else math.nan)
     whole *= kernel.magnified(whole)  # as the terms are
-    value, most, fewest = terms
+    value, most, fewest = totals.terms
     return PooledValue(_share(value, whole), 0.0 if exact else max(most - value, value - fewest) / whole)
 
 
@@ -150,7 +134,7 @@ AUC_UP = HistogramMetric(
     terms=kernel.roc_terms,
     at_once=True,
     by_rate=True,
-    value=_auc_up,
+    value=lambda totals, metric: PooledValue(_auc(totals, metric).value),
     carriers=both_classes,
 )
 
@@ -167,7 +151,7 @@ PR_AUC = HistogramMetric(
     terms=kernel.average_precision_terms,
     at_once=True,
     curve="pr",
-    value=_average_precision,
+    value=_of_positives,
     interval="logit",
     carriers=both_classes,
 )
@@ -182,7 +166,7 @@ BREAK_EVEN = HistogramMetric(
     exclusive=RULES,
     rule=rule_of,
     terms=kernel.break_even_terms,
-    value=_break_even,
+    value=_of_positives,
     interval="logit",
     carriers=both_classes,
 )

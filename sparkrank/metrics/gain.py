@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +13,7 @@ from sparkrank.metrics.arithmetic import IDEAL as IDEAL_LIST
 from sparkrank.metrics.arithmetic import Arithmetic, Step, TermTable, at_k, list_table, spread, total, within
 from sparkrank.metrics.arithmetic import ratio as quotient
 from sparkrank.metrics.group_metric import GroupMetric
-from sparkrank.metrics.metric import Unbounded
+from sparkrank.metrics.metric import Metric, Unbounded
 from sparkrank.metrics.parameters import Choice
 from sparkrank.metrics.precision import REL, needs_cutoff, ratio
 from sparkrank.numeric.array_types import Floats, Ints
@@ -25,10 +24,6 @@ from sparkrank.ranking.hit_sums import CompiledSums, Sum, compiled_sums
 from sparkrank.ranking.hits import hits_of
 from sparkrank.ranking.judgments import Credit, Gain
 from sparkrank.ranking.ranking import Ranking
-
-if TYPE_CHECKING:
-    from sparkrank.metrics.metric import Metric
-    from sparkrank.ranking.ranking import Ranking
 
 
 @cached
@@ -126,16 +121,6 @@ def best_of_equal(gain: float, rows: NDArray[np.integer], k: int | None, discoun
     np.cumsum(gain * discount.table(longest)[1 : longest + 1], out=through[1:])  # adds in the order of the list
     best: Floats = through[counted]
     return best
-
-
-def discounted_gain(gains: GainSums, k: int | None) -> Floats:
-    """The sum of gains at positions up to ``k``, each times its discount. Never undefined."""
-    return gains.of_list(k)
-
-
-def normalised_gain(gains: GainSums, k: int | None, ideal: str | tuple[float, ...]) -> Floats:
-    """Discounted gain over that of the ideal list. Undefined where the ideal list has no gain."""
-    return ratio(gains.of_list(k), gains.of_ideal(k, ideal))
 
 
 JARVELIN = "Järvelin, Kekäläinen: TOIS 2002"
@@ -310,7 +295,7 @@ DISCOUNTED_GAIN = GroupMetric(
     highest=math.inf,
     check=_check,
     sums=_sums,
-    values=lambda gains, metric: discounted_gain(gains, metric.k),
+    values=lambda gains, metric: gains.of_list(metric.k),
     arithmetic=_discounted_terms,
 )
 
@@ -324,7 +309,7 @@ NORMALISED_GAIN = GroupMetric(
     unbounded=Unbounded("ideal=[grade,...], or ideal=k_relevant where gain is not binary", _beats_its_ideal),
     check=_check,
     sums=_sums,
-    values=lambda gains, metric: normalised_gain(gains, metric.k, _ideal(metric)),
+    values=lambda gains, metric: ratio(gains.of_list(metric.k), gains.of_ideal(metric.k, _ideal(metric))),
     arithmetic=_normalised_terms,
     interval="logit",
 )

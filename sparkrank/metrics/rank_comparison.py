@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +13,7 @@ from sparkrank.metrics import fitness as closeness
 from sparkrank.metrics.arithmetic import Arithmetic, Step, TermTable, given, list_table, spread_judged, step, total
 from sparkrank.metrics.arithmetic import ratio as quotient
 from sparkrank.metrics.group_metric import GroupMetric
+from sparkrank.metrics.metric import Metric
 from sparkrank.metrics.parameters import NEED_AN_ORDER, WEIGHT, Choice, Name, Number, weight
 from sparkrank.metrics.precision import ratio
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
@@ -22,10 +22,6 @@ from sparkrank.numeric.segments import place_in_group, run_starts, stable_order,
 from sparkrank.ranking.judgments import LABEL
 from sparkrank.ranking.pairs import PairedRows, paired_rows
 from sparkrank.ranking.ranking import Ranking
-
-if TYPE_CHECKING:
-    from sparkrank.metrics.metric import Metric
-
 
 HALF = 32  # bits: products of ranks are added in two halves, so those of 2^31 rows add up without overflow
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparkrank.numeric.array_types import Floats
-from sparkrank.stats.intervals import TOO_FEW, Interval, checked_share, t_quantile
+from sparkrank.stats.intervals import TOO_FEW, Interval, t_quantile
 from sparkrank.stats.paired import Difference, t_test
 
 WOODRUFF = "woodruff"
@@ -123,7 +123,6 @@ def woodruff(
     >>> interval.low, interval.high, interval.method
     (30.0, 71.0, 'woodruff')
     """
-    checked_share("level", level)
     ascending, through = np.asarray(values, np.float64), np.cumsum(np.asarray(counts, np.int64))
     if parts < 2 or not len(through) or not 0 < quantile < 1:
         return TOO_FEW

@@ -102,7 +102,7 @@ def explain(
     asked = [metric] if isinstance(metric, (str, Metric)) else list(metric)
     request, _ = request_called(impressions, asked, {**INPUT_DEFAULTS, **options}, group=list(group), shows_items=True)
     plan = request.plan
-    metrics = [plan.resolved(each, library) for each in asked_metrics(asked, library)]
+    metrics = [plan.resolved(text, library) for text in asked_metrics(asked, library)]
     shown_models = asked_models(plan, models, "models")
     return interruptible(
         None if request.is_in_memory else request.session,

@@ -65,7 +65,7 @@ def with_options(options: type[Any], defaults: Mapping[str, Any] | None = None) 
 
     def decorate(function: F) -> F:
         own, title = inspect.signature(function), function.__qualname__.removesuffix(".__init__")
-        shown = [each for each in own.parameters.values() if each.kind != inspect.Parameter.VAR_KEYWORD]
+        shown = [parameter for parameter in own.parameters.values() if parameter.kind != inspect.Parameter.VAR_KEYWORD]
         for name, annotation in options.__annotations__.items():
             text = getattr(annotation, "__forward_arg__", annotation)
             default = (defaults or {}).get(name)

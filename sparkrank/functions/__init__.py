@@ -167,15 +167,17 @@ def _column(
             raise SpecError(f"{key} is {shown(column)}: the name of a column, or a column, is needed")
     # one array of structs has what is not named; what its fields must be, the metrics say
     of_structs = of in (None, "lists") and over is None and set(given) in ({"score"}, {"rank"})
-    found = MetricColumn(_plan(texts, given, settings, options.get("preset"), of_structs=of_structs), given, is_struct)
+    metric_column = MetricColumn(
+        _plan(texts, given, settings, options.get("preset"), of_structs=of_structs), given, is_struct
+    )
     validate_workers()
     if over is not None:
-        return found.over(over)
+        return metric_column.over(over)
     if of == "lists" or of_structs:
-        return found.of_lists()
+        return metric_column.of_lists()
     if of == "rows":
-        return found.of_rows()
-    return found.of_batches() if of == "batches" else found.of_either()
+        return metric_column.of_rows()
+    return metric_column.of_batches() if of == "batches" else metric_column.of_either()
 
 
 def _plan(
@@ -250,5 +252,5 @@ def __getattr__(name: str) -> Callable[..., Column]:
 
 def __dir__() -> list[str]:
     """The functions of this module, and one for each metric that has a value in a group or over rows."""
-    found = (name for name, declared in CATALOG.items() if not isinstance(declared, CatalogueMetric))
-    return sorted({*__all__, *(name for name in found if name.isidentifier())})
+    names = (name for name, declared in CATALOG.items() if not isinstance(declared, CatalogueMetric))
+    return sorted({*__all__, *(name for name in names if name.isidentifier())})

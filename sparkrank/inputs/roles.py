@@ -237,7 +237,7 @@ class Roles:
         scores = by_model("rank" if score is None else "score", ordered)
         sliced = named_slices(slices)
         beside = {"item": item, **of_rows}
-        named = {role.key: each for role in row_roles() if (each := beside.get(role.key)) is not None}
+        named = {role.key: column for role in row_roles() if (column := beside.get(role.key)) is not None}
         joined = None if truth is None else _truth_roles(truth, keys, named, sliced)
         roles = cls(keys, label, scores, named, score is None, joined, slices=sliced)
         if label is not None and truth is not None:
@@ -268,10 +268,10 @@ class Roles:
             shares = role in (SLICE, GROUP_WEIGHT, CLUSTER)
             if shares or title == first_title or (first != GROUP and role != LABELS):
                 continue
-            of, why = " of the truth" if is_truth else "", "labels are numbers beside the items"
+            side, why = " of the truth" if is_truth else "", "labels are numbers beside the items"
             if first == GROUP:
                 why = "in a group all rows have the same"
-            raise SpecError(f'column "{shortened(column)}"{of} is both {first_title} and {title}: {why}')
+            raise SpecError(f'column "{shortened(column)}"{side} is both {first_title} and {title}: {why}')
         for column in self.group:
             if column.lower() in RESERVED:  # in Spark, names that differ in case alone are one
                 raise SpecError(

@@ -71,8 +71,8 @@ class CatalogueMetric(Kind):
 
     def needed(self, metric: Metric, plan: StatePlan) -> Iterator[Needed]:
         exposure = str(Exposure.of(metric))
-        of = "" if plan.item is None else f" of {plan.item}"  # items of arrays are those of the lists
-        yield Needed(ITEM_FORM.kind, exposure, str(metric), f"{exposure}{of}; {plan.settings}")
+        items = "" if plan.item is None else f" of {plan.item}"  # items of arrays are those of the lists
+        yield Needed(ITEM_FORM.kind, exposure, str(metric), f"{exposure}{items}; {plan.settings}")
         yield Needed(SUM_FORM.kind, GROUPS, str(metric), f"{GROUPS}; {plan.settings}")
         yield from sums_needed(metric, plan, ROWS_AND_WEIGHT)
 
@@ -82,8 +82,8 @@ class CatalogueMetric(Kind):
         sums = merged.partials.sums.results()
         groups = int(sums.get(subject.state(GROUPS), 0))
         rows = int(sums.get(subject.state(ROWS_AND_WEIGHT[0]), 0))
-        found = metric.call("value", self.value, shown_rows, relevant, groups, metric)
-        value = outside.number(metric, "value", found)
+        given_value = metric.call("value", self.value, shown_rows, relevant, groups, metric)
+        value = outside.number(metric, "value", given_value)
         return MetricRow.pooled(value, rows, rows_shown(shown_rows), n_groups=groups)
 
     def explain(self, group: OneGroup, metric: Metric) -> Arithmetic:

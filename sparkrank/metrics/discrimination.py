@@ -45,7 +45,7 @@ def rule_parameters(bits: int | None = None, digits: int | None = None) -> tuple
 
 
 def _auc(totals: PooledTotals, metric: Metric) -> PooledValue:
-    positives, negatives = (each * kernel.magnified(each) for each in (totals.positives, totals.negatives))
+    positives, negatives = (weight * kernel.magnified(weight) for weight in (totals.positives, totals.negatives))
     all_pairs = positives * negatives
     if not all_pairs:
         return PooledValue(math.nan, 0.0 if metric["exact"] else math.nan)

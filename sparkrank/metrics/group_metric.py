@@ -161,10 +161,10 @@ class GroupMetric(Kind):
                 given(str(metric), value),
             ]
             return Arithmetic.of([list_table(ranking, {"relevant": hit.astype(np.float64)})], steps, [NOT_TOLD])
-        found = metric.call("arithmetic", self.arithmetic, group.ranking, metric)
-        if metric.outside is not None and not isinstance(found, Arithmetic):
-            raise MetricError(f"the arithmetic of {metric} is {shown(found)}: Arithmetic.of(...) is needed")
-        return found
+        arithmetic = metric.call("arithmetic", self.arithmetic, group.ranking, metric)
+        if metric.outside is not None and not isinstance(arithmetic, Arithmetic):
+            raise MetricError(f"the arithmetic of {metric} is {shown(arithmetic)}: Arithmetic.of(...) is needed")
+        return arithmetic
 
     def _sums_of(self, ranking: Ranking, metric: Metric) -> ListSums | None:
         """The sums over the lists; raises :class:`MetricError` where a metric from outside gives something else."""
@@ -186,8 +186,8 @@ class GroupMetric(Kind):
             return GroupValues(of_columns[metric.weight_column])
         if self.weights is not None:
             sums = self._sums_of(ranking, metric)
-            of = ranking if sums is None else sums
-            weights = metric.call("weights", self.weights, of, metric)
+            source = ranking if sums is None else sums
+            weights = metric.call("weights", self.weights, source, metric)
             if weights is not None:
                 distinct = None if sums is None else sums.distinct
                 if metric.outside is not None:
@@ -208,9 +208,9 @@ NOT_TOLD = "its declaration has no arithmetic: the value comes of a function"
 def _validate_values(count: int, values: object, metric: Metric, what: str = "values") -> None:
     """Raise :class:`MetricError` where the values of a metric from outside are no float64 for each of the groups."""
     if not (isinstance(values, np.ndarray) and values.dtype == np.float64 and values.shape == (count,)):
-        found = f"{values.dtype} of shape {values.shape}" if isinstance(values, np.ndarray) else shown(values)
+        given_values = f"{values.dtype} of shape {values.shape}" if isinstance(values, np.ndarray) else shown(values)
         raise MetricError(
-            f"the {what} of {metric} are {found}: an array of {count} float64 is needed, one for each group"
+            f"the {what} of {metric} are {given_values}: an array of {count} float64 is needed, one for each group"
         )
 
 

@@ -102,12 +102,12 @@ class HistogramMetric(PooledMetric):
         measured = merged.measured_of(subject, metric)
         assert measured is not None  # noqa: S101 - it was measured now, if not before
         extent = measured.extent
-        found = self._value_of_bins(measured, self._limbs(merged, subject, metric), metric)
+        result = self._value_of_bins(measured, self._limbs(merged, subject, metric), metric)
         weight, groups = value_of(np.asarray(extent.pos + extent.neg)), merged.groups_of_parts(subject)
         row = MetricRow.pooled(
-            found.value, extent.rows, weight, n_groups=groups, error_bound=found.error_bound, blocks=extent.bins
+            result.value, extent.rows, weight, n_groups=groups, error_bound=result.error_bound, blocks=extent.bins
         )
-        return replace(row, noise_floor=found.noise_floor)
+        return replace(row, noise_floor=result.noise_floor)
 
     def _terms_of_rows(self, group: OneGroup, metric: Metric) -> TermTable:
         rows = super()._terms_of_rows(group, metric)
@@ -154,19 +154,19 @@ class HistogramMetric(PooledMetric):
         of_parts = merged.bins_of_parts(subject, coarse(self.rule_of(metric)))
         if sizes is None or sums is None or of_parts is None:
             return None
-        all_ = {each: limbs.sum(axis=0) for each, limbs in sums.items()}
+        all_ = {total: limbs.sum(axis=0) for total, limbs in sums.items()}
         there = np.flatnonzero(sizes)
-        left = [{each: all_[each] - limbs[part] for each, limbs in sums.items()} for part in there]
+        left = [{total: all_[total] - limbs[part] for total, limbs in sums.items()} for part in there]
         without = np.full(len(sizes), np.nan)
         if self.at_once and not (self.by_rate and metric.number("min_rows") > 1):
-            together, *found = self._values_at_once(of_parts, there, [all_, *left], metric)
+            together, *values = self._values_at_once(of_parts, there, [all_, *left], metric)
         else:
             together = self._value_of_bins(measure(of_parts.together, metric, self), all_, metric).value
-            found = [
+            values = [
                 self._value_of_bins(measure(of_parts.without(int(part)), metric, self), limbs, metric).value
                 for part, limbs in zip(there, left, strict=True)
             ]
-        without[there] = found
+        without[there] = values
         return WithoutParts(together, without, sizes, weights_without(sums))
 
     def _values_at_once(
@@ -192,7 +192,7 @@ class HistogramMetric(PooledMetric):
         sweeps = Sweeps(pos, neg, rows, least, score_sum)
         terms = self.terms_of(sweeps, metric)
         added, highest = terms.limbs.T, terms.highest.T
-        positives, negatives = (np.ravel(each).tolist() for each in (sweeps.positives, sweeps.negatives))
+        positives, negatives = (np.ravel(weights).tolist() for weights in (sweeps.positives, sweeps.negatives))
         of_days = (
             PooledTotals(
                 limbs[day],
@@ -216,9 +216,9 @@ class HistogramMetric(PooledMetric):
         filled = np.flatnonzero(np.sum([sizes for _, _, sizes in known], axis=0))
 
         def mixed(of_sides: Sequence[Floats]) -> Floats:
-            alone = [(each,) for each in of_sides]
+            alone = [(total,) for total in of_sides]
             return np.concatenate(
-                [mixtures(filled, *each) for each in ([tuple(of_sides)] if alone[1:] else []) + alone]
+                [mixtures(filled, *total) for total in ([tuple(of_sides)] if alone[1:] else []) + alone]
             )
 
         # by score where scores are probabilities, else by rank: two models may have other scales
@@ -231,12 +231,12 @@ class HistogramMetric(PooledMetric):
                 for (bins, _, sizes), own in of_bins
             ]
         )
-        limbs = {each: mixed([sums[each] for _, sums, _ in known]) for each in known[0][1]}
+        limbs = {total: mixed([sums[total] for _, sums, _ in known]) for total in known[0][1]}
         pos, neg, offset = np.moveaxis(amounts, 1, 0)
         scores = None
         if self.score_sums:
             scores = bin_sums(coarse(self.rule_of(metric)), places.astype(np.int64), pos + neg, offset)[:, ::-1]
-        of_days = [{each: own[day] for each, own in limbs.items()} for day in range(len(pos))]
+        of_days = [{total: own[day] for total, own in limbs.items()} for day in range(len(pos))]
         least = float(known[0][0].rows is None)
         values = self._values_of(pos[:, ::-1], neg[:, ::-1], scores, least, of_days, metric)
         return np.reshape(values, (2 * len(sides) - 1, 2, -1)), len(filled)

@@ -117,8 +117,8 @@ class Merged:
                 by_rule.setdefault(declaration.rule_of(metric), []).append((metric, declaration))
         for rule, sharing in by_rule.items():
             bins = self.partials.blocks.get(Series(*subject, rule), ScoreHistogram.empty(rule))
-            for (metric, _), found in zip(sharing, measure_each(bins, sharing), strict=True):
-                self._of_bins[subject.state(metric)] = found
+            for (metric, _), terms in zip(sharing, measure_each(bins, sharing), strict=True):
+                self._of_bins[subject.state(metric)] = terms
 
     def measured_of(self, subject: Subject, metric: Metric) -> MeasuredTerms | None:
         """The terms of ``metric``, where they were measured."""
@@ -136,13 +136,13 @@ class Merged:
         return kind_of(metric).without_parts(self, subject, metric)
 
     @cached
-    def bins_of_parts(self, subject: Subject, rule: BinRule, of: str = "") -> BinsOfParts | None:
+    def bins_of_parts(self, subject: Subject, rule: BinRule, metric: str = "") -> BinsOfParts | None:
         """The bins of parts of one (model, slice, slice value) by a coarse ``rule``; None where there are none.
 
-        They are of the scores of rows, or of the values of groups of the metric ``of``.
+        They are of the scores of rows, or of the values of groups of the ``metric``.
         """
-        found = self.partials.parts.histograms.by_series.get(PartSeries(subject.model, subject.slice, rule, of))
-        return None if found is None else found.of_value(rule, subject.slice_value)
+        series = self.partials.parts.histograms.by_series.get(PartSeries(subject.model, subject.slice, rule, metric))
+        return None if series is None else series.of_value(rule, subject.slice_value)
 
     def sizes_of_parts(self, subject: Subject) -> Floats | None:
         """The number of groups of each part (parts); None where there are no parts."""
@@ -250,15 +250,15 @@ def measure(bins: ScoreHistogram, metric: Metric, declaration: SweptKind) -> Mea
 
 def measure_each(bins: ScoreHistogram, asked: Sequence[tuple[Metric, SweptKind]]) -> list[MeasuredTerms]:
     """The terms of all ``bins`` for each metric, from one sweep of those in the order of scores."""
-    in_order = [each for each in asked if not each[1].by_rate]
+    in_order = [pair for pair in asked if not pair[1].by_rate]
     extent = bins.extent(counts_bins=not in_order)
     swept, through = sweep_each(bins, in_order, extent)
-    found = iter(swept)
+    terms = iter(swept)
     extent = replace(extent, bins=extent.bins if through is None else through.bins)
     return [
         _measure_by_rate(bins, metric, declaration, extent.bins)
         if declaration.by_rate
-        else MeasuredTerms(next(found), extent)
+        else MeasuredTerms(next(terms), extent)
         for metric, declaration in asked
     ]
 
@@ -274,17 +274,17 @@ def sweep_each(
     With them comes the extent of the rows above and of these, or None where no metric is asked for.
     Bins are swept a few thousand at a time, which stay in the processor's cache.
     """
-    found: list[list[Terms]] = [[] for _ in asked]
+    parts: list[list[Terms]] = [[] for _ in asked]
     through: Extent | None = None
     for sums in {declaration.score_sums for _, declaration in asked}:
         through = above
         for steps in bins.steps_from_above(SWEPT_AT_ONCE, sums) if not bins.is_empty else [steps_of(bins, sums)]:
             sweep = Sweep(steps, day, through)
             through = sweep.through
-            for terms, (metric, declaration) in zip(found, asked, strict=True):
+            for terms, (metric, declaration) in zip(parts, asked, strict=True):
                 if declaration.score_sums == sums:
                     terms.append(declaration.terms_of(sweep, metric))
-    return [Terms.merged(terms) for terms in found], through
+    return [Terms.merged(terms) for terms in parts], through
 
 
 def rates_of(bins: ScoreHistogram) -> Rates:

@@ -153,8 +153,8 @@ class Declaration:
         needs = self.needs_order
         return needs.because if needs is not None and needs.holds(metric) else None
 
-    def parameter(self, name: str, of: str) -> Parameter:
-        """The parameter called ``name``; ``of`` is the metric's text for the error.
+    def parameter(self, name: str, text: str) -> Parameter:
+        """The parameter called ``name``; ``text`` is that of the metric for the error.
 
         Raises :class:`MetricError` naming the nearest and all allowed parameters.
         """
@@ -162,10 +162,10 @@ class Declaration:
             if name == parameter.name or name in parameter.aliases:
                 return parameter
         if (reason := dict(self.refused).get(name)) is not None:
-            raise MetricError(f'"{of}" gives {name}, but {self.name} takes none: {reason}')
+            raise MetricError(f'"{text}" gives {name}, but {self.name} takes none: {reason}')
         names = [parameter.name for parameter in self.all_parameters]
         allowed = f"{self.name} takes {listed(names)}" if names else f"{self.name} takes no parameter"
-        problem = f'unknown parameter "{shortened(name)}" in "{of}"{did_you_mean(name, names)}'
+        problem = f'unknown parameter "{shortened(name)}" in "{text}"{did_you_mean(name, names)}'
         raise MetricError(f"{problem} ({allowed})")
 
     @property
@@ -413,19 +413,19 @@ class Metric:
 def _preset(preset: Preset, declaration: Declaration, has_cutoff: bool, given: Mapping[str, Value]) -> dict[str, Value]:
     """What ``preset`` sets of a metric, except what cannot stand beside the parameters ``given``."""
     excluded = any(name in given for name in declaration.exclusive)
-    found: dict[str, Value] = {}
+    values: dict[str, Value] = {}
     for default in preset.defaults:
         holds = default.metric == declaration.name and default.cutoff in (None, has_cutoff)
         if holds and not (excluded and default.parameter in declaration.exclusive):
             parameter = declaration.parameter(default.parameter, preset.name)
-            found[parameter.name] = True if parameter.is_flag else parameter.read(default.value)
-    return found
+            values[parameter.name] = True if parameter.is_flag else parameter.read(default.value)
+    return values
 
 
 def _name_and_cutoff(name: str, k: str | None) -> tuple[str, str | None]:
     """The name and the cut-off of a text: other programs end a name in its cut-off, as ``P_10``."""
-    found = cut_off(name) if k is None and not CATALOG.is_known(name) else None
-    return found if found is not None and CATALOG.is_known(found[0]) else (name, k)
+    parts = cut_off(name) if k is None and not CATALOG.is_known(name) else None
+    return parts if parts is not None and CATALOG.is_known(parts[0]) else (name, k)
 
 
 def _cutoff(digits: str | None, text: str) -> int | None:

@@ -109,7 +109,7 @@ class PooledTotals:
         Sums that are rounded first would leave of two that are close a wrong difference, or one below 0.
         """
         return exact_total(
-            np.concatenate([*(self.limbs[each] for each in added), *(-self.limbs[each] for each in without)])
+            np.concatenate([*(self.limbs[total] for total in added), *(-self.limbs[total] for total in without)])
         )
 
 
@@ -180,10 +180,10 @@ class PooledMetric(Kind):
 
     def n_effective(self, merged: Merged, subject: Subject, metric: Metric, *, clustered: bool) -> float | None:
         """By the carrier that the fewest groups would carry."""
-        found = [
+        numbers = [
             self._carried(merged, subject, metric, carrier, clustered=clustered) for carrier in self.carriers_of(metric)
         ]
-        return min((each for each in found if each is not None), default=None)
+        return min((number for number in numbers if number is not None), default=None)
 
     def _carried(
         self, merged: Merged, subject: Subject, metric: Metric, carrier: RowSum, *, clustered: bool
@@ -210,8 +210,8 @@ class PooledMetric(Kind):
         """How much of ``carrier`` each part has (parts), as the sums of parts say it; None where they do not."""
         if carrier.name == NEGATIVES:
             every, positives = (
-                self._carried_by_parts(merged, subject, metric, each)
-                for each in (ROWS_AND_WEIGHT[1], replace(carrier, name=POSITIVES))
+                self._carried_by_parts(merged, subject, metric, amount)
+                for amount in (ROWS_AND_WEIGHT[1], replace(carrier, name=POSITIVES))
             )
             return None if every is None or positives is None else every - positives
         if carrier not in (*ROWS_AND_WEIGHT, *self.sums_of(metric)):  # another metric's, or nobody's
@@ -222,17 +222,17 @@ class PooledMetric(Kind):
     def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
         totals = PooledTotals(self._limbs(merged, subject, metric))
         rows, weight = map(totals.sum, ROWS_AND_WEIGHT)
-        found, groups = self._value_of(totals, metric), merged.groups_of_parts(subject)
-        return MetricRow.pooled(found.value, int(rows), weight, n_groups=groups, error_bound=found.error_bound)
+        result, groups = self._value_of(totals, metric), merged.groups_of_parts(subject)
+        return MetricRow.pooled(result.value, int(rows), weight, n_groups=groups, error_bound=result.error_bound)
 
     def without_parts(self, merged: Merged, subject: Subject, metric: Metric) -> WithoutParts | None:
         sizes, sums = merged.sizes_of_parts(subject), self._parts_of_sums(merged, subject, metric)
         if sizes is None or sums is None:
             return None
-        all_ = {each: limbs.sum(axis=0) for each, limbs in sums.items()}
+        all_ = {total: limbs.sum(axis=0) for total, limbs in sums.items()}
         without = np.full(len(sizes), np.nan)
         for part in np.flatnonzero(sizes).tolist():
-            left = {each: all_[each] - limbs[part] for each, limbs in sums.items()}
+            left = {total: all_[total] - limbs[part] for total, limbs in sums.items()}
             without[part] = self._value_of(PooledTotals(left), metric).value
         return WithoutParts(self._value_of(PooledTotals(all_), metric).value, without, sizes, weights_without(sums))
 
@@ -245,11 +245,11 @@ class PooledMetric(Kind):
     def _terms_of_rows(self, group: OneGroup, metric: Metric) -> TermTable:
         """What each row with a score adds to each sum, the highest score first."""
         scored = group.scored
-        each = Segments(len(scored.scores), np.arange(len(scored.scores), dtype=np.int32))
+        row = Segments(len(scored.scores), np.arange(len(scored.scores), dtype=np.int32))
         order = np.argsort(-scored.wide(), kind="stable")
         columns = {SCORES: scored.wide()[order]}
         for quantity in dict.fromkeys((*ROWS_AND_WEIGHT, *self.sums_of(metric))):
-            columns[str(quantity)] = rounded(scored.sums(quantity, each))[order]
+            columns[str(quantity)] = rounded(scored.sums(quantity, row))[order]
         return TermTable(ROWS, columns, group.scored_rows[order])
 
     def _bins_of(self, group: OneGroup, metric: Metric) -> list[TermTable]:  # noqa: ARG002
@@ -257,13 +257,13 @@ class PooledMetric(Kind):
 
     def _parts_of_sums(self, merged: Merged, subject: Subject, metric: Metric) -> dict[RowSum, Floats] | None:
         """The limbs (parts, 6) of the sums that the metric reads; None where there are no parts."""
-        found = {}
-        for each in (*ROWS_AND_WEIGHT, *self.sums_of(metric)):
-            limbs = merged.partials.parts.sums.of(subject, each)
+        parts = {}
+        for row_sum in (*ROWS_AND_WEIGHT, *self.sums_of(metric)):
+            limbs = merged.partials.parts.sums.of(subject, row_sum)
             if limbs is None:
                 return None
-            found[each] = limbs
-        return found
+            parts[row_sum] = limbs
+        return parts
 
     def sums_of(self, metric: Metric) -> tuple[RowSum, ...]:
         """The sums that the metric reads."""
@@ -275,14 +275,14 @@ class PooledMetric(Kind):
 
     def _value_of(self, totals: PooledTotals, metric: Metric) -> PooledValue:
         """The value; raises :class:`MetricError` where a metric from outside gives something else."""
-        found = metric.call("value", self.value, totals, metric)
+        result = metric.call("value", self.value, totals, metric)
         if metric.outside is not None:
-            if not isinstance(found, PooledValue):
-                raise MetricError(f"the value of {metric} is {shown(found)}: a PooledValue is needed")
-            outside.number(metric, "value", found.value)
-            outside.number(metric, "error_bound", found.error_bound)
-        return found
+            if not isinstance(result, PooledValue):
+                raise MetricError(f"the value of {metric} is {shown(result)}: a PooledValue is needed")
+            outside.number(metric, "value", result.value)
+            outside.number(metric, "error_bound", result.error_bound)
+        return result
 
     def _limbs(self, merged: Merged, subject: Subject, metric: Metric) -> dict[RowSum, Floats]:
         limbs, none = merged.partials.sums.limbs(), np.zeros(LIMBS)
-        return {each: limbs.get(subject.state(each), none) for each in (*ROWS_AND_WEIGHT, *self.sums_of(metric))}
+        return {total: limbs.get(subject.state(total), none) for total in (*ROWS_AND_WEIGHT, *self.sums_of(metric))}

@@ -96,11 +96,11 @@ class Depths:
 
 def rank_biased_overlap(ranking: Ranking, reference: str, p: float) -> Floats:
     """RBO_EXT: agreement of the first d of both lists, over all depths d with weight (1-p) p^(d-1), extrapolated."""
-    found = overlap_by_depth(ranking, reference)
-    value = sum_by(found.group, (1 - p) * powers(p, found.depth - 1) * found.agreement, ranking.groups)
-    last = found.last
-    value += sum_by(found.group[last], powers(p, found.depth[last]) * found.agreement[last], ranking.groups)
-    return np.where(found.shorter > 0, value, np.nan)
+    depths = overlap_by_depth(ranking, reference)
+    value = sum_by(depths.group, (1 - p) * powers(p, depths.depth - 1) * depths.agreement, ranking.groups)
+    last = depths.last
+    value += sum_by(depths.group[last], powers(p, depths.depth[last]) * depths.agreement[last], ranking.groups)
+    return np.where(depths.shorter > 0, value, np.nan)
 
 
 def overlap_by_depth(ranking: Ranking, reference: str) -> Depths:
@@ -189,13 +189,13 @@ def _pair_counts(ranking: Ranking, rows: PairedRows) -> tuple[dict[str, Floats],
     if count > MOST_PAIRED:
         return {}, [given(name, number) for name, number in zip(names, numbers, strict=True)]
     run, place = np.cumsum(rows.opens), rows.place
-    found = np.zeros((3, count))
+    counts = np.zeros((3, count))
     for first in range(0, count, 1024):
         part = slice(first, first + 1024)
         score, other = np.sign(run - run[part, None]), np.sign(place - place[part, None])
         both = score * other
-        found[:, part] = (both > 0).sum(1), (both < 0).sum(1), ((score == 0) & (other != 0)).sum(1)
-    columns = {name: spread_judged(ranking, rows.row, each) for name, each in zip(names, found, strict=True)}
+        counts[:, part] = (both > 0).sum(1), (both < 0).sum(1), ((score == 0) & (other != 0)).sum(1)
+    columns = {name: spread_judged(ranking, rows.row, column) for name, column in zip(names, counts, strict=True)}
     steps: list[Step] = []
     for name in names:
         steps += [total(f"{name}, at both rows", name), step(name, "times", 0.5, f"{name}, at both rows")]
@@ -272,34 +272,34 @@ def _rank_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
         step("root", "root", "product of both"),
         quotient(str(metric), "products", "root"),
     ]
-    spread_columns = {name: spread_judged(ranking, rows.row, each) for name, each in columns.items()}
-    told = ("ranks are mid-ranks, less their mean",)
-    return Arithmetic.of([list_table(ranking, spread_columns)], steps, told)
+    spread_columns = {name: spread_judged(ranking, rows.row, column) for name, column in columns.items()}
+    notes = ("ranks are mid-ranks, less their mean",)
+    return Arithmetic.of([list_table(ranking, spread_columns)], steps, notes)
 
 
 def _overlap_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
-    found, p = overlap_by_depth(ranking, metric.word("ref")), metric.number("p")
+    depths, p = overlap_by_depth(ranking, metric.word("ref")), metric.number("p")
     by_score = ranking.by_score
-    matched = np.where(found.matched > 0, found.matched, math.nan).astype(np.float64)
-    weight = (1 - p) * powers(p, found.depth - 1)
-    weight[found.last] += powers(p, found.depth[found.last])  # beyond the end the agreement there goes on
-    depths = TermTable(
+    matched = np.where(depths.matched > 0, depths.matched, math.nan).astype(np.float64)
+    weight = (1 - p) * powers(p, depths.depth - 1)
+    weight[depths.last] += powers(p, depths.depth[depths.last])  # beyond the end the agreement there goes on
+    table = TermTable(
         "depths",
         {
-            "depth": found.depth.astype(np.float64),
-            "shared": found.shared.astype(np.float64),
-            "agreement": found.agreement,
+            "depth": depths.depth.astype(np.float64),
+            "shared": depths.shared.astype(np.float64),
+            "agreement": depths.agreement,
             "weight": weight,
-            "contribution": weight * found.agreement,
+            "contribution": weight * depths.agreement,
         },
     )
     lists = list_table(ranking, {"reference position": spread_judged(ranking, by_score.row, matched)})
     steps = [
-        total("contributions", "contribution", depths.name),
-        given("length of the shorter list", int(found.shorter[0])),
+        total("contributions", "contribution", table.name),
+        given("length of the shorter list", int(depths.shorter[0])),
         step(str(metric), "where", "contributions", "length of the shorter list"),
     ]
-    return Arithmetic.of([lists, depths], steps)
+    return Arithmetic.of([lists, table], steps)
 
 
 KENDALL_TAU = GroupMetric(
@@ -429,7 +429,7 @@ def _fitness_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
     rows, fit = closeness.positions(ranking, metric.word("ref")), _fit(metric)
     alone = np.where((rows.tied == 1) | (ranking.ties != "expected"), rows.p, math.nan)  # others stand at several
     columns = {"p": alone, "q": rows.q, "fit": closeness.fits(ranking, rows, fit), "best fit": fit.of(rows.q, rows.q)}
-    spread_columns = {name: spread_judged(ranking, rows.row, each) for name, each in columns.items()}
+    spread_columns = {name: spread_judged(ranking, rows.row, column) for name, column in columns.items()}
     steps = [total("fits", "fit"), total("Z", "best fit"), quotient(str(metric), "fits", "Z")]
     return Arithmetic.of([list_table(ranking, spread_columns)], steps)
 

@@ -28,7 +28,7 @@ _PERCENTILE = re.compile(r"median|p\d+(\.\d+)?")
 
 
 def _tuple_of(kind: type[object]) -> Callable[[Any], bool]:
-    return lambda given: isinstance(given, tuple) and all(isinstance(each, kind) for each in given)
+    return lambda given: isinstance(given, tuple) and all(isinstance(value, kind) for value in given)
 
 
 def _is_number(given: Any) -> bool:
@@ -135,7 +135,7 @@ def _validate_declaration(declaration: Declaration) -> None:
             )
     if len(set(own)) < len(own):
         raise MetricError(f"the metric {declaration.name} has one name twice: {listed(own)}")
-    parameters = [name for each in declaration.all_parameters for name in (each.name, *each.aliases)]
+    parameters = [name for parameter in declaration.all_parameters for name in (parameter.name, *parameter.aliases)]
     for name in parameters:
         if not _PARAMETER.fullmatch(name) or parameters.count(name) > 1:
             twice = "is there twice" if parameters.count(name) > 1 else "is not a name: small letters, digits and _ are"
@@ -187,9 +187,9 @@ def _validate_name_is_free(name: str, declaration: Declaration) -> None:
     """Raise :class:`MetricError` where ``name`` means another metric already, be it as ``P_10`` does."""
     bare = name.removesuffix("@")
     with_number = names.cut_off(bare)
-    for each in (bare, *(() if with_number is None else (with_number[0],))):
-        if CATALOG.is_known(each):
-            taken = CATALOG.find(each, True, each)
+    for word in (bare, *(() if with_number is None else (with_number[0],))):
+        if CATALOG.is_known(word):
+            taken = CATALOG.find(word, True, word)
             remedy = "give it another name"
             if taken.name == declaration.name and not CATALOG.is_built_in(
                 taken

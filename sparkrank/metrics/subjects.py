@@ -21,7 +21,7 @@ def subjects_of(partials: Partials, plan: Plan) -> list[Subject]:
 
     Values of slices with fewer than ``plan.least_groups`` groups are not among them.
     """
-    there = {key.subject for found in (partials.means.results(), partials.sums.limbs()) for key in found}
+    there = {key.subject for states in (partials.means.results(), partials.sums.limbs()) for key in states}
     small = small_slices(partials, plan)
     values = [value for value in slices_of(partials, plan) if value not in small]
     every = (Subject(model, *value) for model in plan.models for value in values)

@@ -40,7 +40,7 @@ class Uncertainty:
             return cls(off=not given)
         if not isinstance(given, Mapping):
             raise SpecError(f"uncertainty is {shown(given)}: true, false, or a mapping is needed")
-        known = [each.name for each in fields(cls)]
+        known = [setting.name for setting in fields(cls)]
         known.remove("nights")  # a key of ``sequential``
         for key, value in given.items():
             if key not in known:

@@ -191,7 +191,7 @@ def wilson_interval(
     n, df = trials
     z = -float(ndtri(stdtr(n - 1, t_quantile(df, (1 - level) / 2))))
     middle, spread = value + z * z / (2 * n), z * math.sqrt(value * (1 - value) / n + z * z / (4 * n * n))
-    low, high = ((middle + each) / (1 + z * z / n) for each in (-spread, spread))
+    low, high = ((middle + end) / (1 + z * z / n) for end in (-spread, spread))
     low, high = 0.0 if value == 0 else max(low, 0.0), 1.0 if value == 1 else min(high, 1.0)
     return Interval(float(stderr) if 0 < value < 1 else None, low, high, "wilson", float(df))
 

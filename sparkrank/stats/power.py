@@ -54,5 +54,5 @@ def smallest_detectable(
     """
     if stderr is None or not math.isfinite(stderr) or not degrees >= 1:
         return None
-    found, missed = (t_quantile(float(degrees), share) for share in (0.5 + level / 2, power))
-    return (found + missed) * stderr if half is None else half + missed * stderr
+    seen, missed = (t_quantile(float(degrees), share) for share in (0.5 + level / 2, power))
+    return (seen + missed) * stderr if half is None else half + missed * stderr

@@ -67,7 +67,7 @@ def share_of_groups(counted: ArrayLike, groups: ArrayLike) -> ShareOfGroups:
 def spread(by_part: Floats, parts: int) -> tuple[float, float]:
     """The standard error of a sum over ``parts`` whose terms have the mean 0, and its degrees of freedom."""
     squares = by_part**2
-    total, fourth = (float(np.cumsum(each)[-1]) for each in (squares, squares**2))
+    total, fourth = (float(np.cumsum(terms)[-1]) for terms in (squares, squares**2))
     if not total or parts < 2:
         return 0.0, float(parts - 1)
     degrees = min((3.16 - 2.77 / math.sqrt(parts)) * total**2 / fourth, parts - 1)
@@ -194,6 +194,6 @@ def difference_of_quantiles(
     if low is None or high is None:  # in a tie nothing moves one side, which is no certainty
         return Difference(difference, method=TOO_FEW.method)
     toward_0 = (
-        tests[0] if difference > 0 else tests[1] if difference < 0 else max(tests, key=lambda each: each.stderr or 0)
+        tests[0] if difference > 0 else tests[1] if difference < 0 else max(tests, key=lambda test: test.stderr or 0)
     )
     return toward_0 if toward_0.p is None else toward_0._replace(low=low, high=high)

@@ -20,6 +20,16 @@ POSITIVES, NEGATIVES = "positives", "negatives"
 GROUPS = "groups"  # the sum, beside those over rows, that says how many groups were evaluated
 
 
+def positives_of(metric: Metric) -> RowSum:
+    """The weight of the rows that are relevant to ``metric``."""
+    return RowSum(POSITIVES, rel=metric.rel)
+
+
+def negatives_of(metric: Metric) -> RowSum:
+    """The weight of the other rows."""
+    return RowSum(NEGATIVES, rel=metric.rel)
+
+
 @dataclass(frozen=True)
 class Needed:
     """A state that a metric of the plan is computed from: rows of ``kind`` and ``name`` with this ``definition``.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -302,7 +303,10 @@ def _overlap_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
     return Arithmetic.of([lists, table], steps)
 
 
-KENDALL_TAU = GroupMetric(
+# A metric of whole lists that has a rule of its own for ties.
+_of_two_orders = partial(GroupMetric, cutoff="none", common=(WEIGHT,), refused=TIED_PAIRS)
+
+KENDALL_TAU = _of_two_orders(
     name="kendall_tau",
     title="Kendall's rank correlation with a reference order",
     formula="(concordant - discordant pairs) / √((pairs not tied in the score)·(pairs not tied in the reference)); "
@@ -310,24 +314,18 @@ KENDALL_TAU = GroupMetric(
     undefined="n < 2, or one of the orders ties all rows",
     reference=f"{KENDALL}; Stuart: Biometrika 1953 (c); as scipy.stats.kendalltau",
     aliases=("kendalltau", "tau"),
-    cutoff="none",
     lowest=-1.0,
-    common=(WEIGHT,),
-    refused=TIED_PAIRS,
     parameters=(Choice("variant", "b", "what the excess of pairs is divided by", choices=("b", "c")), REF),
     values=lambda ranking, metric: kendall_tau(_paired(ranking, metric), metric.word("variant")),
     arithmetic=_tau_terms,
 )
 
-KENDALL_DISTANCE = GroupMetric(
+KENDALL_DISTANCE = _of_two_orders(
     name="kendall_distance",
     title="share of pairs in the opposite order of a reference order",
     formula="(discordant pairs + 1/2 · pairs that the score alone ties) / (n(n-1)/2); 0 = same order, 1 = reversed",
     undefined="n < 2",
     reference=f"{KENDALL}; Fagin et al.: PODS 2004 for tied scores",
-    cutoff="none",
-    common=(WEIGHT,),
-    refused=TIED_PAIRS,
     higher_is_better=False,
     parameters=(REF,),
     values=lambda ranking, metric: kendall_distance(_paired(ranking, metric)),
@@ -335,7 +333,7 @@ KENDALL_DISTANCE = GroupMetric(
     interval="logit",
 )
 
-SPEARMAN = GroupMetric(
+SPEARMAN = _of_two_orders(
     name="spearman",
     title="Spearman's rank correlation with a reference order",
     formula="correlation of the ranks of the two orders, tied rows sharing their mid-rank",
@@ -343,9 +341,6 @@ SPEARMAN = GroupMetric(
     reference="Spearman: American Journal of Psychology 1904; as scipy.stats.spearmanr",
     aliases=("spearmanr",),
     lowest=-1.0,
-    cutoff="none",
-    common=(WEIGHT,),
-    refused=TIED_PAIRS,
     parameters=(REF,),
     values=lambda ranking, metric: spearman(_paired(ranking, metric)),
     arithmetic=_rank_terms,
@@ -383,16 +378,13 @@ PAIR_AUC = GroupMetric(
     interval="logit",
 )
 
-RBO = GroupMetric(
+RBO = _of_two_orders(
     name="rbo",
     title="rank-biased overlap with a reference list, extrapolated (RBO_EXT)",
     formula="(1-p)/p · Σ_d p^d · A_d + p^l · A_l, d to the length l of the longer list; A_d = 2·rows in both first d / "
     "rows of both; beyond the shorter list its agreement goes on; tied rows all stand at their first position",
     undefined="one of the lists is empty",
     reference="Webber, Moffat, Zobel: TOIS 2010 (extrapolated, ties as there)",
-    cutoff="none",
-    common=(WEIGHT,),
-    refused=TIED_PAIRS,
     parameters=(
         Number("p", 0.9, "persistence: the weight of depth d is (1-p)·p^(d-1)", above=0.0, below=1.0),
         replace(

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sparkrank.base.errors import MOST_SENTENCE, SpecError, shortened, without_secrets
-from sparkrank.doors.options import INPUT_DEFAULTS, InputOptions, with_options
+from sparkrank.doors.keywords import INPUT_DEFAULTS, InputOptions, with_options
 from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.request import Request, Side
 from sparkrank.inputs.role_table import row_roles

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sparkrank.base.errors import SpecError, shown, without_secrets
-from sparkrank.doors.options import INPUT_DEFAULTS, InputOptions, with_options
+from sparkrank.doors.keywords import INPUT_DEFAULTS, InputOptions, with_options
 from sparkrank.engines.one_group import GroupKeys
 from sparkrank.jobs.explain_job import asked_models, explain_request
 from sparkrank.metrics import Metric, find_preset

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from sparkrank.base.errors import MetricError, SpecError, did_you_mean, listed, shown
-from sparkrank.doors.options import with_options
+from sparkrank.doors.keywords import with_options
 from sparkrank.functions.column_plans import ColumnPlan, column_plan
 from sparkrank.functions.function_docs import described
 from sparkrank.functions.spark_columns import OF, MetricColumn, validate_workers
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from pyspark.sql.window import WindowSpec
     from typing_extensions import Unpack
 
+    from sparkrank.functions.spark_columns import ColumnOrName
     from sparkrank.metrics.presets import PresetName
 
-    ColumnOrName: TypeAlias = Column | str
     Of: TypeAlias = Literal["lists", "rows", "batches"]
 
 __all__ = ["metric", "metrics", "register", "sql_name"]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from sparkrank.base.errors import SpecError, shown
-from sparkrank.doors.options import refuse_unknown
+from sparkrank.doors.keywords import refuse_unknown
 from sparkrank.metrics import Declaration, GroupMetric
 from sparkrank.metrics.parameters import Parameter, format_number
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from sparkrank.metrics import outside
 from sparkrank.metrics.arithmetic import Arithmetic, OneGroup, list_table, total
-from sparkrank.metrics.merged import Kind, Merged, MetricRow
+from sparkrank.metrics.merged import Merged, MetricKind, MetricRow
 from sparkrank.metrics.metric import Metric, PlanPart, Scale
 from sparkrank.metrics.needs import GROUPS, ROWS_AND_WEIGHT, Exposure, Needed, StatePlan, sums_needed
 from sparkrank.metrics.parameters import TIES, Parameter
@@ -24,7 +24,7 @@ OF_ALL_LISTS = "the value is of all lists together: this list adds what it shows
 
 
 @dataclass(frozen=True)
-class CatalogueMetric(Kind):
+class CatalogueMetric(MetricKind):
     """A property of all lists together, from how often each item is shown in the first k.
 
     Its value is undefined where ``value`` gives NaN.

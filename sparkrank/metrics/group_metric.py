@@ -10,7 +10,7 @@ import numpy as np
 
 from sparkrank.base.errors import MetricError, shown
 from sparkrank.metrics.arithmetic import Arithmetic, OneGroup, given, list_table
-from sparkrank.metrics.merged import Kind, Merged, MetricRow, WithoutParts, effective_number
+from sparkrank.metrics.merged import Merged, MetricKind, MetricRow, WithoutParts, effective_number
 from sparkrank.metrics.metric import Metric, PlanPart
 from sparkrank.metrics.needs import GROUPS, Needed, StatePlan, of_parts
 from sparkrank.metrics.parameters import TIES, WEIGHT, Parameter
@@ -41,7 +41,7 @@ class ListSums(Protocol):
 
 
 @dataclass(frozen=True)
-class GroupMetric(Kind):
+class GroupMetric(MetricKind):
     """A metric of one group, averaged over groups.
 
     The fields of :class:`~sparkrank.metrics.metric.Declaration` name, document and limit it; these say how its

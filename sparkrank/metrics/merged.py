@@ -176,7 +176,7 @@ class SubjectStates(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Kind(Declaration):
+class MetricKind(Declaration):
     """A declaration with the way from states to its value, which all metrics of its kind share."""
 
     def needed(self, metric: Metric, plan: StatePlan) -> Iterator[Needed]:
@@ -211,9 +211,9 @@ class Kind(Declaration):
         return None
 
 
-def kind_of(metric: Metric) -> Kind:
+def kind_of(metric: Metric) -> MetricKind:
     """The declaration of ``metric``. Every declaration that can be asked for is of a kind."""
-    return cast(Kind, metric.declaration)
+    return cast(MetricKind, metric.declaration)
 
 
 def effective_number(of_parts: Floats) -> float | None:

@@ -1,8 +1,8 @@
 """A metric as it is declared, and as it is asked for.
 
 A declaration is everything that sparkrank knows of a metric, its documentation included, as data;
-:class:`~sparkrank.metrics.merged.Kind` says how its value is computed. A metric that is asked for is its text: equal
-texts are equal metrics, and tables hold the text.
+:class:`~sparkrank.metrics.merged.MetricKind` says how its value is computed. A metric that is asked for is its text:
+equal texts are equal metrics, and tables hold the text.
 
 name [ "(" param[=value], ... ")" ] [ "@" k ]      ndcg@10   ap(over=min_k_relevant)@5   auc(exact)
 median "(" metric ")"    p90 "(" metric ")"        of the values of groups, instead of their mean

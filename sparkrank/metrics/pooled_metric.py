@@ -12,7 +12,7 @@ from sparkrank.base.errors import MetricError, shown
 from sparkrank.histogram.scored_rows import RowSum
 from sparkrank.metrics import outside
 from sparkrank.metrics.arithmetic import Arithmetic, OneGroup, TermTable, total
-from sparkrank.metrics.merged import Kind, Merged, MetricRow, WithoutParts, effective_number
+from sparkrank.metrics.merged import Merged, MetricKind, MetricRow, WithoutParts, effective_number
 from sparkrank.metrics.metric import Metric, PlanPart
 from sparkrank.metrics.needs import (
     GROUPS,
@@ -114,7 +114,7 @@ class PooledTotals:
 
 
 @dataclass(frozen=True)
-class PooledMetric(Kind):
+class PooledMetric(MetricKind):
     """A pooled metric: one ``value`` of exact ``sums`` over all rows with a score, whatever their group.
 
     Its value is undefined where ``value`` gives NaN, as it should where there is no row.

@@ -15,7 +15,7 @@ from pyspark.ml.param.shared import HasLabelCol, HasPredictionCol, HasWeightCol
 from sparkrank.base.checks import NAN_SCORE
 from sparkrank.base.errors import InputError, MetricError, RejectedRowsError, SpecError, did_you_mean, listed, shown
 from sparkrank.doors.api import evaluate
-from sparkrank.doors.options import with_options
+from sparkrank.doors.keywords import with_options
 from sparkrank.engines.spark.worker_python import validate_session
 from sparkrank.inputs.buckets import MOST_BUCKETS
 from sparkrank.inputs.roles import COLUMN_ROLES, Roles, columns_of_key, planned

@@ -40,7 +40,7 @@ def request_called(
 ) -> tuple[Request, TruthColumns | None]:
     """The request for ``impressions``, and the columns of the truth as the caller named them.
 
-    ``options`` are the arguments that all doors share (:class:`sparkrank.doors.options.InputOptions`), with their
+    ``options`` are the arguments that all doors share (:class:`sparkrank.doors.keywords.InputOptions`), with their
     defaults. Raises :class:`SpecError` where the arguments make no sense.
     """
     truth, truth_columns, label = (options.get(name) for name in ("truth", "truth_columns", "label"))

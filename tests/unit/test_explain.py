@@ -19,7 +19,7 @@ import yaml
 
 import sparkrank as sr
 from sparkrank.base.errors import escaped
-from sparkrank.doors.options import INPUT_DEFAULTS
+from sparkrank.doors.keywords import INPUT_DEFAULTS
 from sparkrank.engines.one_group import GroupKeys, narrowed
 from sparkrank.engines.reading import arrow_sides
 from sparkrank.jobs.explain_job import explain_request

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import hypothesis
 import pytest
 
-from sparkrank.metrics import catalog
+from sparkrank.metrics import CATALOG
 from tests.extent import examples
 
 if TYPE_CHECKING:
@@ -62,10 +62,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 @pytest.fixture(autouse=True)
 def _as_declared() -> Iterator[None]:
     """What a test registers is unknown to the next one."""
-    before = set(catalog.CATALOG)
+    before = set(CATALOG)
     yield
-    for name in set(catalog.CATALOG) - before:
-        catalog.remove(name)
+    for name in set(CATALOG) - before:
+        CATALOG.remove(name)
 
 
 @pytest.fixture

@@ -8,11 +8,10 @@ from docs.printers.markdown import declaration_markdown, markdown_table, paramet
 from docs.printers.metric_traps import METRIC_TRAPS
 from docs.printers.setting_traps import SETTING_TRAPS
 from docs.printers.worked import INPUT, Impression, trap_markdown
-from sparkrank.metrics import CATALOG, PRESETS, Definitions
+from sparkrank.metrics import CATALOG, PRESETS, CatalogueMetric, Definitions, GroupMetric, PooledMetric
 from sparkrank.metrics.aliases import ALIASES, ELSEWHERE
-from sparkrank.metrics.declaration import Declaration
 from sparkrank.metrics.definitions import ALLOWED
-from sparkrank.metrics.kinds import CatalogueMetric, GroupMetric, PooledMetric
+from sparkrank.metrics.metric import Declaration
 from sparkrank.metrics.parameters import TIES, WEIGHT
 from sparkrank.metrics.presets import Preset
 from sparkrank.text.text import default_texts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from sparkrank.metrics.declaration import Declaration, NeedsOrder
+from sparkrank.metrics.metric import Declaration, NeedsOrder
 from sparkrank.metrics.parameters import TIES, Choice, Name, Parameter
 from sparkrank.text.text import order_text, range_text
 

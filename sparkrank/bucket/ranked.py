@@ -22,8 +22,8 @@ from sparkrank.histogram.row_histogram import histograms_of_rows
 from sparkrank.histogram.scored_rows import RowSum, ScoredRows
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.arithmetic import Arithmetic, OneGroup
-from sparkrank.metrics.exposure import shown
 from sparkrank.metrics.group_auc import class_counts
+from sparkrank.metrics.merged import kind_of
 from sparkrank.metrics.needs import GROUPS, NEGATIVES, POSITIVES, ROWS_AND_WEIGHT, amounts_by_group
 from sparkrank.metrics.plan import level_text
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
@@ -32,9 +32,11 @@ from sparkrank.numeric.exact_sums import LIMBS, exact_sums, rounded, whole_limbs
 from sparkrank.numeric.segments import WHOLE, Segments, codes_of, taken
 from sparkrank.numeric.whole_units import UnitTable, sums_by_segment
 from sparkrank.ranking.distinct_lists import DistinctLists, GroupValues
+from sparkrank.ranking.first_rows import first_rows
 from sparkrank.ranking.hit_sums import hit_sums, tied_rows
 from sparkrank.ranking.ranking import Ranking, Ties
 from sparkrank.states import Distribution, ItemCounts, ScoreHistogram, Series
+from sparkrank.states.items import UNIT
 from sparkrank.states.keys import SliceKey, StateKey
 from sparkrank.states.means import MeanRows, ValueSums, equal_sums, weighted_sums
 from sparkrank.states.part_bins import VALUES
@@ -173,7 +175,7 @@ class RankedModel:
         scored = self._scored()
         rows = np.arange(self.rows.num_rows) if scored is None else scored
         one = OneGroup(self.ranked(metric.ties), self._scored_rows(), rows)
-        return metric.declaration.explain(one, metric)
+        return kind_of(metric).explain(one, metric)
 
     def drop_cached(self) -> None:
         """Drop the cached results of the model's rankings."""
@@ -343,7 +345,7 @@ class RankedModel:
         judgments, chosen = self.ranking.judgments, self.chosen
         for exposure in self.plan.exposures:
             relevant = self._relevant_once(exposure.rel)
-            exposed = shown(self.ranked(exposure.ties), exposure.k)
+            exposed = first_rows(self.ranked(exposure.ties), exposure.k, UNIT)
             if chosen is not None:  # items of other groups are in the catalogue, too
                 evaluated = chosen[judgments.codes]
                 exposed, relevant = np.where(evaluated, exposed, 0), relevant & evaluated

@@ -25,8 +25,7 @@ from sparkrank.base.errors import InputError, MetricError, SpecError, did_you_me
 from sparkrank.comparison.group_tables import asked_among, model_among, told_of_definitions
 from sparkrank.comparison.mix_and_rate_errors import intervals_of_parts
 from sparkrank.comparison.run_states import LoadedStates, RunStates
-from sparkrank.metrics import Metric
-from sparkrank.metrics.kinds import GroupMetric, PooledMetric
+from sparkrank.metrics import GroupMetric, Metric, PooledMetric
 from sparkrank.metrics.slices import ALL, shown_value
 from sparkrank.results.evaluation import Evaluation
 from sparkrank.schemas.tables import DECOMPOSITION, METRICS

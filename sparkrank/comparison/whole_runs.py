@@ -14,9 +14,8 @@ from sparkrank.comparison.group_tables import asked_among, chosen_models, told_o
 from sparkrank.comparison.run_comparison import RunComparison
 from sparkrank.comparison.run_states import RunStates
 from sparkrank.metrics.slices import ALL
-from sparkrank.metrics.uncertainty import Correction
 from sparkrank.schemas.tables import COMPARISONS
-from sparkrank.stats.corrections import adjusted
+from sparkrank.stats.corrections import Correction, adjusted
 from sparkrank.uncertainty.differences import compared
 
 

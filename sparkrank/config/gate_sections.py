@@ -19,7 +19,7 @@ from sparkrank.gates.rules import History, Margin, Rule, columns_match, is_patte
 from sparkrank.metrics import Plan
 from sparkrank.metrics.presets import Preset
 from sparkrank.metrics.slices import slice_name
-from sparkrank.metrics.uncertainty import Correction
+from sparkrank.stats.corrections import Correction
 from sparkrank.tables.rows.lookup import found_metric
 
 BASELINE = "baseline"

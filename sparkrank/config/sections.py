@@ -52,7 +52,7 @@ from sparkrank.engines.request import AUTO
 from sparkrank.engines.spark.files import FILE_FORMATS
 from sparkrank.inputs.buckets import BUCKET_ROWS, MOST_BUCKET_ROWS, MOST_BUCKETS
 from sparkrank.inputs.day_marks import check_name, check_sql
-from sparkrank.inputs.role_table import Side, row_roles
+from sparkrank.inputs.role_table import RoleSide, row_roles
 from sparkrank.metrics import Definitions, find_preset
 from sparkrank.metrics.plan import MOST_CURVE_POINTS
 from sparkrank.metrics.uncertainty import (
@@ -60,13 +60,13 @@ from sparkrank.metrics.uncertainty import (
     MOST_LEVEL,
     MOST_NIGHTS,
     Comparison,
-    Correction,
     Family,
     Uncertainty,
 )
 from sparkrank.sources.folders import PartitionTypes
 from sparkrank.sources.text_schema import STRICT, TEXT_FORMATS, fields_of, is_set, option
 from sparkrank.sources.text_schema import Field as DdlField
+from sparkrank.stats.corrections import Correction
 from sparkrank.tables.commit.days import local_path
 
 KEEP_RUNS, MOST_KEPT_RUNS = 1, 100
@@ -88,7 +88,7 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=False)
 
 
-def with_row_roles(name: str, of: type[Section], side: Side | None = None) -> type[Section]:
+def with_row_roles(name: str, of: type[Section], side: RoleSide | None = None) -> type[Section]:
     """``of`` with a column for each role of rows: what the table of roles has, the document has."""
     fields: dict[str, Any] = {role.key: (str | None, None) for role in row_roles(side)}
     return create_model(name, __base__=of, **fields)

@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sparkrank.base.errors import MOST_SENTENCE, SpecError, shortened, without_secrets
+from sparkrank.doors.keywords import INPUT_DEFAULTS, InputOptions, with_options
 from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.request import Request, Side
 from sparkrank.inputs.role_table import row_roles
-from sparkrank.inputs.roles import TruthColumns, columns_of_key
+from sparkrank.inputs.roles import COLUMN_ROLES, TruthColumns, columns_of_key
 from sparkrank.inputs.spec_hash import hash_of_plan, rows_asked
 from sparkrank.metrics import Metric, find_preset
 from sparkrank.metrics.slices import Slices
@@ -26,43 +27,20 @@ from sparkrank.tables.rows.quality import doubtful
 from sparkrank.tables.rows.results import Origin, with_origin
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from typing_extensions import Unpack
 
-    from sparkrank.inputs.roles import Relevance
-    from sparkrank.metrics.definitions import Duplicates, Population, Undefined, Unjudged, Unretrieved
-    from sparkrank.metrics.presets import PresetName
-    from sparkrank.ranking.ranking import Positions, Ties
-    from sparkrank.sources.folders import PartitionTypes
     from sparkrank.sources.in_memory import Rows
 
 
+@with_options(InputOptions, INPUT_DEFAULTS)
 @without_secrets()
 def evaluate(
     impressions: Rows,
     metrics: Sequence[str | Metric],
     *,
     group: str | Sequence[str] | None = None,
-    score: str | Mapping[str, str] | None = None,
-    rank: str | Mapping[str, str] | None = None,
-    label: str | None = None,
-    item: str | None = None,
-    reference_rank: str | None = None,
-    weight: str | None = None,
     cluster: str | None = None,
-    truth: Rows | None = None,
-    truth_columns: Mapping[str, str | Sequence[str]] | None = None,
-    items: str | Mapping[str, str] | None = None,
-    true_items: str | None = None,
-    relevance: Relevance = "membership",
     slices: Slices = (),
-    preset: PresetName | None = None,
-    ties: Ties | None = None,
-    undefined: Undefined | None = None,
-    unretrieved: Unretrieved | None = None,
-    unjudged: Unjudged | None = None,
-    duplicates: Duplicates | None = None,
-    population: Population | None = None,
-    positions: Positions | None = None,
     group_table: bool | str | os.PathLike[str] = True,
     score_sums: bool = False,
     curve_points: int = 0,
@@ -72,9 +50,7 @@ def evaluate(
     row_memory: int | None = None,
     uncertainty: Mapping[str, Any] | bool = True,
     compare: str | None = None,
-    spark: SparkSession | None = None,
-    lane: str = "auto",
-    partition_types: PartitionTypes = "inferred",
+    **options: Unpack[InputOptions],
 ) -> Evaluation:
     """Evaluate the rankings that scores give to the rows of a log: by group, and over all rows together.
 
@@ -212,45 +188,19 @@ def evaluate(
     >>> sr.evaluate(lists, ["r@2"], truth=truth, group="user", item="item", score="score")["r@2"]
     0.5
     """
-    columns = {
-        "score": score,
-        "rank": rank,
-        "item": item,
-        "reference_rank": reference_rank,
-        "weight": weight,
-        "cluster": cluster,
-        "items": items,
-        "true_items": true_items,
-    }
     validate_argument_numbers(buckets, curve_points, max_bad_fraction, row_memory)
-    validate_other_arguments(group_table, spark)
-    library = find_preset(preset)
-    settings = {
-        "ties": ties,
-        "undefined": undefined,
-        "unretrieved": unretrieved,
-        "unjudged": unjudged,
-        "duplicates": duplicates,
-        "population": population,
-        "positions": positions,
-    }
+    validate_other_arguments(group_table, options.get("spark"))
+    arguments = {**INPUT_DEFAULTS, **options}
+    library = find_preset(options.get("preset"))
     folder = None if isinstance(group_table, bool) else os.fspath(group_table)
     if folder is not None and group is None:
         raise SpecError(f"group_table is {folder}, but no group column is named")
     request, beside = request_called(
         impressions,
         metrics,
-        columns,
+        arguments,
         group=group,
-        label=label,
-        truth=truth,
-        truth_columns=truth_columns,
-        relevance=relevance,
-        settings=settings,
-        library=library,
-        spark=spark,
-        lane=lane,
-        partition_types=partition_types,
+        cluster=cluster,
         slices=slices,
         group_table=bool(group_table),
         score_sums=score_sums,
@@ -270,7 +220,9 @@ def evaluate(
         logging.getLogger(__name__).warning("%s", shortened(sentence, MOST_SENTENCE), extra=own)
     session = request.session if outcome.lane.needs_session else None
     solved = outcome.solved.leased()
-    of_lists = {**columns, "group": group, "label": label if truth is None else None, "relevance": relevance}
+    columns = {name: arguments.get(name) for name in COLUMN_ROLES} | {"group": group, "cluster": cluster}
+    label = options.get("label") if beside is None else None
+    of_lists = {**columns, "label": label, "relevance": arguments["relevance"]}
     of_truth = None if beside is None else {"group": beside.group, "label": beside.label, **_of_both(beside)}
     origin = Origin(_hash_of(request, of_lists, of_truth))
     table = with_origin(outcome.metrics, origin)

@@ -63,8 +63,7 @@ from sparkrank.jobs.gate_job import Choice, Judgment, accept_stored, gate_stored
 from sparkrank.jobs.interrupts import Interrupts
 from sparkrank.jobs.split_nights import noise_of_splits
 from sparkrank.metrics import CATALOG, Metric, find_preset
-from sparkrank.metrics.catalog import find, is_known
-from sparkrank.metrics.declaration import Declaration
+from sparkrank.metrics.metric import Declaration
 from sparkrank.metrics.registry import import_plugins
 from sparkrank.report.changes import changes_text
 from sparkrank.run.session import spark_session
@@ -465,7 +464,9 @@ def _named(name: str) -> list[Declaration]:
 
     It may also be the text of a metric, as ``ndcg@10`` or ``median(rr)``.
     """
-    if not is_known(name):  # or it is nothing, and why is told
+    if not CATALOG.is_known(name):  # or it is nothing, and why is told
         return [Metric.parse(name).declaration]
-    found = {each.name: each for each in (CATALOG.get(name.lower()), find(name, True, name)) if each is not None}
+    found = {
+        each.name: each for each in (CATALOG.get(name.lower()), CATALOG.find(name, True, name)) if each is not None
+    }
     return list(found.values())

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sparkrank.base.errors import SpecError, shown, without_secrets
+from sparkrank.doors.keywords import INPUT_DEFAULTS, InputOptions, with_options
 from sparkrank.engines.one_group import GroupKeys
 from sparkrank.jobs.explain_job import asked_models, explain_request
 from sparkrank.metrics import Metric, find_preset
@@ -17,16 +18,12 @@ from sparkrank.run.interruption import interruptible
 from sparkrank.run.stages import seen_by_caller
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from typing_extensions import Unpack
 
-    from sparkrank.inputs.roles import Relevance
-    from sparkrank.metrics.definitions import Duplicates, Population, Undefined, Unjudged, Unretrieved
-    from sparkrank.metrics.presets import PresetName
-    from sparkrank.ranking.ranking import Positions, Ties
-    from sparkrank.sources.folders import PartitionTypes
     from sparkrank.sources.in_memory import Rows
 
 
+@with_options(InputOptions, INPUT_DEFAULTS)
 @without_secrets()
 def explain(
     impressions: Rows,
@@ -34,28 +31,7 @@ def explain(
     *,
     group: Mapping[str, Any],
     models: Sequence[str] = (),
-    score: str | Mapping[str, str] | None = None,
-    rank: str | Mapping[str, str] | None = None,
-    label: str | None = None,
-    item: str | None = None,
-    reference_rank: str | None = None,
-    weight: str | None = None,
-    truth: Rows | None = None,
-    truth_columns: Mapping[str, str | Sequence[str]] | None = None,
-    items: str | Mapping[str, str] | None = None,
-    true_items: str | None = None,
-    relevance: Relevance = "membership",
-    preset: PresetName | None = None,
-    ties: Ties | None = None,
-    undefined: Undefined | None = None,
-    unretrieved: Unretrieved | None = None,
-    unjudged: Unjudged | None = None,
-    duplicates: Duplicates | None = None,
-    population: Population | None = None,
-    positions: Positions | None = None,
-    spark: SparkSession | None = None,
-    lane: str = "auto",
-    partition_types: PartitionTypes = "inferred",
+    **options: Unpack[InputOptions],
 ) -> Explanation:
     """Explain how a metric comes of the rows of one group, without evaluating the others.
 
@@ -120,46 +96,13 @@ def explain(
     named: object = group
     if not isinstance(named, Mapping) or not all(isinstance(name, str) for name in named):
         raise SpecError(f'group is {shown(named)}: a mapping of columns to the values of one key, as {{"user": 42}}')
-    validate_other_arguments(False, spark)
+    validate_other_arguments(False, options.get("spark"))
     keys = GroupKeys.of(tuple(group), group)
-    library = find_preset(preset)
+    library = find_preset(options.get("preset"))
     asked = [metric] if isinstance(metric, (str, Metric)) else list(metric)
-    columns = {
-        "score": score,
-        "rank": rank,
-        "item": item,
-        "reference_rank": reference_rank,
-        "weight": weight,
-        "items": items,
-        "true_items": true_items,
-    }
-    settings = {
-        "ties": ties,
-        "undefined": undefined,
-        "unretrieved": unretrieved,
-        "unjudged": unjudged,
-        "duplicates": duplicates,
-        "population": population,
-        "positions": positions,
-    }
-    request, _ = request_called(
-        impressions,
-        asked,
-        columns,
-        group=list(group),
-        label=label,
-        truth=truth,
-        truth_columns=truth_columns,
-        relevance=relevance,
-        settings=settings,
-        library=library,
-        spark=spark,
-        lane=lane,
-        partition_types=partition_types,
-        shows_items=True,
-    )
+    request, _ = request_called(impressions, asked, {**INPUT_DEFAULTS, **options}, group=list(group), shows_items=True)
     plan = request.plan
-    metrics = [plan.resolved(each, library) for each in asked_metrics(asked, library)]
+    metrics = [plan.resolved(text, library) for text in asked_metrics(asked, library)]
     shown_models = asked_models(plan, models, "models")
     return interruptible(
         None if request.is_in_memory else request.session,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from sparkrank.metrics.merged import Measured, Merged
+from sparkrank.metrics.merged import MeasuredTerms, Merged
 from sparkrank.states import Partials, ScoreHistogram, Series
 from sparkrank.states.keys import StateKey
 
@@ -74,7 +74,7 @@ class ExactBins:
     is the number of bins of each series. ``sketches`` are coarser histograms for curves, where these are requested.
     """
 
-    measured: Mapping[StateKey, Measured]
+    measured: Mapping[StateKey, MeasuredTerms]
     table: DataFrame
     sizes: Mapping[Series, int]
     sketches: Mapping[Series, ScoreHistogram]
@@ -132,6 +132,6 @@ class Solved:
         return Merged(self.partials, self.measured)
 
     @property
-    def measured(self) -> Mapping[StateKey, Measured]:
+    def measured(self) -> Mapping[StateKey, MeasuredTerms]:
         """The metrics whose bins the states lack."""
         return {} if self.exact is None else self.exact.measured

@@ -12,9 +12,8 @@ import numpy as np
 
 from sparkrank.histogram.curve_points import sketched
 from sparkrank.histogram.threshold_sweep import Extent, Rates, Terms
-from sparkrank.metrics import Metric, Plan
-from sparkrank.metrics.kinds import HistogramMetric
-from sparkrank.metrics.merged import Measured, measure_rates, rates_of, sweep_each
+from sparkrank.metrics import HistogramMetric, Metric, Plan
+from sparkrank.metrics.merged import MeasuredTerms, measure_rates, rates_of, sweep_each
 from sparkrank.numeric.array_types import Ints
 from sparkrank.states import Partials, ScoreHistogram, Series
 from sparkrank.states.keys import StateKey
@@ -189,9 +188,9 @@ def measured(
     totals: Mapping[int, Totals],
     added: Mapping[int, Sequence[Any]],
     exact: Mapping[float | None, Sequence[ExactMetric]],
-) -> dict[StateKey, Measured]:
+) -> dict[StateKey, MeasuredTerms]:
     """Every metric of every series, from the terms that its ranges add (:func:`sweep`)."""
-    found: dict[StateKey, Measured] = {}
+    found: dict[StateKey, MeasuredTerms] = {}
     where = places(score_ranges, totals)
     for series, numbers in _days(score_ranges, totals).items():
         day = where[numbers[0]].day
@@ -200,6 +199,6 @@ def measured(
                 rates = [part for number in numbers if (part := totals[number].rates) is not None]
                 value = measure_rates(rates[0].merged(*rates[1:]), each.metric, each.declaration, day.bins)
             else:
-                value = Measured(Terms.merged([added[number][index] for number in numbers]), day)
+                value = MeasuredTerms(Terms.merged([added[number][index] for number in numbers]), day)
             found[StateKey(*series[:3], str(each.metric))] = value
     return found

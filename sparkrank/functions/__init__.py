@@ -10,51 +10,50 @@ Values have the bits that :func:`sparkrank.evaluate` gives the same group. The u
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from sparkrank.base.errors import MetricError, SpecError, did_you_mean, listed, shown
+from sparkrank.doors.keywords import with_options
 from sparkrank.functions.column_plans import ColumnPlan, column_plan
 from sparkrank.functions.function_docs import described
 from sparkrank.functions.spark_columns import OF, MetricColumn, validate_workers
 from sparkrank.functions.sql_functions import register_functions, sql_name
+from sparkrank.inputs.role_table import row_roles
 from sparkrank.metrics import CATALOG, CatalogueMetric, Metric
-from sparkrank.metrics.catalog import find, is_known
+from sparkrank.metrics.definitions import ALLOWED, SettingOptions
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
     from pyspark.sql.window import WindowSpec
+    from typing_extensions import Unpack
 
-    from sparkrank.metrics.definitions import Duplicates, Population, Undefined, Unjudged, Unretrieved
+    from sparkrank.functions.spark_columns import ColumnOrName
     from sparkrank.metrics.presets import PresetName
-    from sparkrank.ranking.ranking import Positions, Ties
 
-    ColumnOrName: TypeAlias = Column | str
     Of: TypeAlias = Literal["lists", "rows", "batches"]
 
 __all__ = ["metric", "metrics", "register", "sql_name"]
+ROLES = ("rank", *(role.key for role in row_roles() if not role.of_groups))
 
 
+class ColumnOptions(SettingOptions, total=False):
+    """What :func:`metric` and :func:`metrics` take beside scores and labels."""
+
+    rank: ColumnOrName | None
+    item: ColumnOrName | None
+    reference_rank: ColumnOrName | None
+    weight: ColumnOrName | None
+    of: Of | None
+    over: WindowSpec | None
+
+
+@with_options(ColumnOptions)
 def metric(
     text: str | Metric,
     score: ColumnOrName | None = None,
     label: ColumnOrName | None = None,
-    *,
-    rank: ColumnOrName | None = None,
-    item: ColumnOrName | None = None,
-    reference_rank: ColumnOrName | None = None,
-    weight: ColumnOrName | None = None,
-    ties: Ties | None = None,
-    undefined: Undefined | None = None,
-    unretrieved: Unretrieved | None = None,
-    unjudged: Unjudged | None = None,
-    duplicates: Duplicates | None = None,
-    population: Population | None = None,
-    positions: Positions | None = None,
-    preset: PresetName | None = None,
-    of: Of | None = None,
-    over: WindowSpec | None = None,
+    **options: Unpack[ColumnOptions],
 ) -> Column:
     """A column of the metric that ``text`` names, for the list of each row or the rows of each group.
 
@@ -98,41 +97,20 @@ def metric(
     Examples
     --------
     >>> from sparkrank import functions as srf
-    >>> srf.metric("ndcg(ties=item)@10", "score", "label")
+    >>> srf.metric("ap(ties=item)", "score", "label")
     Traceback (most recent call last):
         ...
-    sparkrank.base.errors.SpecError: ties=item of ndcg(ties=item)@10 orders tied rows by item, but no item column is
-    named
+    sparkrank.base.errors.SpecError: ties=item of ap(ties=item) orders tied rows by item, but no item column is named
     """
-    columns = {
-        "score": score,
-        "rank": rank,
-        "label": label,
-        "item": item,
-        "reference_rank": reference_rank,
-        "weight": weight,
-    }
-    settings = {
-        "ties": ties,
-        "undefined": undefined,
-        "unretrieved": unretrieved,
-        "unjudged": unjudged,
-        "duplicates": duplicates,
-        "population": population,
-        "positions": positions,
-    }
-    return _column([text], columns, settings, preset, of, over, is_struct=False)
+    return _column([text], score, label, options, is_struct=False)
 
 
+@with_options(ColumnOptions)
 def metrics(
     texts: Sequence[str | Metric],
     score: ColumnOrName | None = None,
     label: ColumnOrName | None = None,
-    *,
-    of: Of | None = None,
-    over: WindowSpec | None = None,
-    preset: PresetName | None = None,
-    **given: Any,
+    **options: Unpack[ColumnOptions],
 ) -> Column:
     """One struct of several metrics of the same list: the list goes to Python once, and is ranked once.
 
@@ -142,10 +120,10 @@ def metrics(
         Metrics of groups, or metrics of all rows together.
     score, label : Column or str, optional
         As in :func:`metric`.
-    of, over, preset
+    rank, item, reference_rank, weight, of, over : optional
         As in :func:`metric`.
-    **given
-        The other arguments of :func:`metric`.
+    preset, ties, undefined, unretrieved, unjudged, duplicates, population, positions : optional
+        As in :func:`metric`.
 
     Returns
     -------
@@ -165,25 +143,20 @@ def metrics(
         ...
     sparkrank.base.errors.SpecError: ap is a metric of a group and auc of all rows together: ask for them in two columns
     """
-    known = [name for name in inspect.signature(metric).parameters if name != "text"]
-    for name in given:
-        if name not in known:
-            raise SpecError(f'metrics has no argument "{name}"{did_you_mean(name, known)} (allowed: {listed(known)})')
-    roles = ("rank", "item", "reference_rank", "weight")
-    columns = {"score": score, "label": label, **{name: given.pop(name, None) for name in roles}}
-    return _column(texts, columns, given, preset, of, over, is_struct=True)
+    return _column(texts, score, label, options, is_struct=True)
 
 
 def _column(
     texts: Sequence[str | Metric],
-    columns: Mapping[str, ColumnOrName | None],
-    settings: Mapping[str, Any],
-    preset: PresetName | None,
-    of: Of | None,
-    over: WindowSpec | None,
+    score: ColumnOrName | None,
+    label: ColumnOrName | None,
+    options: ColumnOptions,
     *,
     is_struct: bool,
 ) -> Column:
+    of, over = options.get("of"), options.get("over")
+    columns: dict[str, Any] = {"score": score, "label": label, **{name: options.get(name) for name in ROLES}}
+    settings = {name: options.get(name) for name in ALLOWED}
     if of is not None and of not in OF:
         raise SpecError(f"of is {shown(of)}{did_you_mean(str(of), OF)} (allowed: {listed(OF)})")
     if over is not None and of not in (None, "rows"):
@@ -194,15 +167,17 @@ def _column(
             raise SpecError(f"{key} is {shown(column)}: the name of a column, or a column, is needed")
     # one array of structs has what is not named; what its fields must be, the metrics say
     of_structs = of in (None, "lists") and over is None and set(given) in ({"score"}, {"rank"})
-    found = MetricColumn(_plan(texts, given, settings, preset, of_structs=of_structs), given, is_struct)
+    metric_column = MetricColumn(
+        _plan(texts, given, settings, options.get("preset"), of_structs=of_structs), given, is_struct
+    )
     validate_workers()
     if over is not None:
-        return found.over(over)
+        return metric_column.over(over)
     if of == "lists" or of_structs:
-        return found.of_lists()
+        return metric_column.of_lists()
     if of == "rows":
-        return found.of_rows()
-    return found.of_batches() if of == "batches" else found.of_either()
+        return metric_column.of_rows()
+    return metric_column.of_batches() if of == "batches" else metric_column.of_either()
 
 
 def _plan(
@@ -262,14 +237,14 @@ def register(
 
 def __getattr__(name: str) -> Callable[..., Column]:
     """The function of the metric that is called ``name``, by its own name or an alias."""
-    if name.startswith("__") or not is_known(name):
+    if name.startswith("__") or not CATALOG.is_known(name):
         known = __dir__()
         raise AttributeError(
             f'sparkrank.functions has no "{name}"{did_you_mean(name, known)}: metrics are functions here'
         )
-    at_k = find(name, has_cutoff=True, text=name)
+    at_k = CATALOG.find(name, has_cutoff=True, text=name)
     try:
-        declaration = find(name, has_cutoff=False, text=name)
+        declaration = CATALOG.find(name, has_cutoff=False, text=name)
     except MetricError:  # an alias that needs a cut-off
         declaration = at_k
     return described(name, declaration, at_k, metric, __name__)
@@ -277,5 +252,5 @@ def __getattr__(name: str) -> Callable[..., Column]:
 
 def __dir__() -> list[str]:
     """The functions of this module, and one for each metric that has a value in a group or over rows."""
-    found = (name for name, declared in CATALOG.items() if not isinstance(declared, CatalogueMetric))
-    return sorted({*__all__, *(name for name in found if name.isidentifier())})
+    names = (name for name, declared in CATALOG.items() if not isinstance(declared, CatalogueMetric))
+    return sorted({*__all__, *(name for name in names if name.isidentifier())})

@@ -6,7 +6,8 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sparkrank.base.errors import SpecError, did_you_mean, listed, shown
+from sparkrank.base.errors import SpecError, shown
+from sparkrank.doors.keywords import refuse_unknown
 from sparkrank.metrics import Declaration, GroupMetric
 from sparkrank.metrics.parameters import Parameter, format_number
 
@@ -42,10 +43,7 @@ def described(
     def function(*given: Any, **named: Any) -> Any:
         cutoff = named.pop("k", None) if has_cutoff else None
         inside = {key: named.pop(key) for key in (*parameters,) if key in named}
-        for key in named:
-            if key not in signature.parameters:
-                known = list(signature.parameters)
-                raise SpecError(f"{name} has no argument {key}{did_you_mean(key, known)} (allowed: {listed(known)})")
+        refuse_unknown(name, named, signature)
         return general(text_of(name, cutoff, inside), *given, **named)
 
     keyword = inspect.Parameter.KEYWORD_ONLY

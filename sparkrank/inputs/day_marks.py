@@ -63,10 +63,10 @@ class Mark:
     @classmethod
     def of(cls, text: str) -> Mark:
         """The mark that ``text`` is, with its braces; raises ``ValueError`` with what is allowed where it is none."""
-        found = _MARK.fullmatch(text)
-        if found is None:
+        match = _MARK.fullmatch(text)
+        if match is None:
             raise ValueError(f"{text} stands for nothing{_near(text)} ({ALLOWED})")
-        word, offset, form = found.groups()
+        word, offset, form = match.groups()
         if form is None:
             return cls(int(offset or 0), WORDS[word])
         if word != "date":
@@ -117,16 +117,16 @@ def day_of(text: str) -> dt.date | None:
 def check_path(path: str) -> None:
     """Raise ``ValueError``, with what is allowed, where braces in ``path`` are neither a mark nor alternatives."""
     opened: list[list[int]] = []  # of each brace that is open its place, and how many commas stand right in it
-    for found in _BRACES.finditer(path):
-        if found[0] == "{":
-            opened.append([found.start(), 0])
-        elif found[0] == "," and opened:
+    for brace in _BRACES.finditer(path):
+        if brace[0] == "{":
+            opened.append([brace.start(), 0])
+        elif brace[0] == "," and opened:
             opened[-1][1] += 1
-        elif found[0] == "}":
+        elif brace[0] == "}":
             if not opened:
-                raise ValueError(f"{_around(path, found.start())} closes a brace that is not open ({ALLOWED})")
+                raise ValueError(f"{_around(path, brace.start())} closes a brace that is not open ({ALLOWED})")
             start, commas = opened.pop()
-            group = path[start : found.end()]
+            group = path[start : brace.end()]
             if not commas or _BEGINS_AS_MARK.match(group):
                 Mark.of(group)
     if opened:
@@ -136,8 +136,8 @@ def check_path(path: str) -> None:
 
 def check_sql(text: str) -> None:
     """The same for a condition, where braces around anything but a word are left to SQL."""
-    if found := _UNCLOSED.search(text):
-        raise ValueError(f"{_around(text, found.start())} opens a brace that is not closed ({ALLOWED})")
+    if match := _UNCLOSED.search(text):
+        raise ValueError(f"{_around(text, match.start())} opens a brace that is not closed ({ALLOWED})")
     for mark in _DOUBLE.findall(text) + _IN_SQL.findall(text):
         Mark.of(mark)
     _validate_no_range(text)
@@ -162,19 +162,19 @@ def on_day(text: str, day: str) -> str:
 
 def on_days(path: str, day: str) -> list[str]:
     """The paths that ``path`` stands for on ``day``: one, or one for each day of its range."""
-    found = _range_in(path)
-    if found is None:
+    days = _range_in(path)
+    if days is None:
         return [on_day(path, day)]
-    before, marks, after = found
+    before, marks, after = days
     return [on_day(before, day) + mark.on(dt.date.fromisoformat(day)) + on_day(after, day) for mark in marks]
 
 
 def as_pattern(path: str, day: str) -> str:
     """``path`` on ``day`` as one text: the days of its range are alternatives in braces."""
-    found = _range_in(path)
-    if found is None or len(found[1]) == 1:
+    parts = _range_in(path)
+    if parts is None or len(parts[1]) == 1:
         return on_days(path, day)[0]
-    before, marks, after = found
+    before, marks, after = parts
     days = ",".join(mark.on(dt.date.fromisoformat(day)) for mark in marks)
     return f"{on_day(before, day)}{{{days}}}{on_day(after, day)}"
 
@@ -195,16 +195,16 @@ def _marks(text: str, written: Callable[[Mark], str]) -> str:
 
 
 def _validate_no_range(text: str) -> None:
-    if found := _RANGE.search(text):
-        raise ValueError(f"{found[0]} is a range of days: it stands in the path of an input or a truth alone")
+    if match := _RANGE.search(text):
+        raise ValueError(f"{match[0]} is a range of days: it stands in the path of an input or a truth alone")
     _validate_whole_ranges(text)
 
 
 def _validate_whole_ranges(text: str) -> None:
     """Raise ``ValueError`` where a mark has the dots of a range on one side and there no other mark."""
-    if found := _END_OF_RANGE.search(text):
+    if match := _END_OF_RANGE.search(text):
         raise ValueError(
-            f"{shortened(found[0])} is not a range of days: it has a mark at both ends, as {{date}}..{{date+7}}"
+            f"{shortened(match[0])} is not a range of days: it has a mark at both ends, as {{date}}..{{date+7}}"
         )
 
 
@@ -216,17 +216,17 @@ def _range_in(path: str) -> tuple[str, list[Mark], str] | None:
     _validate_whole_ranges(_RANGE.sub("", path))
     if not ranges:
         return None
-    found = ranges[0]
-    first, last = (Mark.of(mark) for mark in found.groups())
+    match = ranges[0]
+    first, last = (Mark.of(mark) for mark in match.groups())
     if first.form != last.form:
-        raise ValueError(f"{found[0]} has ends in two formats: one is needed")
+        raise ValueError(f"{match[0]} has ends in two formats: one is needed")
     if not first.is_whole:
         raise ValueError(
-            f"{found[0]} has ends that are not whole days: one mark takes all of a day, also with slashes, as in "
+            f"{match[0]} has ends that are not whole days: one mark takes all of a day, also with slashes, as in "
             f"{{date:year=%Y/month=%m/day=%d}}"
         )
     count = last.offset - first.offset + 1
     if not 1 <= count <= MOST_DAYS:
-        raise ValueError(f"{found[0]} is a range of {max(count, 0)} days: 1 to {MOST_DAYS} are allowed, earliest first")
+        raise ValueError(f"{match[0]} is a range of {max(count, 0)} days: 1 to {MOST_DAYS} are allowed, earliest first")
     marks = [Mark(offset, first.form) for offset in range(first.offset, last.offset + 1)]
-    return path[: found.start()], marks, path[found.end() :]
+    return path[: match.start()], marks, path[match.end() :]

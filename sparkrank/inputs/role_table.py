@@ -31,7 +31,7 @@ Reader: TypeAlias = Literal["key", "item", "label", "float", "double"]
 # Which bad rows there can be. The bucket has a test of each name (BAD_ROWS in impressions.py).
 BadTest: TypeAlias = Literal["nan", "no weight", "small weight"]
 # Of lists that are joined with a truth and of this, or of the lists alone. What the truth alone has is its label.
-Side: TypeAlias = Literal["both", "lists"]
+RoleSide: TypeAlias = Literal["both", "lists"]
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Role:
     key: str = ""
     used: Callable[[Plan], bool] | None = None
     asked: Callable[[Plan], str | None] | None = None
-    side: Side = "both"
+    side: RoleSide = "both"
     missing: float | None = None
     bad: tuple[BadRow, ...] = ()
     of_groups: bool = False
@@ -148,7 +148,7 @@ ROW_ROLES: tuple[Role, ...] = (
 )
 
 
-def row_roles(side: Side | None = None) -> tuple[Role, ...]:
+def row_roles(side: RoleSide | None = None) -> tuple[Role, ...]:
     """The roles of a row, or those that are of ``side``."""
     return tuple(role for role in ROW_ROLES if side in (None, role.side))
 

@@ -85,6 +85,8 @@ def of_model(model: str, what: str, column: str) -> str:
 
 Relevance: TypeAlias = Literal["membership", "reciprocal_rank"]
 RELEVANCE: tuple[str, ...] = get_args(Relevance)
+# The arguments that name columns, beside group and label.
+COLUMN_ROLES = ("score", "rank", *(role.key for role in row_roles()), "items", "true_items")
 # Columns that the tables have of their own, beside those of the group key.
 RESERVED = ("day", "model", "n_rows", "n_retrieved", "n_relevant")
 
@@ -235,7 +237,7 @@ class Roles:
         scores = by_model("rank" if score is None else "score", ordered)
         sliced = named_slices(slices)
         beside = {"item": item, **of_rows}
-        named = {role.key: each for role in row_roles() if (each := beside.get(role.key)) is not None}
+        named = {role.key: column for role in row_roles() if (column := beside.get(role.key)) is not None}
         joined = None if truth is None else _truth_roles(truth, keys, named, sliced)
         roles = cls(keys, label, scores, named, score is None, joined, slices=sliced)
         if label is not None and truth is not None:
@@ -266,10 +268,10 @@ class Roles:
             shares = role in (SLICE, GROUP_WEIGHT, CLUSTER)
             if shares or title == first_title or (first != GROUP and role != LABELS):
                 continue
-            of, why = " of the truth" if is_truth else "", "labels are numbers beside the items"
+            side, why = " of the truth" if is_truth else "", "labels are numbers beside the items"
             if first == GROUP:
                 why = "in a group all rows have the same"
-            raise SpecError(f'column "{shortened(column)}"{of} is both {first_title} and {title}: {why}')
+            raise SpecError(f'column "{shortened(column)}"{side} is both {first_title} and {title}: {why}')
         for column in self.group:
             if column.lower() in RESERVED:  # in Spark, names that differ in case alone are one
                 raise SpecError(
@@ -384,34 +386,9 @@ def planned(
 ) -> tuple[Roles, Plan]:
     """The plan for ``metrics`` over the columns of ``roles``, and these with the columns by which groups weigh.
 
-    Parameters
-    ----------
-    roles : Roles
-        The columns as a person names them.
-    metrics : sequence of str or Metric
-        What is asked for, a text read under ``preset``.
-    definitions : Definitions
-        What the numbers mean.
-    preset : Preset, optional
-        The library whose parameters a text takes that does not give its own.
-    group_table, score_sums, curve_points
-        What is asked for beside the metrics, as :meth:`sparkrank.metrics.Plan.of` has it.
-    buckets : int, optional
-        How many buckets are asked for.
-    uncertainty : Uncertainty
-        Which values get an interval.
-    compare : Comparison, optional
-        The model that all others are compared with.
-
-    Returns
-    -------
-    tuple of Roles and Plan
-
-    Raises
-    ------
-    SpecError
-        Where a metric is unknown or does not go with the definitions, where it needs a column that no role names, and
-        where a role or a number would do nothing.
+    A text is read under ``preset``. The others are fields of :class:`sparkrank.metrics.Plan`. Raises
+    :class:`SpecError` where a metric is unknown or does not go with the definitions, where it needs a column that no
+    role names, and where a role or a number would do nothing.
     """
     plan = Plan.of(
         metrics,

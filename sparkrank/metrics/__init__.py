@@ -8,20 +8,15 @@ from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.scored_rows import RowSum
 from sparkrank.histogram.threshold_sweep import Sweep, Terms
 from sparkrank.metrics.arithmetic import Arithmetic, Step, TermTable
-from sparkrank.metrics.catalog import CATALOG
-from sparkrank.metrics.declaration import Declaration, NeedsOrder, Unbounded
+from sparkrank.metrics.catalogue_metric import CatalogueMetric
 from sparkrank.metrics.definitions import Definitions
-from sparkrank.metrics.kinds import (
-    CatalogueMetric,
-    GroupMetric,
-    HistogramMetric,
-    PooledMetric,
-    PooledTotals,
-    PooledValue,
-)
-from sparkrank.metrics.metric import Metric
+from sparkrank.metrics.families import CATALOG
+from sparkrank.metrics.group_metric import GroupMetric
+from sparkrank.metrics.histogram_metric import HistogramMetric
+from sparkrank.metrics.metric import Declaration, Metric, NeedsOrder, Unbounded
 from sparkrank.metrics.parameters import Choice, Count, Flag, Name, Number
 from sparkrank.metrics.plan import Plan
+from sparkrank.metrics.pooled_metric import PooledMetric, PooledTotals, PooledValue
 from sparkrank.metrics.precision import REL
 from sparkrank.metrics.presets import PRESETS, find_preset
 from sparkrank.metrics.registry import register

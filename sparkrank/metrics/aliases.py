@@ -139,8 +139,8 @@ def looked_up(name: str) -> str:
 
 def cut_off(name: str) -> tuple[str, str] | None:
     """The name and the number of a ``name`` that ends in its cut-off, as ``P_10``, or None."""
-    found = _CUT.fullmatch(name)
-    return None if found is None else (found["name"], found["k"])
+    match = _CUT.fullmatch(name)
+    return None if match is None else (match["name"], match["k"])
 
 
 def meant(name: str, has_cutoff: bool) -> tuple[str, str] | None:
@@ -153,12 +153,12 @@ def meant(name: str, has_cutoff: bool) -> tuple[str, str] | None:
     if persistence:
         return "rbp", f"p=0.{persistence[1]}"
     keys = (f"{key}@", key) if has_cutoff else (key,)
-    for each in keys:
-        if each in ALIASES:
-            meaning, _, parameters = ALIASES[each].partition("(")
+    for alias in keys:
+        if alias in ALIASES:
+            meaning, _, parameters = ALIASES[alias].partition("(")
             return meaning, parameters.rstrip(")")
-        if each in ELSEWHERE:
-            raise MetricError(f"{name}{'@k' if each.endswith('@') else ''} {ELSEWHERE[each]}")
+        if alias in ELSEWHERE:
+            raise MetricError(f"{name}{'@k' if alias.endswith('@') else ''} {ELSEWHERE[alias]}")
     return None
 
 

@@ -27,7 +27,7 @@ Operation: TypeAlias = Literal[
 LIST, IDEAL = "list", "ideal list"
 
 
-class Column(NamedTuple):
+class TermColumn(NamedTuple):
     """A column of terms, by the name of its table and its own."""
 
     table: str
@@ -37,7 +37,7 @@ class Column(NamedTuple):
         return self.name if self.table == LIST else f"{self.name} ({self.table})"
 
 
-Operand: TypeAlias = "Column | str | float"  # a column of terms, an earlier step by its name, or a number
+Operand: TypeAlias = "TermColumn | str | float"  # a column of terms, an earlier step by its name, or a number
 
 
 @dataclass(frozen=True)
@@ -193,7 +193,7 @@ class Arithmetic:
         [('hits', 'Σ hit', 2.0), ('length', '', 3.0), ('p', 'hits / length', 0.6666666666666666)]
         """
         there = tuple(tables)
-        columns = {Column(table.name, name): values for table in there for name, values in table.columns.items()}
+        columns = {TermColumn(table.name, name): values for table in there for name, values in table.columns.items()}
         done: dict[str, Step] = {}
         for step in steps:
             done[step.name] = step if step.operation == "given" else _computed(step, columns, done)
@@ -205,9 +205,9 @@ class Arithmetic:
         return self.steps[-1].value
 
 
-def _computed(step: Step, columns: Mapping[Column, Floats], done: Mapping[str, Step]) -> Step:
+def _computed(step: Step, columns: Mapping[TermColumn, Floats], done: Mapping[str, Step]) -> Step:
     def read(operand: Operand) -> Any:
-        if isinstance(operand, Column):
+        if isinstance(operand, TermColumn):
             return columns[operand]
         return done[operand].value if isinstance(operand, str) else float(operand)
 
@@ -222,12 +222,12 @@ def given(name: str, value: float) -> Step:
 
 def total(name: str, column: str, table: str = LIST) -> Step:
     """The sum of a column."""
-    return Step(name, "sum", (Column(table, column),))
+    return Step(name, "sum", (TermColumn(table, column),))
 
 
 def highest(name: str, column: str, table: str = LIST) -> Step:
     """The highest number of a column, 0 at least."""
-    return Step(name, "highest", (Column(table, column),))
+    return Step(name, "highest", (TermColumn(table, column),))
 
 
 def ratio(name: str, part: Operand, whole: Operand) -> Step:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,24 +14,19 @@ from sparkrank.histogram import threshold_sweep as kernel
 from sparkrank.histogram.bins import MOST_BINS
 from sparkrank.histogram.scored_rows import RowSum
 from sparkrank.metrics.discrimination import RULES, both_classes, rule_of, rule_parameters
-from sparkrank.metrics.kinds import HistogramMetric, PooledMetric, PooledTotals, PooledValue
+from sparkrank.metrics.histogram_metric import HistogramMetric
+from sparkrank.metrics.metric import Metric
+from sparkrank.metrics.needs import WEIGHT, positives_of
 from sparkrank.metrics.parameters import Count
+from sparkrank.metrics.pooled_metric import PooledMetric, PooledTotals, PooledValue
 from sparkrank.metrics.precision import REL
 from sparkrank.numeric.elementary import log, log1p
 
-if TYPE_CHECKING:
-    from sparkrank.metrics.metric import Metric
-
 OUTSIDE = RowSum("outside")
-WEIGHT = RowSum("weight")
 DEFAULT_BINS = 15  # of Guo et al. and of torchmetrics
 # Of a row sums lose what is below 2^-85: of predictions, weighted, that are this in the mean, a part in 2^30 at most.
 LEAST_PREDICTION = 2.0**-55
 NO_PROBABILITY = "a score outside [0, 1]"
-
-
-def _positives(metric: Metric) -> RowSum:
-    return RowSum("positives", rel=metric.rel)
 
 
 def _log_loss(metric: Metric) -> RowSum:
@@ -65,8 +59,8 @@ def _calibration_error(totals: PooledTotals, metric: Metric) -> PooledValue:  # 
 
 
 def _normalised_entropy(totals: PooledTotals, metric: Metric) -> float:
-    weight, positives = totals.sum(WEIGHT), totals.sum(_positives(metric))
-    rate = min(positives, totals.sum(WEIGHT, without=[_positives(metric)])) / weight  # near 1 a rate lacks bits
+    weight, positives = totals.sum(WEIGHT), totals.sum(positives_of(metric))
+    rate = min(positives, totals.sum(WEIGHT, without=[positives_of(metric)])) / weight  # near 1 a rate lacks bits
     if not rate:
         return math.nan
     at = np.array([rate])
@@ -77,7 +71,7 @@ def _normalised_entropy(totals: PooledTotals, metric: Metric) -> float:
 def _clicks_over_predicted(totals: PooledTotals, metric: Metric) -> float:
     predicted = totals.sum(RowSum("scores"))
     enough = predicted > totals.sum(RowSum("rows")) * LEAST_PREDICTION
-    return totals.sum(_positives(metric)) / predicted if enough else math.nan
+    return totals.sum(positives_of(metric)) / predicted if enough else math.nan
 
 
 LOG_LOSS = PooledMetric(
@@ -105,7 +99,7 @@ NORMALISED_ENTROPY = PooledMetric(
     parameters=(REL,),
     higher_is_better=False,
     highest=math.inf,
-    sums=lambda metric: (OUTSIDE, WEIGHT, _positives(metric), _log_loss(metric)),
+    sums=lambda metric: (OUTSIDE, WEIGHT, positives_of(metric), _log_loss(metric)),
     value=_of_probabilities(_normalised_entropy),
     carriers=both_classes,
 )
@@ -133,9 +127,9 @@ COPC = PooledMetric(
     parameters=(REL,),
     higher_is_better=None,
     highest=math.inf,
-    sums=lambda metric: (OUTSIDE, WEIGHT, _positives(metric), RowSum("scores")),
+    sums=lambda metric: (OUTSIDE, WEIGHT, positives_of(metric), RowSum("scores")),
     value=_of_probabilities(_clicks_over_predicted),
-    carriers=lambda metric: (WEIGHT, _positives(metric)),
+    carriers=lambda metric: (WEIGHT, positives_of(metric)),
 )
 
 CALIBRATION_ERROR = HistogramMetric(

@@ -8,16 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from sparkrank.histogram.scored_rows import RowSum
-from sparkrank.metrics.kinds import PooledMetric, PooledTotals, PooledValue
-from sparkrank.metrics.needs import NEGATIVES, POSITIVES, WEIGHT
+from sparkrank.metrics.metric import Metric
+from sparkrank.metrics.needs import WEIGHT, negatives_of, positives_of
 from sparkrank.metrics.parameters import Number, Parameter
+from sparkrank.metrics.pooled_metric import PooledMetric, PooledTotals, PooledValue
 from sparkrank.metrics.precision import LEAST_BETA, MANNING, MOST_BETA, REL
-
-if TYPE_CHECKING:
-    from sparkrank.metrics.metric import Metric
 
 THRESHOLD = Number(
     "threshold", 0.5, "a row is predicted positive from this score on, compared as float64 whatever the score came as"
@@ -39,8 +36,8 @@ class Confusion:
 def _sums(metric: Metric) -> tuple[RowSum, ...]:
     threshold = metric.number("threshold")
     return (
-        RowSum("weight"),
-        RowSum("positives", rel=metric.rel),
+        WEIGHT,
+        positives_of(metric),
         RowSum("predicted", threshold=threshold),
         RowSum("true_positives", rel=metric.rel, threshold=threshold),
     )
@@ -90,14 +87,6 @@ def _at_threshold(
     )
 
 
-def _positives(metric: Metric) -> RowSum:
-    return RowSum(POSITIVES, rel=metric.rel)
-
-
-def _negatives(metric: Metric) -> RowSum:
-    return RowSum(NEGATIVES, rel=metric.rel)
-
-
 def _predicted(metric: Metric) -> RowSum:
     return RowSum("predicted", threshold=metric.number("threshold"))
 
@@ -122,7 +111,7 @@ def _f_measure(
         sums=_sums,
         value=lambda totals, metric: _f(_confusion(totals, metric), beta(metric)),
         interval="logit",
-        carriers=lambda metric: (_positives(metric), _predicted(metric)),
+        carriers=lambda metric: (positives_of(metric), _predicted(metric)),
     )
 
 
@@ -153,11 +142,11 @@ DECLARATIONS = (
         "TP / P",
         NO_POSITIVE,
         lambda c: (c.tp, c.tp + c.fn),
-        carrier=_positives,
+        carrier=positives_of,
         reference=MANNING,
     ),
     _at_threshold(
-        "specificity", "specificity", "TN / N", NO_NEGATIVE, lambda c: (c.tn, c.tn + c.fp), carrier=_negatives
+        "specificity", "specificity", "TN / N", NO_NEGATIVE, lambda c: (c.tn, c.tn + c.fp), carrier=negatives_of
     ),
     _at_threshold(
         "fpr",
@@ -165,7 +154,7 @@ DECLARATIONS = (
         "FP / N",
         NO_NEGATIVE,
         lambda c: (c.fp, c.tn + c.fp),
-        carrier=_negatives,
+        carrier=negatives_of,
         higher_is_better=False,
     ),
     _at_threshold(
@@ -174,7 +163,7 @@ DECLARATIONS = (
         "TP / P",
         NO_POSITIVE,
         lambda c: (c.tp, c.tp + c.fn),
-        carrier=_positives,
+        carrier=positives_of,
     ),
     _f_measure("f1", "F1 over all rows at a threshold", (THRESHOLD, REL), lambda metric: 1.0),
     _f_measure(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any, Literal, TypeAlias, get_args
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, TypeAlias, TypedDict, get_args, get_type_hints
 
 from sparkrank.base.errors import SpecError, did_you_mean, listed, shortened
-from sparkrank.metrics.presets import Preset
+from sparkrank.metrics.presets import Preset, PresetName
 from sparkrank.ranking.ranking import Positions, Ties
 
 Undefined: TypeAlias = Literal["skip", "zero", "one", "error"]
@@ -15,22 +15,20 @@ Unretrieved: TypeAlias = Literal["zero", "skip"]
 Unjudged: TypeAlias = Literal["nonrelevant", "drop"]
 Duplicates: TypeAlias = Literal["keep", "once", "first", "error"]
 Population: TypeAlias = Literal["all", "truth", "lists", "both"]
-ALLOWED: dict[str, tuple[str, ...]] = {
-    "ties": get_args(Ties),
-    "undefined": get_args(Undefined),
-    "unretrieved": get_args(Unretrieved),
-    "unjudged": get_args(Unjudged),
-    "duplicates": get_args(Duplicates),
-    "population": get_args(Population),
-    "positions": get_args(Positions),
-}
 _ALWAYS_WRITTEN = ("ties", "undefined")
 
 
-def _allowed(name: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        near = did_you_mean(value, allowed)
-        raise SpecError(f'{name} is "{shortened(value)}"{near} (allowed: {listed(allowed)})')
+class SettingOptions(TypedDict, total=False):
+    """The definitions as keyword arguments, with the preset that sets those that are not given."""
+
+    preset: PresetName | None
+    ties: Ties | None
+    undefined: Undefined | None
+    unretrieved: Unretrieved | None
+    unjudged: Unjudged | None
+    duplicates: Duplicates | None
+    population: Population | None
+    positions: Positions | None
 
 
 @dataclass(frozen=True)
@@ -73,13 +71,17 @@ class Definitions:
     ties=item, undefined=skip, population=truth
     """
 
-    ties: Ties = "expected"
-    undefined: Undefined = "skip"
-    unretrieved: Unretrieved = "zero"
-    unjudged: Unjudged = "nonrelevant"
-    duplicates: Duplicates = "keep"
-    population: Population = "all"
-    positions: Positions = "dense"
+    ties: Ties = field(default="expected", metadata={"about": "the order of tied rows"})
+    undefined: Undefined = field(
+        default="skip", metadata={"about": "what a group counts where the metric is undefined"}
+    )
+    unretrieved: Unretrieved = field(default="zero", metadata={"about": "what a group without a list counts"})
+    unjudged: Unjudged = field(default="nonrelevant", metadata={"about": "what a row without a label is"})
+    duplicates: Duplicates = field(
+        default="keep", metadata={"about": "how often an item counts that is in a list twice"}
+    )
+    population: Population = field(default="all", metadata={"about": "the groups that are evaluated"})
+    positions: Positions = field(default="dense", metadata={"about": "the position of a row"})
 
     @classmethod
     def of(cls, preset: Preset | None, given: Mapping[str, Any], *, joins: bool = False) -> Definitions:
@@ -92,7 +94,9 @@ class Definitions:
 
     def __post_init__(self) -> None:
         for name, allowed in ALLOWED.items():
-            _allowed(name, getattr(self, name), allowed)
+            if (word := getattr(self, name)) not in allowed:
+                near = did_you_mean(word, allowed)
+                raise SpecError(f'{name} is "{shortened(word)}"{near} (allowed: {listed(allowed)})')
         if self.positions != "dense" and self.ties not in ("expected", "block"):
             raise SpecError(f"ties={self.ties} orders tied rows, but positions={self.positions} takes them as given")
 
@@ -111,9 +115,15 @@ class Definitions:
 
     def written(self, *always: str) -> str:
         """Ties, the undefined and the settings named in ``always``, the others where they differ from their default."""
-        values = [(field.name, getattr(self, field.name), field.default) for field in fields(self)]
+        values = [(setting.name, getattr(self, setting.name), setting.default) for setting in fields(self)]
         shown = {*_ALWAYS_WRITTEN, *always}
         return ", ".join(f"{name}={value}" for name, value, default in values if value != default or name in shown)
+
+
+ALLOWED: dict[str, tuple[str, ...]] = {
+    name: get_args(words) for name, words in get_type_hints(Definitions).items() if name in Definitions.__annotations__
+}
+ABOUT = {setting.name: str(setting.metadata["about"]) for setting in fields(Definitions)}
 
 
 def default_duplicates(joins: bool) -> Duplicates:

@@ -5,22 +5,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from functools import partial
 
 from sparkrank.histogram import threshold_sweep as kernel
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.scored_rows import RowSum
 from sparkrank.metrics.group_auc import ONE_CLASS
-from sparkrank.metrics.kinds import HistogramMetric, PooledTotals, PooledValue
-from sparkrank.metrics.needs import NEGATIVES, POSITIVES, ROWS_AND_WEIGHT
+from sparkrank.metrics.histogram_metric import HistogramMetric
+from sparkrank.metrics.metric import Metric
+from sparkrank.metrics.needs import ROWS_AND_WEIGHT, negatives_of, positives_of
 from sparkrank.metrics.outside import MOST_DIGITS
 from sparkrank.metrics.parameters import Count, Flag, Parameter
+from sparkrank.metrics.pooled_metric import PooledTotals, PooledValue
 from sparkrank.metrics.precision import REL
 from sparkrank.numeric.ordered_integers import MANTISSA_BITS
-
-if TYPE_CHECKING:
-    from sparkrank.metrics.metric import Metric
 
 DEFAULT_BITS = 12  # bins 1/4096 wide relative to the score: an error bound near 1e-4 on click models' scores
 DEFAULT_DIGITS = 5  # auc_up: rates of clicks are read to five decimals
@@ -48,7 +46,7 @@ def rule_parameters(bits: int | None = None, digits: int | None = None) -> tuple
 
 
 def _auc(totals: PooledTotals, metric: Metric) -> PooledValue:
-    positives, negatives = (each * kernel.magnified(each) for each in (totals.positives, totals.negatives))
+    positives, negatives = (weight * kernel.magnified(weight) for weight in (totals.positives, totals.negatives))
     all_pairs = positives * negatives
     if not all_pairs:
         return PooledValue(math.nan, 0.0 if metric["exact"] else math.nan)
@@ -56,25 +54,13 @@ def _auc(totals: PooledTotals, metric: Metric) -> PooledValue:
     return PooledValue(_share(in_order, all_pairs), 0.0 if metric["exact"] else 0.5 * inside / all_pairs)
 
 
-def _auc_up(totals: PooledTotals, metric: Metric) -> PooledValue:
-    return PooledValue(_auc(totals, metric).value)
-
-
-def _average_precision(totals: PooledTotals, metric: Metric) -> PooledValue:
-    return _within(totals.terms, totals.positives, metric)
-
-
-def _break_even(totals: PooledTotals, metric: Metric) -> PooledValue:
-    return _within(totals.terms, totals.positives, metric)
-
-
-def _within(terms: Sequence[float], whole: float, metric: Metric) -> PooledValue:
-    """The first of ``terms`` over ``whole``, and how far the most and the fewest are from it."""
-    exact = bool(metric["exact"])
+def _of_positives(totals: PooledTotals, metric: Metric) -> PooledValue:
+    """The first of the terms over the positives, and how far the most and the fewest are from it."""
+    exact, whole = bool(metric["exact"]), totals.positives
     if not whole:
         return PooledValue(math.nan, 0.0 if exact else math.nan)
     whole *= kernel.magnified(whole)  # as the terms are
-    value, most, fewest = terms
+    value, most, fewest = totals.terms
     return PooledValue(_share(value, whole), 0.0 if exact else max(most - value, value - fewest) / whole)
 
 
@@ -103,10 +89,13 @@ def _separation_by_chance(totals: PooledTotals) -> float:
 
 def both_classes(metric: Metric) -> tuple[RowSum, ...]:
     """The relevant rows, and the others."""
-    return RowSum(POSITIVES, rel=metric.rel), RowSum(NEGATIVES, rel=metric.rel)
+    return positives_of(metric), negatives_of(metric)
 
 
-AUC = HistogramMetric(
+# A metric of score bins that rests on both classes.
+_of_bins = partial(HistogramMetric, exclusive=RULES, rule=rule_of, carriers=both_classes)
+
+AUC = _of_bins(
     name="auc",
     title="AUC over all rows",
     formula="bins by score descending: area += (TP + p_b/2)·n_b, TP += p_b; over P·N",
@@ -114,17 +103,14 @@ AUC = HistogramMetric(
     reference="Fawcett: Pattern Recognition Letters 2006",
     aliases=("roc_auc",),
     parameters=(*rule_parameters(bits=DEFAULT_BITS), REL),
-    exclusive=RULES,
-    rule=rule_of,
     terms=kernel.roc_terms,
     at_once=True,
     curve="roc",
     value=_auc,
     interval="logit",
-    carriers=both_classes,
 )
 
-AUC_UP = HistogramMetric(
+AUC_UP = _of_bins(
     name="auc_up",
     title="AUC that the score bins could reach in their best order",
     formula="as auc, bins by empirical rate p_b/(p_b+n_b) descending",
@@ -142,18 +128,15 @@ AUC_UP = HistogramMetric(
         ),
         REL,
     ),
-    exclusive=RULES,
-    rule=rule_of,
     lowest=0.5,
     interval="none",  # bins are ordered by the rates of the rows that they then judge: with few rows a bin it is near 1
     terms=kernel.roc_terms,
     at_once=True,
     by_rate=True,
-    value=_auc_up,
-    carriers=both_classes,
+    value=lambda totals, metric: PooledValue(_auc(totals, metric).value),
 )
 
-PR_AUC = HistogramMetric(
+PR_AUC = _of_bins(
     name="pr_auc",
     title="average precision over all rows, the area under its PR curve",
     formula="bins by score descending: Σ (p_b/P)·TP/(TP+FP), both counted with the bin",
@@ -161,44 +144,35 @@ PR_AUC = HistogramMetric(
     reference="scikit-learn: average_precision_score; Davis, Goadrich: ICML 2006",
     aliases=("auprc",),
     parameters=(*rule_parameters(bits=DEFAULT_BITS), REL),
-    exclusive=RULES,
-    rule=rule_of,
     terms=kernel.average_precision_terms,
     at_once=True,
     curve="pr",
-    value=_average_precision,
+    value=_of_positives,
     interval="logit",
-    carriers=both_classes,
 )
 
-BREAK_EVEN = HistogramMetric(
+BREAK_EVEN = _of_bins(
     name="bep",
     title="break-even point of the PR curve, where precision = recall",
     formula="TP/P of the P highest rows, the bin in which they end taken by its share of positives",
     undefined="P = 0",
     reference="Joachims: ECML 1998",
     parameters=(*rule_parameters(bits=DEFAULT_BITS), REL),
-    exclusive=RULES,
-    rule=rule_of,
     terms=kernel.break_even_terms,
-    value=_break_even,
+    value=_of_positives,
     interval="logit",
-    carriers=both_classes,
 )
 
-SEPARATION = HistogramMetric(
+SEPARATION = _of_bins(
     name="ks",
     title="Kolmogorov-Smirnov statistic of the scores of both classes",
     formula="max over thresholds of TPR - FPR, 0 at least",
     undefined=ONE_CLASS,
     reference="Hand: Construction and Assessment of Classification Rules, 1997",
     parameters=(*rule_parameters(bits=DEFAULT_BITS), REL),
-    exclusive=RULES,
-    rule=rule_of,
     terms=kernel.separation_terms,
     at_once=True,
     value=_separation,
-    carriers=both_classes,
 )
 
 DECLARATIONS = (AUC, AUC_UP, PR_AUC, BREAK_EVEN, SEPARATION)

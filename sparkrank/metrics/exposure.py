@@ -3,28 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sparkrank.metrics.declaration import NeedsOrder
-from sparkrank.metrics.kinds import CatalogueMetric
+from sparkrank.metrics.catalogue_metric import CatalogueMetric
+from sparkrank.metrics.metric import Metric, NeedsOrder
 from sparkrank.metrics.parameters import Count
 from sparkrank.metrics.precision import REL
 from sparkrank.numeric.array_types import Ints
 from sparkrank.numeric.elementary import log2
-from sparkrank.ranking.first_rows import first_rows
-from sparkrank.ranking.ranking import Ranking
-from sparkrank.states.items import UNIT
-
-if TYPE_CHECKING:
-    from sparkrank.metrics.metric import Metric
-    from sparkrank.numeric.array_types import Ints
-
-
-def shown(ranking: Ranking, k: int | None) -> Ints:
-    """How often each judged row (n) stands in the first ``k`` of its list: 0 or 1, in units of 1 / :data:`UNIT`."""
-    return first_rows(ranking, k, UNIT)
 
 
 def coverage(exposure: Ints, items: int) -> float:

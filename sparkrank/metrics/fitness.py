@@ -82,7 +82,7 @@ def digamma_difference(x: Floats, count: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class Positions:
+class RowPositions:
     """The rows that two orders have, group after group, by the second of them.
 
     Of each row that of the judgments (``row``), its ``group``, its positions ``p`` by score and ``q`` by reference.
@@ -110,7 +110,7 @@ def most_alike(ranking: Ranking, reference: str) -> int:
 def fitness(ranking: Ranking, reference: str, fit: Fit) -> Floats:
     """Σ w / (alpha (|p - q| + 1) + (1 - alpha) p) over its value for p = q: p a row's position, q that by reference.
 
-    Positions count the rows that both orders have. Where the reference ties, q follows the order of the score; where
+    RowPositions count the rows that both orders have. Where the reference ties, q follows the order of the score; where
     the score ties, p follows ``ties``: ``best`` and ``worst`` by the reference. Undefined where no row takes part.
     """
     rows = positions(ranking, reference)
@@ -119,7 +119,7 @@ def fitness(ranking: Ranking, reference: str, fit: Fit) -> Floats:
     return ratio(got, best)
 
 
-def fits(ranking: Ranking, rows: Positions, fit: Fit) -> Floats:
+def fits(ranking: Ranking, rows: RowPositions, fit: Fit) -> Floats:
     """What ``fit`` gives for each of ``rows``: where ties are expectations, the mean over all orders of tied rows."""
     value = fit.of(rows.p, rows.q)
     if ranking.ties == "expected":
@@ -132,7 +132,7 @@ def fits(ranking: Ranking, rows: Positions, fit: Fit) -> Floats:
     return value
 
 
-def _in_turn(rows: Positions, several: Ints, fit: Fit) -> Floats:
+def _in_turn(rows: RowPositions, several: Ints, fit: Fit) -> Floats:
     """The expectation of each of the rows ``several``, which share a place in both orders with others.
 
     Position by position of their tie blocks, longest blocks first: ``waits`` is the chance that of the rows alike just
@@ -158,7 +158,7 @@ def _in_turn(rows: Positions, several: Ints, fit: Fit) -> Floats:
 
 
 @cached
-def positions(ranking: Ranking, reference: str) -> Positions:
+def positions(ranking: Ranking, reference: str) -> RowPositions:
     """The positions of the rows that both orders have."""
     judgments, blocks = ranking.judgments, ranking.blocks
     places = judgments.places(reference)
@@ -189,4 +189,4 @@ def positions(ranking: Ranking, reference: str) -> Positions:
     starts = run_starts(run, place, group)
     alike = np.diff(starts, append=len(run))
     turn = np.arange(len(run)) - np.repeat(starts, alike) + 1
-    return Positions(row[by_reference], group, p, q, above, tied_rows, np.repeat(alike, alike), turn)
+    return RowPositions(row[by_reference], group, p, q, above, tied_rows, np.repeat(alike, alike), turn)

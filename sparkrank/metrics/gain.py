@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +12,8 @@ from sparkrank.base.errors import InputError, shortened
 from sparkrank.metrics.arithmetic import IDEAL as IDEAL_LIST
 from sparkrank.metrics.arithmetic import Arithmetic, Step, TermTable, at_k, list_table, spread, total, within
 from sparkrank.metrics.arithmetic import ratio as quotient
-from sparkrank.metrics.declaration import Unbounded
-from sparkrank.metrics.kinds import GroupMetric
+from sparkrank.metrics.group_metric import GroupMetric
+from sparkrank.metrics.metric import Metric, Unbounded
 from sparkrank.metrics.parameters import Choice
 from sparkrank.metrics.precision import REL, needs_cutoff, ratio
 from sparkrank.numeric.array_types import Floats, Ints
@@ -25,10 +24,6 @@ from sparkrank.ranking.hit_sums import CompiledSums, Sum, compiled_sums
 from sparkrank.ranking.hits import hits_of
 from sparkrank.ranking.judgments import Credit, Gain
 from sparkrank.ranking.ranking import Ranking
-
-if TYPE_CHECKING:
-    from sparkrank.metrics.metric import Metric
-    from sparkrank.ranking.ranking import Ranking
 
 
 @cached
@@ -67,9 +62,9 @@ class GainSums:
     """
 
     def __init__(self, ranking: Ranking, gain: Gain, discount: Discount) -> None:
-        found = compiled_sums(ranking, gain.rel, None, gain, discount)
-        self.distinct = None if found is None else found.distinct
-        self._count = ranking.groups if found is None else len(found.distinct.rows)
+        sums = compiled_sums(ranking, gain.rel, None, gain, discount)
+        self.distinct = None if sums is None else sums.distinct
+        self._count = ranking.groups if sums is None else len(sums.distinct.rows)
         self._ranking = ranking
         self._gain = gain
         self._discount = discount
@@ -79,8 +74,8 @@ class GainSums:
 
     def of_list(self, k: int | None) -> Floats:
         """The discounted gain (distinct) up to ``k``."""
-        if (found := self._compiled_sums(k)) is not None:
-            return found.sum(Sum.GAIN, k)
+        if (sums := self._compiled_sums(k)) is not None:
+            return sums.sum(Sum.GAIN, k)
         return cumulated_gain(gains_of(self._ranking, self._gain), k, self._count, self._discount)
 
     def of_ideal(self, k: int | None, ideal: str | tuple[float, ...]) -> Floats:
@@ -96,15 +91,15 @@ class GainSums:
             if k is None:
                 raise ValueError("an ideal list of k relevant items needs k")
             return np.full(self._count, float(np.cumsum(self._discount.table(k)[1 : k + 1])[-1]))
-        found, judgments = self._compiled_sums(k), self._ranking.judgments
-        if found is not None and (ideal == "judged" or self._ranking.has_all_rows):
-            return found.sum(Sum.IDEAL, k)
-        if found is not None:  # groups that share a list have the same gains in it
+        sums, judgments = self._compiled_sums(k), self._ranking.judgments
+        if sums is not None and (ideal == "judged" or self._ranking.has_all_rows):
+            return sums.sum(Sum.IDEAL, k)
+        if sums is not None:  # groups that share a list have the same gains in it
             of_groups = cumulated_gain(
                 self._ranking.retrieved_ideal(self._gain), k, self._ranking.groups, self._discount
             )
             of_lists = np.empty(self._count)
-            of_lists[found.distinct.code] = of_groups
+            of_lists[sums.distinct.code] = of_groups
             return of_lists
         if ideal == "judged" and (alike := judgments.equal_gain(self._gain)) is not None:
             return best_of_equal(alike, judgments.relevant(self._gain.rel), k, self._discount)
@@ -126,16 +121,6 @@ def best_of_equal(gain: float, rows: NDArray[np.integer], k: int | None, discoun
     np.cumsum(gain * discount.table(longest)[1 : longest + 1], out=through[1:])  # adds in the order of the list
     best: Floats = through[counted]
     return best
-
-
-def discounted_gain(gains: GainSums, k: int | None) -> Floats:
-    """The sum of gains at positions up to ``k``, each times its discount. Never undefined."""
-    return gains.of_list(k)
-
-
-def normalised_gain(gains: GainSums, k: int | None, ideal: str | tuple[float, ...]) -> Floats:
-    """Discounted gain over that of the ideal list. Undefined where the ideal list has no gain."""
-    return ratio(gains.of_list(k), gains.of_ideal(k, ideal))
 
 
 JARVELIN = "Järvelin, Kekäläinen: TOIS 2002"
@@ -161,7 +146,7 @@ DISCOUNT = Choice(
     choices=("log2", "zipf"),
     grades=True,
     synonyms=(("inverse", "zipf"),),
-    of="discount",
+    noun="discount",
 )
 IDEAL = Choice(
     "ideal",
@@ -200,16 +185,15 @@ def _discount(metric: Metric) -> Discount:
 
 def _why_no_discounts(metric: Metric) -> str | None:
     """Why ``metric`` cannot have the discounts that it lists: an ideal list could be beaten, or nothing be gained."""
-    found = () if metric.name == "cg" else _discount(metric).listed
-    if not found:
+    discounts = () if metric.name == "cg" else _discount(metric).listed
+    if not discounts:
         return None
-    if not 0 < found[0] <= MOST_DISCOUNT:
-        return (
-            f"gives the first position a discount of {found[0]:g}: one above 0 and up to {MOST_DISCOUNT:.0f} is allowed"
-        )
-    if found[-1] < 0:
-        return f"gives a discount of {found[-1]:g}: none below 0 is allowed"
-    grows = next((place for place in range(1, len(found)) if found[place] > found[place - 1]), None)
+    if not 0 < discounts[0] <= MOST_DISCOUNT:
+        allowed = f"one above 0 and up to {MOST_DISCOUNT:.0f} is allowed"
+        return f"gives the first position a discount of {discounts[0]:g}: {allowed}"
+    if discounts[-1] < 0:
+        return f"gives a discount of {discounts[-1]:g}: none below 0 is allowed"
+    grows = next((place for place in range(1, len(discounts)) if discounts[place] > discounts[place - 1]), None)
     if grows is not None:
         return f"gives position {grows + 1} a larger discount than position {grows}: discounts must not grow"
     return None
@@ -310,7 +294,7 @@ DISCOUNTED_GAIN = GroupMetric(
     highest=math.inf,
     check=_check,
     sums=_sums,
-    values=lambda gains, metric: discounted_gain(gains, metric.k),
+    values=lambda gains, metric: gains.of_list(metric.k),
     arithmetic=_discounted_terms,
 )
 
@@ -324,7 +308,7 @@ NORMALISED_GAIN = GroupMetric(
     unbounded=Unbounded("ideal=[grade,...], or ideal=k_relevant where gain is not binary", _beats_its_ideal),
     check=_check,
     sums=_sums,
-    values=lambda gains, metric: normalised_gain(gains, metric.k, _ideal(metric)),
+    values=lambda gains, metric: ratio(gains.of_list(metric.k), gains.of_ideal(metric.k, _ideal(metric))),
     arithmetic=_normalised_terms,
     interval="logit",
 )

@@ -4,23 +4,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from sparkrank.metrics.arithmetic import Arithmetic, given, list_table, spread_judged, step, total
 from sparkrank.metrics.arithmetic import ratio as quotient
-from sparkrank.metrics.kinds import GroupMetric
+from sparkrank.metrics.group_metric import GroupMetric
+from sparkrank.metrics.metric import Metric
 from sparkrank.metrics.parameters import Choice, Name, weight
 from sparkrank.metrics.precision import REL, hits, ratio
 from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.cached import cached
 from sparkrank.numeric.segments import run_starts
 from sparkrank.ranking.hit_sums import HitSums
-
-if TYPE_CHECKING:
-    from sparkrank.metrics.metric import Metric
-    from sparkrank.ranking.ranking import Ranking
+from sparkrank.ranking.ranking import Ranking
 
 
 @cached

@@ -7,15 +7,16 @@ apart (:mod:`sparkrank.histogram.threshold_sweep`), and its value from their tot
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol, cast
 
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.threshold_sweep import Extent, Rates, RowSteps, Steps, Sweep, Terms, joined
-from sparkrank.metrics.needs import GROUPS
-from sparkrank.metrics.slices import ALL, slice_name
+from sparkrank.metrics.arithmetic import Arithmetic, OneGroup
+from sparkrank.metrics.metric import Declaration, Metric
+from sparkrank.metrics.needs import GROUPS, Needed, StatePlan
 from sparkrank.numeric.array_types import Floats
 from sparkrank.numeric.cached import cached
 from sparkrank.numeric.exact_sums import rounded
@@ -24,19 +25,27 @@ from sparkrank.states.keys import StateKey, Subject
 from sparkrank.states.means import Mean
 from sparkrank.states.part_bins import BinsOfParts, PartSeries
 
-if TYPE_CHECKING:
-    from sparkrank.metrics.kinds import HistogramMetric
-    from sparkrank.metrics.metric import Metric
-    from sparkrank.metrics.plan import Plan
-
-
 LEAST_EXCESS = 1e-12  # of unequal parts: no more groups than its inverse are told from none
 SWEPT_AT_ONCE = 2**14  # bins: the dozen arrays of a sweep have 1.5 MB together
 RATED_AT_ONCE = 2**20  # bins whose rates are sorted together
 
 
+class SweptKind(Protocol):
+    """A declaration whose metrics are measured in a sweep over score bins."""
+
+    @property
+    def by_rate(self) -> bool: ...
+
+    @property
+    def score_sums(self) -> bool: ...
+
+    def rule_of(self, metric: Metric) -> BinRule: ...
+
+    def terms_of(self, sweep: Sweep, metric: Metric) -> Terms: ...
+
+
 @dataclass(frozen=True)
-class Measured:
+class MeasuredTerms:
     """The ``terms`` of one metric over all bins, of ``extent``."""
 
     terms: Terms
@@ -93,47 +102,47 @@ class Merged:
     """The states of a day or a window; ``measured`` are the metrics of bins that are not among the ``partials``."""
 
     partials: Partials
-    measured: Mapping[StateKey, Measured] = field(default_factory=dict)
+    measured: Mapping[StateKey, MeasuredTerms] = field(default_factory=dict)
 
     @cached_property
     def means(self) -> dict[StateKey, Mean]:
         """Every mean over groups."""
         return self.partials.means.results()
 
-    def measure_bins(self, subject: Subject, asked: Sequence[tuple[Metric, HistogramMetric]]) -> None:
+    def measure_bins(self, subject: Subject, asked: Sequence[tuple[Metric, SweptKind]]) -> None:
         """Measure the metrics ``asked`` of one (model, slice, slice value), those that share bins in one sweep."""
-        by_rule: dict[BinRule, list[tuple[Metric, HistogramMetric]]] = {}
+        by_rule: dict[BinRule, list[tuple[Metric, SweptKind]]] = {}
         for metric, declaration in asked:
             if self.measured_of(subject, metric) is None:
                 by_rule.setdefault(declaration.rule_of(metric), []).append((metric, declaration))
         for rule, sharing in by_rule.items():
             bins = self.partials.blocks.get(Series(*subject, rule), ScoreHistogram.empty(rule))
-            for (metric, _), found in zip(sharing, measure_each(bins, sharing), strict=True):
-                self._of_bins[subject.state(metric)] = found
+            for (metric, _), terms in zip(sharing, measure_each(bins, sharing), strict=True):
+                self._of_bins[subject.state(metric)] = terms
 
-    def measured_of(self, subject: Subject, metric: Metric) -> Measured | None:
+    def measured_of(self, subject: Subject, metric: Metric) -> MeasuredTerms | None:
         """The terms of ``metric``, where they were measured."""
         key = subject.state(metric)
         return self.measured.get(key) or self._of_bins.get(key)
 
     @cached_property
-    def _of_bins(self) -> dict[StateKey, Measured]:
+    def _of_bins(self) -> dict[StateKey, MeasuredTerms]:
         """What :meth:`measure_bins` found."""
         return {}
 
     @cached
     def without_parts(self, subject: Subject, metric: Metric) -> WithoutParts | None:
         """The values of ``metric`` without each part of the groups of one (model, slice, slice value)."""
-        return metric.declaration.without_parts(self, subject, metric)
+        return kind_of(metric).without_parts(self, subject, metric)
 
     @cached
-    def bins_of_parts(self, subject: Subject, rule: BinRule, of: str = "") -> BinsOfParts | None:
+    def bins_of_parts(self, subject: Subject, rule: BinRule, metric: str = "") -> BinsOfParts | None:
         """The bins of parts of one (model, slice, slice value) by a coarse ``rule``; None where there are none.
 
-        They are of the scores of rows, or of the values of groups of the metric ``of``.
+        They are of the scores of rows, or of the values of groups of the ``metric``.
         """
-        found = self.partials.parts.histograms.by_series.get(PartSeries(subject.model, subject.slice, rule, of))
-        return None if found is None else found.of_value(rule, subject.slice_value)
+        series = self.partials.parts.histograms.by_series.get(PartSeries(subject.model, subject.slice, rule, metric))
+        return None if series is None else series.of_value(rule, subject.slice_value)
 
     def sizes_of_parts(self, subject: Subject) -> Floats | None:
         """The number of groups of each part (parts); None where there are no parts."""
@@ -150,20 +159,61 @@ class Merged:
 
         ``clustered``: a group may have come on several days.
         """
-        number = metric.declaration.n_effective(self, subject, metric, clustered=clustered)
+        number = kind_of(metric).n_effective(self, subject, metric, clustered=clustered)
         groups = self.groups_of_parts(subject)
         return number if number is None or groups is None else min(number, float(groups))
 
     def row(self, subject: Subject, metric: Metric) -> MetricRow:
         """What there is to say of ``metric`` for one (model, slice, slice value)."""
-        return metric.declaration.row(self, subject, metric)
+        return kind_of(metric).row(self, subject, metric)
 
 
-class Side(NamedTuple):
+class SubjectStates(NamedTuple):
     """One side of a comparison: a (model, slice, slice value) among the states of a day or a window."""
 
     merged: Merged
     subject: Subject
+
+
+@dataclass(frozen=True)
+class MetricKind(Declaration):
+    """A declaration with the way from states to its value, which all metrics of its kind share."""
+
+    def needed(self, metric: Metric, plan: StatePlan) -> Iterator[Needed]:
+        """The states that ``metric`` is computed from: what a merge asks of a stored day."""
+        raise NotImplementedError
+
+    def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
+        """The value of ``metric`` read off the ``merged`` states of one (model, slice, slice value)."""
+        raise NotImplementedError
+
+    def explain(self, group: OneGroup, metric: Metric) -> Arithmetic:
+        """How the value of ``metric`` comes of the rows of one ``group``, or what these add where it is of all rows."""
+        raise NotImplementedError
+
+    def without_parts(self, merged: Merged, subject: Subject, metric: Metric) -> WithoutParts | None:  # noqa: ARG002
+        """The value of ``metric`` over all groups but those of each part; None where no honest interval comes of it."""
+        return None
+
+    def mixed_values(self, metric: Metric, *sides: SubjectStates) -> tuple[Floats, int] | None:  # noqa: ARG002
+        """The values on halves of the parts (1, 2, order), and how many parts have groups; None where it has none.
+
+        Of two sides (3, 2, order): where they have exchanged halves (:mod:`sparkrank.numeric.signed_parts`), and then
+        on halves of each.
+        """
+        return None
+
+    def n_effective(self, merged: Merged, subject: Subject, metric: Metric, *, clustered: bool) -> float | None:  # noqa: ARG002
+        """The number of equal groups that would carry as much; None where it is not known.
+
+        ``clustered``: a group may have come on several days.
+        """
+        return None
+
+
+def kind_of(metric: Metric) -> MetricKind:
+    """The declaration of ``metric``. Every declaration that can be asked for is of a kind."""
+    return cast(MetricKind, metric.declaration)
 
 
 def effective_number(of_parts: Floats) -> float | None:
@@ -193,29 +243,29 @@ def steps_of(bins: ScoreHistogram, score_sums: bool = False) -> Steps:
     return Steps(bins.pos[::-1], bins.neg[::-1], bins.rows[::-1], sums)
 
 
-def measure(bins: ScoreHistogram, metric: Metric, declaration: HistogramMetric) -> Measured:
+def measure(bins: ScoreHistogram, metric: Metric, declaration: SweptKind) -> MeasuredTerms:
     """The terms of all ``bins``."""
     return measure_each(bins, [(metric, declaration)])[0]
 
 
-def measure_each(bins: ScoreHistogram, asked: Sequence[tuple[Metric, HistogramMetric]]) -> list[Measured]:
+def measure_each(bins: ScoreHistogram, asked: Sequence[tuple[Metric, SweptKind]]) -> list[MeasuredTerms]:
     """The terms of all ``bins`` for each metric, from one sweep of those in the order of scores."""
-    in_order = [each for each in asked if not each[1].by_rate]
+    in_order = [pair for pair in asked if not pair[1].by_rate]
     extent = bins.extent(counts_bins=not in_order)
     swept, through = sweep_each(bins, in_order, extent)
-    found = iter(swept)
+    terms = iter(swept)
     extent = replace(extent, bins=extent.bins if through is None else through.bins)
     return [
         _measure_by_rate(bins, metric, declaration, extent.bins)
         if declaration.by_rate
-        else Measured(next(found), extent)
+        else MeasuredTerms(next(terms), extent)
         for metric, declaration in asked
     ]
 
 
 def sweep_each(
     bins: ScoreHistogram,
-    asked: Sequence[tuple[Metric, HistogramMetric]],
+    asked: Sequence[tuple[Metric, SweptKind]],
     day: Extent,
     above: Extent | None = None,
 ) -> tuple[list[Terms], Extent | None]:
@@ -224,17 +274,17 @@ def sweep_each(
     With them comes the extent of the rows above and of these, or None where no metric is asked for.
     Bins are swept a few thousand at a time, which stay in the processor's cache.
     """
-    found: list[list[Terms]] = [[] for _ in asked]
+    parts: list[list[Terms]] = [[] for _ in asked]
     through: Extent | None = None
     for sums in {declaration.score_sums for _, declaration in asked}:
         through = above
         for steps in bins.steps_from_above(SWEPT_AT_ONCE, sums) if not bins.is_empty else [steps_of(bins, sums)]:
             sweep = Sweep(steps, day, through)
             through = sweep.through
-            for terms, (metric, declaration) in zip(found, asked, strict=True):
+            for terms, (metric, declaration) in zip(parts, asked, strict=True):
                 if declaration.score_sums == sums:
                     terms.append(declaration.terms_of(sweep, metric))
-    return [Terms.merged(terms) for terms in found], through
+    return [Terms.merged(terms) for terms in parts], through
 
 
 def rates_of(bins: ScoreHistogram) -> Rates:
@@ -246,7 +296,7 @@ def rates_of(bins: ScoreHistogram) -> Rates:
     return first.merged(*others)
 
 
-def _measure_by_rate(bins: ScoreHistogram, metric: Metric, declaration: HistogramMetric, count: int) -> Measured:
+def _measure_by_rate(bins: ScoreHistogram, metric: Metric, declaration: SweptKind, count: int) -> MeasuredTerms:
     least = int(metric.number("min_rows"))
     if least <= 1:
         return measure_rates(rates_of(bins), metric, declaration, count)
@@ -254,41 +304,8 @@ def _measure_by_rate(bins: ScoreHistogram, metric: Metric, declaration: Histogra
     return measure_rates(Rates.of(steps), metric, declaration, len(steps.rows))
 
 
-def measure_rates(rates: Rates, metric: Metric, declaration: HistogramMetric, bins: int) -> Measured:
+def measure_rates(rates: Rates, metric: Metric, declaration: SweptKind, bins: int) -> MeasuredTerms:
     """The terms of ``bins`` bins in the order of their ``rates``."""
     all_ = Extent.of(rates.steps)
     extent = Extent(all_.pos, all_.neg, all_.rows, bins)
-    return Measured(declaration.terms_of(Sweep(rates.steps, extent), metric), extent)
-
-
-def slices_of(partials: Partials, plan: Plan) -> list[tuple[str, str | None]]:
-    """Every (slice, value) of the day, the whole day first, values in the order of their texts, None last."""
-    names = map(slice_name, plan.slices)
-    return [(ALL, ALL), *((name, value) for name in names for value in partials.slice_values(name))]
-
-
-def subjects_of(partials: Partials, plan: Plan) -> list[Subject]:
-    """Every (model, slice, value) that has states: of a window, a model may lack the values of days before its own.
-
-    Values of slices with fewer than ``plan.least_groups`` groups are not among them.
-    """
-    there = {key.subject for found in (partials.means.results(), partials.sums.limbs()) for key in found}
-    small = small_slices(partials, plan)
-    values = [value for value in slices_of(partials, plan) if value not in small]
-    every = (Subject(model, *value) for model in plan.models for value in values)
-    return [subject for subject in every if subject in there]
-
-
-def small_slices(partials: Partials, plan: Plan) -> set[tuple[str, str | None]]:
-    """The (slice, value) that have fewer than ``plan.least_groups`` groups in every model; none where nothing tells."""
-    if plan.least_groups <= 1:
-        return set()
-    sums = partials.sums.results()
-    known = [(key.subject, mean.n_groups) for key, mean in partials.means.results().items()]
-    known += [(key.subject, int(total)) for key, total in sums.items() if key.name == GROUPS]
-    of_parts = ((subject, partials.parts.sums.of(subject, GROUPS)) for subject in {key.subject for key in sums})
-    known += [(subject, int(rounded(groups).sum())) for subject, groups in of_parts if groups is not None]
-    most: dict[tuple[str, str | None], int] = {}
-    for subject, groups in known:
-        most[subject[1:]] = max(groups, most.get(subject[1:], 0))
-    return {value for value, groups in most.items() if value[0] != ALL and groups < plan.least_groups}
+    return MeasuredTerms(declaration.terms_of(Sweep(rates.steps, extent), metric), extent)

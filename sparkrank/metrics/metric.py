@@ -1,4 +1,8 @@
-"""A metric as it is asked for. Its text is its identity: equal texts are equal metrics, and tables hold the text.
+"""A metric as it is declared, and as it is asked for.
+
+A declaration is everything that sparkrank knows of a metric, its documentation included, as data;
+:class:`~sparkrank.metrics.merged.MetricKind` says how its value is computed. A metric that is asked for is its text:
+equal texts are equal metrics, and tables hold the text.
 
 name [ "(" param[=value], ... ")" ] [ "@" k ]      ndcg@10   ap(over=min_k_relevant)@5   auc(exact)
 median "(" metric ")"    p90 "(" metric ")"        of the values of groups, instead of their mean
@@ -6,17 +10,25 @@ median "(" metric ")"    p90 "(" metric ")"        of the values of groups, inst
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar, Literal, SupportsIndex, TypeAlias, TypeVar
 
-from sparkrank.base.errors import MetricError, shortened, shown
+from sparkrank.base.errors import (
+    MOST_LISTED,
+    MetricError,
+    SparkrankError,
+    did_you_mean,
+    first_line,
+    listed,
+    shortened,
+    shown,
+)
 from sparkrank.metrics.aliases import cut_off, looked_up
-from sparkrank.metrics.catalog import CATALOG, find, is_built_in, is_known, meaning
-from sparkrank.metrics.declaration import Declaration
-from sparkrank.metrics.outside import called
-from sparkrank.metrics.parameters import TIES, WEIGHT, Name, Value, format_number
+from sparkrank.metrics.catalog import Catalog
+from sparkrank.metrics.parameters import TIES, WEIGHT, Name, Parameter, Value, format_number
 from sparkrank.metrics.presets import Preset
 from sparkrank.ranking.ranking import Ties
 
@@ -28,6 +40,150 @@ _COMMA = re.compile(r",(?![^\[]*\])")  # a comma inside [ ] separates grades, no
 MOST_CUTOFF = 2**31 - 1  # positions have 32 bits
 MOST_DIGITS = 20  # of a cut-off that a sentence shows again
 MOST_LETTERS = 1_000  # of a text, which is read in steps of up to the square of that
+
+T = TypeVar("T")
+
+# What a plan has metrics of, each reduced in its own way: values of groups, counts of items, sums of rows, score bins.
+PlanPart: TypeAlias = Literal["groups", "items", "rows", "bins"]
+# The scale of an interval: Student's t of the value itself, cut at the ends of its range; Wilson's of proportions;
+# Student's t of the log odds; or that there is none that is honest.
+Scale: TypeAlias = Literal["t", "wilson", "logit", "none"]
+
+
+@dataclass(frozen=True)
+class NeedsOrder:
+    """Marks metrics that have no expectation over ties.
+
+    ``because`` is the reason; ``holds`` selects the metrics of the declaration concerned, which ``form`` writes (all if
+    it is empty).
+    """
+
+    because: str
+    form: str = ""
+    holds: Callable[[Metric], bool] = lambda metric: True
+
+
+@dataclass(frozen=True)
+class Unbounded:
+    """Marks metrics without a highest value: those that ``holds`` selects, which ``form`` writes."""
+
+    form: str
+    holds: Callable[[Metric], bool]
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """A metric as the catalog knows it.
+
+    ``cutoff`` says whether ``@k`` may stand behind the name. ``formula``, ``undefined`` and ``reference`` are printed
+    by ``sparkrank metrics`` as they stand here. An alias that ends in ``@`` holds only with a cut-off. Of the
+    parameters named in ``exclusive`` one at most may be given. ``translations`` turn the number that another program
+    means by (alias, parameter) into ours. ``at`` is the parameter that a number after ``@`` gives, where it is no
+    cut-off. ``higher_is_better`` is None where the best value lies in the middle. ``check`` gives the reason why a
+    metric means nothing, or None. ``needs_order`` says which of its metrics ``ties=expected`` rules out, if any. A
+    value lies from ``lowest`` to ``highest``, both included and infinite where there is no end, but for those
+    ``unbounded``. ``common`` are parameters that it shares with all others of its kind: they stand in a text where they
+    are given, and are documented once. ``refused`` are names of parameters that others have, with the reason why it has
+    none. ``columns`` are the roles of rows that it reads beside label and score
+    (:data:`sparkrank.inputs.role_table.ROW_ROLES`). ``interval`` is the scale on which it gets its interval: ``t``, cut
+    at the ends of its range; ``wilson`` where it is a share of things counted, ``logit`` where it lies between 0 and 1;
+    ``none`` where no interval is honest, so that a gate looks at the value alone.
+    """
+
+    name: str
+    title: str
+    formula: str
+    undefined: str
+    reference: str
+    parameters: tuple[Parameter, ...] = ()
+    cutoff: Literal["optional", "none"] = "optional"
+    aliases: tuple[str, ...] = ()
+    higher_is_better: bool | None = True
+    exclusive: tuple[str, ...] = ()
+    translations: tuple[tuple[str, str, Callable[[float], float]], ...] = ()
+    at: str | None = None
+    check: Callable[[Metric], str | None] = lambda metric: None
+    needs_order: NeedsOrder | None = None
+    lowest: float = 0.0
+    highest: float = 1.0
+    unbounded: Unbounded | None = None
+    common: tuple[Parameter, ...] = ()
+    refused: tuple[tuple[str, str], ...] = ()
+    columns: tuple[str, ...] = ()
+    interval: Scale = "t"
+
+    # Of each kind: the parts of a plan that it belongs to, the fields without which it has no value, whether it is a
+    # mean of values of groups, whether it has to do with groups at all, and what docs say above its metrics.
+    parts: ClassVar[tuple[PlanPart, ...]] = ()
+    computed_by: ClassVar[tuple[str, ...]] = ()
+    is_averaged: ClassVar[bool] = False
+    needs_groups: ClassVar[bool] = True
+    heading: ClassVar[str] = ""
+    about: ClassVar[str] = ""
+
+    @property
+    def reads_labels(self) -> bool:
+        """Whether its values depend on labels."""
+        return True
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
+        """Pickled by name, so that a plan goes to tasks faster than by value.
+
+        One from outside the package goes by value, for nobody else may know it.
+        """
+        return (built_in, (self.name,)) if CATALOG.is_built_in(self) else super().__reduce_ex__(protocol)
+
+    @property
+    def lacking(self) -> str | None:
+        """The field without which no value of it can be computed, if that was left out."""
+        return next((name for name in self.computed_by if getattr(self, name) is getattr(type(self), name)), None)
+
+    def range_of(self, metric: Metric) -> tuple[float, float]:
+        """The lowest and the highest value that ``metric`` can have."""
+        is_unbounded = self.unbounded is not None and self.unbounded.holds(metric)
+        return self.lowest, math.inf if is_unbounded else self.highest
+
+    def scale_of(self, metric: Metric) -> Scale:
+        """The scale of the interval of ``metric``: that of its declaration, but where it has no ends of 0 and 1."""
+        is_share = self.interval not in ("wilson", "logit") or self.range_of(metric) == (0.0, 1.0)
+        return self.interval if is_share else "t"
+
+    def unexpected(self, metric: Metric) -> str | None:
+        """Why ``ties=expected`` rules out ``metric``, if it does."""
+        needs = self.needs_order
+        return needs.because if needs is not None and needs.holds(metric) else None
+
+    def parameter(self, name: str, text: str) -> Parameter:
+        """The parameter called ``name``; ``text`` is that of the metric for the error.
+
+        Raises :class:`MetricError` naming the nearest and all allowed parameters.
+        """
+        for parameter in self.all_parameters:
+            if name == parameter.name or name in parameter.aliases:
+                return parameter
+        if (reason := dict(self.refused).get(name)) is not None:
+            raise MetricError(f'"{text}" gives {name}, but {self.name} takes none: {reason}')
+        names = [parameter.name for parameter in self.all_parameters]
+        allowed = f"{self.name} takes {listed(names)}" if names else f"{self.name} takes no parameter"
+        problem = f'unknown parameter "{shortened(name)}" in "{text}"{did_you_mean(name, names)}'
+        raise MetricError(f"{problem} ({allowed})")
+
+    @property
+    def all_parameters(self) -> tuple[Parameter, ...]:
+        """Its own, and those that it shares."""
+        return (*self.parameters, *self.common)
+
+    @property
+    def defaults(self) -> dict[str, Value]:
+        return {parameter.name: parameter.default for parameter in self.all_parameters}
+
+
+CATALOG: Catalog[Declaration] = Catalog()
+
+
+def built_in(name: str) -> Declaration:
+    """The declaration of the package whose own name is ``name``."""
+    return CATALOG.built_in(name)
 
 
 @dataclass(frozen=True)
@@ -109,7 +265,7 @@ class Metric:
         name, at = _name_and_cutoff(match["name"], match["k"])
         inside = match["parameters"] or ""
         name, own = (name, "") if preset is None else preset.meant(name, at is not None, inside)
-        declaration, implied = meaning(name, at is not None, quoted)
+        declaration, implied = CATALOG.meaning(name, at is not None, quoted)
         inside = f"{own},{implied},{inside}"
         if declaration.at and at:
             k, inside = None, f"{inside},{declaration.at}={at}"
@@ -131,11 +287,30 @@ class Metric:
             for parameter in declaration.all_parameters
             if parameter.name in given and given[parameter.name] != parameter.default
         )
-        metric = cls(declaration.name, settings, k, outside=None if is_built_in(declaration) else declaration)
-        refused = called(metric, "check", declaration.check, metric)
+        metric = cls(declaration.name, settings, k, outside=None if CATALOG.is_built_in(declaration) else declaration)
+        refused = metric.call("check", declaration.check, metric)
         if refused:
             raise MetricError(f'"{quoted}" {refused}')
         return metric
+
+    def call(self, what: str, function: Callable[..., T], *arguments: object) -> T:
+        """What ``function``, which is the field ``what`` of its declaration, makes of ``arguments``.
+
+        Raises :class:`MetricError` where a function from outside raises an exception. It names the metric, and the type
+        and text of the exception; that of Spark's tasks is found again by its sentence
+        (:func:`sparkrank.engines.spark.failures.task_errors`).
+        """
+        if self.outside is None:
+            return function(*arguments)
+        try:
+            return function(*arguments)
+        except (SparkrankError, MemoryError):
+            raise
+        except Exception as error:
+            text = first_line(error)
+            kind = type(error).__name__
+            reason = shortened(kind if text == kind else f"{kind}: {text}", MOST_LISTED)
+            raise MetricError(f"{what}, a function of the metric {self}, raised {reason}") from error
 
     @property
     def ties(self) -> Ties | None:
@@ -196,7 +371,7 @@ class Metric:
     @property
     def declaration(self) -> Declaration:
         """What the catalog knows of it. Raises :class:`MetricError` where that knows no metric of this name."""
-        return self.outside or CATALOG.get(self.name) or find(self.name, self.k is not None, self.name)
+        return self.outside or CATALOG.get(self.name) or CATALOG.find(self.name, self.k is not None, self.name)
 
     def __getitem__(self, parameter: str) -> Value:
         """The value of a parameter: as given, else its default; None where one that excludes it is given."""
@@ -238,19 +413,19 @@ class Metric:
 def _preset(preset: Preset, declaration: Declaration, has_cutoff: bool, given: Mapping[str, Value]) -> dict[str, Value]:
     """What ``preset`` sets of a metric, except what cannot stand beside the parameters ``given``."""
     excluded = any(name in given for name in declaration.exclusive)
-    found: dict[str, Value] = {}
+    values: dict[str, Value] = {}
     for default in preset.defaults:
         holds = default.metric == declaration.name and default.cutoff in (None, has_cutoff)
         if holds and not (excluded and default.parameter in declaration.exclusive):
             parameter = declaration.parameter(default.parameter, preset.name)
-            found[parameter.name] = True if parameter.is_flag else parameter.read(default.value)
-    return found
+            values[parameter.name] = True if parameter.is_flag else parameter.read(default.value)
+    return values
 
 
 def _name_and_cutoff(name: str, k: str | None) -> tuple[str, str | None]:
     """The name and the cut-off of a text: other programs end a name in its cut-off, as ``P_10``."""
-    found = cut_off(name) if k is None and not is_known(name) else None
-    return found if found is not None and is_known(found[0]) else (name, k)
+    parts = cut_off(name) if k is None and not CATALOG.is_known(name) else None
+    return parts if parts is not None and CATALOG.is_known(parts[0]) else (name, k)
 
 
 def _cutoff(digits: str | None, text: str) -> int | None:

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 from sparkrank.histogram.scored_rows import RowSum
+from sparkrank.metrics.metric import Metric
 from sparkrank.metrics.parameters import format_number
+from sparkrank.metrics.uncertainty import Comparison
 from sparkrank.numeric.key_hashes import HASH_VERSION, PARTS
 from sparkrank.ranking.ranking import Ties
-
-if TYPE_CHECKING:
-    from sparkrank.metrics.metric import Metric
-    from sparkrank.metrics.plan import Plan
+from sparkrank.states.forms import SUM_FORM
 
 WEIGHT = RowSum("weight")
 ROWS_AND_WEIGHT = (RowSum("rows"), WEIGHT)  # what the tables say of every pooled metric
 POSITIVES, NEGATIVES = "positives", "negatives"
 GROUPS = "groups"  # the sum, beside those over rows, that says how many groups were evaluated
+
+
+def positives_of(metric: Metric) -> RowSum:
+    """The weight of the rows that are relevant to ``metric``."""
+    return RowSum(POSITIVES, rel=metric.rel)
+
+
+def negatives_of(metric: Metric) -> RowSum:
+    """The weight of the other rows."""
+    return RowSum(NEGATIVES, rel=metric.rel)
 
 
 @dataclass(frozen=True)
@@ -34,15 +44,44 @@ class Needed:
     optional: bool = False
 
 
+class StatePlan(Protocol):
+    """The side of a plan that decides which states its metrics need."""
+
+    @property
+    def settings(self) -> str: ...
+
+    @property
+    def has_parts(self) -> bool: ...
+
+    @property
+    def cluster(self) -> str | None: ...
+
+    @property
+    def item(self) -> str | None: ...
+
+    @property
+    def compare(self) -> Comparison | None: ...
+
+    @property
+    def paired_metrics(self) -> tuple[Metric, ...]: ...
+
+    def definition(self, metric: Metric) -> str: ...
+
+
 def amounts_by_group(carrier: RowSum) -> tuple[str, str]:
     """The names of the sums over groups of what each carries, and of its square."""
     return f"{carrier} by group", f"{carrier} by group, squared"
 
 
-def of_parts(definition: str, plan: Plan) -> str:
+def of_parts(definition: str, plan: StatePlan) -> str:
     """The definition of a state of parts, which says how groups fall into them."""
     hashed = "group" if plan.cluster is None else f"cluster {plan.cluster}"
     return f"{definition}; {PARTS} parts by hash {HASH_VERSION} of the {hashed}"
+
+
+def sums_needed(metric: Metric, plan: StatePlan, sums: Sequence[RowSum]) -> Iterator[Needed]:
+    for total in sums:
+        yield Needed(SUM_FORM.kind, str(total), str(metric), f"{total}; {plan.settings}")
 
 
 class Exposure(NamedTuple):

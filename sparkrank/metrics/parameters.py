@@ -51,17 +51,17 @@ class Parameter(ABC):
 class Choice(Parameter):
     """One of a few words, or the word of another program (``synonyms``) for one of them.
 
-    A list of numbers is a choice too where ``grades`` is true: ``[3,2,1]``; ``of`` is what each of them is called.
+    A list of numbers is a choice too where ``grades`` is true: ``[3,2,1]``; ``noun`` is what each of them is called.
     """
 
     choices: tuple[str, ...] = ()
     grades: bool = False
     synonyms: tuple[tuple[str, str], ...] = ()
-    of: str = "grade"
+    noun: str = "grade"
 
     @property
     def allowed(self) -> str:
-        return "|".join((*self.choices, *((f"[{self.of},...]",) if self.grades else ())))
+        return "|".join((*self.choices, *((f"[{self.noun},...]",) if self.grades else ())))
 
     def read(self, text: str) -> Value:
         if self.grades and text.startswith("[") and text.endswith("]"):

@@ -14,12 +14,14 @@ from typing import Any
 from sparkrank.base.errors import MetricError, SpecError, did_you_mean, listed, shortened
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.scored_rows import RowSum
-from sparkrank.metrics.declaration import Part
+from sparkrank.metrics.catalogue_metric import CatalogueMetric
 from sparkrank.metrics.definitions import DEFAULTS, Definitions
-from sparkrank.metrics.kinds import CatalogueMetric, GroupMetric, HistogramMetric, PooledMetric
-from sparkrank.metrics.metric import Metric, asked_metrics
+from sparkrank.metrics.group_metric import GroupMetric
+from sparkrank.metrics.histogram_metric import HistogramMetric
+from sparkrank.metrics.metric import Metric, PlanPart, asked_metrics
 from sparkrank.metrics.needs import ROWS_AND_WEIGHT, Exposure
 from sparkrank.metrics.parameters import NEED_AN_ORDER, format_number
+from sparkrank.metrics.pooled_metric import PooledMetric
 from sparkrank.metrics.presets import Preset
 from sparkrank.metrics.rank_comparison import REF, REFERENCE_RANK
 from sparkrank.metrics.slices import ALL, columns_of_slices
@@ -77,44 +79,27 @@ class Plan:
         keys: Sequence[str],
         definitions: Definitions = DEFAULTS,
         *,
-        group_table: bool = True,
-        score_sums: bool = False,
-        weighted: bool = False,
-        joins: bool = False,
         preset: Preset | None = None,
-        curve_points: int = 0,
+        group_table: bool = True,
         slices: Sequence[Sequence[str]] = (),
-        item: str | None = None,
-        arrays: bool = False,
-        by_rank: bool = False,
-        uncertainty: Uncertainty = DEFAULT,
-        compare: Comparison | None = None,
-        cluster: str | None = None,
+        **settings: Any,
     ) -> Plan:
         """The plan for ``metrics``; a metric asked for twice is computed once.
 
         ``preset`` sets the parameters that a metric's text does not give; a metric given as a value stays as it is.
+        ``settings`` are other fields of a plan.
 
         Raises :class:`MetricError` naming the metric that is unknown or that ``definitions`` rules out, and
         :class:`SpecError` where the group table would have two columns of one name.
         """
         plan = cls(
-            metrics=_resolved(asked_metrics(metrics, preset), definitions, preset),
-            models=tuple(models),
-            keys=tuple(keys),
-            definitions=definitions,
-            group_table=group_table and bool(keys),
-            score_sums=score_sums,
-            weighted=weighted,
-            joins=joins,
-            curve_points=curve_points,
+            _resolved(asked_metrics(metrics, preset), definitions, preset),
+            tuple(models),
+            tuple(keys),
+            definitions,
+            group_table and bool(keys),
             slices=tuple(map(tuple, slices)),
-            item=item,
-            arrays=arrays,
-            by_rank=by_rank,
-            uncertainty=uncertainty,
-            compare=compare,
-            cluster=cluster,
+            **settings,
         )
         validate_plan(plan)
         return plan
@@ -207,20 +192,25 @@ class Plan:
     @cached_property
     def ranges(self) -> tuple[tuple[Metric, float, float], ...]:
         """The metrics whose values of groups are needed that have a lowest and a highest value, and these."""
-        found = ((metric, *declared.range_of(metric)) for metric, declared in self.group_metrics)
-        return tuple((metric, low, high) for metric, low, high in found if math.isfinite(low) and math.isfinite(high))
+        ranges = ((metric, *declared.range_of(metric)) for metric, declared in self.group_metrics)
+        return tuple((metric, low, high) for metric, low, high in ranges if math.isfinite(low) and math.isfinite(high))
 
     @cached_property
     def beatable(self) -> tuple[tuple[Metric, float], ...]:
         """The metrics whose values of groups are needed that compare with a fixed ideal, and the value of that."""
-        found = ((metric, declared) for metric, declared in self.group_metrics if math.isfinite(declared.highest))
-        return tuple((metric, of.highest) for metric, of in found if not math.isfinite(of.range_of(metric)[1]))
+        return tuple(
+            (metric, declared.highest)
+            for metric, declared in self.group_metrics
+            if math.isfinite(declared.highest) and not math.isfinite(declared.range_of(metric)[1])
+        )
 
     @cached_property
     def sums_gains(self) -> bool:
         """Whether gains of labels are averaged as they are, with their squares: digits of small ones are lost."""
-        unbounded = ((metric, of) for metric, of in self.group_metrics if "gain" in of.defaults)
-        return any(math.isinf(of.highest) and metric["gain"] != "binary" for metric, of in unbounded)
+        return any(
+            "gain" in declared.defaults and math.isinf(declared.highest) and metric["gain"] != "binary"
+            for metric, declared in self.group_metrics
+        )
 
     @cached_property
     def cutoffs(self) -> tuple[int, ...]:
@@ -295,30 +285,26 @@ class Plan:
 
         These two are there for any pooled metric: the values of a slice are read off the states of sums and means.
         """
-        read = dict.fromkeys(each for metric, declared in self.pooled_metrics for each in declared.sums_of(metric))
+        read = dict.fromkeys(total for metric, declared in self.pooled_metrics for total in declared.sums_of(metric))
         return (*dict.fromkeys((*ROWS_AND_WEIGHT, *read)),) if self.pooled_metrics or self.catalogue_metrics else ()
 
     @cached_property
     def carriers(self) -> tuple[RowSum, ...]:
         """What the values of pooled metrics rest on, each once."""
         return tuple(
-            dict.fromkeys(each for metric, declared in self.pooled_metrics for each in declared.carriers_of(metric))
+            dict.fromkeys(total for metric, declared in self.pooled_metrics for total in declared.carriers_of(metric))
         )
 
     @cached_property
     def group_weights(self) -> tuple[str, ...]:
         """The columns by which groups weigh in the mean of some metric, each once."""
-        return group_weight_columns(self.metrics)
+        columns = (metric.of_groups.weight_column for metric in self.metrics)
+        return tuple(dict.fromkeys(column for column in columns if column is not None))
 
     @cached_property
     def slice_columns(self) -> tuple[str, ...]:
         """The columns that slices are made of, each once."""
         return columns_of_slices(self.slices)
-
-    @cached_property
-    def needs_item(self) -> bool:
-        """Whether the item decides anything, so that the evaluation must read it."""
-        return self.item_is_for is not None
 
     @cached_property
     def item_is_for(self) -> str | None:
@@ -372,7 +358,7 @@ class Plan:
         return REFERENCE_RANK in self.references
 
 
-def _of_part(part: Part, metrics: Iterable[Metric]) -> tuple[tuple[Metric, Any], ...]:
+def _of_part(part: PlanPart, metrics: Iterable[Metric]) -> tuple[tuple[Metric, Any], ...]:
     """Those of ``metrics`` that belong to ``part`` of a plan, with their declarations, whose kind says so."""
     return tuple((metric, metric.declaration) for metric in metrics if part in metric.declaration.parts)
 
@@ -380,12 +366,6 @@ def _of_part(part: Part, metrics: Iterable[Metric]) -> tuple[tuple[Metric, Any],
 def level_text(rel: float | None) -> str:
     """Which labels are relevant at the level ``rel``, as checks name it."""
     return "label > 0" if rel is None else f"label >= {format_number(rel)}"
-
-
-def group_weight_columns(metrics: Iterable[Metric]) -> tuple[str, ...]:
-    """The columns by which groups weigh in the mean of some of ``metrics``, each once."""
-    named = (metric.of_groups.weight_column for metric in metrics)
-    return (*dict.fromkeys(column for column in named if column is not None),)
 
 
 def _resolved(metrics: Iterable[Metric], definitions: Definitions, preset: Preset | None) -> tuple[Metric, ...]:

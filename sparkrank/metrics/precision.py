@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparkrank.metrics.arithmetic import Arithmetic, Step, at_k, given, list_table, spread, step, total, within
 from sparkrank.metrics.arithmetic import ratio as quotient
-from sparkrank.metrics.declaration import NeedsOrder
-from sparkrank.metrics.kinds import GroupMetric
+from sparkrank.metrics.group_metric import GroupMetric
+from sparkrank.metrics.metric import Metric, NeedsOrder
 from sparkrank.metrics.parameters import Choice, Number
 from sparkrank.numeric.array_types import Floats
 from sparkrank.numeric.elementary import powers
 from sparkrank.ranking.hit_sums import HitSums, hit_sums
 from sparkrank.ranking.hits import Hits, hits_of
-
-if TYPE_CHECKING:
-    from sparkrank.metrics.metric import Metric
-    from sparkrank.ranking.ranking import Ranking
+from sparkrank.ranking.ranking import Ranking
 
 
 def ratio(numerator: NDArray[np.generic], denominator: NDArray[np.generic] | float) -> Floats:
@@ -63,11 +59,6 @@ def f_measure(hits: HitSums, k: int | None, beta: float, over: str) -> Floats:
     return hits.where_relevant(value)
 
 
-def hit_rate(hits: HitSums, k: int | None) -> Floats:
-    """1 if any hit stands within k, in expectation. Undefined where R = 0."""
-    return hits.where_relevant(hits.any(k))
-
-
 def r_precision(hits: Hits) -> Floats:
     """hits@R / R. Undefined where R = 0."""
     within = hits.position <= hits.relevant[hits.group]
@@ -91,16 +82,6 @@ def average_precision(hits: HitSums, k: int | None, over: str) -> Floats:
     if over == "hits":
         return hits.where_relevant(total / np.maximum(hits.count(k), 1))
     return total / below
-
-
-def reciprocal_rank(hits: HitSums, k: int | None) -> Floats:
-    """1 / position of the first hit, 0 if none stands within k. Undefined where R = 0."""
-    return hits.where_relevant(hits.first(k))
-
-
-def reciprocal_ranks(hits: Hits, k: int | None) -> Floats:
-    """The sum of 1 / position over all hits within k. Undefined where R = 0."""
-    return np.where(hits.relevant > 0, hits.reciprocals(k), np.nan)
 
 
 def rank_biased_precision(hits: Hits, k: int | None, p: float) -> Floats:
@@ -313,7 +294,7 @@ HIT = GroupMetric(
     aliases=("hr", "success", "hit_rate"),
     parameters=(REL,),
     sums=hits,
-    values=lambda hits, metric: hit_rate(hits, metric.k),
+    values=lambda hits, metric: hits.where_relevant(hits.any(metric.k)),
     arithmetic=lambda ranking, metric: _first_hit_terms(ranking, metric, discounted=False),
     interval="wilson",
 )
@@ -366,7 +347,7 @@ RECIPROCAL_RANK = GroupMetric(
     aliases=("mrr", "recip_rank", "reciprocal_rank"),
     parameters=(REL,),
     sums=hits,
-    values=lambda hits, metric: reciprocal_rank(hits, metric.k),
+    values=lambda hits, metric: hits.where_relevant(hits.first(metric.k)),
     arithmetic=lambda ranking, metric: _first_hit_terms(ranking, metric, discounted=True),
     interval="logit",
 )

@@ -61,8 +61,8 @@ class Preset:
             return name, ""
         if key in self.elsewhere:
             raise MetricError(f"{name} {self.elsewhere[key]}")
-        found = self.names.get(f"{key}@" if has_cutoff else key, name)
-        meaning, _, implied = found.partition("(")
+        text = self.names.get(f"{key}@" if has_cutoff else key, name)
+        meaning, _, implied = text.partition("(")
         return meaning, implied.rstrip(")")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,8 @@ from sparkrank.base.errors import InputError
 from sparkrank.metrics import fitness as closeness
 from sparkrank.metrics.arithmetic import Arithmetic, Step, TermTable, given, list_table, spread_judged, step, total
 from sparkrank.metrics.arithmetic import ratio as quotient
-from sparkrank.metrics.kinds import GroupMetric
+from sparkrank.metrics.group_metric import GroupMetric
+from sparkrank.metrics.metric import Metric
 from sparkrank.metrics.parameters import NEED_AN_ORDER, WEIGHT, Choice, Name, Number, weight
 from sparkrank.metrics.precision import ratio
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
@@ -22,10 +23,6 @@ from sparkrank.numeric.segments import place_in_group, run_starts, stable_order,
 from sparkrank.ranking.judgments import LABEL
 from sparkrank.ranking.pairs import PairedRows, paired_rows
 from sparkrank.ranking.ranking import Ranking
-
-if TYPE_CHECKING:
-    from sparkrank.metrics.metric import Metric
-
 
 HALF = 32  # bits: products of ranks are added in two halves, so those of 2^31 rows add up without overflow
 
@@ -100,11 +97,11 @@ class Depths:
 
 def rank_biased_overlap(ranking: Ranking, reference: str, p: float) -> Floats:
     """RBO_EXT: agreement of the first d of both lists, over all depths d with weight (1-p) p^(d-1), extrapolated."""
-    found = overlap_by_depth(ranking, reference)
-    value = sum_by(found.group, (1 - p) * powers(p, found.depth - 1) * found.agreement, ranking.groups)
-    last = found.last
-    value += sum_by(found.group[last], powers(p, found.depth[last]) * found.agreement[last], ranking.groups)
-    return np.where(found.shorter > 0, value, np.nan)
+    depths = overlap_by_depth(ranking, reference)
+    value = sum_by(depths.group, (1 - p) * powers(p, depths.depth - 1) * depths.agreement, ranking.groups)
+    last = depths.last
+    value += sum_by(depths.group[last], powers(p, depths.depth[last]) * depths.agreement[last], ranking.groups)
+    return np.where(depths.shorter > 0, value, np.nan)
 
 
 def overlap_by_depth(ranking: Ranking, reference: str) -> Depths:
@@ -193,13 +190,13 @@ def _pair_counts(ranking: Ranking, rows: PairedRows) -> tuple[dict[str, Floats],
     if count > MOST_PAIRED:
         return {}, [given(name, number) for name, number in zip(names, numbers, strict=True)]
     run, place = np.cumsum(rows.opens), rows.place
-    found = np.zeros((3, count))
+    counts = np.zeros((3, count))
     for first in range(0, count, 1024):
         part = slice(first, first + 1024)
         score, other = np.sign(run - run[part, None]), np.sign(place - place[part, None])
         both = score * other
-        found[:, part] = (both > 0).sum(1), (both < 0).sum(1), ((score == 0) & (other != 0)).sum(1)
-    columns = {name: spread_judged(ranking, rows.row, each) for name, each in zip(names, found, strict=True)}
+        counts[:, part] = (both > 0).sum(1), (both < 0).sum(1), ((score == 0) & (other != 0)).sum(1)
+    columns = {name: spread_judged(ranking, rows.row, column) for name, column in zip(names, counts, strict=True)}
     steps: list[Step] = []
     for name in names:
         steps += [total(f"{name}, at both rows", name), step(name, "times", 0.5, f"{name}, at both rows")]
@@ -276,37 +273,40 @@ def _rank_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
         step("root", "root", "product of both"),
         quotient(str(metric), "products", "root"),
     ]
-    spread_columns = {name: spread_judged(ranking, rows.row, each) for name, each in columns.items()}
-    told = ("ranks are mid-ranks, less their mean",)
-    return Arithmetic.of([list_table(ranking, spread_columns)], steps, told)
+    spread_columns = {name: spread_judged(ranking, rows.row, column) for name, column in columns.items()}
+    notes = ("ranks are mid-ranks, less their mean",)
+    return Arithmetic.of([list_table(ranking, spread_columns)], steps, notes)
 
 
 def _overlap_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
-    found, p = overlap_by_depth(ranking, metric.word("ref")), metric.number("p")
+    depths, p = overlap_by_depth(ranking, metric.word("ref")), metric.number("p")
     by_score = ranking.by_score
-    matched = np.where(found.matched > 0, found.matched, math.nan).astype(np.float64)
-    weight = (1 - p) * powers(p, found.depth - 1)
-    weight[found.last] += powers(p, found.depth[found.last])  # beyond the end the agreement there goes on
-    depths = TermTable(
+    matched = np.where(depths.matched > 0, depths.matched, math.nan).astype(np.float64)
+    weight = (1 - p) * powers(p, depths.depth - 1)
+    weight[depths.last] += powers(p, depths.depth[depths.last])  # beyond the end the agreement there goes on
+    table = TermTable(
         "depths",
         {
-            "depth": found.depth.astype(np.float64),
-            "shared": found.shared.astype(np.float64),
-            "agreement": found.agreement,
+            "depth": depths.depth.astype(np.float64),
+            "shared": depths.shared.astype(np.float64),
+            "agreement": depths.agreement,
             "weight": weight,
-            "contribution": weight * found.agreement,
+            "contribution": weight * depths.agreement,
         },
     )
     lists = list_table(ranking, {"reference position": spread_judged(ranking, by_score.row, matched)})
     steps = [
-        total("contributions", "contribution", depths.name),
-        given("length of the shorter list", int(found.shorter[0])),
+        total("contributions", "contribution", table.name),
+        given("length of the shorter list", int(depths.shorter[0])),
         step(str(metric), "where", "contributions", "length of the shorter list"),
     ]
-    return Arithmetic.of([lists, depths], steps)
+    return Arithmetic.of([lists, table], steps)
 
 
-KENDALL_TAU = GroupMetric(
+# A metric of whole lists that has a rule of its own for ties.
+_of_two_orders = partial(GroupMetric, cutoff="none", common=(WEIGHT,), refused=TIED_PAIRS)
+
+KENDALL_TAU = _of_two_orders(
     name="kendall_tau",
     title="Kendall's rank correlation with a reference order",
     formula="(concordant - discordant pairs) / √((pairs not tied in the score)·(pairs not tied in the reference)); "
@@ -314,24 +314,18 @@ KENDALL_TAU = GroupMetric(
     undefined="n < 2, or one of the orders ties all rows",
     reference=f"{KENDALL}; Stuart: Biometrika 1953 (c); as scipy.stats.kendalltau",
     aliases=("kendalltau", "tau"),
-    cutoff="none",
     lowest=-1.0,
-    common=(WEIGHT,),
-    refused=TIED_PAIRS,
     parameters=(Choice("variant", "b", "what the excess of pairs is divided by", choices=("b", "c")), REF),
     values=lambda ranking, metric: kendall_tau(_paired(ranking, metric), metric.word("variant")),
     arithmetic=_tau_terms,
 )
 
-KENDALL_DISTANCE = GroupMetric(
+KENDALL_DISTANCE = _of_two_orders(
     name="kendall_distance",
     title="share of pairs in the opposite order of a reference order",
     formula="(discordant pairs + 1/2 · pairs that the score alone ties) / (n(n-1)/2); 0 = same order, 1 = reversed",
     undefined="n < 2",
     reference=f"{KENDALL}; Fagin et al.: PODS 2004 for tied scores",
-    cutoff="none",
-    common=(WEIGHT,),
-    refused=TIED_PAIRS,
     higher_is_better=False,
     parameters=(REF,),
     values=lambda ranking, metric: kendall_distance(_paired(ranking, metric)),
@@ -339,7 +333,7 @@ KENDALL_DISTANCE = GroupMetric(
     interval="logit",
 )
 
-SPEARMAN = GroupMetric(
+SPEARMAN = _of_two_orders(
     name="spearman",
     title="Spearman's rank correlation with a reference order",
     formula="correlation of the ranks of the two orders, tied rows sharing their mid-rank",
@@ -347,9 +341,6 @@ SPEARMAN = GroupMetric(
     reference="Spearman: American Journal of Psychology 1904; as scipy.stats.spearmanr",
     aliases=("spearmanr",),
     lowest=-1.0,
-    cutoff="none",
-    common=(WEIGHT,),
-    refused=TIED_PAIRS,
     parameters=(REF,),
     values=lambda ranking, metric: spearman(_paired(ranking, metric)),
     arithmetic=_rank_terms,
@@ -387,16 +378,13 @@ PAIR_AUC = GroupMetric(
     interval="logit",
 )
 
-RBO = GroupMetric(
+RBO = _of_two_orders(
     name="rbo",
     title="rank-biased overlap with a reference list, extrapolated (RBO_EXT)",
     formula="(1-p)/p · Σ_d p^d · A_d + p^l · A_l, d to the length l of the longer list; A_d = 2·rows in both first d / "
     "rows of both; beyond the shorter list its agreement goes on; tied rows all stand at their first position",
     undefined="one of the lists is empty",
     reference="Webber, Moffat, Zobel: TOIS 2010 (extrapolated, ties as there)",
-    cutoff="none",
-    common=(WEIGHT,),
-    refused=TIED_PAIRS,
     parameters=(
         Number("p", 0.9, "persistence: the weight of depth d is (1-p)·p^(d-1)", above=0.0, below=1.0),
         replace(
@@ -433,7 +421,7 @@ def _fitness_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
     rows, fit = closeness.positions(ranking, metric.word("ref")), _fit(metric)
     alone = np.where((rows.tied == 1) | (ranking.ties != "expected"), rows.p, math.nan)  # others stand at several
     columns = {"p": alone, "q": rows.q, "fit": closeness.fits(ranking, rows, fit), "best fit": fit.of(rows.q, rows.q)}
-    spread_columns = {name: spread_judged(ranking, rows.row, each) for name, each in columns.items()}
+    spread_columns = {name: spread_judged(ranking, rows.row, column) for name, column in columns.items()}
     steps = [total("fits", "fit"), total("Z", "best fit"), quotient(str(metric), "fits", "Z")]
     return Arithmetic.of([list_table(ranking, spread_columns)], steps)
 

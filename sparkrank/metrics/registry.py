@@ -17,8 +17,7 @@ from typing import Any, TypeVar
 
 from sparkrank.base.errors import MOST_LISTED, MetricError, SpecError, first_line, listed, shortened, shown
 from sparkrank.metrics import aliases as names
-from sparkrank.metrics.catalog import CATALOG, add, find, is_built_in, is_known
-from sparkrank.metrics.declaration import Declaration, NeedsOrder, Unbounded
+from sparkrank.metrics.metric import CATALOG, Declaration, NeedsOrder, Unbounded
 from sparkrank.metrics.parameters import Parameter
 
 D = TypeVar("D", bound=Declaration)
@@ -29,7 +28,7 @@ _PERCENTILE = re.compile(r"median|p\d+(\.\d+)?")
 
 
 def _tuple_of(kind: type[object]) -> Callable[[Any], bool]:
-    return lambda given: isinstance(given, tuple) and all(isinstance(each, kind) for each in given)
+    return lambda given: isinstance(given, tuple) and all(isinstance(value, kind) for value in given)
 
 
 def _is_number(given: Any) -> bool:
@@ -116,7 +115,7 @@ def register(declaration: D) -> D:
             return known  # type: ignore[return-value] # alike are of one type
         for name in (declaration.name, *declaration.aliases):
             _validate_name_is_free(name, declaration)
-        add(declaration)
+        CATALOG.add(declaration)
     return declaration
 
 
@@ -136,7 +135,7 @@ def _validate_declaration(declaration: Declaration) -> None:
             )
     if len(set(own)) < len(own):
         raise MetricError(f"the metric {declaration.name} has one name twice: {listed(own)}")
-    parameters = [name for each in declaration.all_parameters for name in (each.name, *each.aliases)]
+    parameters = [name for parameter in declaration.all_parameters for name in (parameter.name, *parameter.aliases)]
     for name in parameters:
         if not _PARAMETER.fullmatch(name) or parameters.count(name) > 1:
             twice = "is there twice" if parameters.count(name) > 1 else "is not a name: small letters, digits and _ are"
@@ -188,11 +187,13 @@ def _validate_name_is_free(name: str, declaration: Declaration) -> None:
     """Raise :class:`MetricError` where ``name`` means another metric already, be it as ``P_10`` does."""
     bare = name.removesuffix("@")
     with_number = names.cut_off(bare)
-    for each in (bare, *(() if with_number is None else (with_number[0],))):
-        if is_known(each):
-            taken = find(each, True, each)
+    for word in (bare, *(() if with_number is None else (with_number[0],))):
+        if CATALOG.is_known(word):
+            taken = CATALOG.find(word, True, word)
             remedy = "give it another name"
-            if taken.name == declaration.name and not is_built_in(taken):  # a cell of a notebook that was edited
+            if taken.name == declaration.name and not CATALOG.is_built_in(
+                taken
+            ):  # a cell of a notebook that was edited
                 remedy += ", or start Python anew to change it"
             raise MetricError(
                 f'"{bare}" of the metric {declaration.name} is taken: it means {taken.name} ({taken.title}); {remedy}'

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sparkrank.metrics import precision as precision_kernel
 from sparkrank.metrics.arithmetic import Arithmetic, given, highest, list_table, spread, step, total, within
 from sparkrank.metrics.arithmetic import ratio as quotient
-from sparkrank.metrics.declaration import NeedsOrder
-from sparkrank.metrics.kinds import GroupMetric
+from sparkrank.metrics.group_metric import GroupMetric
+from sparkrank.metrics.metric import Metric, NeedsOrder
 from sparkrank.metrics.parameters import Choice, Number
 from sparkrank.metrics.precision import REL, TREC, hit_column, ratio
 from sparkrank.numeric.array_types import Flags, Floats, Ints
@@ -19,9 +17,6 @@ from sparkrank.numeric.elementary import exp2
 from sparkrank.numeric.segments import run_starts, running_product, sum_by
 from sparkrank.ranking.hits import Hits, hits_of
 from sparkrank.ranking.ranking import Ranking
-
-if TYPE_CHECKING:
-    from sparkrank.metrics.metric import Metric
 
 INFAP_EPSILON = 1e-5  # trec_eval's own: it keeps the share of relevant rows from being 0 / 0
 
@@ -187,6 +182,11 @@ def _interpolated_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
     return Arithmetic.of([list_table(ranking, columns)], [*steps, step(str(metric), "where", "highest precision", "R")])
 
 
+def _reciprocal_ranks(ranking: Ranking, metric: Metric) -> Floats:
+    hits = hits_of(ranking, metric.rel)
+    return np.where(hits.relevant > 0, hits.reciprocals(metric.k), np.nan)
+
+
 UNDEFINED = "R = 0"
 MOST_GRADE = 1000.0  # 2^1024 is no float
 ROUND = Choice(
@@ -205,7 +205,7 @@ RECIPROCAL_RANKS = GroupMetric(
     reference="Deshpande, Karypis: TOIS 2004, of one held-out item a user; summed over several as is common",
     parameters=(REL,),
     highest=math.inf,
-    values=lambda ranking, metric: precision_kernel.reciprocal_ranks(hits_of(ranking, metric.rel), metric.k),
+    values=_reciprocal_ranks,
     arithmetic=_reciprocal_terms,
 )
 

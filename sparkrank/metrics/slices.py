@@ -27,20 +27,22 @@ def named_slices(slices: Any) -> tuple[tuple[str, ...], ...]:
     if not isinstance(slices, Iterable):
         raise SpecError(f'slices is {shown(slices)}: a list of columns is needed, for example ["country"]')
     given = list(slices)
-    for index, each in enumerate(given):
-        if not isinstance(each, str) and not (isinstance(each, Iterable) and all(isinstance(of, str) for of in each)):
-            raise SpecError(f"slices[{index}] is {shown(each)}: a column or several different ones are needed")
-    found = tuple((each,) if isinstance(each, str) else tuple(each) for each in given)
-    for index, columns in enumerate(found):
+    for index, named in enumerate(given):
+        if not isinstance(named, str) and not (
+            isinstance(named, Iterable) and all(isinstance(column, str) for column in named)
+        ):
+            raise SpecError(f"slices[{index}] is {shown(named)}: a column or several different ones are needed")
+    named_columns = tuple((named,) if isinstance(named, str) else tuple(named) for named in given)
+    for index, columns in enumerate(named_columns):
         if not columns or len(set(columns)) < len(columns):
             raise SpecError(f"slices[{index}] is {shown(list(columns))}: a column or several different ones are needed")
         if slice_name(columns) == ALL:
             raise SpecError(f'slices[{index}] is "{ALL}", which names the whole day: rename the column')
-    names = [slice_name(columns) for columns in found]
+    names = [slice_name(columns) for columns in named_columns]
     for index, name in enumerate(names):
         if name in names[:index]:
             raise SpecError(f'slices[{index}] is "{shortened(name)}" again: a slice is named once')
-    return found
+    return named_columns
 
 
 def slice_name(columns: Sequence[str]) -> str:
@@ -48,10 +50,10 @@ def slice_name(columns: Sequence[str]) -> str:
     return ",".join(columns)
 
 
-def shown_value(value: str | None, of: str = "") -> str:
+def shown_value(value: str | None, slice_: str = "") -> str:
     """A value of a slice in a sentence: ``(null)`` where rows have none, and a text that looks so in quotes.
 
-    ``of`` is the slice; of one of several columns, each part of the value is shown so.
+    ``slice_`` is the slice; of one of several columns, each part of the value is shown so.
 
     Examples
     --------
@@ -60,8 +62,9 @@ def shown_value(value: str | None, of: str = "") -> str:
     """
     if value is None:
         return "(null)"
-    if "," in of and re.sub(r"\\.", "", value, flags=re.DOTALL).count(",") == of.count(","):  # else one column has one
-        parts = re.findall(r"((?:\\.|[^\\,])*)(?:,|$)", value, re.DOTALL)[: of.count(",") + 1]
+    commas = slice_.count(",")
+    if commas and re.sub(r"\\.", "", value, flags=re.DOTALL).count(",") == commas:  # else one column has one
+        parts = re.findall(r"((?:\\.|[^\\,])*)(?:,|$)", value, re.DOTALL)[: commas + 1]
         return ",".join(shown_value(None if part == NO_PART else part) for part in parts)
     return json.dumps(value, ensure_ascii=False) if value in ("", "(null)") else value
 

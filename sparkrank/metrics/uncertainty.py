@@ -7,10 +7,9 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeAlias, get_args
 
 from sparkrank.base.errors import SpecError, did_you_mean, listed, shortened, shown
+from sparkrank.stats.corrections import METHODS, Correction
 
-Correction: TypeAlias = Literal["holm", "benjamini-hochberg", "none"]
 Family: TypeAlias = Literal["slice_column", "candidate", "metric", "slice"]
-CORRECTIONS: tuple[str, ...] = get_args(Correction)
 FAMILIES: tuple[str, ...] = get_args(Family)
 LEAST_LEVEL, MOST_LEVEL = 0.5, 0.9999
 MOST_NIGHTS = 10_000
@@ -41,7 +40,7 @@ class Uncertainty:
             return cls(off=not given)
         if not isinstance(given, Mapping):
             raise SpecError(f"uncertainty is {shown(given)}: true, false, or a mapping is needed")
-        known = [each.name for each in fields(cls)]
+        known = [setting.name for setting in fields(cls)]
         known.remove("nights")  # a key of ``sequential``
         for key, value in given.items():
             if key not in known:
@@ -121,7 +120,7 @@ class Comparison:
             raise SpecError(
                 f'compare.baseline is "{shortened(self.baseline)}", the only model: name another to compare'
             )
-        for name, known in (("correction", CORRECTIONS), ("family", FAMILIES)):
+        for name, known in (("correction", tuple(METHODS)), ("family", FAMILIES)):
             if (word := getattr(self, name)) not in known:
                 near = did_you_mean(str(word), known)
                 raise SpecError(f"compare.{name} is {shown(word)}{near} (allowed: {listed(known)})")

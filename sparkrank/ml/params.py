@@ -4,33 +4,32 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
-from pyspark import keyword_only
 from pyspark.ml.param import Param, Params
 from pyspark.ml.param.shared import HasLabelCol, HasPredictionCol, HasWeightCol
 
 from sparkrank.base.checks import NAN_SCORE
 from sparkrank.base.errors import InputError, MetricError, RejectedRowsError, SpecError, did_you_mean, listed, shown
 from sparkrank.doors.api import evaluate
+from sparkrank.doors.keywords import with_options
 from sparkrank.engines.spark.worker_python import validate_session
 from sparkrank.inputs.buckets import MOST_BUCKETS
-from sparkrank.inputs.roles import Roles, columns_of_key, planned
+from sparkrank.inputs.roles import COLUMN_ROLES, Roles, columns_of_key, planned
 from sparkrank.metrics import PRESETS, Definitions, Metric, Plan, find_preset
-from sparkrank.metrics.definitions import ALLOWED
+from sparkrank.metrics.definitions import ABOUT, ALLOWED, SettingOptions
 from sparkrank.metrics.uncertainty import Uncertainty
 from sparkrank.sources.in_memory import is_frame
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing_extensions import Self, Unpack
 
-    from sparkrank.metrics.definitions import Duplicates, Population, Undefined, Unjudged, Unretrieved
-    from sparkrank.metrics.presets import Preset, PresetName
-    from sparkrank.ranking.ranking import Positions, Ties
+    from sparkrank.metrics.presets import Preset
 
+P = TypeVar("P", bound=Params)
 # Spark gives the params of a class to an instance of it: until then they have this parent.
 _NOBODY = Params._dummy()  # noqa: SLF001 - every param of Spark ML is declared with it
 _NOT_IN_GROUPS = {"duplicates": "keep", "population": "all", "unretrieved": "zero", "positions": "dense"}
@@ -106,11 +105,86 @@ def _buckets(value: Any) -> int:
     return value
 
 
-def _definition(name: str, doc: str) -> Param[str]:
-    allowed = ALLOWED[name]
-    return Param(_NOBODY, name, f"{doc} ({', '.join(allowed)})", typeConverter=partial(_word, name, allowed))
+class EvaluatorColumns(TypedDict, total=False):
+    """The metric and the columns that an evaluator reads."""
+
+    metricName: str | Metric | None
+    groupCol: str | list[str] | None
+    predictionCol: str | None
+    labelCol: str | None
+    itemCol: str | None
+    weightCol: str | None
+    referenceRankCol: str | None
 
 
+class EvaluatorLimits(TypedDict, total=False):
+    """What an evaluator takes beside the metric, its columns and the definitions."""
+
+    maxBadFraction: float | None
+    buckets: int | None
+
+
+class EvaluatorOptions(EvaluatorColumns, SettingOptions, EvaluatorLimits, total=False):
+    """The params of an evaluator as keyword arguments."""
+
+
+DEFAULTS = {"metricName": "ndcg@10", "predictionCol": "prediction", "labelCol": "label", "maxBadFraction": 0.0}
+# The params of an evaluator: what each is, and how a value is checked.
+PARAMS: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "metricName": ("the text of the metric, for example ndcg@10 or auc", _metric_name),
+    "groupCol": ("the column of the groups, or a list of columns: a user, a query", _group_columns),
+    **{
+        name: (about, partial(_column, name))
+        for name, about in {
+            "predictionCol": "the column of the scores, higher is better; a vector of two, as probability, stands for "
+            "its second element",
+            "labelCol": "the column of the labels, above 0 is relevant",
+            "itemCol": "the column of the items, for metrics and definitions that need it",
+            "weightCol": "the column of weights: how much a row counts in a metric of all rows together",
+            "referenceRankCol": "the order that some metrics compare with, the lowest first",
+        }.items()
+    },
+    "preset": (
+        f"the library whose definitions hold where no other is given ({', '.join(PRESETS)})",
+        partial(_word, "preset", tuple(PRESETS)),
+    ),
+    **{
+        name: (f"{ABOUT[name]} ({', '.join(allowed)})", partial(_word, name, allowed))
+        for name, allowed in ALLOWED.items()
+    },
+    "maxBadFraction": ("the largest share of rows that may be rejected, as those with a NaN prediction", _fraction),
+    "buckets": ("the number of buckets that groups are divided into; without it the rows are counted first", _buckets),
+}
+
+
+def _with_params(kind: type[P]) -> type[P]:
+    """Give a class each of :data:`PARAMS`, with a setter and a getter."""
+    for name, (about, converter) in PARAMS.items():
+        title = f"{name[0].upper()}{name[1:]}"
+        setattr(kind, name, Param(_NOBODY, name, about, typeConverter=converter))
+        for method, function in ((f"set{title}", _setter(name)), (f"get{title}", _getter(name))):
+            function.__name__, function.__qualname__ = method, f"{kind.__qualname__}.{method}"
+            setattr(kind, method, function)
+    return kind
+
+
+def _setter(name: str) -> Callable[..., Any]:
+    def setter(self: RankingMetricParams, value: Any) -> RankingMetricParams:
+        return self._set_one(name, value)
+
+    setter.__doc__ = f"Set :attr:`{name}`; None takes it back."
+    return setter
+
+
+def _getter(name: str) -> Callable[..., Any]:
+    def getter(self: RankingMetricParams) -> Any:
+        return self._given(name)
+
+    getter.__doc__ = f"The value of :attr:`{name}` or its default; None where it has neither."
+    return getter
+
+
+@_with_params
 class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
     """The params with their setters and getters, and the evaluation of a dataset.
 
@@ -118,127 +192,27 @@ class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
     what the params mean.
     """
 
-    metricName: Param[str] = Param(
-        _NOBODY, "metricName", "the text of the metric, for example ndcg@10 or auc", typeConverter=_metric_name
-    )
-    groupCol: Param[Any] = Param(
-        _NOBODY,
-        "groupCol",
-        "the column of the groups, or a list of columns: a user, a query",
-        typeConverter=_group_columns,
-    )
-    predictionCol: Param[str] = Param(
-        _NOBODY,
-        "predictionCol",
-        "the column of the scores, higher is better; a vector of two, as probability, stands for its second element",
-        typeConverter=partial(_column, "predictionCol"),
-    )
-    labelCol: Param[str] = Param(
-        _NOBODY, "labelCol", "the column of the labels, above 0 is relevant", typeConverter=partial(_column, "labelCol")
-    )
-    itemCol: Param[str] = Param(
-        _NOBODY,
-        "itemCol",
-        "the column of the items, for metrics and definitions that need it",
-        typeConverter=partial(_column, "itemCol"),
-    )
-    weightCol: Param[str] = Param(
-        _NOBODY,
-        "weightCol",
-        "the column of weights: how much a row counts in a metric of all rows together",
-        typeConverter=partial(_column, "weightCol"),
-    )
-    referenceRankCol: Param[str] = Param(
-        _NOBODY,
-        "referenceRankCol",
-        "the order that some metrics compare with, the lowest first",
-        typeConverter=partial(_column, "referenceRankCol"),
-    )
-    preset: Param[str] = Param(
-        _NOBODY,
-        "preset",
-        f"the library whose definitions hold where no other is given ({', '.join(PRESETS)})",
-        typeConverter=partial(_word, "preset", tuple(PRESETS)),
-    )
-    ties: Param[str] = _definition("ties", "the order of tied rows")
-    undefined: Param[str] = _definition("undefined", "what a group counts where the metric is undefined")
-    unretrieved: Param[str] = _definition("unretrieved", "what a group without a list counts")
-    unjudged: Param[str] = _definition("unjudged", "what a row without a label is")
-    duplicates: Param[str] = _definition("duplicates", "how often an item counts that is in a list twice")
-    population: Param[str] = _definition("population", "the groups that are evaluated")
-    positions: Param[str] = _definition("positions", "the position of a row; only dense goes without ranks")
-    maxBadFraction: Param[float] = Param(
-        _NOBODY,
-        "maxBadFraction",
-        "the largest share of rows that may be rejected, as those with a NaN prediction",
-        typeConverter=_fraction,
-    )
-    buckets: Param[int] = Param(
-        _NOBODY,
-        "buckets",
-        "the number of buckets that groups are divided into; without it the rows are counted first",
-        typeConverter=_buckets,
-    )
+    if TYPE_CHECKING:  # params, setters and getters: see PARAMS
 
-    _input_kwargs: Mapping[str, Any]
+        def __getattr__(self, name: str) -> Any: ...
 
-    @keyword_only
-    def __init__(
-        self,
-        *,
-        metricName: str | Metric = "ndcg@10",
-        groupCol: str | list[str] | None = None,
-        predictionCol: str = "prediction",
-        labelCol: str = "label",
-        itemCol: str | None = None,
-        weightCol: str | None = None,
-        referenceRankCol: str | None = None,
-        preset: PresetName | None = None,
-        ties: Ties | None = None,
-        undefined: Undefined | None = None,
-        unretrieved: Unretrieved | None = None,
-        unjudged: Unjudged | None = None,
-        duplicates: Duplicates | None = None,
-        population: Population | None = None,
-        positions: Positions | None = None,
-        maxBadFraction: float = 0.0,
-        buckets: int | None = None,
-    ) -> None:
+    @with_options(EvaluatorOptions, DEFAULTS)
+    def __init__(self, **options: Unpack[EvaluatorOptions]) -> None:
         """Set the params that are given; the others have their defaults, or none."""
         super().__init__()
-        self._setDefault(metricName="ndcg@10", predictionCol="prediction", labelCol="label", maxBadFraction=0.0)
-        self._set_all(self._input_kwargs)
+        self._setDefault(**DEFAULTS)
+        self._set_all(options)
 
-    @keyword_only
-    def setParams(
-        self,
-        *,
-        metricName: str | Metric = "ndcg@10",
-        groupCol: str | list[str] | None = None,
-        predictionCol: str = "prediction",
-        labelCol: str = "label",
-        itemCol: str | None = None,
-        weightCol: str | None = None,
-        referenceRankCol: str | None = None,
-        preset: PresetName | None = None,
-        ties: Ties | None = None,
-        undefined: Undefined | None = None,
-        unretrieved: Unretrieved | None = None,
-        unjudged: Unjudged | None = None,
-        duplicates: Duplicates | None = None,
-        population: Population | None = None,
-        positions: Positions | None = None,
-        maxBadFraction: float = 0.0,
-        buckets: int | None = None,
-    ) -> Self:
+    @with_options(EvaluatorOptions, DEFAULTS)
+    def setParams(self, **options: Unpack[EvaluatorOptions]) -> Self:
         """Set the params that are given, all or none of them; the others stay as they are."""
-        return self._set_all(self._input_kwargs)
+        return self._set_all(options)
 
-    def _set_all(self, given: Mapping[str, Any]) -> Self:
-        """Set ``given``, or nothing where one of them is not allowed or they do not go together."""
+    def _set_all(self, options: Mapping[str, Any]) -> Self:
+        """Set ``options``, or nothing where one of them is not allowed or they do not go together."""
         before = dict(self._paramMap)
         try:
-            for name, value in given.items():
+            for name, value in options.items():
                 self._set_one(name, value)
             if self._is_complete():
                 self._asked()
@@ -260,144 +234,6 @@ class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
         param = self.getParam(name)
         return self.getOrDefault(param) if self.isDefined(param) else None
 
-    # Setters and getters, as every param of Spark ML has them. None takes a param back.
-
-    def setMetricName(self, value: str | Metric | None) -> Self:
-        """Set :attr:`metricName`."""
-        return self._set_one("metricName", value)
-
-    def getMetricName(self) -> str:
-        """The value of :attr:`metricName` or its default."""
-        return str(self._given("metricName"))
-
-    def setGroupCol(self, value: str | list[str] | None) -> Self:
-        """Set :attr:`groupCol`."""
-        return self._set_one("groupCol", value)
-
-    def getGroupCol(self) -> str | list[str] | None:
-        """The value of :attr:`groupCol`, or None."""
-        columns: str | list[str] | None = self._given("groupCol")
-        return columns
-
-    def setPredictionCol(self, value: str | None) -> Self:
-        """Set :attr:`predictionCol`."""
-        return self._set_one("predictionCol", value)
-
-    def setLabelCol(self, value: str | None) -> Self:
-        """Set :attr:`labelCol`."""
-        return self._set_one("labelCol", value)
-
-    def setItemCol(self, value: str | None) -> Self:
-        """Set :attr:`itemCol`."""
-        return self._set_one("itemCol", value)
-
-    def getItemCol(self) -> str | None:
-        """The value of :attr:`itemCol`, or None."""
-        return self._text("itemCol")
-
-    def setWeightCol(self, value: str | None) -> Self:
-        """Set :attr:`weightCol`."""
-        return self._set_one("weightCol", value)
-
-    def getWeightCol(self) -> str | None:  # type: ignore[override] # Spark's raises where none is set
-        """The value of :attr:`weightCol`, or None."""
-        return self._text("weightCol")
-
-    def setReferenceRankCol(self, value: str | None) -> Self:
-        """Set :attr:`referenceRankCol`."""
-        return self._set_one("referenceRankCol", value)
-
-    def getReferenceRankCol(self) -> str | None:
-        """The value of :attr:`referenceRankCol`, or None."""
-        return self._text("referenceRankCol")
-
-    def setPreset(self, value: PresetName | None) -> Self:
-        """Set :attr:`preset`."""
-        return self._set_one("preset", value)
-
-    def getPreset(self) -> str | None:
-        """The value of :attr:`preset`, or None."""
-        return self._text("preset")
-
-    def setTies(self, value: Ties | None) -> Self:
-        """Set :attr:`ties`."""
-        return self._set_one("ties", value)
-
-    def getTies(self) -> str | None:
-        """The value of :attr:`ties`, or None."""
-        return self._text("ties")
-
-    def setUndefined(self, value: Undefined | None) -> Self:
-        """Set :attr:`undefined`."""
-        return self._set_one("undefined", value)
-
-    def getUndefined(self) -> str | None:
-        """The value of :attr:`undefined`, or None."""
-        return self._text("undefined")
-
-    def setUnretrieved(self, value: Unretrieved | None) -> Self:
-        """Set :attr:`unretrieved`."""
-        return self._set_one("unretrieved", value)
-
-    def getUnretrieved(self) -> str | None:
-        """The value of :attr:`unretrieved`, or None."""
-        return self._text("unretrieved")
-
-    def setUnjudged(self, value: Unjudged | None) -> Self:
-        """Set :attr:`unjudged`."""
-        return self._set_one("unjudged", value)
-
-    def getUnjudged(self) -> str | None:
-        """The value of :attr:`unjudged`, or None."""
-        return self._text("unjudged")
-
-    def setDuplicates(self, value: Duplicates | None) -> Self:
-        """Set :attr:`duplicates`."""
-        return self._set_one("duplicates", value)
-
-    def getDuplicates(self) -> str | None:
-        """The value of :attr:`duplicates`, or None."""
-        return self._text("duplicates")
-
-    def setPopulation(self, value: Population | None) -> Self:
-        """Set :attr:`population`."""
-        return self._set_one("population", value)
-
-    def getPopulation(self) -> str | None:
-        """The value of :attr:`population`, or None."""
-        return self._text("population")
-
-    def setPositions(self, value: Positions | None) -> Self:
-        """Set :attr:`positions`."""
-        return self._set_one("positions", value)
-
-    def getPositions(self) -> str | None:
-        """The value of :attr:`positions`, or None."""
-        return self._text("positions")
-
-    def setMaxBadFraction(self, value: float | None) -> Self:
-        """Set :attr:`maxBadFraction`."""
-        return self._set_one("maxBadFraction", value)
-
-    def getMaxBadFraction(self) -> float:
-        """The value of :attr:`maxBadFraction` or its default."""
-        return float(self._given("maxBadFraction"))
-
-    def setBuckets(self, value: int | None) -> Self:
-        """Set :attr:`buckets`."""
-        return self._set_one("buckets", value)
-
-    def getBuckets(self) -> int | None:
-        """The value of :attr:`buckets`, or None."""
-        buckets: int | None = self._given("buckets")
-        return buckets
-
-    def _text(self, name: str) -> str | None:
-        value = self._given(name)
-        return None if value is None else str(value)
-
-    # What they ask for.
-
     def isLargerBetter(self) -> bool:
         """Whether a higher value of the metric is better, as its declaration says."""
         return self._metric().declaration.higher_is_better is True
@@ -412,7 +248,7 @@ class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
 
     def _definitions(self) -> tuple[Definitions, dict[str, Any]]:
         """The definitions, and those of them that are given."""
-        given = {name: self._text(name) for name in ALLOWED}
+        given = {name: self._given(name) for name in ALLOWED}
         return Definitions.of(find_preset(self.getPreset()), given), given
 
     def _is_complete(self) -> bool:
@@ -430,7 +266,7 @@ class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
         group = self.getGroupCol() if by_groups else None
         if by_groups and group is None:
             raise SpecError(f"{metric} is a metric of groups: groupCol must name the column of the groups")
-        score = str(self._given("predictionCol"))
+        score = self._given("predictionCol")
         columns = {
             "score": score,
             "item": self.getItemCol(),
@@ -439,9 +275,9 @@ class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
         }
         keys = () if group is None else columns_of_key(group)
         reads = Plan.of([text], (score,), keys, definitions, preset=preset).label_is_for
-        label = None if reads is None else str(self._given("labelCol"))
+        label = None if reads is None else self._given("labelCol")
         buckets = None if group is None else self.getBuckets()
-        none = dict.fromkeys(("rank", "items", "true_items"))
+        none = dict.fromkeys(COLUMN_ROLES)
         planned(
             Roles.named({**none, **columns}, group, label, None, "membership"),
             [text],

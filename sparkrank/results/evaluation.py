@@ -17,10 +17,11 @@ from sparkrank.base.checks import Limits
 from sparkrank.engines.result import Solved
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.presets import Preset
-from sparkrank.metrics.uncertainty import Comparison, Correction, Family
+from sparkrank.metrics.uncertainty import Comparison, Family
 from sparkrank.schemas.tables import CURVES
 from sparkrank.states import Partials
 from sparkrank.states.distributions import distributions_table
+from sparkrank.stats.corrections import Correction
 from sparkrank.tables.rows.blocks import all_blocks
 from sparkrank.tables.rows.comparisons import comparisons_table
 from sparkrank.tables.rows.curves import curves_table

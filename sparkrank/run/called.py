@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sparkrank.base.errors import SpecError
 from sparkrank.engines.request import Request, Side
-from sparkrank.inputs.roles import Roles, TruthColumns, planned
-from sparkrank.metrics import Definitions, Metric
-from sparkrank.metrics.presets import Preset
+from sparkrank.inputs.roles import COLUMN_ROLES, Roles, TruthColumns, planned
+from sparkrank.metrics import Definitions, Metric, find_preset
+from sparkrank.metrics.definitions import ALLOWED
 from sparkrank.metrics.slices import Slices
 from sparkrank.metrics.uncertainty import DEFAULT, Comparison, Uncertainty
 from sparkrank.run.arguments import validate_argument_words
@@ -18,27 +18,14 @@ from sparkrank.sources.in_memory import accepted, is_path
 from sparkrank.sources.pandas_rows import out_of_pandas
 from sparkrank.tables.rows.limits import limits_of
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-    from sparkrank.sources.folders import PartitionTypes
-
 
 def request_called(
     impressions: Any,
     metrics: Sequence[str | Metric],
-    columns: Mapping[str, Any],
+    options: Mapping[str, Any],
     *,
     group: str | Sequence[str] | None,
-    label: str | None,
-    truth: Any,
-    truth_columns: Mapping[str, str | Sequence[str]] | None,
-    relevance: str,
-    settings: Mapping[str, Any],
-    library: Preset | None,
-    spark: SparkSession | None,
-    lane: str,
-    partition_types: PartitionTypes,
+    cluster: str | None = None,
     slices: Slices = (),
     group_table: bool = True,
     score_sums: bool = False,
@@ -51,16 +38,21 @@ def request_called(
     compare: Comparison | None = None,
     shows_items: bool = False,
 ) -> tuple[Request, TruthColumns | None]:
-    """What is asked of ``impressions``, and the columns of the truth as the caller named them.
+    """The request for ``impressions``, and the columns of the truth as the caller named them.
 
-    ``columns`` are the roles of rows and arrays by name, ``settings`` the definitions that are given, ``library`` the
-    preset. Raises :class:`SpecError` where the arguments make no sense.
+    ``options`` are the arguments that all doors share (:class:`sparkrank.doors.keywords.InputOptions`), with their
+    defaults. Raises :class:`SpecError` where the arguments make no sense.
     """
+    truth, truth_columns, label = (options.get(name) for name in ("truth", "truth_columns", "label"))
+    lane, partition_types, spark = options["lane"], options["partition_types"], options.get("spark")
+    columns = {name: options.get(name) for name in COLUMN_ROLES} | {"cluster": cluster}
+    settings = {name: options.get(name) for name in ALLOWED}
+    library = find_preset(options.get("preset"))
     validate_argument_words(lane, partition_types, is_path(impressions) or is_path(truth))
     beside = None if truth is None else TruthColumns.of(label, truth_columns)
     if truth_columns is not None and truth is None:
         raise SpecError("truth_columns names columns of a truth, but there is no truth")
-    named = Roles.named(columns, group, label if truth is None else None, beside, relevance, slices)
+    named = Roles.named(columns, group, label if truth is None else None, beside, options["relevance"], slices)
     roles, plan = planned(
         named,
         metrics,

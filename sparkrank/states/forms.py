@@ -56,7 +56,7 @@ class Form:
     :data:`STATE_KEY`. ``shrinks`` is true where merged states may need fewer rows than their parts have keys.
 
     A new type of state needs a form in :data:`SMALL_FORMS` or :func:`large_forms`. Where a metric reads it, it also
-    needs a line in :mod:`sparkrank.metrics.kinds`.
+    needs a line in :mod:`sparkrank.metrics.merged`.
     """
 
     kind: str

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Literal, TypeAlias
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sparkrank.base.errors import SpecError, did_you_mean, listed, shown
 from sparkrank.numeric.array_types import Floats
 
-METHODS = ("holm", "benjamini-hochberg", "none")
+Correction: TypeAlias = Literal["holm", "benjamini-hochberg", "none"]
 
 
 def adjusted(p: ArrayLike, method: str) -> Floats:
@@ -53,24 +56,30 @@ def adjusted(p: ArrayLike, method: str) -> Floats:
     """
     if method not in METHODS:
         raise SpecError(f"correction is {shown(method)}{did_you_mean(method, METHODS)}: {listed(METHODS)} are allowed")
-    found = np.array(p, np.float64)
-    tested = ~np.isnan(found)
-    if method == "none" or not tested.any():
-        return found
-    found[tested] = _holm(found[tested]) if method == "holm" else _benjamini_hochberg(found[tested])
-    return found
+    values = np.array(p, np.float64)
+    tested = ~np.isnan(values)
+    if tested.any():
+        values[tested] = METHODS[method](values[tested])
+    return values
 
 
 def _holm(p: Floats) -> Floats:
     order = np.argsort(p, kind="stable")
     raised = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
-    found = np.empty_like(p)
-    found[order] = np.minimum(raised, 1.0)
-    return found
+    values = np.empty_like(p)
+    values[order] = np.minimum(raised, 1.0)
+    return values
 
 
 def _benjamini_hochberg(p: Floats) -> Floats:
     from scipy.stats import false_discovery_control
 
-    found: Floats = false_discovery_control(p, method="bh")
-    return found
+    values: Floats = false_discovery_control(p, method="bh")
+    return values
+
+
+METHODS: Mapping[str, Callable[[Floats], Floats]] = {
+    "holm": _holm,
+    "benjamini-hochberg": _benjamini_hochberg,
+    "none": lambda p: p,
+}

@@ -85,11 +85,6 @@ def t_interval(
         :data:`NONE` where ``value`` is not finite. :data:`TOO_FEW` where ``stderr`` is 0, rounding noise or not finite,
         or where there is less than one degree of freedom.
 
-    Raises
-    ------
-    SpecError
-        If ``level`` is not between 0 and 1.
-
     References
     ----------
     Student: The probable error of a mean, Biometrika 1908.
@@ -104,7 +99,6 @@ def t_interval(
     >>> t_interval(2.0, 0.0, 2) == t_interval(2.0, 0.5, 0) == TOO_FEW
     True
     """
-    checked_share("level", level)
     if not math.isfinite(value):
         return NONE
     if not _varies(value, stderr, degrees):
@@ -132,7 +126,6 @@ def logit_interval(value: float, stderr: float, degrees: float, level: float = 0
     >>> logit_interval(1.0, 0.0, 40) == TOO_FEW
     True
     """
-    checked_share("level", level)
     if not math.isfinite(value):
         return NONE
     if not 0 < value < 1 or not _varies(value, stderr, degrees):
@@ -170,11 +163,6 @@ def wilson_interval(
         :data:`NONE` where ``value`` is not finite. :data:`TOO_FEW` where there are fewer than two effective groups, or
         no variation is seen and ``value`` is not at a bound.
 
-    Raises
-    ------
-    SpecError
-        If ``level`` is not between 0 and 1.
-
     References
     ----------
     Wilson: Probable inference, the law of succession, and statistical inference, JASA 1927. Korn, Graubard: Confidence
@@ -195,7 +183,6 @@ def wilson_interval(
     """
     from scipy.special import ndtri, stdtr
 
-    checked_share("level", level)
     if not math.isfinite(value):
         return NONE
     trials = _trials(value, stderr, degrees, n_effective)
@@ -204,7 +191,7 @@ def wilson_interval(
     n, df = trials
     z = -float(ndtri(stdtr(n - 1, t_quantile(df, (1 - level) / 2))))
     middle, spread = value + z * z / (2 * n), z * math.sqrt(value * (1 - value) / n + z * z / (4 * n * n))
-    low, high = ((middle + each) / (1 + z * z / n) for each in (-spread, spread))
+    low, high = ((middle + end) / (1 + z * z / n) for end in (-spread, spread))
     low, high = 0.0 if value == 0 else max(low, 0.0), 1.0 if value == 1 else min(high, 1.0)
     return Interval(float(stderr) if 0 < value < 1 else None, low, high, "wilson", float(df))
 
@@ -437,11 +424,6 @@ def order_statistics(
         The ends ``low`` and ``high``. None where one of the ranks would be below 1 or above n: there are too few groups
         (for a median at 0.95 fewer than 6), or the quantile is 0 or 1.
 
-    Raises
-    ------
-    SpecError
-        If ``level`` is not between 0 and 1.
-
     References
     ----------
     Thompson: On confidence ranges for the median and other expectation distributions, Annals of Mathematical Statistics
@@ -460,7 +442,6 @@ def order_statistics(
     """
     from scipy.stats import binom
 
-    checked_share("level", level)
     upto = np.cumsum(np.asarray(counts, np.int64))
     n = int(upto[-1]) if len(upto) else 0
     if n == 0 or not 0 < quantile < 1:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from sparkrank.numeric.array_types import Floats
-from sparkrank.stats.intervals import NONE, TOO_FEW, Interval, checked_share, t_quantile
+from sparkrank.stats.intervals import NONE, TOO_FEW, Interval, t_quantile
 
 FLOORS = 2.0  # up to this many of its noise floor, a value may come of chance
 FALL = 1 / (math.sqrt(2) - 1)
@@ -54,7 +54,6 @@ def interval_above_noise(
     >>> round(above.low, 4), round(above.high, 4), above.method
     (0.0788, 0.1202, 'jackknife')
     """
-    checked_share("level", level)
     if not math.isfinite(value):
         return NONE
     if not (math.isfinite(stderr) and stderr > 0 and degrees >= 1):

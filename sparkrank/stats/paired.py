@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 from typing import NamedTuple
 
-from sparkrank.stats.intervals import LEAST_GROUPS, TOO_FEW, checked_share, t_interval
+from sparkrank.stats.intervals import LEAST_GROUPS, TOO_FEW, t_interval
 
 # Each square of Σd² was rounded once. Squared deviations below that rounding error mean nothing.
 ROUNDING = Fraction(1, 2**53)
@@ -89,11 +89,6 @@ def t_test(
         differ, and where there is less than one degree of freedom. Without any number where the difference is not
         finite.
 
-    Raises
-    ------
-    SpecError
-        If ``level`` is not between 0 and 1.
-
     References
     ----------
     Student: The probable error of a mean, Biometrika 1908. Fisher: The Design of Experiments, 1935, section 21, for the
@@ -112,7 +107,6 @@ def t_test(
     >>> t_test(0.0, 0.0, 63)
     Difference(difference=0.0, stderr=None, p=None, low=None, high=None, degrees=None, method='too few', least_p=0.0)
     """
-    checked_share("level", level)
     if not math.isfinite(difference):
         return Difference(None)
     interval = t_interval(difference, stderr, degrees, level, method)
@@ -156,11 +150,6 @@ def paired_t(
         The mean difference, with n - 1 degrees of freedom. Squared deviations below the rounding error of Σd² count as
         0, so differences whose standard deviation is below 1e-8 of their mean are ``too few``, as those that are all
         alike. No test for n < 2.
-
-    Raises
-    ------
-    SpecError
-        If ``level`` is not between 0 and 1.
 
     References
     ----------

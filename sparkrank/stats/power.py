@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from sparkrank.stats.intervals import checked_share, t_quantile
+from sparkrank.stats.intervals import t_quantile
 
 
 def smallest_detectable(
@@ -39,11 +39,6 @@ def smallest_detectable(
     float or None
         An absolute difference. None where ``stderr`` is None or not finite, or with less than one degree of freedom.
 
-    Raises
-    ------
-    SpecError
-        If ``level`` or ``power`` is not between 0 and 1.
-
     References
     ----------
     Bloom: Minimum detectable effects, Evaluation Review 1995.
@@ -57,9 +52,7 @@ def smallest_detectable(
     >>> round(smallest_detectable(0.001, 63), 6)
     0.002846
     """
-    checked_share("level", level)
-    checked_share("power", power)
     if stderr is None or not math.isfinite(stderr) or not degrees >= 1:
         return None
-    found, missed = (t_quantile(float(degrees), share) for share in (0.5 + level / 2, power))
-    return (found + missed) * stderr if half is None else half + missed * stderr
+    seen, missed = (t_quantile(float(degrees), share) for share in (0.5 + level / 2, power))
+    return (seen + missed) * stderr if half is None else half + missed * stderr

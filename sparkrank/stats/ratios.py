@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from sparkrank.stats.intervals import checked_share, t_quantile
+from sparkrank.stats.intervals import t_quantile
 
 
 class StandardErrors(NamedTuple):
@@ -60,11 +60,6 @@ def fieller(
         The ends. None where a number is not finite, with less than one degree of freedom, and where the interval of the
         baseline itself holds 0: then any ratio may be the true one.
 
-    Raises
-    ------
-    SpecError
-        If ``level`` is not between 0 and 1.
-
     References
     ----------
     Fieller: Some problems in interval estimation, Journal of the Royal Statistical Society B 1954.
@@ -78,7 +73,6 @@ def fieller(
     >>> fieller(0.01, 0.005, StandardErrors(0.004, 0.004, 0.004), 5) is None
     True
     """
-    checked_share("level", level)
     if not (all(map(math.isfinite, (difference, baseline, *errors))) and degrees >= 1):
         return None
     quantile = t_quantile(float(degrees), 0.5 + level / 2) ** 2

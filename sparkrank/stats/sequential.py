@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from sparkrank.stats.intervals import NONE, Interval, checked_share
+from sparkrank.stats.intervals import NONE, Interval
 
 METHOD = "confidence sequence"
 # The number of groups at which a sequence is narrowest, unless told. From a tenth to a hundred times as many it is at
@@ -43,11 +43,6 @@ def radius(stderr: float, n: float, level: float = 0.95, tightest_at: float = TI
     float
         NaN where ``stderr`` is not finite or ``n`` is not above 0.
 
-    Raises
-    ------
-    SpecError
-        If ``level`` is not between 0 and 1.
-
     References
     ----------
     Waudby-Smith, Arbour, Sinha, Kennedy, Ramdas: Time-uniform central limit theory and asymptotic confidence sequences,
@@ -60,7 +55,6 @@ def radius(stderr: float, n: float, level: float = 0.95, tightest_at: float = TI
     >>> [round(radius(1.0, n), 2) for n in (1_000, 10_000, 100_000, 1_000_000)]
     [3.86, 3.04, 3.24, 3.56]
     """
-    checked_share("level", level)
     if not (math.isfinite(stderr) and n > 0):
         return math.nan
     scaled = n * _ratio(level, tightest_at)
@@ -84,11 +78,6 @@ def confidence_sequence(
     -------
     Interval
         :data:`~sparkrank.stats.intervals.NONE` where ``value`` or the radius is not finite.
-
-    Raises
-    ------
-    SpecError
-        If ``level`` is not between 0 and 1.
 
     Examples
     --------
@@ -153,11 +142,6 @@ def always_valid_p(
         min(1, √(n r² + 1) · exp(-(difference/stderr)² / 2 · n r² / (n r² + 1))). NaN where a number is not finite or
         ``n`` is not above 0. With a standard error of 0 it is 1 for a difference of 0 and 0 for any other.
 
-    Raises
-    ------
-    SpecError
-        If ``level`` is not between 0 and 1.
-
     References
     ----------
     As of :func:`radius`, solved for a; for such p-values Johari, Koomen, Pekelis, Walsh: Always valid inference,
@@ -170,7 +154,6 @@ def always_valid_p(
     >>> round(always_valid_p(2.5, 1.0, 10_000), 3)
     0.186
     """
-    checked_share("level", level)
     if not (math.isfinite(difference) and math.isfinite(stderr) and n > 0):
         return math.nan
     if stderr == 0:

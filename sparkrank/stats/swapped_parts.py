@@ -76,7 +76,7 @@ def swap_test(
     order = swapped.shape[1]
     contributions = walsh_hadamard(swapped[0] - swapped[1]) / order
     squares = (contributions - float(swapped[0, 0] - swapped[1, 0]) / order) ** 2
-    total, fourth = (float(np.cumsum(each)[-1]) for each in (squares, squares**2))
+    total, fourth = (float(np.cumsum(terms)[-1]) for terms in (squares, squares**2))
     if not total > 0 or parts < 2:
         return t_test(difference, math.nan, 0, level)
     degrees = min((3.16 - 2.77 / math.sqrt(order)) * total**2 / fourth, parts - 1, effective - 1)

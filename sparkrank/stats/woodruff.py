@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparkrank.numeric.array_types import Floats
-from sparkrank.stats.intervals import TOO_FEW, Interval, checked_share, t_quantile
+from sparkrank.stats.intervals import TOO_FEW, Interval, t_quantile
 from sparkrank.stats.paired import Difference, t_test
 
 WOODRUFF = "woodruff"
 
 
-class Share(NamedTuple):
+class ShareOfGroups(NamedTuple):
     """A share of all groups.
 
     Attributes
@@ -34,7 +34,7 @@ class Share(NamedTuple):
     by_part: Floats
 
 
-def share_of_groups(counted: ArrayLike, groups: ArrayLike) -> Share:
+def share_of_groups(counted: ArrayLike, groups: ArrayLike) -> ShareOfGroups:
     """The share of groups that are ``counted``, with the linearised variance of a ratio over parts.
 
     Parameters
@@ -44,7 +44,7 @@ def share_of_groups(counted: ArrayLike, groups: ArrayLike) -> Share:
 
     Returns
     -------
-    Share
+    ShareOfGroups
         Where every group is counted, or none, the standard error is the largest that so many parts can have with one
         group each: what lies beyond is not seen.
 
@@ -61,13 +61,13 @@ def share_of_groups(counted: ArrayLike, groups: ArrayLike) -> Share:
     value = float(np.cumsum(count)[-1]) / n
     by_part = (count - value * size) / n
     stderr, degrees = spread(by_part, parts)
-    return Share(value, stderr, degrees, by_part)
+    return ShareOfGroups(value, stderr, degrees, by_part)
 
 
 def spread(by_part: Floats, parts: int) -> tuple[float, float]:
     """The standard error of a sum over ``parts`` whose terms have the mean 0, and its degrees of freedom."""
     squares = by_part**2
-    total, fourth = (float(np.cumsum(each)[-1]) for each in (squares, squares**2))
+    total, fourth = (float(np.cumsum(terms)[-1]) for terms in (squares, squares**2))
     if not total or parts < 2:
         return 0.0, float(parts - 1)
     degrees = min((3.16 - 2.77 / math.sqrt(parts)) * total**2 / fourth, parts - 1)
@@ -78,8 +78,8 @@ def woodruff(
     values: ArrayLike,
     counts: ArrayLike,
     quantile: float,
-    below: Share,
-    upto: Share,
+    below: ShareOfGroups,
+    upto: ShareOfGroups,
     parts: int,
     level: float = 0.95,
     ends: tuple[float, float] = (-math.inf, math.inf),
@@ -96,7 +96,7 @@ def woodruff(
         The distinct values, ascending, and how many groups have each.
     quantile : float
         From 0 to 1.
-    below, upto : Share
+    below, upto : ShareOfGroups
         The groups below the sample's quantile, and up to it.
     parts : int
         How many parts have groups.
@@ -118,12 +118,11 @@ def woodruff(
     --------
     A hundred values of which half a part's groups are below the middle, in 25 parts: 0.5 ± 2.06 · 0.1.
 
-    >>> half = Share(0.5, 0.1, 24.0, np.zeros(25))
+    >>> half = ShareOfGroups(0.5, 0.1, 24.0, np.zeros(25))
     >>> interval = woodruff(np.arange(1, 101), [1] * 100, 0.5, half, half, 25)
     >>> interval.low, interval.high, interval.method
     (30.0, 71.0, 'woodruff')
     """
-    checked_share("level", level)
     ascending, through = np.asarray(values, np.float64), np.cumsum(np.asarray(counts, np.int64))
     if parts < 2 or not len(through) or not 0 < quantile < 1:
         return TOO_FEW
@@ -137,7 +136,7 @@ def woodruff(
     return Interval(None, float(ascending[low]), float(ascending[min(high, len(ascending) - 1)]), WOODRUFF)
 
 
-def movement(value: float, end: float, share: Share, other: Share, level: float) -> Floats:
+def movement(value: float, end: float, share: ShareOfGroups, other: ShareOfGroups, level: float) -> Floats:
     """What each part moves a quantile by, on the scale of the interval from ``value`` to one ``end``.
 
     That end came of ``share``; where every group or none is in that, the ``other`` one tells how parts move it.
@@ -195,6 +194,6 @@ def difference_of_quantiles(
     if low is None or high is None:  # in a tie nothing moves one side, which is no certainty
         return Difference(difference, method=TOO_FEW.method)
     toward_0 = (
-        tests[0] if difference > 0 else tests[1] if difference < 0 else max(tests, key=lambda each: each.stderr or 0)
+        tests[0] if difference > 0 else tests[1] if difference < 0 else max(tests, key=lambda test: test.stderr or 0)
     )
     return toward_0 if toward_0.p is None else toward_0._replace(low=low, high=high)

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from sparkrank.base.errors import escaped
 from sparkrank.metrics import CATALOG
-from sparkrank.metrics.declaration import Declaration, NeedsOrder
+from sparkrank.metrics.metric import Declaration, NeedsOrder
 from sparkrank.metrics.parameters import NEED_AN_ORDER, format_number
 from sparkrank.metrics.presets import Default, Preset
 from sparkrank.metrics.slices import ALL

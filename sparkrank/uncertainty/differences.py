@@ -8,6 +8,7 @@ same group is in the same part on all days and for all models, so whatever comes
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeVar
@@ -15,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from sparkrank.metrics import Metric
-from sparkrank.metrics.merged import Merged, MetricRow, Side, WithoutParts
+from sparkrank.metrics.merged import Merged, MetricRow, SubjectStates, WithoutParts
 from sparkrank.numeric.array_types import Floats
 from sparkrank.numeric.exact_sums import LIMBS
 from sparkrank.states.keys import Subject
@@ -25,7 +26,7 @@ from sparkrank.stats.intervals import LEAST_GROUPS, NOISE, OFF, jackknife, jackk
 from sparkrank.stats.paired import Difference, paired_t, t_test
 from sparkrank.stats.power import smallest_detectable
 from sparkrank.stats.ratios import StandardErrors, fieller
-from sparkrank.uncertainty.unsmooth_metrics import own_test
+from sparkrank.uncertainty.unsmooth_metrics import Tested, percentile_test, ratio_errors, swapped_test
 
 _Number = TypeVar("_Number", int, float)
 JACKKNIFE = "jackknife"
@@ -46,8 +47,8 @@ class Sample:
     clustered: bool = False
 
     @property
-    def side(self) -> Side:
-        return Side(self.merged, self.subject)
+    def side(self) -> SubjectStates:
+        return SubjectStates(self.merged, self.subject)
 
     def row(self, metric: Metric) -> MetricRow:
         """What ``metrics`` says of ``metric``."""
@@ -150,7 +151,7 @@ def compared(
     effective = _smaller(candidate.n_effective(metric), baseline.n_effective(metric))
     if pairs is not None and not pairs.n_unpaired:
         test = paired_t(pairs.n_pairs, pairs.d, pairs.dd, level, pairs.n_above + pairs.n_below)
-        errors = _errors(test, baseline.stderr_of_mean(metric), candidate.stderr_of_mean(metric))
+        errors = ratio_errors(test, baseline.stderr_of_mean(metric), candidate.stderr_of_mean(metric))
         return Compared(ours, theirs, groups, effective, test, errors)
     difference = ours.value - theirs.value
     test, errors = _by_parts(
@@ -165,19 +166,26 @@ def _smaller(*numbers: _Number | None) -> _Number | None:
 
 def _by_parts(
     candidate: Sample, baseline: Sample, metric: Metric, difference: float, level: float, effective: float
-) -> tuple[Difference, StandardErrors | None]:
+) -> Tested:
     if math.isnan(difference):
         return Difference(None), None
     if metric.declaration.interval == "none":
         return Difference(difference), None
     if not (candidate.has_parts and baseline.has_parts):
         return Difference(difference, method=OFF.method), None
-    own = own_test(candidate.side, baseline.side, metric, difference, level, effective)
-    if own is not None:
-        return own
-    ours, theirs = candidate.without_parts(metric), baseline.without_parts(metric)
+    for test in TESTS:
+        if (tested := test(candidate.side, baseline.side, metric, difference, level, effective)) is not None:
+            return tested
+    return Difference(difference), None
+
+
+def jackknife_test(
+    candidate: SubjectStates, baseline: SubjectStates, metric: Metric, difference: float, level: float, effective: float
+) -> Tested | None:
+    """The test by the values without each part of the groups."""
+    ours, theirs = (side.merged.without_parts(side.subject, metric) for side in (candidate, baseline))
     if ours is None or theirs is None:
-        return Difference(difference), None
+        return None
     values = np.array([ours.value - theirs.value, theirs.value, ours.value])
     of_ours, of_theirs = (np.where(each.sizes > 0, each.without, each.value) for each in (ours, theirs))
     without = np.stack([of_ours - of_theirs, of_theirs, of_ours])
@@ -186,7 +194,15 @@ def _by_parts(
     degrees = min(float(jackknife_degrees(values, without, sizes)[0]), effective - 1)
     moving = _moving(values, without[0], sizes) if effective >= LEAST_GROUPS else 0
     test = t_test(difference, stderr[0], degrees, level, JACKKNIFE, moving)
-    return test, _errors(test, *stderr[1:])
+    return test, ratio_errors(test, *stderr[1:])
+
+
+# The tests of a difference, by parts of the groups: the first that serves a metric is taken.
+TESTS: tuple[Callable[[SubjectStates, SubjectStates, Metric, float, float, float], Tested | None], ...] = (
+    percentile_test,
+    swapped_test,
+    jackknife_test,
+)
 
 
 def _moving(values: Floats, without: Floats, sizes: Floats) -> int:
@@ -195,8 +211,3 @@ def _moving(values: Floats, without: Floats, sizes: Floats) -> int:
     there = (share > 0) & (share < 1)
     own = values[0] - (1 - share[there]) / share[there] * (without[there] - values[0])
     return int(np.count_nonzero(np.abs(own) > ROUNDED / share[there] * np.abs(values).max()))
-
-
-def _errors(test: Difference, baseline: float, candidate: float) -> StandardErrors | None:
-    """The three standard errors of a ratio."""
-    return None if test.stderr is None else StandardErrors(test.stderr, baseline, candidate)

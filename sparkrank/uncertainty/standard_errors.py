@@ -11,7 +11,7 @@ import math
 from typing import NamedTuple
 
 from sparkrank.metrics import Metric, Plan
-from sparkrank.metrics.merged import Merged, MetricRow, Side
+from sparkrank.metrics.merged import Merged, MetricRow, SubjectStates
 from sparkrank.states import Distribution
 from sparkrank.states.keys import Subject
 from sparkrank.states.means import NO_GROUPS
@@ -94,7 +94,7 @@ def _interval(
     if error is None:
         return NONE
     if row.noise_floor is not None and (n_effective is None or n_effective >= LEAST_GROUPS):
-        return noise_interval(Side(merged, subject), metric, row, error.stderr, error.degrees, level)
+        return noise_interval(SubjectStates(merged, subject), metric, row, error.stderr, error.degrees, level)
     return _on_scale(metric, row.value, error, n_effective, level)
 
 
@@ -121,7 +121,7 @@ def _of_percentile(merged: Merged, plan: Plan, subject: Subject, metric: Metric,
             return Interval(None, *ends, PERCENTILES)
     if not has_parts:
         return OFF if clustered else TOO_FEW
-    interval = percentile_interval(Side(merged, subject), metric, merged.row(subject, metric), level)
+    interval = percentile_interval(SubjectStates(merged, subject), metric, merged.row(subject, metric), level)
     return TOO_FEW if interval.low == interval.high else interval
 
 

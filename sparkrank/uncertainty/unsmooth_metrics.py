@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from sparkrank.metrics import Metric
-from sparkrank.metrics.merged import MetricRow, Side
+from sparkrank.metrics.merged import MetricRow, SubjectStates, kind_of
 from sparkrank.numeric.array_types import Floats
 from sparkrank.numeric.exact_sums import rounded
 from sparkrank.states import Distribution
@@ -19,50 +19,63 @@ from sparkrank.stats.noise_floor import bias_of_halves, interval_above_noise
 from sparkrank.stats.paired import Difference
 from sparkrank.stats.ratios import StandardErrors
 from sparkrank.stats.swapped_parts import error_of_halves, swap_test
-from sparkrank.stats.woodruff import Share, difference_of_quantiles, movement, share_of_groups, spread, woodruff
+from sparkrank.stats.woodruff import ShareOfGroups, difference_of_quantiles, movement, share_of_groups, spread, woodruff
+
+# A test of a difference, with the standard errors of the difference, of the baseline and of the candidate.
+Tested: TypeAlias = tuple[Difference, StandardErrors | None]
 
 
-def noise_interval(side: Side, metric: Metric, row: MetricRow, stderr: float, degrees: float, level: float) -> Interval:
+def noise_interval(
+    side: SubjectStates, metric: Metric, row: MetricRow, stderr: float, degrees: float, level: float
+) -> Interval:
     """The interval of a value that has a noise floor, whose standard error by parts is ``stderr``."""
-    mixed = metric.declaration.mixed_values(metric, side)
+    mixed = kind_of(metric).mixed_values(metric, side)
     bias = 0.0 if mixed is None else bias_of_halves(mixed[0][0])
     ends = metric.declaration.range_of(metric)
     return interval_above_noise(row.value, stderr, degrees, row.noise_floor or 0.0, bias, ends, level)
 
 
-def percentile_interval(side: Side, metric: Metric, row: MetricRow, level: float) -> Interval:
+def percentile_interval(side: SubjectStates, metric: Metric, row: MetricRow, level: float) -> Interval:
     """The interval of a percentile by parts; :data:`TOO_FEW` also where some day has no parts of its groups' values."""
     quantile = _quantile(side, metric, row, level)
     return TOO_FEW if quantile is None else quantile.interval
 
 
-def own_test(
-    ours: Side, theirs: Side, metric: Metric, difference: float, level: float, effective: float = math.inf
-) -> tuple[Difference, StandardErrors | None] | None:
-    """The test of a ``difference`` of one day or of two that the jackknife does not serve; None where it does.
-
-    With it come the standard errors of the difference, of ``theirs`` and of ``ours``. ``effective`` is how many equal
-    groups carry as much.
-    """
-    rows = [side.merged.row(side.subject, metric) for side in (ours, theirs)]
-    if metric.percentile is not None:
-        one, other = (_quantile(side, metric, row, level) for side, row in zip((ours, theirs), rows, strict=True))
-        if one is None or other is None or TOO_FEW in (one.interval, other.interval):
-            return Difference(difference, method=TOO_FEW.method), None
-        parts = int(np.count_nonzero(one.groups + other.groups))
-        (down, up), (other_down, other_up) = one.movements(level), other.movements(level)
-        test = difference_of_quantiles(difference, down - other_up, up - other_down, parts, level, effective)
-        errors = [spread((each[0] + each[1]) / 2, parts)[0] for each in ((down, up), (other_down, other_up))]
-    elif any(row.noise_floor is None for row in rows):
+def percentile_test(
+    ours: SubjectStates, theirs: SubjectStates, metric: Metric, difference: float, level: float, effective: float
+) -> Tested | None:
+    """The test of a difference of percentiles."""
+    if metric.percentile is None:
         return None
-    else:
-        mixed = metric.declaration.mixed_values(metric, ours, theirs)
-        if mixed is None:
-            return None
-        (swapped, *halves), parts = mixed
-        test = swap_test(difference, swapped, halves[0], halves[1], parts, level, effective)
-        errors = [error_of_halves(each) for each in halves]
-    return test, None if test.stderr is None else StandardErrors(test.stderr, errors[1], errors[0])
+    sides = [_quantile(side, metric, side.merged.row(side.subject, metric), level) for side in (ours, theirs)]
+    one, other = sides
+    if one is None or other is None or TOO_FEW in (one.interval, other.interval):
+        return Difference(difference, method=TOO_FEW.method), None
+    parts = int(np.count_nonzero(one.groups + other.groups))
+    (down, up), (other_down, other_up) = one.movements(level), other.movements(level)
+    test = difference_of_quantiles(difference, down - other_up, up - other_down, parts, level, effective)
+    errors = [spread((each[0] + each[1]) / 2, parts)[0] for each in ((down, up), (other_down, other_up))]
+    return test, ratio_errors(test, errors[1], errors[0])
+
+
+def swapped_test(
+    ours: SubjectStates, theirs: SubjectStates, metric: Metric, difference: float, level: float, effective: float
+) -> Tested | None:
+    """The test of a difference of values that have a noise floor, and halves of their parts."""
+    if any(side.merged.row(side.subject, metric).noise_floor is None for side in (ours, theirs)):
+        return None
+    mixed = kind_of(metric).mixed_values(metric, ours, theirs)
+    if mixed is None:
+        return None
+    (swapped, *halves), parts = mixed
+    test = swap_test(difference, swapped, halves[0], halves[1], parts, level, effective)
+    errors = [error_of_halves(values) for values in halves]
+    return test, ratio_errors(test, errors[1], errors[0])
+
+
+def ratio_errors(test: Difference, baseline: float, candidate: float) -> StandardErrors | None:
+    """The three standard errors of a ratio; None where the difference has none."""
+    return None if test.stderr is None else StandardErrors(test.stderr, baseline, candidate)
 
 
 class _Quantile(NamedTuple):
@@ -71,8 +84,8 @@ class _Quantile(NamedTuple):
     value: float
     interval: Interval
     groups: Floats
-    below: Share
-    upto: Share
+    below: ShareOfGroups
+    upto: ShareOfGroups
 
     def movements(self, level: float) -> tuple[Floats, Floats]:
         """What each part moves it by, on the scale of the interval below it and above it."""
@@ -81,7 +94,7 @@ class _Quantile(NamedTuple):
         return down, movement(self.value, high, self.upto, self.below, level)
 
 
-def _quantile(side: Side, metric: Metric, row: MetricRow, level: float) -> _Quantile | None:
+def _quantile(side: SubjectStates, metric: Metric, row: MetricRow, level: float) -> _Quantile | None:
     """The percentile of ``row``; None where it is undefined, or where parts do not have all of its groups."""
     merged, subject = side
     values = merged.partials.distributions.get(subject.state(metric.of_groups), Distribution.empty()).histogram

@@ -251,7 +251,7 @@ def test_each_function_is_described_by_its_declaration(name: str) -> None:
     ("ask", "sentence"),
     [
         (lambda: srf.ndgc, 'has no "ndgc", did you mean "ndcg"'),
-        (lambda: srf.ndcg("s", "l", kk=5), "ndcg has no argument kk"),
+        (lambda: srf.ndcg("s", "l", kk=5), 'ndcg has no argument "kk"'),
         (lambda: srf.ndcg("s", "l", k=0), "the cut-off of .* is 0"),
         (lambda: srf.ndcg("s", "l", k="5"), "k is '5': a whole number is needed"),
         (lambda: srf.ndcg("s", "l", gain="wild"), "gain=wild .* is not allowed"),

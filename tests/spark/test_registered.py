@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
-from sparkrank.metrics import catalog
+from sparkrank.metrics import CATALOG
 from tests.conftest import PROJECT
 from tests.spark.logs import bits_of
 
@@ -74,7 +74,7 @@ def test_two_metrics_of_one_name_are_told_apart(spark: SparkSession, path: str) 
             )
         )
         assert sr.evaluate(path, ["constant"], spark=spark, **ROLES).value("constant") == number
-        catalog.remove("constant")
+        CATALOG.remove("constant")
 
 
 @pytest.mark.parametrize("lane", ["frame", "scan"])

@@ -18,11 +18,10 @@ from hypothesis import strategies as st
 from sparkrank.bucket.grouping import encode
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.scored_rows import RowSum, ScoredRows
-from sparkrank.metrics.exposure import UNIT
 from sparkrank.numeric.exact_sums import LIMBS
 from sparkrank.states import Distribution, ItemCounts, MeanStates, Partials, RowSums, ScoreHistogram, Series
 from sparkrank.states.forms import SMALL_FORMS, large_forms
-from sparkrank.states.items import items_table
+from sparkrank.states.items import UNIT, items_table
 from sparkrank.states.keys import SliceKey
 from sparkrank.states.means import MeanRows, weighted_sums
 from tests.unit.buckets import bits_of_partials, evaluate

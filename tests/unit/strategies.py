@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from sparkrank.metrics import CATALOG, Metric
-from sparkrank.metrics.declaration import Declaration
+from sparkrank.metrics import CATALOG, GroupMetric, Metric
 from sparkrank.metrics.gain import MOST_DISCOUNT, MOST_EXPONENT
-from sparkrank.metrics.kinds import GroupMetric
+from sparkrank.metrics.metric import Declaration
 from sparkrank.metrics.parameters import Choice, Count, Flag, Name, Number, Parameter, Value
 from tests.cases import Row
 from tests.oracles import OWN_TIES

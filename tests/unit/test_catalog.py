@@ -7,10 +7,9 @@ from typing import get_args
 
 import pytest
 
-from sparkrank.metrics import CATALOG, PRESETS, Metric
-from sparkrank.metrics.declaration import Declaration
+from sparkrank.metrics import CATALOG, PRESETS, GroupMetric, Metric
 from sparkrank.metrics.definitions import ALLOWED
-from sparkrank.metrics.kinds import GroupMetric
+from sparkrank.metrics.metric import Declaration
 from sparkrank.metrics.parameters import Choice, Flag, Name, Parameter
 from sparkrank.metrics.presets import PresetName
 from tests.cases import CASES

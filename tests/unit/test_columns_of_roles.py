@@ -12,8 +12,8 @@ import pytest
 
 import sparkrank as sr
 from sparkrank.config import load_spec
-from sparkrank.metrics.catalog import CATALOG
-from sparkrank.metrics.kinds import PooledMetric
+from sparkrank.metrics import PooledMetric
+from sparkrank.metrics.metric import CATALOG
 from tests.unit.numbers import without_hash
 
 pytestmark = pytest.mark.same_without_loops

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,7 +16,16 @@ import yaml
 from sparkrank.base.errors import SpecError
 from sparkrank.config import load_spec
 from sparkrank.config.places import among
-from sparkrank.inputs.day_marks import as_pattern, check_name, check_sql, in_window, on_any_day, on_day, on_days
+from sparkrank.inputs.day_marks import (
+    as_pattern,
+    check_name,
+    check_path,
+    check_sql,
+    in_window,
+    on_any_day,
+    on_day,
+    on_days,
+)
 from tests.unit.commands import exit_code
 
 pytestmark = pytest.mark.same_without_loops
@@ -42,11 +52,11 @@ def test_a_mark_is_the_day_as_it_is_asked_for(text: str, written: str) -> None:
     assert on_day(text, "2027-01-01") == written
 
 
-@pytest.mark.parametrize("form", ["%Y", "%y", "%m", "%d", "%j", "%G", "%V", "%u", "%F"])
-@pytest.mark.parametrize("day", ["2024-02-29", "2026-12-31", "2027-01-01", "0999-03-04"])
-def test_parts_are_those_of_python(form: str, day: str) -> None:
-    expected = dt.date.fromisoformat(day).strftime(form)
-    assert on_day(f"{{date:{form}}}", day) == expected.zfill({"%Y": 4, "%G": 4, "%F": 10}.get(form, 1))
+def test_parts_are_those_of_python() -> None:
+    for form in ("%Y", "%y", "%m", "%d", "%j", "%G", "%V", "%u", "%F"):
+        for day in ("2024-02-29", "2026-12-31", "2027-01-01", "0999-03-04"):
+            expected = dt.date.fromisoformat(day).strftime(form)
+            assert on_day(f"{{date:{form}}}", day) == expected.zfill({"%Y": 4, "%G": 4, "%F": 10}.get(form, 1))
 
 
 def test_a_range_is_every_day_from_end_to_end() -> None:
@@ -82,82 +92,93 @@ WHOLE = "input: {path: log, columns: {group: u, score: s, label: l}}\nmetrics: [
 RANGE = "is a range of days: it stands in the path of an input or a truth alone"
 
 
-@pytest.mark.parametrize(
-    "key", ["input.path", "input.where", "input.table", "truth.path", "truth.where", "output.path"]
-)
-@pytest.mark.parametrize(
-    ("mark", "told"),
-    [
-        ("{ds}", "{ds} stands for nothing"),
-        ("{Date}", '{Date} stands for nothing, did you mean "{date}"? (allowed: {date}, '),
-        ("{date_nodahs}", 'did you mean "{date_nodash}"?'),
-        ("{date - 1}", "{date - 1} stands for nothing"),
-        ("{date-1d}", "{date-1d} stands for nothing"),
-        ("{date--1}", "{date--1} stands for nothing"),
-        ("{date:}", "{date:} has a format without a part of a day: it takes %Y, %y, %m, "),
-        ("{date:month}", "{date:month} has a format without a part of a day"),
-        ("{date:%Y%M%d}", "{date:%Y%M%d} has the unknown part %M: a format of a day takes %Y, %y, %m, "),
-        ("{date:%H,%d}", "{date:%H,%d} has the unknown part %H"),
-        ("{date:%Y%}", "{date:%Y%} has the unknown part %"),
-        ("{date", "{date"),
-        ("{date:%Y%m%d", "{date:%Y%m%d"),
-        ("{date-1/x", "{date-1/x"),
-        ("{date_nodash and {date}", "{date_nodash and {"),
-        ("{{date}}", "{"),
-        ("{{ date }}", "{"),
-        ("{{date-1:%Y}}", "{"),
-        ("{date_nodash:%Y}", "{date_nodash:%Y} has two formats: {date_nodash} is {date:%Y%m%d}"),
-    ],
-)
-def test_a_mark_that_is_none_is_refused_wherever_it_stands(tmp_path: Path, key: str, mark: str, told: str) -> None:
-    text = f"dt = '{mark}'" if key.endswith("where") else f"x/dt={mark}"
-    changes = [f"{key}={json.dumps(text)}"]
-    if key == "input.table":
-        changes.append("input.path=null")
-    if key == "truth.where":
-        changes += ["truth.path=x"]
+NO_MARKS = [
+    ("{ds}", "{ds} stands for nothing"),
+    ("{Date}", '{Date} stands for nothing, did you mean "{date}"? (allowed: {date}, '),
+    ("{date_nodahs}", 'did you mean "{date_nodash}"?'),
+    ("{date - 1}", "{date - 1} stands for nothing"),
+    ("{date-1d}", "{date-1d} stands for nothing"),
+    ("{date--1}", "{date--1} stands for nothing"),
+    ("{date:}", "{date:} has a format without a part of a day: it takes %Y, %y, %m, "),
+    ("{date:month}", "{date:month} has a format without a part of a day"),
+    ("{date:%Y%M%d}", "{date:%Y%M%d} has the unknown part %M: a format of a day takes %Y, %y, %m, "),
+    ("{date:%H,%d}", "{date:%H,%d} has the unknown part %H"),
+    ("{date:%Y%}", "{date:%Y%} has the unknown part %"),
+    ("{date", "{date"),
+    ("{date:%Y%m%d", "{date:%Y%m%d"),
+    ("{date-1/x", "{date-1/x"),
+    ("{date_nodash and {date}", "{date_nodash and "),
+    ("{{date}}", "{"),
+    ("{{ date }}", "{"),
+    ("{{date-1:%Y}}", "{"),
+    ("{date_nodash:%Y}", "{date_nodash:%Y} has two formats: {date_nodash} is {date:%Y%m%d}"),
+]
+CHECKS = {
+    "input.path": check_path,
+    "input.where": check_sql,
+    "input.table": check_name,
+    "truth.path": check_path,
+    "truth.where": check_sql,
+    "output.path": check_name,
+}
+
+
+def message_of(action: Callable[[], object]) -> str:
+    """The sentence with which ``action`` is refused; an empty text where it is not."""
+    try:
+        action()
+    except (SpecError, ValueError) as error:
+        return str(error)
+    return ""
+
+
+def test_a_mark_that_is_none_is_refused_wherever_it_stands(tmp_path: Path) -> None:
+    checks = {*CHECKS.values()}
+    taken = [
+        (check.__name__, mark)
+        for check in checks
+        for mark, sentence in NO_MARKS
+        if sentence not in message_of(lambda check=check, mark=mark: check(f"dt={mark}"))
+    ]
+    assert taken == []
     conf = tmp_path / "spec.yaml"
     conf.write_text(WHOLE, encoding="utf-8")
-    with pytest.raises(SpecError) as refused:
-        load_spec(conf, changes)
-    assert key in str(refused.value)
-    assert told in str(refused.value)
+    for key in CHECKS:
+        beside = {"input.table": ["input.path=null"], "truth.where": ["truth.path=x"]}.get(key, [])
+        message = message_of(
+            lambda key=key, beside=beside: load_spec(conf, [f"{key}={json.dumps('dt={ds}')}", *beside])
+        )
+        assert key in message
+        assert "{ds} stands for nothing" in message
 
 
-@pytest.mark.parametrize(
-    ("path", "told"),
-    [
-        ("{date}..{date+3}/{date}..{date+3}", "{date}..{date+3} is a second range of days: a path takes one"),
-        ("{date}..{date_nodash+3}", "has ends in two formats: one is needed"),
-        ("{date+3}..{date}", "is a range of 0 days: 1 to 1000 are allowed, earliest first"),
-        ("{date}..{date+1000}", "is a range of 1001 days"),
-        ("y={date:%Y}/m={date:%m}/d={date:%d}..{date+7:%d}", "has ends that are not whole days: one mark takes all of"),
-        ("{date:%Y-%m}..{date+7:%Y-%m}", "has ends that are not whole days"),
-        ("{date}..{dt+7}", "{dt+7} stands for nothing"),
-        ("{date-1}..{date}..{date+1}", "..{date+1} is not a range of days: it has a mark at both ends"),
-        ("{date-1}..2026-01-01", "{date-1}..2026-01-01 is not a range of days"),
-        ("dt=2026-01-01..{date}", "dt=2026-01-01..{date} is not a range of days"),
-        ("{date}..", "{date}.. is not a range of days"),
-        ("{date}...{date+1}", "is not a range of days"),
-        ("{a,{date}", "{a,{date} opens a brace that is not closed"),
-        ("a}/{date}", "}/{date} closes a brace that is not open"),
-        ("{x{date}}", "{x{date}} stands for nothing"),
-    ],
-)
-def test_a_range_that_is_none_is_refused(tmp_path: Path, path: str, told: str) -> None:
-    conf = tmp_path / "spec.yaml"
-    conf.write_text(WHOLE, encoding="utf-8")
-    with pytest.raises(SpecError) as refused:
-        load_spec(conf, [f"input.path='{path}'"])
-    assert told in str(refused.value)
+NO_RANGES = [
+    ("{date}..{date+3}/{date}..{date+3}", "{date}..{date+3} is a second range of days: a path takes one"),
+    ("{date}..{date_nodash+3}", "has ends in two formats: one is needed"),
+    ("{date+3}..{date}", "is a range of 0 days: 1 to 1000 are allowed, earliest first"),
+    ("{date}..{date+1000}", "is a range of 1001 days"),
+    ("y={date:%Y}/m={date:%m}/d={date:%d}..{date+7:%d}", "has ends that are not whole days: one mark takes all of"),
+    ("{date:%Y-%m}..{date+7:%Y-%m}", "has ends that are not whole days"),
+    ("{date}..{dt+7}", "{dt+7} stands for nothing"),
+    ("{date-1}..{date}..{date+1}", "..{date+1} is not a range of days: it has a mark at both ends"),
+    ("{date-1}..2026-01-01", "{date-1}..2026-01-01 is not a range of days"),
+    ("dt=2026-01-01..{date}", "dt=2026-01-01..{date} is not a range of days"),
+    ("{date}..", "{date}.. is not a range of days"),
+    ("{date}...{date+1}", "is not a range of days"),
+    ("{a,{date}", "{a,{date} opens a brace that is not closed"),
+    ("a}/{date}", "}/{date} closes a brace that is not open"),
+    ("{x{date}}", "{x{date}} stands for nothing"),
+]
 
 
-@pytest.mark.parametrize("change", ["output.path='x/{date}..{date+7}'", "input.where=\"dt = '{date}..{date+7}'\""])
-def test_a_range_stands_in_paths_of_rows_alone(tmp_path: Path, change: str) -> None:
-    conf = tmp_path / "spec.yaml"
-    conf.write_text(WHOLE, encoding="utf-8")
-    with pytest.raises(SpecError, match=RANGE):
-        load_spec(conf, [change])
+def test_a_range_that_is_none_is_refused() -> None:
+    taken = [path for path, told in NO_RANGES if told not in message_of(lambda path=path: check_path(path))]
+    assert taken == []
+
+
+def test_a_range_stands_in_paths_of_rows_alone() -> None:
+    for check in (check_name, check_sql):
+        assert RANGE in message_of(lambda check=check: check("x/{date}..{date+7}"))
 
 
 def test_braces_of_sql_and_of_patterns_stay(tmp_path: Path) -> None:

@@ -19,12 +19,12 @@ import yaml
 
 import sparkrank as sr
 from sparkrank.base.errors import escaped
+from sparkrank.doors.keywords import INPUT_DEFAULTS
 from sparkrank.engines.one_group import GroupKeys, narrowed
 from sparkrank.engines.reading import arrow_sides
 from sparkrank.jobs.explain_job import explain_request
 from sparkrank.metrics import CATALOG, Arithmetic, TermTable
 from sparkrank.metrics.arithmetic import LIST, total
-from sparkrank.metrics.catalog import remove
 from sparkrank.run import called
 from sparkrank.run.stages import unseen
 from tests.unit.commands import exit_code
@@ -247,7 +247,7 @@ def test_a_metric_from_outside_by_its_value_or_by_its_own_arithmetic() -> None:
         try:
             found = sr.explain(ROWS, "rows_of_list", group={"user": "a"}, **COLUMNS).metric
         finally:
-            remove("rows_of_list")
+            CATALOG.remove("rows_of_list")
         assert (found.value, found.steps[-1].value) == (3, 3)
         assert ("one" in found.tables[0].columns) == own
         assert any("no arithmetic" in sentence for sentence in found.told) != own
@@ -265,7 +265,7 @@ def test_arithmetic_from_outside_that_is_none_is_a_sentence() -> None:
                 sr.explain(ROWS, "rows_of_list", group={"user": "a"}, **COLUMNS)
             assert sentence in str(raised.value)
         finally:
-            remove("rows_of_list")
+            CATALOG.remove("rows_of_list")
 
 
 def test_every_declared_metric_can_be_explained() -> None:
@@ -294,9 +294,7 @@ def test_parquet_is_read_where_the_key_may_be(tmp_path: Path) -> None:
     pq.write_table(rows, tmp_path / "rows.parquet", row_group_size=200)
     request, _ = called.request_called(
         str(tmp_path / "rows.parquet"), ["rr"],
-        {"score": "score", "rank": None, "item": None, "items": None, "true_items": None},
-        group=["user"], label="click", truth=None, truth_columns=None, relevance="membership", settings={},
-        library=None, spark=None, lane="auto", partition_types="inferred",
+        {"score": "score", "label": "click", **INPUT_DEFAULTS}, group=["user"],
     )  # fmt: skip
     sides = arrow_sides(request, {})
     keys = GroupKeys(("user",), ((250,), (251,)))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sparkrank.metrics.catalog import remove
+from sparkrank.metrics.metric import CATALOG
 from tests.unit.commands import PROJECT, exit_code
 
 pytestmark = pytest.mark.same_without_loops
@@ -34,4 +34,4 @@ def test_the_page_prints_what_it_shows(
                 assert exit_code(*shlex.split(shown.pop(0).removeprefix("$ sparkrank "))) == 0
             assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == shown
     finally:
-        remove("share_judged")
+        CATALOG.remove("share_judged")

@@ -14,14 +14,42 @@ import pytest
 
 import sparkrank as sr
 from sparkrank.base.errors import MetricError
-from sparkrank.metrics import CATALOG, Definitions, Plan
-from sparkrank.metrics.arithmetic import Column
-from sparkrank.metrics.kinds import GroupMetric, PooledMetric
+from sparkrank.metrics import CATALOG, Definitions, GroupMetric, Plan, PooledMetric
+from sparkrank.metrics.arithmetic import TermColumn
 from sparkrank.results.explanation import ExplainedMetric
-from tests.unit.test_every_metric_is_checked import OF_A_GROUP
 
 pytestmark = pytest.mark.same_without_loops
 
+# The metrics of a group, with the parameters of each that change its steps.
+OF_A_GROUP = {
+    "p": "over=k over=retrieved",
+    "p@5": "over=k over=retrieved over=min_k_relevant",
+    "r@5": "over=relevant over=min_k_relevant",
+    "f@5": "beta=1 beta=2",
+    "hit@5": "",
+    "rprec": "",
+    "ap": "over=relevant over=hits",
+    "ap@5": "over=relevant over=min_k_relevant over=k over=hits",
+    "rr": "",
+    "rr@5": "",
+    "cg@5": "gain=linear gain=exp2 gain=binary",
+    "dcg@5": "gain=linear gain=exp2 gain=binary discount=log2 discount=zipf discount=[1,0.5]",
+    "ndcg": "gain=linear gain=exp2 gain=binary ideal=judged ideal=retrieved ideal=[3,2,1] discount=log2 discount=zipf",
+    "ndcg@5": "gain=linear ideal=judged ideal=retrieved ideal=k_relevant ideal=[3,2,1]",
+    "rbp": "p=0.8 p=0.5",
+    "group_auc": "weight=uniform weight=rows weight=positives weight=pairs",
+    "gauc": "weight=rows weight=uniform weight=positives weight=pairs",
+    "pair_auc": "weight=uniform weight=rows weight=pairs",
+    "kendall_tau": "variant=b variant=c ref=label ref=reference_rank ref=model",
+    "kendall_distance": "ref=label ref=reference_rank ref=model",
+    "spearman": "ref=label ref=reference_rank ref=model",
+    "fitness": "alpha=0.5 alpha=1 discount=none discount=log2",
+    "err@5": "",
+    "bpref": "",
+    "iprec": "recall=0 recall=0.5",
+    "arhr@5": "",
+    "rbo": "p=0.9 p=0.5",
+}
 GROUPS = 6
 MODELS = {"one": "one", "two": "two"}
 TIES = ("expected", "item", "worst", "best", "block")
@@ -79,7 +107,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 def recomputed(found: ExplainedMetric) -> float:
     """The value of the last step, done again by hand: from the columns as they are shown, and exact but for the end."""
     columns = {
-        Column(table.name, name): [value for value in values if value is not None]
+        TermColumn(table.name, name): [value for value in values if value is not None]
         for table in found.tables
         for name, values in table.columns.items()
         if all(value is None or isinstance(value, (int, float)) for value in values)
@@ -87,7 +115,7 @@ def recomputed(found: ExplainedMetric) -> float:
     done: dict[str, float] = {}
     for step in found.steps:
         of = [
-            columns[each] if isinstance(each, Column) else done[each] if isinstance(each, str) else each
+            columns[each] if isinstance(each, TermColumn) else done[each] if isinstance(each, str) else each
             for each in step.operands
         ]
         done[step.name] = _done(step.operation, of, step.value)

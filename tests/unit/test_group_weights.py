@@ -20,8 +20,7 @@ from sparkrank.base.errors import InputError, MetricError, SpecError
 from sparkrank.config.loading import load_spec
 from sparkrank.inputs.window import Window
 from sparkrank.jobs import evaluate_day, merge_days
-from sparkrank.metrics import CATALOG, Metric
-from sparkrank.metrics.kinds import CatalogueMetric, GroupMetric, PooledMetric
+from sparkrank.metrics import CATALOG, CatalogueMetric, GroupMetric, Metric, PooledMetric
 from sparkrank.run.stages import Stages
 from tests.extent import examples
 from tests.unit.strategies import PATIENT

@@ -43,8 +43,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "results": ("pyarrow", "pandas", "altair", *SPARK),
     "run": ("numpy", "pyarrow", "tqdm", *SPARK),
     "jobs": ("numpy", "pyarrow", *SPARK),
-    "doors": ("click", "pyarrow", "yaml", *SPARK),
-    "functions": ("numpy", "pyarrow", "pandas", *SPARK),
+    "doors": ("click", "pyarrow", "typing_extensions", "yaml", *SPARK),
+    "functions": ("numpy", "pyarrow", "pandas", "typing_extensions", *SPARK),
     "ml": ("typing_extensions", *SPARK),
     "__main__": (),
     "": (),  # the package's own __init__, its face

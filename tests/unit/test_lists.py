@@ -154,8 +154,8 @@ def test_what_they_need() -> None:
         sr.evaluate(bucket([("u", "x", 1.0, 1.0)]), ["ap", "novelty@2"], **roles)
     with pytest.raises(MetricError, match=r"coverage@3 is not computed under ties=expected"):
         Plan.of(["coverage@3"], ["m"], ["u"])
-    assert Plan.of(["coverage"], ["m"], ["u"]).needs_item
-    assert not Plan.of(["ap"], ["m"], ["u"]).needs_item
+    assert Plan.of(["coverage"], ["m"], ["u"]).item_is_for
+    assert not Plan.of(["ap"], ["m"], ["u"]).item_is_for
 
 
 def test_items_that_are_numbers_are_items() -> None:

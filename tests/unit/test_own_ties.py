@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 import sparkrank as sr
 from sparkrank.base.errors import MetricError, SpecError
-from sparkrank.metrics import CATALOG, PRESETS, Definitions, Metric, Plan
+from sparkrank.metrics import CATALOG, PRESETS, CatalogueMetric, Definitions, GroupMetric, Metric, Plan, PooledMetric
 from sparkrank.metrics.definitions import ALLOWED
-from sparkrank.metrics.kinds import CatalogueMetric, GroupMetric, PooledMetric
 from tests.cases import CASES, Row
 from tests.cases.rows import FOUR_TIED
 from tests.extent import examples
@@ -146,8 +145,8 @@ def test_item_needs_the_item(text_: str) -> None:
     log = pa.table({"u": ["a", "a"], "s": [1.0, 1.0], "y": [1, 0]})
     with pytest.raises(SpecError, match=r"ties=item .*but no item column is named"):
         sr.evaluate(log, [text_], group="u", score="s", label="y")
-    assert Plan.of([text_], ["m"], ["u"]).needs_item
-    assert not Plan.of(["rr(ties=worst)"], ["m"], ["u"]).needs_item
+    assert Plan.of([text_], ["m"], ["u"]).item_is_for
+    assert not Plan.of(["rr(ties=worst)"], ["m"], ["u"]).item_is_for
 
 
 @pytest.mark.parametrize("ties", ["item", "worst", "best"])

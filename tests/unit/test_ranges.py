@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 import sparkrank as sr
 from sparkrank.base import checks
 from sparkrank.base.errors import MetricError
-from sparkrank.metrics import CATALOG, Metric
+from sparkrank.metrics import CATALOG, CatalogueMetric, GroupMetric, Metric, PooledMetric
 from sparkrank.metrics.definitions import ALLOWED
-from sparkrank.metrics.kinds import CatalogueMetric, GroupMetric, PooledMetric
 from sparkrank.text.text import declaration_text, quality_text
 from tests.cases import CASES
 from tests.extent import examples

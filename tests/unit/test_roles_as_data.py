@@ -21,7 +21,7 @@ from sparkrank.engines.request import Request, Side
 from sparkrank.inputs import role_table as columns
 from sparkrank.inputs.roles import Roles, TruthColumns, planned
 from sparkrank.metrics import Definitions, Metric
-from sparkrank.metrics.catalog import CATALOG
+from sparkrank.metrics.metric import CATALOG
 from sparkrank.run.execute import Outcome, open_request
 from sparkrank.run.stages import unseen
 from sparkrank.sources.columns import bucket_rows, needed_columns

@@ -250,8 +250,8 @@ def test_setters_getters_copies_and_explanations(kind: type[RankingMetricEvaluat
     }
     evaluator = kind()
     assert {param.name for param in evaluator.params} == values.keys()
-    assert list(values) == [name for name in inspect.signature(kind.__init__).parameters if name != "self"]
-    assert list(values) == [name for name in inspect.signature(kind.setParams).parameters if name != "self"]
+    for method in (kind.__init__, kind.setParams):
+        assert [*inspect.signature(method).parameters] == ["self", *values]
     for name, value in values.items():
         title = f"{name[0].upper()}{name[1:]}"
         assert getattr(evaluator, f"set{title}")(value) is evaluator

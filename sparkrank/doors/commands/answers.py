@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sparkrank.gates.verdicts import Judged
     from sparkrank.jobs import BackfilledDay, DayResult, WindowResult
     from sparkrank.jobs.gate_job import Judgment
-    from sparkrank.metrics.declaration import Declaration
+    from sparkrank.metrics.metric import Declaration
     from sparkrank.metrics.parameters import Parameter
     from sparkrank.metrics.presets import Preset
     from sparkrank.schemas.tables import TableSchema

@@ -22,7 +22,8 @@ from sparkrank.inputs.window import Window, spans
 from sparkrank.jobs.compare_job import compare_days
 from sparkrank.metrics import Metric
 from sparkrank.metrics.registry import import_plugins
-from sparkrank.metrics.uncertainty import FAMILIES, Comparison, Correction, Family
+from sparkrank.metrics.uncertainty import FAMILIES, Comparison, Family
+from sparkrank.stats.corrections import METHODS, Correction
 from sparkrank.tables.commit.days import local_path
 from sparkrank.text.comparison_text import (
     comparisons_text,
@@ -52,7 +53,7 @@ LEVEL = 0.95
     click.option("--other-definitions", is_flag=True, help="Compare metrics that the two runs define otherwise, too."),
     click.option(
         "--correction",
-        type=click.Choice(["holm", "benjamini-hochberg", "none"]),
+        type=click.Choice(list(METHODS)),
         help="How p is adjusted for many comparisons: holm without it, or as the spec says.",
     ),
     click.option(

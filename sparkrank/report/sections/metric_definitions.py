@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from sparkrank.metrics.catalog import is_built_in
-from sparkrank.metrics.declaration import Declaration
+from sparkrank.metrics.metric import CATALOG, Declaration
 from sparkrank.report.data import Definition
 from sparkrank.report.report_tables import ReportTables, definitions_of, parsed
 from sparkrank.report.section import Made, ReportSection
@@ -39,7 +38,7 @@ def _definition(text: str, definition: str | None) -> Definition:
 
 def link_of(declaration: Declaration) -> str | None:
     """The address of the section of ``declaration``; None of a metric that somebody else has registered."""
-    if not is_built_in(declaration):
+    if not CATALOG.is_built_in(declaration):
         return None
     heading = declaration.name if declaration.cutoff == "none" else f"{declaration.name}, {declaration.name}@k"
     # the anchor that GitHub gives to a heading

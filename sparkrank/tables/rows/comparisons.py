@@ -12,8 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from sparkrank.metrics import Metric, Plan
-from sparkrank.metrics.merged import Merged, subjects_of
+from sparkrank.metrics.merged import Merged
 from sparkrank.metrics.slices import ALL
+from sparkrank.metrics.subjects import subjects_of
 from sparkrank.metrics.uncertainty import Comparison
 from sparkrank.schemas.tables import COMPARISONS
 from sparkrank.states.keys import Subject

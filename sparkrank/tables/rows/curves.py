@@ -10,7 +10,8 @@ import pyarrow as pa
 from sparkrank.histogram.curve_points import pr_area, pr_points, roc_area, roc_points, sketched, thinned
 from sparkrank.histogram.threshold_sweep import Extent, Sweep
 from sparkrank.metrics import Plan
-from sparkrank.metrics.merged import steps_of, subjects_of
+from sparkrank.metrics.merged import steps_of
+from sparkrank.metrics.subjects import subjects_of
 from sparkrank.schemas.tables import CURVES
 from sparkrank.states import Partials, ScoreHistogram, Series
 

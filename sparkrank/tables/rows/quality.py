@@ -13,11 +13,12 @@ from sparkrank.base.errors import CodedSentence, escaped
 from sparkrank.inputs.role_table import rejections
 from sparkrank.metrics import Plan
 from sparkrank.metrics.calibration import OUTSIDE
-from sparkrank.metrics.merged import Measured, Merged, small_slices
+from sparkrank.metrics.merged import MeasuredTerms, Merged
 from sparkrank.metrics.metric import Metric
 from sparkrank.metrics.needs import ROWS_AND_WEIGHT
 from sparkrank.metrics.plan import level_text
 from sparkrank.metrics.slices import ALL
+from sparkrank.metrics.subjects import small_slices
 from sparkrank.schemas.tables import QUALITY
 from sparkrank.states import Partials
 from sparkrank.states.keys import StateKey, Subject
@@ -29,7 +30,7 @@ _FEW_ROWS = "rows per block"
 
 
 def quality_table(
-    partials: Partials, plan: Plan, limits: checks.Limits, measured: Mapping[StateKey, Measured] | None = None
+    partials: Partials, plan: Plan, limits: checks.Limits, measured: Mapping[StateKey, MeasuredTerms] | None = None
 ) -> pa.Table:
     """One row per check: what was counted, as a share of what, and whether it is within its limit.
 
@@ -204,7 +205,7 @@ def _outside(partials: Partials, plan: Plan, model: str) -> Iterator[dict[str, A
 
 
 def _fine_blocks(
-    partials: Partials, plan: Plan, model: str, measured: Mapping[StateKey, Measured]
+    partials: Partials, plan: Plan, model: str, measured: Mapping[StateKey, MeasuredTerms]
 ) -> Iterator[dict[str, Any]]:
     """For each auc_up: rows per block, which must not be few, or the value is near 1 by construction."""
     all_rows = Subject(model, ALL, ALL)

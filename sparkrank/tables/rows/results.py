@@ -11,7 +11,8 @@ from typing import Any
 import pyarrow as pa
 
 from sparkrank.metrics import Metric, Plan
-from sparkrank.metrics.merged import Merged, subjects_of
+from sparkrank.metrics.merged import Merged
+from sparkrank.metrics.subjects import subjects_of
 from sparkrank.schemas.tables import METRICS
 from sparkrank.states.keys import Subject
 from sparkrank.uncertainty.standard_errors import interval_of

@@ -16,8 +16,9 @@ import pyarrow as pa
 
 from sparkrank.engines.result import ExactBins
 from sparkrank.metrics import Plan
-from sparkrank.metrics.merged import slices_of
+from sparkrank.metrics.merged import kind_of
 from sparkrank.metrics.needs import Needed
+from sparkrank.metrics.subjects import slices_of
 from sparkrank.schemas.tables import PART, RUN_ID, STATES
 from sparkrank.states import Partials
 from sparkrank.states.forms import (
@@ -37,7 +38,7 @@ OF_PARTS = {form.kind for form in SMALL_FORMS if form.is_of_parts}
 def needed_states(plan: Plan) -> Iterator[Needed]:
     """The states from which the metrics of ``plan`` are computed."""
     for metric in plan.metrics:
-        yield from metric.declaration.needed(metric, plan)
+        yield from kind_of(metric).needed(metric, plan)
 
 
 def states_table(

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sparkrank.metrics.exposure import shown
+from sparkrank.ranking.first_rows import first_rows
 from sparkrank.ranking.judgments import Judgments
 from sparkrank.ranking.ranking import Ranking
 from sparkrank.states.items import UNIT
@@ -38,7 +38,7 @@ def expected(scores: Sequence[float], groups: Sequence[int], k: int) -> list[int
 @example([(-math.inf, 0), (-math.inf, 0), (0.0, 1), (-0.0, 1), (-0.0, 1)], 1)
 def test_rows_within_a_cut_off(rows: list[tuple[float, int]], k: int) -> None:
     scores, groups = [score for score, _ in rows], [group for _, group in rows]
-    for found in both(lambda: shown(ranking(scores, [0.0] * len(rows), groups), k).tolist()):
+    for found in both(lambda: first_rows(ranking(scores, [0.0] * len(rows), groups), k, UNIT).tolist()):
         assert found == expected(scores, groups, k)
 
 
@@ -46,7 +46,7 @@ def test_rows_without_a_score_are_not_shown() -> None:
     judgments = Judgments(np.array([0, 0, 0, 1], np.int32), np.zeros(4), 2)
     for k, counted in ((1, [0, 1, 0, 0]), (None, [1, 1, 0, 0])):
         some = [Ranking(judgments, np.array([1.0, 2.0]), np.array([0, 1])) for _ in range(2)]
-        for found in both(lambda k=k, some=some: shown(some.pop(), k).tolist()):
+        for found in both(lambda k=k, some=some: first_rows(some.pop(), k, UNIT).tolist()):
             assert found == [UNIT * each for each in counted]
 
 
@@ -54,6 +54,6 @@ def test_rows_without_a_score_are_not_shown() -> None:
 def test_the_loop_serves_where_ties_are_expectations(ties: str, served: int) -> None:
     rows = ranking([1.0, 1.0, 2.0], [0.0, 1.0, 0.0])
     with calls() as called:
-        found = shown(rows.under(ties), 2).tolist()
+        found = first_rows(rows.under(ties), 2, UNIT).tolist()
     assert called["keys.stand_within"] == served
     assert found == {"expected": [UNIT // 2, UNIT // 2, UNIT], "block": [0, 0, UNIT], "worst": [UNIT, 0, UNIT]}[ties]

@@ -11,7 +11,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from sparkrank.base.errors import SpecError
 from sparkrank.stats.intervals import (
     NONE,
     TOO_FEW,
@@ -75,15 +74,6 @@ def test_it_is_cut_at_the_ends_of_the_range() -> None:
 def test_the_interval_says_its_method() -> None:
     (stderr,), (degrees,) = jackknife([2.0], [[2.5, 0.5]], [1, 3])
     assert t_interval(2.0, stderr, degrees, method="jackknife").method == "jackknife"
-
-
-@pytest.mark.parametrize("level", [0, 1, -0.5, 95, math.nan])
-def test_a_level_is_a_share(level: float) -> None:
-    sentence = rf"level is {level}: a number above 0 and below 1 is allowed"
-    with pytest.raises(SpecError, match=sentence):
-        t_interval(1.0, 1.0, 10, level)
-    with pytest.raises(SpecError, match=sentence):
-        order_statistics([1.0], [9], 0.5, level)
 
 
 def at_most(n: int, share: Fraction, most: int) -> Fraction:

@@ -131,18 +131,6 @@ def test_a_mean_whose_groups_are_each_a_part_has_its_usual_error(values: list[in
     assert found == pytest.approx(expected, rel=1e-10, abs=1e-12)
 
 
-@given(parted(2), st.floats(-1e6, 1e6), st.sampled_from([-2.0, 0.5, 1024.0]))
-def test_it_moves_and_scales_with_the_values(
-    given_parts: tuple[float, list[float], list[int]], shift: float, factor: float
-) -> None:
-    value, without, sizes = given_parts
-    plain = stderr_of(value, without, sizes)
-    scaled = stderr_of(factor * value, [factor * each for each in without], sizes)
-    moved = stderr_of(shift + value, [shift + each for each in without], sizes)
-    assert scaled == pytest.approx(abs(factor) * plain, rel=1e-15, nan_ok=True)
-    assert moved == pytest.approx(plain, rel=1e-6, abs=1e-8, nan_ok=True)
-
-
 @given(finite, st.lists(st.integers(0, 9), min_size=2, max_size=8))
 def test_a_value_that_no_part_changes_has_an_error_of_exactly_0(value: float, sizes: list[int]) -> None:
     found = stderr_of(value, [value] * len(sizes), sizes)

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from sparkrank.base.errors import SpecError
 from sparkrank.stats.intervals import jackknife
 from sparkrank.stats.paired import Difference, paired_t, t_test
 from tests.extent import examples
@@ -141,11 +140,6 @@ def test_the_interval_excludes_0_where_p_is_below_the_level(
         assert (found.p < 1 - level) == (not found.low <= 0 <= found.high)
     mirrored = t_test(-difference, stderr, degrees, level)
     assert (mirrored.p, mirrored.low, mirrored.high) == (found.p, -found.high, -found.low)
-
-
-def test_a_level_is_a_share() -> None:
-    with pytest.raises(SpecError, match=r"level is 95: a number above 0 and below 1 is allowed"):
-        paired_t(5, 1, 1, 95)
 
 
 def test_copies_by_chance_are_called_different_as_often_as_the_level_says() -> None:

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sparkrank.base.errors import SpecError
 from sparkrank.stats.intervals import jackknife
 from sparkrank.stats.paired import paired_t, t_test
 from sparkrank.stats.power import smallest_detectable
@@ -92,10 +91,3 @@ def test_without_an_error_or_degrees_there_is_none(stderr: float | None, degrees
 
 def test_two_copies_of_a_model_could_show_any_difference() -> None:
     assert smallest_detectable(0.0, 63) == 0
-
-
-@pytest.mark.parametrize("name", ["level", "power"])
-@pytest.mark.parametrize("share", [0, 1, 80])
-def test_shares_are_shares(name: str, share: float) -> None:
-    with pytest.raises(SpecError, match=rf"{name} is {share}: a number above 0 and below 1 is allowed"):
-        smallest_detectable(1.0, 9, **{name: share})

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from sparkrank.base.errors import SpecError
 from sparkrank.stats.ratios import StandardErrors, fieller, margin_stderr
 
 pytestmark = pytest.mark.same_without_loops
@@ -63,11 +62,6 @@ def test_there_is_none_where_the_baseline_may_be_0_or_nothing_is_known(
     difference: float, baseline: float, errors: StandardErrors, degrees: int
 ) -> None:
     assert fieller(difference, baseline, errors, degrees) is None
-
-
-def test_a_level_is_a_share() -> None:
-    with pytest.raises(SpecError, match="level is 95"):
-        fieller(0.1, 0.5, StandardErrors(0.1, 0.1, 0.1), 9, 95)
 
 
 def test_the_margin_of_paired_groups_is_the_error_of_the_mean_that_it_tests() -> None:

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
-from sparkrank.base.errors import SpecError
 from sparkrank.stats.intervals import NONE, jackknife
 from sparkrank.stats.sequential import TIGHTEST_AT, always_valid_p, confidence_sequence, radius
 
@@ -126,9 +125,3 @@ def test_two_copies_of_a_model_differ_by_exactly_0() -> None:
 def test_what_is_undefined_has_no_sequence(value: float, stderr: float, n: float) -> None:
     assert confidence_sequence(value, stderr, n) == NONE
     assert math.isnan(always_valid_p(value, stderr, n))
-
-
-def test_a_level_is_a_share() -> None:
-    for function in (confidence_sequence, always_valid_p):
-        with pytest.raises(SpecError, match=r"level is 95: a number above 0 and below 1 is allowed"):
-            function(0.0, 1.0, 9, 95)

@@ -15,7 +15,7 @@ from scipy import stats
 import sparkrank as sr
 from sparkrank.metrics.merged import Merged
 from sparkrank.states import Partials
-from sparkrank.stats.woodruff import Share, difference_of_quantiles, share_of_groups, spread, woodruff
+from sparkrank.stats.woodruff import ShareOfGroups, difference_of_quantiles, share_of_groups, spread, woodruff
 from sparkrank.tables.rows.comparisons import comparisons_table
 from sparkrank.tables.rows.results import metrics_table
 from tests.extent import SPREAD, examples
@@ -39,7 +39,7 @@ def test_a_share_varies_as_its_parts_do() -> None:
 
 def test_the_ends_are_read_off_the_distribution_by_hand() -> None:
     """Values 1 to 10, the median between 5 and 6: 4 groups are below 5 and 6 up to 6, and t of 4 degrees is 2.776."""
-    below, upto = Share(0.4, 0.05, 4.0, np.zeros(5)), Share(0.6, 0.1, 4.0, np.zeros(5))
+    below, upto = ShareOfGroups(0.4, 0.05, 4.0, np.zeros(5)), ShareOfGroups(0.6, 0.1, 4.0, np.zeros(5))
     interval = woodruff(np.arange(1, 11), [1] * 10, 0.5, below, upto, 5)
     assert pytest.approx((0.3612, 0.7776)) == (0.5 - 2.776 * 0.05, 0.5 + 2.776 * 0.1)
     # the first value that 3.6 groups are at or below, and the first that more than 7.8 are
@@ -48,7 +48,7 @@ def test_the_ends_are_read_off_the_distribution_by_hand() -> None:
 
 @pytest.mark.parametrize(("ends", "high"), [((0.0, 1.0), 1.0), ((0.0, 2.0), None)])
 def test_beyond_all_groups_only_an_end_of_the_range_is_known(ends: tuple[float, float], high: float | None) -> None:
-    half, all_ = Share(0.5, 0.05, 8.0, np.zeros(9)), Share(1.0, 0.0, 8.0, np.zeros(9))
+    half, all_ = ShareOfGroups(0.5, 0.05, 8.0, np.zeros(9)), ShareOfGroups(1.0, 0.0, 8.0, np.zeros(9))
     interval = woodruff([0.0, 1.0], [50, 50], 0.95, half, all_, 9, ends=ends)
     assert interval.high == high
     assert interval.method == ("too few" if high is None else "woodruff")

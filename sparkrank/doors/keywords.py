@@ -1,0 +1,93 @@
+"""The keyword arguments that several doors share, typed once."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
+
+from sparkrank.base.errors import SpecError, did_you_mean, listed
+from sparkrank.inputs.roles import Relevance
+from sparkrank.metrics.definitions import SettingOptions
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from sparkrank.sources.folders import PartitionTypes
+    from sparkrank.sources.in_memory import Rows
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class RowOptions(TypedDict, total=False):
+    """The columns of rows."""
+
+    score: str | Mapping[str, str] | None
+    rank: str | Mapping[str, str] | None
+    label: str | None
+    item: str | None
+    reference_rank: str | None
+    weight: str | None
+
+
+class TruthOptions(TypedDict, total=False):
+    """The truth beside lists, or in arrays."""
+
+    truth: Rows | None
+    truth_columns: Mapping[str, str | Sequence[str]] | None
+    items: str | Mapping[str, str] | None
+    true_items: str | None
+    relevance: Relevance
+
+
+class ReaderOptions(TypedDict, total=False):
+    """Who reads the rows, and how."""
+
+    spark: SparkSession | None
+    lane: str
+    partition_types: PartitionTypes
+
+
+class InputOptions(RowOptions, TruthOptions, SettingOptions, ReaderOptions, total=False):
+    """What every door takes that reads an input."""
+
+
+INPUT_DEFAULTS = {"relevance": "membership", "lane": "auto", "partition_types": "inferred"}
+
+
+def with_options(options: type[Any], defaults: Mapping[str, Any] | None = None) -> Callable[[F], F]:
+    """Show the keys of ``options`` as keyword arguments of a function that takes them as ``**options``.
+
+    The signature has them, so that ``help`` and editors show them with their ``defaults`` (None where there is none). A
+    name that the signature lacks is refused with the nearest one (:class:`SpecError`).
+    """
+
+    def decorate(function: F) -> F:
+        own, title = inspect.signature(function), function.__qualname__.removesuffix(".__init__")
+        shown = [parameter for parameter in own.parameters.values() if parameter.kind != inspect.Parameter.VAR_KEYWORD]
+        for name, annotation in options.__annotations__.items():
+            text = getattr(annotation, "__forward_arg__", annotation)
+            default = (defaults or {}).get(name)
+            shown.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=text))
+        signature = own.replace(parameters=shown)
+
+        @functools.wraps(function)
+        def checked(*arguments: Any, **named: Any) -> Any:
+            refuse_unknown(title, named, signature)
+            return function(*arguments, **named)
+
+        checked.__signature__ = signature  # type: ignore[attr-defined] # what inspect reads
+        return checked  # type: ignore[return-value] # it takes and gives the same
+
+    return decorate
+
+
+def refuse_unknown(function: str, named: Mapping[str, Any], signature: inspect.Signature) -> None:
+    """Raise :class:`SpecError` where a name among ``named`` is no argument of ``function``."""
+    known = [name for name in signature.parameters if name != "self"]
+    for name in named:
+        if name not in known:
+            raise SpecError(
+                f'{function} has no argument "{name}"{did_you_mean(name, known)} (allowed: {listed(known)})'
+            )

@@ -1,0 +1,95 @@
+"""The kind of metric that is a property of all lists together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from sparkrank.metrics import outside
+from sparkrank.metrics.arithmetic import Arithmetic, OneGroup, list_table, total
+from sparkrank.metrics.merged import Merged, MetricKind, MetricRow
+from sparkrank.metrics.metric import Metric, PlanPart, Scale
+from sparkrank.metrics.needs import GROUPS, ROWS_AND_WEIGHT, Exposure, Needed, StatePlan, sums_needed
+from sparkrank.metrics.parameters import TIES, Parameter
+from sparkrank.numeric.array_types import Ints
+from sparkrank.ranking.first_rows import first_rows
+from sparkrank.states.forms import ITEM_FORM, SUM_FORM
+from sparkrank.states.items import UNIT, rows_shown
+from sparkrank.states.keys import Subject
+
+OF_ALL_LISTS = "the value is of all lists together: this list adds what it shows to how often each item is shown"
+
+
+@dataclass(frozen=True)
+class CatalogueMetric(MetricKind):
+    """A property of all lists together, from how often each item is shown in the first k.
+
+    Its value is undefined where ``value`` gives NaN.
+
+    Parameters
+    ----------
+    value : callable (int64 array (items), int64 array (items), int, Metric) -> float
+        Takes the exposure of every item, in units of :data:`sparkrank.states.items.UNIT` (a row that is shown for
+        certain has one unit); the number of groups in which the item is relevant; the number of groups; and the metric.
+        The second has a meaning where the metric has the parameter ``rel``, so that labels are needed. Gives the value,
+        NaN where it is undefined.
+    common : tuple of Parameter
+        The parameters that all metrics of this kind have: ``ties``.
+
+    Examples
+    --------
+    >>> import numpy as np, pyarrow as pa, sparkrank as sr
+    >>> items = sr.register(sr.CatalogueMetric(
+    ...     name="items_shown",
+    ...     title="number of items that are shown",
+    ...     formula="items in the first k of some list",
+    ...     undefined="never",
+    ...     reference="ours",
+    ...     highest=np.inf,
+    ...     value=lambda exposure, relevant, groups, metric: float(np.sum(exposure > 0)),
+    ... ))
+    >>> rows = pa.table({"user": ["a", "a", "b"], "item": ["x", "y", "x"], "score": [3.0, 2.0, 1.0]})
+    >>> sr.evaluate(rows, ["items_shown@1"], group="user", item="item", score="score")["items_shown@1"]
+    1.0
+    """
+
+    parts: ClassVar[tuple[PlanPart, ...]] = ("items",)
+    heading: ClassVar[str] = "Metrics over lists"
+    about: ClassVar[str] = "Properties of all lists together."
+    computed_by: ClassVar[tuple[str, ...]] = ("value",)
+    common: tuple[Parameter, ...] = (TIES,)
+    interval: Scale = "none"
+    refused: tuple[tuple[str, str], ...] = (("weight", "in what all lists show no group has a weight of its own"),)
+    value: Callable[[Ints, Ints, int, Metric], float] = lambda exposure, relevant, groups, metric: float("nan")
+
+    @property
+    def reads_labels(self) -> bool:
+        return "rel" in self.defaults
+
+    def needed(self, metric: Metric, plan: StatePlan) -> Iterator[Needed]:
+        exposure = str(Exposure.of(metric))
+        items = "" if plan.item is None else f" of {plan.item}"  # items of arrays are those of the lists
+        yield Needed(ITEM_FORM.kind, exposure, str(metric), f"{exposure}{items}; {plan.settings}")
+        yield Needed(SUM_FORM.kind, GROUPS, str(metric), f"{GROUPS}; {plan.settings}")
+        yield from sums_needed(metric, plan, ROWS_AND_WEIGHT)
+
+    def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
+        """Its weight is the number of rows that are shown."""
+        shown_rows, relevant = merged.partials.items.amounts(subject.state(Exposure.of(metric)))
+        sums = merged.partials.sums.results()
+        groups = int(sums.get(subject.state(GROUPS), 0))
+        rows = int(sums.get(subject.state(ROWS_AND_WEIGHT[0]), 0))
+        given_value = metric.call("value", self.value, shown_rows, relevant, groups, metric)
+        value = outside.number(metric, "value", given_value)
+        return MetricRow.pooled(value, rows, rows_shown(shown_rows), n_groups=groups)
+
+    def explain(self, group: OneGroup, metric: Metric) -> Arithmetic:
+        """How often the list of the group shows each of its items, which is what it adds to those of all lists."""
+        ranking, judgments = group.ranking, group.ranking.judgments
+        columns = {"shown": first_rows(ranking, metric.k, UNIT)[ranking.row] / UNIT}
+        if "rel" in self.defaults:
+            columns["relevant"] = judgments.flags(metric.rel)[ranking.row].astype(np.float64)
+        return Arithmetic.of([list_table(ranking, columns)], [total("rows shown", "shown")], [OF_ALL_LISTS])

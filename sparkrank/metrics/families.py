@@ -1,0 +1,31 @@
+"""The families of metrics, in the order in which they are documented: each fills the register with its declarations."""
+
+from __future__ import annotations
+
+from sparkrank.metrics import (
+    calibration,
+    classification,
+    discrimination,
+    exposure,
+    gain,
+    group_auc,
+    precision,
+    rank_comparison,
+    retrieval,
+)
+from sparkrank.metrics.metric import CATALOG
+
+__all__ = ["CATALOG"]
+
+for family in (
+    precision,
+    gain,
+    retrieval,
+    rank_comparison,
+    group_auc,
+    discrimination,
+    classification,
+    calibration,
+    exposure,
+):
+    CATALOG.fill(*family.DECLARATIONS)

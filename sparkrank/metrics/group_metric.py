@@ -1,0 +1,222 @@
+"""The kind of metric with a value for each group, averaged over groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from sparkrank.base.errors import MetricError, shown
+from sparkrank.metrics.arithmetic import Arithmetic, OneGroup, given, list_table
+from sparkrank.metrics.merged import Merged, MetricKind, MetricRow, WithoutParts, effective_number
+from sparkrank.metrics.metric import Metric, PlanPart
+from sparkrank.metrics.needs import GROUPS, Needed, StatePlan, of_parts
+from sparkrank.metrics.parameters import TIES, WEIGHT, Parameter
+from sparkrank.numeric.array_types import Floats
+from sparkrank.numeric.exact_sums import LIMBS, rounded
+from sparkrank.numeric.exact_sums import total as exact_total
+from sparkrank.ranking.distinct_lists import DistinctLists, GroupValues
+from sparkrank.ranking.ranking import Ranking
+from sparkrank.states import Distribution
+from sparkrank.states.forms import (
+    DISTRIBUTION_FORM,
+    MEAN_FORM,
+    PAIR_FORM,
+    PART_MEAN_FORM,
+    PART_SUM_FORM,
+    PARTS_KIND,
+)
+from sparkrank.states.keys import Subject
+from sparkrank.states.means import NO_GROUPS
+from sparkrank.states.part_bins import VALUES, rule_name
+
+
+class ListSums(Protocol):
+    """Sums over the lists of a ranking, one for each of the ``distinct`` of its groups, or per group without these."""
+
+    @property
+    def distinct(self) -> DistinctLists | None: ...
+
+
+@dataclass(frozen=True)
+class GroupMetric(MetricKind):
+    """A metric of one group, averaged over groups.
+
+    The fields of :class:`~sparkrank.metrics.metric.Declaration` name, document and limit it; these say how its
+    values come about. Its value is undefined where ``values`` gives NaN for every group.
+
+    Parameters
+    ----------
+    values : callable (Ranking or sums, Metric) -> float64 array (groups)
+        The value of each group of a bucket, in the metric's own unit; NaN where it is undefined for the group. Of
+        ``sums`` that have distinct lists, one for each of those (lists).
+    weights : callable (Ranking or sums, Metric) -> float64 array (groups) or None, optional
+        How much each group counts in the mean: a finite number from 0, of any unit. The length is that of ``values``.
+        Where it is not given, or gives None, all groups count the same, unless the text of the metric has a ``weight``.
+    sums : callable (Ranking, Metric) -> ListSums, optional
+        Sums over the lists of a ranking, as :func:`~sparkrank.metrics.hit_sums` makes them. Where they are given,
+        ``values`` and ``weights`` take these in place of the ranking.
+    arithmetic : callable (Ranking, Metric) -> Arithmetic, optional
+        The terms and the steps by which the value comes of the rows of a ranking of one group, for
+        ``sparkrank explain``. Without it, a value is shown beside the list alone.
+    common : tuple of Parameter
+        The parameters that all metrics of this kind have: ``ties`` and ``weight``.
+
+    Examples
+    --------
+    >>> import numpy as np, pyarrow as pa, sparkrank as sr
+    >>> length = sr.register(sr.GroupMetric(
+    ...     name="list_length",
+    ...     title="rows of a list",
+    ...     formula="rows with a score",
+    ...     undefined="never",
+    ...     reference="ours",
+    ...     highest=np.inf,
+    ...     values=lambda ranking, metric: ranking.length.astype(np.float64),
+    ... ))
+    >>> rows = pa.table({"user": ["a", "a", "b"], "score": [3.0, 2.0, 1.0], "clicked": [1, 0, 1]})
+    >>> sr.evaluate(rows, ["list_length"], group="user", score="score", label="clicked")["list_length"]
+    1.5
+    """
+
+    parts: ClassVar[tuple[PlanPart, ...]] = ("groups",)
+    is_averaged: ClassVar[bool] = True
+    heading: ClassVar[str] = "Metrics of a group"
+    about: ClassVar[str] = "A value for each group; the number is their mean over groups."
+    computed_by: ClassVar[tuple[str, ...]] = ("values",)
+    common: tuple[Parameter, ...] = (TIES, WEIGHT)
+    values: Callable[[Any, Metric], Floats] = lambda ranking, metric: np.empty(0)
+    weights: Callable[[Any, Metric], Floats | None] | None = None
+    sums: Callable[[Ranking, Metric], ListSums] | None = None
+    arithmetic: Callable[[Ranking, Metric], Arithmetic] | None = None
+
+    def needed(self, metric: Metric, plan: StatePlan) -> Iterator[Needed]:
+        of_groups = metric.of_groups
+        yield Needed(MEAN_FORM.kind, str(of_groups), str(metric), plan.definition(of_groups))
+        if metric.percentile is not None:
+            yield Needed(DISTRIBUTION_FORM.kind, str(of_groups), str(metric), plan.definition(of_groups))
+            if plan.has_parts:
+                name, definition = rule_name(VALUES, str(of_groups)), of_parts(plan.definition(of_groups), plan)
+                yield Needed(PARTS_KIND, name, str(metric), definition, optional=True)
+            return
+        if plan.has_parts:
+            yield Needed(PART_MEAN_FORM.kind, str(of_groups), str(metric), of_parts(plan.definition(of_groups), plan))
+            yield Needed(PART_SUM_FORM.kind, GROUPS, str(metric), of_parts(plan.settings, plan))
+        if plan.compare is not None and metric in plan.paired_metrics:
+            compared = f"{plan.definition(of_groups)}; compared with {plan.compare.baseline}"
+            yield Needed(PAIR_FORM.kind, str(of_groups), str(metric), compared)
+
+    def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
+        key = subject.state(metric.of_groups)
+        mean = merged.means.get(key, NO_GROUPS)  # of a window in which it met the model that it compares with nowhere
+        if metric.percentile is None:
+            return MetricRow(mean.value, mean.n_undefined, mean.n_rows, mean.weight, n_groups=mean.n_groups)
+        # one without a value has no row in the table of a day, so a merge meets none
+        groups = merged.partials.distributions.get(key, Distribution.empty())
+        value, bound = groups.quantile(metric.percentile / 100)
+        weight = float(groups.histogram.neg.sum())
+        return MetricRow(value, mean.n_undefined, mean.n_rows, weight, n_groups=mean.n_groups, error_bound=bound)
+
+    def without_parts(self, merged: Merged, subject: Subject, metric: Metric) -> WithoutParts | None:
+        sums = merged.partials.parts.means.of(subject, metric.of_groups)
+        sizes = merged.sizes_of_parts(subject)
+        if sums is None or sizes is None or metric.percentile is not None:
+            return None
+        all_ = sums.sum(axis=0)
+        left = all_ - sums
+        together = exact_total(all_[:LIMBS])
+        if not together:
+            return None
+        with np.errstate(invalid="ignore", divide="ignore"):
+            weight, weighted = rounded(left[:, :LIMBS]), rounded(left[:, LIMBS:])
+            return WithoutParts(exact_total(all_[LIMBS:]) / together, weighted / weight, sizes, weight)
+
+    def n_effective(self, merged: Merged, subject: Subject, metric: Metric, *, clustered: bool) -> float | None:
+        """By the weights of groups in the mean."""
+        if clustered:
+            sums = merged.partials.parts.means.of(subject, metric.of_groups)
+            weights = merged.sizes_of_parts(subject) if sums is None else rounded(sums[:, :LIMBS])
+            return None if weights is None else effective_number(weights) or None
+        return merged.means.get(subject.state(metric.of_groups), NO_GROUPS).n_effective or None
+
+    def values_of(self, ranking: Ranking, metric: Metric) -> GroupValues:
+        """The value of each group."""
+        sums = self._sums_of(ranking, metric)
+        distinct = None if sums is None else sums.distinct
+        values = metric.call("values", self.values, ranking if sums is None else sums, metric)
+        if metric.outside is not None:
+            _validate_values(ranking.groups if distinct is None else len(distinct.rows), values, metric)
+        return GroupValues(values, distinct)
+
+    def explain(self, group: OneGroup, metric: Metric) -> Arithmetic:
+        if self.arithmetic is None:
+            judgments, ranking = group.ranking.judgments, group.ranking
+            hit = judgments.flags(metric.rel if "rel" in self.defaults else None)[ranking.row]
+            value = self.values_of(ranking, metric).of_groups()[0]
+            steps = [
+                given("R", judgments.relevant(metric.rel if "rel" in self.defaults else None)[0]),
+                given("length of the list", ranking.length[0]),
+                given(str(metric), value),
+            ]
+            return Arithmetic.of([list_table(ranking, {"relevant": hit.astype(np.float64)})], steps, [NOT_TOLD])
+        arithmetic = metric.call("arithmetic", self.arithmetic, group.ranking, metric)
+        if metric.outside is not None and not isinstance(arithmetic, Arithmetic):
+            raise MetricError(f"the arithmetic of {metric} is {shown(arithmetic)}: Arithmetic.of(...) is needed")
+        return arithmetic
+
+    def _sums_of(self, ranking: Ranking, metric: Metric) -> ListSums | None:
+        """The sums over the lists; raises :class:`MetricError` where a metric from outside gives something else."""
+        if self.sums is None:
+            return None
+        sums = metric.call("sums", self.sums, ranking, metric)
+        if metric.outside is not None and not isinstance(getattr(sums, "distinct", 0), DistinctLists | None):
+            raise MetricError(f"the sums of {metric} are {shown(sums)}: sums over lists, with distinct, are needed")
+        return sums
+
+    def is_weighted(self, metric: Metric) -> bool:
+        """Whether groups may weigh differently in its mean."""
+        own = metric.outside is not None and self.weights is not None
+        return own or metric.word(WEIGHT.name) != "uniform"
+
+    def weights_of(self, ranking: Ranking, metric: Metric, of_columns: Mapping[str, Floats]) -> GroupValues | None:
+        """The weight of each group; None where all weigh the same. ``of_columns`` (groups) are those of columns."""
+        if metric.weight_column is not None:
+            return GroupValues(of_columns[metric.weight_column])
+        if self.weights is not None:
+            sums = self._sums_of(ranking, metric)
+            source = ranking if sums is None else sums
+            weights = metric.call("weights", self.weights, source, metric)
+            if weights is not None:
+                distinct = None if sums is None else sums.distinct
+                if metric.outside is not None:
+                    _validate_weights(ranking.groups if distinct is None else len(distinct.rows), weights, metric)
+                return GroupValues(weights, distinct)
+        match metric.word("weight"):
+            case "rows":
+                return GroupValues(ranking.length.astype(np.float64))
+            case "relevant":
+                rel = metric.rel if "rel" in self.defaults else None
+                return GroupValues(ranking.judgments.relevant(rel).astype(np.float64))
+        return None
+
+
+NOT_TOLD = "its declaration has no arithmetic: the value comes of a function"
+
+
+def _validate_values(count: int, values: object, metric: Metric, what: str = "values") -> None:
+    """Raise :class:`MetricError` where the values of a metric from outside are no float64 for each of the groups."""
+    if not (isinstance(values, np.ndarray) and values.dtype == np.float64 and values.shape == (count,)):
+        given_values = f"{values.dtype} of shape {values.shape}" if isinstance(values, np.ndarray) else shown(values)
+        raise MetricError(
+            f"the {what} of {metric} are {given_values}: an array of {count} float64 is needed, one for each group"
+        )
+
+
+def _validate_weights(count: int, weights: Floats, metric: Metric) -> None:
+    """Raise :class:`MetricError` where weights from outside are no numbers from 0, one for each of the groups."""
+    _validate_values(count, weights, metric, "weights")
+    bad = ~((weights >= 0) & (weights < np.inf))
+    if bad.any():
+        raise MetricError(f"a weight of {metric} is {weights[bad][0]:g}: a number from 0 is needed for each group")

@@ -1,0 +1,242 @@
+"""The kind of pooled metric that reads the bins of scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from sparkrank.histogram.bins import BinRule
+from sparkrank.histogram.bins import score_sums as bin_sums
+from sparkrank.histogram.scored_rows import RowSum
+from sparkrank.histogram.threshold_sweep import Sweep, Sweeps, Terms, by_rate, value_of
+from sparkrank.metrics import outside
+from sparkrank.metrics.arithmetic import OneGroup, TermTable
+from sparkrank.metrics.merged import MeasuredTerms, Merged, MetricRow, SubjectStates, WithoutParts, measure
+from sparkrank.metrics.metric import Metric, PlanPart
+from sparkrank.metrics.needs import NEGATIVES, POSITIVES, ROWS_AND_WEIGHT, Needed, StatePlan, of_parts
+from sparkrank.metrics.pooled_metric import BIN, ROWS, SCORES, PooledMetric, PooledTotals, PooledValue, weights_without
+from sparkrank.numeric.array_types import Floats, Ints
+from sparkrank.numeric.exact_sums import rounded
+from sparkrank.numeric.segments import sum_by
+from sparkrank.numeric.signed_parts import mixtures
+from sparkrank.states import ScoreHistogram
+from sparkrank.states.forms import BLOCKS_KIND, PARTS_KIND
+from sparkrank.states.keys import Subject
+from sparkrank.states.part_bins import BinsOfParts, coarse
+from sparkrank.states.part_sums import parts_of_slice
+
+
+@dataclass(frozen=True)
+class HistogramMetric(PooledMetric):
+    """A pooled metric from score bins.
+
+    Its value is undefined where ``value`` gives NaN, as it should where a class that it divides by has no rows.
+
+    Parameters
+    ----------
+    rule : callable (Metric) -> BinRule
+        Which scores share a bin; each distinct score has one where it is not given.
+    terms : callable (Sweep) -> Terms
+        What the bins add, in a sweep over the n bins from the highest score down: ``sweep.pos``, ``sweep.neg``,
+        ``sweep.tp`` and ``sweep.fp`` are float64 arrays (n) of weights, all divided by one power of two. Bins may come
+        in several ranges of scores, whose terms are added up.
+    value : callable (PooledTotals, Metric) -> PooledValue
+        The value, from the totals of the terms.
+    by_rate : bool
+        Whether the sweep goes from the highest empirical rate down. Such a metric has the parameter ``min_rows``.
+    at_once : bool
+        Whether ``terms`` take :class:`~sparkrank.histogram.threshold_sweep.Sweeps`, too: those of several days at once,
+        as arrays (days, n).
+    score_sums : bool
+        Whether the terms read ``sweep.score_sum``, the sum of the scores of each bin.
+    curve : {"roc", "pr"}, optional
+        The curve that it is the area under.
+
+    Examples
+    --------
+    The share of pairs of a positive and a negative that are in the right order, where a pair of one bin counts as
+    wrong:
+
+    >>> import math, pyarrow as pa, sparkrank as sr
+    >>> from sparkrank.metrics import PooledValue, Terms
+    >>> def right(totals, metric):
+    ...     pairs = totals.positives * totals.negatives
+    ...     return PooledValue(totals.terms[0] / pairs if pairs else math.nan)
+    >>> strict = sr.register(sr.HistogramMetric(
+    ...     name="strict_auc",
+    ...     title="AUC in which ties are wrong",
+    ...     formula="Σ n_b·(TP - p_b) / (P·N)",
+    ...     undefined="P = 0 or N = 0",
+    ...     reference="ours",
+    ...     terms=lambda sweep: Terms.of((sweep.neg * sweep.tp_above,)),
+    ...     value=right,
+    ... ))
+    >>> rows = pa.table({"score": [3.0, 2.0, 2.0, 1.0], "clicked": [1, 1, 0, 0]})
+    >>> sr.evaluate(rows, ["strict_auc"], score="score", label="clicked")["strict_auc"]
+    0.75
+    """
+
+    parts: ClassVar[tuple[PlanPart, ...]] = ("rows", "bins")
+    computed_by: ClassVar[tuple[str, ...]] = ("value", "terms")
+    rule: Callable[[Metric], BinRule] = lambda metric: BinRule("exact")
+    terms: Callable[[Sweep], Terms] = lambda sweep: Terms.of()
+    by_rate: bool = False
+    at_once: bool = False
+    score_sums: bool = False
+    curve: Literal["roc", "pr"] | None = None
+
+    def needed(self, metric: Metric, plan: StatePlan) -> Iterator[Needed]:
+        rule = str(self.rule_of(metric))
+        yield Needed(BLOCKS_KIND, rule, str(metric), f"{rule}; {plan.settings}")
+        yield from super().needed(metric, plan)
+        if plan.has_parts and self.interval != "none":
+            of_part = str(coarse(self.rule_of(metric)))
+            yield Needed(PARTS_KIND, of_part, str(metric), of_parts(f"{of_part}; {plan.settings}", plan))
+
+    def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
+        """Of bins that are not among the states, as exact ones of a large day, the terms were measured apart."""
+        merged.measure_bins(subject, [(metric, self)])
+        measured = merged.measured_of(subject, metric)
+        assert measured is not None  # noqa: S101 - it was measured now, if not before
+        extent = measured.extent
+        result = self._value_of_bins(measured, self._limbs(merged, subject, metric), metric)
+        weight, groups = value_of(np.asarray(extent.pos + extent.neg)), merged.groups_of_parts(subject)
+        row = MetricRow.pooled(
+            result.value, extent.rows, weight, n_groups=groups, error_bound=result.error_bound, blocks=extent.bins
+        )
+        return replace(row, noise_floor=result.noise_floor)
+
+    def _terms_of_rows(self, group: OneGroup, metric: Metric) -> TermTable:
+        rows = super()._terms_of_rows(group, metric)
+        rule, scores = self.rule_of(metric), rows.columns[SCORES]
+        flags = group.ranking.judgments.flags(rule.rel)[rows.row].astype(np.float64)
+        weight = rows.columns[str(ROWS_AND_WEIGHT[1])]
+        columns = {BIN: rule.snapped(scores), "positive": weight * flags, "negative": weight * (1 - flags)}
+        return TermTable(ROWS, {**rows.columns, **columns}, rows.row)
+
+    def _bins_of(self, group: OneGroup, metric: Metric) -> list[TermTable]:
+        (bins,) = ScoreHistogram.of_each(self.rule_of(metric), group.scored, self.score_sums)
+        columns = {BIN: bins.score, "positive": bins.positives, "negative": bins.negatives}
+        if self.score_sums:
+            columns["sum of scores"] = bins.score_sum
+        return [TermTable("score bins", {name: column[::-1] for name, column in columns.items()})]
+
+    def _carried_by_parts(self, merged: Merged, subject: Subject, metric: Metric, carrier: RowSum) -> Floats | None:
+        """Its bins have both classes, where it is one of these that carries."""
+        bins = merged.bins_of_parts(subject, coarse(self.rule_of(metric)))
+        if bins is None or carrier.name not in (POSITIVES, NEGATIVES) or carrier.rel != self.rule_of(metric).rel:
+            return super()._carried_by_parts(merged, subject, metric, carrier)
+        amounts = rounded(bins.pos if carrier.name == POSITIVES else bins.neg)
+        return sum_by(bins.part, amounts, parts_of_slice(subject.slice))
+
+    def rule_of(self, metric: Metric) -> BinRule:
+        """The rule of the bins that the metric reads."""
+        return outside.bin_rule(metric, self.rule)
+
+    def terms_of(self, sweep: Sweep, metric: Metric) -> Terms:
+        """The terms of the bins of ``sweep``."""
+        return outside.terms_of_bins(metric, self.terms, sweep)
+
+    def _value_of_bins(self, measured: MeasuredTerms, limbs: Mapping[RowSum, Floats], metric: Metric) -> PooledValue:
+        extent, terms = measured.extent, measured.terms
+        positives, negatives = (value_of(amount) * extent.scale for amount in (extent.pos, extent.neg))
+        totals = PooledTotals(limbs, terms.sums, terms.highest.tolist(), positives, negatives)
+        return self._value_of(totals, metric)
+
+    def without_parts(self, merged: Merged, subject: Subject, metric: Metric) -> WithoutParts | None:
+        """By coarse bins, and so is the value: they serve the differences that parts make."""
+        if self.interval == "none":
+            return None
+        sizes, sums = merged.sizes_of_parts(subject), self._parts_of_sums(merged, subject, metric)
+        of_parts = merged.bins_of_parts(subject, coarse(self.rule_of(metric)))
+        if sizes is None or sums is None or of_parts is None:
+            return None
+        all_ = {total: limbs.sum(axis=0) for total, limbs in sums.items()}
+        there = np.flatnonzero(sizes)
+        left = [{total: all_[total] - limbs[part] for total, limbs in sums.items()} for part in there]
+        without = np.full(len(sizes), np.nan)
+        if self.at_once and not (self.by_rate and metric.number("min_rows") > 1):
+            together, *values = self._values_at_once(of_parts, there, [all_, *left], metric)
+        else:
+            together = self._value_of_bins(measure(of_parts.together, metric, self), all_, metric).value
+            values = [
+                self._value_of_bins(measure(of_parts.without(int(part)), metric, self), limbs, metric).value
+                for part, limbs in zip(there, left, strict=True)
+            ]
+        without[there] = values
+        return WithoutParts(together, without, sizes, weights_without(sums))
+
+    def _values_at_once(
+        self, of_parts: BinsOfParts, parts: Ints, limbs: Sequence[Mapping[RowSum, Floats]], metric: Metric
+    ) -> list[float]:
+        """The value over all groups, and over all but those of each of the ``parts``."""
+        amounts = of_parts.amounts_without(tuple(parts.tolist()), score_sums=self.score_sums)
+        return self._values_of(*amounts, float(of_parts.rows is None), limbs, metric)
+
+    def _values_of(
+        self,
+        pos: Floats,
+        neg: Floats,
+        score_sum: Floats | None,
+        least: float,
+        limbs: Sequence[Mapping[RowSum, Floats]],
+        metric: Metric,
+    ) -> list[float]:
+        """The value of each of several days (days, bins), which have these ``limbs``."""
+        rows = pos + neg
+        if self.by_rate:
+            pos, neg = by_rate(pos, neg)
+        sweeps = Sweeps(pos, neg, rows, least, score_sum)
+        terms = self.terms_of(sweeps, metric)
+        added, highest = terms.limbs.T, terms.highest.T
+        positives, negatives = (np.ravel(weights).tolist() for weights in (sweeps.positives, sweeps.negatives))
+        of_days = (
+            PooledTotals(
+                limbs[day],
+                added[day].tolist() if len(added) else (),
+                highest[day].tolist() if len(highest) else (),
+                positives[day],
+                negatives[day],
+            )
+            for day in range(len(limbs))
+        )
+        return [self._value_of(totals, metric).value for totals in of_days]
+
+    def mixed_values(self, metric: Metric, *sides: SubjectStates) -> tuple[Floats, int] | None:
+        known = []
+        for merged, subject in sides:
+            bins = merged.bins_of_parts(subject, coarse(self.rule_of(metric)))
+            sums, sizes = self._parts_of_sums(merged, subject, metric), merged.sizes_of_parts(subject)
+            if not self.at_once or bins is None or sums is None or sizes is None:
+                return None
+            known.append((bins, sums, sizes))
+        filled = np.flatnonzero(np.sum([sizes for _, _, sizes in known], axis=0))
+
+        def mixed(of_sides: Sequence[Floats]) -> Floats:
+            alone = [(total,) for total in of_sides]
+            return np.concatenate(
+                [mixtures(filled, *total) for total in ([tuple(of_sides)] if alone[1:] else []) + alone]
+            )
+
+        # by score where scores are probabilities, else by rank: two models may have other scales
+        order = [bins.together.bins if self.score_sums else bins.ranks for bins, _, _ in known]
+        places = np.unique(np.concatenate(order))
+        of_bins = zip(known, order, strict=True)
+        amounts = mixed(
+            [
+                bins.amounts_of(len(sizes), np.searchsorted(places, own), len(places))
+                for (bins, _, sizes), own in of_bins
+            ]
+        )
+        limbs = {total: mixed([sums[total] for _, sums, _ in known]) for total in known[0][1]}
+        pos, neg, offset = np.moveaxis(amounts, 1, 0)
+        scores = None
+        if self.score_sums:
+            scores = bin_sums(coarse(self.rule_of(metric)), places.astype(np.int64), pos + neg, offset)[:, ::-1]
+        of_days = [{total: own[day] for total, own in limbs.items()} for day in range(len(pos))]
+        least = float(known[0][0].rows is None)
+        values = self._values_of(pos[:, ::-1], neg[:, ::-1], scores, least, of_days, metric)
+        return np.reshape(values, (2 * len(sides) - 1, 2, -1)), len(filled)

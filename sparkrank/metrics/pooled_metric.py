@@ -1,0 +1,288 @@
+"""The kind of metric that is one value of exact sums over all rows, whatever their group."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from sparkrank.base.errors import MetricError, shown
+from sparkrank.histogram.scored_rows import RowSum
+from sparkrank.metrics import outside
+from sparkrank.metrics.arithmetic import Arithmetic, OneGroup, TermTable, total
+from sparkrank.metrics.merged import Merged, MetricKind, MetricRow, WithoutParts, effective_number
+from sparkrank.metrics.metric import Metric, PlanPart
+from sparkrank.metrics.needs import (
+    GROUPS,
+    NEGATIVES,
+    POSITIVES,
+    ROWS_AND_WEIGHT,
+    Needed,
+    StatePlan,
+    amounts_by_group,
+    of_parts,
+    sums_needed,
+)
+from sparkrank.numeric.array_types import Floats
+from sparkrank.numeric.exact_sums import LIMBS, rounded
+from sparkrank.numeric.exact_sums import total as exact_total
+from sparkrank.numeric.segments import Segments
+from sparkrank.states.forms import PART_SUM_FORM, SUM_FORM
+from sparkrank.states.keys import Subject
+
+OF_ALL_ROWS = "the value is of the rows of all groups together: these rows add so much to its sums"
+
+
+def weights_without(sums: Mapping[RowSum, Floats]) -> Floats:
+    """The weight of rows without each part."""
+    weights = sums[ROWS_AND_WEIGHT[1]]
+    return rounded(weights.sum(axis=0) - weights)
+
+
+@dataclass(frozen=True)
+class PooledValue:
+    """The value of a pooled metric.
+
+    Parameters
+    ----------
+    value : float
+        The value, in the metric's own unit; NaN where it is undefined.
+    error_bound : float
+        How far the value of exact scores may lie from ``value``, in the same unit: 0 where it is exact. NaN where the
+        value is undefined and could have a bound.
+    noise_floor : float, optional
+        About what the value would be by chance alone, with as many rows, where the true one is the lowest. Differences
+        of values that have one are tested by swapped parts.
+
+    Examples
+    --------
+    >>> PooledValue(0.75)
+    PooledValue(value=0.75, error_bound=0.0, noise_floor=None)
+    """
+
+    value: float
+    error_bound: float = 0.0
+    noise_floor: float | None = None
+
+
+ROWS, SCORES, BIN = "rows", "row score", "score bin"  # of the terms of pooled metrics
+
+
+@dataclass(frozen=True)
+class PooledTotals:
+    """What the rows with a score add up to, as a pooled metric reads it.
+
+    Parameters
+    ----------
+    limbs : mapping of RowSum to float64 array (6)
+        The exact sums over rows that the metric names, and those of rows and weight, in limbs: :meth:`sum` reads them.
+    terms : sequence of float
+        The sum over all score bins of each of the metric's terms. Empty where the metric reads no bins.
+    highest : sequence of float
+        The highest over all score bins of each of the terms that are no sums; minus infinity where there are no bins.
+    positives, negatives : float
+        The weight of relevant rows and of others in the unit of the sweep that the terms come from: a power of two,
+        which brings the sum of both to between 1/2 and 1. Both are 0 where the metric reads no bins.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparkrank.metrics import RowSum
+    >>> from sparkrank.numeric.exact_sums import exact_sum
+    >>> hits, rows = RowSum("positives"), RowSum("rows")
+    >>> totals = PooledTotals({hits: exact_sum(np.array([1.0, 1.0])), rows: exact_sum(np.ones(8))})
+    >>> totals.sum(hits) / totals.sum(rows), totals.sum(rows, without=[hits])
+    (0.25, 6.0)
+    """
+
+    limbs: Mapping[RowSum, Floats]
+    terms: Sequence[float] = ()
+    highest: Sequence[float] = ()
+    positives: float = 0.0
+    negatives: float = 0.0
+
+    def sum(self, *added: RowSum, without: Sequence[RowSum] = ()) -> float:
+        """The float64 nearest to the sums ``added`` less those ``without``, which lie among them.
+
+        Sums that are rounded first would leave of two that are close a wrong difference, or one below 0.
+        """
+        return exact_total(
+            np.concatenate([*(self.limbs[total] for total in added), *(-self.limbs[total] for total in without)])
+        )
+
+
+@dataclass(frozen=True)
+class PooledMetric(MetricKind):
+    """A pooled metric: one ``value`` of exact ``sums`` over all rows with a score, whatever their group.
+
+    Its value is undefined where ``value`` gives NaN, as it should where there is no row.
+
+    Parameters
+    ----------
+    sums : callable (Metric) -> tuple of RowSum
+        The sums over rows that it reads. Those of rows and of their weight are always there.
+    value : callable (PooledTotals, Metric) -> PooledValue
+        The value, from these sums. Without a weight column, every row weighs 1.
+    is_row_mean : bool
+        Whether the value is the mean of values of rows, by their weight.
+    carriers : callable (Metric) -> tuple of RowSum
+        What its value rests on, as the positives and the negatives of an AUC: the groups that have most of it decide
+        how sure the value is. The weight of rows where it is not given.
+
+    Examples
+    --------
+    >>> import math, pyarrow as pa, sparkrank as sr
+    >>> from sparkrank.metrics import PooledValue, RowSum
+    >>> hits, weight = RowSum("positives"), RowSum("weight")
+    >>> def share(totals, metric):
+    ...     return PooledValue(totals.sum(hits) / totals.sum(weight) if totals.sum(weight) else math.nan)
+    >>> rate = sr.register(sr.PooledMetric(
+    ...     name="click_rate",
+    ...     title="clicks over rows",
+    ...     formula="P / (P + N)",
+    ...     undefined="no rows",
+    ...     reference="ours",
+    ...     sums=lambda metric: (hits, weight),
+    ...     value=share,
+    ... ))
+    >>> rows = pa.table({"score": [3.0, 2.0, 1.0, 0.0], "clicked": [1, 0, 0, 0]})
+    >>> sr.evaluate(rows, ["click_rate"], score="score", label="clicked")["click_rate"]
+    0.25
+    """
+
+    parts: ClassVar[tuple[PlanPart, ...]] = ("rows",)
+    needs_groups: ClassVar[bool] = False
+    heading: ClassVar[str] = "Pooled metrics"
+    about: ClassVar[str] = "All rows with a score as one classification, whatever their group."
+    computed_by: ClassVar[tuple[str, ...]] = ("value",)
+    cutoff: Literal["optional", "none"] = "none"
+    refused: tuple[tuple[str, str], ...] = (
+        ("ties", "of all rows together equal scores share a bin"),
+        ("weight", "its rows are weighted by the column that the input names as weight"),
+    )
+    is_row_mean: bool = False  # a mean of values of rows, by their weight
+    carriers: Callable[[Metric], tuple[RowSum, ...]] = lambda metric: (ROWS_AND_WEIGHT[1],)
+    sums: Callable[[Metric], tuple[RowSum, ...]] = lambda metric: ()
+    value: Callable[[PooledTotals, Metric], PooledValue] = lambda totals, metric: PooledValue(float("nan"))
+
+    def needed(self, metric: Metric, plan: StatePlan) -> Iterator[Needed]:
+        # also of bins alone: off these sums the values of a slice are read
+        sums = (*self.sums_of(metric), *ROWS_AND_WEIGHT)
+        yield from sums_needed(metric, plan, sums)
+        if plan.has_parts:
+            for name in (GROUPS, *map(str, sums)):
+                yield Needed(PART_SUM_FORM.kind, name, str(metric), of_parts(plan.settings, plan))
+            for carrier in self.carriers_of(metric):
+                for name in amounts_by_group(carrier):
+                    yield Needed(SUM_FORM.kind, name, str(metric), f"{name}; {plan.settings}", optional=True)
+
+    def n_effective(self, merged: Merged, subject: Subject, metric: Metric, *, clustered: bool) -> float | None:
+        """By the carrier that the fewest groups would carry."""
+        numbers = [
+            self._carried(merged, subject, metric, carrier, clustered=clustered) for carrier in self.carriers_of(metric)
+        ]
+        return min((number for number in numbers if number is not None), default=None)
+
+    def _carried(
+        self, merged: Merged, subject: Subject, metric: Metric, carrier: RowSum, *, clustered: bool
+    ) -> float | None:
+        """By groups, or by parts where these may come again, or were not counted; 0 where none has any.
+
+        Parts have the sums that the metric reads alone: of others, groups that come again count each time.
+        """
+        sums = merged.partials.sums.results()
+        amount, squares = (sums.get(subject.state(name)) for name in amounts_by_group(carrier))
+        by_groups = None if amount is None or squares is None else amount**2 / squares if squares else 0.0
+        if by_groups is not None and not clustered:
+            return by_groups
+        of_parts = self._carried_by_parts(merged, subject, metric, carrier)
+        return by_groups if of_parts is None else effective_number(of_parts)
+
+    def _carried_by_parts(
+        self,
+        merged: Merged,
+        subject: Subject,
+        metric: Metric,
+        carrier: RowSum,
+    ) -> Floats | None:
+        """How much of ``carrier`` each part has (parts), as the sums of parts say it; None where they do not."""
+        if carrier.name == NEGATIVES:
+            every, positives = (
+                self._carried_by_parts(merged, subject, metric, amount)
+                for amount in (ROWS_AND_WEIGHT[1], replace(carrier, name=POSITIVES))
+            )
+            return None if every is None or positives is None else every - positives
+        if carrier not in (*ROWS_AND_WEIGHT, *self.sums_of(metric)):  # another metric's, or nobody's
+            return None
+        limbs = merged.partials.parts.sums.of(subject, carrier)
+        return None if limbs is None else rounded(limbs)
+
+    def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
+        totals = PooledTotals(self._limbs(merged, subject, metric))
+        rows, weight = map(totals.sum, ROWS_AND_WEIGHT)
+        result, groups = self._value_of(totals, metric), merged.groups_of_parts(subject)
+        return MetricRow.pooled(result.value, int(rows), weight, n_groups=groups, error_bound=result.error_bound)
+
+    def without_parts(self, merged: Merged, subject: Subject, metric: Metric) -> WithoutParts | None:
+        sizes, sums = merged.sizes_of_parts(subject), self._parts_of_sums(merged, subject, metric)
+        if sizes is None or sums is None:
+            return None
+        all_ = {total: limbs.sum(axis=0) for total, limbs in sums.items()}
+        without = np.full(len(sizes), np.nan)
+        for part in np.flatnonzero(sizes).tolist():
+            left = {total: all_[total] - limbs[part] for total, limbs in sums.items()}
+            without[part] = self._value_of(PooledTotals(left), metric).value
+        return WithoutParts(self._value_of(PooledTotals(all_), metric).value, without, sizes, weights_without(sums))
+
+    def explain(self, group: OneGroup, metric: Metric) -> Arithmetic:
+        """What the rows of the group add to the sums that the metric reads."""
+        rows = self._terms_of_rows(group, metric)
+        steps = [total(name, name, ROWS) for name in rows.columns if name not in (SCORES, BIN)]
+        return Arithmetic.of([rows, *self._bins_of(group, metric)], steps, [OF_ALL_ROWS])
+
+    def _terms_of_rows(self, group: OneGroup, metric: Metric) -> TermTable:
+        """What each row with a score adds to each sum, the highest score first."""
+        scored = group.scored
+        row = Segments(len(scored.scores), np.arange(len(scored.scores), dtype=np.int32))
+        order = np.argsort(-scored.wide(), kind="stable")
+        columns = {SCORES: scored.wide()[order]}
+        for quantity in dict.fromkeys((*ROWS_AND_WEIGHT, *self.sums_of(metric))):
+            columns[str(quantity)] = rounded(scored.sums(quantity, row))[order]
+        return TermTable(ROWS, columns, group.scored_rows[order])
+
+    def _bins_of(self, group: OneGroup, metric: Metric) -> list[TermTable]:  # noqa: ARG002
+        return []
+
+    def _parts_of_sums(self, merged: Merged, subject: Subject, metric: Metric) -> dict[RowSum, Floats] | None:
+        """The limbs (parts, 6) of the sums that the metric reads; None where there are no parts."""
+        parts = {}
+        for row_sum in (*ROWS_AND_WEIGHT, *self.sums_of(metric)):
+            limbs = merged.partials.parts.sums.of(subject, row_sum)
+            if limbs is None:
+                return None
+            parts[row_sum] = limbs
+        return parts
+
+    def sums_of(self, metric: Metric) -> tuple[RowSum, ...]:
+        """The sums that the metric reads."""
+        return outside.row_sums(metric, self.sums)
+
+    def carriers_of(self, metric: Metric) -> tuple[RowSum, ...]:
+        """What the value of ``metric`` rests on."""
+        return outside.row_sums(metric, self.carriers)
+
+    def _value_of(self, totals: PooledTotals, metric: Metric) -> PooledValue:
+        """The value; raises :class:`MetricError` where a metric from outside gives something else."""
+        result = metric.call("value", self.value, totals, metric)
+        if metric.outside is not None:
+            if not isinstance(result, PooledValue):
+                raise MetricError(f"the value of {metric} is {shown(result)}: a PooledValue is needed")
+            outside.number(metric, "value", result.value)
+            outside.number(metric, "error_bound", result.error_bound)
+        return result
+
+    def _limbs(self, merged: Merged, subject: Subject, metric: Metric) -> dict[RowSum, Floats]:
+        limbs, none = merged.partials.sums.limbs(), np.zeros(LIMBS)
+        return {total: limbs.get(subject.state(total), none) for total in (*ROWS_AND_WEIGHT, *self.sums_of(metric))}

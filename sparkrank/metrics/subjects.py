@@ -1,0 +1,43 @@
+"""The (model, slice, slice value) of a day or a window that have rows in the tables."""
+
+from __future__ import annotations
+
+from sparkrank.metrics.needs import GROUPS
+from sparkrank.metrics.plan import Plan
+from sparkrank.metrics.slices import ALL, slice_name
+from sparkrank.numeric.exact_sums import rounded
+from sparkrank.states import Partials
+from sparkrank.states.keys import Subject
+
+
+def slices_of(partials: Partials, plan: Plan) -> list[tuple[str, str | None]]:
+    """Every (slice, value) of the day, the whole day first, values in the order of their texts, None last."""
+    names = map(slice_name, plan.slices)
+    return [(ALL, ALL), *((name, value) for name in names for value in partials.slice_values(name))]
+
+
+def subjects_of(partials: Partials, plan: Plan) -> list[Subject]:
+    """Every (model, slice, value) that has states: of a window, a model may lack the values of days before its own.
+
+    Values of slices with fewer than ``plan.least_groups`` groups are not among them.
+    """
+    there = {key.subject for states in (partials.means.results(), partials.sums.limbs()) for key in states}
+    small = small_slices(partials, plan)
+    values = [value for value in slices_of(partials, plan) if value not in small]
+    every = (Subject(model, *value) for model in plan.models for value in values)
+    return [subject for subject in every if subject in there]
+
+
+def small_slices(partials: Partials, plan: Plan) -> set[tuple[str, str | None]]:
+    """The (slice, value) that have fewer than ``plan.least_groups`` groups in every model; none where nothing tells."""
+    if plan.least_groups <= 1:
+        return set()
+    sums = partials.sums.results()
+    known = [(key.subject, mean.n_groups) for key, mean in partials.means.results().items()]
+    known += [(key.subject, int(total)) for key, total in sums.items() if key.name == GROUPS]
+    of_parts = ((subject, partials.parts.sums.of(subject, GROUPS)) for subject in {key.subject for key in sums})
+    known += [(subject, int(rounded(groups).sum())) for subject, groups in of_parts if groups is not None]
+    most: dict[tuple[str, str | None], int] = {}
+    for subject, groups in known:
+        most[subject[1:]] = max(groups, most.get(subject[1:], 0))
+    return {value for value, groups in most.items() if value[0] != ALL and groups < plan.least_groups}

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sparkrank.engines.group_files import GroupFiles
-from sparkrank.engines.request import Request, Side
+from sparkrank.engines.request import Request
 from sparkrank.errors import MOST_SENTENCE, SpecError, shortened, without_secrets
 from sparkrank.evaluation import Evaluation
 from sparkrank.metrics import Metric, find_preset
@@ -21,6 +21,7 @@ from sparkrank.run.called import request_called
 from sparkrank.run.execute import Outcome, open_request
 from sparkrank.run.interruption import interruptible
 from sparkrank.run.stages import seen_by_caller
+from sparkrank.sources.side_rows import SideRows
 from sparkrank.spec_hash import hash_of_plan, rows_asked
 from sparkrank.tables.quality import doubtful
 from sparkrank.tables.results import Origin, with_origin
@@ -293,7 +294,7 @@ def _hash_of(request: Request, lists: Mapping[str, Any], truth: Mapping[str, Any
     rows give the same table in every lane, be they a path, a table in memory or a DataFrame.
     """
 
-    def asked(side: Side, columns: Mapping[str, Any]) -> dict[str, Any]:
+    def asked(side: SideRows, columns: Mapping[str, Any]) -> dict[str, Any]:
         group = columns["group"]
         of_key = None if group is None else columns_of_key(group)
         return rows_asked({**columns, "group": of_key}, side.partition_types)

@@ -39,12 +39,12 @@ class Floor:
 
     def run(self) -> None:
         from sparkrank.engines.arrow.parquet import ParquetInput
-        from sparkrank.engines.arrow.sources import Sides, Source
         from sparkrank.engines.buckets import bucket_count
         from sparkrank.engines.spark.scan import pairs_of
         from sparkrank.engines.spark.shuffle import remove_shuffled, shuffled_pairs
+        from sparkrank.sources.selection import Selection, Sides
 
-        sides = Sides(Source(ParquetInput.at(str(self._work.log))), None, self._roles)
+        sides = Sides(Selection(ParquetInput.at(str(self._work.log))), None, self._roles)
         buckets = bucket_count(sides.rows)
         pairs = pairs_of(self._spark.sparkContext, sides, self._plan, buckets)
         shuffled = shuffled_pairs(pairs, buckets)

@@ -47,8 +47,7 @@ from sparkrank.config.validators import (
 )
 from sparkrank.day_marks import check_name, check_sql
 from sparkrank.engines.arrow.folders import PartitionTypes
-from sparkrank.engines.arrow.text_schema import STRICT, TEXT_FORMATS, fields_of, is_set, option
-from sparkrank.engines.arrow.text_schema import Field as DdlField
+from sparkrank.engines.arrow.text_schema import STRICT, TEXT_FORMATS, DdlField, fields_of, is_set, option
 from sparkrank.engines.buckets import BUCKET_ROWS, MOST_BUCKET_ROWS, MOST_BUCKETS
 from sparkrank.engines.lanes import row_memory_lanes
 from sparkrank.engines.request import AUTO

@@ -40,7 +40,7 @@ class Shape(NamedTuple):
     value: Shape | None = None  # of a map whose keys are texts
 
 
-class Field(NamedTuple):
+class StructField(NamedTuple):
     """The field ``name`` of a struct."""
 
     name: str
@@ -57,7 +57,7 @@ class Element(NamedTuple):
     to_number: bool = False
 
 
-class Key(NamedTuple):
+class MapKey(NamedTuple):
     """The value of the key ``name`` of a map: null where the map has no such key."""
 
     name: str
@@ -94,7 +94,7 @@ class NanRatings(NamedTuple):
     rating: str
 
 
-Step: TypeAlias = Field | Element | Key | VectorElement | Each | Recommended | NanRatings
+Step: TypeAlias = StructField | Element | MapKey | VectorElement | Each | Recommended | NanRatings
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def ratings_at(place: Place) -> Place | None:
     """Where the ratings of the items at ``place`` are; None where they have none."""
     if not place.steps or not isinstance(last := place.steps[-1], Recommended):
         return None
-    return Place(place.column, (*place.steps[:-1], Each((Field(last.rating),))))
+    return Place(place.column, (*place.steps[:-1], Each((StructField(last.rating),))))
 
 
 def elements_of(roles: Roles) -> list[str]:
@@ -219,15 +219,15 @@ def _in_each(inner: tuple[tuple[Step, ...], Shape] | None) -> tuple[tuple[Step, 
 def _in_map(text: str, value: Shape) -> tuple[tuple[Step, ...], Shape] | None:
     """A key without quotes ends where the next step begins; where no step can, it is all that is left."""
     if text.startswith(".") and value.is_plain:
-        return (Key(text[1:]),), value
+        return (MapKey(text[1:]),), value
     key = _KEY.match(text)
-    return None if key is None else _then(Key(key[key.lastindex or 0]), _inside(text[key.end() :], value))
+    return None if key is None else _then(MapKey(key[key.lastindex or 0]), _inside(text[key.end() :], value))
 
 
 def _in_fields(text: str, fields: Mapping[str, Shape]) -> tuple[tuple[Step, ...], Shape] | None:
     if text in fields:
-        return (Field(text),), fields[text]
-    found = (_then(Field(name), _inside(text[len(name) :], fields[name])) for name in _beginnings(text, fields))
+        return (StructField(text),), fields[text]
+    found = (_then(StructField(name), _inside(text[len(name) :], fields[name])) for name in _beginnings(text, fields))
     return next((each for each in found if each is not None), None)
 
 
@@ -294,7 +294,7 @@ def _meant(role: Role, title: str, name: str, shape: Shape, roles: Roles) -> tup
     fitting = [field for field, of in (shape.fields or {}).items() if _fits(of, is_value)]
     if len(fitting) > 1:
         raise InputError(f"{problem}: {needed}, as {shown}.{fitting[0]} (it has {listed(_parts(name, shape))})")
-    return tuple(map(Field, fitting))
+    return tuple(map(StructField, fitting))
 
 
 def _fits(shape: Shape, is_value: bool) -> bool:
@@ -312,5 +312,5 @@ def _items(role: Role, name: str, problem: str, fields: Mapping[str, Shape]) -> 
         example = next(iter(fitting or fields), ITEM_FIELD)
         raise InputError(f"{problem}: name the field, as {_again(name)}.{example} (it has {listed(fields)})")
     if rating is None or role == TRUE_ITEMS:
-        return (Each((Field(fitting[0]),)),)
+        return (Each((StructField(fitting[0]),)),)
     return (Recommended(fitting[0], rating),)

@@ -16,12 +16,12 @@ from sparkrank.engines.spark.scan_lane import ScanLane
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from sparkrank.engines.arrow.parquet import ParquetInput
     from sparkrank.engines.group_files import GroupFiles
     from sparkrank.engines.one_group import GroupKeys, Pick
     from sparkrank.engines.request import Request
     from sparkrank.engines.result import Solved
     from sparkrank.metrics import Plan
+    from sparkrank.sources.protocol import Source
 
 
 class Lane(Protocol):
@@ -59,7 +59,7 @@ class Lane(Protocol):
         """
 
     @classmethod
-    def open(cls, request: Request, opened: dict[str, ParquetInput], left: str | None) -> Lane:
+    def open(cls, request: Request, opened: dict[str, Source], left: str | None) -> Lane:
         """The lane over the rows of ``request``, for which :meth:`why_not` gives None.
 
         ``opened`` has the Parquet of each side that another lane has looked at, and takes what this one looks at.

@@ -21,7 +21,6 @@ from sparkrank import checks
 from sparkrank.bucket import BucketResult, evaluate_bucket
 from sparkrank.bucket.group_rows import with_plain_models
 from sparkrank.engines.arrow.sizes import long_text_errors
-from sparkrank.engines.arrow.sources import Sides, SideSplit
 from sparkrank.engines.bucket_evaluation import evaluate_buckets
 from sparkrank.engines.crew import Crew
 from sparkrank.engines.group_files import GroupFiles, Part
@@ -31,6 +30,7 @@ from sparkrank.engines.result import Solved
 from sparkrank.engines.shuffle.packing import pieces_by_bucket
 from sparkrank.engines.shuffle.spill import PieceStore, unnamed_file
 from sparkrank.metrics import Plan
+from sparkrank.sources.selection import Sides, SideSplit
 from sparkrank.states import Partials
 from sparkrank.states.partials import add_partials
 

@@ -9,19 +9,16 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.bucket.impressions import key_column
-from sparkrank.engines.arrow.conditions import Condition
-from sparkrank.engines.arrow.parquet import ParquetInput
 from sparkrank.errors import InputError, SpecError, did_you_mean, listed, shortened, shown
 
 if TYPE_CHECKING:
-    from sparkrank.engines.arrow.sources import Sides, Source
     from sparkrank.roles import Roles
 
 MOST_ROWS = 1_000_000  # of a group that is explained: who shall read more?
@@ -76,6 +73,23 @@ class GroupKeys:
         """
         kinds = [schema.field(key_column(index)).type for index in range(len(self.columns))]
         return [tuple(map(_as_kind, self.columns, key, kinds)) for key in self.keys]
+
+    def condition(self, roles: Roles, schema: pa.Schema) -> list[pc.Expression]:
+        """Expressions over columns of ``schema`` that hold for all rows whose group key, by ``roles``, is one of these.
+
+        Readers skip rows by them; the keys are compared once more, as values of a bucket.
+        """
+        expressions = []
+        for index, column in enumerate(roles.group):
+            kind = schema.field(column).type if column in schema.names else pa.null()
+            if not (pa.types.is_integer(kind) or pa.types.is_string(kind)):
+                continue
+            try:
+                values = [_as_kind(column, key[index], kind).as_py() for key in self.keys]
+            except SpecError:  # of a narrower type than the other side's: no row of this one has it
+                continue
+            expressions.append(pc.field(column).isin(pa.array(values, kind)))
+        return expressions
 
     def of_rows(self, schema: pa.Schema) -> Pick:
         """What picks the rows of the groups out of rows of ``schema``."""
@@ -188,36 +202,6 @@ def _closest(scalar: pa.Scalar, there: Sequence[str]) -> list[str]:
         keys = keys.cast(kind)
     ends = [pc.max(keys.filter(pc.less(keys, scalar))), pc.min(keys.filter(pc.greater(keys, scalar)))]
     return [str(each.as_py()) for each in ends if each.is_valid]
-
-
-def narrowed(sides: Sides, keys: GroupKeys) -> Sides:
-    """``sides`` whose Parquet is read where the group key may be one of ``keys``."""
-    truth, of_truth = sides.truth, sides.roles.truth
-    narrow_truth = None if truth is None or of_truth is None else _narrowed(truth, of_truth, keys)
-    return replace(sides, impressions=_narrowed(sides.impressions, sides.roles, keys), truth=narrow_truth)
-
-
-def _narrowed(source: Source, roles: Roles, keys: GroupKeys) -> Source:
-    data = source.data
-    if not isinstance(data, ParquetInput):
-        return source
-    asked = source.where or Condition(None, None)
-    holds = asked.of_groups
-    for index, column in enumerate(roles.group):
-        if column in source.nested or column not in data.schema.names:
-            continue
-        kind = data.schema.field(column).type
-        if not (pa.types.is_integer(kind) or pa.types.is_string(kind)):
-            continue
-        try:
-            values = [_as_kind(column, key[index], kind).as_py() for key in keys.keys]
-        except SpecError:  # of a narrower type than the other side's: no row of this one has it
-            continue
-        own = pc.field(column).isin(pa.array(values, kind))
-        holds = own if holds is None else holds & own
-    if holds is None:
-        return source
-    return replace(source, where=Condition(holds, asked.of_rows, asked.columns))
 
 
 def validate_few(rows: int) -> None:

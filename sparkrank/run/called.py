@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sparkrank.engines.arrow.in_memory import accepted, is_path
 from sparkrank.engines.arrow.pandas_rows import out_of_pandas
-from sparkrank.engines.request import Request, Side
+from sparkrank.engines.request import Request
 from sparkrank.errors import SpecError
 from sparkrank.metrics import Definitions, Metric
 from sparkrank.metrics.presets import Preset
@@ -16,6 +16,7 @@ from sparkrank.metrics.slices import Slices
 from sparkrank.metrics.uncertainty import DEFAULT, Comparison, Uncertainty
 from sparkrank.roles import Roles, TruthColumns, planned
 from sparkrank.run.arguments import validate_argument_words
+from sparkrank.sources.side_rows import SideRows
 from sparkrank.tables.limits import limits_of
 
 if TYPE_CHECKING:
@@ -78,8 +79,8 @@ def request_called(
     true = None if truth is None else accepted("the truth is", truth, roles.truth or roles)
     given = out_of_pandas(lists, true, roles, plan)
     request = Request(
-        Side.of("input", given.impressions, partition_types),
-        None if truth is None else Side.of("truth", given.truth, partition_types),
+        SideRows.of("input", given.impressions, partition_types),
+        None if truth is None else SideRows.of("truth", given.truth, partition_types),
         roles,
         plan,
         limits_of(plan, max_bad_fraction, limits, also={check for check, _ in given.counts}),

@@ -14,7 +14,6 @@ import pyarrow.compute as pc
 from sparkrank import checks
 from sparkrank.day_marks import day_of, on_day
 from sparkrank.engines.buckets import fan_in
-from sparkrank.engines.reading import arrow_sides
 from sparkrank.engines.score_ranges import exact_metrics
 from sparkrank.errors import FrameLaneNeededError, SparkrankError, SpecError
 from sparkrank.metrics import Plan
@@ -22,6 +21,7 @@ from sparkrank.metrics.slices import ALL
 from sparkrank.run.capacity import Costs, Estimate, Setting, Workload, estimate, recommended
 from sparkrank.run.evaluate_job import request_of
 from sparkrank.run.probe import PROBED_ROWS, Asked, probe
+from sparkrank.sources.selection import Sides
 from sparkrank.tables.day_files import day_files
 from sparkrank.tables.days import stored_names
 from sparkrank.tables.required_states import asked_slices
@@ -29,7 +29,6 @@ from sparkrank.tables.schemas import METRICS, QUALITY, RUNS
 
 if TYPE_CHECKING:
     from sparkrank.config import Spec
-    from sparkrank.engines.arrow.sources import Sides
 
 CORES = 64
 STORED_RUNS = 3  # the last days that the plan tells of
@@ -131,7 +130,8 @@ def plan_day(spec: Spec, day: str, rows: int | None, slice_values: int | None, c
 def _opened(spec: Spec, day: str, notes: list[str], *, is_counted: bool) -> Sides | None:
     """The rows of ``day`` as Arrow sees them; None where it cannot, and nobody needs to count them."""
     try:
-        sides = arrow_sides(request_of(spec, day, None), {})
+        request = request_of(spec, day, None)
+        sides = Sides.open(request.sides, request.roles, request.plan, {})
         sides.check(spec.plan())
         return sides
     except FrameLaneNeededError as error:

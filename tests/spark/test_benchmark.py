@@ -63,17 +63,17 @@ def test_lanes_on_spark_agree_on_shapes(name: str, spark: SparkSession, tmp_path
 
 def test_the_floor_moves_every_row(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from sparkrank.engines.arrow.parquet import ParquetInput
-    from sparkrank.engines.arrow.sources import Sides, Source
     from sparkrank.engines.shuffle.packing import unpack_pieces
     from sparkrank.engines.spark import scan
     from sparkrank.engines.spark.shuffle import shuffled_pairs
     from sparkrank.metrics import Plan
     from sparkrank.roles import Roles
+    from sparkrank.sources.selection import Selection, Sides
 
     source = ParquetInput.at(str(write(LogShape(rows=ROWS, groups=200, files=2), tmp_path)))
     roles = Roles.of("user_id", "clicked", "score")
     plan = Plan.of(["ap"], ["score"], roles.group)
-    sides = Sides(Source(source), None, roles)
+    sides = Sides(Selection(source), None, roles)
     monkeypatch.setattr(scan, "SPLIT_ROWS", 1000)
     tasks = shuffled_pairs(scan.pairs_of(spark.sparkContext, sides, plan, 3), 3).glom().collect()
     assert [{bucket for bucket, _ in pairs} for pairs in tasks] == [{0}, {1}, {2}]  # dealt in turn

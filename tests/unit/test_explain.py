@@ -18,8 +18,7 @@ import pytest
 import yaml
 
 import sparkrank as sr
-from sparkrank.engines.one_group import GroupKeys, narrowed
-from sparkrank.engines.reading import arrow_sides
+from sparkrank.engines.one_group import GroupKeys
 from sparkrank.errors import escaped
 from sparkrank.metrics import CATALOG, Arithmetic, TermTable
 from sparkrank.metrics.arithmetic import LIST, total
@@ -27,6 +26,7 @@ from sparkrank.metrics.catalog import remove
 from sparkrank.run import called
 from sparkrank.run.explain_job import explain_request
 from sparkrank.run.stages import unseen
+from sparkrank.sources.selection import Sides
 from tests.unit.commands import exit_code
 
 pytestmark = pytest.mark.same_without_loops
@@ -310,12 +310,10 @@ def test_parquet_is_read_where_the_key_may_be(tmp_path: Path) -> None:
         group=["user"], label="click", truth=None, truth_columns=None, relevance="membership", settings={},
         library=None, spark=None, lane="auto", partition_types="inferred",
     )  # fmt: skip
-    sides = arrow_sides(request, {})
+    sides = Sides.open(request.sides, request.roles, request.plan, {})
     keys = GroupKeys(("user",), ((250,), (251,)))
-    read = [
-        split.rows for _, each in narrowed(sides, keys).splits(request.plan, 10**6) for split in [each.read.args[0]]
-    ]
-    assert read == [200]
+    narrowed = sides.narrowed(keys.condition)
+    assert [split.read.args[0].rows for _, split in narrowed.splits(request.plan, 10**6)] == [200]
     assert sum(each.read.args[0].rows for _, each in sides.splits(request.plan, 10**6)) == 2000
     found = explain_request(request, keys, request.plan.metrics, ["score"], unseen())
     assert [(key.key["user"], key.groups[0].rows) for key in found.keys] == [(250, 2), (251, 2)]

@@ -20,11 +20,11 @@ import sparkrank as sr
 from sparkrank import cli, errors
 from sparkrank.config import load_spec
 from sparkrank.engines.arrow.files import without_password
-from sparkrank.engines.request import Side
 from sparkrank.engines.spark.failures import reading_errors, reason_of, task_errors
 from sparkrank.redaction import has_secret, redact, shown_options, shown_url
 from sparkrank.report.terminal import as_json_text, tell
 from sparkrank.run.evaluate_job import places_of
+from sparkrank.sources.side_rows import SideRows
 from tests.unit.commands import exit_code
 
 pytestmark = pytest.mark.same_without_loops
@@ -225,7 +225,7 @@ def test_no_option_shows_one(
     assert exit_code("validate", "--conf", conf, "--date", "2026-01-31") == 0
     spec = load_spec(conf)
     assert spec.input.options == {name: form}
-    side = Side("input", options=spec.input.options)
+    side = SideRows("input", options=spec.input.options)
     shown = [spec.as_text(), repr(spec), repr(side), json.dumps(spec.resolved()), *capsys.readouterr()]
     assert WORD not in "".join(shown)
 

@@ -18,6 +18,7 @@ from sparkrank.errors import InputError, SpecError
 from sparkrank.roles import Roles
 from sparkrank.run import evaluate_day
 from sparkrank.run.stages import Stages
+from sparkrank.sources.side_rows import SideRows
 from tests.cases.text_files import CASES, HEADED, REFUSED, SCHEMA, UNUSABLE, ZEROS, TextCase, case
 
 DAY = "2026-01-01"
@@ -91,10 +92,8 @@ def test_what_only_spark_knows_is_refused_in_a_sentence(changes: dict[str, Any],
 
 
 def text_input(path: Path, kind: str = "csv") -> TextInput:
-    return TextInput.at(str(path), kind, HEADED_TEXT if kind == "csv" else {}, None, None, Roles.of("u", "y", "s"))
-
-
-HEADED_TEXT = {"header": "true"}
+    rows = SideRows("input", path=str(path), format=kind, options={"header": "true"} if kind == "csv" else {})
+    return TextInput.open(rows, Roles.of("u", "y", "s"))
 
 
 @pytest.mark.parametrize("kind", ["csv", "json"])
@@ -111,7 +110,7 @@ def test_files_larger_than_a_block_are_read_block_by_block(
         text = "".join(f'{{"u":"{u}","i":"{i}","s":{s},"y":{y}}}\n' for u, i, s, y in pairs)
     each = TextCase("large", {f"{kind}.{kind}": text.encode()}, {}, options=HEADED if kind == "csv" else {})
     assert found_by(each, tmp_path, "local") == dict.fromkeys(users, 1 / 2)
-    assert text_input(tmp_path / "in", kind).rows == pytest.approx(6000, rel=0.02)  # by the first of them
+    assert text_input(tmp_path / "in", kind).rows((), {}) == pytest.approx(6000, rel=0.02)  # by the first of them
 
 
 def test_a_record_longer_than_a_block_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,7 +123,7 @@ def test_a_record_longer_than_a_block_is_refused(tmp_path: Path, monkeypatch: py
 def test_small_files_share_a_task_and_the_largest_come_first(tmp_path: Path) -> None:
     for index, rows in enumerate([10] * 4 + [100] * 2):
         (tmp_path / f"{index}.csv").write_text("u,s,y\n" + "a,0.5,1\n" * rows, encoding="utf-8")
-    shares = text_input(tmp_path).shares(60)
+    shares = text_input(tmp_path).file_splits(60)
     assert [[Path(each.path).stem for each in share.fragments] for share in shares] == [
         ["4"],
         ["5"],

@@ -26,13 +26,13 @@ from sparkrank.engines.field_paths import (
     VECTOR_FIELDS,
     Each,
     Element,
-    Field,
-    Key,
+    MapKey,
     NanRatings,
     Place,
     Recommended,
     Shape,
     Step,
+    StructField,
     VectorElement,
 )
 from sparkrank.engines.memory import is_limited
@@ -93,10 +93,10 @@ def _after(values: pa.Array, steps: Sequence[Step]) -> pa.Array:
     return pc.if_else(pa.array(beyond), pa.scalar(float("nan")), values.cast(pa.float64(), safe=False))
 
 
-def _step(values: pa.Array, step: Field | Key | VectorElement | Each | Recommended | NanRatings) -> pa.Array:
-    if isinstance(step, Field):
+def _step(values: pa.Array, step: StructField | MapKey | VectorElement | Each | Recommended | NanRatings) -> pa.Array:
+    if isinstance(step, StructField):
         return pc.struct_field(values, step.name)
-    if isinstance(step, Key):
+    if isinstance(step, MapKey):
         return pc.map_lookup(values, pa.scalar(step.name, values.type.key_type), "first")
     if isinstance(step, VectorElement):
         return _vector_element(values, step)
@@ -247,7 +247,7 @@ def _pruned(kind: pa.DataType, steps: Steps) -> pa.DataType:
     if not steps:
         return kind
     step, rest = steps[0], steps[1:]
-    if isinstance(step, Field):
+    if isinstance(step, StructField):
         field = kind.field(step.name)
         return pa.struct([field.with_type(_pruned(field.type, rest))])
     if isinstance(step, Recommended):
@@ -281,10 +281,10 @@ def _leaves(kind: pa.DataType, steps: Steps, first: int) -> list[int]:
     if is_list(kind) and steps:
         step, rest = steps[0], steps[1:]
         if isinstance(step, (Recommended, NanRatings)):
-            both = map(Field, step)
+            both = map(StructField, step)
             return [leaf for each in both for leaf in _leaves(kind.value_type, [each], first)]
         return _leaves(kind.value_type, step.steps if isinstance(step, Each) else rest, first)
-    if pa.types.is_struct(kind) and steps and isinstance(steps[0], Field):
+    if pa.types.is_struct(kind) and steps and isinstance(steps[0], StructField):
         for field in kind:
             if field.name == steps[0].name:
                 return _leaves(field.type, steps[1:], first)

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
-from sparkrank.engines.arrow.stored_files import validate_same_spelling
 from sparkrank.engines.reading import settings_of_frame, spark_frame
 from sparkrank.engines.spark.failures import task_errors
 
@@ -17,14 +16,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-    from sparkrank.engines.arrow.folders import FolderColumns
-    from sparkrank.engines.arrow.parquet import ParquetInput
     from sparkrank.engines.group_files import GroupFiles
     from sparkrank.engines.one_group import GroupKeys, Pick
     from sparkrank.engines.request import Request
     from sparkrank.engines.result import Solved
     from sparkrank.metrics import Plan
     from sparkrank.roles import Roles
+    from sparkrank.sources.protocol import Source
 
 SAMPLED_ROWS = 1000
 
@@ -50,13 +48,10 @@ class FrameLane:
         return "there is no Spark session" if request.session is None else None
 
     @classmethod
-    def open(cls, request: Request, opened: dict[str, ParquetInput], left: str | None) -> FrameLane:
+    def open(cls, request: Request, opened: dict[str, Source], left: str | None) -> FrameLane:
         session = request.session
         assert session is not None  # noqa: S101 - see why_not
-        folders: dict[str, FolderColumns] = {}
-        frames = [spark_frame(side, session, roles, opened, folders) for side, roles in request.sides]
-        if len(folders) > 1:
-            validate_same_spelling(folders["input"], folders["truth"], request.roles)
+        frames = [spark_frame(side, session, roles, opened) for side, roles in request.sides]
         reason = cls._reason(request, left)
         return cls(frames[0], request.roles, frames[1] if len(frames) > 1 else None, reason)
 

@@ -12,12 +12,12 @@ from sparkrank.engines.field_paths import (
     VECTOR_FIELDS,
     Each,
     Element,
-    Field,
-    Key,
+    MapKey,
     NanRatings,
     Recommended,
     Shape,
     Step,
+    StructField,
     VectorElement,
     places,
     with_nan_ratings,
@@ -70,7 +70,7 @@ def _after(column: Column, kind: T.DataType, steps: Sequence[Step]) -> tuple[Col
     for step in steps:
         if isinstance(step, Element):
             beyond = beyond | F.coalesce(F.size(column) <= step.place, F.lit(False))
-        if isinstance(step, Key) and isinstance(kind, T.MapType):
+        if isinstance(step, MapKey) and isinstance(kind, T.MapType):
             column, kind = column.getItem(step.name), kind.valueType
         else:
             column, kind = _step(column, kind, step)
@@ -80,7 +80,7 @@ def _after(column: Column, kind: T.DataType, steps: Sequence[Step]) -> tuple[Col
 
 
 def _step(column: Column, kind: T.DataType, step: Step) -> tuple[Column, T.DataType]:
-    if isinstance(step, Field) and isinstance(kind, T.StructType):
+    if isinstance(step, StructField) and isinstance(kind, T.StructType):
         return column.getField(step.name), kind[step.name].dataType
     if isinstance(step, VectorElement):
         return _vector_element(column, kind, step), T.DoubleType()

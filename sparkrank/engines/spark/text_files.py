@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from pyspark.sql import DataFrame
 
-from sparkrank.engines.arrow.text_schema import STRICT, Field, is_set, typed_columns
+from sparkrank.engines.arrow.text_schema import STRICT, DdlField, is_set, typed_columns
 from sparkrank.errors import InputError, did_you_mean, listed, shortened
 from sparkrank.roles import Roles
 
@@ -18,7 +18,7 @@ def text_frame(
     read: Callable[..., DataFrame],
     kind: str,
     options: Mapping[str, str],
-    fields: Sequence[Field] | None,
+    fields: Sequence[DdlField] | None,
     roles: Roles,
     what: str,
 ) -> DataFrame:

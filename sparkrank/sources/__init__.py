@@ -1,0 +1,1 @@
+"""Sources: what the rows of an input or a truth are, as the reader of their format has them, without Spark."""

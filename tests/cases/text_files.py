@@ -293,7 +293,7 @@ REFUSED = [
             ),
             'lacks the input.where column "c", which other files have',
         )
-        for where in ("c = 1", "C IS NULL", "s > 0 AND c <= 3")
+        for where in ("c = 1", "c IS NULL", "s > 0 AND c <= 3")
     ),
     (
         json_files("JSON without a label of the schema", *[without(ROW, "y")] * 2, schema=SCHEMA),

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sparkrank.base.errors import InputError, SpecError, did_you_mean, listed, shortened, shown
 from sparkrank.bucket.impressions import key_column
-from sparkrank.errors import InputError, SpecError, did_you_mean, listed, shortened, shown
 
 if TYPE_CHECKING:
-    from sparkrank.roles import Roles
+    from sparkrank.inputs.roles import Roles
 
 MOST_ROWS = 1_000_000  # of a group that is explained: who shall read more?
 MOST_NEAR = 200  # keys that are looked at for the nearest

@@ -7,21 +7,21 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from sparkrank.engines.arrow.files import ALL_FILES
-from sparkrank.engines.arrow.in_memory import TableInput
-from sparkrank.engines.arrow.joined_types import validate_column
-from sparkrank.engines.arrow.parquet import ParquetInput
-from sparkrank.engines.arrow.stored_files import validate_present
-from sparkrank.engines.arrow.text_schema import TEXT_FORMATS
-from sparkrank.engines.arrow.types import signed
+from sparkrank.base.errors import SpecError, shortened
 from sparkrank.engines.spark.failures import condition_errors, reading_errors
 from sparkrank.engines.spark.files import FILE_FORMATS, frame_of_files, infers
 from sparkrank.engines.spark.session_settings import folder_types, settings_read
-from sparkrank.errors import SpecError, shortened
-from sparkrank.roles import Roles
+from sparkrank.inputs.roles import Roles
+from sparkrank.sources.files import ALL_FILES
+from sparkrank.sources.in_memory import TableInput
+from sparkrank.sources.joined_types import validate_column
+from sparkrank.sources.parquet import ParquetInput
 from sparkrank.sources.protocol import Source
 from sparkrank.sources.selection import Selection
 from sparkrank.sources.side_rows import SideRows
+from sparkrank.sources.stored_files import validate_present
+from sparkrank.sources.text_schema import TEXT_FORMATS
+from sparkrank.sources.types import signed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from sparkrank.checks import Limits
-from sparkrank.engines.buckets import BUCKET_ROWS
+from sparkrank.base.checks import Limits
+from sparkrank.inputs.buckets import BUCKET_ROWS
+from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
-from sparkrank.roles import Roles
 from sparkrank.sources.side_rows import SideRows
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from sparkrank.engines.arrow.conditions import Condition
-    from sparkrank.engines.field_paths import Place
-    from sparkrank.roles import Roles
+    from sparkrank.inputs.field_paths import Place
+    from sparkrank.inputs.roles import Roles
+    from sparkrank.sources.conditions import Condition
     from sparkrank.sources.side_rows import SideRows
 
 
@@ -49,9 +49,9 @@ class Source(Protocol):
     def open(cls, side: SideRows, roles: Roles) -> Source:
         """The rows of ``side``, of which nothing but footers or beginnings is read.
 
-        Raises :class:`sparkrank.errors.InputError` where nothing is there or files do not fit together,
-        :class:`sparkrank.errors.StoreError` where the store fails, and :class:`sparkrank.errors.SpecError` for an
-        option that the reader does not know.
+        Raises :class:`sparkrank.base.errors.InputError` where nothing is there or files do not fit together,
+        :class:`sparkrank.base.errors.StoreError` where the store fails, and :class:`sparkrank.base.errors.SpecError`
+        for an option that the reader does not know.
         """
 
     @property
@@ -63,7 +63,8 @@ class Source(Protocol):
         """What makes reading slow, as sentences."""
 
     def check(self, roles: Roles, where: str | None) -> None:
-        """Raise :class:`sparkrank.errors.InputError` where a file lacks a column of ``roles`` or of the SQL ``where``.
+        """Raise :class:`sparkrank.base.errors.InputError` where a file lacks a column of ``roles`` or of the SQL
+        ``where``.
 
         Columns of ``roles`` have passed the check of their types.
         """

@@ -10,20 +10,20 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
-from sparkrank.engines.arrow.columns import bucket_rows, bucket_schema, check_arrow_schema, needed_columns
-from sparkrank.engines.arrow.conditions import Condition, UntranslatableError, pushed_down
-from sparkrank.engines.arrow.joined_types import check_joined
-from sparkrank.engines.arrow.nested import shape_of, taken_type
-from sparkrank.engines.arrow.sizes import bytes_of_elements, in_parts
-from sparkrank.engines.arrow.stored_files import validate_present
-from sparkrank.engines.arrow.values import is_array
-from sparkrank.engines.field_paths import Place, nan_ratings, places, with_nan_ratings
-from sparkrank.errors import FrameLaneNeededError, InputError, SpecError, first_line, shortened
+from sparkrank.base.errors import FrameLaneNeededError, InputError, SpecError, first_line, shortened
+from sparkrank.inputs.field_paths import Place, nan_ratings, places, with_nan_ratings
+from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
-from sparkrank.roles import Roles
+from sparkrank.sources.columns import bucket_rows, bucket_schema, check_arrow_schema, needed_columns
+from sparkrank.sources.conditions import Condition, UntranslatableError, pushed_down
+from sparkrank.sources.joined_types import check_joined
+from sparkrank.sources.nested import shape_of, taken_type
 from sparkrank.sources.protocol import Source, Split
 from sparkrank.sources.register import source_kind
 from sparkrank.sources.side_rows import SideRows
+from sparkrank.sources.sizes import bytes_of_elements, in_parts
+from sparkrank.sources.stored_files import validate_present
+from sparkrank.sources.values import is_array
 
 SideSplit: TypeAlias = tuple[int, Split]  # 0 for impressions, 1 for the truth, and a split of them
 
@@ -172,7 +172,7 @@ class Sides:
         return [sentence for selection, _ in self._pairs() for sentence in selection.source.warnings]
 
     def check(self, plan: Plan) -> None:
-        """Raise :class:`sparkrank.errors.InputError` for a column that is missing or cannot play its role."""
+        """Raise :class:`sparkrank.base.errors.InputError` for a column that is missing or cannot play its role."""
         check_arrow_schema(self.impressions.schema, self.roles, plan)
         if self.truth is not None and self.roles.truth is not None:
             check_arrow_schema(self.truth.schema, self.roles.truth, plan, "truth")

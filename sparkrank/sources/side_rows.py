@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sparkrank.engines.arrow.folders import PartitionTypes
-from sparkrank.engines.arrow.in_memory import is_frame, is_path
-from sparkrank.engines.arrow.text_schema import TEXT_FORMATS, DdlField
+from sparkrank.sources.folders import PartitionTypes
+from sparkrank.sources.in_memory import is_frame, is_path
+from sparkrank.sources.text_schema import TEXT_FORMATS, DdlField
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import pytest
 
 import sparkrank as sr
 from sparkrank.config import Spec
-from sparkrank.run import evaluate_day
+from sparkrank.jobs import evaluate_day
 from sparkrank.run.stages import Stages
 from tests.unit.test_missing_columns import LACKED, ROWS, spec_of, without
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, ClassVar
 import pyarrow as pa
 from pyarrow import feather
 
-from sparkrank.engines.arrow.nested import columns_at
-from sparkrank.engines.arrow.stored_files import StoredFiles
+from sparkrank.sources.nested import columns_at
 from sparkrank.sources.protocol import Split
+from sparkrank.sources.stored_files import StoredFiles
 
 if TYPE_CHECKING:
-    from sparkrank.engines.arrow.conditions import Condition
-    from sparkrank.engines.field_paths import Place
-    from sparkrank.roles import Roles
+    from sparkrank.inputs.field_paths import Place
+    from sparkrank.inputs.roles import Roles
+    from sparkrank.sources.conditions import Condition
     from sparkrank.sources.side_rows import SideRows
 
 

@@ -11,12 +11,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
-from sparkrank import checks
+from sparkrank.base import checks
 from sparkrank.bucket.impressions import LIST
-from sparkrank.engines.arrow.in_memory import TableInput
-from sparkrank.engines.arrow.parquet import ParquetInput
+from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
-from sparkrank.roles import Roles
+from sparkrank.sources.in_memory import TableInput
+from sparkrank.sources.parquet import ParquetInput
 from sparkrank.sources.protocol import Split
 from sparkrank.sources.selection import Selection, Sides
 

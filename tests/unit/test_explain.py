@@ -18,13 +18,13 @@ import pytest
 import yaml
 
 import sparkrank as sr
+from sparkrank.base.errors import escaped
 from sparkrank.engines.one_group import GroupKeys
-from sparkrank.errors import escaped
+from sparkrank.jobs.explain_job import explain_request
 from sparkrank.metrics import CATALOG, Arithmetic, TermTable
 from sparkrank.metrics.arithmetic import LIST, total
 from sparkrank.metrics.catalog import remove
 from sparkrank.run import called
-from sparkrank.run.explain_job import explain_request
 from sparkrank.run.stages import unseen
 from sparkrank.sources.selection import Sides
 from tests.unit.commands import exit_code

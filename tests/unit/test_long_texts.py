@@ -12,14 +12,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
-from sparkrank.engines.arrow import scanning, sizes
-from sparkrank.engines.arrow.parquet import ParquetInput, read_split
-from sparkrank.engines.arrow.text_files import TextInput
 from sparkrank.engines.shuffle import spill
 from sparkrank.engines.shuffle.texts import few_coded
-from sparkrank.roles import Roles
+from sparkrank.inputs.roles import Roles
+from sparkrank.sources import scanning, sizes
+from sparkrank.sources.parquet import ParquetInput, read_split
 from sparkrank.sources.selection import Selection
 from sparkrank.sources.side_rows import SideRows
+from sparkrank.sources.text_files import TextInput
 from tests.unit.parquet_files import at
 
 LONG = 140_000

@@ -15,11 +15,11 @@ import pytest
 from pyarrow import csv
 
 import sparkrank as sr
-from sparkrank.engines.arrow.parquet import ParquetInput, read_split
-from sparkrank.engines.arrow.text_files import TextInput
-from sparkrank.roles import Roles
+from sparkrank.inputs.roles import Roles
+from sparkrank.sources.parquet import ParquetInput, read_split
 from sparkrank.sources.selection import Selection
 from sparkrank.sources.side_rows import SideRows
+from sparkrank.sources.text_files import TextInput
 from tests.unit.commands import exit_code
 from tests.unit.parquet_files import at
 from tests.unit.rotten import flip, log, pages_of

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import feather
 
+from sparkrank.base.errors import SpecError
 from sparkrank.config import Spec
-from sparkrank.errors import SpecError
-from sparkrank.run import evaluate_day
+from sparkrank.jobs import evaluate_day
 from sparkrank.run.stages import Stages
 from sparkrank.sources.register import SOURCES
 from tests.unit.feather_input import FeatherInput

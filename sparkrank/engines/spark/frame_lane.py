@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from sparkrank.engines.one_group import GroupKeys, Pick
     from sparkrank.engines.request import Request
     from sparkrank.engines.result import Solved
+    from sparkrank.inputs.roles import Roles
     from sparkrank.metrics import Plan
-    from sparkrank.roles import Roles
     from sparkrank.sources.protocol import Source
 
 SAMPLED_ROWS = 1000

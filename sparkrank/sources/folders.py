@@ -1,0 +1,100 @@
+"""Columns that stand in the names of folders, ``key=value``: their types, as Spark infers them from all the values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from typing import Literal, TypeAlias
+from urllib.parse import unquote
+
+import pyarrow as pa
+
+from sparkrank.base.errors import InputError, shortened
+
+PartitionTypes: TypeAlias = Literal["inferred", "text"]
+_TYPES = (pa.int32(), pa.int64(), pa.float64(), pa.date32())  # whole numbers come first: they are floats as well
+_NULL = "__HIVE_DEFAULT_PARTITION__"
+
+
+def folder_columns(what: str, files: Sequence[str], base: str, partition_types: PartitionTypes) -> pa.Schema:
+    """The columns of the folders below ``base`` that ``files`` stand in; ``what`` names these in sentences.
+
+    Numbers and dates are those that Spark infers, except that numbers with a letter (``7d``, ``1e5``), whole numbers
+    beyond 64 bits and instants are texts. A column without a value is a text. Raises :class:`InputError` where two
+    folders make one value of numbers, as ``7`` and ``007``: their groups would be one.
+    """
+    values: dict[str, set[str]] = {}
+    for part in {part: None for file in files for part in _folders(file, base)}:
+        name, _, value = (unquote(text) for text in part.partition("="))
+        values.setdefault(name, set()).update(() if value == _NULL else (value,))
+    if partition_types == "text":
+        return pa.schema({name: pa.string() for name in values})
+    schema = pa.schema({name: _type_of(texts) for name, texts in values.items()})
+    for name, kind in zip(schema.names, schema.types, strict=True):
+        texts = pa.array(sorted(values[name]), pa.string())
+        spelled: dict[object, str] = {}
+        for text, value in zip(texts.to_pylist(), texts.cast(kind).to_pylist(), strict=True):
+            if (other := spelled.setdefault(value, text)) != text:
+                raise InputError(
+                    f'the {what} has the folders "{name}={other}" and "{name}={text}", which are one value of the '
+                    f"column {name}: write {what}.partition_types: text to keep them apart (sr.evaluate has "
+                    "partition_types), or rename one"
+                )
+    return schema
+
+
+def _folders(file: str, base: str) -> list[str]:
+    return file[len(base) :].strip("/").split("/")[:-1]
+
+
+def _type_of(texts: AbstractSet[str]) -> pa.DataType:
+    return next((kind for kind in _TYPES if _all_are(texts, kind)), pa.string())
+
+
+def _all_are(texts: AbstractSet[str], kind: pa.DataType) -> bool:
+    marks = set("0123456789-." if kind == pa.float64() else "0123456789-")  # no 1e5, no inf
+    if not texts or any(set(text) - marks for text in texts):
+        return False
+    if kind == pa.float64():  # beside a whole number of 64 bits Spark takes it for a text
+        whole = {text for text in texts if "." not in text}
+        if any(text.endswith(".") for text in texts):
+            return False
+        return (not whole or _all_are(whole, pa.int32())) and _can_be(texts - whole, kind)
+    return _can_be(texts, kind)
+
+
+def _can_be(texts: AbstractSet[str], kind: pa.DataType) -> bool:
+    try:
+        pa.array(list(texts)).cast(kind)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def validate_even_folders(subject: str, files: Sequence[str], base: str) -> None:
+    """Raise :class:`InputError` where some of ``files`` below ``base`` stand in folders that others have not.
+
+    ``subject`` names them in the sentence. Spark would leave some of them out: it reads the folder itself, or the
+    folders of one set of columns.
+    """
+    kinds: dict[tuple[str, ...], str] = {}
+    for file in files:
+        inside, folders = file[len(base) :].strip("/"), _folders(file, base)
+        names = tuple(part.partition("=")[0] for part in folders)
+        if names not in kinds and len({unquote(name).lower() for name in names}) < len(names):
+            raise InputError(f"{subject} has {inside}, in two folders of one column: rename one")
+        kinds.setdefault(names, inside)
+        for part in folders:
+            name, mark, value = part.partition("=")
+            if not mark:
+                raise InputError(
+                    f"{subject} has {inside} in a folder that is not named key=value: name the files by a pattern"
+                )
+            if not (name and value):
+                lacking = "value" if name else "name"
+                raise InputError(f'{subject} has {inside} in the folder "{part}", which has no {lacking}: rename it')
+    if len(kinds) > 1:
+        one, other = map(shortened, list(kinds.values())[:2])
+        raise InputError(
+            f"{subject} has {one} and {other}, in folders of different columns: name files of one kind by a pattern"
+        )

@@ -1,0 +1,87 @@
+"""Files that lack a column which others have: their rows would have null there, and nobody would hear of it.
+
+A row without its label or score counts as not relevant or not retrieved, and a condition drops it. So the file is
+refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import pyarrow.dataset as ds
+
+from sparkrank.base.errors import InputError, shortened
+from sparkrank.inputs.roles import Roles
+from sparkrank.sources.stored_files import named_in
+
+READING_THREADS = 16  # what is read waits for the store, not for a core
+_LOST = "rows that lost a value cannot be told from rows that never had one"
+
+
+def lacking_columns(columns: Iterable[Sequence[str]], files: Iterable[str]) -> dict[str, str]:
+    """The columns that one of ``files`` lacks and another has, each with the first file that lacks it.
+
+    ``columns`` are those of each file. A file without rows has an empty name.
+    """
+    kinds: dict[frozenset[str], str] = {}
+    for names, file in zip(map(frozenset, columns), files, strict=True):
+        kinds[names] = kinds.get(names) or file
+    every = frozenset[str]().union(*kinds)
+    lacking: dict[str, str] = {}
+    for names, file in kinds.items():
+        lacking |= {name: lacking.get(name) or file for name in every - names}
+    return lacking
+
+
+def validate_columns(
+    lacking: Mapping[str, str], names: Sequence[str], roles: Roles, what: str, where: str | None, remedy: str = ""
+) -> None:
+    """Raise :class:`InputError` where a column of ``roles``, or one in ``where``, is ``lacking`` in a file with rows.
+
+    ``names`` are the columns of all files, and ``remedy`` is the end of the sentence.
+    """
+    for role, column in roles.columns():
+        if file := lacking.get(outer_column(column, names)):
+            raise lacking_column(file, f"the {role} column", column, what, remedy)
+    for name in named_in(lacking, (), where):
+        if file := lacking[name]:
+            raise lacking_column(file, f"the {what}.where column", name, what, remedy)
+
+
+def lacking_column(file: str, title: str, column: str, what: str, remedy: str = "") -> InputError:
+    """The error that names the column which a ``file`` of ``what`` lacks."""
+    return InputError(
+        f'{shortened(file)} of the {what} lacks {title} "{shortened(column)}", which other files have: {_LOST}{remedy}'
+    )
+
+
+def outer_column(column: str, names: Sequence[str]) -> str:
+    """The column that holds what a role names: the longest of ``names`` that it begins with, if it is none itself."""
+    within = [name for name in names if column.startswith((f"{name}.", f"{name}["))]
+    return column if column in names or not within else max(within, key=len)
+
+
+def validate_fragments(dataset: ds.Dataset, roles: Roles) -> None:
+    """Raise :class:`InputError` where a file of a ``dataset`` of Arrow's lacks a column of ``roles`` that others have.
+
+    A column that no file has comes from folders.
+    """
+    fragments = list(_fragments(dataset))
+    with ThreadPoolExecutor(READING_THREADS) as pool:
+        columns = list(pool.map(lambda fragment: fragment.physical_schema.names, fragments))
+    lacking = lacking_columns(columns, [fragment.path for fragment in fragments])
+    names = list(dict.fromkeys(name for of_file in columns for name in of_file))
+    if any(outer_column(column, names) in lacking for _, column in roles.columns()):
+        with_rows = [fragment.path if fragment.count_rows() else "" for fragment in fragments]
+        what = "input" if roles.scores else "truth"
+        validate_columns(lacking_columns(columns, with_rows), names, roles, what, None)
+
+
+def _fragments(dataset: ds.Dataset) -> Iterator[ds.FileFragment]:
+    """The files of ``dataset``, which a filter may hide."""
+    for part in dataset.children if isinstance(dataset, ds.UnionDataset) else [dataset]:
+        if isinstance(part, ds.UnionDataset):
+            yield from _fragments(part)
+        elif isinstance(part, ds.FileSystemDataset):
+            yield from (part.format.make_fragment(file, part.filesystem) for file in part.files)

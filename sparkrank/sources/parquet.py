@@ -1,0 +1,273 @@
+"""Impressions in Parquet files named by path, read by Arrow: which row groups, which columns.
+
+Splits are planned from the footers alone. A split is a list of fragments (a file and some of its row groups) that one
+task reads; it travels to the task as it is, with the file system it was found on.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+from sparkrank.base.errors import InputError, NoInputError, shortened, unreadable
+from sparkrank.inputs.field_paths import Place, places
+from sparkrank.inputs.roles import Roles
+from sparkrank.numeric.memory import is_limited
+from sparkrank.sources.conditions import Condition
+from sparkrank.sources.files import without_password
+from sparkrank.sources.folders import PartitionTypes
+from sparkrank.sources.integrity import Stamp, checked_scan, unchanged
+from sparkrank.sources.missing_columns import READING_THREADS, lacking_column, lacking_columns, validate_columns
+from sparkrank.sources.nested import lacks, leaf_batches, shape_of
+from sparkrank.sources.protocol import Split
+from sparkrank.sources.scanning import filtered, gathered
+from sparkrank.sources.sizes import BATCH_ROWS, as_rows, rows_of_elements, stored_bytes
+from sparkrank.sources.sizes import batch_rows as rows_at_once
+from sparkrank.sources.stored_files import StoredFiles
+from sparkrank.sources.types import stored_schema
+
+if TYPE_CHECKING:
+    from sparkrank.sources.side_rows import SideRows
+
+# What a task reads at once: 50 MB of columns. They fall into all buckets of the day: of 100 million rows, which have
+# 250, the pieces that a split sends to each are above 100 KB.
+SPLIT_ROWS = 2_000_000
+# A file's row groups, its rows, and the byte where its data end: those of a file that was written anew hardly agree.
+Layout: TypeAlias = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class ParquetSplit:
+    """The fragments that one task reads, each a file with some of its row groups, and their rows before any filter.
+
+    Footers do not travel with the fragments but are read again; ``layouts`` tell whether they are those of the plan,
+    and ``stamps`` whether the files are.
+    """
+
+    fragments: tuple[ds.ParquetFileFragment, ...]
+    rows: int
+    layouts: tuple[Layout, ...]
+    stamps: tuple[Stamp | None, ...]
+
+
+@dataclass(frozen=True)
+class ParquetInput:
+    """Parquet files under one path, with the schema that holds for all of them: a source of the protocol.
+
+    Columns that some files lack are null there; integers and floats of several widths become the widest. Folders
+    named ``key=value`` give columns, in place of those that files have of the same name. ``lacking`` has the columns
+    that not all files have, each with a file with rows that lacks it, or an empty text. ``folders`` are the columns of
+    folders.
+    """
+
+    pushes_conditions: ClassVar[bool] = True
+    leaves_to_spark: ClassVar[bool] = True
+
+    schema: pa.Schema
+    fragments: tuple[ds.ParquetFileFragment, ...]
+    file_rows: int
+    lacking: Mapping[str, str]
+    folders: pa.Schema
+    stored: StoredFiles
+
+    @classmethod
+    def open(cls, side: SideRows, roles: Roles) -> ParquetInput:  # noqa: ARG003
+        return cls.at(str(side.path), side.what, side.partition_types)
+
+    @classmethod
+    def at(cls, path: str, what: str = "input", partition_types: PartitionTypes = "inferred") -> ParquetInput:
+        """The files at ``path``: a file, a folder, or a pattern with wildcards; ``what`` names them in sentences.
+
+        ``path`` may name another file system (``s3://``, ``hdfs://``, ``gs://``), which is opened with the credentials
+        that this process has. Raises :class:`InputError` when nothing is there, or files do not fit together, and
+        :class:`StoreError` when the store fails.
+        """
+        return cls.of(StoredFiles.at(path, what), partition_types)
+
+    @classmethod
+    def of(cls, stored: StoredFiles, partition_types: PartitionTypes = "inferred") -> ParquetInput:
+        """The files of ``stored``, by their footers; raises as :meth:`at` does."""
+        folders = stored.folder_columns(partition_types)
+        return cls.of_fragments(stored.fragments("parquet", folders), folders, stored)
+
+    @classmethod
+    def of_fragments(cls, files: Sequence[ds.FileFragment], folders: pa.Schema, stored: StoredFiles) -> ParquetInput:
+        """The ``files``, whose columns ``folders`` have one value a file (its partition expression).
+
+        ``stored`` has their names and stamps, whoever has listed them: a folder, or the log of a lake table.
+        """
+        fragments = tuple(files)
+        try:
+            with ThreadPoolExecutor(READING_THREADS) as pool:
+                rows = list(pool.map(_read_footer, fragments))
+            physical = [_without(stored_schema(fragment.physical_schema), folders.names) for fragment in fragments]
+            schema = _known(pa.unify_schemas([*physical, folders], promote_options="permissive"))
+        except (FileNotFoundError, NotADirectoryError):
+            raise NoInputError(f"there is no parquet {stored.what} at {without_password(stored.path)}") from None
+        except (pa.ArrowException, OSError) as error:
+            problem = f"the {stored.what} {without_password(stored.path)} cannot be read as parquet"
+            raise unreadable(problem, error) from error
+        with_rows = [fragment.path if count else "" for fragment, count in zip(fragments, rows, strict=True)]
+        lacking = lacking_columns([columns.names for columns in physical], with_rows)
+        return cls(schema, fragments, sum(rows), lacking, folders, stored)
+
+    @property
+    def warnings(self) -> list[str]:
+        return []
+
+    def check(self, roles: Roles, where: str | None) -> None:
+        what = self.stored.what
+        inside = places(roles, {column.name: shape_of(column.type) for column in self.schema}, what)
+        for role, column in roles.columns():
+            if (place := inside.get(column)) is not None and (file := self._lacking_inside(place)):
+                raise lacking_column(file, f"the {role} column", column, what)
+        validate_columns(self.lacking, self.schema.names, roles, what, where)
+
+    def _lacking_inside(self, place: Place) -> str | None:
+        """A file with rows that lacks what lies at ``place`` in a column that it has."""
+        if place.column in self.folders.names:
+            return None
+        kind = self.schema.field(place.column).type
+        with_rows = (fragment for fragment in self.fragments if fragment.metadata.num_rows)
+        return next((file.path for file in with_rows if lacks(file.physical_schema, kind, place)), None)
+
+    def rows(self, columns: Sequence[str], arrays: Mapping[str, Place]) -> int:
+        stored = [place.column for place in arrays.values()]
+        made = sum(rows_of_elements(part, stored) for part in self.fragments) if arrays else self.file_rows
+        return as_rows(made, stored_bytes(self.fragments, columns))
+
+    def splits(
+        self, places: Mapping[str, Place], split_rows: int, where: Condition | None, arrays: Mapping[str, Place]
+    ) -> list[Split]:
+        splits = self.file_splits(split_rows, where, [place.column for place in arrays.values()])
+        firsts = itertools.accumulate((split.rows for split in splits), initial=0)
+        return [
+            Split(first, functools.partial(read_split, split, self.schema, places, where))
+            for first, split in zip(firsts, splits, strict=False)
+        ]
+
+    def file_splits(
+        self, split_rows: int = SPLIT_ROWS, where: Condition | None = None, arrays: Sequence[str] = ()
+    ) -> list[ParquetSplit]:
+        """The row groups that ``where`` may hold for, in splits of about ``split_rows`` bucket rows, small files
+        together; rows with ``arrays`` make one for each of their elements.
+
+        The largest come first, so that those who read them end at about the same time.
+        """
+        splits: list[tuple[int, ParquetSplit]] = []
+        gathered: list[ds.ParquetFileFragment] = []
+        made = 0
+        of_groups = None if where is None else where.of_groups
+        for fragment in self.fragments:
+            for part in fragment.split_by_row_group(of_groups, self.schema):
+                size = rows_of_elements(part, arrays)
+                if gathered and made + size > split_rows:
+                    splits.append((made, self._split(gathered)))
+                    gathered, made = [], 0
+                gathered.append(part)
+                made += size
+        if gathered:
+            splits.append((made, self._split(gathered)))
+        return [split for _, split in sorted(splits, key=itemgetter(0), reverse=True)]
+
+    def _split(self, fragments: Sequence[ds.ParquetFileFragment]) -> ParquetSplit:
+        rows = sum(group.num_rows for fragment in fragments for group in fragment.row_groups)
+        stamps = tuple(self.stored.listing.stamps.get(fragment.path) for fragment in fragments)
+        return ParquetSplit(tuple(fragments), rows, tuple(map(_layout, fragments)), stamps)
+
+
+def read_split(
+    split: ParquetSplit,
+    schema: pa.Schema,
+    places: Mapping[str, Place],
+    where: Condition | None,
+    batch_rows: int = SPLIT_ROWS,
+) -> Iterator[pa.Table]:
+    """The columns at ``places`` of a split's rows that ``where`` holds for, in tables of about ``batch_rows`` rows.
+
+    ``schema`` is that of all files together. Raises :class:`InputError` when a file cannot be read, has gone, or was
+    written anew since the splits were planned, and :class:`StoreError` when the store fails.
+    """
+    parts = zip(split.fragments, split.layouts, split.stamps, strict=True)
+    batches = (_checked(fragment, schema, places, where, layout, stamp) for fragment, layout, stamp in parts)
+    yield from gathered(itertools.chain.from_iterable(batches), batch_rows)
+
+
+def _checked(
+    fragment: ds.ParquetFileFragment,
+    schema: pa.Schema,
+    places: Mapping[str, Place],
+    where: Condition | None,
+    layout: Layout,
+    stamp: Stamp | None,
+) -> Iterator[pa.RecordBatch]:
+    """The batches of ``fragment``, all of its rows; raises as :func:`read_split` does."""
+    path, rows = fragment.path, 0
+    try:
+        with unchanged(fragment.filesystem, path, stamp):
+            if _layout(fragment) != layout:
+                raise InputError(f"{path} was written anew while the job ran")
+            for batch in _batches(fragment, schema, places, where or Condition(None, None)):
+                rows += batch.num_rows
+                yield batch
+            planned = sum(group.num_rows for group in fragment.row_groups)
+            if where is None and rows != planned:
+                raise InputError(f"{shortened(path)} cannot be read: {rows} rows came of the {planned} of its footer")
+    except FileNotFoundError:
+        raise InputError(f"{shortened(path)} was deleted while the job ran") from None
+    except (pa.ArrowException, OSError) as error:
+        raise unreadable(f"{shortened(path)} cannot be read", error) from error
+
+
+def _batches(
+    fragment: ds.ParquetFileFragment, schema: pa.Schema, places: Mapping[str, Place], where: Condition
+) -> Iterator[pa.RecordBatch]:
+    """The columns at ``places`` of the rows of ``fragment`` that ``where`` holds for."""
+    if any(place.steps for place in places.values()) or is_limited():
+        yield from leaf_batches(fragment, schema, places, where)
+        return
+    columns = list(places)
+    at_once = rows_at_once(fragment, columns)
+    scan = functools.partial(
+        fragment.to_batches,
+        schema=schema,
+        use_threads=False,
+        batch_size=at_once,
+        fragment_scan_options=checked_scan(),
+    )
+    if at_once < BATCH_ROWS:
+        scan = functools.partial(scan, batch_readahead=0)
+    yield from filtered(scan, columns, where)
+
+
+def _without(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:
+    """``schema`` without the columns ``names``."""
+    return pa.schema([field for field in schema if field.name not in names])
+
+
+def _known(schema: pa.Schema) -> pa.Schema:
+    """``schema`` with whole numbers, as Spark has it, for a column that is null in every file and of no other type."""
+    kinds = [field.with_type(pa.int32()) if pa.types.is_null(field.type) else field for field in schema]
+    return pa.schema(kinds)
+
+
+def _layout(fragment: ds.ParquetFileFragment) -> Layout:
+    metadata = fragment.metadata
+    last = metadata.row_group(metadata.num_row_groups - 1)
+    ends = [
+        column.data_page_offset + column.total_compressed_size for column in map(last.column, range(last.num_columns))
+    ]
+    return metadata.num_row_groups, metadata.num_rows, max(ends, default=0)
+
+
+def _read_footer(fragment: ds.ParquetFileFragment) -> int:
+    fragment.ensure_complete_metadata()
+    return int(fragment.metadata.num_rows)

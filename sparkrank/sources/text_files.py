@@ -1,0 +1,321 @@
+"""CSV and JSON lines, read by Arrow with the types that the schema, or the roles of columns, give them.
+
+The reader is Arrow's whatever a file holds: what it refuses stops the evaluation.
+"""
+
+from __future__ import annotations
+
+import codecs
+import functools
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import TYPE_CHECKING, ClassVar
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+from pyarrow import csv as pa_csv
+from pyarrow import json as pa_json
+
+from sparkrank.base.errors import CodedSentence, InputError, SpecError, did_you_mean, listed, shortened, unreadable
+from sparkrank.inputs.field_paths import Place
+from sparkrank.inputs.roles import Roles
+from sparkrank.sources.conditions import Condition
+from sparkrank.sources.files import without_password
+from sparkrank.sources.integrity import Stamp, unchanged
+from sparkrank.sources.missing_columns import READING_THREADS, lacking_columns, outer_column, validate_columns
+from sparkrank.sources.nested import columns_at
+from sparkrank.sources.protocol import Split
+from sparkrank.sources.scanning import filtered, gathered
+from sparkrank.sources.stored_files import StoredFiles
+from sparkrank.sources.text_schema import DdlField, arrow_type, is_set, option, typed_columns
+
+if TYPE_CHECKING:
+    from sparkrank.sources.side_rows import SideRows
+
+BLOCK = 2 << 20  # bytes that are parsed at once; no record is longer
+LARGE = 1 << 30  # bytes of a file that are too many for one reader
+MOST_SHARED = 64  # files that one task reads
+SAMPLE = 64 << 10  # bytes that tell how long records are
+PACKED, RATIO = (".gz", ".bz2", ".zst", ".lz4"), 5  # which Arrow unpacks, to about so many times the bytes
+MOST_ROWS = 1 << 40  # of a split, of which nobody knows the rows before it is read
+_OPTIONS = {
+    "csv": ("header", "sep", "delimiter", "quote", "escape", "nullValue", "encoding", "charset", "multiLine", "mode"),
+    "json": ("mode",),
+}
+# What Arrow says before, and the number of a record within a block of JSON, which nobody knows the place of.
+_NOISE = re.compile(r"Could not open \w+ input source '.*?': Invalid: | in row \d+", re.DOTALL)
+_REMEDY = ", so write null where there is no value, or name the types of all columns in {}.schema"
+
+
+@dataclass(frozen=True)
+class TextSplit:
+    """Files that one task reads, and their stamps, by which it knows whether they changed since they were listed."""
+
+    fragments: tuple[ds.FileFragment, ...]
+    stamps: tuple[Stamp | None, ...]
+    options: ds.FragmentScanOptions  # which fragments lose where they travel
+
+
+@dataclass(frozen=True)
+class TextInput:
+    """Files of CSV or JSON with the schema that holds for all of them: a source of the protocol.
+
+    ``lacking`` has the columns that not all files begin with, each with a file that lacks it. A byte of an unpacked
+    file makes about ``rows_per_byte`` bucket rows.
+    """
+
+    pushes_conditions: ClassVar[bool] = False
+    leaves_to_spark: ClassVar[bool] = False
+
+    schema: pa.Schema
+    fragments: tuple[ds.FileFragment, ...]
+    lacking: Mapping[str, str]
+    stored: StoredFiles
+    options: ds.FragmentScanOptions
+    rows_per_byte: float
+    remedy: str = ""
+
+    @classmethod
+    def open(cls, side: SideRows, roles: Roles) -> TextInput:
+        kind, what, fields = side.format, side.what, side.fields
+        _validate_options(side.options, kind, what)
+        stored = StoredFiles.at(str(side.path), what, kind)
+        folders = _with_declared_types(stored.folder_columns(side.partition_types), fields, what)
+        if fields is not None:
+            fields = tuple(field for field in fields if field.name not in folders.names)
+        reader = _json_format() if kind == "json" else _csv_format(side.options, what, _names(fields, side.options))
+        fragments = stored.fragments(reader, folders)
+        if kind == "csv" and fields is None and not is_set(side.options, "header"):
+            width = len(_first_columns(fragments[0], kind, what))
+            reader = _csv_format(side.options, what, [f"_c{index}" for index in range(width)])
+            fragments = stored.fragments(reader, folders)
+        with ThreadPoolExecutor(READING_THREADS) as pool:
+            schemas = list(pool.map(lambda fragment: _first_columns(fragment, kind, what), fragments))
+        names = list(dict.fromkeys(name for columns in schemas for name in columns.names))
+        # a record of JSON may lack what no role has
+        asked = None if kind == "csv" else {outer_column(column, names) for _, column in roles.columns()}
+        for field in fields or ():
+            if field.name not in names and names and (asked is None or field.name in asked):
+                near = did_you_mean(field.name, names)
+                raise InputError(
+                    f'the column "{shortened(field.name)}" of {what}.schema is not in the {what}{near} '
+                    f"({listed(names)})"
+                )
+        # a record of JSON without a key that the schema declares has null there
+        is_declared = kind == "json" and fields is not None
+        lacking = {} if is_declared else lacking_columns([columns.names for columns in schemas], stored.listing.files)
+        if kind == "csv":
+            schema = _typed(names, fields, roles, what)
+        else:
+            declared = None if fields is None else [field.name for field in fields]
+            schema = _inferred(schemas, roles, what) if declared is None else _typed(declared, fields, roles, what)
+        schema = pa.schema([*(column for column in schema if column.name not in folders.names), *folders])
+        with _reading_errors(fragments[0].path, kind, what):
+            rows_per_byte = _rows_per_byte(fragments[0], b"," if roles.arrays else b"\n")
+        remedy = _REMEDY.format(what) if kind == "json" else ""
+        return cls(schema, fragments, lacking, stored, reader.default_fragment_scan_options, rows_per_byte, remedy)
+
+    @property
+    def warnings(self) -> list[str]:
+        return [
+            CodedSentence(
+                "large_text_file",
+                f"{without_password(file)} is read from its beginning to its end by one task: store it in pieces below "
+                f"{LARGE >> 30} GiB, or as Parquet",
+            )
+            for file, (size, _) in self.stored.listing.stamps.items()
+            if size > LARGE
+        ]
+
+    def check(self, roles: Roles, where: str | None) -> None:
+        validate_columns(self.lacking, self.schema.names, roles, self.stored.what, where, self.remedy)
+
+    def rows(self, columns: Sequence[str], arrays: Mapping[str, Place]) -> int:  # noqa: ARG002
+        return sum(self._rows_of(fragment.path) for fragment in self.fragments)
+
+    def splits(
+        self,
+        places: Mapping[str, Place],
+        split_rows: int,
+        where: Condition | None,
+        arrays: Mapping[str, Place],  # noqa: ARG002
+    ) -> list[Split]:
+        return [
+            Split(index * MOST_ROWS, functools.partial(read_texts, split, self.schema, places, where, split_rows))
+            for index, split in enumerate(self.file_splits(split_rows))
+        ]
+
+    def file_splits(self, split_rows: int) -> list[TextSplit]:
+        """The files for each task, small ones together, the largest first."""
+        splits: list[tuple[int, list[ds.FileFragment]]] = []
+        for fragment in self.fragments:
+            rows = self._rows_of(fragment.path)
+            if not splits or splits[-1][0] + rows > split_rows or len(splits[-1][1]) == MOST_SHARED:
+                splits.append((0, []))
+            splits[-1] = (splits[-1][0] + rows, [*splits[-1][1], fragment])
+        stamps = self.stored.listing.stamps
+        return [
+            TextSplit(tuple(files), tuple(stamps.get(file.path) for file in files), self.options)
+            for _, files in sorted(splits, key=itemgetter(0), reverse=True)
+        ]
+
+    def _rows_of(self, file: str) -> int:
+        size, _ = self.stored.listing.stamps.get(file, (0, 0))
+        return int(size * self.rows_per_byte * (RATIO if file.endswith(PACKED) else 1)) + 1
+
+
+def read_texts(
+    split: TextSplit, schema: pa.Schema, places: Mapping[str, Place], where: Condition | None, batch_rows: int
+) -> Iterator[pa.Table]:
+    """The columns at ``places`` of the rows of ``split`` that ``where`` holds for, about ``batch_rows`` at once.
+
+    Raises :class:`InputError` where a file cannot be read, has gone or was written anew, and :class:`StoreError` where
+    the store fails.
+    """
+    columns = list(dict.fromkeys(place.column for place in places.values()))
+    batches = itertools.chain.from_iterable(
+        _batches(fragment, stamp, split.options, schema, columns, where)
+        for fragment, stamp in zip(split.fragments, split.stamps, strict=True)
+    )
+    for table in gathered(batches, batch_rows):
+        yield columns_at(table, places)
+
+
+def _batches(
+    fragment: ds.FileFragment,
+    stamp: Stamp | None,
+    options: ds.FragmentScanOptions,
+    schema: pa.Schema,
+    columns: Sequence[str],
+    where: Condition | None,
+) -> Iterator[pa.RecordBatch]:
+    def scan(**asked: object) -> Iterator[pa.RecordBatch]:
+        yield from fragment.to_batches(schema=schema, fragment_scan_options=options, batch_readahead=2, **asked)
+
+    with _reading_errors(fragment.path), unchanged(fragment.filesystem, fragment.path, stamp):
+        yield from filtered(scan, columns, where)
+
+
+def _validate_options(options: Mapping[str, str], kind: str, what: str) -> None:
+    known = _OPTIONS[kind]
+    for name in options:
+        if name.lower() not in map(str.lower, known):
+            near = did_you_mean(name, known)
+            raise SpecError(
+                f"{what}.options.{name} is none of Arrow's reader of {kind}{near} (known: {listed(known)}): leave it "
+                f"out, or lane: frame reads the {what} with Spark"
+            )
+
+
+def _names(fields: Sequence[DdlField] | None, options: Mapping[str, str]) -> list[str]:
+    """The columns of files of CSV that have no header; empty where they have one, or nobody knows them."""
+    return [] if fields is None or is_set(options, "header") else [field.name for field in fields]
+
+
+def _csv_format(options: Mapping[str, str], what: str, names: Sequence[str]) -> ds.CsvFileFormat:
+    sep = option(options, "sep") or option(options, "delimiter", ",")
+    letters = {
+        "sep": "\t" if sep == "\\t" else sep,
+        "quote": option(options, "quote", '"'),
+        "escape": option(options, "escape"),
+    }
+    for name, letter in letters.items():
+        if len(letter.encode()) > 1 or letter in ("\r", "\n"):
+            raise SpecError(f"{what}.options.{name} is {shortened(letter)!r}: a single letter of ASCII is needed")
+    encoding = option(options, "encoding") or option(options, "charset", "utf8")
+    try:
+        codecs.lookup(encoding)
+    except LookupError:
+        raise SpecError(f"{what}.options.encoding is {shortened(encoding)}, which is no known encoding") from None
+    quote, escape = letters["quote"], letters["escape"]
+    return ds.CsvFileFormat(
+        pa_csv.ParseOptions(
+            delimiter=letters["sep"],
+            quote_char=quote or False,
+            double_quote=bool(quote) and escape in ("", quote),
+            escape_char=escape if escape not in ("", quote) else False,
+            newlines_in_values=is_set(options, "multiLine"),
+        ),
+        convert_options=pa_csv.ConvertOptions(
+            null_values=["", option(options, "nullValue")], strings_can_be_null=True, quoted_strings_can_be_null=True
+        ),
+        read_options=pa_csv.ReadOptions(
+            block_size=BLOCK,
+            encoding=encoding,
+            column_names=list(names),
+            autogenerate_column_names=not names and not is_set(options, "header"),
+        ),
+    )
+
+
+def _json_format() -> ds.JsonFileFormat:
+    return ds.JsonFileFormat(read_options=pa_json.ReadOptions(block_size=BLOCK))
+
+
+def _first_columns(fragment: ds.FileFragment, kind: str, what: str) -> pa.Schema:
+    """The columns in the first block of a file, with the types that Arrow infers there."""
+    with _reading_errors(fragment.path, kind, what):
+        return fragment.physical_schema
+
+
+def _with_declared_types(folders: pa.Schema, fields: Sequence[DdlField] | None, what: str) -> pa.Schema:
+    """The columns of ``folders``, with the types that a schema (``fields``) gives them."""
+    declared = {field.name: field.kind for field in fields or ()}
+    kinds = {column.name: column.type for column in folders}
+    kinds |= {name: arrow_type(name, declared[name], what) for name in kinds if name in declared}
+    return pa.schema(kinds)
+
+
+def _typed(names: Sequence[str], fields: Sequence[DdlField] | None, roles: Roles, what: str) -> pa.Schema:
+    """The columns ``names`` with the types that schema and roles give them."""
+    kinds = typed_columns(names, roles, fields)
+    return pa.schema([(name, arrow_type(name, kind, what)) for name, kind in kinds.items()])
+
+
+def _inferred(schemas: Sequence[pa.Schema], roles: Roles, what: str) -> pa.Schema:
+    """The types that Arrow infers from the first block of each file of JSON.
+
+    Numbers of roles are doubles, and what looks like an instant is a text.
+    """
+    try:
+        inferred = pa.unify_schemas(schemas, promote_options="permissive")
+    except pa.ArrowException as error:
+        raise unreadable(f"the files of the {what} differ", error, f": {what}.schema says which type it is") from error
+    numbers = {column for role, _, column in roles.played() if role.takes[-1] in ("number", "label", "numbers")}
+    return pa.schema([(field.name, _json_type(field.type, field.name, numbers)) for field in inferred])
+
+
+def _json_type(kind: pa.DataType, name: str, numbers: set[str]) -> pa.DataType:
+    """The type of the column or field ``name`` that Arrow infers to be of ``kind``; ``numbers`` are names of such."""
+    if pa.types.is_list(kind):
+        return pa.list_(_json_type(kind.value_type, name, numbers))
+    if pa.types.is_struct(kind):
+        return pa.struct([(field.name, _json_type(field.type, f"{name}.{field.name}", numbers)) for field in kind])
+    if name in numbers and (pa.types.is_integer(kind) or pa.types.is_null(kind)):
+        return pa.float64()
+    return pa.string() if pa.types.is_null(kind) or pa.types.is_timestamp(kind) else kind
+
+
+def _rows_per_byte(fragment: ds.FileFragment, mark: bytes) -> float:
+    """How many bucket rows a byte of a file makes, by how often ``mark`` stands in its beginning."""
+    with fragment.filesystem.open_input_stream(fragment.path) as stream:
+        sample: bytes = stream.read(SAMPLE)
+    return (sample.count(mark) + 1) / max(1, len(sample))
+
+
+@contextmanager
+def _reading_errors(file: str, kind: str | None = None, what: str | None = None) -> Iterator[None]:
+    """A context in which errors of Arrow and of the store become those of sparkrank, with the name of the ``file``."""
+    place = without_password(file) + ("" if what is None else f" of the {what}")
+    try:
+        yield
+    except FileNotFoundError:
+        raise InputError(f"{place} was deleted while the job ran") from None
+    except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError) as error:
+        said = type(error)(_NOISE.sub("", str(error))) if isinstance(error, pa.ArrowInvalid) else error
+        raise unreadable(f"{place} cannot be read{'' if kind is None else f' as {kind}'}", said) from error

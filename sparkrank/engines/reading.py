@@ -13,13 +13,13 @@ from sparkrank.engines.spark.files import FILE_FORMATS, frame_of_files, infers
 from sparkrank.engines.spark.session_settings import folder_types, settings_read
 from sparkrank.inputs.roles import Roles
 from sparkrank.sources.files import ALL_FILES
-from sparkrank.sources.in_memory import TableInput
 from sparkrank.sources.joined_types import validate_column
 from sparkrank.sources.parquet import ParquetInput
 from sparkrank.sources.protocol import Source
 from sparkrank.sources.selection import Selection
 from sparkrank.sources.side_rows import SideRows
 from sparkrank.sources.stored_files import validate_present
+from sparkrank.sources.table_input import TableInput
 from sparkrank.sources.text_schema import TEXT_FORMATS
 from sparkrank.sources.types import signed
 

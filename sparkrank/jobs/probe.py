@@ -34,8 +34,8 @@ from sparkrank.inputs.roles import Roles
 from sparkrank.jobs.capacity import Costs
 from sparkrank.metrics import Plan
 from sparkrank.numeric.memory import give_back_freed_memory
-from sparkrank.sources.in_memory import TableInput
 from sparkrank.sources.selection import Selection, Sides
+from sparkrank.sources.table_input import TableInput
 from sparkrank.states import Partials
 from sparkrank.states.partials import MERGED_AT_ONCE
 from sparkrank.states.pickling import stream_of

@@ -1,7 +1,7 @@
 """The protocol of a source, by which lanes read rows of any format.
 
 A format from elsewhere is a class that follows :class:`Source`, in a module of its own, and one line in
-:data:`sparkrank.sources.register.SOURCES`. What the rows of a file are is said by its reader alone, and the reader is
+:data:`sparkrank.sources.formats.SOURCES`. What the rows of a file are is said by its reader alone, and the reader is
 chosen by format and session, never by what a file contains.
 """
 

@@ -16,10 +16,10 @@ from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
 from sparkrank.sources.columns import bucket_rows, bucket_schema, check_arrow_schema, needed_columns
 from sparkrank.sources.conditions import Condition, UntranslatableError, pushed_down
+from sparkrank.sources.formats import source_kind
 from sparkrank.sources.joined_types import check_joined
 from sparkrank.sources.nested import shape_of, taken_type
 from sparkrank.sources.protocol import Source, Split
-from sparkrank.sources.register import source_kind
 from sparkrank.sources.side_rows import SideRows
 from sparkrank.sources.sizes import bytes_of_elements, in_parts
 from sparkrank.sources.stored_files import validate_present

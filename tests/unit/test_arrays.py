@@ -15,10 +15,10 @@ from sparkrank.base import checks
 from sparkrank.bucket.impressions import LIST
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
-from sparkrank.sources.in_memory import TableInput
 from sparkrank.sources.parquet import ParquetInput
 from sparkrank.sources.protocol import Split
 from sparkrank.sources.selection import Selection, Sides
+from sparkrank.sources.table_input import TableInput
 
 ARRAYS = {"group": "user", "items": "predicted", "true_items": "actual"}
 

@@ -15,7 +15,7 @@ from sparkrank.base.errors import SpecError
 from sparkrank.config import Spec
 from sparkrank.jobs import evaluate_day
 from sparkrank.run.stages import Stages
-from sparkrank.sources.register import SOURCES
+from sparkrank.sources.formats import SOURCES
 from tests.unit.feather_input import FeatherInput
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ A format from elsewhere is one more line here: ``SOURCES["feather"] = FeatherInp
 
 from __future__ import annotations
 
-from sparkrank.sources.in_memory import TableInput
 from sparkrank.sources.parquet import ParquetInput
 from sparkrank.sources.protocol import Source
 from sparkrank.sources.side_rows import SideRows
+from sparkrank.sources.table_input import TableInput
 from sparkrank.sources.text_files import TextInput
 
 SOURCES: dict[str, type[Source]] = {"parquet": ParquetInput, "csv": TextInput, "json": TextInput}

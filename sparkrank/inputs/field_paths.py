@@ -20,10 +20,7 @@ from sparkrank.inputs.roles import Roles
 ITEM_FIELD, RATING_FIELD = "item", "rating"  # of the structs that Spark ML's ALS recommends
 POSITIVE = 1  # the place of the positive class in a vector of two, as Spark ML's evaluators take it
 VECTOR_FIELDS = ("type", "size", "indices", "values")  # how Spark ML stores a vector, dense (type 1) or sparse (0)
-_NO_VECTOR = (
-    "a vector that is malformed: one of type 1 has all its values, and one of type 0 a size, and as many indices as "
-    "values, which ascend and are below the size"
-)
+NAN_RATING = "a rating of recommended items is NaN, by which nothing can be ordered: drop the item, or write null"
 _ELEMENT = re.compile(r"\[(\d{1,9})\]")
 _KEY = re.compile(r"""\[(?:'([^']*)'|"([^"]*)")\]|\.([^.\[]+)""")
 
@@ -66,13 +63,12 @@ class MapKey(NamedTuple):
 class VectorElement(NamedTuple):
     """The element at ``place`` of a vector; ``only_of`` is the one size that vectors may have, where one may be meant.
 
-    ``refused`` is then the sentence for any other, and ``malformed`` that for what is no vector.
+    ``refused`` is then the sentence for any other.
     """
 
     place: int
     only_of: int | None = None
     refused: str = ""
-    malformed: str = f"a column has {_NO_VECTOR}"
 
 
 class Each(NamedTuple):
@@ -82,19 +78,16 @@ class Each(NamedTuple):
 
 
 class Recommended(NamedTuple):
-    """The field ``item`` of every struct in an array, the highest ``rating`` first; equal ones keep their order."""
+    """The field ``item`` of every struct in an array, the highest ``rating`` first; equal ones keep their order.
+
+    Those without a rating stand last, and one that is NaN is refused by :data:`NAN_RATING`.
+    """
 
     item: str
     rating: str
 
 
-class NanRatings(NamedTuple):
-    """How many structs of an array have a ``rating`` that is NaN."""
-
-    rating: str
-
-
-Step: TypeAlias = StructField | Element | MapKey | VectorElement | Each | Recommended | NanRatings
+Step: TypeAlias = StructField | Element | MapKey | VectorElement | Each | Recommended
 
 
 @dataclass(frozen=True)
@@ -103,23 +96,6 @@ class Place:
 
     column: str
     steps: tuple[Step, ...]
-
-
-def nan_ratings(name: str) -> str:
-    """The column that says how many of the last items of arrays in the column ``name`` have NaN for a rating.
-
-    No column of an input has such a name.
-    """
-    return f"sparkrank: NaN ratings of {name}"
-
-
-def with_nan_ratings(nested: Mapping[str, Place]) -> dict[str, Place]:
-    """The places of ``nested`` with those of the columns of :func:`nan_ratings`, where items have a rating."""
-    beside = {}
-    for name, place in nested.items():
-        if place.steps and isinstance(last := place.steps[-1], Recommended):
-            beside[nan_ratings(name)] = Place(place.column, (*place.steps[:-1], NanRatings(last.rating)))
-    return {**nested, **beside}
 
 
 def ratings_at(place: Place) -> Place | None:
@@ -162,20 +138,14 @@ def places(roles: Roles, columns: Mapping[str, Shape], what: str) -> dict[str, P
             continue
         place, shape = whole
         steps = place.steps + _meant(role, title, name, shape, roles)
-        malformed = f'the column "{shortened(name)}" has {_NO_VECTOR}'
-        place = Place(place.column, tuple(_of_role(step, malformed, to_number=not role.is_name) for step in steps))
+        if not role.is_name:
+            steps = tuple(step._replace(to_number=True) if isinstance(step, Element) else step for step in steps)
+        place = Place(place.column, steps)
         if place.steps and found.setdefault(name, place) != place:
             raise InputError(
                 f'the column "{shortened(name)}" is of type {shortened(shape.text)}: name the part that is the {title}'
             )
     return found
-
-
-def _of_role(step: Step, malformed: str, *, to_number: bool) -> Step:
-    """``step`` that knows what its role is."""
-    if isinstance(step, VectorElement):
-        return step._replace(malformed=malformed)
-    return step._replace(to_number=to_number) if isinstance(step, Element) else step
 
 
 def _found(name: str, columns: Mapping[str, Shape]) -> tuple[Place, Shape] | None:

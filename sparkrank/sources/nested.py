@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 from sparkrank.base.errors import InputError
 from sparkrank.inputs.field_paths import (
+    NAN_RATING,
     VECTOR_FIELDS,
     Each,
     Element,
     MapKey,
-    NanRatings,
     Place,
     Recommended,
     Shape,
@@ -40,7 +40,7 @@ from sparkrank.sources.sizes import batch_rows_of
 from sparkrank.sources.types import is_list, list_parts, plain, plain_array, plain_type, stored_type
 from sparkrank.sources.values import is_number
 
-SPARSE, DENSE = 0, 1  # the types of vectors: that has some of its values, or all
+DENSE = 1  # the type of vectors that have all their values
 
 
 def shape_of(kind: pa.DataType) -> Shape:
@@ -93,7 +93,7 @@ def _after(values: pa.Array, steps: Sequence[Step]) -> pa.Array:
     return pc.if_else(pa.array(beyond), pa.scalar(float("nan")), values.cast(pa.float64(), safe=False))
 
 
-def _step(values: pa.Array, step: StructField | MapKey | VectorElement | Each | Recommended | NanRatings) -> pa.Array:
+def _step(values: pa.Array, step: StructField | MapKey | VectorElement | Each | Recommended) -> pa.Array:
     if isinstance(step, StructField):
         return pc.struct_field(values, step.name)
     if isinstance(step, MapKey):
@@ -101,8 +101,6 @@ def _step(values: pa.Array, step: StructField | MapKey | VectorElement | Each | 
     if isinstance(step, VectorElement):
         return _vector_element(values, step)
     ends, items = list_parts(values)
-    if isinstance(step, NanRatings):
-        return _nan_ratings(ends, items, step)
     items = _by_rating(ends, items, step) if isinstance(step, Recommended) else _after(items, step.steps)
     kind = pa.large_list(items.type) if pa.types.is_large_list(values.type) else pa.list_(items.type)
     return _lists(kind, ends, items, values)
@@ -121,16 +119,11 @@ def _valid(values: pa.Array) -> Flags:
 
 
 def _vector_element(vectors: pa.Array, step: VectorElement) -> pa.Array:
-    """The element of each vector, which is 0 where a sparse one does not name it, and NaN beyond its end.
-
-    Raises :class:`InputError` where one is malformed.
-    """
+    """The element of each vector, which is 0 where a sparse one does not name it, and NaN beyond its end."""
     kinds, sizes = (_whole(pc.struct_field(vectors, name)) for name in VECTOR_FIELDS[:2])
     (named, places), (ends, values) = (list_parts(pc.struct_field(vectors, name)) for name in VECTOR_FIELDS[2:])
     numbers = _floats(values)
     is_there, dense, lengths = _valid(vectors), kinds == DENSE, np.diff(ends)
-    if (is_there & ~dense).any() and not _well_formed(is_there & ~dense, kinds, sizes, named, _whole(places), lengths):
-        raise InputError(step.malformed)
     sizes = np.where(dense, lengths, sizes)
     if step.only_of is not None and (sizes[is_there] != step.only_of).any():
         raise InputError(step.refused)
@@ -146,20 +139,6 @@ def _vector_element(vectors: pa.Array, step: VectorElement) -> pa.Array:
     return pa.array(found, mask=~is_there)
 
 
-def _well_formed(sparse: Flags, kinds: Ints, sizes: Ints, named: Ints, places: Ints, lengths: Ints) -> bool:
-    """Whether all vectors that are ``sparse`` (n) name ascending ``places`` below their ``sizes`` (n, -1 for none).
-
-    Those of each end at its one of ``named`` (n + 1), and ``lengths`` (n) are how many values it has.
-    """
-    counts = np.diff(named)
-    if (sparse & ((kinds != SPARSE) | (sizes < 0) | (counts != lengths))).any():
-        return False
-    owner = np.repeat(np.arange(len(counts)), counts)
-    beyond = (places < 0) | (places >= sizes[owner])
-    ascends = (places[1:] > places[:-1]) | (owner[1:] != owner[:-1])
-    return not (beyond & sparse[owner]).any() and bool((ascends | ~sparse[owner[1:]]).all())
-
-
 def _whole(values: pa.Array) -> Ints:
     return np.asarray(values.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False), np.int64)
 
@@ -168,31 +147,23 @@ def _floats(values: pa.Array) -> NDArray[np.float64]:
     return np.asarray(values.cast(pa.float64()).to_numpy(zero_copy_only=False), np.float64)  # a null is NaN
 
 
-def _nan_ratings(ends: Ints, structs: pa.Array, step: NanRatings) -> pa.Array:
-    """How many ratings are NaN in each of the arrays that end at ``ends``; null is none."""
-    ratings = pc.struct_field(structs, step.rating)
-    if not pa.types.is_floating(ratings.type):
-        return pa.array(np.zeros(len(ends) - 1, np.int64))
-    is_nan = np.asarray(pc.is_nan(plain_array(ratings)).fill_null(False).to_numpy(zero_copy_only=False), np.bool_)
-    before = np.concatenate([np.zeros(1, np.int64), np.cumsum(is_nan)])
-    return pa.array(np.diff(before[ends]))
-
-
 def _by_rating(ends: Ints, structs: pa.Array, step: Recommended) -> pa.Array:
-    """The items of arrays that end at ``ends``, in each of them the highest rating first, then those without one, and
-    last those of which it is NaN.
+    """The items of arrays that end at ``ends``, in each of them the highest rating first, then those without one.
+
+    Raises :class:`InputError` where a rating is NaN.
     """
     items = pc.struct_field(structs, step.item)
     stored = pc.struct_field(structs, step.rating).cast(pa.float64(), safe=False)
+    if pc.any(pc.is_nan(stored)).as_py():
+        raise InputError(NAN_RATING)
     ratings: NDArray[Any] = _floats(stored)
     first = np.zeros(len(items) + 1, np.bool_)
     first[ends] = True
-    last = np.where(np.isnan(ratings), np.where(_valid(stored), 2, 1), 0)
-    falls = (ratings[1:] <= ratings[:-1]) | (last[1:] >= last[:-1]) & (last[1:] > 0) | first[1:-1]
+    falls = (ratings[1:] <= ratings[:-1]) | np.isnan(ratings[1:]) | first[1:-1]
     if falls.all():  # as ALS gives them
         return items
     array = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
-    return items.take(pa.array(np.lexsort((-ratings, last, array))))  # stable
+    return items.take(pa.array(np.lexsort((-ratings, array))))  # stable, NaN for no rating last
 
 
 Steps: TypeAlias = Sequence[Step]
@@ -252,8 +223,6 @@ def _pruned(kind: pa.DataType, steps: Steps) -> pa.DataType:
         return pa.struct([field.with_type(_pruned(field.type, rest))])
     if isinstance(step, Recommended):
         return pa.list_(pa.struct([kind.value_type.field(name) for name in (step.item, step.rating)]))
-    if isinstance(step, NanRatings):
-        return pa.list_(pa.struct([kind.value_type.field(step.rating)]))
     if isinstance(step, (Each, Element)):
         return pa.list_(_pruned(kind.value_type, step.steps if isinstance(step, Each) else rest))
     return kind
@@ -280,7 +249,7 @@ def _leaves(kind: pa.DataType, steps: Steps, first: int) -> list[int]:
         return _leaves(kind.storage_type, steps, first)
     if is_list(kind) and steps:
         step, rest = steps[0], steps[1:]
-        if isinstance(step, (Recommended, NanRatings)):
+        if isinstance(step, Recommended):
             both = map(StructField, step)
             return [leaf for each in both for leaf in _leaves(kind.value_type, [each], first)]
         return _leaves(kind.value_type, step.steps if isinstance(step, Each) else rest, first)

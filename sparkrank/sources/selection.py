@@ -11,7 +11,7 @@ from typing import TypeAlias
 import pyarrow as pa
 
 from sparkrank.base.errors import FrameLaneNeededError, InputError, SpecError, first_line, shortened
-from sparkrank.inputs.field_paths import Place, nan_ratings, places, with_nan_ratings
+from sparkrank.inputs.field_paths import Place, places
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
 from sparkrank.sources.columns import bucket_rows, bucket_schema, check_arrow_schema, needed_columns
@@ -80,8 +80,7 @@ class Selection:
 
     def splits(self, columns: Sequence[str], split_rows: int, arrays: Sequence[str] = ()) -> list[Split]:
         """Splits of ``columns``, each of rows that make about ``split_rows`` bucket rows."""
-        with_ratings = [*columns, *(beside for name in columns if (beside := nan_ratings(name)) in self._places)]
-        return self.source.splits(self._at(with_ratings), split_rows, self.where, self._at(arrays))
+        return self.source.splits(self._at(columns), split_rows, self.where, self._at(arrays))
 
     def read(self, columns: Sequence[str]) -> pa.Table:
         """All rows with ``columns``, for whoever holds them in memory anyway."""
@@ -102,12 +101,8 @@ class Selection:
             where = replace(where, of_groups=both)
         return replace(self, where=where)
 
-    @functools.cached_property
-    def _places(self) -> dict[str, Place]:
-        return with_nan_ratings(self.nested)
-
     def _at(self, columns: Sequence[str]) -> dict[str, Place]:
-        return {name: self._places.get(name, Place(name, ())) for name in columns}
+        return {name: self.nested.get(name, Place(name, ())) for name in columns}
 
 
 def _condition(where: str | None, source: Source, what: str) -> Condition | None:

@@ -197,40 +197,6 @@ def test_elements_of_vectors_however_they_are_stored(vectors: list[list[float] |
     assert [None if x is None else x + 0.0 for x in found] == pytest.approx(expected, nan_ok=True)
 
 
-MALFORMED = {
-    "more indices than values": {"type": 0, "size": 2, "indices": [0, 1], "values": [0.5]},
-    "more values than indices": {"type": 0, "size": 2, "indices": [1], "values": [0.5, 0.5]},
-    "doubled": {"type": 0, "size": 2, "indices": [1, 1], "values": [0.5, 0.25]},
-    "descending": {"type": 0, "size": 2, "indices": [1, 0], "values": [0.5, 0.25]},
-    "beyond its size": {"type": 0, "size": 2, "indices": [1, 2], "values": [0.5, 0.5]},
-    "below 0": {"type": 0, "size": 2, "indices": [-1, 1], "values": [0.5, 0.5]},
-    "no index": {"type": 0, "size": 2, "indices": [None, 1], "values": [0.5, 0.5]},
-    "no indices": {"type": 0, "size": 2, "indices": None, "values": [0.5]},
-    "no size": {"type": 0, "size": None, "indices": [1], "values": [0.5]},
-    "size below 0": {"type": 0, "size": -2, "indices": [], "values": []},
-    "unknown type": {"type": 2, "size": 2, "indices": [0, 1], "values": [0.5, 0.5]},
-    "no type": {"type": None, "size": 2, "indices": [0, 1], "values": [0.5, 0.5]},
-}
-NO_VECTOR = r'the column "v(\[1\])?" has a vector that is malformed: one of type 1 has all its values, and one of'
-
-
-def malformed(case: str, first: int = 0) -> pa.Table:
-    """The vector of ``case`` behind ``first`` others, sparse, dense and null."""
-    sound = [sparse(2, **{"1": 0.5}), sparse(2), None, dense(0.5, 0.5), sparse(2, **{"0": 0.5, "1": 0.25})]
-    vectors = [*sound[:first], MALFORMED[case], *sound[first:]][:5]
-    return log(v=pa.array(vectors, VECTOR))
-
-
-@pytest.mark.parametrize("stored", [False, True], ids=["in memory", "Parquet"])
-@pytest.mark.parametrize("name", ["v", "v[1]"])
-@pytest.mark.parametrize("case", MALFORMED)
-def test_what_is_no_vector_is_refused(tmp_path: Path, case: str, name: str, stored: bool) -> None:
-    for first in (0, 2, 4):
-        rows = held_or_stored(malformed(case, first), tmp_path if stored else None)
-        with pytest.raises(sr.InputError, match=NO_VECTOR):
-            sr.evaluate(rows, ["rr"], group="u", score=name, label="y")
-
-
 NESTED = {
     "v": pa.array([dense(0.1, 0.2, 0.7)] * 5, VECTOR),
     "m": pa.array([{"prob": 1.0, "raw": 2.0, "name": "n"}] * 5),
@@ -314,44 +280,19 @@ def test_what_als_recommends(tmp_path: Path, case: str, kind: pa.DataType, store
     }
 
 
-NAN_RATINGS = {
-    "first": [(2, math.nan), (1, 0.5)],
-    "last": [(1, 0.5), (2, math.nan)],
-    "before none": [(1, 0.5), (2, math.nan), (3, None)],
-    "behind none": [(1, 0.5), (3, None), (2, math.nan)],
-    "alone": [(2, math.nan)],
-}
-
-
-def of_nan_ratings(name: str, kind: pa.DataType) -> pa.Table:
-    """One group without a bad row, one without a list, and one in which item 2 has NaN."""
+def of_nan_ratings(kind: pa.DataType) -> pa.Table:
+    """A group whose second item has a rating that is NaN."""
     of = pa.list_(pa.struct([("item", pa.int32()), ("rating", kind)]))
-    structs = [{"item": item, "rating": rating} for item, rating in NAN_RATINGS[name]]
-    whole = [{"item": 2, "rating": 1.0}, {"item": 1, "rating": None}]
-    return pa.table(
-        {"u": ["a", "b", "c"], "rec": pa.array([whole, None, structs], of), "act": pa.array([[2]] * 3)},
-    )
+    structs = [{"item": 1, "rating": 0.5}, {"item": 2, "rating": math.nan}]
+    return pa.table({"u": ["a", "b"], "rec": pa.array([None, structs], of), "act": pa.array([[2]] * 2)})
 
 
-def counts_of(evaluation: sr.Evaluation) -> dict[str, float]:
-    return {row["check"]: row["count"] for row in evaluation.quality.to_pylist()}
-
-
-@pytest.mark.parametrize("stored", [False, True], ids=["in memory", "Parquet"])
-@pytest.mark.parametrize("kind", [pa.float32(), pa.float64()], ids=str)
-@pytest.mark.parametrize("case", NAN_RATINGS)
-def test_a_nan_rating_is_a_bad_row(tmp_path: Path, case: str, kind: pa.DataType, stored: bool) -> None:
-    """As a NaN score is; the rest of the list stands as it did. No rating is none: the item stands last."""
-    rows = held_or_stored(of_nan_ratings(case, kind), tmp_path if stored else None)
-    roles = {"group": "u", "items": {"m": "rec"}, "true_items": "act"}
-    with pytest.raises(sr.InputError, match=r"\(1 NaN score\)"):
-        sr.evaluate(rows, ["ap"], **roles)
-    found = sr.evaluate(rows, ["ap"], max_bad_fraction=0.5, **roles)
-    assert (counts_of(found)["rejected: NaN score"], counts_of(found)["rows with a score"]) == (
-        1,
-        2 + len(NAN_RATINGS[case]) - 1,
-    )
-    assert sorted(found.groups["ap"].to_pylist()) == [0.0, 0.0, 1.0]  # of a list without 2, of none, and of [2, 1]
+def test_a_nan_rating_is_refused(tmp_path: Path) -> None:
+    for kind in (pa.float32(), pa.float64()):
+        for folder in (None, tmp_path):
+            rows = held_or_stored(of_nan_ratings(kind), folder)
+            with pytest.raises(sr.InputError, match="a rating of recommended items is NaN"):
+                sr.evaluate(rows, ["ap"], group="u", items="rec", true_items="act")
 
 
 def test_a_named_field_of_recommendations_keeps_their_order() -> None:

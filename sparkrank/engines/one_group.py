@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from sparkrank.inputs.roles import Roles
 
 MOST_ROWS = 1_000_000  # of a group that is explained: who shall read more?
-MOST_NEAR = 200  # keys that are looked at for the nearest
 Pick: TypeAlias = Callable[[pa.Table], pa.Table]  # of rows with the columns of a bucket; it travels to tasks
 
 
@@ -139,69 +138,39 @@ NEAR_SCHEMA = pa.schema({"column": pa.int32(), "key": pa.string()})
 
 
 def _near(values: Sequence[Any], schema: pa.Schema, rows: pa.Table) -> pa.Table:
-    found: list[tuple[int, str]] = []
+    columns: list[int] = []
+    keys: list[str] = []
     for index, value in enumerate(values):
-        keys = pc.unique(rows[key_column(index)]).drop_null()
-        found += [(index, text) for text in _near_keys(keys, value, schema.field(key_column(index)).type)]
-    columns, keys = zip(*found, strict=True) if found else ((), ())
+        column = pc.unique(rows[key_column(index)]).drop_null()
+        near = _neighbours(column, pa.scalar(value, schema.field(key_column(index)).type))
+        columns += [index] * len(near)
+        keys += near
     return pa.table([pa.array(columns, pa.int32()), pa.array(keys, pa.string())], schema=NEAR_SCHEMA)
 
 
-def _near_keys(keys: pa.Array, value: Any, kind: pa.DataType) -> list[str]:
-    """Those of ``keys`` right below and above ``value``, itself, and texts that have one half of it."""
-    scalar = pa.scalar(value, kind)
+def _neighbours(keys: pa.Array, value: pa.Scalar) -> list[str]:
+    """Those of ``keys`` right below ``value``, equal to it, and right above it; none of a type without an order."""
     try:
-        ends = [
-            pc.max(keys.filter(pc.less(keys, scalar))),
-            pc.min(keys.filter(pc.greater(keys, scalar))),
-            pc.max(keys.filter(pc.equal(keys, scalar))),
-        ]
-    except pa.ArrowNotImplementedError:  # a type that has no order
+        keys = keys.cast(value.type)
+        sides = [keys.filter(compare(keys, value)) for compare in (pc.less, pc.equal, pc.greater)]
+        ends = [pc.max(sides[0]), pc.max(sides[1]), pc.min(sides[2])]
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
         return []
-    found = [str(each.as_py()) for each in ends if each.is_valid]
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        half = len(value) // 2
-        parts = [part for part in (value[:half], value[half:]) if part]
-        for part in parts:
-            held = keys.filter(pc.match_substring(keys, part, ignore_case=True))
-            size = pc.abs(pc.subtract(pc.utf8_length(held), len(value)))
-            held = held.filter(pc.less_equal(size, 2))
-            found += sorted(held.to_pylist())[:MOST_NEAR]
-    return list(dict.fromkeys(found))
+    return [str(end.as_py()) for end in ends if end.is_valid]
 
 
 def raise_no_rows(keys: GroupKeys, near: Iterable[pa.Table], schema: pa.Schema) -> None:
-    """Raise :class:`InputError`: no row has the first of ``keys``, and which keys are ``near``."""
-    texts: dict[int, list[str]] = {}
-    for table in near:
-        for row in table.to_pylist():
-            texts.setdefault(row["column"], []).append(row["key"])
-    told = f"no row has {keys.named(keys.keys[0])}"
-    for index, (name, scalar) in enumerate(zip(keys.columns, keys.typed(schema)[0], strict=True)):
-        there = sorted(set(texts.get(index, ())))
-        if str(scalar.as_py()) in there:
+    """Raise :class:`InputError`: no row has the first of ``keys``, and which keys are ``near``, of all tasks."""
+    rows = pa.concat_tables([NEAR_SCHEMA.empty_table(), *near])
+    sentence = f"no row has {keys.named(keys.keys[0])}"
+    for index, (name, value) in enumerate(zip(keys.columns, keys.typed(schema)[0], strict=True)):
+        texts = rows.filter(pc.equal(rows["column"], index))["key"].unique()
+        if str(value.as_py()) in texts.to_pylist():
             continue
-        closest = _closest(scalar, there)
+        closest = _neighbours(texts, value)
         nearest = f" (nearest in {shortened(name)}: {listed(closest)})" if closest else ""
-        raise InputError(f"{told}{did_you_mean(scalar.as_py(), there)}{nearest}")
-    raise InputError(f"{told}: each of the values is there, and no row has all of them")
-
-
-def _closest(scalar: pa.Scalar, there: Sequence[str]) -> list[str]:
-    """The nearest below and above, of all tasks together."""
-    if not there:
-        return []
-    keys = pa.array(there, pa.string())
-    kind = scalar.type
-    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-        try:
-            keys = keys.cast(kind)
-        except (pa.ArrowException, TypeError):
-            return list(there[:2])
-    else:
-        keys = keys.cast(kind)
-    ends = [pc.max(keys.filter(pc.less(keys, scalar))), pc.min(keys.filter(pc.greater(keys, scalar)))]
-    return [str(each.as_py()) for each in ends if each.is_valid]
+        raise InputError(f"{sentence}{did_you_mean(value.as_py(), closest)}{nearest}")
+    raise InputError(f"{sentence}: each of the values is there, and no row has all of them")
 
 
 def validate_few(rows: int) -> None:

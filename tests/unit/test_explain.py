@@ -164,7 +164,7 @@ def test_a_key_of_several_columns() -> None:
         ([40, 43, 90], 42, "no row has user=42 (nearest in user: 40, 43)"),
         (["anna", "bert", "carla"], "brt", 'no row has user=brt, did you mean "bert"? (nearest in user: bert, carla)'),
         (["anna", "bert", "carla"], "naan", "no row has user=naan (nearest in user: carla)"),
-        (["xanna", "bert"], "anna", 'no row has user=anna, did you mean "xanna"? (nearest in user: bert)'),
+        (["xanna", "bert"], "anna", "no row has user=anna (nearest in user: bert)"),
         ([1.5, 2.5], 2.0, "no row has user=2.0 (nearest in user: 1.5, 2.5)"),
         (["a\x1b[31m", "c"], "b", "no row has user=b (nearest in user: a\\x1b[31m, c)"),
     ],

@@ -235,7 +235,7 @@ def _unseen(store: fs.FileSystem, folder: str, attempt: str) -> str:
     """Where the files of an attempt are unseen: beside ``folder`` where that can be replaced as a whole."""
     above, _, name = folder.rstrip("/").rpartition("/")
     if _renames_folders(store) and not Path(folder).is_mount() and not Path(folder).is_symlink():
-        there = next(each for each in (Path(above or "/"), *Path(above or "/").parents) if each.exists())
+        there = next(parent for parent in (Path(above or "/"), *Path(above or "/").parents) if parent.exists())
         if os.access(there, os.W_OK | os.X_OK):
             return f"{above}/.{name}.{attempt}"
     return f"{folder}/_{attempt}"
@@ -273,7 +273,7 @@ def _gathered(parts: Iterable[Part], rows: int) -> Iterator[Part]:
         if not part.groups.num_rows:
             continue
         gathered.append(part)
-        if sum(each.groups.num_rows for each in gathered) >= rows:
+        if sum(held.groups.num_rows for held in gathered) >= rows:
             yield _joined(gathered)
             gathered = []
     if gathered:

@@ -102,10 +102,10 @@ def _solved_where_read(sides: Sides, plan: Plan, threads: int) -> Solved:
 
     def solve(share: Sequence[SideSplit]) -> Partials:
         rows = itertools.chain.from_iterable(map(read_split, share))
-        results = ((0, evaluate_bucket(each, plan)) for each in _until_failed(rows, crew))
+        results = ((0, evaluate_bucket(table, plan)) for table in _until_failed(rows, crew))
         return _gathered(_counted(results, progress, read=True), None)[0]
 
-    shares = [splits[each::threads] for each in range(threads)]
+    shares = [splits[thread::threads] for thread in range(threads)]
     return Solved(Partials.merged(crew.all(threads, solve, shares)), None)
 
 
@@ -114,8 +114,8 @@ def pick_local(sides: Sides, plan: Plan, pick: Pick) -> list[pa.Table]:
     read_split, crew = sides.reader(plan), Crew()
 
     def picked(split: SideSplit) -> list[pa.Table]:
-        found = map(pick, _until_failed(read_split(split), crew))
-        return [table for table in found if table.num_rows]
+        tables = map(pick, _until_failed(read_split(split), crew))
+        return [table for table in tables if table.num_rows]
 
     parts = crew.all(pa.cpu_count() + EXTRA_READERS, picked, sides.splits(plan, LOCAL_SPLIT_ROWS))
     return list(itertools.chain.from_iterable(parts))
@@ -129,10 +129,10 @@ def _counted(
         return results
 
     def counted() -> Iterator[tuple[int, BucketResult]]:
-        for each in results:
-            rows = each[1].partials.counts.get((checks.ROWS_READ, ""), 0)
+        for result in results:
+            rows = result[1].partials.counts.get((checks.ROWS_READ, ""), 0)
             progress.add(rows if read else 0, rows)
-            yield each
+            yield result
 
     return counted()
 

@@ -108,12 +108,12 @@ def _as_kind(name: str, value: Any, kind: pa.DataType) -> pa.Scalar:
         if isinstance(plain, pa.Scalar):
             plain = plain.as_py()
         is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
-        found = pa.scalar(str(plain) if is_text else plain).cast(kind)
+        scalar = pa.scalar(str(plain) if is_text else plain).cast(kind)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         raise SpecError(f"group has {shown(value)} for {shortened(name)}, which is no {shortened(kind)}") from None
     if pa.types.is_floating(kind):
-        found = pa.scalar(found.as_py() + 0.0, kind)  # -0.0 is 0.0
-    return found
+        scalar = pa.scalar(scalar.as_py() + 0.0, kind)  # -0.0 is 0.0
+    return scalar
 
 
 def _rows_of(keys: Sequence[Sequence[Any]], schema: pa.Schema, rows: pa.Table) -> pa.Table:

@@ -67,9 +67,9 @@ def _where(frame: DataFrame, condition: str) -> DataFrame:
     none. The condition is read without them, too: ``a) or (b`` and a query are conditions in parentheses only.
     """
     frame.where(condition).schema  # noqa: B018 - over Spark Connect nobody looks at the condition before
-    found = frame.where(f"({condition}\n)")  # a comment may end the text
-    found.schema  # noqa: B018
-    return found
+    narrowed = frame.where(f"({condition}\n)")  # a comment may end the text
+    narrowed.schema  # noqa: B018
+    return narrowed
 
 
 def _frame_in_memory(side: SideRows, spark: SparkSession, roles: Roles | None) -> DataFrame:

@@ -124,7 +124,7 @@ class Solved:
 
     def noting(self, *refusals: Refusal | None) -> Solved:
         """The same result, with those of ``refusals`` that are not None before its own."""
-        return replace(self, refusals=(*(each for each in refusals if each is not None), *self.refusals))
+        return replace(self, refusals=(*(refusal for refusal in refusals if refusal is not None), *self.refusals))
 
     @cached_property
     def merged(self) -> Merged:

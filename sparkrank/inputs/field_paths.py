@@ -130,7 +130,7 @@ def places(roles: Roles, columns: Mapping[str, Shape], what: str) -> dict[str, P
     A name that says nothing here is left out. Raises :class:`InputError` where it leads into a column that has no such
     place, or to a value of which it is not plain which part is meant.
     """
-    found: dict[str, Place] = {}
+    inside: dict[str, Place] = {}
     for role, title, name in roles.played():
         whole = _found(name, columns)
         if whole is None:
@@ -141,11 +141,11 @@ def places(roles: Roles, columns: Mapping[str, Shape], what: str) -> dict[str, P
         if not role.is_name:
             steps = tuple(step._replace(to_number=True) if isinstance(step, Element) else step for step in steps)
         place = Place(place.column, steps)
-        if place.steps and found.setdefault(name, place) != place:
+        if place.steps and inside.setdefault(name, place) != place:
             raise InputError(
                 f'the column "{shortened(name)}" is of type {shortened(shape.text)}: name the part that is the {title}'
             )
-    return found
+    return inside
 
 
 def _found(name: str, columns: Mapping[str, Shape]) -> tuple[Place, Shape] | None:
@@ -197,8 +197,8 @@ def _in_map(text: str, value: Shape) -> tuple[tuple[Step, ...], Shape] | None:
 def _in_fields(text: str, fields: Mapping[str, Shape]) -> tuple[tuple[Step, ...], Shape] | None:
     if text in fields:
         return (StructField(text),), fields[text]
-    found = (_then(StructField(name), _inside(text[len(name) :], fields[name])) for name in _beginnings(text, fields))
-    return next((each for each in found if each is not None), None)
+    ways = (_then(StructField(name), _inside(text[len(name) :], fields[name])) for name in _beginnings(text, fields))
+    return next((way for way in ways if way is not None), None)
 
 
 def _then(step: Step, rest: tuple[tuple[Step, ...], Shape] | None) -> tuple[tuple[Step, ...], Shape] | None:
@@ -227,10 +227,10 @@ def _parts(name: str, shape: Shape) -> Iterator[str]:
     if shape.value is not None:
         yield f"{name}['key']"
     inner = shape if shape.element is None else shape.element
-    for field, of in (inner.fields or {}).items():
+    for field, part in (inner.fields or {}).items():
         yield f"{name}.{field}"
-        if of.fields:
-            yield from _parts(f"{name}.{field}", of)
+        if part.fields:
+            yield from _parts(f"{name}.{field}", part)
 
 
 def _again(name: str) -> str:
@@ -261,7 +261,7 @@ def _meant(role: Role, title: str, name: str, shape: Shape, roles: Roles) -> tup
         raise InputError(f"{problem}: {needed}, as {shown}[0]")
     if shape.value is not None and _fits(shape.value, is_value):
         raise InputError(f"{problem}: {needed}, as {shown}['key'], with a key of the map")
-    fitting = [field for field, of in (shape.fields or {}).items() if _fits(of, is_value)]
+    fitting = [field for field, part in (shape.fields or {}).items() if _fits(part, is_value)]
     if len(fitting) > 1:
         raise InputError(f"{problem}: {needed}, as {shown}.{fitting[0]} (it has {listed(_parts(name, shape))})")
     return tuple(map(StructField, fitting))
@@ -275,7 +275,7 @@ def _items(role: Role, name: str, problem: str, fields: Mapping[str, Shape]) -> 
     """The steps to the items, or the labels, of an array of structs of ``fields``."""
     is_label = role == LABELS
     rating = RATING_FIELD if RATING_FIELD in fields and fields[RATING_FIELD].is_number and not is_label else None
-    fitting = [field for field, of in fields.items() if _fits(of, not is_label) and field != rating]
+    fitting = [field for field, part in fields.items() if _fits(part, not is_label) and field != rating]
     if ITEM_FIELD in fitting and not is_label:
         fitting = [ITEM_FIELD]
     if len(fitting) != 1:

@@ -85,12 +85,12 @@ def exploded(rows: pa.Table, plan: Plan, *, by_rank: bool) -> list[pa.Table]:
     of_items = _labels(labels, truth, by_rank=by_rank)
     of_items = pc.if_else(pc.is_valid(items), of_items, pa.scalar(None, of_items.type))
     true = [_part(keys, truth.lengths, items, {LABEL: of_items, TRUTH: True}, plan)]
-    said = [each.lengths for each in (*lists, truth)]
+    said = [elements.lengths for elements in (*lists, truth)]
     if labels is not None:
         counts, beyond = _labels_beyond(labels, truth.lengths)
         true.append(_part(keys, counts, pa.nulls(len(beyond)), {LABEL: beyond, TRUTH: True}, plan))
         said.append(counts)
-    empty = np.logical_and.reduce([each == 0 for each in said]).astype(np.int64)
+    empty = np.logical_and.reduce([lengths == 0 for lengths in said]).astype(np.int64)
     listed.append(_part(keys, empty, pa.nulls(int(empty.sum())), {}, plan))
     return [_joined(listed), _joined(true)]
 

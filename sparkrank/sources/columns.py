@@ -38,8 +38,8 @@ def bucket_schema(sides: Sequence[tuple[pa.Schema, Roles]], plan: Plan) -> pa.Sc
     read = [pa.schema(list(map(schema.field, needed_columns(roles, plan)))) for schema, roles in sides]
     schemas = [
         rows.schema
-        for each, (_, roles) in zip(read, sides, strict=True)
-        for rows in bucket_rows(each.empty_table(), roles, plan)
+        for columns, (_, roles) in zip(read, sides, strict=True)
+        for rows in bucket_rows(columns.empty_table(), roles, plan)
     ]
     return pa.unify_schemas(schemas, promote_options="permissive")
 

@@ -44,7 +44,7 @@ def alternatives(path: str) -> list[list[str]]:
                 f"the braces of the path {without_password(path)} stand for more than {_MOST} paths: name fewer"
             )
         whole.append(one)
-    return [each.split("/") for each in dict.fromkeys(whole)]
+    return [path.split("/") for path in dict.fromkeys(whole)]
 
 
 def fixed_parts(pattern: Sequence[str]) -> list[str]:
@@ -62,7 +62,7 @@ def matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:
     """Whether a file, or a folder that it is in, matches ``pattern``; a wildcard does not pass a slash."""
     within = parts[: len(pattern)]
     return len(within) == len(pattern) and all(
-        _compiled(each).fullmatch(part) is not None for part, each in zip(within, pattern, strict=True)
+        _compiled(wanted).fullmatch(part) is not None for part, wanted in zip(within, pattern, strict=True)
     )
 
 
@@ -223,12 +223,12 @@ class Listing:
             if isinstance(store, fs.LocalFileSystem) and Path(start).is_dir():
                 links += _links([start, *(info.path for info in infos if info.type == fs.FileType.Directory)])
         # Arrow leaves out links to nothing
-        found = cls.of(sizes | {link: _TO_NOTHING for link in links if not Path(link).exists()}, patterns)
-        ways = set(itertools.chain.from_iterable(map(ways_of, found.files))) if links else set[str]()
+        listing = cls.of(sizes | {link: _TO_NOTHING for link in links if not Path(link).exists()}, patterns)
+        ways = set(itertools.chain.from_iterable(map(ways_of, listing.files))) if links else set[str]()
         led = {str(Path(os.path.realpath(link)).parent) for link in links if link in ways}
-        above = [*(start for start, _ in starts if found.files), *(f"{folder}/*" for folder in led)]
-        tables = (*found.tables, *(table for path in above for table in tables_above(store, path)))
-        return replace(found, tables=tables, stamps={file: stamps[file] for file in found.files if file in stamps})
+        above = [*(start for start, _ in starts if listing.files), *(f"{folder}/*" for folder in led)]
+        tables = (*listing.tables, *(table for path in above for table in tables_above(store, path)))
+        return replace(listing, tables=tables, stamps={file: stamps[file] for file in listing.files if file in stamps})
 
     @classmethod
     def of(cls, sizes: Mapping[str, int], patterns: Sequence[Sequence[str]]) -> Listing:
@@ -306,11 +306,11 @@ def ways_of(path: str) -> Iterator[str]:
 
 def _links(folders: Iterable[str]) -> list[str]:
     """What in ``folders`` of this machine is a link."""
-    found: list[str] = []
+    links: list[str] = []
     for folder in folders:
         with os.scandir(folder) as inside:
-            found += [each.path for each in inside if each.is_symlink()]
-    return found
+            links += [entry.path for entry in inside if entry.is_symlink()]
+    return links
 
 
 def _root_of(file: str, patterns: Sequence[tuple[Sequence[str], int]]) -> str | None:
@@ -354,8 +354,8 @@ def folders_in(store: fs.FileSystem, folder: str) -> list[str]:
     Google Cloud Storage has folders only as beginnings of names, and Arrow finds them only by all that is below.
     """
     is_flat = store.type_name == "gcs"
-    found = store.get_file_info(fs.FileSelector(folder, allow_not_found=True, recursive=is_flat))
+    infos = store.get_file_info(fs.FileSelector(folder, allow_not_found=True, recursive=is_flat))
     if not is_flat:
-        return sorted(info.base_name for info in found if not info.is_file)
-    below = (info.path[len(folder) + 1 :] for info in found if info.is_file or info.path.endswith("/"))
+        return sorted(info.base_name for info in infos if not info.is_file)
+    below = (info.path[len(folder) + 1 :] for info in infos if info.is_file or info.path.endswith("/"))
     return sorted({path.split("/")[0] for path in below if "/" in path})

@@ -56,7 +56,7 @@ def shape_of(kind: pa.DataType) -> Shape:
     fields = {field.name: field.type for field in plain}
     if tuple(fields) == VECTOR_FIELDS and pa.types.is_list(fields["values"]) and pa.types.is_list(fields["indices"]):
         return Shape("vector", is_vector=True)
-    return Shape(text, fields={name: shape_of(of) for name, of in fields.items()})
+    return Shape(text, fields={name: shape_of(field) for name, field in fields.items()})
 
 
 def taken(column: pa.ChunkedArray, steps: Sequence[Step]) -> pa.ChunkedArray:
@@ -127,16 +127,16 @@ def _vector_element(vectors: pa.Array, step: VectorElement) -> pa.Array:
     sizes = np.where(dense, lengths, sizes)
     if step.only_of is not None and (sizes[is_there] != step.only_of).any():
         raise InputError(step.refused)
-    found = np.zeros(len(vectors))
+    elements = np.zeros(len(vectors))
     within = np.flatnonzero(dense & (step.place < lengths))
-    found[within] = numbers[ends[within] + step.place]
+    elements[within] = numbers[ends[within] + step.place]
     hits = np.flatnonzero(_whole(places) == step.place)
     rows = np.searchsorted(named, hits, side="right") - 1
     behind = hits - named[rows]
     hits = np.flatnonzero(~dense[rows] & (behind < lengths[rows]))
-    found[rows[hits]] = numbers[ends[rows[hits]] + behind[hits]]
-    found[step.place >= sizes] = np.nan
-    return pa.array(found, mask=~is_there)
+    elements[rows[hits]] = numbers[ends[rows[hits]] + behind[hits]]
+    elements[step.place >= sizes] = np.nan
+    return pa.array(elements, mask=~is_there)
 
 
 def _whole(values: pa.Array) -> Ints:
@@ -182,17 +182,17 @@ def leaf_batches(
     stored = [place for place in read.values() if place.column not in of_folders]
     leaves = sorted({leaf for place in stored for leaf in _of(physical, place)})
     names = [fragment.metadata.schema.column(leaf).path for leaf in leaves]
-    holds = [each for each in (where.of_groups, where.of_rows) if each is not None]
+    holds = [condition for condition in (where.of_groups, where.of_rows) if condition is not None]
     groups = [group.id for group in fragment.row_groups]
     with fragment.open() as file:
         batches = pq.ParquetFile(file, metadata=fragment.metadata, pre_buffer=not is_limited(), **CHECKED).iter_batches
         at_once = batch_rows_of(fragment, leaves)
         for batch in batches(at_once, row_groups=groups, columns=names, use_threads=False):
             rows = _Rows(pa.table(batch), batch.num_rows, of_folders, schema)
-            found = pa.table({name: rows.at(place) for name, place in read.items()})
+            table = pa.table({name: rows.at(place) for name, place in read.items()})
             for condition in holds:
-                found = found.filter(condition)
-            yield from found.select(list(columns)).to_batches()
+                table = table.filter(condition)
+            yield from table.select(list(columns)).to_batches()
 
 
 class _Rows:
@@ -251,7 +251,7 @@ def _leaves(kind: pa.DataType, steps: Steps, first: int) -> list[int]:
         step, rest = steps[0], steps[1:]
         if isinstance(step, Recommended):
             both = map(StructField, step)
-            return [leaf for each in both for leaf in _leaves(kind.value_type, [each], first)]
+            return [leaf for field in both for leaf in _leaves(kind.value_type, [field], first)]
         return _leaves(kind.value_type, step.steps if isinstance(step, Each) else rest, first)
     if pa.types.is_struct(kind) and steps and isinstance(steps[0], StructField):
         for field in kind:

@@ -49,9 +49,9 @@ def out_of_pandas(impressions: Any, truth: Any, roles: Roles, plan: Plan) -> InM
 def _counted(rows: Any, roles: Roles, plan: Plan, what: str, counts: Counts) -> pa.Table:
     rows = _with_levels(rows, roles)
     table = table_of(rows, roles, what)
-    found = places(roles, {field.name: shape_of(field.type) for field in table.schema}, what)
+    inside = places(roles, {field.name: shape_of(field.type) for field in table.schema}, what)
     for check, model, name in _looked_at(roles, plan):
-        place: Place | None = found.get(name, Place(name, ()))
+        place: Place | None = inside.get(name, Place(name, ()))
         if check == checks.NAN_RATINGS and place is not None:
             place = ratings_at(place)
         if place is not None and place.column in table.column_names:

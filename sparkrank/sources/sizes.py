@@ -164,10 +164,11 @@ def rows_of_elements(part: ds.ParquetFileFragment, arrays: Sequence[str]) -> int
         return rows
     leaves = [_leaves(part, [name]) for name in arrays]
     groups = [part.metadata.row_group(group.id) for group in part.row_groups]
-    of_arrays = (
-        max((int(group.column(leaf).num_values) for leaf in of), default=0) for group in groups for of in leaves
-    )
-    return max(rows, sum(of_arrays))
+    elements = 0
+    for group in groups:
+        for numbers in leaves:
+            elements += max((int(group.column(leaf).num_values) for leaf in numbers), default=0)
+    return max(rows, elements)
 
 
 def elements_in(rows: pa.Table | pa.RecordBatch, arrays: Sequence[str]) -> int:

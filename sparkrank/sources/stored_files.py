@@ -44,16 +44,16 @@ class StoredFiles:
         """
         place = without_password(path)
         try:
-            found = cls.found(path, what)
+            stored = cls.found(path, what)
         except (FileNotFoundError, NotADirectoryError):
             raise NoInputError(f"there is no {kind} {what} at {place}") from None
         except (pa.ArrowException, OSError) as error:
             raise unreadable(f"the {what} {place} cannot be read as {kind}", error) from error
-        if not found.listing.files:
-            found.listing.validate_complete()
+        if not stored.listing.files:
+            stored.listing.validate_complete()
             raise NoInputError(f"there is no {kind} {what} at {place}")
-        found.validate_files()
-        return found
+        stored.validate_files()
+        return stored
 
     @classmethod
     def found(cls, path: str, what: str = "input") -> StoredFiles:
@@ -62,10 +62,10 @@ class StoredFiles:
         Raises :class:`InputError` where they are those of a lake table.
         """
         store, inside = file_system(path)
-        found = cls(path, what, store, store_of(path, inside), Listing.at(store, inside))
-        for table in found.listing.tables:
-            found.raise_lake_table(table)
-        return found
+        stored = cls(path, what, store, store_of(path, inside), Listing.at(store, inside))
+        for table in stored.listing.tables:
+            stored.raise_lake_table(table)
+        return stored
 
     @property
     def _subject(self) -> str:

@@ -65,12 +65,12 @@ def fields_of(schema: str) -> tuple[DdlField, ...]:
 
 
 def _field(text: str) -> DdlField:
-    found = _FIELD.fullmatch(text)
-    if found is None:
+    match = _FIELD.fullmatch(text)
+    if match is None:
         raise ValueError(
             f'"{text.strip()[:200]}" is not a column with its type: u STRING, s DOUBLE is of the form needed'
         )
-    quoted, bare, word, arguments = found.group(1, 2, 3, 4)
+    quoted, bare, word, arguments = match.group(1, 2, 3, 4)
     name = bare or quoted.replace("``", "`")
     kind = word.lower()
     if kind in _PLAIN and not arguments.strip():
@@ -121,13 +121,13 @@ def arrow_type(name: str, kind: str, what: str) -> pa.DataType:
     """
     inner = _ARRAY.fullmatch(kind)
     element = "" if inner is None else inner[1].lower()
-    found = _ARROW.get(kind if inner is None else _PLAIN.get(element, element))
-    if found is None:
+    arrow = _ARROW.get(kind if inner is None else _PLAIN.get(element, element))
+    if arrow is None:
         raise SpecError(
             f'{what}.schema gives "{shortened(name)}" the type {shortened(kind)}, which is Spark\'s alone (known to '
             f"Arrow: {listed(_ARROW)}, and arrays of these): lane: frame reads the {what} with Spark"
         )
-    return found if inner is None else pa.list_(found)
+    return arrow if inner is None else pa.list_(arrow)
 
 
 def number_kinds(roles: Roles, fields: Sequence[DdlField] | None) -> dict[str, str]:

@@ -266,13 +266,6 @@ class Listing:
             raise InputError(f"{file} is {reason}: write it anew, or give it another name or place")
 
 
-def files_at(store: fs.FileSystem, path: str) -> list[str]:
-    """The visible files at ``path`` in the order of their names; raises as :meth:`Listing.validate_complete` does."""
-    listing = Listing.at(store, path)
-    listing.validate_complete()
-    return list(listing.files)
-
-
 def visible_files(store: fs.FileSystem, folder: str, depth: int) -> list[str]:
     """Files below ``folder`` of which no part of the path below ``depth`` is hidden, as Spark skips them.
 

@@ -103,30 +103,30 @@ def test_arrays_of_one_length_are_arrays(tmp_path: Path) -> None:
     assert rows_of(source, ["a"]) == [([1, 2],), ([4, 5],), ([3],)]
 
 
-@pytest.mark.parametrize(
-    ("folders", "values"),
-    [
-        (["1", "02", "__HIVE_DEFAULT_PARTITION__"], [1, 2, None]),
-        (["1", "3000000000", "-1"], [1, 3_000_000_000, -1]),
-        (["1.5", "2", "1"], [1.5, 2.0, 1.0]),
-        (["2026-01-01", "2026-01-02", "__HIVE_DEFAULT_PARTITION__"], [date(2026, 1, 1), date(2026, 1, 2), None]),
-        (["2026-01-01", "a%2Fb", "1"], ["2026-01-01", "a/b", "1"]),
-        (["2026%2D01%2D01", "2026-01-02", "2026-01-03"], [date(2026, 1, 1), date(2026, 1, 2), date(2026, 1, 3)]),
-        (["__HIVE_DEFAULT_PARTITION__"], [None]),
-        (["1e5", "nan", "1"], ["1e5", "nan", "1"]),
-        (["0x10", "0x11", "1"], ["0x10", "0x11", "1"]),
-        (["1.5", "2147483647", "-2147483648"], [1.5, 2**31 - 1.0, -(2.0**31)]),
-        (["1.5", "2147483648", "1"], ["1.5", "2147483648", "1"]),  # to Spark, bigint and double have no type but text
-        (["2026-02-30", "2026-01-01", "2026-01-02"], ["2026-02-30", "2026-01-01", "2026-01-02"]),
-        (["99999999999999999999", "1", "2"], ["99999999999999999999", "1", "2"]),
-        (["1.2.3", "1.10", "2"], ["1.2.3", "1.10", "2"]),  # versions
-    ],
-)
-def test_values_in_the_names_of_folders_have_the_types_of_spark(tmp_path: Path, folders: list, values: list) -> None:
-    log = tmp_path / "key=x"  # names above the input, and those of its files, say nothing
-    for place, folder in enumerate(folders):
-        write(log / f"key={folder}/key=y.parquet", a=[place])
-    assert sorted(rows_of(ParquetInput.at(str(log)), ["a", "key"])) == list(enumerate(values))
+FOLDERS = [
+    (["1", "02", "__HIVE_DEFAULT_PARTITION__"], [1, 2, None]),
+    (["1", "3000000000", "-1"], [1, 3_000_000_000, -1]),
+    (["1.5", "2", "1"], [1.5, 2.0, 1.0]),
+    (["2026-01-01", "2026-01-02", "__HIVE_DEFAULT_PARTITION__"], [date(2026, 1, 1), date(2026, 1, 2), None]),
+    (["2026-01-01", "a%2Fb", "1"], ["2026-01-01", "a/b", "1"]),
+    (["2026%2D01%2D01", "2026-01-02", "2026-01-03"], [date(2026, 1, 1), date(2026, 1, 2), date(2026, 1, 3)]),
+    (["__HIVE_DEFAULT_PARTITION__"], [None]),
+    (["1e5", "nan", "1"], ["1e5", "nan", "1"]),
+    (["0x10", "0x11", "1"], ["0x10", "0x11", "1"]),
+    (["1.5", "2147483647", "-2147483648"], [1.5, 2**31 - 1.0, -(2.0**31)]),
+    (["1.5", "2147483648", "1"], ["1.5", "2147483648", "1"]),  # to Spark, bigint and double have no type but text
+    (["2026-02-30", "2026-01-01", "2026-01-02"], ["2026-02-30", "2026-01-01", "2026-01-02"]),
+    (["99999999999999999999", "1", "2"], ["99999999999999999999", "1", "2"]),
+    (["1.2.3", "1.10", "2"], ["1.2.3", "1.10", "2"]),  # versions
+]
+
+
+def test_values_in_the_names_of_folders_have_the_types_of_spark(tmp_path: Path) -> None:
+    for number, (folders, values) in enumerate(FOLDERS):
+        log = tmp_path / f"{number}/key=x"  # names above the input, and those of its files, say nothing
+        for place, folder in enumerate(folders):
+            write(log / f"key={folder}/key=y.parquet", a=[place])
+        assert sorted(rows_of(ParquetInput.at(str(log)), ["a", "key"])) == list(enumerate(values))
 
 
 @pytest.mark.parametrize(

@@ -50,9 +50,14 @@ def found_by(each: TextCase, folder: Path, lane: str, spark: Any = None) -> dict
     return {row[key] if not hasattr(row[key], "isoformat") else row[key].isoformat(): row["rr"] for row in groups}
 
 
-@pytest.mark.parametrize("each", [pytest.param(each, id=each.name) for each in CASES])
-def test_what_every_lane_reads(each: TextCase, tmp_path: Path) -> None:
-    assert found_by(each, tmp_path, "local") == each.groups
+def test_what_every_lane_reads(tmp_path: Path) -> None:
+    wrong = []
+    for index, case_of in enumerate(CASES):
+        (tmp_path / str(index)).mkdir()
+        groups = found_by(case_of, tmp_path / str(index), "local")
+        if groups != case_of.groups:
+            wrong.append((case_of.name, groups))
+    assert wrong == []
 
 
 def test_what_is_refused_says_the_file_and_what_arrow_says(tmp_path: Path) -> None:
@@ -225,14 +230,11 @@ def test_a_column_that_is_a_name_and_a_number_needs_a_schema(tmp_path: Path) -> 
         load_spec(conf, ["slices=[y]"])
 
 
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [("x.csv", "csv"), ("x.TSV", "csv"), ("x.json.gz", "json"), ("dt=1/x.jsonl", "json"), ("x.csv/", "csv")],
-)
-@pytest.mark.parametrize("side", ["impressions", "truth"])
-def test_a_path_of_text_says_what_to_do(name: str, kind: str, side: str) -> None:
+def test_a_path_of_text_says_what_to_do() -> None:
     rows = pa.table({"u": ["a"], "i": ["x"], "s": [1.0]})
-    told = f"'{name}', but a path is read as Parquet: .* or by the job \\(format: {kind}\\)"
-    sides = (name, rows) if side == "impressions" else (rows, name)
-    with pytest.raises(SpecError, match=f"the {side} (is|are) {told}"):
-        sr.evaluate(sides[0], ["rr"], group="u", item="i", score="s", truth=sides[1])
+    names = {"x.csv": "csv", "x.TSV": "csv", "x.json.gz": "json", "dt=1/x.jsonl": "json", "x.csv/": "csv"}
+    for name, kind in names.items():
+        told = f"'{name}', but a path is read as Parquet: .* or by the job \\(format: {kind}\\)"
+        for side, (lists, truth) in {"impressions": (name, rows), "truth": (rows, name)}.items():
+            with pytest.raises(SpecError, match=f"the {side} (is|are) {told}"):
+                sr.evaluate(lists, ["rr"], group="u", item="i", score="s", truth=truth)

@@ -87,7 +87,7 @@ def _evaluated(run: Run, plan: Plan) -> BucketResult:
 
 
 def _sentence(rows: int, sample: pa.Table, plan: Plan, lacking: str = "") -> str:
-    """That ``rows`` rows do not fit the memory, and the largest group of them by ``sample``, which are all or a few.
+    """The sentence that ``rows`` rows do not fit the memory, with the largest group of ``sample``: all rows, or a few.
 
     ``lacking`` says what is known of the memory.
     """

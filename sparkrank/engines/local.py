@@ -110,7 +110,7 @@ def _solved_where_read(sides: Sides, plan: Plan, threads: int) -> Solved:
 
 
 def pick_local(sides: Sides, plan: Plan, pick: Pick) -> list[pa.Table]:
-    """What ``pick`` makes of the rows of ``sides``, split by split; empty tables are left out."""
+    """The tables that ``pick`` makes of the rows of ``sides``, split by split; empty tables are left out."""
     read_split, crew = sides.reader(plan), Crew()
 
     def picked(split: SideSplit) -> list[pa.Table]:

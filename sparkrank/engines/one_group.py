@@ -91,11 +91,11 @@ class GroupKeys:
         return expressions
 
     def of_rows(self, schema: pa.Schema) -> Pick:
-        """What picks the rows of the groups out of rows of ``schema``."""
+        """A function that picks the rows of the groups out of rows of ``schema``."""
         return functools.partial(_rows_of, self._plain(schema), schema)
 
     def near(self, schema: pa.Schema) -> Pick:
-        """What picks the keys nearest to the first, column by column: rows of a column's number and a text."""
+        """A function that picks the keys nearest to the first: rows with the number of a column and a text."""
         return functools.partial(_near, self._plain(schema)[0], schema)
 
     def _plain(self, schema: pa.Schema) -> list[tuple[Any, ...]]:

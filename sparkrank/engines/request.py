@@ -1,4 +1,4 @@
-"""What is asked of an evaluation: the one thing that both doors, ``sr.evaluate`` and the job, hand over."""
+"""A request for an evaluation: the one value that both doors, ``sr.evaluate`` and the job, hand over."""
 
 from __future__ import annotations
 

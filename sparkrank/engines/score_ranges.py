@@ -114,7 +114,7 @@ def exact_metrics(plan: Plan) -> dict[float | None, list[ExactMetric]]:
 
 @dataclass(frozen=True)
 class Totals:
-    """What the driver must know of a range before the sweep.
+    """Facts about a range that the driver needs before the sweep.
 
     ``extent`` is its extent, ``rates`` its rates (None where no metric reads them), and ``sketch`` its coarser bins
     (None where no curves are requested).

@@ -92,14 +92,14 @@ Step: TypeAlias = StructField | Element | MapKey | VectorElement | Each | Recomm
 
 @dataclass(frozen=True)
 class Place:
-    """Where the values of a role lie: inside of ``column``, at the end of ``steps``."""
+    """The place of the values of a role: inside of ``column``, at the end of ``steps``."""
 
     column: str
     steps: tuple[Step, ...]
 
 
 def ratings_at(place: Place) -> Place | None:
-    """Where the ratings of the items at ``place`` are; None where they have none."""
+    """The place of the ratings of the items at ``place``; None where they have none."""
     if not place.steps or not isinstance(last := place.steps[-1], Recommended):
         return None
     return Place(place.column, (*place.steps[:-1], Each((StructField(last.rating),))))
@@ -221,7 +221,7 @@ def _validate_part_of_column(role: str, name: str, columns: Mapping[str, Shape],
 
 
 def _parts(name: str, shape: Shape) -> Iterator[str]:
-    """What may be named inside of a column."""
+    """The names that a role may have inside of a column."""
     if shape.is_vector or (shape.element is not None and not shape.element.fields):
         yield f"{name}[0]"
     if shape.value is not None:
@@ -240,7 +240,7 @@ def _again(name: str) -> str:
 
 def _meant(role: Role, title: str, name: str, shape: Shape, roles: Roles) -> tuple[Step, ...]:
     """The steps to what the value at ``name`` can only mean, where it has parts."""
-    shown = f"{name[: MOST_SHOWN // 4]}…" if len(name) > MOST_SHOWN // 2 else name  # where it stands a second time
+    shown = _again(name)
     problem = f'the {title} column "{shortened(name)}" is of type {shortened(shape.text)}'
     if roles.true_items is not None and role != SLICE and not role.of_groups:
         fields = None if shape.element is None else shape.element.fields

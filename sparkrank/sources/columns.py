@@ -82,7 +82,7 @@ def _read(rows: pa.Table, role: Role, column: str) -> pa.ChunkedArray:
 
 
 def _missing(rows: pa.Table, role: Role) -> pa.ChunkedArray:
-    """What stands for ``role`` in rows of a side that has no such column."""
+    """The column for ``role`` of a side that has none: the value of a missing one, or nulls."""
     count = rows.num_rows
     return pa.chunked_array([pa.nulls(count) if role.missing is None else pa.repeat(role.missing, count)])
 

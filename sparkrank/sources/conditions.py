@@ -46,7 +46,7 @@ class UntranslatableError(ValueError):
 
 @dataclass(frozen=True)
 class Condition:
-    """What a row must be to be read: both expressions hold, where there are any.
+    """A condition on rows that are read: both expressions hold, where there are any.
 
     ``of_groups`` may be decided by the statistics of a row group too. ``of_rows`` may not: it can hold for NaN, of
     which statistics know nothing. Of a group with NaN and one number Arrow believes that number of every row.

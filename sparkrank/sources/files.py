@@ -174,7 +174,7 @@ def without_password(path: str) -> str:
 
 
 def store_of(path: str, inside: str) -> str | None:
-    """What stands in ``path`` before ``inside``, its path inside the file system: ``s3a://``, or ``hdfs://host:8020``.
+    """The part of ``path`` before ``inside``, its path inside the file system: ``s3a://``, or ``hdfs://host:8020``.
 
     ``file:`` on this machine, and None where ``path`` says where it is in another way.
     """
@@ -206,7 +206,7 @@ class Listing:
 
     @classmethod
     def at(cls, store: fs.FileSystem, path: str) -> Listing:
-        """What stands at ``path``, a file, a folder or a pattern; no files where nothing does. Errors are Arrow's."""
+        """The files at ``path``, a file, a folder or a pattern; none where nothing is there. Errors are Arrow's."""
         patterns = alternatives(path)
         sizes: dict[str, int] = {}
         links: list[str] = []
@@ -232,7 +232,7 @@ class Listing:
 
     @classmethod
     def of(cls, sizes: Mapping[str, int], patterns: Sequence[Sequence[str]]) -> Listing:
-        """What of the files of ``sizes``, by their names, matches one of ``patterns`` or lies in a folder that does."""
+        """The files of ``sizes``, by name, that match one of ``patterns`` or lie in a folder that does."""
         starts = [(pattern, len(fixed_parts(pattern))) for pattern in patterns]
         start, whole = _start(patterns[0])
         named = start if len(patterns) == 1 and whole else None
@@ -298,7 +298,7 @@ def ways_of(path: str) -> Iterator[str]:
 
 
 def _links(folders: Iterable[str]) -> list[str]:
-    """What in ``folders`` of this machine is a link."""
+    """The links in ``folders`` of this machine."""
     links: list[str] = []
     for folder in folders:
         with os.scandir(folder) as inside:
@@ -307,7 +307,7 @@ def _links(folders: Iterable[str]) -> list[str]:
 
 
 def _root_of(file: str, patterns: Sequence[tuple[Sequence[str], int]]) -> str | None:
-    """What of the path of ``file`` one of ``patterns`` matches, unless it is hidden below the parts that are fixed.
+    """The part of the path of ``file`` that one of ``patterns`` matches; None if it is hidden below the fixed parts.
 
     A hidden folder is seen where the pattern names it as such: ``*/_v2/*``, as a shell has it.
     """

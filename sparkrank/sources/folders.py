@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from typing import Literal, TypeAlias
@@ -12,7 +13,13 @@ import pyarrow as pa
 from sparkrank.base.errors import InputError, shortened
 
 PartitionTypes: TypeAlias = Literal["inferred", "text"]
-_TYPES = (pa.int32(), pa.int64(), pa.float64(), pa.date32())  # whole numbers come first: they are floats as well
+_WHOLE = re.compile(r"-?\d+")
+_TYPES = (  # whole numbers come first: they are floats as well
+    (pa.int32(), _WHOLE),
+    (pa.int64(), _WHOLE),
+    (pa.float64(), re.compile(r"-?(\d*\.)?\d+")),
+    (pa.date32(), re.compile(r"\d+-\d+-\d+")),
+)
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -48,22 +55,16 @@ def _folders(file: str, base: str) -> list[str]:
 
 
 def _type_of(texts: AbstractSet[str]) -> pa.DataType:
-    return next((kind for kind in _TYPES if _all_are(texts, kind)), pa.string())
-
-
-def _all_are(texts: AbstractSet[str], kind: pa.DataType) -> bool:
-    marks = set("0123456789-." if kind == pa.float64() else "0123456789-")  # no 1e5, no inf
-    if not texts or any(set(text) - marks for text in texts):
-        return False
-    if kind == pa.float64():  # beside a whole number of 64 bits Spark takes it for a text
-        whole = {text for text in texts if "." not in text}
-        if any(text.endswith(".") for text in texts):
-            return False
-        return (not whole or _all_are(whole, pa.int32())) and _can_be(texts - whole, kind)
-    return _can_be(texts, kind)
+    for kind, form in _TYPES:
+        if texts and all(map(form.fullmatch, texts)) and _can_be(texts, kind):
+            return kind
+    return pa.string()
 
 
 def _can_be(texts: AbstractSet[str], kind: pa.DataType) -> bool:
+    whole = [text for text in texts if "." not in text]
+    if kind == pa.float64() and whole and not _can_be(set(whole), pa.int32()):  # to Spark a text, beside 64 bits
+        return False
     try:
         pa.array(list(texts)).cast(kind)
     except pa.ArrowInvalid:

@@ -1,4 +1,4 @@
-"""Rows that a caller hands over: pandas, polars, pyarrow, or whatever else hands out Arrow, as a table of Arrow.
+"""Rows that a caller hands over (pandas, polars, pyarrow, or any stream of Arrow) as a table of Arrow.
 
 Only columns that have a role are asked for, where that can be, and those are validated before anybody reads them. A
 Spark DataFrame and a path pass through as they are.
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     class ArrowStream(Protocol):
-        """What hands out its rows as a stream of Arrow's C interface, as a polars DataFrame does."""
+        """An object that exports its rows as a stream of Arrow's C interface, as a polars DataFrame does."""
 
         def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 

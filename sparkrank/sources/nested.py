@@ -1,4 +1,4 @@
-"""What stands at a place inside of a column, in Arrow, and which leaves of a Parquet file are read for it.
+"""Values at a place inside of a column of Arrow, and the leaves of a Parquet file that are read for them.
 
 Places are those of :mod:`sparkrank.inputs.field_paths`.
 
@@ -44,7 +44,7 @@ DENSE = 1  # the type of vectors that have all their values
 
 
 def shape_of(kind: pa.DataType) -> Shape:
-    """What :mod:`~sparkrank.inputs.field_paths` knows of ``kind``."""
+    """The shape of ``kind``, as :mod:`~sparkrank.inputs.field_paths` knows types."""
     text, plain = str(kind), plain_type(kind)
     if pa.types.is_list(plain) or pa.types.is_large_list(plain):
         return Shape(text, element=shape_of(plain.value_type))

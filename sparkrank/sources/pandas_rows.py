@@ -105,7 +105,7 @@ def _validate_text_names(rows: Any, names: list[str], roles: Roles, what: str) -
 
 
 def _nans(column: Any, table_column: pa.ChunkedArray, place: Place) -> int:
-    """How many values at ``place`` of a ``column`` of pandas are NaN, which ``table_column`` has null for."""
+    """The number of values at ``place`` of a ``column`` of pandas that are NaN, and null in ``table_column``."""
     nulls = _null_elements(table_column, place)
     if not nulls or column.dtype.name == "category":
         return nulls

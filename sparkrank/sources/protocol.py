@@ -60,7 +60,7 @@ class Source(Protocol):
 
     @property
     def warnings(self) -> list[str]:
-        """What makes reading slow, as sentences."""
+        """Sentences about whatever makes reading slow."""
 
     def check(self, roles: Roles, where: str | None) -> None:
         """Raise :class:`sparkrank.base.errors.InputError` where a file lacks a column of ``roles`` or of the SQL

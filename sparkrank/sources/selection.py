@@ -88,9 +88,9 @@ class Selection:
         return pa.concat_tables(tables) if tables else pa.schema(map(self.schema.field, columns)).empty_table()
 
     def narrowed(self, holds: Callable[[pa.Schema], Sequence[pa.compute.Expression]]) -> Selection:
-        """The same rows without some for which the expressions do not hold that ``holds`` makes of a schema.
+        """A selection that may skip rows for which an expression does not hold that ``holds`` makes of a schema.
 
-        None is left out where the source does not skip rows.
+        It skips none where the source cannot.
         """
         if not self.source.pushes_conditions:
             return self
@@ -163,7 +163,7 @@ class Sides:
 
     @property
     def warnings(self) -> list[str]:
-        """What makes reading slow, as sentences."""
+        """Sentences about whatever makes reading slow."""
         return [sentence for selection, _ in self._pairs() for sentence in selection.source.warnings]
 
     def check(self, plan: Plan) -> None:
@@ -190,7 +190,7 @@ class Sides:
         return functools.partial(_bucket_rows, [roles for _, roles in self._pairs()], plan, self.schema(plan))
 
     def narrowed(self, holds: Callable[[Roles, pa.Schema], Sequence[pa.compute.Expression]]) -> Sides:
-        """The same, each side narrowed by the expressions that ``holds`` makes of its roles and columns."""
+        """Both sides, each narrowed by the expressions that ``holds`` makes of its roles and columns."""
         narrowed = [selection.narrowed(functools.partial(holds, roles)) for selection, roles in self._pairs()]
         return replace(self, impressions=narrowed[0], truth=narrowed[1] if len(narrowed) > 1 else None)
 

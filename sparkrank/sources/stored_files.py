@@ -57,7 +57,7 @@ class StoredFiles:
 
     @classmethod
     def found(cls, path: str, what: str = "input") -> StoredFiles:
-        """The same, where there may be none, or some that :meth:`validate_files` refuses; errors are those of Arrow.
+        """The files at ``path``, which may be none, or some that :meth:`validate_files` refuses; errors are Arrow's.
 
         Raises :class:`InputError` where they are those of a lake table.
         """

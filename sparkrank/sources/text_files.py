@@ -42,12 +42,12 @@ LARGE = 1 << 30  # bytes of a file that are too many for one reader
 MOST_SHARED = 64  # files that one task reads
 SAMPLE = 64 << 10  # bytes that tell how long records are
 PACKED, RATIO = (".gz", ".bz2", ".zst", ".lz4"), 5  # which Arrow unpacks, to about so many times the bytes
-MOST_ROWS = 1 << 40  # of a split, of which nobody knows the rows before it is read
+MOST_ROWS = 1 << 40  # of a split, whose rows are not known before it is read
 _OPTIONS = {
     "csv": ("header", "sep", "delimiter", "quote", "escape", "nullValue", "encoding", "charset", "multiLine", "mode"),
     "json": ("mode",),
 }
-# What Arrow says before, and the number of a record within a block of JSON, which nobody knows the place of.
+# Words that Arrow puts before its reason, and the number of a record within a block of JSON, which says nothing.
 _NOISE = re.compile(r"Could not open \w+ input source '.*?': Invalid: | in row \d+", re.DOTALL)
 _REMEDY = ", so write null where there is no value, or name the types of all columns in {}.schema"
 
@@ -213,7 +213,7 @@ def _validate_options(options: Mapping[str, str], kind: str, what: str) -> None:
 
 
 def _names(fields: Sequence[DdlField] | None, options: Mapping[str, str]) -> list[str]:
-    """The columns of files of CSV that have no header; empty where they have one, or nobody knows them."""
+    """The columns of files of CSV that have no header; empty where they have one, or the columns are unknown."""
     return [] if fields is None or is_set(options, "header") else [field.name for field in fields]
 
 
@@ -302,7 +302,7 @@ def _json_type(kind: pa.DataType, name: str, numbers: set[str]) -> pa.DataType:
 
 
 def _rows_per_byte(fragment: ds.FileFragment, mark: bytes) -> float:
-    """How many bucket rows a byte of a file makes, by how often ``mark`` stands in its beginning."""
+    """The bucket rows that a byte of a file makes, by the number of ``mark`` in its beginning."""
     with fragment.filesystem.open_input_stream(fragment.path) as stream:
         sample: bytes = stream.read(SAMPLE)
     return (sample.count(mark) + 1) / max(1, len(sample))

@@ -118,7 +118,7 @@ def _vector_element(column: Column, kind: T.DataType, step: VectorElement) -> Co
 
 def _failure(sentence: str) -> Column:
     """A number that fails with ``sentence``, which is found by its line."""
-    return F.raise_error(F.lit(f"\nsparkrank.errors.InputError: {sentence}\n")).cast("double")
+    return F.raise_error(F.lit(f"\nsparkrank.base.errors.InputError: {sentence}\n")).cast("double")
 
 
 def _by_rating(column: Column, step: Recommended) -> Column:

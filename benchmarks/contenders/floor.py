@@ -42,9 +42,9 @@ class Floor:
         from sparkrank.engines.spark.shuffle import remove_shuffled, shuffled_pairs
         from sparkrank.inputs.buckets import bucket_count
         from sparkrank.sources.parquet import ParquetInput
-        from sparkrank.sources.sources import Sides, Source
+        from sparkrank.sources.selection import Selection, Sides
 
-        sides = Sides(Source(ParquetInput.at(str(self._work.log))), None, self._roles)
+        sides = Sides(Selection(ParquetInput.at(str(self._work.log))), None, self._roles)
         buckets = bucket_count(sides.rows)
         pairs = pairs_of(self._spark.sparkContext, sides, self._plan, buckets)
         shuffled = shuffled_pairs(pairs, buckets)

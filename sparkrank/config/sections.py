@@ -64,8 +64,7 @@ from sparkrank.metrics.uncertainty import (
     Uncertainty,
 )
 from sparkrank.sources.folders import PartitionTypes
-from sparkrank.sources.text_schema import STRICT, TEXT_FORMATS, fields_of, is_set, option
-from sparkrank.sources.text_schema import Field as DdlField
+from sparkrank.sources.text_schema import STRICT, TEXT_FORMATS, DdlField, fields_of, is_set, option
 from sparkrank.stats.corrections import Correction
 from sparkrank.tables.commit.days import local_path
 

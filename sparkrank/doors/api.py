@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sparkrank.base.errors import MOST_SENTENCE, SpecError, shortened, without_secrets
 from sparkrank.doors.keywords import INPUT_DEFAULTS, InputOptions, with_options
 from sparkrank.engines.group_files import GroupFiles
-from sparkrank.engines.request import Request, Side
+from sparkrank.engines.request import Request
 from sparkrank.inputs.role_table import row_roles
 from sparkrank.inputs.roles import COLUMN_ROLES, TruthColumns, columns_of_key
 from sparkrank.inputs.spec_hash import hash_of_plan, rows_asked
@@ -23,6 +23,7 @@ from sparkrank.run.called import request_called
 from sparkrank.run.execute import Outcome, open_request
 from sparkrank.run.interruption import interruptible
 from sparkrank.run.stages import seen_by_caller
+from sparkrank.sources.side_rows import SideRows
 from sparkrank.tables.rows.quality import doubtful
 from sparkrank.tables.rows.results import Origin, with_origin
 
@@ -245,7 +246,7 @@ def _hash_of(request: Request, lists: Mapping[str, Any], truth: Mapping[str, Any
     rows give the same table in every lane, be they a path, a table in memory or a DataFrame.
     """
 
-    def asked(side: Side, columns: Mapping[str, Any]) -> dict[str, Any]:
+    def asked(side: SideRows, columns: Mapping[str, Any]) -> dict[str, Any]:
         group = columns["group"]
         of_key = None if group is None else columns_of_key(group)
         return rows_asked({**columns, "group": of_key}, side.partition_types)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import closing
+from operator import itemgetter
 
 import numpy as np
 import pyarrow as pa
@@ -66,7 +67,7 @@ def add_pieces(store: PieceStore, pieces: Iterable[tuple[int, pa.RecordBatch]], 
         raise OutOfMemoryError(_sentence(0, store.schema.empty_table(), plan))
     # the rows of pieces that wait are not in the store
     sizes = [(max(store.rows(bucket), part.num_rows), part) for bucket, part in buckets_of_piece(first, piece)]
-    rows, part = max(sizes, key=lambda each: each[0])
+    rows, part = max(sizes, key=itemgetter(0))
     raise OutOfMemoryError(_sentence(rows, sample_of(part, store.schema), plan))
 
 
@@ -86,7 +87,7 @@ def _evaluated(run: Run, plan: Plan) -> BucketResult:
 
 
 def _sentence(rows: int, sample: pa.Table, plan: Plan, lacking: str = "") -> str:
-    """That ``rows`` rows do not fit the memory, and the largest group of them by ``sample``, which are all or a few.
+    """The sentence that ``rows`` rows do not fit the memory, with the largest group of ``sample``: all rows, or a few.
 
     ``lacking`` says what is known of the memory.
     """

@@ -76,7 +76,7 @@ class GroupFiles:
 
     @property
     def kept(self) -> str:
-        """Where the files are that are complete, before they are visible."""
+        """The folder of complete files that are not visible yet."""
         return f"{self.unseen}.kept"
 
     @classmethod
@@ -107,7 +107,7 @@ class GroupFiles:
         return files
 
     def _others(self) -> set[str]:
-        """What is in the folder, and what other runs have there or beside it."""
+        """The contents of the folder, and of other runs there or beside it."""
         there = {info.path for info in self.store.get_file_info(fs.FileSelector(self.folder, allow_not_found=True))}
         above, _, name = self.unseen.rpartition("/")
         if above != self.folder:
@@ -232,10 +232,10 @@ class GroupFiles:
 
 
 def _unseen(store: fs.FileSystem, folder: str, attempt: str) -> str:
-    """Where the files of an attempt are unseen: beside ``folder`` where that can be replaced as a whole."""
+    """The folder that hides files of an attempt: beside ``folder`` where that can be replaced as a whole."""
     above, _, name = folder.rstrip("/").rpartition("/")
     if _renames_folders(store) and not Path(folder).is_mount() and not Path(folder).is_symlink():
-        there = next(each for each in (Path(above or "/"), *Path(above or "/").parents) if each.exists())
+        there = next(parent for parent in (Path(above or "/"), *Path(above or "/").parents) if parent.exists())
         if os.access(there, os.W_OK | os.X_OK):
             return f"{above}/.{name}.{attempt}"
     return f"{folder}/_{attempt}"
@@ -273,7 +273,7 @@ def _gathered(parts: Iterable[Part], rows: int) -> Iterator[Part]:
         if not part.groups.num_rows:
             continue
         gathered.append(part)
-        if sum(each.groups.num_rows for each in gathered) >= rows:
+        if sum(held.groups.num_rows for held in gathered) >= rows:
             yield _joined(gathered)
             gathered = []
     if gathered:

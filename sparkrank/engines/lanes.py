@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sparkrank.engines.request import Request
     from sparkrank.engines.result import Solved
     from sparkrank.metrics import Plan
-    from sparkrank.sources.parquet import ParquetInput
+    from sparkrank.sources.protocol import Source
 
 
 class Lane(Protocol):
@@ -50,7 +50,7 @@ class Lane(Protocol):
 
     @property
     def warnings(self) -> list[str]:
-        """What to tell a user of the rows, as sentences: what makes their reading slow."""
+        """Sentences for the user about whatever makes reading slow."""
 
     @classmethod
     def why_not(cls, request: Request) -> str | None:
@@ -59,7 +59,7 @@ class Lane(Protocol):
         """
 
     @classmethod
-    def open(cls, request: Request, opened: dict[str, ParquetInput], left: str | None) -> Lane:
+    def open(cls, request: Request, opened: dict[str, Source], left: str | None) -> Lane:
         """The lane over the rows of ``request``, for which :meth:`why_not` gives None.
 
         ``opened`` has the Parquet of each side that another lane has looked at, and takes what this one looks at.
@@ -71,7 +71,7 @@ class Lane(Protocol):
         """Raise :class:`sparkrank.base.errors.InputError` for a column that is missing or cannot play its role."""
 
     def rows(self) -> int:
-        """How many rows there are, at most: what the number of buckets is chosen by."""
+        """The number of rows, at most, by which the number of buckets is chosen."""
 
     def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
         """Evaluate everything in one pass; with ``files``, the group table is written there by those who solve it."""
@@ -80,7 +80,7 @@ class Lane(Protocol):
         """The schema of the rows of a bucket."""
 
     def picked(self, plan: Plan, keys: GroupKeys | None, pick: Pick) -> list[pa.Table]:
-        """What ``pick`` makes of the rows, which have the columns of a bucket, by those who read them; empty tables are
+        """The tables that ``pick`` makes of rows with the columns of a bucket, where these are read; empty tables are
         left out. With ``keys``, readers may leave out rows of other groups.
         """
 

@@ -29,8 +29,8 @@ from sparkrank.engines.shuffle.packing import pieces_by_bucket
 from sparkrank.engines.shuffle.spill import PieceStore, unnamed_file
 from sparkrank.metrics import Plan
 from sparkrank.numeric.memory import give_back_freed_memory, prepare_for_limit
+from sparkrank.sources.selection import Sides, SideSplit
 from sparkrank.sources.sizes import long_text_errors
-from sparkrank.sources.sources import Sides, SideSplit
 from sparkrank.states import Partials
 from sparkrank.states.partials import add_partials
 
@@ -45,7 +45,6 @@ RUNS_PER_THREAD = 2  # runs of buckets for each thread, so that a thread on a bu
 # The default of ``row_memory``, the bytes of pieces in memory before they spill: 20 million rows of one model with keys
 # of eight bytes, and a process of less than 1 GiB whatever the rows.
 ROW_MEMORY_BYTES = 328 << 20
-READING = "rows were read"
 T = TypeVar("T")
 
 
@@ -81,11 +80,11 @@ def evaluate_local(
                 return _gathered(results, files)
 
         try:
-            crew.all(threads + EXTRA_READERS, read, sides.splits(plan, LOCAL_SPLIT_ROWS), READING)
+            crew.all(threads + EXTRA_READERS, read, sides.splits(plan, LOCAL_SPLIT_ROWS))
             if pieces.on_disk:  # otherwise memory that reading freed adds to what evaluation allocates
                 logging.getLogger(__name__).info("rows outgrew row_memory of %d bytes and went to disk", row_memory)
                 give_back_freed_memory()
-            parts = crew.all(threads, solve, _runs(buckets, RUNS_PER_THREAD * threads), "buckets were evaluated")
+            parts = crew.all(threads, solve, _runs(buckets, RUNS_PER_THREAD * threads))
         finally:
             if pieces.on_disk:  # after smaller runs, the next evaluation may reuse freed memory
                 give_back_freed_memory()
@@ -103,22 +102,22 @@ def _solved_where_read(sides: Sides, plan: Plan, threads: int) -> Solved:
 
     def solve(share: Sequence[SideSplit]) -> Partials:
         rows = itertools.chain.from_iterable(map(read_split, share))
-        results = ((0, evaluate_bucket(each, plan)) for each in _until_failed(rows, crew))
+        results = ((0, evaluate_bucket(table, plan)) for table in _until_failed(rows, crew))
         return _gathered(_counted(results, progress, read=True), None)[0]
 
-    shares = [splits[each::threads] for each in range(threads)]
-    return Solved(Partials.merged(crew.all(threads, solve, shares, READING)), None)
+    shares = [splits[thread::threads] for thread in range(threads)]
+    return Solved(Partials.merged(crew.all(threads, solve, shares)), None)
 
 
 def pick_local(sides: Sides, plan: Plan, pick: Pick) -> list[pa.Table]:
-    """What ``pick`` makes of the rows of ``sides``, split by split; empty tables are left out."""
+    """The tables that ``pick`` makes of the rows of ``sides``, split by split; empty tables are left out."""
     read_split, crew = sides.reader(plan), Crew()
 
     def picked(split: SideSplit) -> list[pa.Table]:
-        found = map(pick, _until_failed(read_split(split), crew))
-        return [table for table in found if table.num_rows]
+        tables = map(pick, _until_failed(read_split(split), crew))
+        return [table for table in tables if table.num_rows]
 
-    parts = crew.all(pa.cpu_count() + EXTRA_READERS, picked, sides.splits(plan, LOCAL_SPLIT_ROWS), READING)
+    parts = crew.all(pa.cpu_count() + EXTRA_READERS, picked, sides.splits(plan, LOCAL_SPLIT_ROWS))
     return list(itertools.chain.from_iterable(parts))
 
 
@@ -130,18 +129,17 @@ def _counted(
         return results
 
     def counted() -> Iterator[tuple[int, BucketResult]]:
-        for each in results:
-            rows = each[1].partials.counts.get((checks.ROWS_READ, ""), 0)
+        for result in results:
+            rows = result[1].partials.counts.get((checks.ROWS_READ, ""), 0)
             progress.add(rows if read else 0, rows)
-            yield each
+            yield result
 
     return counted()
 
 
 def _until_failed(steps: Iterable[T], crew: Crew) -> Iterator[T]:
-    """``steps``, of which the ``crew`` is told, until one of its threads has failed."""
+    """``steps`` until a thread of the ``crew`` has failed."""
     for step in steps:
-        crew.moved()
         if crew.failed.is_set():
             return
         yield step
@@ -151,7 +149,7 @@ def _until_failed(steps: Iterable[T], crew: Crew) -> Iterator[T]:
 def _unnamed_file(crew: Crew) -> Iterator[BinaryIO]:
     """A file without a name, of which nothing remains, however the process ends.
 
-    It stays open where threads of the ``crew`` hang: another file might get its number while they write.
+    It stays open where threads of the ``crew`` still wait: another file might get its number while they write.
     """
     file = unnamed_file()
     try:

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from sparkrank.engines.local import ROW_MEMORY_BYTES, evaluate_local, pick_local
-from sparkrank.engines.one_group import narrowed
-from sparkrank.engines.reading import arrow_sides
 from sparkrank.engines.request import AUTO
+from sparkrank.sources.selection import Sides
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -18,8 +17,7 @@ if TYPE_CHECKING:
     from sparkrank.engines.request import Request
     from sparkrank.engines.result import Solved
     from sparkrank.metrics import Plan
-    from sparkrank.sources.parquet import ParquetInput
-    from sparkrank.sources.sources import Sides
+    from sparkrank.sources.protocol import Source
 
 
 @dataclass(frozen=True)
@@ -44,8 +42,8 @@ class LocalLane:
         return None
 
     @classmethod
-    def open(cls, request: Request, opened: dict[str, ParquetInput], left: str | None) -> LocalLane:  # noqa: ARG003
-        sides = arrow_sides(request, opened)
+    def open(cls, request: Request, opened: dict[str, Source], left: str | None) -> LocalLane:  # noqa: ARG003
+        sides = Sides.open(request.sides, request.roles, request.plan, opened)
         memory = ROW_MEMORY_BYTES if request.row_memory is None else request.row_memory
         if (what := request.memory_side) is not None:
             return cls(sides, f"the {what} is a table in memory", memory)
@@ -68,7 +66,7 @@ class LocalLane:
         return self.sides.schema(plan)
 
     def picked(self, plan: Plan, keys: GroupKeys | None, pick: Pick) -> list[pa.Table]:
-        return pick_local(self.sides if keys is None else narrowed(self.sides, keys), plan, pick)
+        return pick_local(self.sides if keys is None else self.sides.narrowed(keys.condition), plan, pick)
 
     def session_settings(self, request: Request, *, own_zone: bool) -> dict[str, str]:  # noqa: ARG002
         return {}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
@@ -17,15 +17,11 @@ import pyarrow.compute as pc
 
 from sparkrank.base.errors import InputError, SpecError, did_you_mean, listed, shortened, shown
 from sparkrank.bucket.impressions import key_column
-from sparkrank.sources.conditions import Condition
-from sparkrank.sources.parquet import ParquetInput
 
 if TYPE_CHECKING:
     from sparkrank.inputs.roles import Roles
-    from sparkrank.sources.sources import Sides, Source
 
 MOST_ROWS = 1_000_000  # of a group that is explained: who shall read more?
-MOST_NEAR = 200  # keys that are looked at for the nearest
 Pick: TypeAlias = Callable[[pa.Table], pa.Table]  # of rows with the columns of a bucket; it travels to tasks
 
 
@@ -77,12 +73,29 @@ class GroupKeys:
         kinds = [schema.field(key_column(index)).type for index in range(len(self.columns))]
         return [tuple(map(_as_kind, self.columns, key, kinds)) for key in self.keys]
 
+    def condition(self, roles: Roles, schema: pa.Schema) -> list[pc.Expression]:
+        """Expressions over columns of ``schema`` that hold for all rows whose group key, by ``roles``, is one of these.
+
+        Readers skip rows by them; the keys are compared once more, as values of a bucket.
+        """
+        expressions = []
+        for index, column in enumerate(roles.group):
+            kind = schema.field(column).type if column in schema.names else pa.null()
+            if not (pa.types.is_integer(kind) or pa.types.is_string(kind)):
+                continue
+            try:
+                values = [_as_kind(column, key[index], kind).as_py() for key in self.keys]
+            except SpecError:  # of a narrower type than the other side's: no row of this one has it
+                continue
+            expressions.append(pc.field(column).isin(pa.array(values, kind)))
+        return expressions
+
     def of_rows(self, schema: pa.Schema) -> Pick:
-        """What picks the rows of the groups out of rows of ``schema``."""
+        """A function that picks the rows of the groups out of rows of ``schema``."""
         return functools.partial(_rows_of, self._plain(schema), schema)
 
     def near(self, schema: pa.Schema) -> Pick:
-        """What picks the keys nearest to the first, column by column: rows of a column's number and a text."""
+        """A function that picks the keys nearest to the first: rows with the number of a column and a text."""
         return functools.partial(_near, self._plain(schema)[0], schema)
 
     def _plain(self, schema: pa.Schema) -> list[tuple[Any, ...]]:
@@ -95,12 +108,12 @@ def _as_kind(name: str, value: Any, kind: pa.DataType) -> pa.Scalar:
         if isinstance(plain, pa.Scalar):
             plain = plain.as_py()
         is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
-        found = pa.scalar(str(plain) if is_text else plain).cast(kind)
+        scalar = pa.scalar(str(plain) if is_text else plain).cast(kind)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         raise SpecError(f"group has {shown(value)} for {shortened(name)}, which is no {shortened(kind)}") from None
     if pa.types.is_floating(kind):
-        found = pa.scalar(found.as_py() + 0.0, kind)  # -0.0 is 0.0
-    return found
+        scalar = pa.scalar(scalar.as_py() + 0.0, kind)  # -0.0 is 0.0
+    return scalar
 
 
 def _rows_of(keys: Sequence[Sequence[Any]], schema: pa.Schema, rows: pa.Table) -> pa.Table:
@@ -125,99 +138,39 @@ NEAR_SCHEMA = pa.schema({"column": pa.int32(), "key": pa.string()})
 
 
 def _near(values: Sequence[Any], schema: pa.Schema, rows: pa.Table) -> pa.Table:
-    found: list[tuple[int, str]] = []
+    columns: list[int] = []
+    keys: list[str] = []
     for index, value in enumerate(values):
-        keys = pc.unique(rows[key_column(index)]).drop_null()
-        found += [(index, text) for text in _near_keys(keys, value, schema.field(key_column(index)).type)]
-    columns, keys = zip(*found, strict=True) if found else ((), ())
+        column = pc.unique(rows[key_column(index)]).drop_null()
+        near = _neighbours(column, pa.scalar(value, schema.field(key_column(index)).type))
+        columns += [index] * len(near)
+        keys += near
     return pa.table([pa.array(columns, pa.int32()), pa.array(keys, pa.string())], schema=NEAR_SCHEMA)
 
 
-def _near_keys(keys: pa.Array, value: Any, kind: pa.DataType) -> list[str]:
-    """Those of ``keys`` right below and above ``value``, itself, and texts that have one half of it."""
-    scalar = pa.scalar(value, kind)
+def _neighbours(keys: pa.Array, value: pa.Scalar) -> list[str]:
+    """Those of ``keys`` right below ``value``, equal to it, and right above it; none of a type without an order."""
     try:
-        ends = [
-            pc.max(keys.filter(pc.less(keys, scalar))),
-            pc.min(keys.filter(pc.greater(keys, scalar))),
-            pc.max(keys.filter(pc.equal(keys, scalar))),
-        ]
-    except pa.ArrowNotImplementedError:  # a type that has no order
+        keys = keys.cast(value.type)
+        sides = [keys.filter(compare(keys, value)) for compare in (pc.less, pc.equal, pc.greater)]
+        ends = [pc.max(sides[0]), pc.max(sides[1]), pc.min(sides[2])]
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
         return []
-    found = [str(each.as_py()) for each in ends if each.is_valid]
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        half = len(value) // 2
-        parts = [part for part in (value[:half], value[half:]) if part]
-        for part in parts:
-            held = keys.filter(pc.match_substring(keys, part, ignore_case=True))
-            size = pc.abs(pc.subtract(pc.utf8_length(held), len(value)))
-            held = held.filter(pc.less_equal(size, 2))
-            found += sorted(held.to_pylist())[:MOST_NEAR]
-    return list(dict.fromkeys(found))
+    return [str(end.as_py()) for end in ends if end.is_valid]
 
 
 def raise_no_rows(keys: GroupKeys, near: Iterable[pa.Table], schema: pa.Schema) -> None:
-    """Raise :class:`InputError`: no row has the first of ``keys``, and which keys are ``near``."""
-    texts: dict[int, list[str]] = {}
-    for table in near:
-        for row in table.to_pylist():
-            texts.setdefault(row["column"], []).append(row["key"])
-    told = f"no row has {keys.named(keys.keys[0])}"
-    for index, (name, scalar) in enumerate(zip(keys.columns, keys.typed(schema)[0], strict=True)):
-        there = sorted(set(texts.get(index, ())))
-        if str(scalar.as_py()) in there:
+    """Raise :class:`InputError`: no row has the first of ``keys``, and which keys are ``near``, of all tasks."""
+    rows = pa.concat_tables([NEAR_SCHEMA.empty_table(), *near])
+    sentence = f"no row has {keys.named(keys.keys[0])}"
+    for index, (name, value) in enumerate(zip(keys.columns, keys.typed(schema)[0], strict=True)):
+        texts = rows.filter(pc.equal(rows["column"], index))["key"].unique()
+        if str(value.as_py()) in texts.to_pylist():
             continue
-        closest = _closest(scalar, there)
+        closest = _neighbours(texts, value)
         nearest = f" (nearest in {shortened(name)}: {listed(closest)})" if closest else ""
-        raise InputError(f"{told}{did_you_mean(scalar.as_py(), there)}{nearest}")
-    raise InputError(f"{told}: each of the values is there, and no row has all of them")
-
-
-def _closest(scalar: pa.Scalar, there: Sequence[str]) -> list[str]:
-    """The nearest below and above, of all tasks together."""
-    if not there:
-        return []
-    keys = pa.array(there, pa.string())
-    kind = scalar.type
-    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-        try:
-            keys = keys.cast(kind)
-        except (pa.ArrowException, TypeError):
-            return list(there[:2])
-    else:
-        keys = keys.cast(kind)
-    ends = [pc.max(keys.filter(pc.less(keys, scalar))), pc.min(keys.filter(pc.greater(keys, scalar)))]
-    return [str(each.as_py()) for each in ends if each.is_valid]
-
-
-def narrowed(sides: Sides, keys: GroupKeys) -> Sides:
-    """``sides`` whose Parquet is read where the group key may be one of ``keys``."""
-    truth, of_truth = sides.truth, sides.roles.truth
-    narrow_truth = None if truth is None or of_truth is None else _narrowed(truth, of_truth, keys)
-    return replace(sides, impressions=_narrowed(sides.impressions, sides.roles, keys), truth=narrow_truth)
-
-
-def _narrowed(source: Source, roles: Roles, keys: GroupKeys) -> Source:
-    data = source.data
-    if not isinstance(data, ParquetInput):
-        return source
-    asked = source.where or Condition(None, None)
-    holds = asked.of_groups
-    for index, column in enumerate(roles.group):
-        if column in source.nested or column not in data.schema.names:
-            continue
-        kind = data.schema.field(column).type
-        if not (pa.types.is_integer(kind) or pa.types.is_string(kind)):
-            continue
-        try:
-            values = [_as_kind(column, key[index], kind).as_py() for key in keys.keys]
-        except SpecError:  # of a narrower type than the other side's: no row of this one has it
-            continue
-        own = pc.field(column).isin(pa.array(values, kind))
-        holds = own if holds is None else holds & own
-    if holds is None:
-        return source
-    return replace(source, where=Condition(holds, asked.of_rows, asked.columns))
+        raise InputError(f"{sentence}{did_you_mean(value.as_py(), closest)}{nearest}")
+    raise InputError(f"{sentence}: each of the values is there, and no row has all of them")
 
 
 def validate_few(rows: int) -> None:

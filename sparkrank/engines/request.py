@@ -1,71 +1,22 @@
-"""What is asked of an evaluation: the one thing that both doors, ``sr.evaluate`` and the job, hand over."""
+"""A request for an evaluation: the one value that both doors, ``sr.evaluate`` and the job, hand over."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sparkrank.base.checks import Limits
 from sparkrank.inputs.buckets import BUCKET_ROWS
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
-from sparkrank.sources.folders import PartitionTypes
-from sparkrank.sources.in_memory import is_frame, is_path
-from sparkrank.sources.text_schema import TEXT_FORMATS, Field
+from sparkrank.sources.side_rows import SideRows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
 AUTO = "auto"  # the word by which a request leaves its lane to the policy
-
-
-@dataclass(frozen=True)
-class Side:
-    """The rows of one side, which sentences name by ``what`` (input or truth), and how they are to be read.
-
-    They are ``given`` by the caller (a Spark DataFrame, or what Arrow makes a table of), or files at ``path``, or a
-    ``table`` of Spark's catalog. ``paths`` are those that ``path``, a pattern, stands for: one of each day. ``name`` is
-    the place as a person wrote it. ``options`` and ``fields``, the columns of a schema, are for the reader of
-    ``format``; ``where`` is SQL that narrows the rows.
-    """
-
-    what: str
-    given: Any = None
-    path: str | None = None
-    paths: tuple[str, ...] = ()
-    table: str | None = None
-    name: str = "in memory"
-    format: str = "parquet"
-    options: Mapping[str, str] = field(default_factory=dict, repr=False)
-    fields: tuple[Field, ...] | None = None
-    where: str | None = None
-    partition_types: PartitionTypes = "inferred"
-
-    @classmethod
-    def of(cls, what: str, rows: Any, partition_types: PartitionTypes = "inferred") -> Side:
-        """What a caller handed over: rows, or a path to Parquet."""
-        if not is_path(rows):
-            return cls(what, rows)
-        path = os.fspath(rows)
-        return cls(what, path=path, paths=(path,), name=path, partition_types=partition_types)
-
-    @property
-    def is_frame(self) -> bool:
-        """Whether it is a Spark DataFrame."""
-        return is_frame(self.given)
-
-    @property
-    def is_in_memory(self) -> bool:
-        """Whether it is a table in the memory of this process."""
-        return self.given is not None and not self.is_frame
-
-    @property
-    def is_text(self) -> bool:
-        """Whether it is files in which numbers are texts."""
-        return self.path is not None and self.format in TEXT_FORMATS
 
 
 @dataclass(frozen=True)
@@ -78,8 +29,8 @@ class Request:
     over.
     """
 
-    impressions: Side
-    truth: Side | None
+    impressions: SideRows
+    truth: SideRows | None
     roles: Roles
     plan: Plan
     limits: Limits
@@ -91,7 +42,7 @@ class Request:
     counts: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
     @property
-    def sides(self) -> tuple[tuple[Side, Roles], ...]:
+    def sides(self) -> tuple[tuple[SideRows, Roles], ...]:
         """Each side with the roles of its columns, the impressions first."""
         if self.truth is None or self.roles.truth is None:
             return ((self.impressions, self.roles),)

@@ -26,7 +26,7 @@ def _release_nothing() -> None:
 
 
 class _Lease:
-    """What everybody holds who may still read Spark's cached rows: nobody does once it is collected."""
+    """A token held by whatever may still read Spark's cached rows; once it is collected, nothing does."""
 
 
 def _release_unheld(process: int, release: Callable[[], object]) -> None:
@@ -52,7 +52,7 @@ def _release_once(unheld: weakref.finalize[..., _Lease], release: Callable[[], o
 
 @dataclass(frozen=True)
 class Refusal:
-    """What a session of Spark does not permit, ``because`` of what it says, and what an evaluation does ``instead``.
+    """Something that a session of Spark does not permit: why (``because``), and what an evaluation does ``instead``.
 
     It ``is_usual`` where all sessions of the kind do so: then it is no reason to warn anybody.
     """
@@ -97,7 +97,7 @@ class Solved:
     refusals: tuple[Refusal, ...] = ()
 
     def leased(self) -> Solved:
-        """The same result, which is released once neither it nor one of its tables of Spark is held by anybody.
+        """A result that is released once neither it nor one of its tables of Spark is referenced any more.
 
         What was derived of these tables is then computed anew where it is read.
         """
@@ -112,7 +112,7 @@ class Solved:
         return replace(self, release=partial(_release_once, unheld, self.release), lease=lease)
 
     def releasing(self, more: Callable[[], object]) -> Solved:
-        """The same result, which also calls ``more`` first when it is released."""
+        """A result that also calls ``more`` first when it is released."""
 
         before = self.release  # alone: who holds this result by what releases it would hold it for ever
 
@@ -123,8 +123,8 @@ class Solved:
         return replace(self, release=release)
 
     def noting(self, *refusals: Refusal | None) -> Solved:
-        """The same result, with those of ``refusals`` that are not None before its own."""
-        return replace(self, refusals=(*(each for each in refusals if each is not None), *self.refusals))
+        """A result with those of ``refusals`` that are not None before its own."""
+        return replace(self, refusals=(*(refusal for refusal in refusals if refusal is not None), *self.refusals))
 
     @cached_property
     def merged(self) -> Merged:

@@ -63,9 +63,9 @@ class RangeBounds:
                 counts[series] = counts.get(series, 0) + count
                 numbers.setdefault(series, []).append(of_bucket)
         splitters = {}
-        for series, found in numbers.items():
+        for series, samples_of_bins in numbers.items():
             score_ranges = math.ceil(counts[series] / range_bins)
-            sampled = np.sort(np.concatenate(found))
+            sampled = np.sort(np.concatenate(samples_of_bins))
             at = (np.arange(1, score_ranges) * len(sampled)) // max(score_ranges, 1)
             splitters[series] = np.unique(sampled[at])
         return cls(splitters)
@@ -103,17 +103,17 @@ class ExactMetric:
 
 def exact_metrics(plan: Plan) -> dict[float | None, list[ExactMetric]]:
     """The metrics that read exact bins, by the least relevant label of their rule."""
-    found: dict[float | None, list[ExactMetric]] = {}
+    by_rel: dict[float | None, list[ExactMetric]] = {}
     for metric, declaration in plan.histogram_metrics:
         rule = declaration.rule_of(metric)
         if rule.kind == "exact":
-            found.setdefault(rule.rel, []).append(ExactMetric(metric, declaration))
-    return found
+            by_rel.setdefault(rule.rel, []).append(ExactMetric(metric, declaration))
+    return by_rel
 
 
 @dataclass(frozen=True)
 class Totals:
-    """What the driver must know of a range before the sweep.
+    """Facts about a range that the driver needs before the sweep.
 
     ``extent`` is its extent, ``rates`` its rates (None where no metric reads them), and ``sketch`` its coarser bins
     (None where no curves are requested).
@@ -125,21 +125,21 @@ class Totals:
 
     @classmethod
     def of(cls, histogram: ScoreHistogram, metrics: Sequence[ExactMetric], curves: bool = False) -> Totals:
-        rates = rates_of(histogram) if any(each.declaration.by_rate for each in metrics) else None
+        rates = rates_of(histogram) if any(metric.declaration.by_rate for metric in metrics) else None
         return cls(histogram.extent(), rates, sketched(histogram) if curves else None)
 
 
 @dataclass(frozen=True)
-class Place:
+class RangePlace:
     """The place of a range: the extent of its day, and the extent of the ranges above it (None for the highest)."""
 
     day: Extent
     above: Extent | None
 
 
-def places(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[int, Place]:
+def places(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[int, RangePlace]:
     """The place of each range that has bins, by the number of the range."""
-    found: dict[int, Place] = {}
+    places_of_ranges: dict[int, RangePlace] = {}
     for numbers in _days(score_ranges, totals).values():
         before: list[Extent | None] = [None]
         for number in numbers:
@@ -147,8 +147,8 @@ def places(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[int,
             before.append(extent if above is None else above + extent)
         day = before.pop()
         assert day is not None  # noqa: S101 - a day has a range
-        found |= {number: Place(day, above) for number, above in zip(numbers, before, strict=True)}
-    return found
+        places_of_ranges |= {number: RangePlace(day, above) for number, above in zip(numbers, before, strict=True)}
+    return places_of_ranges
 
 
 def _days(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[Series, list[int]]:
@@ -167,20 +167,20 @@ def sizes(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[Serie
 
 def sketches(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[Series, ScoreHistogram]:
     """The sketch of each series that has sketches in ``totals``."""
-    found: dict[Series, ScoreHistogram] = {}
+    merged: dict[Series, ScoreHistogram] = {}
     for series, numbers in _days(score_ranges, totals).items():
         parts = [part for number in numbers if (part := totals[number].sketch) is not None]
         if parts:
-            found[series] = parts[0].merge(*parts[1:])
-    return found
+            merged[series] = parts[0].merge(*parts[1:])
+    return merged
 
 
-def sweep(histogram: ScoreHistogram, place: Place, metrics: Sequence[ExactMetric]) -> list[Terms | None]:
+def sweep(histogram: ScoreHistogram, place: RangePlace, metrics: Sequence[ExactMetric]) -> list[Terms | None]:
     """The terms that a range adds to each of ``metrics``, or None for a metric that reads the rates in the totals."""
-    swept = [(each.metric, each.declaration) for each in metrics if not each.declaration.by_rate]
+    swept = [(exact.metric, exact.declaration) for exact in metrics if not exact.declaration.by_rate]
     terms, _ = sweep_each(histogram, swept, place.day, place.above)
-    found = iter(terms)
-    return [None if each.declaration.by_rate else next(found) for each in metrics]
+    swept_terms = iter(terms)
+    return [None if exact.declaration.by_rate else next(swept_terms) for exact in metrics]
 
 
 def measured(
@@ -190,15 +190,15 @@ def measured(
     exact: Mapping[float | None, Sequence[ExactMetric]],
 ) -> dict[StateKey, MeasuredTerms]:
     """Every metric of every series, from the terms that its ranges add (:func:`sweep`)."""
-    found: dict[StateKey, MeasuredTerms] = {}
+    values: dict[StateKey, MeasuredTerms] = {}
     where = places(score_ranges, totals)
     for series, numbers in _days(score_ranges, totals).items():
         day = where[numbers[0]].day
-        for index, each in enumerate(exact[series.rule.rel]):
-            if each.declaration.by_rate:
+        for index, metric in enumerate(exact[series.rule.rel]):
+            if metric.declaration.by_rate:
                 rates = [part for number in numbers if (part := totals[number].rates) is not None]
-                value = measure_rates(rates[0].merged(*rates[1:]), each.metric, each.declaration, day.bins)
+                value = measure_rates(rates[0].merged(*rates[1:]), metric.metric, metric.declaration, day.bins)
             else:
                 value = MeasuredTerms(Terms.merged([added[number][index] for number in numbers]), day)
-            found[StateKey(*series[:3], str(each.metric))] = value
-    return found
+            values[StateKey(*series[:3], str(metric.metric))] = value
+    return values

@@ -68,7 +68,7 @@ def task_count(buckets: int) -> int:
 
 
 def fan_in(plan: Plan) -> int:
-    """How many packed states of ``plan`` are merged at a time."""
+    """The number of packed states of ``plan`` that are merged at a time."""
     return min(FAN_IN, FAN_IN_OF_SLICES) if plan.slices else FAN_IN
 
 

@@ -20,10 +20,7 @@ from sparkrank.inputs.roles import Roles
 ITEM_FIELD, RATING_FIELD = "item", "rating"  # of the structs that Spark ML's ALS recommends
 POSITIVE = 1  # the place of the positive class in a vector of two, as Spark ML's evaluators take it
 VECTOR_FIELDS = ("type", "size", "indices", "values")  # how Spark ML stores a vector, dense (type 1) or sparse (0)
-_NO_VECTOR = (
-    "a vector that is malformed: one of type 1 has all its values, and one of type 0 a size, and as many indices as "
-    "values, which ascend and are below the size"
-)
+NAN_RATING = "a rating of recommended items is NaN, by which nothing can be ordered: drop the item, or write null"
 _ELEMENT = re.compile(r"\[(\d{1,9})\]")
 _KEY = re.compile(r"""\[(?:'([^']*)'|"([^"]*)")\]|\.([^.\[]+)""")
 
@@ -40,7 +37,7 @@ class Shape(NamedTuple):
     value: Shape | None = None  # of a map whose keys are texts
 
 
-class Field(NamedTuple):
+class StructField(NamedTuple):
     """The field ``name`` of a struct."""
 
     name: str
@@ -57,7 +54,7 @@ class Element(NamedTuple):
     to_number: bool = False
 
 
-class Key(NamedTuple):
+class MapKey(NamedTuple):
     """The value of the key ``name`` of a map: null where the map has no such key."""
 
     name: str
@@ -66,13 +63,12 @@ class Key(NamedTuple):
 class VectorElement(NamedTuple):
     """The element at ``place`` of a vector; ``only_of`` is the one size that vectors may have, where one may be meant.
 
-    ``refused`` is then the sentence for any other, and ``malformed`` that for what is no vector.
+    ``refused`` is then the sentence for any other.
     """
 
     place: int
     only_of: int | None = None
     refused: str = ""
-    malformed: str = f"a column has {_NO_VECTOR}"
 
 
 class Each(NamedTuple):
@@ -82,51 +78,31 @@ class Each(NamedTuple):
 
 
 class Recommended(NamedTuple):
-    """The field ``item`` of every struct in an array, the highest ``rating`` first; equal ones keep their order."""
+    """The field ``item`` of every struct in an array, the highest ``rating`` first; equal ones keep their order.
+
+    Those without a rating stand last, and one that is NaN is refused by :data:`NAN_RATING`.
+    """
 
     item: str
     rating: str
 
 
-class NanRatings(NamedTuple):
-    """How many structs of an array have a ``rating`` that is NaN."""
-
-    rating: str
-
-
-Step: TypeAlias = Field | Element | Key | VectorElement | Each | Recommended | NanRatings
+Step: TypeAlias = StructField | Element | MapKey | VectorElement | Each | Recommended
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where the values of a role lie: inside of ``column``, at the end of ``steps``."""
+    """The place of the values of a role: inside of ``column``, at the end of ``steps``."""
 
     column: str
     steps: tuple[Step, ...]
 
 
-def nan_ratings(name: str) -> str:
-    """The column that says how many of the last items of arrays in the column ``name`` have NaN for a rating.
-
-    No column of an input has such a name.
-    """
-    return f"sparkrank: NaN ratings of {name}"
-
-
-def with_nan_ratings(nested: Mapping[str, Place]) -> dict[str, Place]:
-    """The places of ``nested`` with those of the columns of :func:`nan_ratings`, where items have a rating."""
-    beside = {}
-    for name, place in nested.items():
-        if place.steps and isinstance(last := place.steps[-1], Recommended):
-            beside[nan_ratings(name)] = Place(place.column, (*place.steps[:-1], NanRatings(last.rating)))
-    return {**nested, **beside}
-
-
 def ratings_at(place: Place) -> Place | None:
-    """Where the ratings of the items at ``place`` are; None where they have none."""
+    """The place of the ratings of the items at ``place``; None where they have none."""
     if not place.steps or not isinstance(last := place.steps[-1], Recommended):
         return None
-    return Place(place.column, (*place.steps[:-1], Each((Field(last.rating),))))
+    return Place(place.column, (*place.steps[:-1], Each((StructField(last.rating),))))
 
 
 def elements_of(roles: Roles) -> list[str]:
@@ -154,7 +130,7 @@ def places(roles: Roles, columns: Mapping[str, Shape], what: str) -> dict[str, P
     A name that says nothing here is left out. Raises :class:`InputError` where it leads into a column that has no such
     place, or to a value of which it is not plain which part is meant.
     """
-    found: dict[str, Place] = {}
+    inside: dict[str, Place] = {}
     for role, title, name in roles.played():
         whole = _found(name, columns)
         if whole is None:
@@ -162,20 +138,14 @@ def places(roles: Roles, columns: Mapping[str, Shape], what: str) -> dict[str, P
             continue
         place, shape = whole
         steps = place.steps + _meant(role, title, name, shape, roles)
-        malformed = f'the column "{shortened(name)}" has {_NO_VECTOR}'
-        place = Place(place.column, tuple(_of_role(step, malformed, to_number=not role.is_name) for step in steps))
-        if place.steps and found.setdefault(name, place) != place:
+        if not role.is_name:
+            steps = tuple(step._replace(to_number=True) if isinstance(step, Element) else step for step in steps)
+        place = Place(place.column, steps)
+        if place.steps and inside.setdefault(name, place) != place:
             raise InputError(
                 f'the column "{shortened(name)}" is of type {shortened(shape.text)}: name the part that is the {title}'
             )
-    return found
-
-
-def _of_role(step: Step, malformed: str, *, to_number: bool) -> Step:
-    """``step`` that knows what its role is."""
-    if isinstance(step, VectorElement):
-        return step._replace(malformed=malformed)
-    return step._replace(to_number=to_number) if isinstance(step, Element) else step
+    return inside
 
 
 def _found(name: str, columns: Mapping[str, Shape]) -> tuple[Place, Shape] | None:
@@ -219,16 +189,16 @@ def _in_each(inner: tuple[tuple[Step, ...], Shape] | None) -> tuple[tuple[Step, 
 def _in_map(text: str, value: Shape) -> tuple[tuple[Step, ...], Shape] | None:
     """A key without quotes ends where the next step begins; where no step can, it is all that is left."""
     if text.startswith(".") and value.is_plain:
-        return (Key(text[1:]),), value
+        return (MapKey(text[1:]),), value
     key = _KEY.match(text)
-    return None if key is None else _then(Key(key[key.lastindex or 0]), _inside(text[key.end() :], value))
+    return None if key is None else _then(MapKey(key[key.lastindex or 0]), _inside(text[key.end() :], value))
 
 
 def _in_fields(text: str, fields: Mapping[str, Shape]) -> tuple[tuple[Step, ...], Shape] | None:
     if text in fields:
-        return (Field(text),), fields[text]
-    found = (_then(Field(name), _inside(text[len(name) :], fields[name])) for name in _beginnings(text, fields))
-    return next((each for each in found if each is not None), None)
+        return (StructField(text),), fields[text]
+    ways = (_then(StructField(name), _inside(text[len(name) :], fields[name])) for name in _beginnings(text, fields))
+    return next((way for way in ways if way is not None), None)
 
 
 def _then(step: Step, rest: tuple[tuple[Step, ...], Shape] | None) -> tuple[tuple[Step, ...], Shape] | None:
@@ -251,16 +221,16 @@ def _validate_part_of_column(role: str, name: str, columns: Mapping[str, Shape],
 
 
 def _parts(name: str, shape: Shape) -> Iterator[str]:
-    """What may be named inside of a column."""
+    """The names that a role may have inside of a column."""
     if shape.is_vector or (shape.element is not None and not shape.element.fields):
         yield f"{name}[0]"
     if shape.value is not None:
         yield f"{name}['key']"
     inner = shape if shape.element is None else shape.element
-    for field, of in (inner.fields or {}).items():
+    for field, part in (inner.fields or {}).items():
         yield f"{name}.{field}"
-        if of.fields:
-            yield from _parts(f"{name}.{field}", of)
+        if part.fields:
+            yield from _parts(f"{name}.{field}", part)
 
 
 def _again(name: str) -> str:
@@ -270,7 +240,7 @@ def _again(name: str) -> str:
 
 def _meant(role: Role, title: str, name: str, shape: Shape, roles: Roles) -> tuple[Step, ...]:
     """The steps to what the value at ``name`` can only mean, where it has parts."""
-    shown = f"{name[: MOST_SHOWN // 4]}…" if len(name) > MOST_SHOWN // 2 else name  # where it stands a second time
+    shown = _again(name)
     problem = f'the {title} column "{shortened(name)}" is of type {shortened(shape.text)}'
     if roles.true_items is not None and role != SLICE and not role.of_groups:
         fields = None if shape.element is None else shape.element.fields
@@ -291,10 +261,10 @@ def _meant(role: Role, title: str, name: str, shape: Shape, roles: Roles) -> tup
         raise InputError(f"{problem}: {needed}, as {shown}[0]")
     if shape.value is not None and _fits(shape.value, is_value):
         raise InputError(f"{problem}: {needed}, as {shown}['key'], with a key of the map")
-    fitting = [field for field, of in (shape.fields or {}).items() if _fits(of, is_value)]
+    fitting = [field for field, part in (shape.fields or {}).items() if _fits(part, is_value)]
     if len(fitting) > 1:
         raise InputError(f"{problem}: {needed}, as {shown}.{fitting[0]} (it has {listed(_parts(name, shape))})")
-    return tuple(map(Field, fitting))
+    return tuple(map(StructField, fitting))
 
 
 def _fits(shape: Shape, is_value: bool) -> bool:
@@ -305,12 +275,12 @@ def _items(role: Role, name: str, problem: str, fields: Mapping[str, Shape]) -> 
     """The steps to the items, or the labels, of an array of structs of ``fields``."""
     is_label = role == LABELS
     rating = RATING_FIELD if RATING_FIELD in fields and fields[RATING_FIELD].is_number and not is_label else None
-    fitting = [field for field, of in fields.items() if _fits(of, not is_label) and field != rating]
+    fitting = [field for field, part in fields.items() if _fits(part, not is_label) and field != rating]
     if ITEM_FIELD in fitting and not is_label:
         fitting = [ITEM_FIELD]
     if len(fitting) != 1:
         example = next(iter(fitting or fields), ITEM_FIELD)
         raise InputError(f"{problem}: name the field, as {_again(name)}.{example} (it has {listed(fields)})")
     if rating is None or role == TRUE_ITEMS:
-        return (Each((Field(fitting[0]),)),)
+        return (Each((StructField(fitting[0]),)),)
     return (Recommended(fitting[0], rating),)

@@ -14,7 +14,7 @@ from sparkrank.base import checks
 from sparkrank.base.errors import MOST_SENTENCE, SpecError, escaped, shortened
 from sparkrank.base.redaction import redact, shown_url
 from sparkrank.engines.group_files import GroupFiles
-from sparkrank.engines.request import Request, Side
+from sparkrank.engines.request import Request
 from sparkrank.engines.spark.session_settings import time_zone, with_session
 from sparkrank.inputs.day_marks import as_pattern, day_of, on_day, on_days
 from sparkrank.jobs.gate_job import Judgment, added, judge_run
@@ -26,6 +26,7 @@ from sparkrank.run.execute import Outcome, open_request
 from sparkrank.run.provenance import origin_of, runs_table
 from sparkrank.run.stages import Stages
 from sparkrank.schemas.tables import RUNS
+from sparkrank.sources.side_rows import SideRows
 from sparkrank.tables.commit.days import Commit, day_run, needs_spark, table_folders
 from sparkrank.tables.rows.finished import Finished
 from sparkrank.tables.rows.outputs import output_tables
@@ -173,9 +174,9 @@ def request_of(spec: Spec, day: str, spark: SparkSession | None) -> Request:
     )
 
 
-def side_of(what: str, rows: Input | Truth, day: str) -> Side:
+def side_of(what: str, rows: Input | Truth, day: str) -> SideRows:
     """Where the rows of ``day`` are; ``what`` names them in sentences: input or truth."""
-    return Side(
+    return SideRows(
         what,
         path=None if rows.path is None else as_pattern(rows.path, day),
         paths=() if rows.path is None else tuple(on_days(rows.path, day)),

@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 
 from sparkrank.base import checks
 from sparkrank.base.errors import FrameLaneNeededError, SparkrankError, SpecError
-from sparkrank.engines.reading import arrow_sides
 from sparkrank.engines.score_ranges import exact_metrics
 from sparkrank.inputs.buckets import fan_in
 from sparkrank.inputs.day_marks import day_of, on_day
@@ -23,13 +22,13 @@ from sparkrank.jobs.probe import PROBED_ROWS, Asked, probe
 from sparkrank.metrics import Plan
 from sparkrank.metrics.slices import ALL
 from sparkrank.schemas.tables import METRICS, QUALITY, RUNS
+from sparkrank.sources.selection import Sides
 from sparkrank.tables.commit.days import stored_names
 from sparkrank.tables.stored.day_files import day_files
 from sparkrank.tables.stored.required_states import asked_slices
 
 if TYPE_CHECKING:
     from sparkrank.config import Spec
-    from sparkrank.sources.sources import Sides
 
 CORES = 64
 STORED_RUNS = 3  # the last days that the plan tells of
@@ -131,7 +130,8 @@ def plan_day(spec: Spec, day: str, rows: int | None, slice_values: int | None, c
 def _opened(spec: Spec, day: str, notes: list[str], *, is_counted: bool) -> Sides | None:
     """The rows of ``day`` as Arrow sees them; None where it cannot, and nobody needs to count them."""
     try:
-        sides = arrow_sides(request_of(spec, day, None), {})
+        request = request_of(spec, day, None)
+        sides = Sides.open(request.sides, request.roles, request.plan, {})
         sides.check(spec.plan())
         return sides
     except FrameLaneNeededError as error:

@@ -34,7 +34,8 @@ from sparkrank.inputs.roles import Roles
 from sparkrank.jobs.capacity import Costs
 from sparkrank.metrics import Plan
 from sparkrank.numeric.memory import give_back_freed_memory
-from sparkrank.sources.sources import Sides, Source
+from sparkrank.sources.selection import Selection, Sides
+from sparkrank.sources.table_input import TableInput
 from sparkrank.states import Partials
 from sparkrank.states.partials import MERGED_AT_ONCE
 from sparkrank.states.pickling import stream_of
@@ -220,7 +221,7 @@ class _Bucket:
         return spent
 
     def _lengths(self) -> Iterator[int]:
-        yield from (source.rows for source in (self.sides.impressions, self.sides.truth) if source is not None)
+        yield from (side.source.rows((), {}) for side in (self.sides.impressions, self.sides.truth) if side is not None)
 
     def _cut(
         self, sides: Sides, buckets: int = 1, tasks: int = 1
@@ -269,7 +270,8 @@ class _Bucket:
 
 
 def _sides(tables: list[pa.Table], asked: Asked) -> Sides:
-    return Sides(Source(tables[0]), Source(tables[1]) if len(tables) > 1 else None, asked.roles)
+    selections = [Selection(TableInput(table)) for table in tables]
+    return Sides(selections[0], selections[1] if len(selections) > 1 else None, asked.roles)
 
 
 def _stored_bytes(table: pa.Table) -> int:

@@ -71,7 +71,7 @@ def give_back_freed_memory() -> None:
 
 
 def give_back_if_large() -> None:
-    """The same where the process has more than :data:`KEPT_BYTES`: the next task may need its memory for other things.
+    """Return free memory if the process has more than :data:`KEPT_BYTES`: the next task may need it for other things.
 
     A worker that has cut a split of many columns keeps what that took, and evaluates buckets in what is left.
     """
@@ -94,7 +94,7 @@ def is_limited() -> bool:
     except ImportError:  # where there is no such limit
         return False
     return any(
-        resource.getrlimit(each)[0] != resource.RLIM_INFINITY for each in (resource.RLIMIT_AS, resource.RLIMIT_DATA)
+        resource.getrlimit(limit)[0] != resource.RLIM_INFINITY for limit in (resource.RLIMIT_AS, resource.RLIMIT_DATA)
     )
 
 

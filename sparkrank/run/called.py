@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from sparkrank.base.errors import SpecError
-from sparkrank.engines.request import Request, Side
+from sparkrank.engines.request import Request
 from sparkrank.inputs.roles import COLUMN_ROLES, Roles, TruthColumns, planned
 from sparkrank.metrics import Definitions, Metric, find_preset
 from sparkrank.metrics.definitions import ALLOWED
@@ -16,6 +16,7 @@ from sparkrank.metrics.uncertainty import DEFAULT, Comparison, Uncertainty
 from sparkrank.run.arguments import validate_argument_words
 from sparkrank.sources.in_memory import accepted, is_path
 from sparkrank.sources.pandas_rows import out_of_pandas
+from sparkrank.sources.side_rows import SideRows
 from sparkrank.tables.rows.limits import limits_of
 
 
@@ -70,8 +71,8 @@ def request_called(
     true = None if truth is None else accepted("the truth is", truth, roles.truth or roles)
     given = out_of_pandas(lists, true, roles, plan)
     request = Request(
-        Side.of("input", given.impressions, partition_types),
-        None if truth is None else Side.of("truth", given.truth, partition_types),
+        SideRows.of("input", given.impressions, partition_types),
+        None if truth is None else SideRows.of("truth", given.truth, partition_types),
         roles,
         plan,
         limits_of(plan, max_bad_fraction, limits, also={check for check, _ in given.counts}),

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from sparkrank.config import Spec
     from sparkrank.config.sections import Expect
-    from sparkrank.engines.request import Side
+    from sparkrank.sources.side_rows import SideRows
     from sparkrank.states import Partials
 
 INPUT, TRUTH = "input", "truth"
@@ -37,7 +37,7 @@ class Completeness:
     warnings: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, spec: Spec, day: str, sides: Mapping[str, Side], spark: SparkSession | None) -> Completeness:
+    def of(cls, spec: Spec, day: str, sides: Mapping[str, SideRows], spark: SparkSession | None) -> Completeness:
         """What ``spec`` expects on ``day`` of the ``sides`` that are read.
 
         Raises :class:`InputError` where a marker is not there, or the tables of the day before cannot be read.
@@ -105,7 +105,7 @@ def _rows_of(output: str, day: str, spark: SparkSession | None) -> dict[str, int
     return rows_by_side({checks.TRUTH_ROWS: truth, checks.ROWS_READ: rows})
 
 
-def validate_markers(side: Side, marker: str) -> None:
+def validate_markers(side: SideRows, marker: str) -> None:
     """Raise :class:`InputError` where a folder that ``side`` reads lacks the file ``marker``, by which its writer says
     that all files are there.
     """

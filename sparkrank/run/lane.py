@@ -26,7 +26,7 @@ from sparkrank.engines.spark.worker_python import validate_session
 from sparkrank.tables.commit.days import local_path
 
 if TYPE_CHECKING:
-    from sparkrank.sources.parquet import ParquetInput
+    from sparkrank.sources.protocol import Source
 
 
 def open_lane(request: Request) -> Lane:
@@ -51,7 +51,7 @@ def open_lane(request: Request) -> Lane:
 
 
 def _first_that_takes(request: Request) -> Lane:
-    opened: dict[str, ParquetInput] = {}
+    opened: dict[str, Source] = {}
     refused = left = None  # why a lane did not take the request: before it looked at the rows, and after
     for kind in LANES.values():
         reason = kind.why_not(request)
@@ -82,7 +82,7 @@ def _asked(request: Request) -> Lane:
         raise _refused(request, str(error), FrameLane.name) from None
 
 
-def _opened(kind: type[Lane], request: Request, opened: dict[str, ParquetInput], left: str | None) -> Lane:
+def _opened(kind: type[Lane], request: Request, opened: dict[str, Source], left: str | None) -> Lane:
     """The lane over the rows of ``request``. Raises :class:`sparkrank.base.errors.SparkrankError` where it needs a
     session, and that of the request is too old or has workers that cannot evaluate anything.
     """

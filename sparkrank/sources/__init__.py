@@ -1,1 +1,1 @@
-"""Rows that Arrow reads: files and tables in memory, as splits with the columns of a bucket."""
+"""Sources: what the rows of an input or a truth are, as the reader of their format has them, without Spark."""

@@ -26,7 +26,6 @@ from sparkrank.bucket.impressions import (
     score_column,
     slice_column,
 )
-from sparkrank.inputs.field_paths import nan_ratings
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
 from sparkrank.numeric.array_types import Ints
@@ -34,17 +33,12 @@ from sparkrank.sources.types import list_parts
 from sparkrank.sources.values import float_values, item_values, key_values, label_values
 
 TRUE_ITEMS, TRUE_LABELS = "true_items", "true_labels"
-_LISTED, _UNRATED = "listed_", "unrated_"
+_LISTED = "listed_"
 
 
 def listed_column(index: int) -> str:
     """The name of the column with the lists of the plan's ``index``-th model."""
     return f"{_LISTED}{index}"
-
-
-def unrated_column(index: int) -> str:
-    """The name of the column that says how many of the last items of such a list have NaN for a rating."""
-    return f"{_UNRATED}{index}"
 
 
 def array_columns(names: Sequence[str]) -> list[str]:
@@ -66,8 +60,6 @@ def array_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int) -> list[pa.
     columns[LIST] = pa.chunked_array([np.arange(first, first + rows.num_rows)])
     for index, column in enumerate(roles.scores.values()):
         columns[listed_column(index)] = rows[column]
-        if (beside := nan_ratings(column)) in rows.column_names:
-            columns[unrated_column(index)] = rows[beside]
     columns[TRUE_ITEMS] = rows[str(roles.true_items)]
     if roles.label is not None:
         columns[TRUE_LABELS] = rows[roles.label]
@@ -83,22 +75,22 @@ def exploded(rows: pa.Table, plan: Plan, *, by_rank: bool) -> list[pa.Table]:
     lists = [_Elements.of(rows[listed_column(index)]) for index in range(len(plan.models))]
     truth = _Elements.of(rows[TRUE_ITEMS])
     labels = _Elements.of(rows[TRUE_LABELS]) if TRUE_LABELS in rows.column_names else None
-    shared = [name for name in rows.column_names if not name.startswith((_LISTED, _UNRATED))]
+    shared = [name for name in rows.column_names if not name.startswith(_LISTED)]
     keys = {name: one_array(rows[name]) for name in shared if name not in (TRUE_ITEMS, TRUE_LABELS)}
     listed = [
-        _part(keys, of_list.lengths, of_list.items(), {score_column(index): _scores(of_list, rows, index)}, plan)
+        _part(keys, of_list.lengths, of_list.items(), {score_column(index): -1.0 - of_list.places()}, plan)
         for index, of_list in enumerate(lists)
     ]
     items = truth.items()
     of_items = _labels(labels, truth, by_rank=by_rank)
     of_items = pc.if_else(pc.is_valid(items), of_items, pa.scalar(None, of_items.type))
     true = [_part(keys, truth.lengths, items, {LABEL: of_items, TRUTH: True}, plan)]
-    said = [each.lengths for each in (*lists, truth)]
+    said = [elements.lengths for elements in (*lists, truth)]
     if labels is not None:
         counts, beyond = _labels_beyond(labels, truth.lengths)
         true.append(_part(keys, counts, pa.nulls(len(beyond)), {LABEL: beyond, TRUTH: True}, plan))
         said.append(counts)
-    empty = np.logical_and.reduce([each == 0 for each in said]).astype(np.int64)
+    empty = np.logical_and.reduce([lengths == 0 for lengths in said]).astype(np.int64)
     listed.append(_part(keys, empty, pa.nulls(int(empty.sum())), {}, plan))
     return [_joined(listed), _joined(true)]
 
@@ -157,15 +149,6 @@ def _repeated(key: pa.Array, counts: Ints) -> pa.Array:
 def _joined(parts: Sequence[pa.Table]) -> pa.Table:
     with_rows = [part for part in parts if part.num_rows]
     return with_rows[0] if len(with_rows) == 1 else pa.concat_tables(parts, promote_options="permissive")
-
-
-def _scores(of_list: _Elements, rows: pa.Table, index: int) -> np.ndarray:
-    """The score of each element: its place, negated, or NaN for as many of the last as have such a rating."""
-    scores = -1.0 - of_list.places()
-    if (beside := unrated_column(index)) not in rows.column_names:
-        return scores
-    rated = of_list.lengths - rows[beside].fill_null(0).to_numpy()
-    return np.where(-scores > np.repeat(rated, of_list.lengths), np.nan, scores)
 
 
 def _labels(labels: _Elements | None, truth: _Elements, *, by_rank: bool) -> pa.Array:

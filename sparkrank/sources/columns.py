@@ -38,8 +38,8 @@ def bucket_schema(sides: Sequence[tuple[pa.Schema, Roles]], plan: Plan) -> pa.Sc
     read = [pa.schema(list(map(schema.field, needed_columns(roles, plan)))) for schema, roles in sides]
     schemas = [
         rows.schema
-        for each, (_, roles) in zip(read, sides, strict=True)
-        for rows in bucket_rows(each.empty_table(), roles, plan)
+        for columns, (_, roles) in zip(read, sides, strict=True)
+        for rows in bucket_rows(columns.empty_table(), roles, plan)
     ]
     return pa.unify_schemas(schemas, promote_options="permissive")
 
@@ -82,7 +82,7 @@ def _read(rows: pa.Table, role: Role, column: str) -> pa.ChunkedArray:
 
 
 def _missing(rows: pa.Table, role: Role) -> pa.ChunkedArray:
-    """What stands for ``role`` in rows of a side that has no such column."""
+    """The column for ``role`` of a side that has none: the value of a missing one, or nulls."""
     count = rows.num_rows
     return pa.chunked_array([pa.nulls(count) if role.missing is None else pa.repeat(role.missing, count)])
 

@@ -11,7 +11,6 @@ import functools
 import operator
 import re
 from collections.abc import Callable, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -47,7 +46,7 @@ class UntranslatableError(ValueError):
 
 @dataclass(frozen=True)
 class Condition:
-    """What a row must be to be read: both expressions hold, where there are any.
+    """A condition on rows that are read: both expressions hold, where there are any.
 
     ``of_groups`` may be decided by the statistics of a row group too. ``of_rows`` may not: it can hold for NaN, of
     which statistics know nothing. Of a group with NaN and one number Arrow believes that number of every row.
@@ -58,15 +57,12 @@ class Condition:
     columns: frozenset[str] = frozenset()  # that they ask
 
 
-def pushed_down(condition: str, schema: pa.Schema, unlike: AbstractSet[str] = frozenset()) -> Condition:
+def pushed_down(condition: str, schema: pa.Schema) -> Condition:
     """``condition`` as Arrow expressions over the columns of ``schema``.
 
-    Raises :class:`UntranslatableError` where only Spark can decide it: of the columns ``unlike`` it makes others.
+    Raises :class:`UntranslatableError` where only Spark can decide it.
     """
     tokens = _tokens(condition)
-    for kind, text in tokens:
-        if kind in ("word", "quoted") and text in unlike:
-            raise UntranslatableError(f"{shortened(text)} is a column that Spark and Arrow read differently")
     holds, for_nan, rest = _comparison(tokens, schema)
     parts = [(holds, for_nan)]
     while rest:
@@ -76,7 +72,7 @@ def pushed_down(condition: str, schema: pa.Schema, unlike: AbstractSet[str] = fr
             raise UntranslatableError(f"{shortened(rest[0][1])} is not understood")
         holds, for_nan, rest = _comparison(rest[1:], schema)
         parts.append((holds, for_nan))
-    of_groups, of_rows = (_all([holds for holds, for_nan in parts if for_nan == each]) for each in (False, True))
+    of_groups, of_rows = (_all([holds for holds, for_nan in parts if for_nan == is_last]) for is_last in (False, True))
     names = {text for kind, text in tokens if kind in ("word", "quoted")}
     return Condition(of_groups, of_rows, frozenset(names).intersection(schema.names))
 

@@ -44,7 +44,7 @@ def alternatives(path: str) -> list[list[str]]:
                 f"the braces of the path {without_password(path)} stand for more than {_MOST} paths: name fewer"
             )
         whole.append(one)
-    return [each.split("/") for each in dict.fromkeys(whole)]
+    return [path.split("/") for path in dict.fromkeys(whole)]
 
 
 def fixed_parts(pattern: Sequence[str]) -> list[str]:
@@ -62,7 +62,7 @@ def matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:
     """Whether a file, or a folder that it is in, matches ``pattern``; a wildcard does not pass a slash."""
     within = parts[: len(pattern)]
     return len(within) == len(pattern) and all(
-        _compiled(each).fullmatch(part) is not None for part, each in zip(within, pattern, strict=True)
+        _compiled(wanted).fullmatch(part) is not None for part, wanted in zip(within, pattern, strict=True)
     )
 
 
@@ -174,7 +174,7 @@ def without_password(path: str) -> str:
 
 
 def store_of(path: str, inside: str) -> str | None:
-    """What stands in ``path`` before ``inside``, its path inside the file system: ``s3a://``, or ``hdfs://host:8020``.
+    """The part of ``path`` before ``inside``, its path inside the file system: ``s3a://``, or ``hdfs://host:8020``.
 
     ``file:`` on this machine, and None where ``path`` says where it is in another way.
     """
@@ -206,7 +206,7 @@ class Listing:
 
     @classmethod
     def at(cls, store: fs.FileSystem, path: str) -> Listing:
-        """What stands at ``path``, a file, a folder or a pattern; no files where nothing does. Errors are Arrow's."""
+        """The files at ``path``, a file, a folder or a pattern; none where nothing is there. Errors are Arrow's."""
         patterns = alternatives(path)
         sizes: dict[str, int] = {}
         links: list[str] = []
@@ -223,16 +223,16 @@ class Listing:
             if isinstance(store, fs.LocalFileSystem) and Path(start).is_dir():
                 links += _links([start, *(info.path for info in infos if info.type == fs.FileType.Directory)])
         # Arrow leaves out links to nothing
-        found = cls.of(sizes | {link: _TO_NOTHING for link in links if not Path(link).exists()}, patterns)
-        ways = set(itertools.chain.from_iterable(map(ways_of, found.files))) if links else set[str]()
+        listing = cls.of(sizes | {link: _TO_NOTHING for link in links if not Path(link).exists()}, patterns)
+        ways = set(itertools.chain.from_iterable(map(ways_of, listing.files))) if links else set[str]()
         led = {str(Path(os.path.realpath(link)).parent) for link in links if link in ways}
-        above = [*(start for start, _ in starts if found.files), *(f"{folder}/*" for folder in led)]
-        tables = (*found.tables, *(table for path in above for table in tables_above(store, path)))
-        return replace(found, tables=tables, stamps={file: stamps[file] for file in found.files if file in stamps})
+        above = [*(start for start, _ in starts if listing.files), *(f"{folder}/*" for folder in led)]
+        tables = (*listing.tables, *(table for path in above for table in tables_above(store, path)))
+        return replace(listing, tables=tables, stamps={file: stamps[file] for file in listing.files if file in stamps})
 
     @classmethod
     def of(cls, sizes: Mapping[str, int], patterns: Sequence[Sequence[str]]) -> Listing:
-        """What of the files of ``sizes``, by their names, matches one of ``patterns`` or lies in a folder that does."""
+        """The files of ``sizes``, by name, that match one of ``patterns`` or lie in a folder that does."""
         starts = [(pattern, len(fixed_parts(pattern))) for pattern in patterns]
         start, whole = _start(patterns[0])
         named = start if len(patterns) == 1 and whole else None
@@ -264,13 +264,6 @@ class Listing:
         """Raise :class:`InputError` where a file was lost: it is no day without rows."""
         for file, reason in self.lost:
             raise InputError(f"{file} is {reason}: write it anew, or give it another name or place")
-
-
-def files_at(store: fs.FileSystem, path: str) -> list[str]:
-    """The visible files at ``path`` in the order of their names; raises as :meth:`Listing.validate_complete` does."""
-    listing = Listing.at(store, path)
-    listing.validate_complete()
-    return list(listing.files)
 
 
 def visible_files(store: fs.FileSystem, folder: str, depth: int) -> list[str]:
@@ -305,16 +298,16 @@ def ways_of(path: str) -> Iterator[str]:
 
 
 def _links(folders: Iterable[str]) -> list[str]:
-    """What in ``folders`` of this machine is a link."""
-    found: list[str] = []
+    """The links in ``folders`` of this machine."""
+    links: list[str] = []
     for folder in folders:
         with os.scandir(folder) as inside:
-            found += [each.path for each in inside if each.is_symlink()]
-    return found
+            links += [entry.path for entry in inside if entry.is_symlink()]
+    return links
 
 
 def _root_of(file: str, patterns: Sequence[tuple[Sequence[str], int]]) -> str | None:
-    """What of the path of ``file`` one of ``patterns`` matches, unless it is hidden below the parts that are fixed.
+    """The part of the path of ``file`` that one of ``patterns`` matches; None if it is hidden below the fixed parts.
 
     A hidden folder is seen where the pattern names it as such: ``*/_v2/*``, as a shell has it.
     """
@@ -354,8 +347,8 @@ def folders_in(store: fs.FileSystem, folder: str) -> list[str]:
     Google Cloud Storage has folders only as beginnings of names, and Arrow finds them only by all that is below.
     """
     is_flat = store.type_name == "gcs"
-    found = store.get_file_info(fs.FileSelector(folder, allow_not_found=True, recursive=is_flat))
+    infos = store.get_file_info(fs.FileSelector(folder, allow_not_found=True, recursive=is_flat))
     if not is_flat:
-        return sorted(info.base_name for info in found if not info.is_file)
-    below = (info.path[len(folder) + 1 :] for info in found if info.is_file or info.path.endswith("/"))
+        return sorted(info.base_name for info in infos if not info.is_file)
+    below = (info.path[len(folder) + 1 :] for info in infos if info.is_file or info.path.endswith("/"))
     return sorted({path.split("/")[0] for path in below if "/" in path})

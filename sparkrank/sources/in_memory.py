@@ -1,4 +1,4 @@
-"""Rows that a caller hands over: pandas, polars, pyarrow, or whatever else hands out Arrow, as a table of Arrow.
+"""Rows that a caller hands over (pandas, polars, pyarrow, or any stream of Arrow) as a table of Arrow.
 
 Only columns that have a role are asked for, where that can be, and those are validated before anybody reads them. A
 Spark DataFrame and a path pass through as they are.
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     class ArrowStream(Protocol):
-        """What hands out its rows as a stream of Arrow's C interface, as a polars DataFrame does."""
+        """An object that exports its rows as a stream of Arrow's C interface, as a polars DataFrame does."""
 
         def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
@@ -60,10 +60,10 @@ def accepted(subject: str, rows: Any, roles: Roles) -> Any:
         raise SpecError(f"{subject} an empty text: a path to Parquet is needed")
     if getattr(rows, "isStreaming", False) is True:  # which a column of pandas might be called, too
         raise SpecError(f"{subject} a streaming DataFrame: rows that are all there are needed")
-    if is_path(rows) and (found := _TEXT_FILE.search(os.fspath(rows))) is not None:
+    if is_path(rows) and (match := _TEXT_FILE.search(os.fspath(rows))) is not None:
         raise SpecError(
             f"{subject} {shown(os.fspath(rows))}, but a path is read as Parquet: read it by Spark, pyarrow or pandas, "
-            f"or by the job (format: {'json' if 'j' in found[1].lower() else 'csv'})"
+            f"or by the job (format: {'json' if 'j' in match[1].lower() else 'csv'})"
         )
     if is_frame(rows) or is_path(rows) or isinstance(rows, pa.Table) or is_pandas(rows):
         return rows
@@ -74,8 +74,8 @@ def accepted(subject: str, rows: Any, roles: Roles) -> Any:
                 return table
     except _NoTableError as error:
         reason = f", of which Arrow makes no table ({shortened(first_line(error))})"
-    of = type(rows)
-    kind = of.__name__ if of.__module__ == "builtins" else f"{of.__module__}.{of.__name__}"
+    module, name = type(rows).__module__, type(rows).__name__
+    kind = name if module == "builtins" else f"{module}.{name}"
     raise SpecError(f"{subject} of type {kind}{reason}: a DataFrame, a pyarrow Table or a path to Parquet is needed")
 
 

@@ -25,7 +25,7 @@ _SECOND = 10**9
 
 
 def checked_scan() -> ds.ParquetFragmentScanOptions:
-    """The same for a scan of Arrow's datasets."""
+    """Options by which a scan of Arrow's datasets verifies checksums."""
     return ds.ParquetFragmentScanOptions(page_checksum_verification=True)
 
 
@@ -54,7 +54,7 @@ def stamps_of(infos: Iterable[fs.FileInfo], store: fs.FileSystem) -> dict[str, S
 
 @contextmanager
 def unchanged(store: fs.FileSystem, path: str, stamp: Stamp | None) -> Iterator[None]:
-    """What runs inside reads the file at ``path``, which had this ``stamp`` when it was listed.
+    """A context in which the file at ``path`` is read, which had this ``stamp`` when it was listed.
 
     Raises :class:`InputError` where it was changed or deleted since, until all of it was read: also in place of the
     error that reading then raises.

@@ -35,7 +35,7 @@ class LakeTable:
 
 def tables_among(files: Collection[str]) -> list[LakeTable]:
     """The tables whose marks are among the paths of ``files``, which hold those of hidden files too."""
-    found: dict[str, LakeTable] = {}
+    tables: dict[str, LakeTable] = {}
     metadata: dict[str, set[str]] = {}
     for file in files:
         mark = _MARK.search(file)
@@ -45,11 +45,11 @@ def tables_among(files: Collection[str]) -> list[LakeTable]:
         if name.startswith(f"{_METADATA}/"):
             metadata.setdefault(folder, set()).add(name.partition("/")[2])
         else:
-            found[folder] = LakeTable(folder, _MARKS[name], name)
+            tables[folder] = LakeTable(folder, _MARKS[name], name)
     for folder, names in metadata.items():
         if (table := _iceberg(folder, names, any(file.startswith(f"{folder}/{_DATA}/") for file in files))) is not None:
-            found.setdefault(folder, table)
-    return list(found.values())
+            tables.setdefault(folder, table)
+    return list(tables.values())
 
 
 def tables_above(store: fs.FileSystem, path: str) -> list[LakeTable]:
@@ -59,8 +59,8 @@ def tables_above(store: fs.FileSystem, path: str) -> list[LakeTable]:
     that may not be listed ends the search; where the store fails, Arrow's error is raised.
     """
     local = isinstance(store, fs.LocalFileSystem)
-    for each in dict.fromkeys([path, os.path.realpath(path)] if local else [path]):
-        for folder in _above(each):
+    for place in dict.fromkeys([path, os.path.realpath(path)] if local else [path]):
+        for folder in _above(place):
             try:
                 if (table := _table_at(store, folder, local)) is not None:
                     return [table]

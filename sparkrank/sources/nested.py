@@ -1,4 +1,4 @@
-"""What stands at a place inside of a column, in Arrow, and which leaves of a Parquet file are read for it.
+"""Values at a place inside of a column of Arrow, and the leaves of a Parquet file that are read for them.
 
 Places are those of :mod:`sparkrank.inputs.field_paths`.
 
@@ -19,16 +19,16 @@ from numpy.typing import NDArray
 
 from sparkrank.base.errors import InputError
 from sparkrank.inputs.field_paths import (
+    NAN_RATING,
     VECTOR_FIELDS,
     Each,
     Element,
-    Field,
-    Key,
-    NanRatings,
+    MapKey,
     Place,
     Recommended,
     Shape,
     Step,
+    StructField,
     VectorElement,
 )
 from sparkrank.numeric.array_types import Flags, Ints
@@ -40,11 +40,11 @@ from sparkrank.sources.sizes import batch_rows_of
 from sparkrank.sources.types import is_list, list_parts, plain, plain_array, plain_type, stored_type
 from sparkrank.sources.values import is_number
 
-SPARSE, DENSE = 0, 1  # the types of vectors: that has some of its values, or all
+DENSE = 1  # the type of vectors that have all their values
 
 
 def shape_of(kind: pa.DataType) -> Shape:
-    """What :mod:`~sparkrank.inputs.field_paths` knows of ``kind``."""
+    """The shape of ``kind``, as :mod:`~sparkrank.inputs.field_paths` knows types."""
     text, plain = str(kind), plain_type(kind)
     if pa.types.is_list(plain) or pa.types.is_large_list(plain):
         return Shape(text, element=shape_of(plain.value_type))
@@ -56,7 +56,7 @@ def shape_of(kind: pa.DataType) -> Shape:
     fields = {field.name: field.type for field in plain}
     if tuple(fields) == VECTOR_FIELDS and pa.types.is_list(fields["values"]) and pa.types.is_list(fields["indices"]):
         return Shape("vector", is_vector=True)
-    return Shape(text, fields={name: shape_of(of) for name, of in fields.items()})
+    return Shape(text, fields={name: shape_of(field) for name, field in fields.items()})
 
 
 def taken(column: pa.ChunkedArray, steps: Sequence[Step]) -> pa.ChunkedArray:
@@ -93,16 +93,14 @@ def _after(values: pa.Array, steps: Sequence[Step]) -> pa.Array:
     return pc.if_else(pa.array(beyond), pa.scalar(float("nan")), values.cast(pa.float64(), safe=False))
 
 
-def _step(values: pa.Array, step: Field | Key | VectorElement | Each | Recommended | NanRatings) -> pa.Array:
-    if isinstance(step, Field):
+def _step(values: pa.Array, step: StructField | MapKey | VectorElement | Each | Recommended) -> pa.Array:
+    if isinstance(step, StructField):
         return pc.struct_field(values, step.name)
-    if isinstance(step, Key):
+    if isinstance(step, MapKey):
         return pc.map_lookup(values, pa.scalar(step.name, values.type.key_type), "first")
     if isinstance(step, VectorElement):
         return _vector_element(values, step)
     ends, items = list_parts(values)
-    if isinstance(step, NanRatings):
-        return _nan_ratings(ends, items, step)
     items = _by_rating(ends, items, step) if isinstance(step, Recommended) else _after(items, step.steps)
     kind = pa.large_list(items.type) if pa.types.is_large_list(values.type) else pa.list_(items.type)
     return _lists(kind, ends, items, values)
@@ -121,43 +119,24 @@ def _valid(values: pa.Array) -> Flags:
 
 
 def _vector_element(vectors: pa.Array, step: VectorElement) -> pa.Array:
-    """The element of each vector, which is 0 where a sparse one does not name it, and NaN beyond its end.
-
-    Raises :class:`InputError` where one is malformed.
-    """
+    """The element of each vector, which is 0 where a sparse one does not name it, and NaN beyond its end."""
     kinds, sizes = (_whole(pc.struct_field(vectors, name)) for name in VECTOR_FIELDS[:2])
     (named, places), (ends, values) = (list_parts(pc.struct_field(vectors, name)) for name in VECTOR_FIELDS[2:])
     numbers = _floats(values)
     is_there, dense, lengths = _valid(vectors), kinds == DENSE, np.diff(ends)
-    if (is_there & ~dense).any() and not _well_formed(is_there & ~dense, kinds, sizes, named, _whole(places), lengths):
-        raise InputError(step.malformed)
     sizes = np.where(dense, lengths, sizes)
     if step.only_of is not None and (sizes[is_there] != step.only_of).any():
         raise InputError(step.refused)
-    found = np.zeros(len(vectors))
+    elements = np.zeros(len(vectors))
     within = np.flatnonzero(dense & (step.place < lengths))
-    found[within] = numbers[ends[within] + step.place]
+    elements[within] = numbers[ends[within] + step.place]
     hits = np.flatnonzero(_whole(places) == step.place)
     rows = np.searchsorted(named, hits, side="right") - 1
     behind = hits - named[rows]
     hits = np.flatnonzero(~dense[rows] & (behind < lengths[rows]))
-    found[rows[hits]] = numbers[ends[rows[hits]] + behind[hits]]
-    found[step.place >= sizes] = np.nan
-    return pa.array(found, mask=~is_there)
-
-
-def _well_formed(sparse: Flags, kinds: Ints, sizes: Ints, named: Ints, places: Ints, lengths: Ints) -> bool:
-    """Whether all vectors that are ``sparse`` (n) name ascending ``places`` below their ``sizes`` (n, -1 for none).
-
-    Those of each end at its one of ``named`` (n + 1), and ``lengths`` (n) are how many values it has.
-    """
-    counts = np.diff(named)
-    if (sparse & ((kinds != SPARSE) | (sizes < 0) | (counts != lengths))).any():
-        return False
-    owner = np.repeat(np.arange(len(counts)), counts)
-    beyond = (places < 0) | (places >= sizes[owner])
-    ascends = (places[1:] > places[:-1]) | (owner[1:] != owner[:-1])
-    return not (beyond & sparse[owner]).any() and bool((ascends | ~sparse[owner[1:]]).all())
+    elements[rows[hits]] = numbers[ends[rows[hits]] + behind[hits]]
+    elements[step.place >= sizes] = np.nan
+    return pa.array(elements, mask=~is_there)
 
 
 def _whole(values: pa.Array) -> Ints:
@@ -168,31 +147,23 @@ def _floats(values: pa.Array) -> NDArray[np.float64]:
     return np.asarray(values.cast(pa.float64()).to_numpy(zero_copy_only=False), np.float64)  # a null is NaN
 
 
-def _nan_ratings(ends: Ints, structs: pa.Array, step: NanRatings) -> pa.Array:
-    """How many ratings are NaN in each of the arrays that end at ``ends``; null is none."""
-    ratings = pc.struct_field(structs, step.rating)
-    if not pa.types.is_floating(ratings.type):
-        return pa.array(np.zeros(len(ends) - 1, np.int64))
-    is_nan = np.asarray(pc.is_nan(plain_array(ratings)).fill_null(False).to_numpy(zero_copy_only=False), np.bool_)
-    before = np.concatenate([np.zeros(1, np.int64), np.cumsum(is_nan)])
-    return pa.array(np.diff(before[ends]))
-
-
 def _by_rating(ends: Ints, structs: pa.Array, step: Recommended) -> pa.Array:
-    """The items of arrays that end at ``ends``, in each of them the highest rating first, then those without one, and
-    last those of which it is NaN.
+    """The items of arrays that end at ``ends``, in each of them the highest rating first, then those without one.
+
+    Raises :class:`InputError` where a rating is NaN.
     """
     items = pc.struct_field(structs, step.item)
     stored = pc.struct_field(structs, step.rating).cast(pa.float64(), safe=False)
+    if pc.any(pc.is_nan(stored)).as_py():
+        raise InputError(NAN_RATING)
     ratings: NDArray[Any] = _floats(stored)
     first = np.zeros(len(items) + 1, np.bool_)
     first[ends] = True
-    last = np.where(np.isnan(ratings), np.where(_valid(stored), 2, 1), 0)
-    falls = (ratings[1:] <= ratings[:-1]) | (last[1:] >= last[:-1]) & (last[1:] > 0) | first[1:-1]
+    falls = (ratings[1:] <= ratings[:-1]) | np.isnan(ratings[1:]) | first[1:-1]
     if falls.all():  # as ALS gives them
         return items
     array = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
-    return items.take(pa.array(np.lexsort((-ratings, last, array))))  # stable
+    return items.take(pa.array(np.lexsort((-ratings, array))))  # stable, NaN for no rating last
 
 
 Steps: TypeAlias = Sequence[Step]
@@ -211,17 +182,17 @@ def leaf_batches(
     stored = [place for place in read.values() if place.column not in of_folders]
     leaves = sorted({leaf for place in stored for leaf in _of(physical, place)})
     names = [fragment.metadata.schema.column(leaf).path for leaf in leaves]
-    holds = [each for each in (where.of_groups, where.of_rows) if each is not None]
+    holds = [condition for condition in (where.of_groups, where.of_rows) if condition is not None]
     groups = [group.id for group in fragment.row_groups]
     with fragment.open() as file:
         batches = pq.ParquetFile(file, metadata=fragment.metadata, pre_buffer=not is_limited(), **CHECKED).iter_batches
         at_once = batch_rows_of(fragment, leaves)
         for batch in batches(at_once, row_groups=groups, columns=names, use_threads=False):
             rows = _Rows(pa.table(batch), batch.num_rows, of_folders, schema)
-            found = pa.table({name: rows.at(place) for name, place in read.items()})
+            table = pa.table({name: rows.at(place) for name, place in read.items()})
             for condition in holds:
-                found = found.filter(condition)
-            yield from found.select(list(columns)).to_batches()
+                table = table.filter(condition)
+            yield from table.select(list(columns)).to_batches()
 
 
 class _Rows:
@@ -247,13 +218,11 @@ def _pruned(kind: pa.DataType, steps: Steps) -> pa.DataType:
     if not steps:
         return kind
     step, rest = steps[0], steps[1:]
-    if isinstance(step, Field):
+    if isinstance(step, StructField):
         field = kind.field(step.name)
         return pa.struct([field.with_type(_pruned(field.type, rest))])
     if isinstance(step, Recommended):
         return pa.list_(pa.struct([kind.value_type.field(name) for name in (step.item, step.rating)]))
-    if isinstance(step, NanRatings):
-        return pa.list_(pa.struct([kind.value_type.field(step.rating)]))
     if isinstance(step, (Each, Element)):
         return pa.list_(_pruned(kind.value_type, step.steps if isinstance(step, Each) else rest))
     return kind
@@ -280,11 +249,11 @@ def _leaves(kind: pa.DataType, steps: Steps, first: int) -> list[int]:
         return _leaves(kind.storage_type, steps, first)
     if is_list(kind) and steps:
         step, rest = steps[0], steps[1:]
-        if isinstance(step, (Recommended, NanRatings)):
-            both = map(Field, step)
-            return [leaf for each in both for leaf in _leaves(kind.value_type, [each], first)]
+        if isinstance(step, Recommended):
+            both = map(StructField, step)
+            return [leaf for field in both for leaf in _leaves(kind.value_type, [field], first)]
         return _leaves(kind.value_type, step.steps if isinstance(step, Each) else rest, first)
-    if pa.types.is_struct(kind) and steps and isinstance(steps[0], Field):
+    if pa.types.is_struct(kind) and steps and isinstance(steps[0], StructField):
         for field in kind:
             if field.name == steps[0].name:
                 return _leaves(field.type, steps[1:], first)

@@ -1,7 +1,8 @@
-"""Rows of pandas as a table of Arrow: what of its columns and index has a role, and what becomes of its NaN.
+"""Rows of pandas as a table of Arrow: the columns and levels of the index that have a role.
 
-NaN is how pandas says that there is no value, and nobody can tell it from one that was computed: it is null, in every
-role and inside of every column, whatever holds it. Where a null is no bad row it is counted, and a warning says so.
+NaN is how pandas says that there is no value: it is null wherever pyarrow makes a column of a DataFrame, inside of
+lists and dicts too, and stays NaN in a column that is Arrow's own, as in any table of Arrow. Where a null is no bad row
+it is counted, and a warning says so.
 """
 
 from __future__ import annotations
@@ -10,9 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from sparkrank.base import checks
 from sparkrank.base.errors import InputError, listed, shortened, shown
@@ -50,9 +49,9 @@ def out_of_pandas(impressions: Any, truth: Any, roles: Roles, plan: Plan) -> InM
 def _counted(rows: Any, roles: Roles, plan: Plan, what: str, counts: Counts) -> pa.Table:
     rows = _with_levels(rows, roles)
     table = table_of(rows, roles, what)
-    found = places(roles, {field.name: shape_of(field.type) for field in table.schema}, what)
+    inside = places(roles, {field.name: shape_of(field.type) for field in table.schema}, what)
     for check, model, name in _looked_at(roles, plan):
-        place: Place | None = found.get(name, Place(name, ()))
+        place: Place | None = inside.get(name, Place(name, ()))
         if check == checks.NAN_RATINGS and place is not None:
             place = ratings_at(place)
         if place is not None and place.column in table.column_names:
@@ -90,12 +89,7 @@ def table_of(rows: Any, roles: Roles, what: str) -> pa.Table:
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         reason = shortened(": ".join(map(shortened, error.args)).rstrip("."))
         raise InputError(f"the {what} has a column that Arrow cannot hold: {reason}") from error
-    table = validated(table, roles, what)  # columns of pandas may be those of Arrow
-    columns = [  # of a column of floats Arrow has made nulls, of their objects and of its own columns it has not
-        column if _is_floats(rows.dtypes.iloc[list(rows.columns).index(name)]) else _without_nan(column)
-        for name, column in zip(table.column_names, table.columns, strict=True)
-    ]
-    return pa.Table.from_arrays(columns, table.column_names)
+    return validated(table, roles, what)  # columns of pandas may be those of Arrow
 
 
 def _validate_text_names(rows: Any, names: list[str], roles: Roles, what: str) -> None:
@@ -110,64 +104,22 @@ def _validate_text_names(rows: Any, names: list[str], roles: Roles, what: str) -
             )
 
 
-def _is_floats(kind: Any) -> bool:
-    return isinstance(kind, np.dtype) and kind.kind == "f"
-
-
-def _without_nan(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    chunks = [_null_for_nan(chunk) for chunk in column.chunks]
-    return pa.chunked_array(chunks) if chunks else column
-
-
-def _null_for_nan(values: pa.Array) -> pa.Array:
-    """``values``, of structs and arrays those inside, with null where they are NaN."""
-    kind = values.type
-    if not _holds_floats(kind):
-        return values
-    if pa.types.is_struct(kind):
-        inside = [_null_for_nan(field) for field in values.flatten()]
-        fields = [field.with_type(of.type) for field, of in zip(kind, inside, strict=True)]
-        return pa.StructArray.from_arrays(inside, fields=fields, mask=values.is_null()) if inside else values
-    if is_list(kind):
-        ends, elements = list_parts(values)
-        wide = pa.types.is_large_list(kind) or pa.types.is_large_list_view(kind)
-        elements = _null_for_nan(elements)
-        mask = values.is_null() if values.null_count else None
-        offsets = pa.array(ends, pa.int64() if wide else pa.int32())
-        return (pa.LargeListArray if wide else pa.ListArray).from_arrays(offsets, elements, mask=mask)
-    values = plain_array(values)  # Arrow computes with no half floats
-    is_nan = pc.is_nan(values).fill_null(False)
-    return pc.if_else(is_nan, pa.scalar(None, values.type), values) if pc.any(is_nan).as_py() else values
-
-
-def _holds_floats(kind: pa.DataType) -> bool:
-    if is_list(kind):
-        return _holds_floats(kind.value_type)
-    if pa.types.is_struct(kind):
-        return any(_holds_floats(field.type) for field in kind)
-    return bool(pa.types.is_floating(kind))
-
-
 def _nans(column: Any, table_column: pa.ChunkedArray, place: Place) -> int:
-    """How many values at ``place`` of a ``column`` of pandas are NaN; ``table_column`` has null for them."""
-    kind = column.dtype
-    if isinstance(kind, np.dtype) and kind.kind != "O":
-        return int(np.isnan(column.to_numpy()).sum()) if kind.kind == "f" else 0
-    if kind.name == "category":
-        return int(table_column.null_count)
+    """The number of values at ``place`` of a ``column`` of pandas that are NaN, and null in ``table_column``."""
+    nulls = _null_elements(table_column, place)
+    if not nulls or column.dtype.name == "category":
+        return nulls
     try:
         given = pa.array(column, from_pandas=False)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):  # NaN among texts: then it is any null
-        return int(_elements(taken(table_column, place.steps)).null_count)
-    values = _elements(taken(given if isinstance(given, pa.ChunkedArray) else pa.chunked_array([given]), place.steps))
-    if not pa.types.is_floating(values.type):
-        return 0
-    return int(pc.sum(pc.is_nan(values)).as_py() or 0)
+        return nulls
+    return nulls - _null_elements(given if isinstance(given, pa.ChunkedArray) else pa.chunked_array([given]), place)
 
 
-def _elements(column: pa.ChunkedArray) -> pa.Array:
-    """The values of a column, of arrays their elements."""
+def _null_elements(column: pa.ChunkedArray, place: Place) -> int:
+    """The nulls at ``place`` of a column, of arrays those among their elements."""
+    column = taken(column, place.steps)
     values = plain_array(column.combine_chunks() if column.num_chunks != 1 else column.chunk(0))
     while is_list(values.type):
         values = list_parts(values)[1]
-    return values
+    return int(values.null_count)

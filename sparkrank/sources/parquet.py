@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import functools
 import itertools
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import TypeAlias
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -24,28 +23,30 @@ from sparkrank.inputs.roles import Roles
 from sparkrank.numeric.memory import is_limited
 from sparkrank.sources.conditions import Condition
 from sparkrank.sources.files import without_password
-from sparkrank.sources.folders import FolderColumns
+from sparkrank.sources.folders import PartitionTypes
 from sparkrank.sources.integrity import Stamp, checked_scan, unchanged
-from sparkrank.sources.missing_columns import lacking_columns, raise_lacking_column, validate_condition_columns
+from sparkrank.sources.missing_columns import READING_THREADS, lacking_column, lacking_columns, validate_columns
 from sparkrank.sources.nested import lacks, leaf_batches, shape_of
+from sparkrank.sources.protocol import Split
 from sparkrank.sources.scanning import filtered, gathered
-from sparkrank.sources.sizes import BATCH_ROWS, rows_of_elements
+from sparkrank.sources.sizes import BATCH_ROWS, as_rows, rows_of_elements, stored_bytes
 from sparkrank.sources.sizes import batch_rows as rows_at_once
 from sparkrank.sources.stored_files import StoredFiles
 from sparkrank.sources.types import stored_schema
 
+if TYPE_CHECKING:
+    from sparkrank.sources.side_rows import SideRows
+
 # What a task reads at once: 50 MB of columns. They fall into all buckets of the day: of 100 million rows, which have
 # 250, the pieces that a split sends to each are above 100 KB.
 SPLIT_ROWS = 2_000_000
-FOOTER_THREADS = 16  # reading a footer waits for the store, not for a core
-_OF_SPARK = b"org.apache.spark.sql.parquet.row.metadata"  # the types of Spark, in the footer of what it writes
 # A file's row groups, its rows, and the byte where its data end: those of a file that was written anew hardly agree.
 Layout: TypeAlias = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
-class Split:
-    """What one task reads: fragments, each a file with some of its row groups, and their rows before any filter.
+class ParquetSplit:
+    """The fragments that one task reads, each a file with some of its row groups, and their rows before any filter.
 
     Footers do not travel with the fragments but are read again; ``layouts`` tell whether they are those of the plan,
     and ``stamps`` whether the files are.
@@ -59,157 +60,152 @@ class Split:
 
 @dataclass(frozen=True)
 class ParquetInput:
-    """Parquet files under one path, with the schema that holds for all of them.
+    """Parquet files under one path, with the schema that holds for all of them: a source of the protocol.
 
     Columns that some files lack are null there; integers and floats of several widths become the widest. Folders
-    named ``key=value`` give columns, in place of those that files have of the same name. Of the columns ``unlike``
-    Spark makes something else than Arrow. ``lacking`` has, of each column that not all files have, one with rows
-    that lacks it, or an empty text. ``folders`` are the columns of folders.
+    named ``key=value`` give columns, in place of those that files have of the same name. ``lacking`` has the columns
+    that not all files have, each with a file with rows that lacks it, or an empty text. ``folders`` are the columns of
+    folders.
     """
 
-    path: str
+    pushes_conditions: ClassVar[bool] = True
+    leaves_to_spark: ClassVar[bool] = True
+
     schema: pa.Schema
     fragments: tuple[ds.ParquetFileFragment, ...]
-    rows: int
-    unlike: frozenset[str]
+    file_rows: int
     lacking: Mapping[str, str]
-    folders: FolderColumns
+    folders: pa.Schema
     stored: StoredFiles
 
     @classmethod
-    def at(cls, path: str, what: str = "input", inferred: bool = True) -> ParquetInput:
-        """The files at ``path``: a file, a folder, or a pattern with wildcards; ``what`` names them in sentences.
+    def open(cls, side: SideRows, roles: Roles) -> ParquetInput:  # noqa: ARG003
+        return cls.at(str(side.path), side.what, side.partition_types)
 
-        The columns of folders have types ``inferred`` from their values, or are texts.
+    @classmethod
+    def at(cls, path: str, what: str = "input", partition_types: PartitionTypes = "inferred") -> ParquetInput:
+        """The files at ``path``: a file, a folder, or a pattern with wildcards; ``what`` names them in sentences.
 
         ``path`` may name another file system (``s3://``, ``hdfs://``, ``gs://``), which is opened with the credentials
         that this process has. Raises :class:`InputError` when nothing is there, or files do not fit together, and
         :class:`StoreError` when the store fails.
         """
-        return cls.of(StoredFiles.at(path, what), inferred)
+        return cls.of(StoredFiles.at(path, what), partition_types)
 
     @classmethod
-    def of(cls, stored: StoredFiles, inferred: bool = True) -> ParquetInput:
-        """What the footers say of the files of ``stored``; raises as :meth:`at` does."""
-        folders = stored.folder_columns(inferred)
-        base, files = stored.listing.base, list(stored.listing.files)
-        partitioning = None if base is None else ds.partitioning(folders.schema, flavor="hive")
+    def of(cls, stored: StoredFiles, partition_types: PartitionTypes = "inferred") -> ParquetInput:
+        """The files of ``stored``, by their footers; raises as :meth:`at` does."""
+        folders = stored.folder_columns(partition_types)
+        return cls.of_fragments(stored.fragments("parquet", folders), folders, stored)
+
+    @classmethod
+    def of_fragments(cls, files: Sequence[ds.FileFragment], folders: pa.Schema, stored: StoredFiles) -> ParquetInput:
+        """The ``files``, whose columns ``folders`` have one value a file (its partition expression).
+
+        ``stored`` has their names and stamps, whoever has listed them: a folder, or the log of a lake table.
+        """
+        fragments = tuple(files)
         try:
-            dataset = ds.dataset(
-                files,
-                folders.schema,
-                "parquet",
-                filesystem=stored.store,
-                partition_base_dir=base,
-                partitioning=partitioning,
-            )
-            fragments = tuple(dataset.get_fragments())
-            with ThreadPoolExecutor(FOOTER_THREADS) as pool:
+            with ThreadPoolExecutor(READING_THREADS) as pool:
                 rows = list(pool.map(_read_footer, fragments))
-            stored_as = [fragment.physical_schema for fragment in fragments]
-            physical = [_without(stored_schema(schema), folders.schema.names) for schema in stored_as]
-            unlike = folders.unlike.union(*map(_intervals, stored_as))
-            schema = _known(pa.unify_schemas([*physical, folders.schema], promote_options="permissive"))
+            physical = [_without(stored_schema(fragment.physical_schema), folders.names) for fragment in fragments]
+            schema = _known(pa.unify_schemas([*physical, folders], promote_options="permissive"))
         except (FileNotFoundError, NotADirectoryError):
             raise NoInputError(f"there is no parquet {stored.what} at {without_password(stored.path)}") from None
         except (pa.ArrowException, OSError) as error:
             problem = f"the {stored.what} {without_password(stored.path)} cannot be read as parquet"
             raise unreadable(problem, error) from error
-        with_rows = [file if count else "" for file, count in zip(files, rows, strict=True)]
-        lacking = lacking_columns([each.names for each in physical], with_rows)
-        return cls(stored.path, schema, fragments, sum(rows), unlike, lacking, folders, stored)
+        with_rows = [fragment.path if count else "" for fragment, count in zip(fragments, rows, strict=True)]
+        lacking = lacking_columns([columns.names for columns in physical], with_rows)
+        return cls(schema, fragments, sum(rows), lacking, folders, stored)
 
-    def validate_has_columns(self, roles: Roles, what: str, where: str | None = None) -> None:
-        """Raise :class:`InputError` where a file of ``what`` lacks a column that others have, and that has one of
-        ``roles`` or that ``where`` asks for.
-        """
-        at = places(roles, {each.name: shape_of(each.type) for each in self.schema}, what)
+    @property
+    def warnings(self) -> list[str]:
+        return []
+
+    def check(self, roles: Roles, where: str | None) -> None:
+        what = self.stored.what
+        inside = places(roles, {column.name: shape_of(column.type) for column in self.schema}, what)
         for role, column in roles.columns():
-            place = at.get(column, Place(column, ()))
-            if file := self.lacking.get(place.column) or self._lacking_inside(place):
-                raise_lacking_column(file, f"the {role} column", column, what)
-        validate_condition_columns(self.lacking, where, what)
+            if (place := inside.get(column)) is not None and (file := self._lacking_inside(place)):
+                raise lacking_column(file, f"the {role} column", column, what)
+        validate_columns(self.lacking, self.schema.names, roles, what, where)
 
     def _lacking_inside(self, place: Place) -> str | None:
         """A file with rows that lacks what lies at ``place`` in a column that it has."""
-        if not place.steps or place.column in self.folders.schema.names:
+        if place.column in self.folders.names:
             return None
         kind = self.schema.field(place.column).type
         with_rows = (fragment for fragment in self.fragments if fragment.metadata.num_rows)
-        return next((each.path for each in with_rows if lacks(each.physical_schema, kind, place)), None)
+        return next((file.path for file in with_rows if lacks(file.physical_schema, kind, place)), None)
 
-    def bucket_rows(self, arrays: Sequence[str] = ()) -> int:
-        """The bucket rows that all rows make: one each, or of those with ``arrays`` one for each of their elements."""
-        return sum(rows_of_elements(each, arrays) for each in self.fragments) if arrays else self.rows
+    def rows(self, columns: Sequence[str], arrays: Mapping[str, Place]) -> int:
+        stored = [place.column for place in arrays.values()]
+        made = sum(rows_of_elements(part, stored) for part in self.fragments) if arrays else self.file_rows
+        return as_rows(made, stored_bytes(self.fragments, columns))
 
     def splits(
-        self, split_rows: int = SPLIT_ROWS, where: Condition | None = None, arrays: Sequence[str] = ()
+        self, places: Mapping[str, Place], split_rows: int, where: Condition | None, arrays: Mapping[str, Place]
     ) -> list[Split]:
+        splits = self.file_splits(split_rows, where, [place.column for place in arrays.values()])
+        firsts = itertools.accumulate((split.rows for split in splits), initial=0)
+        return [
+            Split(first, functools.partial(read_split, split, self.schema, places, where))
+            for first, split in zip(firsts, splits, strict=False)
+        ]
+
+    def file_splits(
+        self, split_rows: int = SPLIT_ROWS, where: Condition | None = None, arrays: Sequence[str] = ()
+    ) -> list[ParquetSplit]:
         """The row groups that ``where`` may hold for, in splits of about ``split_rows`` bucket rows, small files
         together; rows with ``arrays`` make one for each of their elements.
 
         The largest come first, so that those who read them end at about the same time.
         """
-        splits: list[tuple[int, Split]] = []
-        gathered: list[tuple[ds.ParquetFileFragment, Layout]] = []
+        splits: list[tuple[int, ParquetSplit]] = []
+        gathered: list[ds.ParquetFileFragment] = []
         made = 0
-        of_groups, stamps = None if where is None else where.of_groups, self.stored.listing.stamps
-
-        def split() -> Split:
-            fragments, layouts = zip(*gathered, strict=True)
-            rows = sum(group.num_rows for each in fragments for group in each.row_groups)
-            return Split(fragments, rows, layouts, tuple(stamps.get(each.path) for each in fragments))
-
+        of_groups = None if where is None else where.of_groups
         for fragment in self.fragments:
             for part in fragment.split_by_row_group(of_groups, self.schema):
                 size = rows_of_elements(part, arrays)
                 if gathered and made + size > split_rows:
-                    splits.append((made, split()))
+                    splits.append((made, self._split(gathered)))
                     gathered, made = [], 0
-                gathered.append((part, _layout(part)))
+                gathered.append(part)
                 made += size
         if gathered:
-            splits.append((made, split()))
-        return [each for _, each in sorted(splits, key=itemgetter(0), reverse=True)]
+            splits.append((made, self._split(gathered)))
+        return [split for _, split in sorted(splits, key=itemgetter(0), reverse=True)]
 
-
-def _intervals(schema: pa.Schema) -> set[str]:
-    """The columns that are intervals to the Spark that wrote a file of ``schema``, which itself has whole numbers."""
-    of_spark = (schema.metadata or {}).get(_OF_SPARK)
-    fields = [] if of_spark is None else json.loads(of_spark)["fields"]
-    return {field["name"] for field in fields if str(field["type"]).startswith("interval")}
+    def _split(self, fragments: Sequence[ds.ParquetFileFragment]) -> ParquetSplit:
+        rows = sum(group.num_rows for fragment in fragments for group in fragment.row_groups)
+        stamps = tuple(self.stored.listing.stamps.get(fragment.path) for fragment in fragments)
+        return ParquetSplit(tuple(fragments), rows, tuple(map(_layout, fragments)), stamps)
 
 
 def read_split(
-    split: Split,
+    split: ParquetSplit,
     schema: pa.Schema,
-    columns: Sequence[str],
+    places: Mapping[str, Place],
     where: Condition | None,
-    nested: Mapping[str, Place] | None = None,
     batch_rows: int = SPLIT_ROWS,
 ) -> Iterator[pa.Table]:
-    """The ``columns`` of a split's rows that ``where`` holds for, in tables of about ``batch_rows`` rows.
+    """The columns at ``places`` of a split's rows that ``where`` holds for, in tables of about ``batch_rows`` rows.
 
-    Those that are ``nested`` lie inside of columns of ``schema``.
-
-    Raises :class:`InputError` when a file cannot be read, has gone, or was written anew since the splits were planned,
-    and :class:`StoreError` when the store fails.
+    ``schema`` is that of all files together. Raises :class:`InputError` when a file cannot be read, has gone, or was
+    written anew since the splits were planned, and :class:`StoreError` when the store fails.
     """
     parts = zip(split.fragments, split.layouts, split.stamps, strict=True)
-    yield from gathered(
-        itertools.chain.from_iterable(
-            _checked(fragment, schema, columns, where, nested or {}, layout, stamp) for fragment, layout, stamp in parts
-        ),
-        batch_rows,
-    )
+    batches = (_checked(fragment, schema, places, where, layout, stamp) for fragment, layout, stamp in parts)
+    yield from gathered(itertools.chain.from_iterable(batches), batch_rows)
 
 
 def _checked(
     fragment: ds.ParquetFileFragment,
     schema: pa.Schema,
-    columns: Sequence[str],
+    places: Mapping[str, Place],
     where: Condition | None,
-    nested: Mapping[str, Place],
     layout: Layout,
     stamp: Stamp | None,
 ) -> Iterator[pa.RecordBatch]:
@@ -219,7 +215,7 @@ def _checked(
         with unchanged(fragment.filesystem, path, stamp):
             if _layout(fragment) != layout:
                 raise InputError(f"{path} was written anew while the job ran")
-            for batch in _batches(fragment, schema, columns, where or Condition(None, None), nested):
+            for batch in _batches(fragment, schema, places, where or Condition(None, None)):
                 rows += batch.num_rows
                 yield batch
             planned = sum(group.num_rows for group in fragment.row_groups)
@@ -232,19 +228,15 @@ def _checked(
 
 
 def _batches(
-    fragment: ds.ParquetFileFragment,
-    schema: pa.Schema,
-    columns: Sequence[str],
-    where: Condition,
-    nested: Mapping[str, Place],
+    fragment: ds.ParquetFileFragment, schema: pa.Schema, places: Mapping[str, Place], where: Condition
 ) -> Iterator[pa.RecordBatch]:
-    """The ``columns`` of the rows of ``fragment`` that ``where`` holds for."""
-    if not nested.keys().isdisjoint(columns) or is_limited():
-        at = {name: nested.get(name, Place(name, ())) for name in columns}
-        yield from leaf_batches(fragment, schema, at, where)
+    """The columns at ``places`` of the rows of ``fragment`` that ``where`` holds for."""
+    if any(place.steps for place in places.values()) or is_limited():
+        yield from leaf_batches(fragment, schema, places, where)
         return
+    columns = list(places)
     at_once = rows_at_once(fragment, columns)
-    asked = functools.partial(
+    scan = functools.partial(
         fragment.to_batches,
         schema=schema,
         use_threads=False,
@@ -252,8 +244,8 @@ def _batches(
         fragment_scan_options=checked_scan(),
     )
     if at_once < BATCH_ROWS:
-        asked = functools.partial(asked, batch_readahead=0)
-    yield from filtered(asked, columns, where)
+        scan = functools.partial(scan, batch_readahead=0)
+    yield from filtered(scan, columns, where)
 
 
 def _without(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:

@@ -65,7 +65,7 @@ def _bytes_of(column: pa.ChunkedArray) -> int:
 
 
 def bytes_of_elements(arrays: Sequence[str], texts: Sequence[str]) -> Callable[[pa.Table], int]:
-    """What rows have when each element of their ``arrays`` has a row with the ``texts`` of its group."""
+    """A function of the bytes of rows once each element of ``arrays`` has a row with the ``texts`` of its group."""
 
     def size(rows: pa.Table) -> int:
         lengths = [pc.list_value_length(rows[name]) for name in arrays if _has_lengths(rows[name].type)]
@@ -112,14 +112,14 @@ def _lengths_of(texts: pa.Array) -> pa.Array:
 
 
 def batch_rows(fragment: ds.ParquetFileFragment, columns: Sequence[str]) -> int:
-    """How many rows of ``columns`` of ``fragment`` are read at once, so that these have some hundred megabytes."""
+    """The number of rows of ``columns`` of ``fragment`` to read at once: some hundred megabytes."""
     if not any(_is_wide(fragment.physical_schema, name) for name in columns):
         return BATCH_ROWS
     return batch_rows_of(fragment, _leaves(fragment, columns))
 
 
 def batch_rows_of(fragment: ds.ParquetFileFragment, leaves: Sequence[int]) -> int:
-    """The same of some of the leaves of its columns.
+    """The number of rows to read at once of some leaves of a file.
 
     The footer tells how many bytes a row has, but those of a dictionary may stand for any number: a few rows are read.
     """
@@ -164,14 +164,15 @@ def rows_of_elements(part: ds.ParquetFileFragment, arrays: Sequence[str]) -> int
         return rows
     leaves = [_leaves(part, [name]) for name in arrays]
     groups = [part.metadata.row_group(group.id) for group in part.row_groups]
-    of_arrays = (
-        max((int(group.column(leaf).num_values) for leaf in of), default=0) for group in groups for of in leaves
-    )
-    return max(rows, sum(of_arrays))
+    elements = 0
+    for group in groups:
+        for numbers in leaves:
+            elements += max((int(group.column(leaf).num_values) for leaf in numbers), default=0)
+    return max(rows, elements)
 
 
 def elements_in(rows: pa.Table | pa.RecordBatch, arrays: Sequence[str]) -> int:
-    """The same of ``rows`` in memory."""
+    """The bucket rows that ``rows`` in memory make: one each, or one for each element of ``arrays``."""
     elements = (int(pc.sum(pc.cast(pc.list_value_length(rows[name]), pa.int64())).as_py() or 0) for name in arrays)
     return max(int(rows.num_rows), sum(elements))
 
@@ -182,7 +183,7 @@ def as_rows(count: int, size: int) -> int:
 
 
 def stored_bytes(fragments: Sequence[ds.ParquetFileFragment], columns: Sequence[str]) -> int:
-    """What the texts and arrays of ``columns`` have in the files, before they were compressed."""
+    """The uncompressed bytes of the texts and arrays of ``columns`` in the files."""
     total = 0
     for fragment in fragments:
         if wide := [name for name in columns if _is_wide(fragment.physical_schema, name)]:

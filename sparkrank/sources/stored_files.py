@@ -10,13 +10,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
+import pyarrow.dataset as ds
 from pyarrow import fs
 
-from sparkrank.base.errors import InputError, NoInputError, listed, shortened, unreadable
-from sparkrank.inputs.roles import Roles
+from sparkrank.base.errors import InputError, NoInputError, listed, unreadable
 from sparkrank.sources.files import Listing, file_system, store_of, without_password
-from sparkrank.sources.folders import NO_COLUMNS, FolderColumns, folder_columns, validate_even_folders
-from sparkrank.sources.joined_types import joined_columns, sides_of_slices
+from sparkrank.sources.folders import PartitionTypes, folder_columns, validate_even_folders
 from sparkrank.sources.lakes import LakeTable
 
 # Texts of SQL, of which those between double quotes are names under a setting of Spark that few sessions have.
@@ -45,28 +44,28 @@ class StoredFiles:
         """
         place = without_password(path)
         try:
-            found = cls.found(path, what)
+            stored = cls.found(path, what)
         except (FileNotFoundError, NotADirectoryError):
             raise NoInputError(f"there is no {kind} {what} at {place}") from None
         except (pa.ArrowException, OSError) as error:
             raise unreadable(f"the {what} {place} cannot be read as {kind}", error) from error
-        if not found.listing.files:
-            found.listing.validate_complete()
+        if not stored.listing.files:
+            stored.listing.validate_complete()
             raise NoInputError(f"there is no {kind} {what} at {place}")
-        found.validate_files()
-        return found
+        stored.validate_files()
+        return stored
 
     @classmethod
     def found(cls, path: str, what: str = "input") -> StoredFiles:
-        """The same, where there may be none, or some that :meth:`validate_files` refuses; errors are those of Arrow.
+        """The files at ``path``, which may be none, or some that :meth:`validate_files` refuses; errors are Arrow's.
 
         Raises :class:`InputError` where they are those of a lake table.
         """
         store, inside = file_system(path)
-        found = cls(path, what, store, store_of(path, inside), Listing.at(store, inside))
-        for table in found.listing.tables:
-            found.raise_lake_table(table)
-        return found
+        stored = cls(path, what, store, store_of(path, inside), Listing.at(store, inside))
+        for table in stored.listing.tables:
+            stored.raise_lake_table(table)
+        return stored
 
     @property
     def _subject(self) -> str:
@@ -91,10 +90,25 @@ class StoredFiles:
             f'spark.read.format("{table.format}").load(path)'
         )
 
-    def folder_columns(self, inferred: bool) -> FolderColumns:
+    def folder_columns(self, partition_types: PartitionTypes) -> pa.Schema:
         """The columns of the folders; none of a file or a pattern."""
+        listing = self.listing
+        if listing.base is None:
+            return pa.schema([])
+        return folder_columns(self.what, listing.files, listing.base, partition_types)
+
+    def fragments(self, kind: str | ds.FileFormat, folders: pa.Schema) -> tuple[ds.FileFragment, ...]:
+        """The files as Arrow reads files of ``kind``, each with its values of the columns ``folders``."""
         base = self.listing.base
-        return NO_COLUMNS if base is None else folder_columns(self.listing.files, base, inferred)
+        dataset = ds.dataset(
+            list(self.listing.files),
+            folders,
+            kind,
+            filesystem=self.store,
+            partition_base_dir=base,
+            partitioning=None if base is None else ds.partitioning(folders, flavor="hive"),
+        )
+        return tuple(dataset.get_fragments())
 
 
 def validate_present(paths: Sequence[str], kind: str, what: str) -> None:
@@ -114,31 +128,6 @@ def validate_present(paths: Sequence[str], kind: str, what: str) -> None:
             missing.append(without_password(path))
     if missing:
         raise NoInputError(f"there is no {kind} {what} at {listed(missing)}")
-
-
-def validate_spelled_once(folders: FolderColumns, what: str, columns: Iterable[str], where: str | None) -> None:
-    """Raise :class:`InputError` where a folder column of ``columns``, or in ``where``, makes one value of two names."""
-    for name in named_in(folders.twice, columns, where):
-        one, other = folders.twice[name]
-        raise InputError(
-            f'the {what} has the folders "{one}" and "{other}", which are one value of the column {name}: write '
-            f"{what}.partition_types: text to keep them apart (sr.evaluate has partition_types), or rename one"
-        )
-
-
-def validate_same_spelling(lists: FolderColumns, truth: FolderColumns, roles: Roles) -> None:
-    """Raise :class:`InputError` where lists and truth meet in a folder column whose value each side spells in its way.
-
-    They would be one group in numbers, as ``007`` and ``7``, and two in texts.
-    """
-    pairs = [*joined_columns(roles), *(("slice", column, column) for column in sides_of_slices(roles))]
-    for role, column, truth_column in pairs:
-        if (pair := lists.spelled_otherwise(column, truth, truth_column)) is not None:
-            raise InputError(
-                f'the input has the folder "{shortened(pair[0])}" and the truth the folder "{shortened(pair[1])}", '
-                f"which are one value of the {role} column: write partition_types: text in input and truth to keep "
-                "them apart (sr.evaluate has partition_types), or rename one"
-            )
 
 
 def named_in(names: Iterable[str], columns: Iterable[str], where: str | None) -> Iterator[str]:

@@ -6,47 +6,54 @@ The reader is Arrow's whatever a file holds: what it refuses stops the evaluatio
 from __future__ import annotations
 
 import codecs
+import functools
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from operator import itemgetter
+from typing import TYPE_CHECKING, ClassVar
 
 import pyarrow as pa
 import pyarrow.dataset as ds
 from pyarrow import csv as pa_csv
 from pyarrow import json as pa_json
 
-from sparkrank.base.errors import InputError, SpecError, did_you_mean, listed, shortened, unreadable
+from sparkrank.base.errors import CodedSentence, InputError, SpecError, did_you_mean, listed, shortened, unreadable
 from sparkrank.inputs.field_paths import Place
 from sparkrank.inputs.roles import Roles
-from sparkrank.sources.conditions import Condition, UntranslatableError, pushed_down
+from sparkrank.sources.conditions import Condition
 from sparkrank.sources.files import without_password
-from sparkrank.sources.folders import FolderColumns
 from sparkrank.sources.integrity import Stamp, unchanged
-from sparkrank.sources.missing_columns import READING_THREADS, FileColumns, columns_asked, json_columns
+from sparkrank.sources.missing_columns import READING_THREADS, lacking_columns, outer_column, validate_columns
 from sparkrank.sources.nested import columns_at
+from sparkrank.sources.protocol import Split
 from sparkrank.sources.scanning import filtered, gathered
-from sparkrank.sources.stored_files import StoredFiles, validate_spelled_once
-from sparkrank.sources.text_schema import Field, arrow_type, is_set, option, typed_columns
+from sparkrank.sources.stored_files import StoredFiles
+from sparkrank.sources.text_schema import DdlField, arrow_type, is_set, option, typed_columns
+
+if TYPE_CHECKING:
+    from sparkrank.sources.side_rows import SideRows
 
 BLOCK = 2 << 20  # bytes that are parsed at once; no record is longer
 LARGE = 1 << 30  # bytes of a file that are too many for one reader
 MOST_SHARED = 64  # files that one task reads
 SAMPLE = 64 << 10  # bytes that tell how long records are
 PACKED, RATIO = (".gz", ".bz2", ".zst", ".lz4"), 5  # which Arrow unpacks, to about so many times the bytes
+MOST_ROWS = 1 << 40  # of a split, whose rows are not known before it is read
 _OPTIONS = {
     "csv": ("header", "sep", "delimiter", "quote", "escape", "nullValue", "encoding", "charset", "multiLine", "mode"),
     "json": ("mode",),
 }
-# What Arrow says before, and the number of a record within a block of JSON, which nobody knows the place of.
+# Words that Arrow puts before its reason, and the number of a record within a block of JSON, which says nothing.
 _NOISE = re.compile(r"Could not open \w+ input source '.*?': Invalid: | in row \d+", re.DOTALL)
+_REMEDY = ", so write null where there is no value, or name the types of all columns in {}.schema"
 
 
 @dataclass(frozen=True)
-class Share:
+class TextSplit:
     """Files that one task reads, and their stamps, by which it knows whether they changed since they were listed."""
 
     fragments: tuple[ds.FileFragment, ...]
@@ -56,83 +63,105 @@ class Share:
 
 @dataclass(frozen=True)
 class TextInput:
-    """Files of CSV or JSON with the schema that holds for all of them.
+    """Files of CSV or JSON with the schema that holds for all of them: a source of the protocol.
 
-    ``folders`` are the columns of folders. A byte of an unpacked file makes about ``rows_per_byte`` bucket rows.
+    ``lacking`` has the columns that not all files begin with, each with a file that lacks it. A byte of an unpacked
+    file makes about ``rows_per_byte`` bucket rows.
     """
+
+    pushes_conditions: ClassVar[bool] = False
+    leaves_to_spark: ClassVar[bool] = False
 
     schema: pa.Schema
     fragments: tuple[ds.FileFragment, ...]
-    folders: FolderColumns
+    lacking: Mapping[str, str]
     stored: StoredFiles
     options: ds.FragmentScanOptions
     rows_per_byte: float
+    remedy: str = ""
 
     @classmethod
-    def at(
-        cls,
-        path: str,
-        kind: str,
-        options: Mapping[str, str],
-        fields: Sequence[Field] | None,
-        where: str | None,
-        roles: Roles,
-        what: str = "input",
-        inferred: bool = True,
-    ) -> TextInput:
-        """The files of ``kind`` at ``path``, with the columns of a schema (``fields``), where there is one.
-
-        The types of folder columns are ``inferred``, or they are texts. Raises :class:`InputError` where nothing is
-        there or files do not fit together, :class:`StoreError` where the store fails, and :class:`SpecError` for an
-        option or a type that Arrow does not know.
-        """
-        _validate_options(options, kind, what)
-        stored = StoredFiles.at(path, what, kind)
-        folders = stored.folder_columns(inferred)
-        declared = {field.name: field.kind for field in fields or ()}
-        validate_spelled_once(folders, what, [column for _, column in roles.columns()], where)
-        for index, field in enumerate(folders.schema):
-            if kind_of := declared.get(field.name):
-                typed = field.with_type(arrow_type(field.name, kind_of, what))
-                folders = replace(folders, schema=folders.schema.set(index, typed))
-        fields = None if fields is None else [field for field in fields if field.name not in folders.schema.names]
-        made = _json_format() if kind == "json" else _csv_format(options, what, _names(fields, options))
-        if kind == "csv" and fields is None and not is_set(options, "header"):
-            width = len(_columns_of(_fragments(stored, made, folders)[0], kind, what))
-            made = _csv_format(options, what, [f"_c{index}" for index in range(width)])
-        fragments = _fragments(stored, made, folders)
+    def open(cls, side: SideRows, roles: Roles) -> TextInput:
+        kind, what, fields = side.format, side.what, side.fields
+        _validate_options(side.options, kind, what)
+        stored = StoredFiles.at(str(side.path), what, kind)
+        folders = _with_declared_types(stored.folder_columns(side.partition_types), fields, what)
+        if fields is not None:
+            fields = tuple(field for field in fields if field.name not in folders.names)
+        reader = _json_format() if kind == "json" else _csv_format(side.options, what, _names(fields, side.options))
+        fragments = stored.fragments(reader, folders)
+        if kind == "csv" and fields is None and not is_set(side.options, "header"):
+            width = len(_first_columns(fragments[0], kind, what))
+            reader = _csv_format(side.options, what, [f"_c{index}" for index in range(width)])
+            fragments = stored.fragments(reader, folders)
         with ThreadPoolExecutor(READING_THREADS) as pool:
-            schemas = list(pool.map(lambda each: _columns_of(each, kind, what), fragments))
-        read = _csv_schema if kind == "csv" else _json_schema
-        schema = read(schemas, stored, fields, roles, where)
-        for field in folders.schema:
-            schema = schema.remove(schema.names.index(field.name)) if field.name in schema.names else schema
-            schema = schema.append(field)
+            schemas = list(pool.map(lambda fragment: _first_columns(fragment, kind, what), fragments))
+        names = list(dict.fromkeys(name for columns in schemas for name in columns.names))
+        # a record of JSON may lack what no role has
+        asked = None if kind == "csv" else {outer_column(column, names) for _, column in roles.columns()}
+        for field in fields or ():
+            if field.name not in names and names and (asked is None or field.name in asked):
+                near = did_you_mean(field.name, names)
+                raise InputError(
+                    f'the column "{shortened(field.name)}" of {what}.schema is not in the {what}{near} '
+                    f"({listed(names)})"
+                )
+        # a record of JSON without a key that the schema declares has null there
+        is_declared = kind == "json" and fields is not None
+        lacking = {} if is_declared else lacking_columns([columns.names for columns in schemas], stored.listing.files)
+        if kind == "csv":
+            schema = _typed(names, fields, roles, what)
+        else:
+            declared = None if fields is None else [field.name for field in fields]
+            schema = _inferred(schemas, roles, what) if declared is None else _typed(declared, fields, roles, what)
+        schema = pa.schema([*(column for column in schema if column.name not in folders.names), *folders])
         with _reading_errors(fragments[0].path, kind, what):
             rows_per_byte = _rows_per_byte(fragments[0], b"," if roles.arrays else b"\n")
-        return cls(schema, fragments, folders, stored, made.default_fragment_scan_options, rows_per_byte)
+        remedy = _REMEDY.format(what) if kind == "json" else ""
+        return cls(schema, fragments, lacking, stored, reader.default_fragment_scan_options, rows_per_byte, remedy)
 
     @property
-    def rows(self) -> int:
-        """About how many bucket rows there are: the number of buckets is chosen by it."""
+    def warnings(self) -> list[str]:
+        return [
+            CodedSentence(
+                "large_text_file",
+                f"{without_password(file)} is read from its beginning to its end by one task: store it in pieces below "
+                f"{LARGE >> 30} GiB, or as Parquet",
+            )
+            for file, (size, _) in self.stored.listing.stamps.items()
+            if size > LARGE
+        ]
+
+    def check(self, roles: Roles, where: str | None) -> None:
+        validate_columns(self.lacking, self.schema.names, roles, self.stored.what, where, self.remedy)
+
+    def rows(self, columns: Sequence[str], arrays: Mapping[str, Place]) -> int:  # noqa: ARG002
         return sum(self._rows_of(fragment.path) for fragment in self.fragments)
 
-    @property
-    def large_files(self) -> list[str]:
-        return [file for file, (size, _) in self.stored.listing.stamps.items() if size > LARGE]
+    def splits(
+        self,
+        places: Mapping[str, Place],
+        split_rows: int,
+        where: Condition | None,
+        arrays: Mapping[str, Place],  # noqa: ARG002
+    ) -> list[Split]:
+        return [
+            Split(index * MOST_ROWS, functools.partial(read_texts, split, self.schema, places, where, split_rows))
+            for index, split in enumerate(self.file_splits(split_rows))
+        ]
 
-    def shares(self, split_rows: int) -> list[Share]:
+    def file_splits(self, split_rows: int) -> list[TextSplit]:
         """The files for each task, small ones together, the largest first."""
-        shares: list[tuple[int, list[ds.FileFragment]]] = []
+        splits: list[tuple[int, list[ds.FileFragment]]] = []
         for fragment in self.fragments:
             rows = self._rows_of(fragment.path)
-            if not shares or shares[-1][0] + rows > split_rows or len(shares[-1][1]) == MOST_SHARED:
-                shares.append((0, []))
-            shares[-1] = (shares[-1][0] + rows, [*shares[-1][1], fragment])
+            if not splits or splits[-1][0] + rows > split_rows or len(splits[-1][1]) == MOST_SHARED:
+                splits.append((0, []))
+            splits[-1] = (splits[-1][0] + rows, [*splits[-1][1], fragment])
         stamps = self.stored.listing.stamps
-        largest = sorted(shares, key=itemgetter(0), reverse=True)
         return [
-            Share(tuple(files), tuple(stamps.get(each.path) for each in files), self.options) for _, files in largest
+            TextSplit(tuple(files), tuple(stamps.get(file.path) for file in files), self.options)
+            for _, files in sorted(splits, key=itemgetter(0), reverse=True)
         ]
 
     def _rows_of(self, file: str) -> int:
@@ -140,29 +169,21 @@ class TextInput:
         return int(size * self.rows_per_byte * (RATIO if file.endswith(PACKED) else 1)) + 1
 
 
-def read_share(
-    share: Share, schema: pa.Schema, at: Mapping[str, Place], where: Condition | None, batch_rows: int
+def read_texts(
+    split: TextSplit, schema: pa.Schema, places: Mapping[str, Place], where: Condition | None, batch_rows: int
 ) -> Iterator[pa.Table]:
-    """The columns ``at`` these places, of the rows of ``share`` that ``where`` holds for, about ``batch_rows`` at once.
+    """The columns at ``places`` of the rows of ``split`` that ``where`` holds for, about ``batch_rows`` at once.
 
     Raises :class:`InputError` where a file cannot be read, has gone or was written anew, and :class:`StoreError` where
     the store fails.
     """
-    columns = list(dict.fromkeys(place.column for place in at.values()))
-    files = zip(share.fragments, share.stamps, strict=True)
+    columns = list(dict.fromkeys(place.column for place in places.values()))
     batches = itertools.chain.from_iterable(
-        _batches(file, stamp, share.options, schema, columns, where) for file, stamp in files
+        _batches(fragment, stamp, split.options, schema, columns, where)
+        for fragment, stamp in zip(split.fragments, split.stamps, strict=True)
     )
     for table in gathered(batches, batch_rows):
-        yield columns_at(table, at)
-
-
-def condition_of(where: str | None, schema: pa.Schema, what: str) -> Condition | None:
-    """``where`` over columns of ``schema``; raises :class:`SpecError` where Arrow cannot decide it."""
-    try:
-        return None if where is None else pushed_down(where, schema)
-    except UntranslatableError as error:
-        raise SpecError(f"{what}.where needs Spark's SQL ({error}): lane: frame reads the {what} with Spark") from None
+        yield columns_at(table, places)
 
 
 def _batches(
@@ -191,8 +212,8 @@ def _validate_options(options: Mapping[str, str], kind: str, what: str) -> None:
             )
 
 
-def _names(fields: Sequence[Field] | None, options: Mapping[str, str]) -> list[str]:
-    """The columns of files of CSV that have no header; empty where they have one, or nobody knows them."""
+def _names(fields: Sequence[DdlField] | None, options: Mapping[str, str]) -> list[str]:
+    """The columns of files of CSV that have no header; empty where they have one, or the columns are unknown."""
     return [] if fields is None or is_set(options, "header") else [field.name for field in fields]
 
 
@@ -236,63 +257,31 @@ def _json_format() -> ds.JsonFileFormat:
     return ds.JsonFileFormat(read_options=pa_json.ReadOptions(block_size=BLOCK))
 
 
-def _fragments(stored: StoredFiles, made: ds.FileFormat, folders: FolderColumns) -> tuple[ds.FileFragment, ...]:
-    base = stored.listing.base
-    dataset = ds.dataset(
-        list(stored.listing.files),
-        folders.schema,
-        made,
-        filesystem=stored.store,
-        partition_base_dir=base,
-        partitioning=None if base is None else ds.partitioning(folders.schema, flavor="hive"),
-    )
-    return tuple(dataset.get_fragments())
-
-
-def _columns_of(fragment: ds.FileFragment, kind: str, what: str) -> pa.Schema:
+def _first_columns(fragment: ds.FileFragment, kind: str, what: str) -> pa.Schema:
     """The columns in the first block of a file, with the types that Arrow infers there."""
     with _reading_errors(fragment.path, kind, what):
         return fragment.physical_schema
 
 
-def _csv_schema(
-    schemas: Sequence[pa.Schema], stored: StoredFiles, fields: Sequence[Field] | None, roles: Roles, where: str | None
-) -> pa.Schema:
-    what = stored.what
-    files = FileColumns.of([schema.names for schema in schemas], stored.listing.files)
-    for field in fields or ():
-        if field.name not in files.names:
-            near = did_you_mean(field.name, files.names)
-            raise InputError(
-                f'the column "{shortened(field.name)}" of {what}.schema is not in the {what}{near} '
-                f"({listed(files.names)})"
-            )
-    files.validate_has_columns(roles, what, where)
-    return _schema_of(files.names, fields, roles, what)
+def _with_declared_types(folders: pa.Schema, fields: Sequence[DdlField] | None, what: str) -> pa.Schema:
+    """The columns of ``folders``, with the types that a schema (``fields``) gives them."""
+    declared = {field.name: field.kind for field in fields or ()}
+    kinds = {column.name: column.type for column in folders}
+    kinds |= {name: arrow_type(name, declared[name], what) for name in kinds if name in declared}
+    return pa.schema(kinds)
 
 
-def _schema_of(names: Sequence[str], fields: Sequence[Field] | None, roles: Roles, what: str) -> pa.Schema:
+def _typed(names: Sequence[str], fields: Sequence[DdlField] | None, roles: Roles, what: str) -> pa.Schema:
     """The columns ``names`` with the types that schema and roles give them."""
     kinds = typed_columns(names, roles, fields)
     return pa.schema([(name, arrow_type(name, kind, what)) for name, kind in kinds.items()])
 
 
-def _json_schema(
-    schemas: Sequence[pa.Schema], stored: StoredFiles, fields: Sequence[Field] | None, roles: Roles, where: str | None
-) -> pa.Schema:
-    """The types of the schema, or those that Arrow infers from the first block of each file.
+def _inferred(schemas: Sequence[pa.Schema], roles: Roles, what: str) -> pa.Schema:
+    """The types that Arrow infers from the first block of each file of JSON.
 
     Numbers of roles are doubles, and what looks like an instant is a text.
     """
-    what, declared = stored.what, [field.name for field in fields or ()]
-    files = FileColumns.of([schema.names for schema in schemas], stored.listing.files)
-    asked = columns_asked(list(dict.fromkeys((*files.names, *declared))), roles, where)
-    if any(name in files.lacking or name not in files.names for name in asked):
-        files = json_columns(stored, set(asked), by_lines=True)  # further than the first block
-        files.validate_present([name for name in declared if name in asked], what)
-        files.validate_has_columns(roles, what, where)
-    if fields is not None:
-        return _schema_of(declared, fields, roles, what)
     try:
         inferred = pa.unify_schemas(schemas, promote_options="permissive")
     except pa.ArrowException as error:
@@ -313,7 +302,7 @@ def _json_type(kind: pa.DataType, name: str, numbers: set[str]) -> pa.DataType:
 
 
 def _rows_per_byte(fragment: ds.FileFragment, mark: bytes) -> float:
-    """How many bucket rows a byte of a file makes, by how often ``mark`` stands in its beginning."""
+    """The bucket rows that a byte of a file makes, by the number of ``mark`` in its beginning."""
     with fragment.filesystem.open_input_stream(fragment.path) as stream:
         sample: bytes = stream.read(SAMPLE)
     return (sample.count(mark) + 1) / max(1, len(sample))

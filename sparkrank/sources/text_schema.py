@@ -43,7 +43,7 @@ _ARGUMENTS = re.compile(r"\s*(?:\(.*\)|<.*>)?", re.DOTALL)
 
 
 @dataclass(frozen=True)
-class Field:
+class DdlField:
     """A column and its type, in Spark's words; ``is_plain`` where every lane knows it."""
 
     name: str
@@ -54,7 +54,7 @@ class Field:
         return f"`{self.name.replace('`', '``')}` {self.kind}"
 
 
-def fields_of(schema: str) -> tuple[Field, ...]:
+def fields_of(schema: str) -> tuple[DdlField, ...]:
     """The columns of ``schema``; raises ``ValueError`` with what is allowed where it is no such text."""
     fields = tuple(_field(text) for text in _parts(schema))
     names = [field.name.lower() for field in fields]
@@ -64,21 +64,21 @@ def fields_of(schema: str) -> tuple[Field, ...]:
     return fields
 
 
-def _field(text: str) -> Field:
-    found = _FIELD.fullmatch(text)
-    if found is None:
+def _field(text: str) -> DdlField:
+    match = _FIELD.fullmatch(text)
+    if match is None:
         raise ValueError(
             f'"{text.strip()[:200]}" is not a column with its type: u STRING, s DOUBLE is of the form needed'
         )
-    quoted, bare, word, arguments = found.group(1, 2, 3, 4)
+    quoted, bare, word, arguments = match.group(1, 2, 3, 4)
     name = bare or quoted.replace("``", "`")
     kind = word.lower()
     if kind in _PLAIN and not arguments.strip():
-        return Field(name, _PLAIN[kind], True)
+        return DdlField(name, _PLAIN[kind], True)
     if kind not in _OTHERS or (kind != "interval" and not _ARGUMENTS.fullmatch(arguments)):
         near = did_you_mean(kind, (*_PLAIN, *_OTHERS)) if kind not in _PLAIN else ""
         raise ValueError(f'gives "{name}" the unknown type {word}{arguments}{near} (known: {listed(_PLAIN)})')
-    return Field(name, f"{kind}{arguments}", False)
+    return DdlField(name, f"{kind}{arguments}", False)
 
 
 def _parts(schema: str) -> list[str]:
@@ -121,16 +121,16 @@ def arrow_type(name: str, kind: str, what: str) -> pa.DataType:
     """
     inner = _ARRAY.fullmatch(kind)
     element = "" if inner is None else inner[1].lower()
-    found = _ARROW.get(kind if inner is None else _PLAIN.get(element, element))
-    if found is None:
+    arrow = _ARROW.get(kind if inner is None else _PLAIN.get(element, element))
+    if arrow is None:
         raise SpecError(
             f'{what}.schema gives "{shortened(name)}" the type {shortened(kind)}, which is Spark\'s alone (known to '
             f"Arrow: {listed(_ARROW)}, and arrays of these): lane: frame reads the {what} with Spark"
         )
-    return found if inner is None else pa.list_(found)
+    return arrow if inner is None else pa.list_(arrow)
 
 
-def number_kinds(roles: Roles, fields: Sequence[Field] | None) -> dict[str, str]:
+def number_kinds(roles: Roles, fields: Sequence[DdlField] | None) -> dict[str, str]:
     """The columns of ``roles`` that are numbers, and the kind of each: that of the schema, or a double.
 
     Raises :class:`SpecError` where a column is a name as well, and no schema says what it is.
@@ -151,7 +151,7 @@ def number_kinds(roles: Roles, fields: Sequence[Field] | None) -> dict[str, str]
     return kinds
 
 
-def typed_columns(names: Sequence[str], roles: Roles, fields: Sequence[Field] | None) -> dict[str, str]:
+def typed_columns(names: Sequence[str], roles: Roles, fields: Sequence[DdlField] | None) -> dict[str, str]:
     """The kind of each of the columns ``names``: a text where neither schema nor role says it."""
     numbers = number_kinds(roles, fields)
     declared = {field.name: field.kind for field in fields or ()}

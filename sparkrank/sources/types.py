@@ -35,7 +35,7 @@ def is_list(kind: pa.DataType) -> bool:
 
 
 def list_parts(arrays: pa.Array) -> tuple[NDArray[np.int64], pa.Array]:
-    """Where each of ``arrays`` ends in all of their elements (n + 1, from 0), and these; a null array has none.
+    """The ends of ``arrays`` in all of their elements (n + 1, from 0), and the elements; a null array has none.
 
     By the offsets: of views Arrow makes lists that lack one, and what it flattens depends on how they overlap.
     """
@@ -74,7 +74,7 @@ def plain_array(values: pa.Array) -> pa.Array:
 
 
 def stored_type(kind: pa.DataType) -> pa.DataType:
-    """What a Parquet column that Arrow reads as ``kind`` holds: what any other reader finds there."""
+    """The type of a Parquet column that Arrow reads as ``kind``, as any other reader has it."""
     kind = plain_type(kind)
     if is_list(kind):
         return pa.list_(stored_type(kind.value_type))

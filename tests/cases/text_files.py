@@ -215,6 +215,13 @@ CASES = [
         options={},
     ),
     TextCase(
+        "keys that one file lacks, which a schema declares",
+        {"json0.json": b'{"u":"a","i":"x","s":2}\n', "json1.json": b'{"u":"a","i":"y","s":1,"y":1}\n'},
+        ONE,
+        options={},
+        schema=SCHEMA,
+    ),
+    TextCase(
         "packed JSON, with a byte order mark and line ends of Windows",
         {
             "json.json.gz": gzip.compress(
@@ -226,6 +233,7 @@ CASES = [
     ),
 ]
 
+ROW = '{"u":"a","i":"x","s":2,"y":1,"c":1}'
 # What Arrow refuses, with a part of the sentence. Spark's readers may make something of it.
 REFUSED = [
     (
@@ -271,6 +279,26 @@ REFUSED = [
         "the files of the input differ: Unable to merge: Field u has incompatible types",
     ),
     (json("a blank file", "\n", {}), "json.json of the input cannot be read as json: Empty JSON"),
+    *(
+        (
+            json_files(f"JSON of which a file begins without {name}", ROW, without(ROW, name)),
+            f"lacks the {role}, which other files have",
+        )
+        for name, role in (("s", 'score column "s"'), ("y", 'label column "y"'), ("u", 'group column "u"'))
+    ),
+    *(
+        (
+            json_files(
+                f"JSON of which a file begins without what where asks: {where}", ROW, without(ROW, "c"), where=where
+            ),
+            'lacks the input.where column "c", which other files have',
+        )
+        for where in ("c = 1", "c IS NULL", "s > 0 AND c <= 3")
+    ),
+    (
+        json_files("JSON without a label of the schema", *[without(ROW, "y")] * 2, schema=SCHEMA),
+        'the column "y" of input.schema is not in the input (u, i, s, c)',
+    ),
 ]
 
 # What no lane reads, with a part of the sentence.
@@ -283,41 +311,6 @@ UNUSABLE = [
     (
         TextCase("none of the schema", {"1.csv": b"u,i,s\na,x,2\n"}, {}, schema=SCHEMA),
         'the column "y" of input.schema is not in the input',
-    ),
-    *(
-        (
-            json_files(f"JSON of which a file lacks {name}", row, without(row, name), **more),
-            f"lacks the {told}, which other files have",
-        )
-        for row in ['{"u":"a","i":"x","s":2,"y":1,"c":1}']
-        for more in ({}, {"schema": f"{SCHEMA}, c INT"})
-        for name, told in (("s", 'score column "s"'), ("y", 'label column "y"'), ("u", 'group column "u"'))
-    ),
-    *(
-        (
-            json_files(
-                f"JSON of which a file lacks what where asks: {where}",
-                '{"u":"a","i":"x","s":2,"y":1,"c":1}',
-                '{"u":"a","i":"y","s":1,"y":0}',
-                where=where,
-            ),
-            'lacks the input.where column "c", which other files have',
-        )
-        for where in ("c = 1", "C IS NULL", "s > 0 AND c <= 3")
-    ),
-    *(
-        (
-            json_files(
-                f"JSON of which no record has {name} of the schema",
-                row,
-                row,
-                schema=f"{SCHEMA}, c INT",
-                where="c IS NULL",
-            ),
-            f'no record of the input has the column "{name}", which input.schema names',
-        )
-        for name in ("s", "y", "c")
-        for row in [without('{"u":"a","i":"x","s":2,"y":1,"c":1}', name)]
     ),
     (json("no JSON", '{"u":"a","i":"x","s":2,"y":0}\n{"u":"a",\n', {}), ""),
     (json("a nested label", '{"u":"a","i":"x","s":2,"y":[0]}\n', {}), ""),

@@ -42,20 +42,6 @@ def test_texts_of_any_writer_go_through_every_lane(spark: SparkSession, tmp_path
         assert (evaluation.lane, groups_of(evaluation)) == (lane, RR)
 
 
-def test_bytes_are_texts_where_the_session_reads_them_so(spark: SparkSession, tmp_path: Path) -> None:
-    """Of files that Spark has not written; what Arrow reads stays bytes, so that these are left to Spark."""
-    setting = "spark.sql.parquet.binaryAsString"
-    rows = pa.table({"user": pa.array([b"a", b"a", b"b"]), "score": [0.5, 0.25, 0.75], "label": [1, 0, 1]})
-    pq.write_table(rows, path := tmp_path / "log.parquet")
-    for value, lane, kind in (("false", "scan", "binary"), ("true", "frame", "string")):
-        spark.conf.set(setting, value)
-        try:
-            with sr.evaluate(path, ["rr"], spark=spark, **ROLES) as evaluation:
-                assert (evaluation.lane, dict(evaluation.groups.dtypes)["user"]) == (lane, kind)
-        finally:
-            spark.conf.unset(setting)
-
-
 @pytest.mark.parametrize("in_session", ["true", "false"])
 def test_a_file_that_cannot_be_read_is_left_out_by_nobody(spark: SparkSession, tmp_path: Path, in_session: str) -> None:
     """Unless the spec says so to Spark's reader: who reads the tables would not know what is missing."""
@@ -95,17 +81,6 @@ def test_texts_of_a_length_are_texts(spark: SparkSession) -> None:
     assert found["all", "rr"] == (1 / 2 + 1) / 2
     assert found["all", "gini"] == pytest.approx(1 / 6)
     assert (found["de", "rr"], found["fr", "rr"]) == (1 / 2, 1)
-
-
-def test_an_interval_in_a_file_is_no_number_in_any_lane(spark: SparkSession, tmp_path: Path) -> None:
-    """Spark writes it as a whole number, and what it was beside it."""
-    query = "select 'a' as user, 1 as label, interval '2' second as score"
-    spark.sql(query).write.parquet(path := str(tmp_path / "log"))
-    for lane in ("auto", "frame"):
-        with pytest.raises(sr.InputError, match='"score" is of type interval second: a number is needed'):
-            sr.evaluate(path, ["rr"], spark=spark, lane=lane, **ROLES)
-    with pytest.raises(sr.SpecError, match="the score column score is one that Spark and Arrow read differently"):
-        sr.evaluate(path, ["rr"], lane="local", **ROLES)
 
 
 @pytest.mark.parametrize("name", ["score", "label", "country"])

@@ -9,29 +9,20 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyspark.errors import PySparkException
-from pyspark.ml.linalg import Vectors, VectorUDT
+from pyspark.ml.linalg import Vectors
 from pyspark.sql import functions as F
-from pyspark.sql import types as T
 
 import sparkrank as sr
-from sparkrank.engines.spark.nested import with_nested
-from sparkrank.inputs.roles import Roles
 from tests.unit.test_nested import (
     ALS,
     AUC,
     BEYOND,
     FORMS,
-    MALFORMED,
-    NAN_RATINGS,
     NESTED,
-    NO_VECTOR,
     OF_MAPS,
     VECTOR,
-    counts_of,
     dense,
     log,
-    malformed,
     of_nan_ratings,
     sparse,
 )
@@ -178,43 +169,11 @@ def test_what_als_recommends_in_every_lane(spark: SparkSession, tmp_path: Path) 
         assert _values(sr.evaluate(given, ["ap", "ndcg@3", "rr"], spark=session, lane=lane, **roles)) == expected
 
 
-def test_a_nan_rating_is_a_bad_row_in_every_lane(spark: SparkSession, tmp_path: Path) -> None:
-    rows = pa.concat_tables([of_nan_ratings(case, pa.float32()) for case in NAN_RATINGS])
-    rows = rows.set_column(0, "u", pa.array(range(len(rows))))
-    pq.write_table(rows, path := str(tmp_path / "rows.parquet"))
-    roles = {"group": "u", "items": {"m": "rec"}, "true_items": "act", "buckets": 2, "max_bad_fraction": 0.5}
-    frame = spark.read.parquet(path)
-    for given, lane in ((path, "local"), (path, "scan"), (frame, "frame"), (path, "frame")):
-        with sr.evaluate(given, ["ap"], spark=None if lane == "local" else spark, lane=lane, **roles) as found:
-            assert counts_of(found)["rejected: NaN score"] == len(NAN_RATINGS)
-            assert found.table["value"].to_pylist() == [1 / 3]  # in each case of three lists one begins with 2
-
-
-def test_what_is_no_vector_is_refused_in_every_lane(spark: SparkSession, tmp_path: Path) -> None:
-    """Where the column is of Spark's own type, Spark says so, without a name."""
-    of_spark = T.StructType([T.StructField("u", T.StringType()), T.StructField("v", VectorUDT())])
-    of_spark.add("y", T.LongType())
-    roles = {"group": "u", "label": "y", "score": {"m": "v[1]"}, "buckets": 1}
-    for case in ("doubled", "no indices", "unknown type"):  # Spark ends in several ways
-        pq.write_table(malformed(case, 2), path := str(tmp_path / f"{case}.parquet"))
-        with pytest.raises(sr.InputError, match="has a vector that is malformed"):
-            sr.evaluate(spark.read.schema(of_spark).parquet(path), ["rr"], **roles)
+def test_a_nan_rating_is_refused_in_every_lane(spark: SparkSession, tmp_path: Path) -> None:
+    pq.write_table(of_nan_ratings(pa.float32()), path := str(tmp_path / "rows.parquet"))
     for lane in ("scan", "frame"):
-        with pytest.raises(sr.InputError, match=NO_VECTOR):
-            sr.evaluate(path, ["rr"], spark=spark, lane=lane, **roles)
-
-
-def test_what_is_no_vector_is_refused_by_the_column_of_a_frame(spark: SparkSession, tmp_path: Path) -> None:
-    """Each case: what Arrow reads is looked at by Arrow, without Spark."""
-    roles = Roles.of("u", "y", {"m": "v[1]"})
-    for case in MALFORMED:
-        pq.write_table(malformed(case, 2), path := str(tmp_path / f"{case}.parquet"))
-        taken = with_nested(spark.read.parquet(path), roles, "the input").select("u", "`v[1]`")
-        with pytest.raises(PySparkException, match=NO_VECTOR):
-            taken.collect()
-    pq.write_table(log(v=NESTED["v"]), path)
-    taken = with_nested(spark.read.parquet(path), roles, "the input").select("`v[1]`")
-    assert [row[0] for row in taken.collect()] == [0.2] * 5
+        with pytest.raises(sr.InputError, match="a rating of recommended items is NaN"):
+            sr.evaluate(path, ["ap"], spark=spark, lane=lane, group="u", items="rec", true_items="act", buckets=2)
 
 
 def test_a_truth_in_memory_beside_a_frame(spark: SparkSession) -> None:

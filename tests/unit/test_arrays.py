@@ -16,7 +16,9 @@ from sparkrank.bucket.impressions import LIST
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
 from sparkrank.sources.parquet import ParquetInput
-from sparkrank.sources.sources import Sides, Source, Split
+from sparkrank.sources.protocol import Split
+from sparkrank.sources.selection import Selection, Sides
+from sparkrank.sources.table_input import TableInput
 
 ARRAYS = {"group": "user", "items": "predicted", "true_items": "actual"}
 
@@ -248,8 +250,8 @@ def test_splits_and_buckets_are_as_many_as_elements_want(tmp_path: Path) -> None
     pq.write_table(rows, tmp_path / "rows.parquet", row_group_size=10)
     roles = Roles.of_arrays("user", "predicted", "actual")
     plan = Plan.of(["ap"], ["predicted"], ["user"], joins=True, arrays=True)
-    in_memory = Sides(Source.of(rows, roles, "input"), None, roles)
-    stored = Sides(Source.of(ParquetInput.at(str(tmp_path)), roles, "input"), None, roles)
+    in_memory = Sides(Selection.of(TableInput(rows), roles, "input"), None, roles)
+    stored = Sides(Selection.of(ParquetInput.at(str(tmp_path)), roles, "input"), None, roles)
     assert in_memory.rows == 40 * 50 + 39
     assert stored.rows == 40 * 50 + 40  # a footer has one element for no array
     for sides in (in_memory, stored):
@@ -262,6 +264,6 @@ def test_rows_are_numbered_through_the_tables_of_a_split() -> None:
     rows = table(("u", ["a", "b"], ["b"]), ("u", ["c"], ["d"]))
     roles = Roles.of_arrays("user", "predicted", "actual")
     plan = Plan.of(["ap"], ["predicted"], ["user"], joins=True, arrays=True)
-    sides = Sides(Source.of(rows, roles, "input"), None, roles)
+    sides = Sides(Selection.of(TableInput(rows), roles, "input"), None, roles)
     numbers = [part[LIST].to_pylist() for part in sides.reader(plan)((0, Split(5, lambda: iter([rows, rows]))))]
     assert [sorted(set(each)) for each in numbers] == [[5, 6], [5, 6], [7, 8], [7, 8]]  # of lists and of a truth each

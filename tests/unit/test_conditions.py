@@ -121,7 +121,7 @@ def test_row_groups_that_cannot_match_are_not_read(tmp_path: Path, condition: st
     """Ten of ten rows each; b is null in those from 0 to 49."""
     write(tmp_path / "1.parquet", row_group_size=10, a=list(range(100)), b=[None] * 50 + list(range(50)))
     source = ParquetInput.at(str(tmp_path))
-    assert sum(split.rows for split in source.splits(where=pushed_down(condition, source.schema))) == rows
+    assert sum(split.rows for split in source.file_splits(where=pushed_down(condition, source.schema))) == rows
 
 
 @pytest.mark.parametrize(

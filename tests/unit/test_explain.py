@@ -20,13 +20,13 @@ import yaml
 import sparkrank as sr
 from sparkrank.base.errors import escaped
 from sparkrank.doors.keywords import INPUT_DEFAULTS
-from sparkrank.engines.one_group import GroupKeys, narrowed
-from sparkrank.engines.reading import arrow_sides
+from sparkrank.engines.one_group import GroupKeys
 from sparkrank.jobs.explain_job import explain_request
 from sparkrank.metrics import CATALOG, Arithmetic, TermTable
 from sparkrank.metrics.arithmetic import LIST, total
 from sparkrank.run import called
 from sparkrank.run.stages import unseen
+from sparkrank.sources.selection import Sides
 from tests.unit.commands import exit_code
 
 pytestmark = pytest.mark.same_without_loops
@@ -152,12 +152,11 @@ def test_a_key_of_several_columns() -> None:
 
 
 def test_a_key_that_is_not_there_is_told_with_the_nearest() -> None:
-    names = ["anna", "bert", "carla"]
     for users, asked, sentence in (
         ([40, 43, 90], 42, "no row has user=42 (nearest in user: 40, 43)"),
-        (names, "brt", 'no row has user=brt, did you mean "bert"? (nearest in user: bert, carla)'),
-        (names, "naan", "no row has user=naan (nearest in user: carla)"),
-        (["xanna", "bert"], "anna", 'no row has user=anna, did you mean "xanna"? (nearest in user: bert)'),
+        (["anna", "bert", "carla"], "brt", 'no row has user=brt, did you mean "bert"? (nearest in user: bert, carla)'),
+        (["anna", "bert", "carla"], "naan", "no row has user=naan (nearest in user: carla)"),
+        (["xanna", "bert"], "anna", "no row has user=anna (nearest in user: bert)"),
         ([1.5, 2.5], 2.0, "no row has user=2.0 (nearest in user: 1.5, 2.5)"),
         (["a\x1b[31m", "c"], "b", "no row has user=b (nearest in user: a\\x1b[31m, c)"),
     ):
@@ -296,12 +295,10 @@ def test_parquet_is_read_where_the_key_may_be(tmp_path: Path) -> None:
         str(tmp_path / "rows.parquet"), ["rr"],
         {"score": "score", "label": "click", **INPUT_DEFAULTS}, group=["user"],
     )  # fmt: skip
-    sides = arrow_sides(request, {})
+    sides = Sides.open(request.sides, request.roles, request.plan, {})
     keys = GroupKeys(("user",), ((250,), (251,)))
-    read = [
-        split.rows for _, each in narrowed(sides, keys).splits(request.plan, 10**6) for split in [each.read.args[0]]
-    ]
-    assert read == [200]
+    narrowed = sides.narrowed(keys.condition)
+    assert [split.read.args[0].rows for _, split in narrowed.splits(request.plan, 10**6)] == [200]
     assert sum(each.read.args[0].rows for _, each in sides.splits(request.plan, 10**6)) == 2000
     found = explain_request(request, keys, request.plan.metrics, ["score"], unseen())
     assert [(key.key["user"], key.groups[0].rows) for key in found.keys] == [(250, 2), (251, 2)]

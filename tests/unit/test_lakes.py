@@ -11,7 +11,7 @@ from pyarrow import fs
 
 import sparkrank as sr
 from sparkrank.base.errors import InputError
-from sparkrank.sources.files import Listing, files_at
+from sparkrank.sources.files import Listing
 from sparkrank.sources.lakes import LakeTable
 from tests.unit.parquet_files import write
 
@@ -155,12 +155,3 @@ def test_a_table_all_of_whose_files_lie_elsewhere(tmp_path: Path) -> None:
     (tmp_path / "t/_delta_log/0.json").write_text("{}")
     with pytest.raises(InputError, match="is in a table of Delta"):
         sr.evaluate(tmp_path / "t", ["rr"], **ROLES)
-
-
-def test_files_at_names_what_is_lost(tmp_path: Path) -> None:
-    write(tmp_path / "a.parquet", **ROW)
-    (tmp_path / "_SUCCESS").touch()
-    assert files_at(fs.LocalFileSystem(), str(tmp_path)) == [f"{tmp_path}/a.parquet"]
-    (tmp_path / "b.csv").touch()
-    with pytest.raises(InputError, match=r"b\.csv is a file of 0 bytes"):
-        files_at(fs.LocalFileSystem(), str(tmp_path))

@@ -17,8 +17,10 @@ from sparkrank.engines.shuffle.texts import few_coded
 from sparkrank.inputs.roles import Roles
 from sparkrank.sources import scanning, sizes
 from sparkrank.sources.parquet import ParquetInput, read_split
-from sparkrank.sources.sources import Source
+from sparkrank.sources.selection import Selection
+from sparkrank.sources.side_rows import SideRows
 from sparkrank.sources.text_files import TextInput
+from tests.unit.parquet_files import at
 
 LONG = 140_000
 # Of group "a" the second row is relevant, of "b" the first: rr is (1/2 + 1) / 2.
@@ -119,9 +121,9 @@ def test_files_are_read_by_bytes(tmp_path: Path, dictionary: bool) -> None:
     source = ParquetInput.at(str(tmp_path / "rows.parquet"))
     assert sizes.batch_rows(source.fragments[0], ["u", "n"]) == pytest.approx(sizes.MOST_BYTES / 65_006, rel=0.01)
     assert sizes.batch_rows(source.fragments[0], ["n"]) == sizes.BATCH_ROWS
-    (split,) = source.splits()
+    (split,) = source.file_splits()
     seen, before = 0, pa.total_allocated_bytes()
-    for table in read_split(split, source.schema, ["u", "n"], None):
+    for table in read_split(split, source.schema, at("u", "n"), None):
         assert table["n"].to_pylist() == list(range(seen, seen + table.num_rows))
         assert table.nbytes < 2.1 * sizes.MOST_BYTES  # up to the bound, and one batch of as much
         assert pa.total_allocated_bytes() - before < 5 * sizes.MOST_BYTES
@@ -152,7 +154,8 @@ def test_files_of_text_are_read_by_bytes(kind: str, tmp_path: Path, monkeypatch:
     (tmp_path / f"rows.{kind}").write_text("\n".join(["u,s,y", *lines] if kind == "csv" else lines))
     options = {"header": "true"} if kind == "csv" else {}
     roles = Roles.of("u", "y", "s")
-    source = Source(TextInput.at(str(tmp_path / f"rows.{kind}"), kind, options, None, None, roles))
+    rows = SideRows("input", path=str(tmp_path / f"rows.{kind}"), format=kind, options=options)
+    source = Selection(TextInput.open(rows, roles))
     (split,) = source.splits(["u", "s", "y"], 1_000_000)
     tables = list(split.read())
     assert [s for table in tables for s in table["s"].to_pylist()] == list(range(200))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -92,31 +94,27 @@ KEYS = {
 }
 
 
-@pytest.mark.parametrize("keys", KEYS)
-@pytest.mark.parametrize(("buckets", "tasks"), [(1, 1), (6, 4), (40, 8), (300, 8)])
-@pytest.mark.parametrize("count", [0, 1, 2000])
-def test_the_piece_of_a_task_has_what_pieces_of_its_buckets_would_have(
-    keys: str, buckets: int, tasks: int, count: int
-) -> None:
+def test_the_piece_of_a_task_has_what_pieces_of_its_buckets_would_have() -> None:
     """After the way through the shuffle, as one piece and not one of each bucket."""
-    draw = np.random.default_rng(11)
-    item = pa.array([f"i{each}" for each in draw.integers(0, 50, count)], mask=draw.random(count) < 0.1)
-    rows = pa.table({"key_0": KEYS[keys](draw, count), "item": item, "row": range(count)})
-    kind = getattr(rows["key_0"].type, "value_type", rows["key_0"].type)
-    schema = pa.schema({"key_0": kind, "item": pa.string(), "row": pa.int64()})
-    if keys == "numbers":
-        rows, schema = rows.drop_columns("item"), pa.schema({"key_0": kind, "row": pa.int64()})
-    expected = {bucket: carried([piece], schema).to_pylist() for bucket, piece in pieces_by_bucket(rows, buckets)}
-    found: dict[int, list] = {}
-    of_tasks = list(pieces_by_task(rows, buckets, tasks))
-    for first, piece in of_tasks:
-        for bucket, part in buckets_of_piece(first, unpack_piece(stream_of(piece))):
-            assert task_of(bucket, buckets, tasks) == task_of(first, buckets, tasks)
-            assert bucket not in found
-            found[bucket] = join_pieces([part], schema).to_pylist()
-    assert found == expected
-    if buckets > 3 * tasks or keys == "numbers":  # else rows with texts have a piece of each bucket
-        assert len(of_tasks) <= tasks
+    for keys, (buckets, tasks), count in itertools.product(KEYS, [(1, 1), (6, 4), (40, 8), (300, 8)], [0, 1, 2000]):
+        draw = np.random.default_rng(11)
+        item = pa.array([f"i{number}" for number in draw.integers(0, 50, count)], mask=draw.random(count) < 0.1)
+        rows = pa.table({"key_0": KEYS[keys](draw, count), "item": item, "row": range(count)})
+        kind = getattr(rows["key_0"].type, "value_type", rows["key_0"].type)
+        schema = pa.schema({"key_0": kind, "item": pa.string(), "row": pa.int64()})
+        if keys == "numbers":
+            rows, schema = rows.drop_columns("item"), pa.schema({"key_0": kind, "row": pa.int64()})
+        expected = {bucket: carried([piece], schema).to_pylist() for bucket, piece in pieces_by_bucket(rows, buckets)}
+        parts: dict[int, list] = {}
+        of_tasks = list(pieces_by_task(rows, buckets, tasks))
+        for first, piece in of_tasks:
+            for bucket, part in buckets_of_piece(first, unpack_piece(stream_of(piece))):
+                assert task_of(bucket, buckets, tasks) == task_of(first, buckets, tasks)
+                assert bucket not in parts
+                parts[bucket] = join_pieces([part], schema).to_pylist()
+        assert parts == expected, (keys, buckets, count)
+        if buckets > 3 * tasks or keys == "numbers":  # else rows with texts have a piece of each bucket
+            assert len(of_tasks) <= tasks
 
 
 def test_a_bucket_gets_no_texts_of_others() -> None:
@@ -191,36 +189,23 @@ def test_whole_numbers_come_out_as_they_went(splits: list[list[int | None]]) -> 
         assert carried(pieces, schema).equals(pa.concat_tables(sent))
 
 
-@pytest.mark.parametrize(
-    ("values", "kind"),
-    [
-        ([0, 127], pa.int8()),
-        ([-129], pa.int16()),
-        ([128], pa.int16()),
-        ([2**15], pa.int32()),
-        ([-(2**31)], pa.int32()),
-        ([2**31], pa.int64()),
-        ([None, 1], pa.int8()),
-        ([None], pa.int64()),
-    ],
-)
-def test_the_narrowest_type_that_holds_all(values: list[int | None], kind: pa.DataType) -> None:
-    assert narrowed(pa.table({"key_0": pa.array(values, pa.int64())})).schema.types == [kind]
-
-
-@pytest.mark.parametrize(
-    ("chunks", "kind"),
-    [
+def test_the_narrowest_type_of_all_chunks() -> None:
+    for chunks, kind in (
+        ([[0, 127]], pa.int8()),
+        ([[-129]], pa.int16()),
+        ([[128]], pa.int16()),
+        ([[2**15]], pa.int32()),
+        ([[-(2**31)]], pa.int32()),
+        ([[2**31]], pa.int64()),
+        ([[None, 1]], pa.int8()),
+        ([[None]], pa.int64()),
         ([[1], [2**40], [3]], pa.int64()),
         ([[-(2**15)], [], [None], [2**15 - 1]], pa.int16()),
         ([[None], [-(2**15) - 1, 5]], pa.int32()),
-    ],
-)
-def test_the_narrowest_type_of_all_chunks(chunks: list[list[int | None]], kind: pa.DataType) -> None:
-    column = pa.chunked_array(chunks, pa.int64())
-    found = narrowed(pa.table({"key_0": column}))["key_0"]
-    assert found.type == kind
-    assert found.to_pylist() == column.to_pylist()
+    ):
+        column = pa.chunked_array(chunks, pa.int64())
+        narrow = narrowed(pa.table({"key_0": column}))["key_0"]
+        assert (narrow.type, narrow.to_pylist()) == (kind, column.to_pylist())
 
 
 @pytest.mark.parametrize("buckets", [3, 300])
@@ -249,55 +234,59 @@ TEXTS = {
 }
 
 
-@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.binary(), pa.large_binary()], ids=str)
-@pytest.mark.parametrize("texts", TEXTS.values(), ids=TEXTS)
-@pytest.mark.parametrize("given_as", ["plain", "dictionary", "chunks", "sloppy dictionary"])
+KINDS = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
+
+
+def forms_of(texts: list[str | None], kind: pa.DataType) -> dict[str, pa.ChunkedArray]:
+    """A column of ``texts`` as inputs have it."""
+    plain = pa.array(texts, pa.string()).cast(kind)
+    # every value twice, null among them, and one that no row has
+    once = plain.dictionary_encode(null_encoding="encode")
+    codes = once.indices.to_numpy() + np.random.default_rng(1).integers(0, 2, 100) * len(once.dictionary)
+    values = pa.concat_arrays([once.dictionary, once.dictionary, pa.array(["unused"], pa.string()).cast(kind)])
+    return {
+        "plain": pa.chunked_array([plain]),
+        "chunks": pa.chunked_array([plain.slice(0, 30), plain.slice(30)]),
+        "dictionary": pa.chunked_array([plain.dictionary_encode()]),
+        "sloppy dictionary": pa.chunked_array([pa.DictionaryArray.from_arrays(codes, values)]),
+    }
+
+
 @pytest.mark.parametrize("code_texts", [True, False])
-def test_texts_come_out_as_they_went(
-    texts: list[str | None], kind: pa.DataType, given_as: str, code_texts: bool
-) -> None:
+def test_texts_come_out_as_they_went(code_texts: bool) -> None:
     """In any mix of splits and buckets, whatever the input's own dictionaries hold."""
-    column = pa.chunked_array([pa.array(texts, pa.string()).cast(kind)])
-    if given_as == "chunks":
-        column = pa.chunked_array([column.chunk(0).slice(0, 30), column.chunk(0).slice(30)])
-    elif given_as == "dictionary":
-        column = column.dictionary_encode()
-    elif given_as == "sloppy dictionary":  # every value twice, null among them, and one that no row has
-        once = column.chunk(0).dictionary_encode(null_encoding="encode")
-        codes = once.indices.to_numpy() + np.random.default_rng(1).integers(0, 2, 100) * len(once.dictionary)
-        values = pa.concat_arrays([once.dictionary, once.dictionary, pa.array(["unused"], pa.string()).cast(kind)])
-        column = pa.chunked_array([pa.DictionaryArray.from_arrays(codes, values)])
-    rows = pa.table({"key_0": column, "item": column, "row": range(100)})
-    pieces: dict[int, list[pa.RecordBatch]] = {}
-    for split in (rows.slice(0, 50), rows.slice(50, 1), rows.slice(51)):
-        for bucket, piece in pieces_by_bucket(split, 3, code_texts):
-            pieces.setdefault(bucket, []).append(piece)
-    out = [carried(found, rows.schema) for found in pieces.values()]
-    held = [join_pieces(found, rows.schema) for found in pieces.values()]
-    assert [part.to_pylist() for part in held] == [part.to_pylist() for part in out]
-    assert all(part["item"].type == kind for part in out)
-    found = sorted((row for part in out for row in part.to_pylist()), key=lambda row: row["row"])
-    given = column.cast(kind).to_pylist()
-    assert found == [{"key_0": text, "item": text, "row": place} for place, text in enumerate(given)]
-    for part in out:
-        groups = groups_of([part["key_0"]])
-        texts_of = part["key_0"].to_pylist()
-        assert [texts_of[row] for row in groups.row[groups.codes]] == texts_of
-        assert groups.count == len(set(texts_of))
+    for (name, texts), kind in itertools.product(TEXTS.items(), KINDS):
+        for form, column in forms_of(texts, kind).items():
+            rows = pa.table({"key_0": column, "item": column, "row": range(100)})
+            pieces: dict[int, list[pa.RecordBatch]] = {}
+            for split in (rows.slice(0, 50), rows.slice(50, 1), rows.slice(51)):
+                for bucket, piece in pieces_by_bucket(split, 3, code_texts):
+                    pieces.setdefault(bucket, []).append(piece)
+            out = [carried(parts, rows.schema) for parts in pieces.values()]
+            held = [join_pieces(parts, rows.schema) for parts in pieces.values()]
+            assert [part.to_pylist() for part in held] == [part.to_pylist() for part in out]
+            assert all(part["item"].type == kind for part in out)
+            came = sorted((row for part in out for row in part.to_pylist()), key=lambda row: row["row"])
+            went = column.cast(kind).to_pylist()
+            expected = [{"key_0": text, "item": text, "row": place} for place, text in enumerate(went)]
+            assert came == expected, (name, kind, form)
+            for part in out:
+                groups = groups_of([part["key_0"]])
+                texts_of = part["key_0"].to_pylist()
+                assert [texts_of[row] for row in groups.row[groups.codes]] == texts_of
+                assert groups.count == len(set(texts_of))
 
 
-@pytest.mark.parametrize("kind", [pa.string(), pa.large_binary()], ids=str)
-@pytest.mark.parametrize("texts", TEXTS.values(), ids=TEXTS)
-def test_texts_are_taken_as_arrow_takes_them(texts: list[str | None], kind: pa.DataType) -> None:
-    rows = pa.table({"text": pa.array(["before", *texts], pa.string()).cast(kind), "row": range(101)})
+def test_texts_are_taken_as_arrow_takes_them() -> None:
     order = pa.array(np.random.default_rng(2).permutation(100))
-    for part in (rows.slice(1), pa.concat_tables([rows.slice(1, 40), rows.slice(41)]), rows.slice(1, 0)):
-        places = order if part.num_rows else order.slice(0, 0)
-        found = take_rows(part, places)
-        found.validate(full=True)
-        assert found.schema == rows.schema
-        assert found.equals(part.take(places).combine_chunks())
-        assert found.slice(3, 5).to_pylist() == part.take(places).slice(3, 5).to_pylist()
+    for texts, kind in itertools.product(TEXTS.values(), (pa.string(), pa.large_binary())):
+        rows = pa.table({"text": pa.array(["before", *texts], pa.string()).cast(kind), "row": range(101)})
+        for part in (rows.slice(1), pa.concat_tables([rows.slice(1, 40), rows.slice(41)]), rows.slice(1, 0)):
+            places = order if part.num_rows else order.slice(0, 0)
+            taken = take_rows(part, places)
+            taken.validate(full=True)
+            assert taken.equals(part.take(places).combine_chunks())
+            assert taken.slice(3, 5).to_pylist() == part.take(places).slice(3, 5).to_pylist()
 
 
 def test_a_missing_text_may_stand_on_bytes() -> None:
@@ -316,10 +305,8 @@ def test_few_texts_are_codes_in_every_piece_and_many_are_not() -> None:
         assert [pa.types.is_dictionary(kind) for kind in piece.schema.types] == [False, True]
 
 
-@pytest.mark.parametrize("given_as", ["plain", "dictionary"])
-@pytest.mark.parametrize(
-    ("texts", "rows", "kind"),
-    [
+def test_texts_are_narrow_codes_where_each_is_there_twice() -> None:
+    for texts, rows, kind in (
         (1, 2, pa.int8()),
         (128, 256, pa.int8()),
         (129, 258, pa.int16()),
@@ -327,16 +314,12 @@ def test_few_texts_are_codes_in_every_piece_and_many_are_not() -> None:
         (32_769, 65_538, pa.int32()),
         (1, 1, None),
         (10, 19, None),
-    ],
-)
-def test_texts_are_narrow_codes_where_each_is_there_twice(
-    texts: int, rows: int, kind: pa.DataType | None, given_as: str
-) -> None:
-    column = pa.array([str(row % texts) for row in range(rows)])
-    given = column if given_as == "plain" else column.dictionary_encode()
-    found = with_own_texts(pa.record_batch([given], ["key_0"]), code_texts=True)["key_0"]
-    assert found.type == (pa.string() if kind is None else pa.dictionary(kind, pa.string()))
-    assert found.cast(pa.string()).equals(column)
+    ):
+        column = pa.array([str(row % texts) for row in range(rows)])
+        for form in (column, column.dictionary_encode()):
+            own = with_own_texts(pa.record_batch([form], ["key_0"]), code_texts=True)["key_0"]
+            assert own.type == (pa.string() if kind is None else pa.dictionary(kind, pa.string()))
+            assert own.cast(pa.string()).equals(column)
 
 
 @pytest.mark.parametrize("columns", [1, 8, 9, 70])

@@ -14,7 +14,7 @@ import pytest
 from sparkrank.base.errors import InputError
 from sparkrank.sources.conditions import pushed_down
 from sparkrank.sources.parquet import ParquetInput, Split, read_split
-from tests.unit.parquet_files import rows_of, write
+from tests.unit.parquet_files import at, rows_of, write
 
 pytestmark = pytest.mark.same_without_loops
 
@@ -103,30 +103,30 @@ def test_arrays_of_one_length_are_arrays(tmp_path: Path) -> None:
     assert rows_of(source, ["a"]) == [([1, 2],), ([4, 5],), ([3],)]
 
 
-@pytest.mark.parametrize(
-    ("folders", "values"),
-    [
-        (["1", "02", "__HIVE_DEFAULT_PARTITION__"], [1, 2, None]),
-        (["1", "3000000000", "-1"], [1, 3_000_000_000, -1]),
-        (["1.5", "2", "1"], [1.5, 2.0, 1.0]),
-        (["2026-01-01", "2026-01-02", "__HIVE_DEFAULT_PARTITION__"], [date(2026, 1, 1), date(2026, 1, 2), None]),
-        (["2026-01-01", "a%2Fb", "1"], ["2026-01-01", "a/b", "1"]),
-        (["2026%2D01%2D01", "2026-01-02", "2026-01-03"], [date(2026, 1, 1), date(2026, 1, 2), date(2026, 1, 3)]),
-        (["__HIVE_DEFAULT_PARTITION__"], [None]),
-        (["1e5", "nan", "1"], ["1e5", "nan", "1"]),
-        (["0x10", "0x11", "1"], ["0x10", "0x11", "1"]),
-        (["1.5", "2147483647", "-2147483648"], [1.5, 2**31 - 1.0, -(2.0**31)]),
-        (["1.5", "2147483648", "1"], ["1.5", "2147483648", "1"]),  # to Spark, bigint and double have no type but text
-        (["2026-02-30", "2026-01-01", "2026-01-02"], ["2026-02-30", "2026-01-01", "2026-01-02"]),
-        (["99999999999999999999", "1", "2"], ["99999999999999999999", "1", "2"]),
-        (["1.2.3", "1.10", "2"], ["1.2.3", "1.10", "2"]),  # versions
-    ],
-)
-def test_values_in_the_names_of_folders_have_the_types_of_spark(tmp_path: Path, folders: list, values: list) -> None:
-    log = tmp_path / "key=x"  # names above the input, and those of its files, say nothing
-    for place, folder in enumerate(folders):
-        write(log / f"key={folder}/key=y.parquet", a=[place])
-    assert sorted(rows_of(ParquetInput.at(str(log)), ["a", "key"])) == list(enumerate(values))
+FOLDERS = [
+    (["1", "02", "__HIVE_DEFAULT_PARTITION__"], [1, 2, None]),
+    (["1", "3000000000", "-1"], [1, 3_000_000_000, -1]),
+    (["1.5", "2", "1"], [1.5, 2.0, 1.0]),
+    (["2026-01-01", "2026-01-02", "__HIVE_DEFAULT_PARTITION__"], [date(2026, 1, 1), date(2026, 1, 2), None]),
+    (["2026-01-01", "a%2Fb", "1"], ["2026-01-01", "a/b", "1"]),
+    (["2026%2D01%2D01", "2026-01-02", "2026-01-03"], [date(2026, 1, 1), date(2026, 1, 2), date(2026, 1, 3)]),
+    (["__HIVE_DEFAULT_PARTITION__"], [None]),
+    (["1e5", "nan", "1"], ["1e5", "nan", "1"]),
+    (["0x10", "0x11", "1"], ["0x10", "0x11", "1"]),
+    (["1.5", "2147483647", "-2147483648"], [1.5, 2**31 - 1.0, -(2.0**31)]),
+    (["1.5", "2147483648", "1"], ["1.5", "2147483648", "1"]),  # to Spark, bigint and double have no type but text
+    (["2026-02-30", "2026-01-01", "2026-01-02"], ["2026-02-30", "2026-01-01", "2026-01-02"]),
+    (["99999999999999999999", "1", "2"], ["99999999999999999999", "1", "2"]),
+    (["1.2.3", "1.10", "2"], ["1.2.3", "1.10", "2"]),  # versions
+]
+
+
+def test_values_in_the_names_of_folders_have_the_types_of_spark(tmp_path: Path) -> None:
+    for number, (folders, values) in enumerate(FOLDERS):
+        log = tmp_path / f"{number}/key=x"  # names above the input, and those of its files, say nothing
+        for place, folder in enumerate(folders):
+            write(log / f"key={folder}/key=y.parquet", a=[place])
+        assert sorted(rows_of(ParquetInput.at(str(log)), ["a", "key"])) == list(enumerate(values))
 
 
 @pytest.mark.parametrize(
@@ -200,9 +200,9 @@ def test_splits_hold_whole_row_groups_and_small_files_together(tmp_path: Path) -
     write(tmp_path / "2.parquet", a=[35, 36])
     write(tmp_path / "3.parquet", a=pa.array([], pa.int64()))
     source = ParquetInput.at(str(tmp_path))
-    assert source.rows == 37
-    assert [split.rows for split in source.splits(20)] == [20, 17]
-    assert [split.rows for split in source.splits(1)][:4] == [10, 10, 10, 5]
+    assert source.file_rows == 37
+    assert [split.rows for split in source.file_splits(20)] == [20, 17]
+    assert [split.rows for split in source.file_splits(1)][:4] == [10, 10, 10, 5]
     assert [row for (row,) in rows_of(source, ["a"], split_rows=20)] == list(range(37))
 
 
@@ -211,15 +211,15 @@ def test_the_largest_splits_come_first(tmp_path: Path) -> None:
     for name, rows in (("1", 3), ("2", 5), ("3", 3), ("4", 4)):
         write(tmp_path / f"{name}.parquet", a=[int(name)] * rows)
     source = ParquetInput.at(str(tmp_path))
-    assert [split.rows for split in source.splits(5)] == [5, 4, 3, 3]
+    assert [split.rows for split in source.file_splits(5)] == [5, 4, 3, 3]
     assert [row for (row,) in rows_of(source, ["a"], split_rows=5)] == [2] * 5 + [4] * 4 + [1] * 3 + [3] * 3
 
 
 def test_a_table_is_read_in_batches(tmp_path: Path) -> None:
     write(tmp_path / "1.parquet", row_group_size=10, a=list(range(100)))
     source = ParquetInput.at(str(tmp_path))
-    [split] = source.splits()
-    sizes = [table.num_rows for table in read_split(split, source.schema, ["a"], None, batch_rows=30)]
+    [split] = source.file_splits()
+    sizes = [table.num_rows for table in read_split(split, source.schema, at("a"), None, batch_rows=30)]
     assert sizes == [30, 30, 30, 10]
 
 
@@ -236,22 +236,22 @@ def test_a_file_written_anew_under_the_job_is_named(
     """
     write(tmp_path / "1.parquet", row_group_size=100, a=list(range(200)))
     source = ParquetInput.at(str(tmp_path))
-    [split] = travel(source.splits())
-    assert sum(table.num_rows for table in read_split(split, source.schema, ["a"], None)) == 200
-    [split] = travel(source.splits())
+    [split] = travel(source.file_splits())
+    assert sum(table.num_rows for table in read_split(split, source.schema, at("a"), None)) == 200
+    [split] = travel(source.file_splits())
     write(tmp_path / "new", row_group_size=row_group_size, a=list(range(1000, 1000 + rows)))
     (tmp_path / "new").replace(tmp_path / "1.parquet")
     with pytest.raises(InputError, match=r"1.parquet (was written anew while the job ran|cannot be read)"):
-        list(read_split(split, source.schema, ["a"], None))
+        list(read_split(split, source.schema, at("a"), None))
 
 
 def test_a_file_deleted_under_the_job_is_named(tmp_path: Path) -> None:
     write(tmp_path / "1.parquet", a=[1])
     source = ParquetInput.at(str(tmp_path))
-    [split] = source.splits()
+    [split] = source.file_splits()
     (tmp_path / "1.parquet").unlink()
     with pytest.raises(InputError, match=r"1.parquet was deleted while the job ran"):
-        list(read_split(split, source.schema, ["a"], None))
+        list(read_split(split, source.schema, at("a"), None))
 
 
 @pytest.mark.parametrize("broken", ["pages", "length"])
@@ -263,12 +263,12 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, broken: str) -> Non
     if broken == "pages":
         file.write_bytes(bytes(len(data) - 1000) + data[-1000:])
     source = ParquetInput.at(str(tmp_path))
-    [split] = source.splits()
+    [split] = source.file_splits()
     if broken == "length":
         file.write_bytes(data[: len(data) // 2])
     told = r"cannot be read: \w" if broken == "pages" else "was written anew while the job ran"
     with pytest.raises(InputError, match=f"1.parquet {told}"):
-        list(read_split(split, source.schema, ["a"], None))
+        list(read_split(split, source.schema, at("a"), None))
 
 
 @pytest.mark.parametrize("names", ["abc", "bac", "cab", "acb", "bca", "cba"])
@@ -290,8 +290,8 @@ def test_rows_of_arrays_count_by_their_elements(tmp_path: Path) -> None:
     pq.write_table(rows, tmp_path / "rows.parquet", row_group_size=3)
     source = ParquetInput.at(str(tmp_path))
     # by the footer, in which an empty array is one element: 8 x 10 + 1 items, and 7 x 2 + 1 + 1 true ones
-    assert source.bucket_rows(["items", "true"]) == 81 + 16
-    assert source.bucket_rows() == 9
-    assert [split.rows for split in source.splits(36, arrays=["items", "true"])] == [3, 3, 3]
-    assert [split.rows for split in source.splits(72, arrays=["items", "true"])] == [6, 3]
-    assert [split.rows for split in source.splits(36)] == [9]
+    assert source.rows((), at("items", "true")) == 81 + 16
+    assert source.rows((), {}) == 9
+    assert [split.rows for split in source.file_splits(36, arrays=["items", "true"])] == [3, 3, 3]
+    assert [split.rows for split in source.file_splits(72, arrays=["items", "true"])] == [6, 3]
+    assert [split.rows for split in source.file_splits(36)] == [9]

@@ -66,18 +66,13 @@ def test_texts_of_a_truth(tmp_path: Path) -> None:
         sr.evaluate(tmp_path / "numbers", ["rr"], **asked)
 
 
-@pytest.mark.parametrize("where", ["user = 7", "score > 0 and USER > 0"])
-def test_a_condition_on_a_value_that_two_folders_have(tmp_path: Path, where: str) -> None:
-    """What has no role may be spelled as it likes, unless a condition asks for it."""
+def test_values_of_no_role_are_kept_apart_too(tmp_path: Path) -> None:
     for hour in SPELLED:
         write(tmp_path / f"log/user={hour}/a.parquet", who=[1, 1], score=[0.5, 0.25], label=[0, 1])
-    columns = Columns(group="who", score="score", label="label")
-    kept = {"metrics": ["rr"], "output": Output(path=str(tmp_path / "tables")), "engine": Engine(lane="local")}
-    spec = Spec(input=Input(path=str(tmp_path / "log"), columns=columns), **kept)
-    assert evaluate_day(spec, "2026-11-19", None, Stages()).metrics["n_rows"].to_pylist() == [6]
-    asked = Spec(input=Input(path=str(tmp_path / "log"), columns=columns, where=where), **kept)
-    with pytest.raises((InputError, SpecError), match="which are one value of the column user"):
-        evaluate_day(asked, "2026-11-19", None, Stages())
+    asked = {"group": "who", "score": "score", "label": "label"}
+    with pytest.raises(InputError, match="which are one value of the column user"):
+        sr.evaluate(tmp_path / "log", ["rr"], **asked)
+    assert sr.evaluate(tmp_path / "log", ["rr"], partition_types="text", **asked).table["n_rows"].to_pylist() == [6]
 
 
 def test_the_choice_changes_what_the_numbers_are_of(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ import sparkrank as sr
 from sparkrank.base.checks import NO_LIMITS, Limits
 from sparkrank.bucket import bucket_columns
 from sparkrank.config import sections
-from sparkrank.engines.request import Request, Side
+from sparkrank.engines.request import Request
 from sparkrank.inputs import role_table as columns
 from sparkrank.inputs.roles import Roles, TruthColumns, planned
 from sparkrank.metrics import Definitions, Metric
@@ -25,6 +25,7 @@ from sparkrank.metrics.metric import CATALOG
 from sparkrank.run.execute import Outcome, open_request
 from sparkrank.run.stages import unseen
 from sparkrank.sources.columns import bucket_rows, needed_columns
+from sparkrank.sources.side_rows import SideRows
 from sparkrank.sources.text_schema import number_kinds
 from sparkrank.tables.rows.limits import limits_of
 from tests.unit.fake_roles import LOG, NAMED, NAN_PROPENSITY, add_fake_roles, asked
@@ -40,7 +41,7 @@ def fake_roles(monkeypatch: pytest.MonkeyPatch) -> None:
 def evaluated(rows: pa.Table, limits: Limits = NO_LIMITS, **named: str) -> Outcome:
     roles, plan = asked(**named)
     stages = unseen()
-    return open_request(Request(Side.of("input", rows), None, roles, plan, limits), stages).evaluate(stages)
+    return open_request(Request(SideRows.of("input", rows), None, roles, plan, limits), stages).evaluate(stages)
 
 
 @pytest.mark.usefixtures("fake_roles")

@@ -17,9 +17,11 @@ from pyarrow import csv
 import sparkrank as sr
 from sparkrank.inputs.roles import Roles
 from sparkrank.sources.parquet import ParquetInput, read_split
-from sparkrank.sources.sources import Source
+from sparkrank.sources.selection import Selection
+from sparkrank.sources.side_rows import SideRows
 from sparkrank.sources.text_files import TextInput
 from tests.unit.commands import exit_code
+from tests.unit.parquet_files import at
 from tests.unit.rotten import flip, log, pages_of
 from tests.unit.windows.week import DAYS, evaluate, impressions_of, merging, spec_of, write_log
 
@@ -82,13 +84,14 @@ def test_pages_without_checksums_are_read(tmp_path: Path) -> None:
 
 def read_parquet(path: Path) -> list[Callable[[], Any]]:
     source = ParquetInput.at(str(path))
-    [split] = source.splits()
-    return [lambda: read_split(split, source.schema, ["a"], None)]
+    [split] = source.file_splits()
+    return [lambda: read_split(split, source.schema, at("a"), None)]
 
 
 def read_csv(path: Path) -> list[Callable[[], Any]]:
     roles = Roles((), None, {"a": "a"})
-    source = Source(TextInput.at(str(path), "csv", {"header": "true"}, None, None, roles))
+    rows = SideRows("input", path=str(path), format="csv", options={"header": "true"})
+    source = Selection(TextInput.open(rows, roles))
     return [split.read for split in source.splits(["a"], 100)]
 
 

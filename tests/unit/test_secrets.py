@@ -23,10 +23,10 @@ from sparkrank.base import errors
 from sparkrank.base.redaction import has_secret, redact, shown_options, shown_url
 from sparkrank.config import load_spec
 from sparkrank.doors import cli
-from sparkrank.engines.request import Side
 from sparkrank.engines.spark.failures import reading_errors, reason_of, task_errors
 from sparkrank.jobs.evaluate_job import places_of
 from sparkrank.sources.files import without_password
+from sparkrank.sources.side_rows import SideRows
 from sparkrank.text.terminal import as_json_text, tell
 from tests.unit.commands import exit_code
 
@@ -205,7 +205,7 @@ def test_no_option_shows_one(rows: Path, tmp_path: Path, capsys: pytest.CaptureF
         conf = conf_of(tmp_path, document(rows, format="jdbc", options=options))
         spec = load_spec(conf)
         assert spec.input.options == options
-        side = Side("input", options=spec.input.options)
+        side = SideRows("input", options=spec.input.options)
         assert leaks([spec.as_text(), repr(spec), repr(side), json.dumps(spec.resolved())]) == []
     assert exit_code("validate", "--conf", conf, "--date", "2026-01-31") == 0
     assert leaks(capsys.readouterr()) == []

@@ -73,13 +73,13 @@ class _Numbers(_Column):
             values = values.fill_null(0)
         self._add(values.to_numpy(zero_copy_only=False), valid)
 
-    def _add(self, found: NDArray[Any], valid: NDArray[np.bool_] | None) -> None:
-        start, self._end = self._end, self._end + len(found)
+    def _add(self, values: NDArray[Any], valid: NDArray[np.bool_] | None) -> None:
+        start, self._end = self._end, self._end + len(values)
         if self._values is None:
-            kind = self._kind or found.dtype
-            self._constant &= len(found) > 0
-            self._values = np.full(1, found[0], kind) if self._constant else np.empty(self._rows, kind)
-        if self._constant and (valid is not None or not (found == self._values[0]).all()):
+            kind = self._kind or values.dtype
+            self._constant &= len(values) > 0
+            self._values = np.full(1, values[0], kind) if self._constant else np.empty(self._rows, kind)
+        if self._constant and (valid is not None or not (values == self._values[0]).all()):
             self._constant, first = False, self._values[0]
             self._values = np.empty(self._rows, self._values.dtype)
             self._values[:start] = first
@@ -87,9 +87,9 @@ class _Numbers(_Column):
             self._valid = np.ones(self._rows, np.bool_)
         if self._constant:
             return
-        if self._kind is None and found.dtype != self._values.dtype:  # labels are as narrow as they come
-            self._values = self._values.astype(np.promote_types(self._values.dtype, found.dtype), copy=False)
-        self._values[start : self._end] = found
+        if self._kind is None and values.dtype != self._values.dtype:  # labels are as narrow as they come
+            self._values = self._values.astype(np.promote_types(self._values.dtype, values.dtype), copy=False)
+        self._values[start : self._end] = values
         if valid is not None and self._valid is not None:
             self._valid[start : self._end] = valid
 

@@ -100,7 +100,7 @@ def buckets_of_piece(bucket: int, piece: pa.RecordBatch) -> Iterator[tuple[int, 
 def buckets_of_pieces(
     bucket: int, pieces: Sequence[pa.RecordBatch], schema: pa.Schema
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """The same of several ``pieces`` together, joined and cut anew: a part for each bucket, and not for each piece.
+    """The rows of each bucket of several ``pieces``, joined and cut anew: one part a bucket, not one a piece.
 
     The pieces begin with the same ``bucket``, are of one side, have as many buckets, and no texts.
     """

@@ -138,17 +138,17 @@ class PieceStore:
 
     def take(self, *buckets: int) -> pa.Table | None:
         """All rows of ``buckets``, or None where they have none. Removes them from the store."""
-        found = [piece for bucket in buckets for piece in self.pieces(bucket)]
+        pieces = [piece for bucket in buckets for piece in self.pieces(bucket)]
         with long_text_errors():
-            return join_pieces(found, self.schema) if found else None
+            return join_pieces(pieces, self.schema) if pieces else None
 
     def _spill(self, unwritten: _ByBucket) -> None:
         """Append one piece for each bucket to the file, and remember its size and place for :meth:`take`."""
         with writing_errors(f"rows that outgrow the memory held for them, in {tempfile.gettempdir()},"):
             runs = (
-                (each, run)
-                for each in sorted(unwritten)
-                for side in by_side(unwritten.pop(each))
+                (number, run)
+                for number in sorted(unwritten)
+                for side in by_side(unwritten.pop(number))
                 for run in _runs(side)
             )
             for bucket, pieces in runs:

@@ -8,10 +8,9 @@ from pyspark.sql import types as T
 
 from sparkrank.bucket.impressions import CLUSTER, LIST, group_weight_column, key_column, slice_column
 from sparkrank.engines.spark.values import TEXTS, item_of, key_of, label_of, named
-from sparkrank.inputs.field_paths import nan_ratings
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
-from sparkrank.sources.arrays import TRUE_ITEMS, TRUE_LABELS, listed_column, unrated_column
+from sparkrank.sources.arrays import TRUE_ITEMS, TRUE_LABELS, listed_column
 
 # What Arrow makes items of as Spark does; of other elements Spark itself does.
 _ALIKE = (T.IntegralType, T.FloatType, T.DoubleType, T.StringType, T.NullType)
@@ -35,8 +34,6 @@ def rows_of_arrays(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
     columns[LIST] = F.monotonically_increasing_id()
     for index, column in enumerate(roles.scores.values()):
         columns[listed_column(index)] = _items(column, kinds[column])
-        if (beside := nan_ratings(column)) in frame.columns:
-            columns[unrated_column(index)] = named(beside).cast("long")
     columns[TRUE_ITEMS] = _items(str(roles.true_items), kinds[str(roles.true_items)])
     if roles.label is not None:
         columns[TRUE_LABELS] = _each(roles.label, kinds[roles.label])

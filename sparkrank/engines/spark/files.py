@@ -10,7 +10,6 @@ import itertools
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -22,13 +21,12 @@ from sparkrank.engines.spark.failures import reading_errors
 from sparkrank.engines.spark.session_features import setting
 from sparkrank.inputs.field_paths import columns_of
 from sparkrank.sources.files import ALL_FILES, Listing, alternatives, escaped, ways_of, without_password
-from sparkrank.sources.folders import FolderColumns, PartitionTypes
+from sparkrank.sources.folders import PartitionTypes
 from sparkrank.sources.integrity import SPARK_CHECKED
 from sparkrank.sources.joined_types import validate_column
 from sparkrank.sources.lakes import tables_among
-from sparkrank.sources.missing_columns import columns_asked, json_columns, orc_columns
 from sparkrank.sources.parquet import ParquetInput
-from sparkrank.sources.stored_files import StoredFiles, named_in, validate_spelled_once
+from sparkrank.sources.stored_files import StoredFiles, named_in
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameReader, SparkSession
@@ -61,13 +59,12 @@ def frame_of_files(
     options: Mapping[str, str] | None = None,
     opened: ParquetInput | None = None,
     schema: str | None = None,
-    found: dict[str, FolderColumns] | None = None,
 ) -> DataFrame:
     """The rows of the files at ``path``, of one of :data:`FILE_FORMATS`; ``what`` names them in sentences.
 
     Columns of folders are texts where ``partition_types`` says so. ``where`` is not applied, but what it names is
     looked at. ``opened`` are the same files, where somebody has looked at them before. ``schema`` is Spark's, in place
-    of what it would find. ``found`` takes the columns of folders, by ``what``. Raises :class:`InputError` when nothing
+    of what it would find. Raises :class:`InputError` when nothing
     is there or files do not fit together, as the other lanes do.
     """
     given = {name.lower(): value for name, value in (options or {}).items()}
@@ -87,19 +84,11 @@ def frame_of_files(
                 _differ(stored, None, kind, roles, where)
         return frame
     stored.validate_files()
-    columns = [] if roles is None else [column for _, column in roles.columns()]
-    folders = stored.folder_columns(infers(partition_types, spark))
-    validate_spelled_once(folders, what, columns, where)
-    if found is not None:
-        found[what] = folders
+    folders = stored.folder_columns("inferred" if infers(partition_types, spark) else "text")
     if _differ(stored, opened, kind, roles, where) and "mergeschema" not in given:
         reader = _reader(spark, kind, {**(options or {}), "mergeSchema": "true"})
     with reading_errors(*place):
-        frame = _loaded(reader, stored, folders.schema.names if partition_types == "text" else ())
-    if kind == "json" and schema is not None and roles is not None:
-        names = [name for name in frame.schema.names if name not in folders.schema.names]
-        _validate_file_keys(stored, names, set(given), roles, where)
-    return frame
+        return _loaded(reader, stored, folders.names if partition_types == "text" else ())
 
 
 def _reader(
@@ -120,45 +109,26 @@ def _differ(
     roles: Roles | None,
     where: str | None,
 ) -> bool:
-    """Whether files of Parquet or ORC differ in columns that are needed, so that Spark has to look at all of them.
+    """Whether files of Parquet differ in columns that are needed, so that Spark has to look at all of them.
 
     What the files say of their columns is refused as in the other lanes. Those that Arrow cannot read are left to
     Spark.
     """
-    if stored.store is None or kind not in ("parquet", "orc"):
+    if stored.store is None or kind != "parquet":
         return False
     try:
-        found = opened or (orc_columns(stored) if kind == "orc" else ParquetInput.of(stored))
+        source = opened or ParquetInput.of(stored)
     except (InputError, StoreError, pa.ArrowException, OSError) as error:
         logging.getLogger(__name__).info("columns are not compared: %s", shortened(error, MOST_SENTENCE))
         return False
-    names = found.schema.names if isinstance(found, ParquetInput) else found.names
+    names = source.schema.names
     if roles is None:
-        return any(named_in(found.lacking, (), where))
+        return any(named_in(source.lacking, (), where))
     for role, column in roles.columns():
         if column in names:
             validate_column(role, column, names, stored.what)
-    found.validate_has_columns(roles, stored.what, where)
-    return any(named_in(found.lacking, columns_of(roles, names), where))
-
-
-def _validate_file_keys(
-    stored: StoredFiles, names: Sequence[str], options: AbstractSet[str], roles: Roles, where: str | None
-) -> None:
-    """Raise :class:`InputError` where records of JSON lack keys, ``names`` of a schema, as in the other lanes.
-
-    ``options`` are Spark's, by name. Files that Arrow cannot read are left to Spark.
-    """
-    if stored.store is None or {"encoding", "charset"} & options:  # bytes that spell no names here
-        return
-    asked = columns_asked(names, roles, where)
-    try:
-        found = json_columns(stored, set(asked), by_lines=not {"multiline", "linesep"} & options)
-    except (pa.ArrowException, OSError, EOFError) as error:
-        logging.getLogger(__name__).info("keys are not compared: %s", shortened(error, MOST_SENTENCE))
-        return
-    found.validate_present(asked, stored.what)
-    found.validate_has_columns(roles, stored.what, where)
+    source.check(roles, where)
+    return any(named_in(source.lacking, columns_of(roles, names), where))
 
 
 def _loaded(reader: Callable[[], DataFrameReader], stored: StoredFiles, as_texts: Sequence[str]) -> DataFrame:

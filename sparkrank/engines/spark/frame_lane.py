@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from sparkrank.engines.reading import settings_of_frame, spark_frame
 from sparkrank.engines.spark.failures import task_errors
-from sparkrank.sources.stored_files import validate_same_spelling
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,8 +22,7 @@ if TYPE_CHECKING:
     from sparkrank.engines.result import Solved
     from sparkrank.inputs.roles import Roles
     from sparkrank.metrics import Plan
-    from sparkrank.sources.folders import FolderColumns
-    from sparkrank.sources.parquet import ParquetInput
+    from sparkrank.sources.protocol import Source
 
 SAMPLED_ROWS = 1000
 
@@ -50,13 +48,10 @@ class FrameLane:
         return "there is no Spark session" if request.session is None else None
 
     @classmethod
-    def open(cls, request: Request, opened: dict[str, ParquetInput], left: str | None) -> FrameLane:
+    def open(cls, request: Request, opened: dict[str, Source], left: str | None) -> FrameLane:
         session = request.session
         assert session is not None  # noqa: S101 - see why_not
-        folders: dict[str, FolderColumns] = {}
-        frames = [spark_frame(side, session, roles, opened, folders) for side, roles in request.sides]
-        if len(folders) > 1:
-            validate_same_spelling(folders["input"], folders["truth"], request.roles)
+        frames = [spark_frame(side, session, roles, opened) for side, roles in request.sides]
         reason = cls._reason(request, left)
         return cls(frames[0], request.roles, frames[1] if len(frames) > 1 else None, reason)
 

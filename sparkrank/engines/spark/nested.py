@@ -10,18 +10,17 @@ from pyspark.sql import types as T
 
 from sparkrank.engines.spark.values import is_plain, named
 from sparkrank.inputs.field_paths import (
+    NAN_RATING,
     VECTOR_FIELDS,
     Each,
     Element,
-    Field,
-    Key,
-    NanRatings,
+    MapKey,
     Recommended,
     Shape,
     Step,
+    StructField,
     VectorElement,
     places,
-    with_nan_ratings,
 )
 from sparkrank.inputs.roles import Roles
 
@@ -40,7 +39,7 @@ def with_nested(frame: DataFrame, roles: Roles, what: str) -> DataFrame:
         return frame
     columns = {
         name: _after(named(place.column), schema[place.column].dataType, place.steps)[0]
-        for name, place in with_nan_ratings(found).items()
+        for name, place in found.items()
     }
     return frame.withColumns(columns)
 
@@ -71,7 +70,7 @@ def _after(column: Column, kind: T.DataType, steps: Sequence[Step]) -> tuple[Col
     for step in steps:
         if isinstance(step, Element):
             beyond = beyond | F.coalesce(F.size(column) <= step.place, F.lit(False))
-        if isinstance(step, Key) and isinstance(kind, T.MapType):
+        if isinstance(step, MapKey) and isinstance(kind, T.MapType):
             column, kind = column.getItem(step.name), kind.valueType
         else:
             column, kind = _step(column, kind, step)
@@ -81,16 +80,13 @@ def _after(column: Column, kind: T.DataType, steps: Sequence[Step]) -> tuple[Col
 
 
 def _step(column: Column, kind: T.DataType, step: Step) -> tuple[Column, T.DataType]:
-    if isinstance(step, Field) and isinstance(kind, T.StructType):
+    if isinstance(step, StructField) and isinstance(kind, T.StructType):
         return column.getField(step.name), kind[step.name].dataType
     if isinstance(step, VectorElement):
         return _vector_element(column, kind, step), T.DoubleType()
     element = kind.elementType if isinstance(kind, T.ArrayType) else kind
     if isinstance(step, Element):
         return F.get(column, F.lit(step.place)), element
-    if isinstance(step, NanRatings):
-        nans = F.filter(column, lambda one: F.isnan(one.getField(step.rating).cast("double")))
-        return F.size(nans), T.IntegerType()
     if isinstance(step, Recommended) and isinstance(element, T.StructType):
         return _by_rating(column, step), T.ArrayType(element[step.item].dataType)
     steps = step.steps if isinstance(step, Each) else ()
@@ -116,34 +112,25 @@ def _vector_element(column: Column, kind: T.DataType, step: VectorElement) -> Co
         found = F.when(dense, F.get(values, F.lit(step.place))).otherwise(sparse)
     found = F.when(size <= step.place, F.lit(_NAN)).otherwise(found)
     if step.only_of is not None:
-        failure = F.raise_error(F.lit(f"\nsparkrank.errors.InputError: {step.refused}\n"))  # found there by its line
-        found = F.when(size != step.only_of, failure.cast("double")).otherwise(found)
-    if not isinstance(kind, T.UserDefinedType):  # before its size is believed
-        sound = F.coalesce(dense, F.lit(False)) | _well_formed(of_type, of_size, indices, values)
-        failure = F.raise_error(F.lit(f"\nsparkrank.errors.InputError: {step.malformed}\n"))
-        found = F.when(sound, found).otherwise(failure.cast("double"))
+        found = F.when(size != step.only_of, _failure(step.refused)).otherwise(found)
     return F.when(column.isNotNull(), found)
 
 
-def _well_formed(of_type: Column, of_size: Column, indices: Column, values: Column) -> Column:
-    """Whether a sparse vector names ascending places below its size, as many as it has values."""
-    within = F.forall(indices, lambda place: place.isNotNull() & (place >= 0) & (place < of_size))
-    ascends = F.array_sort(F.array_distinct(indices)) == indices
-    fits = (of_type == 0) & (of_size >= 0) & (F.size(indices) == F.size(values)) & within & ascends
-    return F.coalesce(fits, F.lit(False))
+def _failure(sentence: str) -> Column:
+    """A number that fails with ``sentence``, which is found by its line."""
+    return F.raise_error(F.lit(f"\nsparkrank.base.errors.InputError: {sentence}\n")).cast("double")
 
 
 def _by_rating(column: Column, step: Recommended) -> Column:
     """The items, in the order of their structs: a rating, the lowest first once it is negated, then the place.
 
-    Behind those with a rating stand those without one, and last those of which it is NaN.
+    Behind those with a rating stand those without one. A rating that is NaN fails.
     """
 
     def ordered(one: Column, place: Column) -> Column:
         rating = one.getField(step.rating).cast("double")
-        last = F.when(rating.isNull(), 1).when(F.isnan(rating), 2).otherwise(0)
-        fall = F.when(last > 0, F.lit(0.0)).otherwise(-rating)
+        fall = F.when(rating.isNull(), F.lit(0.0)).when(F.isnan(rating), _failure(NAN_RATING)).otherwise(-rating)
         item = one.getField(step.item)
-        return F.struct(last.alias("last"), fall.alias("fall"), place.alias("place"), item.alias("item"))
+        return F.struct(rating.isNull().alias("last"), fall.alias("fall"), place.alias("place"), item.alias("item"))
 
     return F.transform(F.array_sort(F.transform(column, ordered)), lambda one: one.getField("item"))

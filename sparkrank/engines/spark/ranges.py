@@ -16,8 +16,8 @@ import pyarrow as pa
 from sparkrank.engines.result import ExactBins
 from sparkrank.engines.score_ranges import (
     ExactMetric,
-    Place,
     RangeBounds,
+    RangePlace,
     ScoreRanges,
     Totals,
     exact_metrics,
@@ -137,7 +137,9 @@ def _merger(score_ranges: ScoreRanges, exact: ByLabel, curves: bool) -> Callable
     return merge
 
 
-def _sweeper(score_ranges: ScoreRanges, where: Mapping[int, Place], exact: ByLabel) -> Callable[[Batches], Batches]:
+def _sweeper(
+    score_ranges: ScoreRanges, where: Mapping[int, RangePlace], exact: ByLabel
+) -> Callable[[Batches], Batches]:
     def sweep_all(batches: Batches) -> Batches:
         for score_range, histogram in _rows(batches):
             terms = sweep(histogram.widened(), where[score_range], exact[score_ranges[score_range][0].rule.rel])

@@ -34,7 +34,7 @@ from sparkrank.engines.spark.shuffle import (
 from sparkrank.engines.spark.tasks import tune_worker
 from sparkrank.metrics import Plan
 from sparkrank.sources.parquet import SPLIT_ROWS
-from sparkrank.sources.sources import Sides, SideSplit
+from sparkrank.sources.selection import Sides, SideSplit
 
 if TYPE_CHECKING:
     from sparkrank.engines.one_group import Pick

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from sparkrank.engines.one_group import narrowed
-from sparkrank.engines.reading import arrow_sides, settings_of_source
 from sparkrank.engines.spark.failures import task_errors
+from sparkrank.sources.selection import Sides
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -18,8 +17,7 @@ if TYPE_CHECKING:
     from sparkrank.engines.request import Request
     from sparkrank.engines.result import Solved
     from sparkrank.metrics import Plan
-    from sparkrank.sources.parquet import ParquetInput
-    from sparkrank.sources.sources import Sides
+    from sparkrank.sources.protocol import Source
 
 _NAMES = {"parquet": "Parquet", "csv": "CSV", "json": "JSON"}
 
@@ -49,10 +47,11 @@ class ScanLane:
         return None if what is None else f"the {what} is a table in memory, and what is beside it is not"
 
     @classmethod
-    def open(cls, request: Request, opened: dict[str, ParquetInput], left: str | None) -> ScanLane:  # noqa: ARG003
+    def open(cls, request: Request, opened: dict[str, Source], left: str | None) -> ScanLane:  # noqa: ARG003
         assert request.spark is not None  # noqa: S101 - see why_not
-        sides = arrow_sides(request, opened)
-        return cls(request.spark, sides, f"the input is {_NAMES[request.impressions.format]} named by path")
+        sides = Sides.open(request.sides, request.roles, request.plan, opened)
+        kind = request.impressions.format
+        return cls(request.spark, sides, f"the input is {_NAMES.get(kind, kind)} named by path")
 
     @property
     def warnings(self) -> list[str]:
@@ -76,11 +75,9 @@ class ScanLane:
     def picked(self, plan: Plan, keys: GroupKeys | None, pick: Pick) -> list[pa.Table]:
         from sparkrank.engines.spark.scan import pick_scanned
 
+        sides = self.sides if keys is None else self.sides.narrowed(keys.condition)
         with task_errors(self.spark):
-            return pick_scanned(self.spark, self.sides if keys is None else narrowed(self.sides, keys), plan, pick)
+            return pick_scanned(self.spark, sides, plan, pick)
 
     def session_settings(self, request: Request, *, own_zone: bool) -> dict[str, str]:  # noqa: ARG002
-        found: dict[str, str] = {}
-        for (side, _), source in zip(request.sides, (self.sides.impressions, self.sides.truth), strict=False):
-            found |= settings_of_source(side, source, self.spark)
-        return found
+        return {}

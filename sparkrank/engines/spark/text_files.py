@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 
 from sparkrank.base.errors import InputError, did_you_mean, listed, shortened
 from sparkrank.inputs.roles import Roles
-from sparkrank.sources.text_schema import STRICT, Field, is_set, typed_columns
+from sparkrank.sources.text_schema import STRICT, DdlField, is_set, typed_columns
 
 _GIVEN = re.compile(r"_c\d+|.*\d")  # names that Spark may have given to columns of a header without
 
@@ -18,7 +18,7 @@ def text_frame(
     read: Callable[..., DataFrame],
     kind: str,
     options: Mapping[str, str],
-    fields: Sequence[Field] | None,
+    fields: Sequence[DdlField] | None,
     roles: Roles,
     what: str,
 ) -> DataFrame:

@@ -1,0 +1,25 @@
+"""The formats of files that are read without Spark, by the word of ``format`` in a spec.
+
+A format from elsewhere is one more line here: ``SOURCES["feather"] = FeatherInput``.
+"""
+
+from __future__ import annotations
+
+from sparkrank.sources.parquet import ParquetInput
+from sparkrank.sources.protocol import Source
+from sparkrank.sources.side_rows import SideRows
+from sparkrank.sources.table_input import TableInput
+from sparkrank.sources.text_files import TextInput
+
+SOURCES: dict[str, type[Source]] = {"parquet": ParquetInput, "csv": TextInput, "json": TextInput}
+
+
+def source_kind(side: SideRows) -> type[Source] | None:
+    """The kind of source that reads ``side``; None where Spark alone does: a table, Parquet with options of Spark's,
+    or another format.
+    """
+    if side.given is not None:
+        return None if side.is_frame else TableInput
+    if side.path is None or (side.format == "parquet" and side.options):
+        return None
+    return SOURCES.get(side.format)

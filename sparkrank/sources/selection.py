@@ -1,0 +1,216 @@
+"""The rows of a source that a condition holds for, with the columns that roles name, and both sides of an input."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+import pyarrow as pa
+
+from sparkrank.base.errors import FrameLaneNeededError, InputError, SpecError, first_line, shortened
+from sparkrank.inputs.field_paths import Place, places
+from sparkrank.inputs.roles import Roles
+from sparkrank.metrics import Plan
+from sparkrank.sources.columns import bucket_rows, bucket_schema, check_arrow_schema, needed_columns
+from sparkrank.sources.conditions import Condition, UntranslatableError, pushed_down
+from sparkrank.sources.formats import source_kind
+from sparkrank.sources.joined_types import check_joined
+from sparkrank.sources.nested import shape_of, taken_type
+from sparkrank.sources.protocol import Source, Split
+from sparkrank.sources.side_rows import SideRows
+from sparkrank.sources.sizes import bytes_of_elements, in_parts
+from sparkrank.sources.stored_files import validate_present
+from sparkrank.sources.values import is_array
+
+SideSplit: TypeAlias = tuple[int, Split]  # 0 for impressions, 1 for the truth, and a split of them
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The rows of ``source`` that ``where`` holds for; columns that are ``nested`` lie inside of its columns."""
+
+    source: Source
+    where: Condition | None = None
+    nested: Mapping[str, Place] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, source: Source, roles: Roles, what: str, where: Condition | None = None) -> Selection:
+        """A selection with the places of columns of ``roles`` that lie inside of others.
+
+        Raises :class:`InputError` where one of these names no place, or it is not plain which; ``what`` names the side.
+        """
+        return cls(source, where, places(roles, {column.name: shape_of(column.type) for column in source.schema}, what))
+
+    @classmethod
+    def open(cls, side: SideRows, roles: Roles, plan: Plan, opened: dict[str, Source]) -> Selection:
+        """The rows of ``side`` as its format is read without Spark.
+
+        ``opened`` takes the source, for a lane that reads the rows after this one has left them. Raises
+        :class:`FrameLaneNeededError` where Spark alone reads them, and what :meth:`Source.open` raises.
+        """
+        what, where = side.what, side.where
+        kind = source_kind(side)
+        if kind is None:
+            raise FrameLaneNeededError(f"the {what} is not plain Parquet named by path")
+        validate_present(side.paths, side.format, what)
+        source = opened[what] = kind.open(side, roles)
+        selection = cls.of(source, roles, what, _condition(where, source, what))
+        check_arrow_schema(selection.schema, roles, plan, what)
+        source.check(roles, where)
+        if source.leaves_to_spark:
+            _validate_types(selection.schema, roles)
+        return selection
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns with those inside of others, under the names by which roles ask for them."""
+        stored = schema = self.source.schema
+        for name, place in self.nested.items():
+            column = pa.field(name, taken_type(stored.field(place.column).type, place.steps))
+            schema = schema.set(schema.names.index(name), column) if name in schema.names else schema.append(column)
+        return schema
+
+    def bucket_rows(self, columns: Sequence[str], arrays: Sequence[str] = ()) -> int:
+        """The bucket rows that these make, as :meth:`Source.rows` counts them."""
+        stored = dict.fromkeys(place.column for place in self._at(columns).values())
+        return self.source.rows(list(stored), self._at(arrays))
+
+    def splits(self, columns: Sequence[str], split_rows: int, arrays: Sequence[str] = ()) -> list[Split]:
+        """Splits of ``columns``, each of rows that make about ``split_rows`` bucket rows."""
+        return self.source.splits(self._at(columns), split_rows, self.where, self._at(arrays))
+
+    def read(self, columns: Sequence[str]) -> pa.Table:
+        """All rows with ``columns``, for whoever holds them in memory anyway."""
+        tables = [table for split in self.splits(columns, max(1, self.source.rows((), {}))) for table in split.read()]
+        return pa.concat_tables(tables) if tables else pa.schema(map(self.schema.field, columns)).empty_table()
+
+    def narrowed(self, holds: Callable[[pa.Schema], Sequence[pa.compute.Expression]]) -> Selection:
+        """A selection that may skip rows for which an expression does not hold that ``holds`` makes of a schema.
+
+        It skips none where the source cannot.
+        """
+        if not self.source.pushes_conditions:
+            return self
+        stored = [column for column in self.source.schema if column.name not in self.nested]
+        where = self.where or Condition(None, None)
+        for expression in holds(pa.schema(stored)):
+            both = expression if where.of_groups is None else where.of_groups & expression
+            where = replace(where, of_groups=both)
+        return replace(self, where=where)
+
+    def _at(self, columns: Sequence[str]) -> dict[str, Place]:
+        return {name: self.nested.get(name, Place(name, ())) for name in columns}
+
+
+def _condition(where: str | None, source: Source, what: str) -> Condition | None:
+    """``where`` as Arrow decides it; raises an error that names Spark where only that can."""
+    try:
+        return None if where is None else pushed_down(where, source.schema)
+    except UntranslatableError as error:
+        problem = f"{what}.where needs Spark's SQL"
+        if source.leaves_to_spark:
+            raise FrameLaneNeededError(f"{problem}: {error}") from None
+        raise SpecError(f"{problem} ({error}): lane: frame reads the {what} with Spark") from None
+
+
+def _validate_types(schema: pa.Schema, roles: Roles) -> None:
+    """Raise :class:`FrameLaneNeededError` where a column of ``roles`` is none of the types of which stored keys, items
+    and slices have been the same in all lanes.
+    """
+    for role, column in roles.columns():
+        kind = schema.field(column).type
+        if not _is_of_every_lane(kind):
+            raise FrameLaneNeededError(
+                f"the {role} column {shortened(column)} is of type {shortened(kind)}, which Spark and Arrow read "
+                f"differently"
+            )
+
+
+def _is_of_every_lane(kind: pa.DataType) -> bool:
+    if is_array(kind):
+        return _is_of_every_lane(kind.value_type)
+    number = pa.types.is_signed_integer(kind) or pa.types.is_float32(kind) or pa.types.is_float64(kind)
+    text = pa.types.is_string(kind) or pa.types.is_binary(kind)
+    return bool(number or text or pa.types.is_boolean(kind) or pa.types.is_date32(kind))
+
+
+@dataclass(frozen=True)
+class Sides:
+    """An impression log, or lists and the truth beside them, with the roles of their columns."""
+
+    impressions: Selection
+    truth: Selection | None
+    roles: Roles
+
+    @classmethod
+    def open(
+        cls, sides: Sequence[tuple[SideRows, Roles]], roles: Roles, plan: Plan, opened: dict[str, Source]
+    ) -> Sides:
+        """The rows of one side, or of two, each as :meth:`Selection.open` has them."""
+        selections = [Selection.open(side, of_side, plan, opened) for side, of_side in sides]
+        return cls(selections[0], selections[1] if len(selections) > 1 else None, roles)
+
+    @property
+    def rows(self) -> int:
+        """Bucket rows of all sides before any condition, one of long texts counted as several."""
+        return sum(
+            selection.bucket_rows(list(dict.fromkeys(column for _, column in roles.columns())), roles.arrays)
+            for selection, roles in self._pairs()
+        )
+
+    @property
+    def warnings(self) -> list[str]:
+        """Sentences about whatever makes reading slow."""
+        return [sentence for selection, _ in self._pairs() for sentence in selection.source.warnings]
+
+    def check(self, plan: Plan) -> None:
+        """Raise :class:`sparkrank.base.errors.InputError` for a column that is missing or cannot play its role."""
+        check_arrow_schema(self.impressions.schema, self.roles, plan)
+        if self.truth is not None and self.roles.truth is not None:
+            check_arrow_schema(self.truth.schema, self.roles.truth, plan, "truth")
+            check_joined(self.impressions.schema, self.truth.schema, self.roles)
+
+    def schema(self, plan: Plan) -> pa.Schema:
+        """The schema of every row of a bucket."""
+        return bucket_schema([(selection.schema, roles) for selection, roles in self._pairs()], plan)
+
+    def splits(self, plan: Plan, split_rows: int) -> list[SideSplit]:
+        """Splits of all sides, each of which travels to the task that reads it."""
+        return [
+            (side, split)
+            for side, (selection, roles) in enumerate(self._pairs())
+            for split in selection.splits(needed_columns(roles, plan), split_rows, roles.arrays)
+        ]
+
+    def reader(self, plan: Plan) -> Callable[[SideSplit], Iterator[pa.Table]]:
+        """A reader of any split of :meth:`splits` as rows with the columns of a bucket; it travels to all tasks."""
+        return functools.partial(_bucket_rows, [roles for _, roles in self._pairs()], plan, self.schema(plan))
+
+    def narrowed(self, holds: Callable[[Roles, pa.Schema], Sequence[pa.compute.Expression]]) -> Sides:
+        """Both sides, each narrowed by the expressions that ``holds`` makes of its roles and columns."""
+        narrowed = [selection.narrowed(functools.partial(holds, roles)) for selection, roles in self._pairs()]
+        return replace(self, impressions=narrowed[0], truth=narrowed[1] if len(narrowed) > 1 else None)
+
+    def _pairs(self) -> Sequence[tuple[Selection, Roles]]:
+        if self.truth is None or self.roles.truth is None:
+            return [(self.impressions, self.roles)]
+        return [(self.impressions, self.roles), (self.truth, self.roles.truth)]
+
+
+def _bucket_rows(sides: Sequence[Roles], plan: Plan, schema: pa.Schema, split: SideSplit) -> Iterator[pa.Table]:
+    side, (first, read) = split
+    roles = sides[side]
+    names = [column for role, _, column in roles.played() if role.is_name]
+    size = bytes_of_elements(roles.arrays, names) if roles.arrays else None
+    for table in itertools.chain.from_iterable(in_parts(whole, size) for whole in read()):
+        try:
+            made = bucket_rows(table, roles, plan, first)
+            first += table.num_rows
+            made = [rows if rows.schema == schema else rows.cast(schema) for rows in made]
+        except pa.ArrowInvalid as error:
+            what = ("the lists", "the truth")[side] if plan.joins else "the input"
+            raise InputError(f"a value of {what} cannot be evaluated: {shortened(first_line(error))}") from error
+        yield from made

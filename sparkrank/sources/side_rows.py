@@ -1,0 +1,58 @@
+"""The rows of an input or a truth as they are asked for: where they are, and how they are to be read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sparkrank.sources.folders import PartitionTypes
+from sparkrank.sources.in_memory import is_frame, is_path
+from sparkrank.sources.text_schema import TEXT_FORMATS, DdlField
+
+
+@dataclass(frozen=True)
+class SideRows:
+    """The rows of one side, which sentences name by ``what`` (input or truth), and how they are to be read.
+
+    They are ``given`` by the caller (a Spark DataFrame, or what Arrow makes a table of), or files at ``path``, or a
+    ``table`` of Spark's catalog. ``paths`` are those that ``path``, a pattern, stands for: one of each day. ``name`` is
+    the place as a person wrote it. ``options`` and ``fields``, the columns of a schema, are for the reader of
+    ``format``; ``where`` is SQL that narrows the rows.
+    """
+
+    what: str
+    given: Any = None
+    path: str | None = None
+    paths: tuple[str, ...] = ()
+    table: str | None = None
+    name: str = "in memory"
+    format: str = "parquet"
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)
+    fields: tuple[DdlField, ...] | None = None
+    where: str | None = None
+    partition_types: PartitionTypes = "inferred"
+
+    @classmethod
+    def of(cls, what: str, rows: Any, partition_types: PartitionTypes = "inferred") -> SideRows:
+        """The rows that a caller handed over, or the Parquet at a path."""
+        if not is_path(rows):
+            return cls(what, rows)
+        path = os.fspath(rows)
+        return cls(what, path=path, paths=(path,), name=path, partition_types=partition_types)
+
+    @property
+    def is_frame(self) -> bool:
+        """Whether the rows are a Spark DataFrame."""
+        return is_frame(self.given)
+
+    @property
+    def is_in_memory(self) -> bool:
+        """Whether the rows are a table in the memory of this process."""
+        return self.given is not None and not self.is_frame
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the rows are files in which numbers are texts."""
+        return self.path is not None and self.format in TEXT_FORMATS

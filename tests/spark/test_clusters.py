@@ -8,16 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
-from sparkrank.config import Spec
-from sparkrank.engines.spark.session_features import SessionFeatures
-from sparkrank.run import evaluate_day
-from sparkrank.run.stages import Stages
-from tests.spark.logs import bits_of, rows_of
+from tests.spark.logs import bits_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,45 +43,6 @@ def log() -> pa.Table:
             "country": np.array(["de", "fr", "no"])[draw.integers(0, 3, len(session))],
         }
     )
-
-
-def bits(evaluation: sr.Evaluation) -> list[list[dict]]:
-    compared = rows_of(evaluation.compare("a"))
-    return [compared, *bits_of(evaluation)]
-
-
-@pytest.mark.parametrize(
-    ("way", "group", "cluster", "group_table"),
-    [
-        ("pairs", "session", "user", False),
-        ("rows", "session", "user", True),
-        ("pairs", "number", "code", True),
-        ("rows", ["user", "number"], "user", False),
-        ("rows", "number", "born", False),
-    ],
-    ids=str,
-)
-def test_every_lane_gives_the_same_bits(
-    spark: SparkSession,
-    log: pa.Table,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    way: str,
-    group,
-    cluster,
-    group_table,
-) -> None:
-    if way == "rows":
-        monkeypatch.setattr(SessionFeatures, "of", lambda spark, plan: SessionFeatures())
-    pq.write_table(log[:500], tmp_path / "0.parquet", row_group_size=70)
-    pq.write_table(log[500:], tmp_path / "1.parquet")
-    asked = {**ROLES, "group": group, "cluster": cluster, "group_table": group_table}
-    expected = bits(sr.evaluate(log, METRICS, **asked))
-    assert expected == bits(sr.evaluate(tmp_path, METRICS, buckets=3, **asked))
-    assert expected == bits(sr.evaluate(str(tmp_path), METRICS, spark=spark, buckets=5, **asked))
-    frame = sr.evaluate(spark.createDataFrame(log), METRICS, buckets=2, **asked)
-    assert frame.lane == "frame"
-    assert expected == bits(frame)
 
 
 def of_truth(spark: SparkSession | None, log: pa.Table, cluster: str | None, **more) -> sr.Evaluation:
@@ -143,25 +99,3 @@ def test_every_lane_refuses_the_same_rows(spark: SparkSession, bad: tuple[pa.Tab
     for given, of in ((rows, None), (str(file), None), (str(file), spark), (spark.createDataFrame(rows), None)):
         with pytest.raises(sr.InputError, match=sentence):
             sr.evaluate(given, METRICS, **ROLES, group="session", cluster="user", spark=of, buckets=3)
-
-
-@pytest.mark.parametrize("lane", ["local", "scan", "frame"])
-def test_text_files_have_the_bits_of_the_table(spark: SparkSession, log: pa.Table, tmp_path: Path, lane: str) -> None:
-    """Of CSV a cluster is a text, as a group is."""
-    pa_csv.write_csv(log, tmp_path / "log.csv")
-    document = {
-        "input": {
-            "path": str(tmp_path / "log.csv"),
-            "format": "csv",
-            "options": {"header": "true"},
-            "columns": {"group": "session", "cluster": "code", "score": {"a": "score"}, "label": "label"},
-        },
-        "metrics": METRICS,
-        "output": {"path": str(tmp_path / lane)},
-        "engine": {"lane": lane},
-    }
-    found = evaluate_day(Spec.model_validate(document), "2026-11-19", None if lane == "local" else spark, Stages())
-    text = log.set_column(4 - 1, "code", log["code"].cast(pa.string()))
-    wanted = sr.evaluate(text, METRICS, group="session", cluster="code", score={"a": "score"}, label="label").table
-    names = ["metric", "value", "stderr", "ci_low", "ci_high"]
-    assert repr(found.metrics.select(names).to_pylist()) == repr(wanted.select(names).to_pylist())

@@ -28,89 +28,57 @@ def _write_users(path: Path, folders: list[str]) -> None:
         pq.write_table(ROWS.rename_columns({"user": "who"}), path / f"user={folder}" / "1.parquet")
 
 
-@pytest.mark.parametrize(
-    "folders",
-    [["1", "3000000000"], ["1.50", "2"], ["2026-01", "2026-02"], ["2026-01-01", "2026-01-02"], ["x", "1"], ["x", "7d"]],
-    ids=str,
-)
-def test_a_key_in_the_names_of_folders_is_the_same_in_every_lane(
-    spark: SparkSession, tmp_path: Path, folders: list[str]
-) -> None:
-    _write_users(tmp_path, folders)
-    sessions = {"frame": spark, "scan": spark, "local": None}
-    found = [
-        groups_of(sr.evaluate(str(tmp_path), ["rr"], spark=session, lane=lane, **ROLES))
-        for lane, session in sessions.items()
-    ]
-    assert len(found[0]) == 2
-    assert found[1] == found[0]
-    assert found[2] == found[0]
+# tests/unit/test_parquet.py has the types of such values.
+def test_a_key_in_the_names_of_folders_is_the_same_in_every_lane(spark: SparkSession, tmp_path: Path) -> None:
+    """Whatever stands in files under that name, and in some of them nothing does."""
+    for place, (folders, inside) in enumerate(
+        ((["1", "3000000000"], 7), (["1.50", "2"], "x"), (["2026-01-01", "2026-01-02"], None), (["x", "7d"], 0.5))
+    ):
+        path = tmp_path / str(place)
+        path.mkdir()
+        _write_users(path, folders[:1])
+        rows = ROWS.drop_columns(["user"]).append_column("user", pa.array([inside] * len(ROWS)))
+        (path / f"user={folders[1]}").mkdir()
+        pq.write_table(rows, path / f"user={folders[1]}" / "1.parquet")
+        groups = [
+            groups_of(sr.evaluate(str(path), ["rr"], spark=session, lane=lane, **ROLES))
+            for lane, session in {"frame": spark, "scan": spark, "local": None}.items()
+        ]
+        assert len(groups[0]) == 2
+        assert groups == [groups[0]] * 3, folders
 
 
-@pytest.mark.parametrize("inside", [7, "x", 0.5, None], ids=repr)
-@pytest.mark.parametrize("folders", [["1", "02"], ["2026-01-01", "2026-01-02"], ["a", "1"]], ids=str)
-def test_a_key_that_files_have_too_is_that_of_the_folders(
-    spark: SparkSession, tmp_path: Path, folders: list[str], inside
-) -> None:
-    """As Spark has it, whatever stands in the files under that name, and in some of them nothing does."""
-    alone = ROWS.drop_columns(["user"])
-    for place, folder in enumerate(folders):
-        (tmp_path / f"user={folder}").mkdir()
-        rows = alone if place else alone.append_column("user", pa.array([inside] * len(ROWS)))
-        pq.write_table(rows, tmp_path / f"user={folder}" / "1.parquet")
-    found = {
-        lane: groups_of(
-            sr.evaluate(str(tmp_path), ["rr"], spark=None if lane == "local" else spark, lane=lane, **ROLES)
+def test_folders_that_spark_reads_as_something_else_are_left_to_it(spark: SparkSession, tmp_path: Path) -> None:
+    roles = Roles.of("user", "label", "score")
+    for place, folders in enumerate(
+        (
+            *(["7d", "14d"], ["1e-5", "0.1"], ["Infinity", "1"], ["1.", "2.0"], ["+1", "2"], ["%31", "2"]),
+            *(["%C3%A4", "a"], ["99999999999999999999", "1"], ["2026-01-01 10%3A00%3A00", "2026-01-02"]),
         )
-        for lane in ("frame", "scan", "local")
-    }
-    assert len(found["frame"]) == 2
-    assert found["scan"] == found["frame"]
-    assert found["local"] == found["frame"]
-
-
-@pytest.mark.parametrize(
-    "folders",
-    [
-        ["7d", "14d"],
-        ["1e-5", "0.1"],
-        ["Infinity", "1"],
-        ["1.", "2.0"],
-        ["+1", "2"],
-        ["%31", "2"],
-        ["%C3%A4", "a"],  # as pyarrow writes an umlaut
-        ["99999999999999999999", "1"],
-        ["2026-01-01 10%3A00%3A00", "2026-01-02"],
-    ],
-    ids=str,
-)
-def test_folders_that_spark_reads_as_something_else_are_left_to_it(
-    spark: SparkSession, tmp_path: Path, folders: list[str]
-) -> None:
-    _write_users(tmp_path, folders)
-    evaluation = sr.evaluate(str(tmp_path), ["rr"], spark=spark, **ROLES)
+    ):
+        path = tmp_path / str(place)
+        path.mkdir()
+        _write_users(path, folders)
+        with pytest.raises(FrameLaneNeededError, match="the group column user is one that Spark"):
+            parquet_source(str(path), None, roles, PLAN)
+        with pytest.raises(FrameLaneNeededError, match=r"input.where needs Spark's SQL: user is a column that Spark"):
+            parquet_source(str(path), "user > '2'", Roles.of("u", "label", "score"), PLAN)
+    evaluation = sr.evaluate(str(path), ["rr"], spark=spark, **ROLES)
     assert evaluation.lane == "frame"
-    frame = sr.evaluate(spark.read.parquet(str(tmp_path)), ["rr"], **ROLES)
+    frame = sr.evaluate(spark.read.parquet(str(path)), ["rr"], **ROLES)
     assert repr(groups_of(evaluation)) == repr(groups_of(frame))
-    with pytest.raises(sr.SpecError, match="the group column user is one that Spark and Arrow read differently"):
-        sr.evaluate(str(tmp_path), ["rr"], lane="local", **ROLES)
-    with pytest.raises(FrameLaneNeededError, match=r"input.where needs Spark's SQL: user is a column that Spark and"):
-        parquet_source(str(tmp_path), "user > '2'", Roles.of("u", "label", "score"), PLAN)
 
 
-@pytest.mark.parametrize("folders", [["01", "2"], ["2026-01-01", "2026-01-02"], ["7d", "1."]], ids=str)
-def test_folders_are_texts_where_the_session_infers_no_types(
-    spark: SparkSession, tmp_path: Path, folders: list[str]
-) -> None:
+def test_folders_are_texts_where_the_session_infers_no_types(spark: SparkSession, tmp_path: Path) -> None:
     inference = "spark.sql.sources.partitionColumnTypeInference.enabled"
+    folders = ["01", "2", "2026-01-01", "7d"]
     _write_users(tmp_path, folders)
     spark.conf.set(inference, "false")
     try:
         for lane in ("frame", "scan"):
-            found = groups_of(sr.evaluate(str(tmp_path), ["rr"], spark=spark, lane=lane, **ROLES))
-            assert [user for user, _ in found] == sorted(folders)
-        roles = Roles.of("user", "label", "score")
-        source = parquet_source(str(tmp_path), f"user = '{folders[0]}'", roles, PLAN, spark=spark)
+            groups = groups_of(sr.evaluate(str(tmp_path), ["rr"], spark=spark, lane=lane, **ROLES))
+            assert [user for user, _ in groups] == sorted(folders)
+        source = parquet_source(str(tmp_path), "user = '01'", Roles.of("user", "label", "score"), PLAN, spark=spark)
     finally:
         spark.conf.unset(inference)
     assert source.where is not None
@@ -127,46 +95,43 @@ def test_a_folder_column_with_a_mark_in_its_name_is_the_same_in_every_lane(spark
         assert set(groups["a:b"].to_pylist()) == {1}
 
 
-@pytest.mark.parametrize(
-    "folders", [["007", "07", "7"], ["1", "1.0"], ["2026-01-01", "2026-01-02"], ["7d", "1e3"]], ids=str
-)
-def test_folders_are_texts_where_the_caller_says_so(spark: SparkSession, tmp_path: Path, folders: list[str]) -> None:
+def test_folders_are_texts_where_the_caller_says_so(spark: SparkSession, tmp_path: Path) -> None:
     """In every lane, and the session keeps what it was told."""
     inference = "spark.sql.sources.partitionColumnTypeInference.enabled"
+    folders = ["007", "07", "7", "1.0", "2026-01-01", "7d"]
     _write_users(tmp_path, folders)
     for lane in ("frame", "scan", "local"):
         session = None if lane == "local" else spark
-        found = groups_of(sr.evaluate(str(tmp_path), ["rr"], spark=session, lane=lane, partition_types="text", **ROLES))
-        assert [user for user, _ in found] == sorted(folders), lane
+        groups = groups_of(
+            sr.evaluate(str(tmp_path), ["rr"], spark=session, lane=lane, partition_types="text", **ROLES)
+        )
+        assert [user for user, _ in groups] == sorted(folders), lane
     assert spark.conf.get(inference) == "true"
 
 
-@pytest.mark.parametrize(
-    "folders",
-    [
-        ["007", "7"], ["1", "1.0"], ["1.5", "1.50"], ["-0", "0"], ["0.1", "0.10000000000000000001"],
-        ["7d", "7"], ["1e1", "10"], ["099999999999999999999", "99999999999999999999"],
-        ["2026-01-01", "2026-01-01 00%3A00%3A00"],
-    ],
-    ids=str,
-)  # fmt: skip
-@pytest.mark.parametrize("side", ["input", "truth"])
-def test_two_folders_of_one_value_are_refused(
-    spark: SparkSession, tmp_path: Path, folders: list[str], side: str
-) -> None:
-    """The sentence names both. Whoever does not read the column is not concerned."""
-    _write_users(tmp_path, folders)
-    given: dict = {"impressions": str(tmp_path), **ROLES}
-    if side == "truth":
+def test_two_folders_of_one_value_are_refused(spark: SparkSession, tmp_path: Path) -> None:
+    """The sentence names both, of the input and of the truth. Whoever does not read the column is not concerned."""
+    for place, folders in enumerate(
+        (
+            *(["007", "7"], ["1", "1.0"], ["1.5", "1.50"], ["-0", "0"], ["0.1", "0.10000000000000000001"], ["7d", "7"]),
+            *(["1e1", "10"], ["099999999999999999999", "99999999999999999999"]),
+            ["2026-01-01", "2026-01-01 00%3A00%3A00"],
+        )
+    ):
+        path = tmp_path / str(place)
+        path.mkdir()
+        _write_users(path, folders)
+        first, second = sorted(folders)
+        told = f'has the folders "user={first}" and "user={second}", which are one value'.replace("%3A", ":")
+        for lane in ("frame", "local") if place % 2 else ("scan", "local"):
+            with pytest.raises(sr.InputError, match=re.escape(f"the input {told}")):
+                _evaluate({"impressions": str(path), **ROLES}, spark, lane)
         lists = pa.table({"user": pa.array([], pa.int32()), "item": pa.array([], pa.int64()), "score": [1.0][:0]})
-        given |= {"impressions": lists, "truth": str(tmp_path), "item": "item", "truth_columns": {"item": "label"}}
-        given["label"] = None
-    first, second = sorted(folders)
-    told = f'the {side} has the folders "user={first}" and "user={second}", which are one value'.replace("%3A", ":")
-    for lane in ("frame", "scan", "local") if side == "input" else ("frame", "local"):
-        with pytest.raises(sr.InputError, match=re.escape(told)):
-            _evaluate(given, spark, lane)
-    assert side == "truth" or _evaluate({**given, "group": "who"}, spark, "local").table["n_groups"].to_pylist() == [2]
+        beside = {**ROLES, "label": None, "truth": str(path), "item": "item", "truth_columns": {"item": "label"}}
+        with pytest.raises(sr.InputError, match=re.escape(f"the truth {told}")):
+            _evaluate({"impressions": lists, **beside}, spark, "frame")
+        others = _evaluate({"impressions": str(path), **ROLES, "group": "who"}, spark, "local")
+        assert others.table["n_groups"].to_pylist() == [2]
 
 
 @pytest.mark.parametrize("kind", ["csv", "json", "orc"])

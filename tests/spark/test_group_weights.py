@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
-from tests.spark.logs import ROLES, bits_of, write_log
+from tests.spark.logs import ROLES, write_log
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,26 +37,6 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     log = log.append_column("near", pa.array(np.arange(len(user)) % 3 == 0))
     pq.write_table(log, path := folder / "weighed.parquet", row_group_size=500)
     return path
-
-
-@pytest.mark.parametrize("group_table", [True, False], ids=["groups", "no groups"])
-def test_every_lane_weighs_groups_alike(spark: SparkSession, file: Path, group_table: bool) -> None:
-    settings = {**ROLES, "group": "user_id", "item": "item", "slices": ["odd", "near"], "max_bad_fraction": 0.5}
-    settings |= {"group_table": group_table}
-    table = pq.read_table(file)
-    lanes = {
-        "frame": sr.evaluate(spark.read.parquet(str(file)), METRICS, **settings),
-        "scan": sr.evaluate(str(file), METRICS, spark=spark, buckets=5, **settings),
-        "local": sr.evaluate(
-            table.take(np.random.default_rng(1).permutation(len(table))), METRICS, buckets=3, **settings
-        ),
-    }
-    bits = {name: bits_of(evaluation) for name, evaluation in lanes.items()}
-    assert [evaluation.lane for evaluation in lanes.values()] == list(lanes)
-    rejected = {int(float(row["count"])) for row in bits["local"][3] if "group weight that is" in row["check"]}
-    assert rejected == {int(np.isin(table["user_id"].to_numpy(), [3, 4, 7, 9]).sum())}
-    assert bits["scan"] == bits["local"]
-    assert bits["frame"] == bits["local"]
 
 
 def test_every_lane_refuses_alike(spark: SparkSession, file: Path) -> None:

@@ -32,14 +32,13 @@ def test_a_stream_is_refused_and_a_column_of_that_name_is_none(spark: SparkSessi
     assert groups_of(sr.evaluate(rows, ["rr"], **ROLES)) == RR
 
 
-@pytest.mark.parametrize("held", [pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())], ids=str)
-def test_texts_of_any_writer_go_through_every_lane(spark: SparkSession, tmp_path: Path, held: pa.DataType) -> None:
-    users = ROWS["user"].combine_chunks()
-    users = users.dictionary_encode() if pa.types.is_dictionary(held) else users.cast(held)
-    pq.write_table(ROWS.set_column(0, "user", users), path := str(tmp_path / "log.parquet"))
-    for lane in ("frame", "scan", "local"):
-        evaluation = sr.evaluate(path, ["rr"], spark=None if lane == "local" else spark, lane=lane, **ROLES)
-        assert (evaluation.lane, groups_of(evaluation)) == (lane, RR)
+def test_texts_of_any_writer_go_through_the_lanes_of_spark(spark: SparkSession, tmp_path: Path) -> None:
+    for kind in (pa.large_string(), pa.string_view()):
+        users = ROWS["user"].combine_chunks().cast(kind)
+        pq.write_table(ROWS.set_column(0, "user", users), path := str(tmp_path / "log.parquet"))
+        for lane in ("frame", "scan"):
+            evaluation = sr.evaluate(path, ["rr"], spark=spark, lane=lane, **ROLES)
+            assert (evaluation.lane, groups_of(evaluation)) == (lane, RR)
 
 
 def test_bytes_are_texts_where_the_session_reads_them_so(spark: SparkSession, tmp_path: Path) -> None:
@@ -56,8 +55,7 @@ def test_bytes_are_texts_where_the_session_reads_them_so(spark: SparkSession, tm
             spark.conf.unset(setting)
 
 
-@pytest.mark.parametrize("in_session", ["true", "false"])
-def test_a_file_that_cannot_be_read_is_left_out_by_nobody(spark: SparkSession, tmp_path: Path, in_session: str) -> None:
+def test_a_file_that_cannot_be_read_is_left_out_by_nobody(spark: SparkSession, tmp_path: Path) -> None:
     """Unless the spec says so to Spark's reader: who reads the tables would not know what is missing."""
     setting = "spark.sql.files.ignoreCorruptFiles"
     for name in ("1.parquet", "2.parquet"):
@@ -65,7 +63,7 @@ def test_a_file_that_cannot_be_read_is_left_out_by_nobody(spark: SparkSession, t
     broken = tmp_path / "2.parquet"
     broken.write_bytes(broken.read_bytes()[:100])
     columns = Columns(group="user", score="score", label="label")
-    spark.conf.set(setting, in_session)
+    spark.conf.set(setting, "true")
     try:
         for lane in ("frame", "scan"):
             with pytest.raises(sr.InputError, match="cannot be read"):
@@ -145,25 +143,22 @@ ELEMENTS = {
 
 
 @pytest.mark.parametrize("private", ["0", "1"])
-@pytest.mark.parametrize(("items", "actual"), ELEMENTS.values(), ids=ELEMENTS)
 def test_arrays_of_any_elements_come_by_both_ways_from_spark(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, items: str, actual: str, private: str
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, private: str
 ) -> None:
     """The second of a list is relevant, and of all others nothing is; a list that is null has no hit at all."""
     monkeypatch.setenv("SPARKRANK_PRIVATE_SPARK", private)
-    frame = spark.sql(
-        f"select 'u' as user, {items} as items, {actual} as actual, array(1, 0) as gains "
-        f"union all select 'v', null, {actual}, array(1, null) union all select 'w', {items}, null, array()"
-    )
-    asked = {"group": "user", "items": "items", "true_items": "actual", "group_table": True}
-    with sr.evaluate(frame, ["rr", "r@2"], **asked) as found:
-        rows = sorted(found.groups.collect(), key=lambda row: row["user"])
-        assert [row["rr"] for row in rows] == pytest.approx([1 / 2, 0, math.nan], nan_ok=True)
-        assert [row["n_retrieved"] for row in rows] == [3, 0, 3]
-    with sr.evaluate(frame, ["rr"], label="gains", **asked) as judged:
-        rows = sorted(judged.groups.collect(), key=lambda row: row["user"])
-        assert [row["rr"] for row in rows] == pytest.approx([1 / 2, 0, math.nan], nan_ok=True)
-        assert [row["n_relevant"] for row in rows] == [1, 1, 0]
+    for kind, (items, actual) in ELEMENTS.items():
+        frame = spark.sql(
+            f"select 'u' as user, {items} as items, {actual} as actual, array(1, 0) as gains "
+            f"union all select 'v', null, {actual}, array(1, null) union all select 'w', {items}, null, array()"
+        )
+        asked = {"group": "user", "items": "items", "true_items": "actual", "group_table": True, "buckets": 1}
+        with sr.evaluate(frame, ["rr", "r@2"], label="gains", **asked) as evaluation:
+            rows = sorted(evaluation.groups.collect(), key=lambda row: row["user"])
+        assert [row["rr"] for row in rows] == pytest.approx([1 / 2, 0, math.nan], nan_ok=True), kind
+        assert [row["n_retrieved"] for row in rows] == [3, 0, 3], kind
+        assert [row["n_relevant"] for row in rows] == [1, 1, 0], kind
 
 
 def test_rows_of_arrays_want_buckets_by_their_elements(spark: SparkSession) -> None:
@@ -234,23 +229,21 @@ def test_items_are_the_same_whatever_the_session_says(
             assert listed.to_pandas()["value"].tolist() == [1 / 2, 1], listed.lane
 
 
-@pytest.mark.parametrize("lane", ["frame", "scan", "local"])
-def test_names_that_differ_in_case_only_are_refused(spark: SparkSession, tmp_path: Path, lane: str) -> None:
+def test_names_that_differ_in_case_only_are_refused(spark: SparkSession, tmp_path: Path) -> None:
     """Arrow would take them for two columns, each null in the other file, and Spark takes them for one."""
     pq.write_table(ROWS, tmp_path / "1.parquet")
     pq.write_table(ROWS.rename_columns(["USER", "score", "label"]), tmp_path / "2.parquet")
-    session = None if lane == "local" else spark
     frame = spark.createDataFrame([("a", "b", 0.5, 1)], "user string, USER string, score double, label int")
-    given = frame if lane == "frame" else str(tmp_path)
-    with pytest.raises(sr.InputError, match=r'"user" of the input is not the only one of that name.*\(user, USER\)'):
-        sr.evaluate(given, ["rr"], spark=session, lane=lane, **ROLES)
+    for given, session in ((frame, spark), (str(tmp_path), spark), (str(tmp_path), None)):
+        with pytest.raises(sr.InputError, match=r'"user" of the input is not the only one of that .*\(user, USER\)'):
+            sr.evaluate(given, ["rr"], spark=session, **ROLES)
 
 
-@pytest.mark.parametrize("key", ["rr", "RR", "Model", "n_Rows"])
-def test_a_key_that_has_the_name_of_another_column_of_the_group_table(key: str) -> None:
-    rows = ROWS.rename_columns([key, "score", "label"])
-    with pytest.raises(sr.SpecError, match=f'the group column "{key}" has the name of a '):
-        sr.evaluate(rows, ["rr"], **{**ROLES, "group": key})
+def test_a_key_that_has_the_name_of_another_column_of_the_group_table() -> None:
+    for key in ("rr", "RR", "Model", "n_Rows"):
+        rows = ROWS.rename_columns([key, "score", "label"])
+        with pytest.raises(sr.SpecError, match=f'the group column "{key}" has the name of a '):
+            sr.evaluate(rows, ["rr"], **{**ROLES, "group": key})
 
 
 def _no_parquet(folder: Path) -> None:
@@ -267,20 +260,18 @@ def _type_of_no_spark(folder: Path) -> None:
     pq.write_table(ROWS.append_column("at", pa.array([1, 2, 3], pa.timestamp("ns"))), folder / "1.parquet")
 
 
-@pytest.mark.parametrize(
-    ("written", "sentence"),
-    [
+def test_what_spark_cannot_read_is_one_sentence(spark: SparkSession, tmp_path: Path) -> None:
+    for written, sentence in (
         (lambda _: None, "there is no parquet input at"),
         (_no_parquet, "is not a Parquet file"),
         (_other_types, "cannot be read: .*label"),
         (_type_of_no_spark, r"cannot be read: .*TIMESTAMP\(NANOS"),
-    ],
-)
-def test_what_spark_cannot_read_is_one_sentence(spark: SparkSession, tmp_path: Path, written, sentence: str) -> None:
-    written(tmp_path)
-    with pytest.raises(sr.InputError, match=sentence) as error:
-        sr.evaluate(str(tmp_path), ["rr"], spark=spark, lane="frame", **ROLES)
-    assert "\n" not in str(error.value)
+    ):
+        (folder := tmp_path / written.__name__).mkdir()
+        written(folder)
+        with pytest.raises(sr.InputError, match=sentence) as error:
+            sr.evaluate(str(folder), ["rr"], spark=spark, lane="frame", **ROLES)
+        assert "\n" not in str(error.value)
 
 
 def test_a_decimal_score_has_the_same_bits_in_memory_and_on_spark(spark: SparkSession) -> None:
@@ -296,8 +287,7 @@ def test_a_decimal_score_has_the_same_bits_in_memory_and_on_spark(spark: SparkSe
     assert found[0] == found[1] == [tenth / 10 for tenth in range(1, 10)]
 
 
-@pytest.mark.parametrize("lane", ["frame", "scan", "local"])
-@pytest.mark.parametrize("which", ["1.parquet", "2.parquet"])
+@pytest.mark.parametrize(("lane", "which"), [("frame", "1.parquet"), ("scan", "2.parquet")])
 def test_a_file_without_a_column_that_others_have_is_refused(
     spark: SparkSession, tmp_path: Path, lane: str, which: str
 ) -> None:
@@ -305,23 +295,21 @@ def test_a_file_without_a_column_that_others_have_is_refused(
     rows = ROWS.append_column("item", pa.array([1, 2, 3])).append_column("weight", pa.array([1.0, 1.0, 1.0]))
     rows = rows.append_column("slice", pa.array(["x"] * 3)).append_column("other", pa.array([1, 2, 3]))
     asked = {**ROLES, "item": "item", "weight": "weight", "slices": ["slice"], "lane": lane}
-    session = None if lane == "local" else spark
     for name in ("1.parquet", "2.parquet"):
         pq.write_table(rows.drop_columns(["other"]) if name == which else rows, tmp_path / name)
-    with sr.evaluate(str(tmp_path), ["rr", "gini", "auc"], spark=session, **asked) as found:
+    with sr.evaluate(str(tmp_path), ["rr", "gini", "auc"], spark=spark, **asked) as found:
         assert found.table["n_rows"].to_pylist()[0] == 2 * len(ROWS)
     of_roles = ["user", "score", "label", "item", "weight", "slice"]
     for lacks in of_roles:
         pq.write_table(rows.drop_columns([lacks]), tmp_path / which)
         with pytest.raises(sr.InputError, match=rf'/{which} of the input lacks the \w+ column "{lacks}", which other'):
-            sr.evaluate(str(tmp_path), ["rr", "gini", "auc"], spark=session, **asked)
+            sr.evaluate(str(tmp_path), ["rr", "gini", "auc"], spark=spark, **asked)
     pq.write_table(rows.drop_columns(of_roles).slice(0, 0), tmp_path / which)  # no row lost a value
-    with sr.evaluate(str(tmp_path), ["rr", "gini", "auc"], spark=session, **asked) as found:
+    with sr.evaluate(str(tmp_path), ["rr", "gini", "auc"], spark=spark, **asked) as found:
         assert found.table["n_rows"].to_pylist()[0] == len(ROWS)
 
 
-@pytest.mark.parametrize("where", ["other > 1", "other > 1 or other > 2"])
-@pytest.mark.parametrize("which", ["1.parquet", "2.parquet"])
+@pytest.mark.parametrize(("where", "which"), [("other > 1", "1.parquet"), ("other > 1 or other > 2", "2.parquet")])
 def test_a_condition_on_a_column_that_some_files_lack(
     spark: SparkSession, tmp_path: Path, where: str, which: str
 ) -> None:

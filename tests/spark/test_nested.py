@@ -18,21 +18,17 @@ import sparkrank as sr
 from sparkrank.engines.spark.nested import with_nested
 from sparkrank.roles import Roles
 from tests.unit.test_nested import (
-    ALS,
     AUC,
     BEYOND,
     FORMS,
     MALFORMED,
-    NAN_RATINGS,
     NESTED,
     NO_VECTOR,
     OF_MAPS,
     VECTOR,
-    counts_of,
     dense,
     log,
     malformed,
-    of_nan_ratings,
     sparse,
 )
 
@@ -156,38 +152,6 @@ def test_what_is_not_plain_is_refused_by_the_same_remedy(spark: SparkSession, tm
     ):
         with pytest.raises(sr.InputError, match=sentence):
             sr.evaluate(frame, ["auc"], **{"group": "u", "score": "p", "label": "y", role: name})
-
-
-def test_what_als_recommends_in_every_lane(spark: SparkSession, tmp_path: Path) -> None:
-    """With null for whole arrays, ties and ratings in any order."""
-    lists = [[{"item": i, "rating": r} for _, i, r in each] for each in ALS.values()]
-    of = pa.list_(pa.struct([("item", pa.int32()), ("rating", pa.float32())]))
-    rows = pa.table(
-        {
-            "u": [n // 2 for n in range(len(lists) + 1)],
-            "rec": pa.array([*lists, None], of),
-            "act": pa.array([[2]] * len(lists) + [[1]], pa.list_(pa.int32())),
-        }
-    )
-    pq.write_table(rows, path := str(tmp_path / "rows.parquet"))
-    frame = spark.read.parquet(path)
-    roles = {"group": "u", "items": {"m": "rec", "n": "rec.item"}, "true_items": "act", "buckets": 2}
-    expected = _values(sr.evaluate(rows, ["ap", "ndcg@3", "rr"], **roles))
-    for given, lane in ((path, "local"), (path, "scan"), (frame, "frame"), (path, "frame")):
-        session = None if lane == "local" else spark
-        assert _values(sr.evaluate(given, ["ap", "ndcg@3", "rr"], spark=session, lane=lane, **roles)) == expected
-
-
-def test_a_nan_rating_is_a_bad_row_in_every_lane(spark: SparkSession, tmp_path: Path) -> None:
-    rows = pa.concat_tables([of_nan_ratings(case, pa.float32()) for case in NAN_RATINGS])
-    rows = rows.set_column(0, "u", pa.array(range(len(rows))))
-    pq.write_table(rows, path := str(tmp_path / "rows.parquet"))
-    roles = {"group": "u", "items": {"m": "rec"}, "true_items": "act", "buckets": 2, "max_bad_fraction": 0.5}
-    frame = spark.read.parquet(path)
-    for given, lane in ((path, "local"), (path, "scan"), (frame, "frame"), (path, "frame")):
-        with sr.evaluate(given, ["ap"], spark=None if lane == "local" else spark, lane=lane, **roles) as found:
-            assert counts_of(found)["rejected: NaN score"] == len(NAN_RATINGS)
-            assert found.table["value"].to_pylist() == [1 / 3]  # in each case of three lists one begins with 2
 
 
 def test_what_is_no_vector_is_refused_in_every_lane(spark: SparkSession, tmp_path: Path) -> None:

@@ -14,8 +14,6 @@ import pytest
 from pyspark.sql import functions as F
 
 import sparkrank as sr
-from sparkrank import checks
-from sparkrank.engines.spark.sent_batches import SentBatches
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -62,39 +60,6 @@ def _bits(evaluation: sr.Evaluation) -> list[list[dict]]:
     with evaluation:
         groups = [] if evaluation.groups is None else rows(evaluation.groups)
         return [rows(evaluation.metrics), groups, rows(evaluation.blocks), rows(evaluation.quality)]
-
-
-TWO_MODELS = {"score": {"a": "score", "b": "other"}, "label": "grade"}
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"group": "user_id", "item": "item_id", **TWO_MODELS},
-        {"group": "user_id", "item": "sku", **TWO_MODELS, "duplicates": "first", "population": "both"},
-        {"group": "user_id", "item": "sku", **TWO_MODELS, "duplicates": "keep"},
-        {"group": ["user_id", "name"], "item": "sku", **TWO_MODELS, "ties": "item", "group_table": False},
-        {"group": "name", "item": "sku", "score": "score", "unjudged": "drop", "group_table": False},
-        {"group": ["user_id", "name"], "item": "item_id", "rank": "rank", "positions": "given_from_0"},
-        {"group": "user_id", "item": "item_id", "rank": "rank", "unretrieved": "skip", "label": "grade"},
-    ],
-    ids=lambda settings: ",".join(f"{name}={value}" for name, value in settings.items()),
-)
-def test_every_lane_gives_the_same_bits(spark: SparkSession, sides: tuple[Path, Path], settings: dict) -> None:
-    lists, truth = sides
-    frames = [spark.createDataFrame(pq.read_table(side).combine_chunks()) for side in sides]
-    lanes = {
-        "frame": sr.evaluate(frames[0].repartition(3), METRICS, truth=frames[1], buckets=4, **settings),
-        "scan": sr.evaluate(str(lists), METRICS, truth=str(truth), spark=spark, buckets=5, **settings),
-        "local": sr.evaluate(lists, METRICS, truth=truth, buckets=3, **settings),
-    }
-    found = {}
-    for name, evaluation in lanes.items():
-        assert evaluation.lane == name
-        found[name] = _bits(evaluation)
-    assert len(found["local"][0]) > 0
-    assert found["scan"] == found["local"]
-    assert found["frame"] == found["local"]
 
 
 def test_lists_and_truth_of_different_kinds(spark: SparkSession, sides: tuple[Path, Path]) -> None:
@@ -164,124 +129,12 @@ def test_nan_is_no_item_in_any_lane(spark: SparkSession, tmp_path: Path) -> None
             assert found.metrics.collect()[0]["value"] == 1.0
 
 
-def test_rows_of_the_truth_without_a_key_spread(spark: SparkSession) -> None:
-    """They are rejected, but on the way they must not meet in one bucket."""
-    from sparkrank.engines.spark import frame as frame_lane
-    from sparkrank.metrics import Plan
-    from sparkrank.roles import Roles, TruthColumns
-
-    roles = Roles.of("user", None, "score", "item", truth=TruthColumns())
-    plan = Plan.of(["p@1"], ["score"], ["user"], joins=True)
-    truth = spark.range(400).selectExpr("cast(null as string) user", "id item")
-    rows, plan = frame_lane._sent(frame_lane.bucket_rows(truth, roles.truth, plan), plan)
-    schema = frame_lane.arrow_schema(rows)
-    pieces = frame_lane.rows_of(rows, SentBatches(schema, schema), 4)
-    assert pieces.select("bucket").distinct().count() == 4
-
-
-@pytest.mark.parametrize("settings", [{}, {"label": "labels"}, {"relevance": "reciprocal_rank", "positions": "given"}])
-@pytest.mark.parametrize("kind", [pa.int32(), pa.string(), pa.float32()], ids=str)
-def test_arrays_in_every_lane(spark: SparkSession, tmp_path: Path, settings: dict, kind: pa.DataType) -> None:
-    rng = np.random.default_rng(31)
-
-    def arrays() -> pa.Array:
-        lists = [[f"{item}" for item in rng.integers(0, 12, rng.integers(0, 9))] for _ in range(300)]
-        lists = [None if rng.random() < 0.05 else each for each in lists]
-        return pa.array(lists, pa.list_(pa.string())).cast(pa.list_(kind))
-
-    truth = arrays()
-    rows = pa.table(
-        {
-            "user": [None if n == 7 else f"u{n % 200}" for n in range(300)],  # a hundred have two lists
-            "first": arrays(),
-            "second": arrays(),
-            "actual": truth,
-            "born": pa.array(rng.integers(0, 3, 300).astype(np.int32)).cast(pa.date32()),
-            "labels": pa.array([[n % 5 / 2 for n in range(rng.integers(0, 9))] for _ in truth]),  # too few or too many
-        }
-    )
-    pq.write_table(rows, tmp_path / "arrays.parquet", row_group_size=70)
-    models = {
-        "group": "user",
-        "items": {"a": "first", "b": "second"},
-        "true_items": "actual",
-        "slices": ["born"],
-        "max_bad_fraction": 0.5,
-        **settings,
-    }
-    found = [
-        sr.evaluate(str(tmp_path), METRICS, buckets=3, **models),
-        sr.evaluate(str(tmp_path), METRICS, spark=spark, buckets=4, **models),
-        sr.evaluate(spark.createDataFrame(rows).repartition(3), METRICS, buckets=5, **models),
-        sr.evaluate(rows.take(rng.permutation(300)), METRICS, buckets=1, **models),
-    ]
-    assert [evaluation.lane for evaluation in found] == ["local", "scan", "frame", "local"]
-    arrays_of = rows.select(["user", "first", "second", "actual"]).to_pylist()
-    nothing = sum(not (row["first"] or row["second"] or row["actual"]) for row in arrays_of)  # but labels of nothing
-    lists = 299 - (nothing if "label" in settings else 0)
-    quality = {row["check"]: row["count"] for row in found[0].quality.to_pylist()}
-    assert (quality[checks.GROUPS], quality[checks.SEVERAL_LISTS]) == (lists, lists - 200)
-    local, *others = map(_bits, found)
-    for other in others:
-        assert other == local
-
-
-@pytest.mark.parametrize("empty", ["labels", "items", "actual"])
-def test_arrays_without_a_type_hold_nothing(spark: SparkSession, empty: str) -> None:
-    """``array()`` is an array of void to Spark: no label for any true item, no item listed, none that is true.
-
-    Where there is no item at all on a side, that is refused.
-    """
-    columns = {"user": "'u'", "items": "array('a', 'b')", "actual": "array('b', 'c')", "labels": "array(2, 1)"}
-    frame = spark.sql("select " + ", ".join(f"{'array()' if n == empty else of} {n}" for n, of in columns.items()))
-    asked = {"group": "user", "items": "items", "true_items": "actual", "label": "labels", "undefined": "zero"}
-    asked["max_bad_fraction"] = 1.0  # labels of no true item
-    with sr.evaluate(frame.withColumn(empty, F.expr(columns[empty])), ["r"], spark=spark, **asked) as found:
-        assert [row["value"] for row in found.metrics.collect()] == [1 / 2]
-    held = pa.table({"user": ["u"], **{n: [["a", "b"]] for n in ("items", "actual")}, "labels": [[2, 1]]})
-    place = held.column_names.index(empty)
-    void = held.set_column(place, empty, pa.array([[]], pa.list_(pa.null())))
-    for rows in (frame, void):
-        if empty == "labels":
-            assert sr.evaluate(rows, ["r"], **asked).table["value"].to_pylist() == [0.0]
-            continue
-        with pytest.raises(
-            sr.InputError,
-            match="^the lists have no rows$" if empty == "items" else "^the truth has no|^no row of the truth",
-        ):
-            sr.evaluate(rows, ["r"], **asked)
-
-
 def test_arrays_of_another_kind_are_refused(spark: SparkSession) -> None:
     frame = spark.createDataFrame([("u", [1], ["a"], 3)], "user string, items array<int>, actual array<string>, n int")
     with pytest.raises(sr.InputError, match=r"of type array<int> in the lists .* of type array<string> in the truth"):
         sr.evaluate(frame, ["ap"], group="user", items="items", true_items="actual")
     with pytest.raises(sr.InputError, match='"n" is of type int: an array of plain values is needed'):
         sr.evaluate(frame, ["ap"], group="user", items="items", true_items="n")
-
-
-@pytest.mark.parametrize(
-    ("lists", "truth", "told"),
-    [
-        ("u < 0", "u < 9", "the lists have no rows"),
-        ("u < 9", "u < 0", "the truth has no rows"),
-        (
-            "u < 3",
-            "u >= 3",
-            r"lists and truth have no group in common: each of the 6 groups \(u\) is on one side alone",
-        ),
-    ],
-)
-def test_nothing_on_a_side_is_refused(spark: SparkSession, tmp_path: Path, lists: str, truth: str, told: str) -> None:
-    rows = spark.range(6).selectExpr("id u", "id i", "cast(id as double) s")
-    sides = [rows.where(lists), rows.where(truth).select("u", "i")]
-    asked = {"group": "u", "item": "i", "score": "s", "spark": spark}
-    with pytest.raises(sr.InputError, match=f"^{told}$"):
-        sr.evaluate(sides[0], ["r"], truth=sides[1], **asked)
-    for index, side in enumerate(sides):
-        pq.write_table(side.toArrow(), tmp_path / f"{index}.parquet")
-    with pytest.raises(sr.InputError, match=f"^{told}$"):
-        sr.evaluate(str(tmp_path / "0.parquet"), ["r"], truth=str(tmp_path / "1.parquet"), **asked)
 
 
 @pytest.mark.parametrize("group_table", [True, False], ids=["groups", "no groups"])

@@ -41,7 +41,10 @@ def with_nested(frame: DataFrame, roles: Roles, what: str) -> DataFrame:
         name: _after(named(place.column), schema[place.column].dataType, place.steps)[0]
         for name, place in with_nan_ratings(found).items()
     }
-    return frame.withColumns(columns)
+    # A column that replaces the one that it comes from goes last: Spark would take the others from what replaced it.
+    last = {name: column for name, column in columns.items() if name in frame.columns}
+    beside = {name: column for name, column in columns.items() if name not in last}
+    return frame.withColumns(beside).withColumns(last)
 
 
 def shape_of(kind: T.DataType) -> Shape:

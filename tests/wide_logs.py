@@ -62,7 +62,7 @@ class WideLog:
             return {"lane": [{"lane": evaluation.lane}], **{name: rows_of(table) for name, table in tables.items()}}
 
     def frames(self, spark: Any, folder: str, truth: str | None) -> list[Any]:
-        """DataFrames of the written files; of the rows where the files differ in types, which Spark's reader refuses."""
+        """DataFrames of the files, or of the rows where files differ in types, which Spark's reader refuses."""
         if len({table.schema for table in self.files}) > 1:
             return [spark.createDataFrame(rows) for rows in self.in_memory() if rows is not None]
         return [spark.read.parquet(side) for side in (folder, truth) if side is not None]

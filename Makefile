@@ -48,6 +48,8 @@ PIP_INSTALL = $(call REMOVE_LOOPS,$(VENV)) && \
 # The oldest versions that pyproject.toml allows, in a place of their own.
 MINIMUM_PYSPARK = PYSPARK_PYTHON=.venv-minimum/bin/python PYSPARK_DRIVER_PYTHON=.venv-minimum/bin/python
 MINIMUM_SPARK = tests/spark/test_matrix.py tests/spark/test_tables.py tests/spark/test_connect.py
+# What starts a JVM.
+JVM = spark or job
 LINT = $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 PYTEST = $(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist worksteal
 # Again on numpy alone, which serves where there is no compiler: hand-worked cases and oracles. That both bodies of a loop
@@ -88,17 +90,17 @@ test: java chromium $(VENV)/.dev $(VENV)/spark.jsa ## Lint, types and the tests 
 	wait $$lint || status=1; cat $(VENV)/lint.log; exit $$status
 
 quick: $(VENV)/.dev ## The tests that need neither a JVM nor more than a moment
-	@$(PYTEST) -m "not (spark or job or browser or peer or slow or tools or long)" tests/unit $(PYTEST_ARGS)
+	@$(PYTEST) -m "not ($(JVM) or browser or peer or slow or tools or long)" $(PYTEST_ARGS)
 
 test-tools: java chromium $(VENV)/.dev $(VENV)/spark.jsa ## Tests of the benchmark, schedulers, notebooks and looks of the report
 	@$(WITH_JAVA) $(PYTEST) -m tools $(PYTEST_ARGS)
 
 test-long: java $(VENV)/.dev ## All examples of property tests, all trials of simulations, the soak and long sessions
-	@$(WITH_JAVA) SPARKRANK_LONG_TESTS=1 $(PYTEST) -m "long or not spark" tests/unit tests/spark $(PYTEST_ARGS)
+	@$(WITH_JAVA) SPARKRANK_LONG_TESTS=1 $(PYTEST) -m "long or not ($(JVM) or browser or tools)" $(PYTEST_ARGS)
 
 test-minimum: java .venv-minimum/.made ## Tests without a JVM, and some with one, on the oldest versions of what is needed
 	@$(WITH_JAVA) export $(MINIMUM_PYSPARK) && .venv-minimum/bin/python -m pytest --numprocesses $(TEST_PROCESSES) \
-		--dist worksteal -m "not spark and not tools and not long" tests/unit $(PYTEST_ARGS)
+		--dist worksteal -m "not ($(JVM) or browser or peer or tools or long)" $(PYTEST_ARGS)
 	@$(WITH_JAVA) export $(MINIMUM_PYSPARK) && .venv-minimum/bin/python -m pytest $(MINIMUM_SPARK) $(PYTEST_ARGS)
 
 first-steps: java $(VENV)/.dev ## What docs/first_steps.md says, with its installations, in fresh clones

@@ -167,12 +167,15 @@ def arrays() -> WideLog:
             "first": items(),
             "second": items(),
             "actual": items(),
+            "family": [n % 10 for n in range(300)],
             "born": pa.array(rng.integers(0, 3, 300).astype(np.int32)).cast(pa.date32()),
             "labels": pa.array([[n % 5 / 2 for n in range(rng.integers(0, 9))] for _ in range(300)]),
         }
     )
     settings = {"group": "user", "items": {"a": "first", "b": "second"}, "true_items": "actual", "label": "labels"}
-    return WideLog(halves(rows), OF_LISTS, {**settings, "slices": ["born"], "max_bad_fraction": 0.5})
+    return WideLog(
+        halves(rows), OF_LISTS, {**settings, "cluster": "family", "slices": ["born"], "max_bad_fraction": 0.5}
+    )
 
 
 def nested() -> WideLog:
@@ -247,7 +250,7 @@ def truth() -> WideLog:
     """Two models beside a truth whose integers are narrower."""
     lists, labels = sides(pa.int32())
     settings = {"group": ["user", "name"], "item": "sku", "score": MODELS["score"], "label": "grade"}
-    settings |= {"duplicates": "first", "population": "both"}
+    settings |= {"duplicates": "first", "population": "both", "cluster": "name"}
     return WideLog(halves(lists), OF_LISTS, settings, halves(labels))
 
 

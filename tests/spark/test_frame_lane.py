@@ -66,47 +66,48 @@ def test_many_buckets_are_merged_in_tasks(log: DataFrame, monkeypatch: pytest.Mo
     assert _evaluate(log, buckets=40) == expected
 
 
-@pytest.mark.parametrize("metrics", [["ndcg@3", "auc"], METRICS], ids=["few", "with exact bins"])
-def test_states_of_slices_are_merged_in_tasks(log: DataFrame, metrics: list[str]) -> None:
+def test_states_of_slices_are_merged_in_tasks(log: DataFrame) -> None:
     """40 buckets are 14 tasks, more than the eight states of slices that the driver takes."""
 
     def bits(buckets: int) -> list[tuple]:
         columns = {"group": "user_id", "score": {"a": "score", "b": "other"}, "label": "label"}
         asked = {"slices": ["country", "session"], "buckets": buckets, "group_table": False}
-        with sr.evaluate(log, metrics, **columns, **asked) as evaluation:
+        with sr.evaluate(log, METRICS, **columns, **asked) as evaluation:
             return _bits(evaluation.metrics)
 
     few = bits(3)
-    assert len(few) > 2 * len(metrics)
+    assert len(few) > 2 * len(METRICS)
     assert bits(40) == few
 
 
-@pytest.mark.parametrize(
-    ("kind", "values"),
-    [
-        ("int", [1, 2, -3]),
-        ("string", ["", "ü", "a\x00b"]),
-        ("date", ["2026-01-01", "2026-01-02", "1969-12-31"]),
-        ("boolean", [True, False]),
-        ("decimal(20,2)", ["1.50", "2.50", "-1.00"]),
-        ("binary", [b"\x00", b"\xff", b""]),
-        ("timestamp", ["2026-01-01 00:00:00", "2026-01-01 00:00:01", "1960-01-01 00:00:00"]),
-        ("double", ["1.5", "-0.5", "inf"]),
-        ("float", ["1.5", "0.0"]),
-    ],
-)
-def test_a_key_of_any_plain_type_comes_back_as_it_was(spark: SparkSession, kind: str, values: list) -> None:
-    rows = spark.range(len(values)).selectExpr("id", "0.5D score", "id % 2 label")
-    key = F.element_at(F.array(*(F.lit(value).cast(kind) for value in values)), F.col("id").cast("int") + 1)
-    keyed = rows.withColumn("key", key)
-    with sr.evaluate(keyed, ["p@1"], group="key", score="score", label="label") as evaluation:
+KEYS: dict[str, list] = {
+    "int": [1, 2, -3],
+    "string": ["", "ü", "a\x00b"],
+    "date": ["2026-01-01", "2026-01-02", "1969-12-31"],
+    "boolean": [True, False, True],
+    "decimal(20,2)": ["1.50", "2.50", "-1.00"],
+    "binary": [b"\x00", b"\xff", b""],
+    "timestamp": ["2026-01-01 00:00:00", "2026-01-01 00:00:01", "1960-01-01 00:00:00"],
+    "double": ["1.5", "-0.5", "inf"],
+    "float": ["1.5", "0.0", "2.5"],
+}
+
+
+def test_keys_of_any_plain_type_come_back_as_they_were(spark: SparkSession) -> None:
+    names = [f"key_of_{place}" for place in range(len(KEYS))]
+    place = F.col("id").cast("int") + 1
+    columns = {
+        name: F.element_at(F.array(*(F.lit(value).cast(kind) for value in values)), place)
+        for name, (kind, values) in zip(names, KEYS.items(), strict=True)
+    }
+    keyed = spark.range(3).selectExpr("id", "0.5D score", "id % 2 label").withColumns(columns)
+    with sr.evaluate(keyed, ["p@1"], group=names, score="score", label="label", buckets=2) as evaluation:
         assert_df_equality(
-            evaluation.groups.select("key"), keyed.select("key"), ignore_row_order=True, ignore_nullable=True
+            evaluation.groups.select(names), keyed.select(names), ignore_row_order=True, ignore_nullable=True
         )
 
 
-@pytest.mark.parametrize("group_table", [True, False])
-@pytest.mark.parametrize("aware", ["true", "false"])
+@pytest.mark.parametrize(("aware", "group_table"), [("true", True), ("false", False)])
 def test_texts_are_equal_where_their_bytes_are(another_session: SparkSession, aware: str, group_table: bool) -> None:
     """Whatever their column's collation says, and whether Spark's hashes heed it, as they did at first."""
     session = another_session

@@ -73,7 +73,7 @@ def evaluate(spark: SparkSession, impressions: str | DataFrame, **settings: obje
 def test_nothing_stays_of_what_was_shuffled(
     spark: SparkSession, impressions, shuffled: Shuffled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sparkrank.engines.buckets.FAN_IN", 2)  # states are reduced, too
+    monkeypatch.setattr("sparkrank.inputs.buckets.FAN_IN", 2)  # states are reduced, too
     seen = []
     remove = piece_pairs.remove_shuffled
     monkeypatch.setattr(

@@ -152,7 +152,7 @@ def test_every_lane_shows_the_same_rows_that_do_not_meet(
         sr.evaluate(sides[0], ["r"], truth=sides[1], buckets=buckets, **asked).release()
         sr.evaluate(paths[0], ["r"], truth=paths[1], buckets=buckets, spark=spark, **asked).release()
         sr.evaluate(paths[0], ["r"], truth=paths[1], buckets=buckets, lane="local", **asked)
-    warned = [each.getMessage() for each in caplog.records if each.name == "sparkrank.api"]
+    warned = [each.getMessage() for each in caplog.records if each.name == "sparkrank.doors.api"]
     assert len(warned) == 6
     assert len(set(warned)) == 1
     key = r'u "u\d+", n "\d", ' if group_table else ""

@@ -8,8 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sparkrank.engines.arrow.stored_files import StoredFiles
-from sparkrank.errors import InputError, SpecError
+from sparkrank.base.errors import InputError, SpecError
+from sparkrank.sources.stored_files import StoredFiles
 
 EMPTY = "(empty)"  # a file of 0 bytes
 # Of each layout: its files; the path that is asked for; and the files that are read, or the sentence that refuses it.

@@ -136,9 +136,10 @@ def test_rows_without_a_key_are_counted_and_do_not_meet_in_one_bucket(spark: Spa
         sr.evaluate(frame, ["p@1"], group="user", score="score", label="label")
 
 
-@pytest.mark.parametrize(
-    ("roles", "sentence"),
-    [
+def test_a_column_that_cannot_play_its_role_is_refused(log: DataFrame) -> None:
+    frame = log.withColumns({"tags": F.array("country"), "months": F.make_ym_interval(F.lit(1))})
+    frame = frame.withColumns({"both": F.make_interval(F.lit(1)), "vector": F.lit(None).cast(VectorUDT())})
+    for roles, sentence in (
         ({"label": "labell"}, 'the label column "labell" is not in the input, did you mean "label"'),
         ({"label": "country"}, 'the label column "country" is of type string: a number is needed'),
         ({"score": "country"}, "is of type string: a number is needed"),
@@ -146,13 +147,9 @@ def test_rows_without_a_key_are_counted_and_do_not_meet_in_one_bucket(spark: Spa
         ({"group": "months"}, "is of type interval year to month: a plain value is needed"),
         ({"item": "both", "ties": "item"}, "is of type interval: a plain value is needed"),
         ({"group": "vector"}, "is of type vector: a plain value is needed"),
-    ],
-)
-def test_a_column_that_cannot_play_its_role_is_refused(log: DataFrame, roles: dict, sentence: str) -> None:
-    frame = log.withColumns({"tags": F.array("country"), "months": F.make_ym_interval(F.lit(1))})
-    frame = frame.withColumns({"both": F.make_interval(F.lit(1)), "vector": F.lit(None).cast(VectorUDT())})
-    with pytest.raises(sr.InputError, match=sentence):
-        sr.evaluate(frame, ["p@1"], **{"group": "user_id", "score": "score", "label": "label", **roles})
+    ):
+        with pytest.raises(sr.InputError, match=sentence):
+            sr.evaluate(frame, ["p@1"], **{"group": "user_id", "score": "score", "label": "label", **roles})
 
 
 @pytest.mark.parametrize(("slices", "reason"), [(["row"], "1499 values in one bucket alone"), ([], "1 NaN score")])

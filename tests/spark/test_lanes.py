@@ -111,17 +111,7 @@ def test_a_task_of_buckets_that_runs_again_writes_no_group_twice(tmp_path: Path)
     assert sorted(pq.read_table(tmp_path)["user_id"].to_pylist()) == list(range(50))
 
 
-@pytest.mark.parametrize(
-    ("way", "lane", "metric"),
-    [  # every two values stand together once
-        ("pairs", "frame", "auc"),
-        ("pairs", "scan", "auc(exact)"),
-        ("rows", "frame", "auc(exact)"),
-        ("rows", "scan", "auc"),
-    ],
-    indirect=["way"],
-)
-@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize(("lane", "metric"), [("frame", "auc"), ("scan", "auc(exact)")])
 def test_files_that_are_written_anew_are_read_anew(spark: SparkSession, tmp_path: Path, lane: str, metric: str) -> None:
     """Also while results of the old ones are held, of the same evaluation of files of the same names and sizes."""
     path = str(tmp_path / "log.parquet")

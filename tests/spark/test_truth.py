@@ -14,74 +14,29 @@ import pytest
 from pyspark.sql import functions as F
 
 import sparkrank as sr
+from tests.wide_logs import LOGS, differences
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-METRICS = ["ndcg@3", "ap", "rr", "p@2", "r@5", "gauc", "auc(exact)"]
 
-
-@pytest.fixture(scope="module")
-def sides(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """2,000 listed rows and 700 of truth, items repeated on both sides, with nulls wherever they may stand."""
-    folder = tmp_path_factory.mktemp("sides")
-    rng = np.random.default_rng(23)
-
-    def table(n: int, kind: pa.DataType) -> dict:
-        return {
-            "user_id": pa.array(rng.integers(0, 90, n)).cast(kind),
-            "name": np.char.add("user-", rng.integers(0, 3, n).astype("U4")),
-            "item_id": pa.array(rng.integers(0, 40, n)).cast(kind),
-            "sku": np.char.add("s", rng.integers(0, 40, n).astype("U4")),
-        }
-
-    lists = pa.table(
-        {
-            **table(2_000, pa.int64()),
-            "score": rng.integers(0, 30, 2_000).astype(np.float32) / 10,
-            "other": pa.array(rng.normal(size=2_000), mask=rng.random(2_000) < 0.2),
-            "rank": rng.integers(0, 60, 2_000).astype(np.int32),
-        }
-    )
-    grades = pa.array(rng.choice([-1.0, 0.0, 0.1, 1.0, 3.0], 700), mask=rng.random(700) < 0.1)
-    truth = pa.table({**table(700, pa.int32()), "grade": grades})
-    for name, rows in {"lists": lists, "truth": truth}.items():
-        (folder / name).mkdir()
-        pq.write_table(rows[: len(rows) // 3], folder / name / "0.parquet")
-        pq.write_table(rows[len(rows) // 3 :], folder / name / "1.parquet", row_group_size=100)
-    return folder / "lists", folder / "truth"
-
-
-def _bits(evaluation: sr.Evaluation) -> list[list[dict]]:
-    def rows(table) -> list[dict]:
-        found = table.to_pylist() if isinstance(table, pa.Table) else [row.asDict() for row in table.collect()]
-        return sorted(({name: repr(value) for name, value in row.items()} for row in found), key=str)
-
-    with evaluation:
-        groups = [] if evaluation.groups is None else rows(evaluation.groups)
-        return [rows(evaluation.metrics), groups, rows(evaluation.blocks), rows(evaluation.quality)]
-
-
-def test_lists_and_truth_of_different_kinds(spark: SparkSession, sides: tuple[Path, Path]) -> None:
-    settings = {"group": "user_id", "item": "sku", "score": "score", "label": "grade"}
-    lists, truth = sides
-    table, frame = pq.read_table(truth), spark.read.parquet(str(truth))
-    expected = _bits(sr.evaluate(lists, METRICS, truth=truth, **settings))
+def test_lists_and_truth_of_different_kinds(spark: SparkSession, tmp_path: Path) -> None:
+    log = LOGS["truth"]()
+    lists, truth = log.written(tmp_path)
+    table, frame = pq.read_table(truth), spark.read.parquet(truth)
+    expected = log.bits(lists, truth, buckets=2)
     for impressions, beside, session, lane in [
-        (lists, table, None, "local"),
         (pq.read_table(lists), table, spark, "local"),
         (lists, frame, None, "frame"),
         (lists, table, spark, "frame"),
-        (spark.read.parquet(str(lists)), table, None, "frame"),
-        (spark.read.parquet(str(lists)), truth, None, "frame"),
+        (spark.read.parquet(lists), truth, None, "frame"),
     ]:
-        evaluation = sr.evaluate(impressions, METRICS, truth=beside, spark=session, **settings)
-        assert evaluation.lane == lane
-        assert _bits(evaluation) == expected
+        tables = log.bits(impressions, beside, buckets=2, spark=session)
+        assert tables["lane"] == [{"lane": lane}]
+        assert differences(expected, tables) == []
 
 
-@pytest.mark.parametrize("arrow", ["true", "false"], ids="arrow {}".format)
-def test_a_data_frame_of_pandas_beside_one_of_spark_is_what_it_is_alone(spark: SparkSession, arrow: str) -> None:
+def test_a_data_frame_of_pandas_beside_one_of_spark_is_what_it_is_alone(spark: SparkSession) -> None:
     """Its NaN are nulls whatever the session says, and numbers without a sign numbers; other columns are not read."""
     lists = pd.DataFrame(
         {"user": np.array([1, 1, 1, 2], np.uint8), "item": [1, 2, 3, 1], "score": [0.9, np.nan, 0.3, 0.7]}
@@ -92,7 +47,7 @@ def test_a_data_frame_of_pandas_beside_one_of_spark_is_what_it_is_alone(spark: S
     setting = "spark.sql.execution.arrow.pyspark.enabled"
     before = spark.conf.get(setting)
     try:
-        spark.conf.set(setting, arrow)
+        spark.conf.set(setting, "false")
         found = sr.evaluate(lists.assign(other=1j), ["rr"], truth=beside, **roles)
         rows = sorted([row["user"], row["n_rows"], row["n_retrieved"], row["rr"]] for row in found.groups.collect())
     finally:
@@ -102,10 +57,10 @@ def test_a_data_frame_of_pandas_beside_one_of_spark_is_what_it_is_alone(spark: S
     assert alone.select(["user", "n_rows", "n_retrieved", "rr"]).to_pandas().to_numpy().tolist() == rows
 
 
-def test_a_truth_of_another_kind_is_refused(spark: SparkSession, sides: tuple[Path, Path]) -> None:
-    lists, truth = (spark.read.parquet(str(side)) for side in sides)
-    settings = {"group": "user_id", "item": "item_id", "score": "score"}
-    sentence = r'the item column is of type bigint in the lists \("item_id"\) and of type string in the truth \("sku"\)'
+def test_a_truth_of_another_kind_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    lists, truth = (spark.read.parquet(str(side)) for side in LOGS["truth"]().written(tmp_path))
+    settings = {"group": "user", "item": "item", "score": "score"}
+    sentence = r'the item column is of type bigint in the lists \("item"\) and of type string in the truth \("sku"\)'
     with pytest.raises(sr.InputError, match=sentence):
         sr.evaluate(lists, ["ap"], truth=truth, truth_columns={"item": "sku"}, **settings)
     with pytest.raises(sr.InputError, match='the label column "stars" is not in the truth'):
@@ -148,12 +103,11 @@ def test_every_lane_shows_the_same_rows_that_do_not_meet(
         side.write.parquet(str(tmp_path / str(index)))
     asked = {"group": ["u", "n"], "item": "i", "score": "s", "group_table": group_table}
     paths = [str(tmp_path / str(index)) for index in range(2)]
-    for buckets in (1, 5):
-        sr.evaluate(sides[0], ["r"], truth=sides[1], buckets=buckets, **asked).release()
-        sr.evaluate(paths[0], ["r"], truth=paths[1], buckets=buckets, spark=spark, **asked).release()
-        sr.evaluate(paths[0], ["r"], truth=paths[1], buckets=buckets, lane="local", **asked)
+    sr.evaluate(sides[0], ["r"], truth=sides[1], buckets=5, **asked).release()
+    sr.evaluate(paths[0], ["r"], truth=paths[1], buckets=1, spark=spark, **asked).release()
+    sr.evaluate(paths[0], ["r"], truth=paths[1], buckets=5, lane="local", **asked)
     warned = [each.getMessage() for each in caplog.records if each.name == "sparkrank.doors.api"]
-    assert len(warned) == 6
+    assert len(warned) == 3
     assert len(set(warned)) == 1
     key = r'u "u\d+", n "\d", ' if group_table else ""
     told = rf'the lists have {key}i "I\d+", .*; the truth has {key}i "i\d+ "'

@@ -8,6 +8,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from sparkrank.base import errors
 from sparkrank.engines.spark.values import is_plain, named
 from sparkrank.inputs.field_paths import (
     VECTOR_FIELDS,
@@ -119,11 +120,11 @@ def _vector_element(column: Column, kind: T.DataType, step: VectorElement) -> Co
         found = F.when(dense, F.get(values, F.lit(step.place))).otherwise(sparse)
     found = F.when(size <= step.place, F.lit(_NAN)).otherwise(found)
     if step.only_of is not None:
-        failure = F.raise_error(F.lit(f"\nsparkrank.errors.InputError: {step.refused}\n"))  # found there by its line
+        failure = F.raise_error(F.lit(f"\n{errors.__name__}.InputError: {step.refused}\n"))  # found there by its line
         found = F.when(size != step.only_of, failure.cast("double")).otherwise(found)
     if not isinstance(kind, T.UserDefinedType):  # before its size is believed
         sound = F.coalesce(dense, F.lit(False)) | _well_formed(of_type, of_size, indices, values)
-        failure = F.raise_error(F.lit(f"\nsparkrank.errors.InputError: {step.malformed}\n"))
+        failure = F.raise_error(F.lit(f"\n{errors.__name__}.InputError: {step.malformed}\n"))
         found = F.when(sound, found).otherwise(failure.cast("double"))
     return F.when(column.isNotNull(), found)
 

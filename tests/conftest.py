@@ -49,7 +49,15 @@ SLOW_FILES = {
     ),
     *("test_days", "test_plain_folders", "test_slices", "test_store_run", "test_states", "test_memory", "test_law"),
     *("test_report_page", "test_report_forms", "test_plan_command", "test_gates", "test_schedulers", "test_examples"),
-    *("test_packaging", "test_readme", "test_once", "test_spark_ml", "test_coverage", "test_clustered_auc"),
+    *(
+        "test_interval_coverage",
+        "test_packaging",
+        "test_readme",
+        "test_once",
+        "test_spark_ml",
+        "test_coverage",
+        "test_clustered_auc",
+    ),
 }
 
 

@@ -47,14 +47,22 @@ PIP_INSTALL = $(call REMOVE_LOOPS,$(VENV)) && \
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PINNED) --editable
 # The oldest versions that pyproject.toml allows, in a place of their own.
 MINIMUM_PYSPARK = PYSPARK_PYTHON=.venv-minimum/bin/python PYSPARK_DRIVER_PYTHON=.venv-minimum/bin/python
-MINIMUM_SPARK = tests/spark/test_lanes.py tests/spark/test_tables.py tests/spark/test_connect.py
+MINIMUM_SPARK = tests/spark/test_matrix.py tests/spark/test_tables.py tests/spark/test_connect.py
+# What starts a JVM.
+JVM = spark or job
+LINT = $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+PYTEST = $(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist worksteal
+# Again on numpy alone, which serves where there is no compiler: hand-worked cases and oracles. That both bodies of a loop
+# have the same bits is told by tests/unit/native, and of whole metrics by tests/unit/test_every_processor.py.
+WITHOUT_LOOPS = $(shell grep -lrE '^from tests\.(cases|oracles)' tests --include='test_*.py' \
+	| grep -vE '/(stats|spark|connect)/')
 TELL_NUMPY = $(BIN)/python -c 'from sparkrank.native import COMPILED; \
 	COMPILED or print("The loops were not compiled (is there a C++ compiler?): numpy does their work")'
 
 .DEFAULT_GOAL := help
 # Two pips in one environment do not go together.
 .NOTPARALLEL:
-.PHONY: help demo pages test test-airflow test-long test-minimum first-steps faults soak lint format check bench bench-all wheel clean distclean java chromium
+.PHONY: help demo pages test quick test-tools test-airflow test-long test-minimum first-steps faults soak lint format check bench bench-all wheel clean distclean java chromium
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -74,20 +82,25 @@ demo: java $(VENV)/.spark ## Evaluate and compare two models on real ratings wit
 	@echo
 	@echo "The report of the day, for your browser: $$(ls -d "$(CURDIR)/demo/tables/report/day=$(DATE)"/*.html)"
 
-test: java chromium lint $(VENV)/spark.jsa ## Lint, types and all tests
-	@$(WITH_JAVA) $(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist worksteal $(PYTEST_ARGS)
-	@# Again on numpy alone, which serves where there is no compiler: above, the compiled loops stand in for it. What says
-	@# of itself that it looks at nothing of theirs has said all it can; a new file says nothing, so it runs twice.
-	@SPARKRANK_NATIVE=0 $(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist worksteal \
-		-m "not spark and not same_without_loops" tests/unit
+# Lint and types go beside the tests, not before them.
+test: java chromium $(VENV)/.dev $(VENV)/spark.jsa ## Lint, types and the tests of what is installed
+	@{ $(LINT); } >$(VENV)/lint.log 2>&1 & lint=$$!; \
+	{ $(WITH_JAVA) $(PYTEST) -m "not tools and not long" $(PYTEST_ARGS) && \
+	SPARKRANK_NATIVE=0 $(PYTEST) -m "not spark and not tools and not long" $(WITHOUT_LOOPS); }; status=$$?; \
+	wait $$lint || status=1; cat $(VENV)/lint.log; exit $$status
 
-test-long: $(VENV)/.dev ## All examples of the property tests and all trials of the simulations
-	@SPARKRANK_LONG_TESTS=1 $(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist worksteal \
-		-m "not spark" tests/unit $(PYTEST_ARGS)
+quick: $(VENV)/.dev ## The tests that need neither a JVM nor more than a moment
+	@$(PYTEST) -m "not ($(JVM) or browser or peer or slow or tools or long)" $(PYTEST_ARGS)
+
+test-tools: java chromium $(VENV)/.dev $(VENV)/spark.jsa ## Tests of the benchmark, schedulers, notebooks and looks of the report
+	@$(WITH_JAVA) $(PYTEST) -m tools $(PYTEST_ARGS)
+
+test-long: java $(VENV)/.dev ## All examples of property tests, all trials of simulations, the soak and long sessions
+	@$(WITH_JAVA) SPARKRANK_LONG_TESTS=1 $(PYTEST) -m "long or not ($(JVM) or browser or tools)" $(PYTEST_ARGS)
 
 test-minimum: java .venv-minimum/.made ## Tests without a JVM, and some with one, on the oldest versions of what is needed
 	@$(WITH_JAVA) export $(MINIMUM_PYSPARK) && .venv-minimum/bin/python -m pytest --numprocesses $(TEST_PROCESSES) \
-		--dist worksteal -m "not spark" tests/unit $(PYTEST_ARGS)
+		--dist worksteal -m "not ($(JVM) or browser or peer or tools or long)" $(PYTEST_ARGS)
 	@$(WITH_JAVA) export $(MINIMUM_PYSPARK) && .venv-minimum/bin/python -m pytest $(MINIMUM_SPARK) $(PYTEST_ARGS)
 
 first-steps: java $(VENV)/.dev ## What docs/first_steps.md says, with its installations, in fresh clones
@@ -104,9 +117,7 @@ test-airflow: $(VENV)/.dev .venv-airflow ## Import the example of a DAG by Airfl
 	@$(BIN)/python -m pytest tests/unit/test_airflow_example.py $(PYTEST_ARGS)
 
 lint: $(VENV)/.dev ## Style, format and types
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(LINT)
 
 format: $(VENV)/.dev ## Rewrite the code in the project's format
 	$(BIN)/ruff check --fix-only .
@@ -115,7 +126,7 @@ format: $(VENV)/.dev ## Rewrite the code in the project's format
 pages: $(VENV)/.dev ## Print the pages of docs/ that are made of the code
 	$(BIN)/python -m docs.printers
 
-check: lint test ## Everything that must pass before a change goes in
+check: test test-tools ## Everything that must pass before a change goes in
 
 bench: java $(VENV)/.bench .venv-replay .venv-rectools .venv-recommenders ## Measure speed against other ways to do the same, in every shape (ROWS=1e6)
 	@$(WITH_JAVA) $(BIN)/python -m benchmarks.run --rows $(ROWS) --contenders $(BENCH)

@@ -35,17 +35,41 @@ def pytest_configure() -> None:
     os.environ["NUMBA_DISABLE_JIT"] = "1"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks the tests that need a JVM, so `pytest -m "not spark"` is the quick run and no one has to remember.
+# Of tests/<folder>: what its tests need, so that no one has to remember.
+MARKS_OF_FOLDERS = {"browser": "browser", "jobs": "job", "peers": "peer"}
+# Files without a JVM that take more than three seconds: `make quick` leaves them out.
+SLOW_FILES = {
+    *(
+        "test_every_processor",
+        "test_hanging",
+        "test_parts",
+        "test_simulated_intervals",
+        "test_soak",
+        "test_stored_bits",
+    ),
+    *("test_days", "test_plain_folders", "test_slices", "test_store_run", "test_states", "test_memory", "test_law"),
+    *("test_report_page", "test_report_forms", "test_plan_command", "test_gates", "test_schedulers", "test_examples"),
+    *(
+        "test_interval_coverage",
+        "test_packaging",
+        "test_readme",
+        "test_once",
+        "test_spark_ml",
+        "test_coverage",
+        "test_clustered_auc",
+    ),
+}
 
-    And those of the loops themselves, which have nothing to run where there are none (SPARKRANK_NATIVE=0).
-    """
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks the tests that need a JVM, a browser or another library, and those that are slow."""
     for item in items:
-        fixtures = getattr(item, "fixturenames", ())
-        if "spark" in fixtures:
+        if "spark_environment" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.spark)
-        if "_compiled" in fixtures:
-            item.add_marker(pytest.mark.same_without_loops)
+        if (name := MARKS_OF_FOLDERS.get(item.path.parent.name)) is not None:
+            item.add_marker(name)
+        if item.path.stem in SLOW_FILES:
+            item.add_marker(pytest.mark.slow)
     # Otherwise their order is random. Of several processes the first gets the first tests: one has the session of most
     # that need one, and the others take from it what is left at the end, of which nothing should be long.
     items.sort(key=lambda item: [item.get_closest_marker(name) is None for name in ("spark", "slow", "job")])

@@ -69,6 +69,9 @@ def difference(left: Image, right: Image) -> float:
     return float(np.mean(found))
 
 
+pytestmark = pytest.mark.tools  # tests/browser/test_report.py opens reports in every run
+
+
 @pytest.mark.parametrize("name", LOOKS)
 def test_it_looks_as_stored(opened: Open, name: str) -> None:
     image = pytest.importorskip("PIL.Image")

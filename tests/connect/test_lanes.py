@@ -18,8 +18,6 @@ from pyspark.sql import SparkSession
 
 import sparkrank as sr
 from sparkrank.config import Spec
-from sparkrank.engines.spark import gather as gathering
-from sparkrank.engines.spark.batches import BYTES_SETTING
 from sparkrank.engines.spark.failures import reason_of
 from sparkrank.jobs import evaluate_day
 from sparkrank.run.stages import Stages
@@ -38,26 +36,6 @@ DAY = "2026-11-19"
 def expected(log: str) -> sr.Evaluation:
     """By the local lane."""
     return sr.evaluate(log, METRICS, **ROLES)
-
-
-@pytest.mark.parametrize("most", [10**9, 0], ids=["short way", "ranges"])
-@pytest.mark.parametrize("lane", ["frame", "scan"])
-def test_a_lane_gives_the_same_bits(
-    spark: SparkSession, log: str, expected: sr.Evaluation, lane: str, most: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(gathering, "MAX_DRIVER_ROWS", most)
-    impressions = log if lane == "scan" else spark.read.parquet(log)
-    with sr.evaluate(impressions, METRICS, spark=spark, buckets=3, **ROLES) as evaluation:
-        assert evaluation.lane == lane
-        assert evaluation.to_pandas().equals(expected.to_pandas())
-        assert evaluation.groups.count() == expected.groups.num_rows
-        assert evaluation.metrics.count() == len(METRICS)
-        assert BYTES_SETTING not in spark.conf.getAll  # as it was
-
-
-def test_a_path_by_the_lane_of_frames(spark: SparkSession, log: str, expected: sr.Evaluation) -> None:
-    with sr.evaluate(log, METRICS, spark=spark, lane="frame", buckets=3, **ROLES) as evaluation:
-        assert evaluation.to_pandas().equals(expected.to_pandas())
 
 
 def test_one_group_is_explained(spark: SparkSession, log: str) -> None:
@@ -80,25 +58,6 @@ def test_names_of_folders_are_texts_where_that_is_asked_for(spark: SparkSession,
         sr.evaluate(str(tmp_path), ["ap"], partition_types="inferred", **asked)
 
 
-def test_scores_in_vectors(spark: SparkSession, log: str) -> None:
-    from pyspark.ml.functions import array_to_vector
-    from pyspark.sql import functions as F
-
-    frame = spark.read.parquet(log)
-    frame = frame.withColumns(
-        {
-            "vector": array_to_vector(F.array(F.lit(0.0), F.coalesce("score", F.lit(0.5)).cast("double"))),
-            "filled": F.coalesce("score", F.lit(0.5)).cast("double"),
-        }
-    )
-    of_vectors, of_numbers = (
-        sr.evaluate(frame, ["ap", "auc"], buckets=3, group="user", label="label", score={"m": name}).to_pandas()
-        for name in ("vector", "filled")
-    )
-    names = [name for name in of_numbers if name != "spec_hash"]  # that of another column
-    assert of_vectors[names].equals(of_numbers[names])
-
-
 OF_A_SCRIPT = """
 def first_row(ranking, metric):  # nobody else can import it
     import numpy
@@ -119,13 +78,6 @@ def test_a_metric_of_the_script_goes_to_workers(spark: SparkSession, log: str) -
         with sr.evaluate(impressions, ["likes", "auc(exact)"], spark=spark, buckets=3, **ROLES) as evaluation:
             assert evaluation.lane == lane
             assert evaluation.to_pandas()["value"][0] == 3.0
-
-
-def test_lists_in_arrays(spark: SparkSession) -> None:
-    arrays = spark.sql("select 1 u, array(1, 2) p, array(2) a union all select 1, array(3), array(1, 3)")
-    with sr.evaluate(arrays, ["ap"], group="u", items="p", true_items="a", buckets=3) as evaluation:
-        assert evaluation.groups.count() == 2
-        assert evaluation.to_pandas()["value"].to_list() == [0.5]
 
 
 def test_a_day_is_written(spark: SparkSession, tmp_path: Path) -> None:

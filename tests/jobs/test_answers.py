@@ -35,6 +35,7 @@ def test_a_day_is_one_document_on_stdout(submit_apart: Separate, spec: Callable[
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert (document["day"], document["lane"], document["exit_code"]) == (DAY, "scan", 0)
+    assert "Traceback" not in done.stderr
     assert {row["metric"] for row in document["metrics"]} >= {"ndcg@10", "auc"}
 
 
@@ -48,14 +49,3 @@ def test_a_spec_that_is_wrong_ends_before_spark_starts(submit_apart: Separate, s
     assert 'did you mean "ndcg"?' in last
     error = {"code": "metric", "exit_code": 2, "sentence": last.removeprefix("sparkrank: ")}
     assert json.loads(done.stdout) == {"error": error}
-
-
-@pytest.mark.job
-def test_a_quiet_day_without_rows_says_so_on_stderr_alone(submit_apart: Separate, spec: Callable[..., str]) -> None:
-    done = submit_apart("evaluate.py", "--conf", spec(), "--date", "2026-01-01", "--quiet")
-    assert done.returncode == 4
-    assert done.stdout == ""
-    *before, last = done.stderr.strip().splitlines()
-    assert last == "sparkrank: the input has no rows"
-    assert len(before) < 10, done.stderr
-    assert "Traceback" not in done.stderr

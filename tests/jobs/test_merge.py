@@ -23,7 +23,7 @@ def _metrics(folder: Path) -> pd.DataFrame:
     return pq.read_table(path, partitioning=None).to_pandas()
 
 
-def test_a_window_by_spark_submit(submit, submit_in_turn, spec, log: Path, tmp_path: Path, capsys) -> None:
+def test_a_window_by_spark_submit(submit_in_turn, spec, log: Path, tmp_path: Path, capsys) -> None:
     """A day of the scan lane and a day of the local lane, merged by the job and in this process."""
     shutil.copytree(log / f"dt={DAYS[1]}", tmp_path / f"log/dt={DAYS[1]}")
     (tmp_path / f"log/dt={DAYS[0]}").mkdir()
@@ -40,10 +40,10 @@ def test_a_window_by_spark_submit(submit, submit_in_turn, spec, log: Path, tmp_p
     assert not (tmp_path / "tables/windows").exists()
 
     main(["evaluate", "--conf", conf, "--date", DAYS[0], "--set", "engine.lane=local"])
-    done = submit("merge.py", *window)
-    assert done.returncode == 0, done.stdout
-    assert "2 days pooled" in done.stdout
-    assert "device (values: 2)" in done.stdout
+    ((code, told),) = submit_in_turn(["merge", *window])
+    assert code == 0, told
+    assert "2 days pooled" in told
+    assert "device (values: 2)" in told
     by_job = _metrics(tmp_path)
     rows = by_job.groupby(["slice", "slice_value"])["n_rows"].agg(lambda found: {*found}).to_dict()
     assert rows["all", "all"] == {200 + 600}

@@ -46,6 +46,7 @@ def _same_here(spec, stored) -> None:
         pd.testing.assert_frame_equal(there[name], here[name], check_exact=True)
 
 
+@pytest.mark.long  # that of the archive is the short form: its driver has the package from a zip
 def test_executors_take_the_package_from_a_zip(
     submit, spec, stored, tmp_path: Path, python_without_sparkrank: Path
 ) -> None:

@@ -14,11 +14,11 @@ METRICS = ["ndcg@3", "ap", "rr", "p@2", "group_auc", "gauc", "auc", "auc(exact)"
 ROLES = {"score": {"a": "score", "b": "other"}, "label": "label", "reference_rank": "shown", "score_sums": True}
 
 
-def write_log(folder: Path) -> Path:
-    """Write 3,000 impressions with ties, nulls and fractions to ``folder``, in files that differ in schema and size."""
+def log_rows() -> pa.Table:
+    """3,000 impressions with ties, nulls and fractions."""
     rng = np.random.default_rng(17)
     n = 3_000
-    rows = pa.table(
+    return pa.table(
         {
             "user_id": rng.integers(0, 200, n),
             "name": np.char.add("user-", rng.integers(0, 200, n).astype("U4")),
@@ -31,6 +31,11 @@ def write_log(folder: Path) -> Path:
             "label": pa.array(rng.choice([-1.0, 0.0, 0.1, 0.5, 1.0, 3.0], n), mask=rng.random(n) < 0.1),
         }
     )
+
+
+def write_log(folder: Path) -> Path:
+    """Write the impressions of :func:`log_rows` to ``folder``, in files that differ in schema and size."""
+    rows = log_rows()
     narrow = rows.schema.set(0, pa.field("user_id", pa.int32()))
     pq.write_table(rows[:1].cast(narrow), folder / "0.parquet")
     pq.write_table(rows[1:1].drop_columns(["other"]), folder / "1.parquet")

@@ -20,12 +20,13 @@ from benchmarks.shapes import SHAPES
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.tools
+
 ROWS = 4_000
 # Each metric of the nightly set at one cut-off: MLlib starts some jobs for each.
 METRICS = tuple(metric for metric in SETS["nightly"] if not metric.endswith(("@10", "@20")) or metric.startswith("ap"))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("keys", "models", "labels"), [("int", 1, "click"), ("string", 2, "graded")])
 def test_contenders_on_spark_agree(keys: str, models: int, labels: str, spark: SparkSession, tmp_path: Path) -> None:
     shape = LogShape(rows=ROWS, groups=200, keys=keys, models=models, labels=labels, files=2)
@@ -41,7 +42,6 @@ def test_contenders_on_spark_agree(keys: str, models: int, labels: str, spark: S
 
 
 # One of each kind: arguments of a call, sections of a spec, jobs, and what the lanes do without.
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["arrays", "ties", "exact-weights", "comparisons", "csv"])
 def test_lanes_on_spark_agree_on_shapes(name: str, spark: SparkSession, tmp_path: Path) -> None:
     shape = SHAPES[name]

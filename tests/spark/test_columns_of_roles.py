@@ -16,7 +16,7 @@ from sparkrank.engines.spark import gather as gathering
 from sparkrank.engines.spark.columns import bucket_rows, check_schema
 from sparkrank.sources import columns as arrow_columns
 from tests.unit.fake_roles import LOG, NAMED, add_fake_roles, asked
-from tests.unit.test_columns_of_roles import NEED_AN_ORDER, OF_TWO_MODELS, POOLED, log, ranked
+from tests.unit.test_columns_of_roles import NEED_AN_ORDER, OF_TWO_MODELS, log, ranked
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -30,13 +30,13 @@ def _bits(evaluation: sr.Evaluation) -> list[str]:
         return [repr(sorted(map(repr, table))) for table in tables]
 
 
-@pytest.mark.parametrize("metrics", [POOLED, ["auc(exact)", "auc_up(exact)", "brier"]], ids=["binned", "exact"])
 @pytest.mark.parametrize("exact_rows", [10**9, 0])
-def test_without_a_group_in_every_lane(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, metrics: list[str], exact_rows: int
+def test_exact_bins_without_a_group(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exact_rows: int
 ) -> None:
     """Rows are solved where they are read, be it in pieces; those that a task holds are its buckets."""
     monkeypatch.setattr(gathering, "MAX_DRIVER_ROWS", exact_rows)
+    metrics = ["auc(exact)", "auc_up(exact)", "brier"]
     rows = log()
     for place in range(3):
         pq.write_table(rows[place * 300 :][:300], tmp_path / f"{place}.parquet", row_group_size=90)

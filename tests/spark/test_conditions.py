@@ -46,55 +46,47 @@ def tables(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("side", ["input", "truth"])
-@pytest.mark.parametrize("lane", ["auto", "scan", "local", "frame"])
-@pytest.mark.parametrize(
-    "condition",
-    [
-        "u = = 'a'",
-        "u in (",
-        "nothing_of_the_kind(u) = 'a'",
-        "u = date 'x'",
-        "zero >= 0 and",  # for Spark's parser a name of what stands before it
-        "zero >= 0 anything",
-        "zero >= 0 as named",
-        "zero >= 0 -- nothing but a comment\n or",
-        "zero > 0) or (u = 'a'",
-        "zero >= 0 /* no end",
-        "(" * 3_000 + "zero >= 0" + ")" * 3_000,
-    ],
-    ids=lambda text: text[:20],
-)
-def test_a_condition_that_is_no_sql_is_wrong_in_the_spec(
-    spark: SparkSession, tables: Path, side: str, lane: str, condition: str
-) -> None:
-    with pytest.raises(SpecError, match=rf"{side}\.where") as refused:
-        _evaluated(None if lane == "local" else spark, tables, lane, **{f"{side}__where": condition})
-    assert str(refused.value).count("(((((((((") <= 45  # nine letters each: what is refused twice, 200 letters each
+NO_SQL = [
+    "u = = 'a'",
+    "u in (",
+    "nothing_of_the_kind(u) = 'a'",
+    "u = date 'x'",
+    "zero >= 0 and",  # for Spark's parser a name of what stands before it
+    "zero >= 0 anything",
+    "zero >= 0 as named",
+    "zero >= 0 -- nothing but a comment\n or",
+    "zero > 0) or (u = 'a'",
+    "zero >= 0 /* no end",
+    "(" * 3_000 + "zero >= 0" + ")" * 3_000,
+]
 
 
-@pytest.mark.parametrize("side", ["input", "truth"])
-def test_a_comment_may_end_a_condition(spark: SparkSession, tables: Path, side: str) -> None:
-    found = _evaluated(spark, tables, "frame", **{f"{side}__where": "zero >= 0 -- all of them"})
-    assert found.metrics.num_rows == 1
+def test_a_condition_that_is_no_sql_is_wrong_in_the_spec(spark: SparkSession, tables: Path) -> None:
+    """In every lane, on the input and on the truth in turns."""
+    for place, condition in enumerate(NO_SQL):
+        side = ("input", "truth")[place % 2]
+        for lane in ("auto", "scan", "local", "frame"):
+            with pytest.raises(SpecError, match=rf"{side}\.where") as refused:
+                _evaluated(None if lane == "local" else spark, tables, lane, **{f"{side}__where": condition})
+            assert str(refused.value).count("(((((((((") <= 45  # nine letters each: 200 letters, twice
 
 
-@pytest.mark.parametrize("side", ["input", "truth"])
-@pytest.mark.parametrize(
-    "condition",
-    [
-        f"missing = '{'z' * 100_000}'",
-        f"raise_error(repeat('z', 100000)) is null and zero < {'9' * 10}",
-        "cast(repeat('z', 100000) as int) = zero",
-        "cast(repeat('z ', 50000) as int) = zero",
-    ],
-    ids=["literal", "raised", "cast", "words"],
-)
-def test_what_spark_says_repeats_no_long_text(spark: SparkSession, tables: Path, side: str, condition: str) -> None:
-    with pytest.raises(InputError) as refused:
-        _evaluated(spark, tables, "frame", **{f"{side}__where": condition})
-    assert str(refused.value).count("z") <= 210
-    assert "\n" not in str(refused.value)
+def test_a_comment_may_end_a_condition(spark: SparkSession, tables: Path) -> None:
+    comment = "zero >= 0 -- all of them"
+    assert _evaluated(spark, tables, "frame", input__where=comment, truth__where=comment).metrics.num_rows == 1
+
+
+def test_what_spark_says_repeats_no_long_text(spark: SparkSession, tables: Path) -> None:
+    for side, condition in (
+        ("input", f"missing = '{'z' * 100_000}'"),
+        ("truth", f"raise_error(repeat('z', 100000)) is null and zero < {'9' * 10}"),
+        ("input", "cast(repeat('z', 100000) as int) = zero"),
+        ("truth", "cast(repeat('z ', 50000) as int) = zero"),
+    ):
+        with pytest.raises(InputError) as refused:
+            _evaluated(spark, tables, "frame", **{f"{side}__where": condition})
+        assert str(refused.value).count("z") <= 210
+        assert "\n" not in str(refused.value)
 
 
 FAILING = [
@@ -106,22 +98,16 @@ FAILING = [
     ("element_at(array(1), cast(zero + 2 as int)) = 1", "[INVALID_ARRAY_INDEX_IN_ELEMENT_AT]"),
     ("assert_true(zero > 7) is null", "[USER_RAISED_EXCEPTION]"),
 ]
-# Each on both sides, and by both lanes, which are one lane where a condition needs Spark.
-SIDES = [
-    (side, ("auto", "frame")[(place + turn) % 2], *failing)
-    for place, failing in enumerate(FAILING)
-    for turn, side in enumerate(("input", "truth"))
-]
 
 
-@pytest.mark.parametrize(("side", "lane", "condition", "told"), SIDES)
-def test_a_condition_that_fails_on_a_value_is_unusable_input(
-    spark: SparkSession, tables: Path, side: str, lane: str, condition: str, told: str
-) -> None:
-    with pytest.raises(InputError) as failed:
-        _evaluated(spark, tables, lane, **{f"{side}__where": condition})
-    assert told in str(failed.value)
-    assert "\n" not in str(failed.value)
+def test_a_condition_that_fails_on_a_value_is_unusable_input(spark: SparkSession, tables: Path) -> None:
+    """On both sides and by both lanes in turns; they are one lane where a condition needs Spark."""
+    for place, (condition, sentence) in enumerate(FAILING):
+        side, lane = ("input", "truth")[place % 2], ("auto", "frame")[place // 2 % 2]
+        with pytest.raises(InputError) as failed:
+            _evaluated(spark, tables, lane, **{f"{side}__where": condition})
+        assert sentence in str(failed.value)
+        assert "\n" not in str(failed.value)
 
 
 @pytest.mark.parametrize("column", ["missing = 1", "u"])

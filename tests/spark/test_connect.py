@@ -31,7 +31,7 @@ def test_over_connect(spark_environment: dict[str, str], tmp_path: Path) -> None
         stderr=subprocess.STDOUT,
         text=True,
         check=False,
-        timeout=280,
+        timeout=290,
     )
     assert done.returncode == 0, done.stdout
     assert re.fullmatch(r"=+ \d+ passed in .*=+", done.stdout.splitlines()[-1]), done.stdout  # none skipped

@@ -45,6 +45,7 @@ def test_sql_functions(spark: SparkSession, capsys: pytest.CaptureFixture[str]) 
     assert {country: float(auc) for country, auc in rows[5:]} == {"de": (3 + 1 / 2 + 1 + 1 / 2 + 1) / 8, "fr": 0}
 
 
+@pytest.mark.tools
 @pytest.mark.peer
 def test_old_and_new_numbers_of_spark_ml(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
     """ann has items 1 and 3 of three right, both of hers; bob 2 and 3, two of his three; cat and dan none."""

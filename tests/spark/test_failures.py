@@ -52,44 +52,37 @@ def _of_its_batches(rows: DataFrame) -> int:
     return arrow_batches(rows, rows.sparkSession.sparkContext).count()
 
 
-@pytest.mark.parametrize(
-    ("fails", "reason"),
-    [
-        (lambda rows: rows.mapInArrow(_disk_full, "a long"), "OSError: [Errno 28] No space left on device"),
-        (lambda rows: rows.mapInArrow(_chained, "a long"), "OSError: the second"),
-        (
-            lambda rows: rows.mapInArrow(_killed, "a long"),
-            "a task was lost on localhost executor driver: Python worker exited",
-        ),
-        (
-            lambda rows: rows.selectExpr("cast(raise_error('no day') as int)"),
-            "[USER_RAISED_EXCEPTION] no day",
-        ),
-        (lambda rows: rows.selectExpr("1 div (id - id)"), "[DIVIDE_BY_ZERO] Division by zero"),
-    ],
-    ids=["worker", "chained", "killed", "jvm", "arithmetic"],
-)
-@pytest.mark.parametrize("collected", [DataFrame.toArrow, DataFrame.collect, _of_its_batches])
-def test_the_reason_is_what_was_raised_in_the_task(
-    spark: SparkSession, fails: Callable[[DataFrame], DataFrame], reason: str, collected: Callable[[DataFrame], object]
-) -> None:
-    with pytest.raises((Py4JError, PySparkException)) as failed:
-        collected(fails(spark.range(3)))
-    _is_told(failed.value, reason)
+FAILING: dict[str, tuple[Callable[[DataFrame], DataFrame], str]] = {
+    "worker": (
+        lambda rows: rows.mapInArrow(_disk_full, "a long"),
+        "OSError: [Errno 28] No space left on device",
+    ),
+    "chained": (lambda rows: rows.mapInArrow(_chained, "a long"), "OSError: the second"),
+    "killed": (
+        lambda rows: rows.mapInArrow(_killed, "a long"),
+        "a task was lost on localhost executor driver: Python worker exited",
+    ),
+    "jvm": (
+        lambda rows: rows.selectExpr("cast(raise_error('no day') as int)"),
+        "[USER_RAISED_EXCEPTION] no day",
+    ),
+    "arithmetic": (lambda rows: rows.selectExpr("1 div (id - id)"), "[DIVIDE_BY_ZERO] Division by zero"),
+}
 
 
-@pytest.mark.parametrize(
-    ("fails", "reason"),
-    [
-        (_disk_full, "OSError: [Errno 28] No space left on device"),
-        (_chained, "OSError: the second"),
-        (_killed, "a task was lost on localhost executor driver: Python worker exited"),
-    ],
-)
-def test_the_reason_is_what_was_raised_in_a_task_of_an_rdd(spark: SparkSession, fails: Callable, reason: str) -> None:
+@pytest.mark.parametrize("name", FAILING)
+def test_the_reason_is_what_was_raised_in_the_task(spark: SparkSession, name: str) -> None:
+    fails, reason = FAILING[name]
+    for collected in (DataFrame.toArrow, DataFrame.collect, _of_its_batches):
+        with pytest.raises((Py4JError, PySparkException)) as failed:
+            collected(fails(spark.range(0, 3, 1, 1)))
+        _is_told(failed.value, reason)
+
+
+def test_the_reason_is_what_was_raised_in_a_task_of_an_rdd(spark: SparkSession) -> None:
     with pytest.raises((Py4JError, PySparkException)) as failed:
-        spark.sparkContext.parallelize(range(2), 2).mapPartitions(fails).collect()
-    _is_told(failed.value, reason)
+        spark.sparkContext.parallelize(range(1), 1).mapPartitions(_chained).collect()
+    _is_told(failed.value, "OSError: the second")
 
 
 def _is_told(error: Exception, reason: str) -> None:
@@ -131,15 +124,12 @@ def test_a_spark_that_has_gone_says_nothing_of_the_input(gone: Exception) -> Non
         raise gone
 
 
-@pytest.mark.parametrize("lane", ["frame", "scan", "local"])
-def test_a_file_that_cannot_be_read_is_unusable_input_in_every_lane(
-    spark: SparkSession, tmp_path: Path, lane: str
-) -> None:
+def test_a_file_that_cannot_be_read_is_unusable_input_in_every_lane(spark: SparkSession, tmp_path: Path) -> None:
     rows = 20_000
     file = tmp_path / "1.parquet"
     pq.write_table(pa.table({name: list(range(rows)) for name in ("user", "score", "label")}), file)
     data = file.read_bytes()
     file.write_bytes(bytes(len(data) - 2000) + data[-2000:])  # the footer is whole, the pages are not
-    session = None if lane == "local" else spark
-    with pytest.raises(sr.InputError, match=r"1\.parquet cannot be read"):
-        sr.evaluate(str(tmp_path), ["ap"], group="user", score="score", label="label", spark=session, lane=lane)
+    for lane, session in (("frame", spark), ("scan", spark), ("local", None)):
+        with pytest.raises(sr.InputError, match=r"1\.parquet cannot be read"):
+            sr.evaluate(str(tmp_path), ["ap"], group="user", score="score", label="label", spark=session, lane=lane)

@@ -72,8 +72,7 @@ def test_partitions_without_rows(spark: SparkSession) -> None:
         sr.evaluate(rows.where("id < 0"), ["rr"], **settings)
 
 
-@pytest.mark.parametrize("group_table", [True, False])
-def test_the_session_may_say_how_wide_and_where(spark: SparkSession, group_table: bool) -> None:
+def test_the_session_may_say_how_wide_and_where(spark: SparkSession) -> None:
     """Large Arrow types, a time zone and small batches are the session's affair: keys come back as they were."""
     session = spark.newSession()
     session.conf.set("spark.sql.execution.arrow.useLargeVarTypes", "true")
@@ -84,14 +83,11 @@ def test_the_session_may_say_how_wide_and_where(spark: SparkSession, group_table
         f"{texts} text", f"{instants} at", f"{raw} raw", "id item", "id / 120 score", "id % 2 label"
     )
     keys = ["text", "at", "raw"]
-    with sr.evaluate(
-        rows, ["p@1"], group=keys, score="score", label="label", item="item", ties="item", group_table=group_table
-    ) as evaluation:
+    with sr.evaluate(rows, ["p@1"], group=keys, score="score", label="label", item="item", ties="item") as evaluation:
         # 120 rows of 60 keys, two each, 60 apart: even ids have label 0, odd 1, and p@1 is that of the key
         assert evaluation.to_pandas().loc[0, ["value", "n_groups"]].tolist() == [1 / 2, 60]
-        if group_table:
-            found = evaluation.groups.select(*keys).collect()
-            assert sorted(map(repr, found)) == sorted(map(repr, rows.select(*keys).distinct().collect()))
+        groups = evaluation.groups.select(*keys).collect()
+        assert sorted(map(repr, groups)) == sorted(map(repr, rows.select(*keys).distinct().collect()))
 
 
 def test_a_variant_is_no_key(spark: SparkSession) -> None:
@@ -138,10 +134,11 @@ def _rows_of_spark(rows: DataFrame) -> list[dict]:
         return frame_batches.arrow_batches(rows, rows.sparkSession.sparkContext).mapPartitions(read).collect()
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_sparks_own_batches_hold_what_is_in_the_rows(spark: SparkSession, kind: str) -> None:
-    rows = spark.createDataFrame([(value, number) for number, value in enumerate(KINDS[kind])], f"a {kind}, b int")
-    assert _rows_of_spark(rows) == [{"a": value, "b": number} for number, value in enumerate(KINDS[kind])]
+def test_sparks_own_batches_hold_what_is_in_the_rows(spark: SparkSession) -> None:
+    names = [f"c{place}" for place in range(len(KINDS))]
+    rows = list(itertools.zip_longest(*KINDS.values()))
+    schema = ", ".join(f"{name} {kind}" for name, kind in zip(names, KINDS, strict=True))
+    assert _rows_of_spark(spark.createDataFrame(rows, schema)) == [dict(zip(names, row, strict=True)) for row in rows]
 
 
 def test_a_type_that_arrow_may_hold_in_several_ways_is_mapped(spark: SparkSession) -> None:
@@ -165,20 +162,6 @@ def test_settings_under_which_batches_are_mapped(spark: SparkSession, setting: s
         assert _batches_of_spark(rows) is None
     finally:
         spark.conf.set(setting, before)
-
-
-def test_a_switch_leaves_the_rows_to_what_spark_offers_everybody(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rows = spark.range(60).selectExpr("id div 2 user", "id / 60 score", "id % 2 label")
-    roles = {"group": "user", "score": "score", "label": "label"}
-    assert _batches_of_spark(rows) is not None
-    with sr.evaluate(rows, ["ap", "auc(exact)"], **roles) as private:
-        expected = private.to_pandas()["value"].tolist()
-    monkeypatch.setenv("SPARKRANK_PRIVATE_SPARK", "0")
-    assert _batches_of_spark(rows) is None
-    with sr.evaluate(rows, ["ap", "auc(exact)"], **roles) as public:
-        assert public.to_pandas()["value"].tolist() == expected
 
 
 def test_a_spark_without_batches_of_its_own(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,8 +193,7 @@ LOOKED_UP = {
 }
 
 
-@pytest.mark.parametrize("own", [True, False], ids=["active session", "another session"])
-@pytest.mark.parametrize("looked_up", LOOKED_UP)
+@pytest.mark.parametrize(("looked_up", "own"), [("code", True), ("task", False)])
 def test_settings_of_the_session_hold_where_rows_are_made(
     spark: SparkSession, tmp_path: Path, looked_up: str, own: bool
 ) -> None:

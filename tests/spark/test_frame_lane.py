@@ -60,80 +60,54 @@ def _evaluate(frame: DataFrame, **settings) -> tuple[list[tuple], list[tuple]]:
         return _bits(evaluation.metrics), _bits(evaluation.groups)
 
 
-@pytest.mark.parametrize("partitions", [1, 3, 40])
-def test_any_layout_gives_the_same_bits(log: DataFrame, partitions: int) -> None:
-    shuffled = log.orderBy(F.rand(partitions)).repartition(partitions)
-    assert _evaluate(shuffled, buckets=partitions) == _evaluate(log)
-
-
 def test_many_buckets_are_merged_in_tasks(log: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = _evaluate(log, buckets=40)
     monkeypatch.setattr("sparkrank.inputs.buckets.FAN_IN", 3)
     assert _evaluate(log, buckets=40) == expected
 
 
-@pytest.mark.parametrize("metrics", [["ndcg@3", "auc"], METRICS], ids=["few", "with exact bins"])
-def test_states_of_slices_are_merged_in_tasks(log: DataFrame, metrics: list[str]) -> None:
+def test_states_of_slices_are_merged_in_tasks(log: DataFrame) -> None:
     """40 buckets are 14 tasks, more than the eight states of slices that the driver takes."""
 
     def bits(buckets: int) -> list[tuple]:
         columns = {"group": "user_id", "score": {"a": "score", "b": "other"}, "label": "label"}
         asked = {"slices": ["country", "session"], "buckets": buckets, "group_table": False}
-        with sr.evaluate(log, metrics, **columns, **asked) as evaluation:
+        with sr.evaluate(log, METRICS, **columns, **asked) as evaluation:
             return _bits(evaluation.metrics)
 
     few = bits(3)
-    assert len(few) > 2 * len(metrics)
+    assert len(few) > 2 * len(METRICS)
     assert bits(40) == few
 
 
-@pytest.mark.parametrize("parts", [True, False])
-def test_hashed_keys_give_the_same_means_as_the_keys(log: DataFrame, parts: bool) -> None:
-    """With parts, which are those of the keys themselves, keys are sent as they are."""
-    keyed = log.dropna(subset=["session"]).withColumn("user", F.concat(F.lit("u"), F.col("user_id").cast("string")))
-    for group in ("user", ["user_id", "session"]):
-        asked = {"group": group, "score": "score", "label": "label", "uncertainty": parts}
-        with_table = sr.evaluate(keyed, METRICS, group_table=True, **asked)
-        without = sr.evaluate(keyed, METRICS, group_table=False, **asked)
-        assert without.groups is None
-        assert _bits(with_table.metrics) == _bits(without.metrics)
-        with_table.release()
+KEYS: dict[str, list] = {
+    "int": [1, 2, -3],
+    "string": ["", "ü", "a\x00b"],
+    "date": ["2026-01-01", "2026-01-02", "1969-12-31"],
+    "boolean": [True, False, True],
+    "decimal(20,2)": ["1.50", "2.50", "-1.00"],
+    "binary": [b"\x00", b"\xff", b""],
+    "timestamp": ["2026-01-01 00:00:00", "2026-01-01 00:00:01", "1960-01-01 00:00:00"],
+    "double": ["1.5", "-0.5", "inf"],
+    "float": ["1.5", "0.0", "2.5"],
+}
 
 
-def test_two_key_columns_are_the_groups_of_their_pairs(log: DataFrame) -> None:
-    keyed = log.dropna(subset=["session"])
-    pairs = sr.evaluate(keyed, ["p@2"], group=["user_id", "session"], score="score", label="label").groups
-    counted = pairs.select("user_id", "session", "n_rows")
-    expected = keyed.groupBy("user_id", "session").agg(F.count("*").alias("n_rows"))
-    assert_df_equality(counted, expected, ignore_row_order=True, ignore_nullable=True)
-
-
-@pytest.mark.parametrize(
-    ("kind", "values"),
-    [
-        ("int", [1, 2, -3]),
-        ("string", ["", "ü", "a\x00b"]),
-        ("date", ["2026-01-01", "2026-01-02", "1969-12-31"]),
-        ("boolean", [True, False]),
-        ("decimal(20,2)", ["1.50", "2.50", "-1.00"]),
-        ("binary", [b"\x00", b"\xff", b""]),
-        ("timestamp", ["2026-01-01 00:00:00", "2026-01-01 00:00:01", "1960-01-01 00:00:00"]),
-        ("double", ["1.5", "-0.5", "inf"]),
-        ("float", ["1.5", "0.0"]),
-    ],
-)
-def test_a_key_of_any_plain_type_comes_back_as_it_was(spark: SparkSession, kind: str, values: list) -> None:
-    rows = spark.range(len(values)).selectExpr("id", "0.5D score", "id % 2 label")
-    key = F.element_at(F.array(*(F.lit(value).cast(kind) for value in values)), F.col("id").cast("int") + 1)
-    keyed = rows.withColumn("key", key)
-    with sr.evaluate(keyed, ["p@1"], group="key", score="score", label="label") as evaluation:
+def test_keys_of_any_plain_type_come_back_as_they_were(spark: SparkSession) -> None:
+    names = [f"key_of_{place}" for place in range(len(KEYS))]
+    place = F.col("id").cast("int") + 1
+    columns = {
+        name: F.element_at(F.array(*(F.lit(value).cast(kind) for value in values)), place)
+        for name, (kind, values) in zip(names, KEYS.items(), strict=True)
+    }
+    keyed = spark.range(3).selectExpr("id", "0.5D score", "id % 2 label").withColumns(columns)
+    with sr.evaluate(keyed, ["p@1"], group=names, score="score", label="label", buckets=2) as evaluation:
         assert_df_equality(
-            evaluation.groups.select("key"), keyed.select("key"), ignore_row_order=True, ignore_nullable=True
+            evaluation.groups.select(names), keyed.select(names), ignore_row_order=True, ignore_nullable=True
         )
 
 
-@pytest.mark.parametrize("group_table", [True, False])
-@pytest.mark.parametrize("aware", ["true", "false"])
+@pytest.mark.parametrize(("aware", "group_table"), [("true", True), ("false", False)])
 def test_texts_are_equal_where_their_bytes_are(another_session: SparkSession, aware: str, group_table: bool) -> None:
     """Whatever their column's collation says, and whether Spark's hashes heed it, as they did at first."""
     session = another_session
@@ -151,19 +125,6 @@ def test_texts_are_equal_where_their_bytes_are(another_session: SparkSession, aw
         assert found.to_pandas().loc[0, ["value", "n_groups"]].tolist() == [1 / 2, 2]
 
 
-def test_null_and_nan_stay_apart(spark: SparkSession) -> None:
-    rows = [("u", 0.9, 1.0), ("u", None, 1.0), ("u", 0.5, None), ("u", 0.4, 0.0), ("v", float("nan"), 1.0)]
-    frame = spark.createDataFrame(rows, "user string, score double, label double")
-    evaluation = sr.evaluate(
-        frame, ["r@1"], group="user", score="score", label="label", max_bad_fraction=0.2, group_table=False
-    )
-    counts = {(row["check"], row["model"]): row["count"] for row in evaluation.quality.to_pylist()}
-    assert counts["rejected: NaN score", None] == 1  # the NaN, and not the null: that row is judged, not retrieved
-    assert counts["rows without a label, counted as not relevant", None] == 1
-    assert counts["rows with a score", "score"] == 3
-    assert evaluation.to_pandas().loc[0, "value"] == 1 / 2  # one of the two relevant items of u stands first
-
-
 def test_rows_without_a_key_are_counted_and_do_not_meet_in_one_bucket(spark: SparkSession) -> None:
     frame = spark.range(400).selectExpr("cast(null as string) user", "id / 400 score", "id % 2 label")
     roles, plan = Roles.of("user", "label", "score"), Plan.of(["p@1"], ["score"], ["user"])
@@ -175,33 +136,10 @@ def test_rows_without_a_key_are_counted_and_do_not_meet_in_one_bucket(spark: Spa
         sr.evaluate(frame, ["p@1"], group="user", score="score", label="label")
 
 
-def test_scores_and_labels_of_other_numeric_types(spark: SparkSession) -> None:
-    rows = spark.range(12).selectExpr(
-        "id % 3 user", "cast(12 - id as decimal(10,2)) dec", "12 - id as big", "id = 4 hit"
-    )
-    for score in ("dec", "big"):
-        value = sr.evaluate(rows, ["rr"], group="user", score=score, label="hit").to_pandas().loc[0, "value"]
-        assert value == 1 / 2  # of users 0, 1, 2 only 1 has a hit: its second row
-
-
-def test_item_ties_follow_the_text_of_the_item(spark: SparkSession) -> None:
-    rows = [("u", 9, 0.5, 0), ("u", 10, 0.5, 1)]  # as text "9" comes before "10" from the end: 9 stands first
-    frame = spark.createDataFrame(rows, "user string, item int, score double, label int")
-    settings = {"group": "user", "score": "score", "label": "label", "ties": "item"}
-    assert sr.evaluate(frame, ["rr"], item="item", **settings).to_pandas().loc[0, "value"] == 1 / 2
-    with pytest.raises(sr.SpecError, match="no item column is named"):
-        sr.evaluate(frame, ["rr"], **settings)
-
-
-def test_undefined_as_an_error_names_the_metric(spark: SparkSession) -> None:
-    frame = spark.createDataFrame([("u", 0.5, 0)], "user string, score double, label int")
-    with pytest.raises(sr.InputError, match="ap of score is undefined in 1 of"):
-        sr.evaluate(frame, ["p@1", "ap"], group="user", score="score", label="label", undefined="error")
-
-
-@pytest.mark.parametrize(
-    ("roles", "sentence"),
-    [
+def test_a_column_that_cannot_play_its_role_is_refused(log: DataFrame) -> None:
+    frame = log.withColumns({"tags": F.array("country"), "months": F.make_ym_interval(F.lit(1))})
+    frame = frame.withColumns({"both": F.make_interval(F.lit(1)), "vector": F.lit(None).cast(VectorUDT())})
+    for roles, sentence in (
         ({"label": "labell"}, 'the label column "labell" is not in the input, did you mean "label"'),
         ({"label": "country"}, 'the label column "country" is of type string: a number is needed'),
         ({"score": "country"}, "is of type string: a number is needed"),
@@ -209,31 +147,9 @@ def test_undefined_as_an_error_names_the_metric(spark: SparkSession) -> None:
         ({"group": "months"}, "is of type interval year to month: a plain value is needed"),
         ({"item": "both", "ties": "item"}, "is of type interval: a plain value is needed"),
         ({"group": "vector"}, "is of type vector: a plain value is needed"),
-    ],
-)
-def test_a_column_that_cannot_play_its_role_is_refused(log: DataFrame, roles: dict, sentence: str) -> None:
-    frame = log.withColumns({"tags": F.array("country"), "months": F.make_ym_interval(F.lit(1))})
-    frame = frame.withColumns({"both": F.make_interval(F.lit(1)), "vector": F.lit(None).cast(VectorUDT())})
-    with pytest.raises(sr.InputError, match=sentence):
-        sr.evaluate(frame, ["p@1"], **{"group": "user_id", "score": "score", "label": "label", **roles})
-
-
-def test_an_input_without_rows_is_refused(log: DataFrame) -> None:
-    with pytest.raises(sr.InputError, match="the input has no rows"):
-        sr.evaluate(log.where("user_id < 0"), ["p@1"], group="user_id", score="score", label="label")
-
-
-@pytest.mark.parametrize(
-    ("roles", "sentence"),
-    [
-        ({"label": "user_id"}, 'column "user_id" is both'),
-        ({"group": []}, "group names no column"),
-        ({"group": "model"}, 'the group column "model" has the name of a column of the tables'),
-    ],
-)
-def test_roles_that_make_no_sense_are_refused(log: DataFrame, roles: dict, sentence: str) -> None:
-    with pytest.raises(sr.SpecError, match=sentence):
-        sr.evaluate(log, ["p@1"], **{"group": "user_id", "score": "score", "label": "label", **roles})
+    ):
+        with pytest.raises(sr.InputError, match=sentence):
+            sr.evaluate(frame, ["p@1"], **{"group": "user_id", "score": "score", "label": "label", **roles})
 
 
 @pytest.mark.parametrize(("slices", "reason"), [(["row"], "1499 values in one bucket alone"), ([], "1 NaN score")])

@@ -30,8 +30,8 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("large", [False, True])  # types of which Spark's own batches, or mapInArrow, bring the rows
-@pytest.mark.parametrize("lane", ["scan", "frame"])
+# Types of which Spark's own batches, or mapInArrow, bring the rows.
+@pytest.mark.parametrize(("lane", "large"), [("scan", False), ("frame", False), ("frame", True)])
 def test_long_texts_play_every_role(spark, log: Path, tmp_path: Path, lane: str, large: bool) -> None:
     asked: dict[str, Any] = {"group": "u", "item": "i", "score": "s", "label": "y", "slices": ["c"], "ties": "item"}
     rows = spark.read.parquet(str(log)) if lane == "frame" else str(log)

@@ -77,8 +77,7 @@ def test_two_metrics_of_one_name_are_told_apart(spark: SparkSession, path: str) 
         CATALOG.remove("constant")
 
 
-@pytest.mark.parametrize("lane", ["frame", "scan"])
-@pytest.mark.parametrize("metrics", [["mean_position"], ["mean_position", "auc(exact)"]], ids=["", "exact"])
+@pytest.mark.parametrize(("lane", "metrics"), [("frame", ["mean_position"]), ("scan", ["mean_position", "auc(exact)"])])
 def test_a_module_that_the_workers_lack(
     spark: SparkSession, path: str, lane: str, metrics: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

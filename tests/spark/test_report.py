@@ -35,10 +35,8 @@ def without_lane(data: ReportData) -> ReportData:
     return replace(data, provenance=None, quality=(), paired=(), missing={})
 
 
-@pytest.mark.parametrize("exact", [False, True])
-def test_an_evaluation_of_a_dataframe_has_the_report_of_one_in_memory(spark: SparkSession, exact: bool) -> None:
-    rows = rows_of(0, 400)
-    metrics = [*METRICS, "auc(exact)"] if exact else list(METRICS)
+def test_an_evaluation_of_a_dataframe_has_the_report_of_one_in_memory(spark: SparkSession) -> None:
+    rows, metrics = rows_of(0, 400), [*METRICS, "auc(exact)"]
     here = sr.evaluate(rows, metrics, **ASKED).report()
     with sr.evaluate(spark.createDataFrame(rows.to_pandas()), metrics, **ASKED) as ev:
         there = ev.report()
@@ -65,15 +63,14 @@ def test_a_day_that_spark_alone_reads_has_the_same_report(spark: SparkSession, t
     assert set(there.missing) - set(here.missing) == {"paired"}
 
 
-@pytest.mark.parametrize("lane", ["frame", "scan"])
 def test_a_run_of_spark_writes_the_report_that_a_local_run_writes(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lane: str
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With exact bins, which Spark writes, and a group table, which its tasks write."""
     stub_page(monkeypatch)
     write_log(tmp_path, DAY, rows_of(0, 400))
     found = {}
-    for each in (lane, "local"):
+    for each in ("frame", "local"):
         changes: dict[str, Any] = {
             "engine": {"lane": each},
             "metrics": [*METRICS, "auc(exact)"],
@@ -85,4 +82,4 @@ def test_a_run_of_spark_writes_the_report_that_a_local_run_writes(
         (file,) = Path(result.folders["report"]).iterdir()
         assert file.read_text(encoding="utf-8") == as_form(data, "html")
         found[each] = replace(data, provenance=None, quality=())
-    assert found[lane] == found["local"]
+    assert found["frame"] == found["local"]

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-@pytest.mark.parametrize("lane", ["scan", "frame"])
-@pytest.mark.parametrize("side", ["input", "truth"])
+@pytest.mark.parametrize(("lane", "side"), [("scan", "truth"), ("frame", "input")])
 def test_a_flipped_bit_is_an_error_that_names_the_file(
     spark: SparkSession, tmp_path: Path, lane: str, side: str
 ) -> None:

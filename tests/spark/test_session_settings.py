@@ -13,7 +13,8 @@ import pytest
 
 from sparkrank.base.errors import StateError
 from sparkrank.config import Spec
-from sparkrank.engines.spark.session_settings import INFERENCE, ZONE
+from sparkrank.engines.spark.session_settings import INFERENCE, ZONE, settings_read
+from sparkrank.inputs.roles import Roles
 from sparkrank.inputs.window import Window
 from sparkrank.jobs import evaluate_day, merge_days
 from sparkrank.run.stages import Stages
@@ -92,19 +93,28 @@ def _with(session: SparkSession, settings: dict[str, str]) -> SparkSession:
         ("u = 'a' or u = 'b'", {"spark.sql.shuffle.partitions": "3"}, False),
     ],
 )
-def test_a_setting_is_in_the_hash_where_it_was_read(
+def test_a_setting_counts_where_a_condition_reads_it(
     another_session: SparkSession, log: Path, where: str | None, changes: dict[str, str], differ: bool
 ) -> None:
-    of = {lane: {"engine": {"lane": lane}} for lane in ("frame", "auto")}
-    before = {lane: _run(another_session, log, where, **change) for lane, change in of.items()}
-    after = {lane: _run(_with(another_session, changes), log, where, **change) for lane, change in of.items()}
-    assert before["frame"].spec_hash == before["auto"].spec_hash  # whichever lane it takes
-    for lane in of:
-        assert (before[lane].spec_hash != after[lane].spec_hash) == differ
-        assert (before[lane].run_id != after[lane].run_id) == differ
-        assert (before[lane].session != after[lane].session) == differ
+    frame, roles = another_session.read.parquet(f"{log}/in/dt={DAY}"), Roles.of("u", "y", "s")
+    before = settings_read(frame, roles, where, is_view=False, is_text=False, own_zone=False)
+    _with(another_session, changes)
+    after = settings_read(frame, roles, where, is_view=False, is_text=False, own_zone=False)
+    assert (before != after) == differ
     for name, value in changes.items() if differ else ():
-        assert after["frame"].session[name] == value
+        assert after[name] == value
+
+
+def test_a_setting_that_was_read_is_in_the_hash(another_session: SparkSession, log: Path) -> None:
+    for where, differ in (("to_date(ts) = '2026-01-01'", True), ("u = 'a'", False)):
+        runs = []
+        for zone in ("UTC", "Europe/Berlin"):
+            session = _with(another_session, {ZONE: zone})
+            by_lane = [_run(session, log, where, engine={"lane": lane}) for lane in ("frame", "auto")]
+            assert by_lane[0].spec_hash == by_lane[1].spec_hash  # whichever lane it takes
+            runs.append(by_lane[0])
+        for name in ("spec_hash", "run_id", "session"):
+            assert (getattr(runs[0], name) != getattr(runs[1], name)) == differ
 
 
 def test_days_of_two_sessions_are_not_merged(another_session: SparkSession, log: Path) -> None:
@@ -124,16 +134,13 @@ def test_days_of_two_sessions_are_not_merged(another_session: SparkSession, log:
     assert '"Europe/Berlin"' in runs["versions"]
 
 
-@pytest.mark.parametrize("lane", ["frame", "auto"])
-def test_a_time_zone_of_the_spec_holds_whatever_the_session_says(
-    another_session: SparkSession, log: Path, lane: str
-) -> None:
+def test_a_time_zone_of_the_spec_holds_whatever_the_session_says(another_session: SparkSession, log: Path) -> None:
     where = "date_format(to_timestamp(text), 'yyyy-MM-dd') = '2026-01-01'"
     found = []
     for of_session in ("UTC", "America/New_York"):
         for zone in ("UTC", "Europe/Berlin"):
             session = _with(another_session, {ZONE: of_session})
-            found.append(_run(session, log, where, engine={"lane": lane}, input={"time_zone": zone}))
+            found.append(_run(session, log, where, input={"time_zone": zone}))
             assert session.conf.get(ZONE) == of_session  # as it was
     assert [run.value for run in found] == [1 / 2, 1, 1 / 2, 1]
     hashes = [run.spec_hash for run in found]

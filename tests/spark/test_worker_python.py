@@ -77,6 +77,7 @@ sr.evaluate(path, ["ndcg@3"], spark=session, **roles)
 """
 
 
+@pytest.mark.long  # its short form: a Python that does not start, in tests/jobs/test_evaluate.py
 def test_a_bare_environment_ends_in_one_sentence(spark_environment: dict[str, str], tmp_path: Path) -> None:
     venv.create(tmp_path / "bare", with_pip=False)
     (packages,) = (tmp_path / "bare").glob("lib/python*/site-packages")

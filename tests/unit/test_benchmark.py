@@ -89,7 +89,7 @@ def test_the_check_refuses_a_group_table_of_other_length(tmp_path: Path) -> None
         check.compare(replace(told("second", 0.75), table=table_of(tmp_path / "four", 4)))
 
 
-@pytest.mark.slow
+@pytest.mark.tools
 @pytest.mark.peer
 @pytest.mark.parametrize(("keys", "models", "labels"), [("int", 1, "click"), ("string", 2, "graded")])
 def test_contenders_that_need_no_spark_agree(keys: str, models: int, labels: str, tmp_path: Path) -> None:
@@ -123,6 +123,7 @@ def test_lists_repeat_no_item_and_about_half_of_the_true_items_are_in_them() -> 
 # Whole commands
 
 
+@pytest.mark.tools
 @pytest.mark.parametrize(("name", "group_table"), [("local", "groups"), ("duckdb", "duckdb")])
 def test_a_command_evaluates_the_log(name: str, group_table: str, tmp_path: Path) -> None:
     from benchmarks.generate import write

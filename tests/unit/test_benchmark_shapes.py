@@ -219,7 +219,7 @@ def test_novelty_by_hand(name: str, tmp_path: Path) -> None:
     assert values_of(name, work)["score"]["novelty@1"].value == pytest.approx(1.0)
 
 
-@pytest.mark.slow
+@pytest.mark.tools
 @pytest.mark.peer
 @pytest.mark.parametrize("name", SHAPES)
 def test_contenders_agree_on_every_shape(name: str, tmp_path: Path) -> None:

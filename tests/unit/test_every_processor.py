@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from sparkrank.metrics import CATALOG, Metric
+from tests.extent import IS_LONG
 
 ROOT = Path(__file__).resolve().parents[2]
 _CORE = "_core" if hasattr(np, "_core") else "core"  # of numpy 1
@@ -35,8 +36,8 @@ OLD = {
         "SPARKRANK_NATIVE": "0",
     },
 }
-# Where the loops are off in any case, the last is the first.
-KINDS = [kind for kind, each in OLD.items() if os.environ.get("SPARKRANK_NATIVE") not in each.values()]
+SHORTLY = ("numpy without wide vectors or loops", "an old C library and BLAS")  # of which the first has all of numpy's
+KINDS = [kind for kind in OLD if IS_LONG or kind in SHORTLY]
 
 
 def bits(kind: str | None) -> dict[str, list[str]]:

@@ -74,7 +74,9 @@ def is_free(conf: Path) -> bool:
     return exit_code("evaluate", "--conf", str(conf), "--date", DAY, *few) == 0
 
 
-@pytest.mark.parametrize("more", [50, 350, 600])
+@pytest.mark.parametrize(
+    "more", [50, pytest.param(350, marks=pytest.mark.long), pytest.param(600, marks=pytest.mark.long)]
+)
 def test_a_process_without_memory_ends(conf: Path, more: int) -> None:
     """With so many MiB beyond what it has before it reads: by a sentence, or with the day where it is enough."""
     run = started(conf, str(more))
@@ -84,7 +86,7 @@ def test_a_process_without_memory_ends(conf: Path, more: int) -> None:
     assert is_free(conf)
 
 
-@pytest.mark.parametrize("signals", [1, 2])
+@pytest.mark.parametrize("signals", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_a_signal_ends_what_hangs(conf: Path, signals: int) -> None:
     run = started(conf, "hang")
     assert run.stdout is not None

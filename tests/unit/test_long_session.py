@@ -23,6 +23,7 @@ pytestmark = pytest.mark.same_without_loops
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@pytest.mark.long  # the other tests of this file are the short form
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the process tells what it holds in /proc")
 def test_two_hundred_evaluations_are_flat(tmp_path: Path) -> None:
     (tmp_path / "tmp").mkdir()

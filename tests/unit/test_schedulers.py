@@ -448,6 +448,7 @@ def _plain(document: Any) -> Any:
 PAGE = (PROJECT / "docs" / "schedulers.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.tools
 def test_the_commands_of_the_page_do_what_it_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

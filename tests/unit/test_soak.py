@@ -15,7 +15,7 @@ from tests.soak.rounds import Soak
 
 pytestmark = pytest.mark.same_without_loops
 
-SEED, SECONDS = 44, 10.0 if IS_LONG else 4.0
+SEED, SECONDS = 44, 10.0 if IS_LONG else 2.0
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +27,7 @@ def _quiet(caplog: pytest.LogCaptureFixture) -> None:
 def test_random_cases_do_not_differ(tmp_path: Path) -> None:
     soak = Soak(tmp_path, None, tmp_path / "failing.txt")
     assert soak.rounds(SEED, SECONDS), soak.failing.read_text(encoding="utf-8")
-    assert soak.compared.counts["values of oracles"] > 100
+    assert soak.compared.counts["values of oracles"] > 50
     assert soak.compared.counts["refused"] < soak.compared.counts["cases"] / 2
 
 

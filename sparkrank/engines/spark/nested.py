@@ -8,6 +8,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from sparkrank.base import errors
 from sparkrank.engines.spark.values import is_plain, named
 from sparkrank.inputs.field_paths import (
     NAN_RATING,
@@ -41,7 +42,10 @@ def with_nested(frame: DataFrame, roles: Roles, what: str) -> DataFrame:
         name: _after(named(place.column), schema[place.column].dataType, place.steps)[0]
         for name, place in found.items()
     }
-    return frame.withColumns(columns)
+    # A column that replaces the one that it comes from goes last: Spark would take the others from what replaced it.
+    last = {name: column for name, column in columns.items() if name in frame.columns}
+    beside = {name: column for name, column in columns.items() if name not in last}
+    return frame.withColumns(beside).withColumns(last)
 
 
 def shape_of(kind: T.DataType) -> Shape:
@@ -118,7 +122,7 @@ def _vector_element(column: Column, kind: T.DataType, step: VectorElement) -> Co
 
 def _failure(sentence: str) -> Column:
     """A number that fails with ``sentence``, which is found by its line."""
-    return F.raise_error(F.lit(f"\nsparkrank.base.errors.InputError: {sentence}\n")).cast("double")
+    return F.raise_error(F.lit(f"\n{errors.__name__}.InputError: {sentence}\n")).cast("double")
 
 
 def _by_rating(column: Column, step: Recommended) -> Column:

@@ -1,0 +1,314 @@
+"""Wide logs, each with all metrics of its shape: what every lane evaluates once, for the same bits.
+
+``tests/spark/test_matrix.py`` has the lanes of a classic session as columns, and ``tests/connect/test_matrix.py`` those
+of Spark Connect. What the bits should be is no matter here: hand-worked cases and oracles say that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import sparkrank as sr
+from tests.spark.logs import log_rows, rows_of
+
+GROUP_METRICS = ["ndcg@3", "ap", "rr", "p@2", "group_auc", "gauc", "kendall_tau(ref=b)", "spearman(ref=reference_rank)"]
+GROUP_METRICS += ["pair_auc", "rbo(ref=b)", "err(ties=item)@5"]
+DISTRIBUTIONS = ["p90(ap)", "median(spearman)", "median(err(ties=item)@5)", "gini@3", "gini(ties=worst)@3", "novelty"]
+THRESHOLDS = ["accuracy", "precision(threshold=0.25)", "recall", "specificity", "fpr", "f1", "fbeta(beta=2)"]
+POOLED = ["auc", "auc_up(digits=1)", "pr_auc", "ks", "bep", *THRESHOLDS, "logloss", "ne", "brier", "ece", "copc"]
+EXACT = ["auc(exact)", "pr_auc(exact)", "ks(exact)", "bep(exact)", "auc_up(exact)", "auc(exact,rel=3)", "auc", "brier"]
+OF_LISTS = ["ndcg@3", "ap", "rr", "p@2", "r@5", "gauc", "auc(exact)"]
+VECTOR = pa.struct(
+    [("type", pa.int8()), ("size", pa.int32()), ("indices", pa.list_(pa.int32())), ("values", pa.list_(pa.float64()))]
+)
+
+
+@dataclass(frozen=True)
+class WideLog:
+    """Rows in files, the metrics and the arguments of :func:`sparkrank.evaluate`."""
+
+    files: list[pa.Table]
+    metrics: list[str]
+    arguments: dict[str, Any]
+    truth: list[pa.Table] = field(default_factory=list)
+    baseline: str | None = None
+
+    def written(self, folder: Path) -> tuple[str, str | None]:
+        """The folders of the input and of the truth, if there is one."""
+        for name, tables in (("input", self.files), ("truth", self.truth)):
+            for number, table in enumerate(tables):
+                (folder / name).mkdir(exist_ok=True)
+                pq.write_table(table, folder / name / f"{number}.parquet", row_group_size=(300, 70)[number % 2])
+        return str(folder / "input"), str(folder / "truth") if self.truth else None
+
+    def bits(
+        self, impressions: object, truth: object = None, *, buckets: int, spark: Any = None
+    ) -> dict[str, list[dict[str, str]]]:
+        """Every table of the result by name, its floats as their exact texts, and the lane."""
+        settings: dict[str, Any] = {} if truth is None else {"truth": truth}
+        settings |= {"buckets": buckets} if "group" in self.arguments else {}
+        with sr.evaluate(impressions, self.metrics, spark=spark, **settings, **self.arguments) as evaluation:
+            tables = {"metrics": evaluation.metrics, "table": evaluation.table, "quality": evaluation.quality}
+            tables |= {"blocks": evaluation.blocks}
+            tables |= {} if evaluation.groups is None else {"groups": evaluation.groups}
+            tables |= {} if self.baseline is None else {"comparison": evaluation.compare(self.baseline)}
+            return {"lane": [{"lane": evaluation.lane}], **{name: rows_of(table) for name, table in tables.items()}}
+
+    def frames(self, spark: Any, folder: str, truth: str | None) -> list[Any]:
+        """DataFrames of the files, or of the rows where files differ in types, which Spark's reader refuses."""
+        if len({table.schema for table in self.files}) > 1:
+            return [spark.createDataFrame(rows) for rows in self.in_memory() if rows is not None]
+        return [spark.read.parquet(side) for side in (folder, truth) if side is not None]
+
+    def in_memory(self) -> tuple[pa.Table, pa.Table | None]:
+        """Input and truth as tables, their rows in another order."""
+        return shuffled(self.files), shuffled(self.truth) if self.truth else None
+
+
+def shuffled(files: list[pa.Table]) -> pa.Table:
+    rows = pa.concat_tables(files, promote_options="permissive")
+    return rows.take(np.random.default_rng(1).permutation(len(rows)))
+
+
+def differences(expected: dict[str, list], tables: dict[str, list]) -> list[str]:
+    """The names of the tables that differ; whatever the lane."""
+    return [name for name in {**expected, **tables} if name != "lane" and expected.get(name) != tables.get(name)]
+
+
+def halves(rows: pa.Table) -> list[pa.Table]:
+    return [rows[: len(rows) // 3], rows[len(rows) // 3 :]]
+
+
+def impressions(rows: int = 1_200) -> pa.Table:
+    """The log of ``tests/spark/logs.py``: ties, nulls, fractions, labels below 0, and three kinds of keys."""
+    return log_rows()[:rows]
+
+
+MODELS = {"score": {"a": "score", "b": "other"}, "label": "label"}
+
+
+def types() -> WideLog:
+    """Keys of two types, scores of half the width, texts by a dictionary."""
+    rows = impressions()
+    rows = rows.set_column(4, "score", rows["score"].cast(pa.float32()))
+    rows = rows.set_column(1, "name", rows["name"].combine_chunks().dictionary_encode())
+    settings = {"group": ["name", "born"], "item": "item", "reference_rank": "shown", "group_table": True}
+    settings |= {"weight": "weight", "score_sums": True}
+    return WideLog(halves(rows), [*GROUP_METRICS, *DISTRIBUTIONS, *POOLED], {**MODELS, **settings})
+
+
+def nulls() -> WideLog:
+    """Keys, scores and labels that are null, NaN or infinite, in files that differ in types and columns."""
+    rows = impressions()
+    user = rows["user_id"].to_pylist()
+    user[5] = user[700] = None
+    label = rows["label"].to_pylist()
+    label[8], label[9] = float("inf"), float("nan")
+    score = rows["score"].to_pylist()
+    score[11] = float("nan")
+    for name, values in (("user_id", user), ("label", label), ("score", score)):
+        place = rows.column_names.index(name)
+        rows = rows.set_column(place, name, pa.array(values, rows.schema.field(name).type))
+    narrow = rows.schema.set(0, pa.field("user_id", pa.int32()))
+    files = [rows[:1].cast(narrow), rows[1:1].drop_columns(["other"]), rows[1:800], rows[800:]]
+    settings = {"group": "user_id", "item": "item", "ties": "item", "group_table": False, "max_bad_fraction": 0.1}
+    metrics = [*GROUP_METRICS, *DISTRIBUTIONS, *POOLED]
+    return WideLog(files, metrics, {**MODELS, **settings, "reference_rank": "shown"})
+
+
+def slices() -> WideLog:
+    """A slice that the group decides, those that divide groups, of which one has rows without a value, and pairs."""
+    rows = impressions(400)
+    rows = rows.append_column("odd", pa.array(rows["user_id"].to_numpy() % 2 == 1))
+    values = [None, "null", "", "(null)"]
+    rows = rows.append_column("where", pa.array([values[row % 4] for row in range(len(rows))]))
+    names = ["odd", "born", ["born", "odd"], "where", ["odd", "where"]]
+    settings = {"group": "user_id", "item": "item", "weight": "weight", "slices": names, "reference_rank": "shown"}
+    metrics = ["ndcg@3", "gauc", "auc(exact)", "p90(ap)", "gini@3", "logloss", "f1"]
+    return WideLog(halves(rows), metrics, {**MODELS, **settings})
+
+
+def weights() -> WideLog:
+    """Groups that weigh by columns of three types, some badly, and rules for ties of single metrics."""
+    rows = impressions()
+    user = rows["user_id"].to_numpy()
+    of_user = np.random.default_rng(5).uniform(0, 3, 200)
+    of_user[[3, 4]] = -1.0, np.nan
+    weight = of_user[user]
+    weight[np.flatnonzero(user == 7)[0]] += 1.0
+    columns = {"w": pa.array(weight, mask=user == 9), "whole": (user % 5).astype(np.int16), "odd": user % 2 == 1}
+    columns |= {"narrow": (user / 7).astype(np.float32), "near": np.arange(len(user)) % 3 == 0}
+    for name, values in columns.items():
+        rows = rows.append_column(name, pa.array(values))
+    metrics = ["ndcg(weight=w)@3", "ap(weight=w,ties=item)", "err(ties=worst,weight=whole)@3", "rr(weight=relevant)"]
+    metrics += ["gauc(weight=narrow)", "fitness(weight=rows)", "spearman(weight=w,ref=b)", "gini(ties=block)@2", "auc"]
+    settings = {"group": "user_id", "item": "item", "slices": ["odd", "near"], "max_bad_fraction": 0.5}
+    return WideLog(halves(rows), metrics, {**MODELS, **settings, "reference_rank": "shown"})
+
+
+def arrays() -> WideLog:
+    """Lists in arrays of texts, two models, labels that are too few or too many, users with two lists."""
+    rng = np.random.default_rng(31)
+
+    def items() -> pa.Array:
+        lists = [[f"{item}" for item in rng.integers(0, 12, rng.integers(0, 9))] for _ in range(300)]
+        return pa.array([None if rng.random() < 0.05 else one for one in lists], pa.list_(pa.string()))
+
+    rows = pa.table(
+        {
+            "user": [None if n == 7 else f"u{n % 200}" for n in range(300)],
+            "first": items(),
+            "second": items(),
+            "actual": items(),
+            "family": [n % 10 for n in range(300)],
+            "born": pa.array(rng.integers(0, 3, 300).astype(np.int32)).cast(pa.date32()),
+            "labels": pa.array([[n % 5 / 2 for n in range(rng.integers(0, 9))] for _ in range(300)]),
+        }
+    )
+    settings = {"group": "user", "items": {"a": "first", "b": "second"}, "true_items": "actual", "label": "labels"}
+    return WideLog(
+        halves(rows), OF_LISTS, {**settings, "cluster": "family", "slices": ["born"], "max_bad_fraction": 0.5}
+    )
+
+
+def nested() -> WideLog:
+    """Scores in structs, arrays and vectors of Spark ML, and a key inside of a column."""
+    rng = np.random.default_rng(3)
+    score = rng.random(400).round(2)
+
+    def vector(row: int) -> dict[str, Any] | None:
+        if row % 17 == 0:
+            return None
+        if row % 2:
+            return {"type": 0, "size": 2, "indices": [1], "values": [score[row]]}
+        return {"type": 1, "size": None, "indices": None, "values": [1 - score[row], score[row]]}
+
+    rows = pa.table(
+        {
+            "who": pa.array([{"id": int(user), "name": "n"} for user in rng.integers(0, 30, 400)]),
+            "label": rng.integers(0, 3, 400),
+            "m": pa.array([{"prob": x, "deep": {"er": -x}} for x in score]),
+            "s": pa.array([[9.0, x, 9.0] for x in score]),
+            "v": pa.array([vector(row) for row in range(400)], VECTOR),
+        }
+    )
+    scores = {"field": "m.prob", "deeper": "m.deep.er", "element": "s[1]", "vector": "v", "of vector": "v[1]"}
+    return WideLog(
+        halves(rows), ["ndcg@3", "ap", "gauc", "auc(exact)"], {"group": "who.id", "label": "label", "score": scores}
+    )
+
+
+def recommendations() -> WideLog:
+    """What ALS recommends: arrays of structs, in any order, one rating NaN, one array null."""
+    rng = np.random.default_rng(5)
+    lists = [[{"item": int(i), "rating": float(rng.integers(0, 4))} for i in rng.permutation(9)[:5]] for _ in range(60)]
+    lists[3][1]["rating"] = float("nan")
+    kind = pa.list_(pa.struct([("item", pa.int32()), ("rating", pa.float32())]))
+    rows = pa.table(
+        {
+            "u": np.arange(60) // 2,
+            "rec": pa.array([*lists[:-1], None], kind),
+            "act": pa.array([[int(i) for i in rng.permutation(9)[:3]] for _ in range(60)], pa.list_(pa.int32())),
+        }
+    )
+    settings = {"group": "u", "items": {"m": "rec", "n": "rec.item"}, "true_items": "act", "max_bad_fraction": 0.5}
+    return WideLog(halves(rows), ["ap", "ndcg@3", "rr"], settings)
+
+
+def sides(kind: pa.DataType) -> tuple[pa.Table, pa.Table]:
+    """Listed rows and fewer of truth, items repeated on both sides, with nulls wherever they may be."""
+    rng = np.random.default_rng(23)
+
+    def keys(rows: int, kind: pa.DataType) -> dict[str, Any]:
+        return {
+            "user": pa.array(rng.integers(0, 60, rows)).cast(kind),
+            "name": np.char.add("user-", rng.integers(0, 3, rows).astype("U4")),
+            "item": pa.array(rng.integers(0, 40, rows)).cast(kind),
+            "sku": np.char.add("s", rng.integers(0, 40, rows).astype("U4")),
+        }
+
+    lists = pa.table(
+        {
+            **keys(1_000, pa.int64()),
+            "score": rng.integers(0, 30, 1_000).astype(np.float32) / 10,
+            "other": pa.array(rng.normal(size=1_000), mask=rng.random(1_000) < 0.2),
+            "rank": rng.integers(0, 60, 1_000).astype(np.int32),
+        }
+    )
+    grades = pa.array(rng.choice([-1.0, 0.0, 0.1, 1.0, 3.0], 400), mask=rng.random(400) < 0.1)
+    return lists, pa.table({**keys(400, kind), "grade": grades})
+
+
+def truth() -> WideLog:
+    """Two models beside a truth whose integers are narrower."""
+    lists, labels = sides(pa.int32())
+    settings = {"group": ["user", "name"], "item": "sku", "score": MODELS["score"], "label": "grade"}
+    settings |= {"duplicates": "first", "population": "both", "cluster": "name"}
+    return WideLog(halves(lists), OF_LISTS, settings, halves(labels))
+
+
+def ranks() -> WideLog:
+    """Ranks that the log gives, beside a truth; keys cross as hashes where neither groups nor parts are asked for."""
+    lists, labels = sides(pa.int32())
+    settings = {"group": "user", "item": "item", "rank": "rank", "positions": "given_from_0", "label": "grade"}
+    settings |= {"unretrieved": "skip", "group_table": False, "uncertainty": False}
+    return WideLog(halves(lists), OF_LISTS, settings, halves(labels))
+
+
+def exact() -> WideLog:
+    """Every score is a bin of its own, with weights; keys of two whole numbers."""
+    rows = impressions()
+    rows = rows.append_column("tenant", pa.array(rows["user_id"].to_numpy() % 3))
+    return WideLog(halves(rows), EXACT, {**MODELS, "group": ["user_id", "tenant"], "weight": "weight"})
+
+
+def text_keys() -> WideLog:
+    """Sessions of users by texts, longer than 255 bytes or empty, compared in every slice."""
+    rng = np.random.default_rng(23)
+    session = rng.permutation(np.repeat(np.arange(120), 6))
+    user = session % 40
+    rows = pa.table(
+        {
+            "session": [f"{'x' * 300}{n}" if n % 5 == 0 else f"ü{n}" if n else "" for n in session],
+            "user": [f"user-{n}" for n in user],
+            "score": rng.random(len(session)).round(2),
+            "other": pa.array(rng.random(len(session)), mask=rng.random(len(session)) < 0.1),
+            "label": rng.integers(0, 2, len(session)),
+            "country": np.array(["de", "fr", "no"])[rng.integers(0, 3, len(session))],
+        }
+    )
+    settings = {**MODELS, "group": "session", "cluster": "user", "compare": "a", "slices": ["country"]}
+    metrics = ["ndcg@3", "p@1", "gauc", "auc", "pr_auc(exact)", "logloss", "median(ap)"]
+    return WideLog(halves(rows), metrics, settings, baseline="a")
+
+
+def no_groups() -> WideLog:
+    """Rows without a group, of which pooled metrics alone are asked."""
+    rows = impressions(900)
+    return WideLog(halves(rows), POOLED, {**MODELS, "weight": "weight", "slices": ["born"]})
+
+
+LOGS: dict[str, Callable[[], WideLog]] = {
+    log.__name__: log
+    for log in (
+        types,
+        nulls,
+        slices,
+        weights,
+        arrays,
+        nested,
+        recommendations,
+        truth,
+        ranks,
+        exact,
+        text_keys,
+        no_groups,
+    )
+}

@@ -1,9 +1,9 @@
 """Metrics as functions of Spark columns: ``from sparkrank import functions as srf``.
 
 There is a function for each metric of groups and of all rows together, the registered ones included, by its name and
-its aliases: ``srf.ndcg("score", "label", k=10)``. In an aggregation it values the rows of a group, in ``select`` and
-its like the list that a row has in arrays. :func:`metric` takes the text of a metric, :func:`metrics` several of one
-list, and :func:`register` gives them to SQL.
+its aliases: ``srf.ndcg("score", "label", k=10)`` is an aggregate of the rows of a group. With ``of="lists"`` it is a
+function of the list that each row has in arrays. :func:`metric` takes the text of a metric, :func:`metrics` several of
+one list, and :func:`register` gives them to SQL.
 
 Values have the bits that :func:`sparkrank.evaluate` gives the same group. The undefined is null.
 """
@@ -76,13 +76,12 @@ def metric(
         The definitions, see :class:`sparkrank.Definitions`.
     preset : str, optional
         A library of :data:`sparkrank.metrics.PRESETS`, which sets what is not given.
-    of : {"lists", "rows", "batches"}, optional
-        What the columns hold. Without it a metric of a group takes rows in an aggregation, over a window and inside of
-        another function of Spark, and else lists; one of all rows together takes rows anywhere. ``batches`` are rows
-        that such a metric folds into score bins, so that memory is bounded. Spark takes no other aggregate beside, and
-        where there is none in ``agg``, it is the default.
+    of : {"rows", "lists", "batches"}, optional
+        What the columns hold. ``rows``, the default, makes an aggregate, which collects the rows of a group as one
+        list. ``lists`` are arrays, and the default for one column of structs. ``batches`` are rows that a metric of all
+        rows together folds into score bins, so that memory is bounded; Spark takes no other aggregate beside it.
     over : WindowSpec, optional
-        The window whose rows are valued, as ``.over(window)`` of the column says it.
+        The window whose rows are valued.
 
     Returns
     -------
@@ -193,15 +192,13 @@ def _column(
             raise SpecError(f"{key} is {shown(column)}: the name of a column, or a column, is needed")
     # one array of structs has what is not named; what its fields must be, the metrics say
     of_structs = of in (None, "lists") and over is None and set(given) in ({"score"}, {"rank"})
-    found = MetricColumn(_plan(texts, given, settings, preset, of_structs=of_structs), given, is_struct)
+    column = MetricColumn(_plan(texts, given, settings, preset, of_structs=of_structs), given, is_struct)
     validate_workers()
     if over is not None:
-        return found.over(over)
+        return column.over(over)
     if of == "lists" or of_structs:
-        return found.of_lists()
-    if of == "rows":
-        return found.of_rows()
-    return found.of_batches() if of == "batches" else found.of_either()
+        return column.of_lists()
+    return column.of_batches() if of == "batches" else column.of_rows()
 
 
 def _plan(
@@ -276,5 +273,5 @@ def __getattr__(name: str) -> Callable[..., Column]:
 
 def __dir__() -> list[str]:
     """The functions of this module, and one for each metric that has a value in a group or over rows."""
-    found = (name for name, declared in CATALOG.items() if not isinstance(declared, CatalogueMetric))
-    return sorted({*__all__, *(name for name in found if name.isidentifier())})
+    names = (name for name, declared in CATALOG.items() if not isinstance(declared, CatalogueMetric))
+    return sorted({*__all__, *(name for name in names if name.isidentifier())})

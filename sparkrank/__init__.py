@@ -4,10 +4,8 @@ Importing it imports no pyspark and starts nothing.
 """
 
 from sparkrank.api import evaluate
-from sparkrank.comparison.largest_changes import movers
-from sparkrank.comparison.mix_and_rate import decompose
 from sparkrank.comparison.run_comparison import RunComparison
-from sparkrank.comparison.runs import compare_runs
+from sparkrank.doors.compare_api import compare_runs, decompose, movers
 from sparkrank.errors import (
     InputError,
     MetricError,

@@ -192,13 +192,13 @@ def _column(
             raise SpecError(f"{key} is {shown(column)}: the name of a column, or a column, is needed")
     # one array of structs has what is not named; what its fields must be, the metrics say
     of_structs = of in (None, "lists") and over is None and set(given) in ({"score"}, {"rank"})
-    column = MetricColumn(_plan(texts, given, settings, preset, of_structs=of_structs), given, is_struct)
+    values = MetricColumn(_plan(texts, given, settings, preset, of_structs=of_structs), given, is_struct)
     validate_workers()
     if over is not None:
-        return column.over(over)
+        return values.over(over)
     if of == "lists" or of_structs:
-        return column.of_lists()
-    return column.of_batches() if of == "batches" else column.of_rows()
+        return values.of_lists()
+    return values.of_batches() if of == "batches" else values.of_rows()
 
 
 def _plan(

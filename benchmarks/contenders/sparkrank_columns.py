@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Columns:
-    """``groupBy(group).agg(srf.metrics(...))``, with a struct for each model, and ``agg`` of the day's metrics for each."""
+    """``groupBy(group).agg(srf.metrics(...))``, a struct for each model, and one ``agg`` for the day of each model."""
 
     name = "sparkrank-columns"
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,12 +19,11 @@ from pyarrow import fs
 
 from sparkrank.bucket.group_rows import GROUP_COUNTS, MODEL
 from sparkrank.day_marks import day_of, on_day
-from sparkrank.engines.arrow.files import escaped, file_system, is_hidden, visible_files, without_password
+from sparkrank.engines.arrow.files import file_system, is_hidden, visible_files, without_password
 from sparkrank.engines.arrow.in_memory import is_frame, is_path
 from sparkrank.engines.arrow.integrity import CHECKED, SPARK_CHECKED
 from sparkrank.errors import InputError, MetricError, SpecError, StoreError, did_you_mean, listed, shortened, unreadable
-from sparkrank.evaluation import Evaluation
-from sparkrank.metrics import Metric
+from sparkrank.metrics import Metric, Plan
 from sparkrank.tables.day_files import ArrowFiles, day_files
 from sparkrank.tables.output_folder import DAY
 from sparkrank.tables.schemas import METRICS, RUNS
@@ -33,12 +32,9 @@ from sparkrank.tables.validation import validate_results
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    GroupRows: TypeAlias = Evaluation | pa.Table | ds.Dataset | DataFrame | str | os.PathLike[str]
-
 GROUPS = "groups"
 _TABLES = (GROUPS, "metrics", "runs")
 _OF_DAY = re.compile(rf"(?P<output>.+)/(?P<table>{GROUPS}|metrics)/{DAY}=(?P<day>[^/]+)/*")
-_SPARK_PREFIXES = {"local": "file:", "s3": "s3a://", "gcs": "gs://"}
 _KEPT = ("model", "metric", "definition", "spec_hash", "run_id")  # of the table metrics
 
 
@@ -62,37 +58,34 @@ class GroupTable:
     cluster: str | None = None
 
     @classmethod
-    def of(cls, what: str, rows: GroupRows, day: str | None = None, spark: SparkSession | None = None) -> GroupTable:
-        """The group table that ``rows`` are, or are the results of, or the path of; of ``day`` where a path has many.
+    def of(cls, what: str, rows: Any, day: str | None = None, spark: SparkSession | None = None) -> GroupTable:
+        """The group table that ``rows`` are, or the path of; of ``day`` where a path has many.
 
         Raises :class:`SpecError` where ``rows`` are of another type, or leave the day open, and :class:`InputError`
         where there is no group table, or it cannot be read.
         """
-        if isinstance(rows, Evaluation):
-            return cls._of_evaluation(what, rows)
         if is_path(rows):
-            return cls.at(what, os.fspath(rows), day, spark)  # type: ignore[arg-type]
+            return cls.at(what, os.fspath(rows), day, spark)
         if day is not None:
             raise SpecError(f"{what}_day is {shortened(day)}, but {what} is no path: rows in memory are of one day")
         return cls._held(what, rows, f"the {what} rows")
 
     @classmethod
-    def _of_evaluation(cls, what: str, evaluation: Evaluation) -> GroupTable:
-        if evaluation.groups is None:
+    def of_evaluation(cls, what: str, rows: object, plan: Plan) -> GroupTable:
+        """The group table ``rows`` of an evaluation by ``plan``; raises :class:`SpecError` where it has None."""
+        if rows is None:
             raise SpecError(f"{what} has no group table: evaluate with a group and group_table=True")
-        plan = evaluation.plan
-        held = cls._held(what, evaluation.groups, f"the {what} evaluation")
+        table = cls._held(what, rows, f"the {what} evaluation")
         every = dict.fromkeys((*(metric for metric, _ in plan.group_metrics), *plan.metrics))
         definitions = {str(metric): plan.definition(metric) for metric in every}
-        return replace(held, definitions=definitions, known_models=tuple(plan.models), cluster=plan.cluster)
+        return replace(table, definitions=definitions, known_models=tuple(plan.models), cluster=plan.cluster)
 
     @classmethod
     def _held(cls, what: str, rows: Any, place: str) -> GroupTable:
         if is_frame(rows):
-            from sparkrank.engines.spark.values import arrow_type
+            from sparkrank.engines.spark.batches import arrow_schema
 
-            schema = pa.schema([(each.name, arrow_type(each.dataType)) for each in rows.schema])
-            return cls(what, place, rows, schema).checked()
+            return cls(what, place, rows, arrow_schema(rows)).checked()
         if isinstance(rows, pa.Table):
             rows = ds.dataset(_plain(rows))
         if not isinstance(rows, ds.Dataset):
@@ -230,13 +223,17 @@ class GroupTable:
         """Whether it is a Spark DataFrame."""
         return is_frame(self.rows)
 
-    @property
-    def spark_paths(self) -> list[str] | None:
-        """Its files as Spark names them, or None where it is in memory, or on a file system of another name there."""
-        if not isinstance(self.rows, ds.FileSystemDataset):
-            return None
-        prefix = _SPARK_PREFIXES.get(self.rows.filesystem.type_name)
-        return None if prefix is None else [f"{prefix}{escaped(file)}" for file in self.rows.files]
+    def here(self, model: str, columns: Sequence[str]) -> GroupTable:
+        """The same with rows that Arrow reads; of a DataFrame those of ``model``, and of metrics ``columns`` alone."""
+        if not self.is_frame:
+            return self
+        from sparkrank.engines.spark.local_copies import local_copy
+        from sparkrank.engines.spark.values import named
+
+        metrics = [name for name in columns if name not in GROUP_COUNTS]
+        names = [MODEL, *self.keys, *GROUP_COUNTS, *metrics]
+        rows = local_copy(self.rows.where(named(MODEL) == model).select(*map(named, names)))
+        return replace(self, rows=rows, schema=rows.schema, known_models=(model,))
 
     @cached_property
     def models(self) -> list[str]:
@@ -333,7 +330,7 @@ def asked_among(metrics: Sequence[str], text: str) -> str:
     return name
 
 
-def told_of_definitions(
+def notes_on_definitions(
     left: Mapping[str, str], right: Mapping[str, str], names: Sequence[str], allowed: bool
 ) -> list[str]:
     """A sentence for each metric of ``names`` that is defined otherwise on the left and on the right.

@@ -1,17 +1,14 @@
-"""What the comparison of two runs is."""
+"""The comparison of two runs, as users hold it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
-import pyarrow as pa
-
-Groups: TypeAlias = Literal["all", "common"]
+from sparkrank.comparison.compared_runs import ComparedRuns
 
 
 @dataclass(frozen=True, repr=False)
-class RunComparison:
+class RunComparison(ComparedRuns):
     """What the comparison of two runs found.
 
     Parameters
@@ -28,21 +25,7 @@ class RunComparison:
         Groups on both sides, and on one alone; None where all groups of each side are compared, which nobody pairs.
     told : tuple of str
         Sentences about what did not match, and what was therefore left out.
-    lane : str
-        ``local``, or ``frame`` where Spark made the pairs.
     """
-
-    table: pa.Table
-    left: str
-    right: str
-    groups: Groups
-    n_left: int
-    n_right: int
-    n_common: int | None
-    n_left_only: int | None
-    n_right_only: int | None
-    told: tuple[str, ...]
-    lane: str
 
     def __repr__(self) -> str:
         from sparkrank.report.comparison_text import comparison_repr

@@ -267,7 +267,7 @@ def _same_memory(one: pa.Array, other: pa.Array) -> bool:
 class LastLists(threading.local):
     """The lists that were ranked last, for the next metric of the same: Spark calls its functions one after the other.
 
-    BatchLists are the same where their arrays have the same contents: two equal aggregates of one query are one in Spark's
+    They are the same where their arrays have the same contents: two equal aggregates of one query are one in Spark's
     plan, and yet two columns of a batch. Once it has seen the metrics of the first batch, the sums of all of them are
     made in one pass.
     """

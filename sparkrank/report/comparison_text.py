@@ -17,7 +17,7 @@ from sparkrank.report.text import aligned
 from sparkrank.stats.intervals import TOO_FEW
 
 if TYPE_CHECKING:
-    from sparkrank.comparison.run_comparison import RunComparison
+    from sparkrank.comparison.compared_runs import ComparedRuns
 
 SIDES = ("candidate", "baseline")
 SURE = 0.05  # adjusted p-values below it have a line of their own
@@ -55,25 +55,25 @@ def _ends(row: dict[str, Any]) -> tuple[str, ...]:
     return number(row["ci_low"]), number(row["ci_high"])
 
 
-def comparison_repr(found: RunComparison) -> str:
+def comparison_repr(found: ComparedRuns) -> str:
     """Two runs compared, as plain text: what was compared, and a line per metric, up to :data:`MOST_METRICS`."""
     told = [*_cut(found.table), *found.told]
     parts = [*_heads(found), "", comparisons_text(found.table.slice(0, MOST_METRICS).to_pylist())]
     return "\n".join([*parts, *(redact(escaped(line)) for line in told)])
 
 
-def comparison_html(found: RunComparison) -> str:
+def comparison_html(found: ComparedRuns) -> str:
     """The same as a table of HTML."""
     rows = sorted(found.table.slice(0, MOST_METRICS).to_pylist(), key=_by_size)
     titles, *lines = _lines("metric", [(row["metric"], row) for row in rows])
     return rows_html(_heads(found), titles, lines, [*_cut(found.table), *found.told])
 
 
-def _heads(found: RunComparison) -> list[str]:
+def _heads(found: ComparedRuns) -> list[str]:
     return [redact(escaped(f"right {found.right} against left {found.left}")), compared_groups(found)]
 
 
-def compared_groups(found: RunComparison) -> str:
+def compared_groups(found: ComparedRuns) -> str:
     """What is compared, and how."""
     if found.n_common is None:
         return f"all groups of each, {found.n_right:,} against {found.n_left:,}, by parts of them"

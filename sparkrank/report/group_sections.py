@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from sparkrank.bucket.group_rows import MODEL
-from sparkrank.comparison.group_pairs import Side, paired_groups
+from sparkrank.comparison.group_pairs import ModelGroups, paired_groups
 from sparkrank.comparison.group_tables import GroupTable
 from sparkrank.errors import InputError, MetricError
 from sparkrank.metrics import Metric
@@ -294,7 +294,7 @@ def paired_distributions(
         return (), f"There are more than {MOST_PAIRS:,} groups to pair: sparkrank movers shows those that differ most."
     found = []
     for candidate in candidates:
-        left, right = Side(table, baseline), Side(table, candidate)
+        left, right = ModelGroups(table, baseline), ModelGroups(table, candidate)
         try:
             pairs = paired_groups(left, right)
         except InputError as error:

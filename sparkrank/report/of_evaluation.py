@@ -47,7 +47,7 @@ def report_of_evaluation(evaluation: Evaluation) -> ReportData:
         bins, told = score_sections.frame_bins(blocks)
     made, missing = score_sections.sections_of_bins(bins, models, values, told)
     if evaluation.groups is not None:
-        table = GroupTable.of("report", evaluation)
+        table = GroupTable.of_evaluation("report", evaluation.groups, plan)
         of_groups, unpaired = group_sections.sections_of_groups(table, models, comparisons_of(comparisons))
         made, missing = {**made, **of_groups}, {**missing, **unpaired}
     elif plan.distributions:

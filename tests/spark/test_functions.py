@@ -194,9 +194,8 @@ def test_a_spark_without_functions_of_arrow_has_the_same_bits(
 ) -> None:
     monkeypatch.setattr(spark_columns, "has_arrow_functions", lambda: False)
     asked = expected(log, SEVERAL)
-    assert (
-        valued(frame.groupBy(GROUP).agg(srf.metrics(SEVERAL, "score", "label").alias("m")).select(GROUP, "m.*")) == asked
-    )
+    grouped = frame.groupBy(GROUP).agg(srf.metrics(SEVERAL, "score", "label").alias("m"))
+    assert valued(grouped.select(GROUP, "m.*")) == asked
     assert valued(lists.select(GROUP, *(srf.metric(text, "scores", "labels", of="lists") for text in SEVERAL))) == asked
     day = sr.evaluate(log, ["auc"], score="score", label="label", lane="local")
     assert frame.agg(srf.auc("score", "label")).first()[0] == day["auc"]

@@ -3,10 +3,7 @@
 Importing it imports no pyspark and starts nothing.
 """
 
-from sparkrank.api import evaluate
-from sparkrank.comparison.run_comparison import RunComparison
-from sparkrank.doors.compare_api import compare_runs, decompose, movers
-from sparkrank.errors import (
+from sparkrank.base.errors import (
     InputError,
     MetricError,
     SparkrankError,
@@ -15,9 +12,10 @@ from sparkrank.errors import (
     StoreError,
     UnknownResultError,
 )
-from sparkrank.evaluation import Evaluation
-from sparkrank.explain_api import explain
-from sparkrank.explanation import Explanation
+from sparkrank.comparison.run_comparison import RunComparison
+from sparkrank.doors.api import evaluate
+from sparkrank.doors.compare_api import compare_runs, decompose, movers
+from sparkrank.doors.explain_api import explain
 from sparkrank.metrics import (
     CatalogueMetric,
     Definitions,
@@ -27,6 +25,8 @@ from sparkrank.metrics import (
     PooledMetric,
     register,
 )
+from sparkrank.results.evaluation import Evaluation
+from sparkrank.results.explanation import Explanation
 
 __version__ = "0.1.0"
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
+from sparkrank.base.errors import MetricError, SpecError
 from sparkrank.bucket.group_rows import GROUP_COUNTS
 from sparkrank.comparison.group_pairs import ModelGroups, Pairs, common_keys, paired_groups
 from sparkrank.comparison.runs import asked_metric, counted_undefined, definition_notes
-from sparkrank.errors import MetricError, SpecError
 from sparkrank.metrics import Metric
 from sparkrank.numeric.array_types import Floats, Ints
 

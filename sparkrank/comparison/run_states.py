@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from sparkrank import checks
-from sparkrank.comparison.differences import Sample
+from sparkrank.base import checks
+from sparkrank.base.errors import StateError
 from sparkrank.comparison.group_tables import model_among
-from sparkrank.errors import StateError
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.merged import Merged
 from sparkrank.metrics.slices import ALL, slice_name
 from sparkrank.states.keys import Subject
-from sparkrank.tables.stored_days import StoredDay, merge_stored
+from sparkrank.tables.stored.stored_days import StoredDay, merge_stored
+from sparkrank.uncertainty.differences import Sample
 
 
 @dataclass(frozen=True)

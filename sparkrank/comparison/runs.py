@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from sparkrank.base.errors import InputError, MetricError, SpecError, listed, shortened, shown
 from sparkrank.comparison.compared_runs import ComparedRuns, Groups
 from sparkrank.comparison.group_moments import (
     COUNTS,
@@ -27,7 +28,6 @@ from sparkrank.comparison.group_pairs import ModelGroups, common_keys, paired_gr
 from sparkrank.comparison.group_tables import GroupTable, asked_among, notes_on_definitions
 from sparkrank.comparison.run_states import RunStates
 from sparkrank.comparison.whole_runs import whole_day_rows
-from sparkrank.errors import InputError, MetricError, SpecError, listed, shortened, shown
 from sparkrank.metrics import Metric
 from sparkrank.metrics.definitions import Definitions
 from sparkrank.metrics.kinds import GroupMetric

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import pyarrow as pa
 import pyarrow.dataset as ds
 
+from sparkrank.base.errors import without_secrets
 from sparkrank.comparison.compared_runs import Groups
 from sparkrank.comparison.group_pairs import ModelGroups
 from sparkrank.comparison.group_tables import GroupTable, chosen_models
@@ -19,10 +20,9 @@ from sparkrank.comparison.run_states import RunStates
 from sparkrank.comparison.runs import compare_tables, validate_choice, without_states
 from sparkrank.comparison.whole_runs import compare_states
 from sparkrank.doors.stored_states import stored_states
-from sparkrank.engines.arrow.in_memory import is_path
-from sparkrank.errors import without_secrets
-from sparkrank.evaluation import Evaluation
 from sparkrank.metrics.uncertainty import Correction
+from sparkrank.results.evaluation import Evaluation
+from sparkrank.sources.in_memory import is_path
 from sparkrank.stats.corrections import adjusted
 from sparkrank.stats.intervals import checked_share
 

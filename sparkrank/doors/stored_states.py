@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from sparkrank.base.errors import InputError, MetricError, SparkrankError, listed, shortened
 from sparkrank.comparison.group_tables import day_at
 from sparkrank.comparison.run_states import RunStates
-from sparkrank.engines.arrow.files import without_password
-from sparkrank.errors import InputError, MetricError, SparkrankError, listed, shortened
+from sparkrank.inputs.window import Window, spans
 from sparkrank.metrics import Metric
-from sparkrank.run.window import Window, spans
-from sparkrank.tables.output_folder import DAY
-from sparkrank.tables.stored_days import StoredDay, find_days
-from sparkrank.tables.stored_results import whole_run
+from sparkrank.sources.files import without_password
+from sparkrank.tables.commit.output_folder import DAY
+from sparkrank.tables.stored.stored_days import StoredDay, find_days
+from sparkrank.tables.stored.stored_results import whole_run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

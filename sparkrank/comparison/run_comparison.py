@@ -1,14 +1,22 @@
-"""The comparison of two runs, as users hold it."""
+"""What the comparison of two runs is."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
 
-from sparkrank.comparison.compared_runs import ComparedRuns
+import pyarrow as pa
+
+from sparkrank.base.errors import escaped
+from sparkrank.base.redaction import redact
+from sparkrank.text.comparison_text import by_size, comparison_lines, comparisons_text
+from sparkrank.text.notebook import MOST_METRICS, rows_html
+
+Groups: TypeAlias = Literal["all", "common"]
 
 
 @dataclass(frozen=True, repr=False)
-class RunComparison(ComparedRuns):
+class RunComparison:
     """What the comparison of two runs found.
 
     Parameters
@@ -27,12 +35,40 @@ class RunComparison(ComparedRuns):
         Sentences about what did not match, and what was therefore left out.
     """
 
-    def __repr__(self) -> str:
-        from sparkrank.text.comparison_text import comparison_repr
+    table: pa.Table
+    left: str
+    right: str
+    groups: Groups
+    n_left: int
+    n_right: int
+    n_common: int | None
+    n_left_only: int | None
+    n_right_only: int | None
+    told: tuple[str, ...]
 
-        return comparison_repr(self)
+    def __repr__(self) -> str:
+        lines = comparisons_text(self._first_rows())
+        return "\n".join([*self._heads(), "", lines, *(redact(escaped(line)) for line in self._notes())])
 
     def _repr_html_(self) -> str:
-        from sparkrank.text.comparison_text import comparison_html
+        rows = sorted(self._first_rows(), key=by_size)
+        titles, *lines = comparison_lines("metric", [(row["metric"], row) for row in rows])
+        return rows_html(self._heads(), titles, lines, self._notes())
 
-        return comparison_html(self)
+    def groups_text(self) -> str:
+        """What is compared, and how."""
+        if self.n_common is None:
+            return f"all groups of each, {self.n_right:,} against {self.n_left:,}, by parts of them"
+        alone = f"{self.n_left_only:,} of left alone, {self.n_right_only:,} of right"
+        return f"over the {self.n_common:,} groups of both, in pairs ({alone})"
+
+    def _heads(self) -> list[str]:
+        return [redact(escaped(f"right {self.right} against left {self.left}")), self.groups_text()]
+
+    def _first_rows(self) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = self.table.slice(0, MOST_METRICS).to_pylist()
+        return rows
+
+    def _notes(self) -> list[str]:
+        more = self.table.num_rows - MOST_METRICS
+        return [*([f"and {more:,} more metrics: see .table"] if more > 0 else []), *self.told]

@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 
 from sparkrank.base.errors import InputError, MetricError, SpecError, listed, shortened, shown
-from sparkrank.comparison.compared_runs import ComparedRuns, Groups
 from sparkrank.comparison.group_moments import (
     COUNTS,
     PAIRS,
@@ -26,6 +25,7 @@ from sparkrank.comparison.group_moments import (
 )
 from sparkrank.comparison.group_pairs import ModelGroups, common_keys, paired_groups
 from sparkrank.comparison.group_tables import GroupTable, asked_among, notes_on_definitions
+from sparkrank.comparison.run_comparison import Groups, RunComparison
 from sparkrank.comparison.run_states import RunStates
 from sparkrank.comparison.whole_runs import whole_day_rows
 from sparkrank.metrics import Metric
@@ -63,7 +63,7 @@ def compare_tables(
     level: float,
     other_definitions: bool,
     notes: Sequence[str] = (),
-) -> ComparedRuns:
+) -> RunComparison:
     """Compare two sides over the groups of both. ``notes`` are what there is to say so far."""
     common_keys(left.table, right.table)
     asked, of_metrics = metrics_in_common(left.table, right.table, metrics, other_definitions)
@@ -94,7 +94,7 @@ def compare_tables(
     if unpaired:
         counts = listed(f"{metric} {count:,}" for metric, count in unpaired.items())
         notes.append(f"groups in which one side alone is undefined are in no pair: {counts}")
-    return ComparedRuns(
+    return RunComparison(
         table,
         left.table.place,
         right.table.place,

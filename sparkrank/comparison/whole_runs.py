@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from sparkrank.base.errors import InputError, listed
-from sparkrank.comparison.compared_runs import ComparedRuns
 from sparkrank.comparison.group_tables import asked_among, chosen_models, notes_on_definitions
+from sparkrank.comparison.run_comparison import RunComparison
 from sparkrank.comparison.run_states import RunStates
 from sparkrank.metrics.slices import ALL
 from sparkrank.metrics.uncertainty import Correction
@@ -30,7 +30,7 @@ def compare_states(
     level: float,
     other_definitions: bool,
     options: tuple[str, str] = ("left_model", "right_model"),
-) -> ComparedRuns:
+) -> RunComparison:
     """Compare two sides in all ``metrics`` of both, or in those that are named.
 
     Raises :class:`SpecError` where a model or a metric is not there or left open, and :class:`InputError` where the
@@ -59,7 +59,7 @@ def compare_states(
         if not states.plan.has_parts:
             notes.append(f"{side.place} has no parts of its groups: there are no intervals")
     sentences = dict.fromkeys((*notes, *theirs.notes, *ours.notes))
-    return ComparedRuns(
+    return RunComparison(
         whole_day_rows(rows, common, correction),
         left.place,
         right.place,

@@ -10,12 +10,11 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from sparkrank.base.errors import without_secrets
-from sparkrank.comparison.compared_runs import Groups
 from sparkrank.comparison.group_pairs import ModelGroups
 from sparkrank.comparison.group_tables import GroupTable, chosen_models
 from sparkrank.comparison.largest_changes import TOP, largest_changes
 from sparkrank.comparison.mix_and_rate import MetricRows, decomposition
-from sparkrank.comparison.run_comparison import RunComparison
+from sparkrank.comparison.run_comparison import Groups, RunComparison
 from sparkrank.comparison.run_states import RunStates
 from sparkrank.comparison.runs import compare_tables, validate_choice, without_states
 from sparkrank.comparison.whole_runs import compare_states
@@ -117,7 +116,7 @@ def compare_runs(
         before, after = states_of("left", left, left_day, spark), states_of("right", right, right_day, spark)
         notes = without_states((before, after), groups)
         if not (isinstance(before, str) or isinstance(after, str)):
-            whole = compare_states(
+            return compare_states(
                 before,
                 after,
                 (left_model, right_model),
@@ -126,13 +125,11 @@ def compare_runs(
                 level=level,
                 other_definitions=other_definitions,
             )
-            return RunComparison(**vars(whole))
         notes = notes if any(isinstance(side, Evaluation) or is_path(side) for side in (left, right)) else []
     sides = _sides((left, right), (left_day, right_day), (left_model, right_model), spark)
-    common = compare_tables(
+    return compare_tables(
         *sides, metrics, correction=correction, level=level, other_definitions=other_definitions, notes=notes
     )
-    return RunComparison(**vars(common))
 
 
 @without_secrets()

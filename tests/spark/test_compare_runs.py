@@ -25,7 +25,7 @@ def test_frames_and_what_spark_reads_are_copied_and_compared(spark: SparkSession
     movers = sr.movers(LEFT, RIGHT, "rr", top=7)
     frames = [spark.createDataFrame(side).repartition(3) for side in (LEFT, RIGHT)]
     path = str(write_run(tmp_path, DAY, LEFT, files=3))
-    by_spark = GroupTable._by_spark("left", path, path, spark)  # noqa: SLF001 - of a store that Arrow does not read
+    by_spark = GroupTable._by_spark("left", path, path, spark)
     for left, right in (frames, (LEFT, frames[1]), (by_spark.rows, frames[1])):
         there = sr.compare_runs(left, right)
         assert there.table.equals(here.table)

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.base.errors import SpecError, did_you_mean, escaped, listed, shortened
-from sparkrank.comparison.compared_runs import ComparedRuns, Groups
 from sparkrank.comparison.mix_and_rate import decomposition
+from sparkrank.comparison.run_comparison import Groups, RunComparison
 from sparkrank.comparison.runs import compare_tables, without_states
 from sparkrank.comparison.whole_runs import compare_states
 from sparkrank.doors.commands.answers import answer
@@ -25,7 +25,6 @@ from sparkrank.metrics.registry import import_plugins
 from sparkrank.metrics.uncertainty import FAMILIES, Comparison, Correction, Family
 from sparkrank.tables.commit.days import local_path
 from sparkrank.text.comparison_text import (
-    compared_groups,
     comparisons_text,
     decomposition_text,
     metrics_by_slice_text,
@@ -201,17 +200,17 @@ def _decompose(asked: SidesAsked, by: str, metrics: tuple[str, ...] | None, othe
         )
 
 
-def _document(found: ComparedRuns) -> dict[str, object]:
+def _document(found: RunComparison) -> dict[str, object]:
     whole = {**vars(found), "comparisons": found.table.to_pylist()}
     return {name: value for name, value in whole.items() if name != "table"}
 
 
-def _text(found: ComparedRuns) -> str:
+def _text(found: RunComparison) -> str:
     rows = found.table.to_pylist()
     candidate, baseline = (escaped(rows[0][name]) for name in ("candidate", "baseline"))
     head = f"{candidate} ({escaped(found.right)})\nagainst {baseline} ({escaped(found.left)})"
     parts = [
-        f"{head}\n{compared_groups(found)}; intervals of {LEVEL:.0%}",
+        f"{head}\n{found.groups_text()}; intervals of {LEVEL:.0%}",
         comparisons_text(rows),
         told_text(found.told),
     ]

@@ -12,7 +12,7 @@ from sparkrank.base.redaction import redact
 from sparkrank.text.comparison_text import by_size, comparison_lines, comparisons_text
 from sparkrank.text.notebook import MOST_METRICS, rows_html
 
-Groups: TypeAlias = Literal["all", "common"]
+GroupChoice: TypeAlias = Literal["all", "common"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -38,7 +38,7 @@ class RunComparison:
     table: pa.Table
     left: str
     right: str
-    groups: Groups
+    groups: GroupChoice
     n_left: int
     n_right: int
     n_common: int | None

@@ -25,7 +25,7 @@ from sparkrank.comparison.group_moments import (
 )
 from sparkrank.comparison.group_pairs import ModelGroups, common_keys, paired_groups
 from sparkrank.comparison.group_tables import GroupTable, asked_among, notes_on_definitions
-from sparkrank.comparison.run_comparison import Groups, RunComparison
+from sparkrank.comparison.run_comparison import GroupChoice, RunComparison
 from sparkrank.comparison.run_states import RunStates
 from sparkrank.comparison.whole_runs import whole_day_rows
 from sparkrank.metrics import Metric
@@ -37,13 +37,13 @@ from sparkrank.stats.paired import t_test
 from sparkrank.stats.power import smallest_detectable
 
 
-def validate_choice(groups: Groups | None) -> None:
+def validate_choice(groups: GroupChoice | None) -> None:
     """Raise :class:`SpecError` where ``groups`` is no choice of groups."""
     if groups not in (None, "all", "common"):
         raise SpecError(f"groups is {shown(groups)}: all or common is allowed")
 
 
-def without_states(sides: Sequence[RunStates | str], groups: Groups | None) -> list[str]:
+def without_states(sides: Sequence[RunStates | str], groups: GroupChoice | None) -> list[str]:
     """Sentences about the ``sides`` that have no states, whose groups can only be paired.
 
     Raises :class:`InputError` where all groups are asked for.

@@ -14,7 +14,7 @@ from sparkrank.comparison.group_pairs import ModelGroups
 from sparkrank.comparison.group_tables import GroupTable, chosen_models
 from sparkrank.comparison.largest_changes import TOP, largest_changes
 from sparkrank.comparison.mix_and_rate import MetricRows, decomposition
-from sparkrank.comparison.run_comparison import Groups, RunComparison
+from sparkrank.comparison.run_comparison import GroupChoice, RunComparison
 from sparkrank.comparison.run_states import RunStates
 from sparkrank.comparison.runs import compare_tables, validate_choice, without_states
 from sparkrank.comparison.whole_runs import compare_states
@@ -44,7 +44,7 @@ def compare_runs(
     correction: Correction = "holm",
     level: float = 0.95,
     other_definitions: bool = False,
-    groups: Groups | None = None,
+    groups: GroupChoice | None = None,
     spark: SparkSession | None = None,
 ) -> RunComparison:
     """Compare two runs: other days, other jobs, other models.

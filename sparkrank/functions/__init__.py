@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
     from pyspark.sql.window import WindowSpec
 
+    from sparkrank.functions.spark_columns import ColumnOrName
     from sparkrank.metrics.definitions import Duplicates, Population, Undefined, Unjudged, Unretrieved
     from sparkrank.metrics.presets import PresetName
     from sparkrank.ranking.ranking import Positions, Ties
 
-    ColumnOrName: TypeAlias = Column | str
     Of: TypeAlias = Literal["lists", "rows", "batches"]
 
 __all__ = ["metric", "metrics", "register", "sql_name"]

@@ -13,7 +13,7 @@ from sparkrank.ml.params import RankingMetricParams
 __all__ = ["RankingMetricEvaluator"]
 
 
-class RankingMetricEvaluator(RankingMetricParams, Evaluator, ParamsReadWrite):
+class ConnectEvaluator(RankingMetricParams, Evaluator, ParamsReadWrite):
     """:class:`sparkrank.ml.RankingMetricEvaluator` for the ``CrossValidator`` of ``pyspark.ml.connect.tuning``.
 
     Parameters, values and errors are the same; it is saved and loaded as everything in ``pyspark.ml.connect`` is. Over
@@ -27,3 +27,6 @@ class RankingMetricEvaluator(RankingMetricParams, Evaluator, ParamsReadWrite):
     >>> RankingMetricEvaluator(metricName="mrr", groupCol="user").evaluate(rows)
     0.75
     """
+
+
+RankingMetricEvaluator = ConnectEvaluator  # users import it under the name that it has in sparkrank.ml

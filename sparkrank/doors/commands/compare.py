@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from sparkrank.base.errors import SpecError, did_you_mean, escaped, listed, shortened
 from sparkrank.comparison.mix_and_rate import decomposition
-from sparkrank.comparison.run_comparison import Groups, RunComparison
+from sparkrank.comparison.run_comparison import GroupChoice, RunComparison
 from sparkrank.comparison.runs import compare_tables, without_states
 from sparkrank.comparison.whole_runs import compare_states
 from sparkrank.doors.commands.answers import answer
@@ -74,7 +74,7 @@ def compare(
     family: Family | None,
     correction: Correction | None,
     other_definitions: bool,
-    groups: Groups | None,
+    groups: GroupChoice | None,
     decompose: str | None,
     plugins: tuple[str, ...],
     **sides: Any,

@@ -1,15 +1,14 @@
 """The values of group metrics for the lists of an Arrow batch: the kernels of a bucket, without a loop over rows.
 
 A batch is one array of lists of structs, or several arrays of lists of equal lengths. Its lists are groups that are
-numbered by their places, so nothing is hashed, and one ranking serves all metrics of the same lists.
+numbered by their places, so nothing is hashed, and one ranking serves all metrics of a struct.
 """
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -25,14 +24,13 @@ from sparkrank.bucket.ranked import RankedModel
 from sparkrank.functions.column_plans import ColumnPlan
 from sparkrank.inputs.role_table import LABEL as OF_LABEL
 from sparkrank.inputs.role_table import NEEDED, RANK, SCORE, Role, row_roles
-from sparkrank.metrics import Definitions, Metric, Plan
+from sparkrank.metrics import Definitions, Plan
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.sources.types import is_list, list_parts, plain_array
 from sparkrank.sources.values import FITS, READERS
 
 # Rows that are evaluated at a time, unless one list has more: a batch has ten thousand lists, whatever their length.
 MOST_ROWS = 1 << 20
-MOST_METRICS = 100  # of other queries, which a worker may serve too, before they are forgotten
 ROLES = {
     "score": SCORE,
     "rank": RANK,
@@ -53,7 +51,11 @@ def values_of_lists(arrays: Sequence[pa.Array], asked: ColumnPlan) -> list[pa.Ar
         Where a column is of a type that its role cannot have, where arrays of a row differ in length, and where
         ``undefined`` or ``duplicates`` is ``"error"`` and there are some.
     """
-    return _LAST.ranked(arrays, asked).values_of(asked.plan)
+    ranked = RankedLists.of(lists_of(arrays, asked.roles), asked.plan)
+    values = ranked.values_of(asked.plan)
+    for model in ranked.models:
+        model.drop_cached()
+    return values
 
 
 @dataclass(frozen=True)
@@ -180,16 +182,15 @@ class RankedLists:
         return cls(lists, tuple(models), np.concatenate(bad), repeated)
 
     def values_of(self, plan: Plan) -> list[pa.Array]:
-        """The value of each metric of ``plan``, which has the definitions that the lists were ranked under."""
+        """The value of each metric of ``plan``, by which the lists were ranked."""
         definitions = plan.definitions
         if definitions.duplicates == "error" and self.repeated:
             raise InputError(f"duplicates=error, and there are duplicates ({checks.REPEATED_ROWS}: {self.repeated})")
-        models = [replace(model, plan=plan) for model in self.models]
-        left_out = np.concatenate([self.lists.null[:0], *map(_left_out, models)]) | self.lists.null
-        return [self._values(str(metric), models, left_out, definitions) for metric in plan.metrics]
+        left_out = np.concatenate([self.lists.null[:0], *map(_left_out, self.models)]) | self.lists.null
+        return [self._values(str(metric), left_out, definitions) for metric in plan.metrics]
 
-    def _values(self, name: str, models: Sequence[RankedModel], left_out: Flags, definitions: Definitions) -> pa.Array:
-        values: Floats = np.concatenate([np.empty(0), *(model.values()[name].of_groups() for model in models)])
+    def _values(self, name: str, left_out: Flags, definitions: Definitions) -> pa.Array:
+        values: Floats = np.concatenate([np.empty(0), *(model.values()[name].of_groups() for model in self.models)])
         undefined = np.isnan(values) & ~left_out & ~self.bad
         if definitions.undefined == "error" and undefined.any():
             count = int(np.count_nonzero(undefined))
@@ -254,55 +255,3 @@ def read_column(values: pa.Array, role: Role) -> pa.ChunkedArray:
 
 def _hint(values: pa.Array) -> str:
     return ' (of="lists" says that a row has the arrays of a whole list)' if is_list(values.type) else ""
-
-
-def _same_memory(one: pa.Array, other: pa.Array) -> bool:
-    """Whether two arrays have the same bytes: Arrow compares list by list, and finds NaN unequal."""
-    if one.type != other.type or len(one) != len(other) or one.offset != other.offset:
-        return False
-    pairs = zip(one.buffers(), other.buffers(), strict=True)
-    return all(mine is its or (mine is not None and its is not None and mine.equals(its)) for mine, its in pairs)
-
-
-class LastLists(threading.local):
-    """The lists that were ranked last, for the next metric of the same: Spark calls its functions one after the other.
-
-    They are the same where their arrays have the same contents: two equal aggregates of one query are one in Spark's
-    plan, and yet two columns of a batch. Once it has seen the metrics of the first batch, the sums of all of them are
-    made in one pass.
-    """
-
-    def __init__(self) -> None:
-        self._arrays: list[pa.Array] = []
-        self._rules: object = None
-        self._lists: RankedLists | None = None
-        self._seen: dict[Metric, None] = {}
-
-    def ranked(self, arrays: Sequence[pa.Array], asked: ColumnPlan) -> RankedLists:
-        """The rankings of the lists of ``arrays``."""
-        plan = asked.plan
-        read = tuple(role.key for role in row_roles() if plan.metric_reading(role.key) is not None)
-        rules = (asked.roles, plan.definitions, plan.by_rank, plan.references, plan.orders_by_item, read)
-        if self._lists is not None and rules == self._rules and self._are(arrays):
-            self._seen |= dict.fromkeys(plan.metrics)
-            return self._lists
-        self.forget()
-        if rules != self._rules or len(self._seen) > MOST_METRICS:
-            self._seen = {}
-        self._seen |= dict.fromkeys(plan.metrics)
-        lists = RankedLists.of(lists_of(arrays, asked.roles), replace(plan, metrics=tuple(self._seen)))
-        self._arrays, self._rules, self._lists = list(arrays), rules, lists
-        return lists
-
-    def _are(self, arrays: Sequence[pa.Array]) -> bool:
-        return len(arrays) == len(self._arrays) and all(map(_same_memory, arrays, self._arrays))
-
-    def forget(self) -> None:
-        """Free the memory of the last lists."""
-        if self._lists is not None:
-            for model in self._lists.models:
-                model.drop_cached()
-        self._arrays, self._lists = [], None
-
-
-_LAST = LastLists()

@@ -15,7 +15,7 @@ import sparkrank as sr
 from sparkrank.base.errors import InputError, MetricError, SpecError
 from sparkrank.functions import list_values
 from sparkrank.functions.column_plans import column_plan
-from sparkrank.functions.list_values import LastLists, values_of_lists
+from sparkrank.functions.list_values import values_of_lists
 from sparkrank.functions.pooled_rows import PooledRows, pooled_values_of_lists
 from sparkrank.metrics import CATALOG, GroupMetric, Metric, PooledMetric
 from tests.cases import Row
@@ -209,29 +209,10 @@ def test_parts_of_a_batch_are_the_batch(monkeypatch: pytest.MonkeyPatch) -> None
         pa.array([rng.integers(0, 2, size).tolist() for size in sizes], pa.list_(pa.int64())),
     ]
     asked = column_plan(["ndcg@3", "ap"], ROLES, {})
-    whole = [each.to_pylist() for each in LastLists().ranked(arrays, asked).values_of(asked.plan)]
+    whole = [values.to_pylist() for values in values_of_lists(arrays, asked)]
     monkeypatch.setattr(list_values, "MOST_ROWS", 7)
-    ranked = LastLists().ranked(arrays, asked)
-    assert len(ranked.models) > 20
-    assert [each.to_pylist() for each in ranked.values_of(asked.plan)] == whole
-
-
-def test_several_metrics_of_one_list_cost_one_ranking(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also in columns of their own, of which Spark hands the same list twice."""
-    made: list[object] = []
-    ranked = list_values.RankedLists.of
-    monkeypatch.setattr(list_values.RankedLists, "of", lambda *given: made.append(given) or ranked(*given))
-    last = LastLists()
-    for batch in range(3):
-        for metric in ("ndcg@10", "ap", "rr"):
-            asked = column_plan([metric], ROLES, {})
-            arrays = [pa.array([[3.0, 2.0, float(batch)]]), pa.array([[0, 1, 1]])]
-            last.ranked(arrays, asked).values_of(asked.plan)
-    assert len(made) == 3
-    assert [len(plan.metrics) for _, plan in made] == [1, 3, 3]  # from the second batch on, one pass for all
-    other = column_plan(["rr"], ROLES, {"ties": "worst"})
-    last.ranked([pa.array([[3.0, 2.0, 2.0]]), pa.array([[0, 1, 1]])], other)
-    assert len(made) == 4
+    assert len(list(list_values.lists_of(arrays, asked.roles).parts())) > 20
+    assert [values.to_pylist() for values in values_of_lists(arrays, asked)] == whole
 
 
 @pytest.mark.parametrize("name", known(POOLED))

@@ -116,17 +116,17 @@ class GroupTable:
         files = day_files(output, day, _TABLES, spark)
         if not files.has(GROUPS):
             raise InputError(f"there is no group table at {place}: evaluate {day} with output.groups and a group key")
-        told: dict[str, Any] = {}
+        known: dict[str, Any] = {}
         if files.has("metrics"):
             rows = files.read("metrics", pa.schema([METRICS.schema.field(name) for name in _KEPT]))
             validate_results(rows, "metrics", day)
             if set(_KEPT) <= set(rows.column_names):
-                told = _told(rows)
+                known = _told(rows)
         if files.has("runs"):
-            told["cluster"] = _cluster(files.read("runs", pa.schema([RUNS.schema.field("spec")])))
+            known["cluster"] = _cluster(files.read("runs", pa.schema([RUNS.schema.field("spec")])))
         if not isinstance(files, ArrowFiles):
-            return replace(cls._by_spark(what, files.folders[GROUPS], place, spark), **told)  # type: ignore[attr-defined]
-        return replace(cls.of_files(what, place, files.store, files.files[GROUPS]), **told)
+            return replace(cls._by_spark(what, files.folders[GROUPS], place, spark), **known)  # type: ignore[attr-defined]
+        return replace(cls.of_files(what, place, files.store, files.files[GROUPS]), **known)
 
     @classmethod
     def _alone(cls, what: str, path: str, spark: SparkSession | None) -> GroupTable:
@@ -154,7 +154,7 @@ class GroupTable:
         reader = ds.ParquetFileFormat(dictionary_columns={MODEL}, **CHECKED)
         try:
             rows = ds.dataset(list(files), filesystem=store, format=reader)
-            schema = pa.schema([_plain_field(each) for each in rows.schema])
+            schema = pa.schema([_plain_field(column) for column in rows.schema])
         except (pa.ArrowException, OSError) as error:
             raise unreadable(f"the group table {place} cannot be read", error) from error
         return cls(what, place, rows, schema).checked()
@@ -253,13 +253,13 @@ class GroupTable:
             names = [row[0] for row in self.rows.select(MODEL).distinct().collect()]
             self.validate_files(MODEL, pa.array(names, pa.string()))
             return sorted(names)
-        found: set[str] = set()
+        models: set[str] = set()
         with self.reading():
             for batch in self.rows.scanner(columns=[MODEL]).to_batches():
                 names = pc.unique(batch[MODEL])
                 self.validate_files(MODEL, names)
-                found.update(names.to_pylist())
-        return sorted(found)
+                models.update(names.to_pylist())
+        return sorted(models)
 
     def count(self) -> int:
         """Its rows, of all models, in memory or by the footers of its files; those of a DataFrame are not counted."""
@@ -347,15 +347,15 @@ def notes_on_definitions(
     Raises :class:`InputError` where there is one and that is not ``allowed``.
     """
     pairs = [(name, left.get(name), right.get(name)) for name in names]
-    told = [
+    notes = [
         f"{name} is defined on the left as {shortened(one)}, and on the right as {shortened(other)}"
         for name, one, other in pairs
         if one != other
     ]
-    if told and not allowed:
-        more = f" (and {len(told) - 1} more)" if len(told) > 1 else ""
-        raise InputError(f"{told[0]}{more}: other_definitions (--other-definitions) compares them all the same")
-    return told
+    if notes and not allowed:
+        more = f" (and {len(notes) - 1} more)" if len(notes) > 1 else ""
+        raise InputError(f"{notes[0]}{more}: other_definitions (--other-definitions) compares them all the same")
+    return notes
 
 
 def metrics_at(what: str, path: str, day: str | None, spark: SparkSession | None) -> tuple[pa.Table, str]:
@@ -363,23 +363,23 @@ def metrics_at(what: str, path: str, day: str | None, spark: SparkSession | None
 
     Raises :class:`SpecError` where the day is left open, and :class:`InputError` where there is no such table.
     """
-    output, of = day_at(what, path, day)
-    place = without_password(f"{output.rstrip('/')}/metrics/{DAY}={of}")
-    files = day_files(output, of, ("metrics",), spark)
+    output, date = day_at(what, path, day)
+    place = without_password(f"{output.rstrip('/')}/metrics/{DAY}={date}")
+    files = day_files(output, date, ("metrics",), spark)
     if not files.has("metrics"):
-        raise InputError(f"there is no table metrics at {place}: evaluate {of} first")
-    found = files.read("metrics", METRICS.schema)
-    validate_results(found, "metrics", of)
-    return found, place
+        raise InputError(f"there is no table metrics at {place}: evaluate {date} first")
+    rows = files.read("metrics", METRICS.schema)
+    validate_results(rows, "metrics", date)
+    return rows, place
 
 
 def day_at(what: str, path: str, day: str | None) -> tuple[str, str]:
     """The output path and the day of ``path``, which is the folder of a day's table, or an output path with ``day``."""
-    found = _OF_DAY.fullmatch(path)
-    if found is not None:
-        if day is not None and day != found["day"]:
-            raise SpecError(f"{what} is the {found['table']} of {shortened(found['day'])}, but its day is {day}")
-        return found["output"], found["day"]
+    match = _OF_DAY.fullmatch(path)
+    if match is not None:
+        if day is not None and day != match["day"]:
+            raise SpecError(f"{what} is the {match['table']} of {shortened(match['day'])}, but its day is {day}")
+        return match["output"], match["day"]
     if day is None:
         raise SpecError(f"{what} is {without_password(path)}, which leaves the day open: name it with --{what}-date")
     if day_of(day) is None:
@@ -442,7 +442,7 @@ def _is_number(kind: pa.DataType) -> bool:
 
 def _plain(table: pa.Table) -> pa.Table:
     """``table`` whose texts are not encoded by dictionaries, which Arrow does not join."""
-    return table.cast(pa.schema([_plain_field(each) for each in table.schema]))
+    return table.cast(pa.schema([_plain_field(field) for field in table.schema]))
 
 
 def _plain_field(each: pa.Field) -> pa.Field:

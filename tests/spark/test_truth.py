@@ -167,6 +167,7 @@ def test_nan_is_no_item_in_any_lane(spark: SparkSession, tmp_path: Path) -> None
 def test_rows_of_the_truth_without_a_key_spread(spark: SparkSession) -> None:
     """They are rejected, but on the way they must not meet in one bucket."""
     from sparkrank.engines.spark import frame as frame_lane
+    from sparkrank.engines.spark.batches import arrow_schema
     from sparkrank.inputs.roles import Roles, TruthColumns
     from sparkrank.metrics import Plan
 
@@ -174,7 +175,7 @@ def test_rows_of_the_truth_without_a_key_spread(spark: SparkSession) -> None:
     plan = Plan.of(["p@1"], ["score"], ["user"], joins=True)
     truth = spark.range(400).selectExpr("cast(null as string) user", "id item")
     rows, plan = frame_lane._sent(frame_lane.bucket_rows(truth, roles.truth, plan), plan)
-    schema = frame_lane.arrow_schema(rows)
+    schema = arrow_schema(rows)
     pieces = frame_lane.rows_of(rows, SentBatches(schema, schema), 4)
     assert pieces.select("bucket").distinct().count() == 4
 

@@ -128,18 +128,18 @@ def _differ(
     if stored.store is None or kind not in ("parquet", "orc"):
         return False
     try:
-        found = opened or (orc_columns(stored) if kind == "orc" else ParquetInput.of(stored))
+        columns = opened or (orc_columns(stored) if kind == "orc" else ParquetInput.of(stored))
     except (InputError, StoreError, pa.ArrowException, OSError) as error:
         logging.getLogger(__name__).info("columns are not compared: %s", shortened(error, MOST_SENTENCE))
         return False
-    names = found.schema.names if isinstance(found, ParquetInput) else found.names
+    names = columns.schema.names if isinstance(columns, ParquetInput) else columns.names
     if roles is None:
-        return any(named_in(found.lacking, (), where))
+        return any(named_in(columns.lacking, (), where))
     for role, column in roles.columns():
         if column in names:
             validate_column(role, column, names, stored.what)
-    found.validate_has_columns(roles, stored.what, where)
-    return any(named_in(found.lacking, columns_of(roles, names), where))
+    columns.validate_has_columns(roles, stored.what, where)
+    return any(named_in(columns.lacking, columns_of(roles, names), where))
 
 
 def _validate_file_keys(
@@ -153,12 +153,12 @@ def _validate_file_keys(
         return
     asked = columns_asked(names, roles, where)
     try:
-        found = json_columns(stored, set(asked), by_lines=not {"multiline", "linesep"} & options)
+        columns = json_columns(stored, set(asked), by_lines=not {"multiline", "linesep"} & options)
     except (pa.ArrowException, OSError, EOFError) as error:
         logging.getLogger(__name__).info("keys are not compared: %s", shortened(error, MOST_SENTENCE))
         return
-    found.validate_present(asked, stored.what)
-    found.validate_has_columns(roles, stored.what, where)
+    columns.validate_present(asked, stored.what)
+    columns.validate_has_columns(roles, stored.what, where)
 
 
 def _loaded(reader: Callable[[], DataFrameReader], stored: StoredFiles, as_texts: Sequence[str]) -> DataFrame:
@@ -167,11 +167,11 @@ def _loaded(reader: Callable[[], DataFrameReader], stored: StoredFiles, as_texts
     paths, base = [f"{prefix}{escaped(path)}" for path in listing.shortly], dict[str, str]()
     try:
         frame = reader().load(paths)
-        found = sorted(_path_of(uri, prefix) for uri in frame.inputFiles()) == list(listing.files)
+        is_whole = sorted(_path_of(uri, prefix) for uri in frame.inputFiles()) == list(listing.files)
     except Exception as error:  # noqa: BLE001 - of names that Spark cannot list, of hidden folders and others
         logging.getLogger(__name__).info("Spark gets the names of all files: %s", shortened(error, MOST_SENTENCE))
-        found = False
-    if not found:
+        is_whole = False
+    if not is_whole:
         paths = [f"{prefix}{escaped(file)}" for file in listing.files]
         base = {} if listing.base is None else {"basePath": f"{prefix}{listing.base}"}
         frame = reader().options(**base).load(paths)
@@ -179,7 +179,7 @@ def _loaded(reader: Callable[[], DataFrameReader], stored: StoredFiles, as_texts
         return frame
     from pyspark.sql import types as T
 
-    kinds = [T.StructField(each.name, T.StringType()) if each.name in as_texts else each for each in frame.schema]
+    kinds = [T.StructField(field.name, T.StringType()) if field.name in as_texts else field for field in frame.schema]
     return reader().options(**base).schema(T.StructType(kinds)).load(paths)
 
 

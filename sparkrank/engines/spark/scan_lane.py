@@ -80,7 +80,7 @@ class ScanLane:
             return pick_scanned(self.spark, self.sides if keys is None else narrowed(self.sides, keys), plan, pick)
 
     def session_settings(self, request: Request, *, own_zone: bool) -> dict[str, str]:  # noqa: ARG002
-        found: dict[str, str] = {}
+        settings: dict[str, str] = {}
         for (side, _), source in zip(request.sides, (self.sides.impressions, self.sides.truth), strict=False):
-            found |= settings_of_source(side, source, self.spark)
-        return found
+            settings |= settings_of_source(side, source, self.spark)
+        return settings

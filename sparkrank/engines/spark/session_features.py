@@ -176,8 +176,8 @@ def packed_once(function: Callable[[Batches], Batches]) -> Callable[[Batches], B
     def call(batches: Batches) -> Batches:
         from pyspark import cloudpickle
 
-        found: Batches = cloudpickle.loads(packed)(batches)
-        return found
+        results: Batches = cloudpickle.loads(packed)(batches)
+        return results
 
     return call
 

@@ -69,15 +69,15 @@ def settings_read(
     kinds = {field.name: field.dataType.simpleString() for field in frame.schema}
     by_sql = is_view or (condition is not None and not _is_arrows(condition, frame))
     used = [kinds[column] for _, column in roles.columns() if column in kinds]
-    found: dict[str, str] = {}
+    settings: dict[str, str] = {}
     if by_sql:
-        found |= {name: told(spark, name) for name in _OF_SQL}
+        settings |= {name: told(spark, name) for name in _OF_SQL}
     if by_sql or is_text or any("date" in kind or "timestamp" in kind for kind in used):
-        found |= _rare(spark)
+        settings |= _rare(spark)
     timed = any("timestamp" in kind for kind in used)
     if not own_zone and (is_view or timed or (by_sql and _asks_for_zone(str(condition), kinds))):
-        found[ZONE] = told(spark, ZONE)
-    return found
+        settings[ZONE] = told(spark, ZONE)
+    return settings
 
 
 def folder_types(files: Iterable[str], paths: Iterable[str]) -> dict[str, str]:
@@ -96,13 +96,13 @@ def _rare(spark: SparkSession) -> dict[str, str]:
     given = all_settings(spark)
     if given is None:  # some sessions tell single settings alone
         given = {name: value for name in _RARE if (value := setting(spark, name, _RARE[name])) is not None}
-    found = {name: given[name] for name, usual in _RARE.items() if given.get(name, usual).lower() != usual.lower()}
+    rare = {name: given[name] for name, usual in _RARE.items() if given.get(name, usual).lower() != usual.lower()}
     of_kinds = {
         name: value
         for name, value in given.items()
         if name.startswith(_RARE_KINDS) and name not in _OF_SQL and value.lower() != "false"
     }
-    return found | of_kinds
+    return rare | of_kinds
 
 
 def _is_arrows(condition: str, frame: DataFrame) -> bool:

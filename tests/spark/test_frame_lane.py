@@ -87,19 +87,6 @@ def test_states_of_slices_are_merged_in_tasks(log: DataFrame, metrics: list[str]
     assert bits(40) == few
 
 
-@pytest.mark.parametrize("parts", [True, False])
-def test_hashed_keys_give_the_same_means_as_the_keys(log: DataFrame, parts: bool) -> None:
-    """With parts, which are those of the keys themselves, keys are sent as they are."""
-    keyed = log.dropna(subset=["session"]).withColumn("user", F.concat(F.lit("u"), F.col("user_id").cast("string")))
-    for group in ("user", ["user_id", "session"]):
-        asked = {"group": group, "score": "score", "label": "label", "uncertainty": parts}
-        with_table = sr.evaluate(keyed, METRICS, group_table=True, **asked)
-        without = sr.evaluate(keyed, METRICS, group_table=False, **asked)
-        assert without.groups is None
-        assert _bits(with_table.metrics) == _bits(without.metrics)
-        with_table.release()
-
-
 def test_two_key_columns_are_the_groups_of_their_pairs(log: DataFrame) -> None:
     keyed = log.dropna(subset=["session"])
     pairs = sr.evaluate(keyed, ["p@2"], group=["user_id", "session"], score="score", label="label").groups

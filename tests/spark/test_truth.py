@@ -174,7 +174,7 @@ def test_rows_of_the_truth_without_a_key_spread(spark: SparkSession) -> None:
     roles = Roles.of("user", None, "score", "item", truth=TruthColumns())
     plan = Plan.of(["p@1"], ["score"], ["user"], joins=True)
     truth = spark.range(400).selectExpr("cast(null as string) user", "id item")
-    rows, plan = frame_lane._sent(frame_lane.bucket_rows(truth, roles.truth, plan), plan)
+    rows = frame_lane._sent(frame_lane.bucket_rows(truth, roles.truth, plan), plan)
     schema = arrow_schema(rows)
     pieces = frame_lane.rows_of(rows, SentBatches(schema, schema), 4)
     assert pieces.select("bucket").distinct().count() == 4

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -41,7 +40,6 @@ from sparkrank.engines.spark.shuffle import (
     solve_rows_where_read,
     solve_where_read,
 )
-from sparkrank.engines.spark.values import TEXTS
 from sparkrank.inputs.buckets import fan_in
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
@@ -64,7 +62,7 @@ def evaluate_frame(
     The schemas have passed their check. With ``files``, the tasks write the group table there.
     """
     impressions = _impressions(frame, truth, roles, plan)
-    rows, plan = _sent(impressions, plan)
+    rows = _sent(impressions, plan)
     batches = SentBatches.of(rows, roles, plan)
     keys = {column: impressions.schema[key_column(index)].dataType for index, column in enumerate(roles.group)}
     groups = group_schema(keys, plan) if plan.group_table else None
@@ -121,35 +119,13 @@ def rows_of(rows: DataFrame, sent: SentBatches, buckets: int) -> DataFrame:
     return rows.mapInArrow(packed_once(cut), PIECES_TYPE)
 
 
-def _sent(impressions: DataFrame, plan: Plan) -> tuple[DataFrame, Plan]:
-    """The columns of ``impressions`` that a bucket needs; text keys as their hashes, where nothing needs the keys.
-
-    The group table and the parts of groups do. The plan that is returned says which of them is sent.
-    """
+def _sent(impressions: DataFrame, plan: Plan) -> DataFrame:
+    """The columns of ``impressions`` that a bucket needs."""
     names = [key_column(index) for index in range(len(plan.keys))]
-    kinds = [impressions.schema[name].dataType for name in names]
     others = bucket_columns(plan, 0)
     if plan.arrays:
         others = [name for name in impressions.columns if name not in names]
-    if plan.group_table or plan.has_parts or not kinds or not _worth_hashing(kinds):
-        return impressions.select(*names, *others), plan
-    no_key = F.lit(False)
-    for name in names:
-        no_key = no_key | F.col(name).isNull()
-    hashes = (F.xxhash64(*names), F.hash(*names))
-    hashed = [F.when(~no_key, value).alias(key_column(index)) for index, value in enumerate(hashes)]
-    return impressions.select(*hashed, *others), replace(plan, hashed_keys=True)
-
-
-def _worth_hashing(kinds: list[T.DataType]) -> bool:
-    """Whether two hashes are cheaper to send than the key: for strings and for several columns.
-
-    They have 96 bits, so that two of n groups fall together with probability n² / 2^97: 10^-11 for a billion groups.
-    Hashes take NaN for a value, so floating keys are sent as they are.
-    """
-    if any(isinstance(kind, (T.FloatType, T.DoubleType)) for kind in kinds):
-        return False
-    return len(kinds) > 1 or isinstance(kinds[0], (*TEXTS, T.BinaryType))
+    return impressions.select(*names, *others)
 
 
 def _impressions(frame: DataFrame, truth: DataFrame | None, roles: Roles, plan: Plan) -> DataFrame:
@@ -163,9 +139,8 @@ def _impressions(frame: DataFrame, truth: DataFrame | None, roles: Roles, plan: 
 
 
 def _picked_rows(frame: DataFrame, truth: DataFrame | None, roles: Roles, plan: Plan) -> tuple[DataFrame, SentBatches]:
-    """The rows of both sides with their keys as they are, and what tasks make of them."""
-    impressions = _impressions(frame, truth, roles, plan)
-    rows, plan = _sent(impressions, replace(plan, group_table=True))
+    """The rows of both sides, and what tasks make of them."""
+    rows = _sent(_impressions(frame, truth, roles, plan), plan)
     return rows, SentBatches.of(rows, roles, plan)
 
 

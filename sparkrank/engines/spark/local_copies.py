@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from sparkrank.engines.spark.batches import arrow_schema
 from sparkrank.engines.spark.failures import task_errors
@@ -21,7 +22,8 @@ from sparkrank.engines.spark.worker_python import validate_session
 def local_copy(rows: DataFrame) -> ds.Dataset:
     """The rows in a temporary file, which is removed with the dataset.
 
-    This process holds a partition at most: tasks pack the rows as Arrow streams, and each is written as it arrives.
+    Tasks pack batches of rows as Arrow streams, which Spark spreads evenly over partitions: the driver holds one of
+    these at a time, whatever the partitions of ``rows``. Adaptive plans make them of some 64 MB.
     """
     spark, schema = rows.sparkSession, arrow_schema(rows)
     validate_session(spark)
@@ -32,7 +34,8 @@ def local_copy(rows: DataFrame) -> ds.Dataset:
     folder = TemporaryDirectory(prefix="sparkrank-")
     file = f"{folder.name}/rows.parquet"
     with task_errors(spark), pq.ParquetWriter(file, schema) as writer:
-        for row in rows.mapInArrow(packed_once(packed), STREAMS_TYPE).toLocalIterator():
+        streams = rows.mapInArrow(packed_once(packed), STREAMS_TYPE)
+        for row in streams.repartition(F.monotonically_increasing_id()).toLocalIterator():
             writer.write_table(pa.ipc.open_stream(row[0]).read_all())
     copy: ds.Dataset = ds.dataset(file)
     weakref.finalize(copy, folder.cleanup)

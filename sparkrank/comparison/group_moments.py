@@ -1,4 +1,4 @@
-"""What pairs of groups add up to: exact sums of differences, merged in any order. Pure numpy.
+"""Exact sums over pairs of groups: differences, their squares and products, merged in any order. Pure numpy.
 
 A sum is six limbs (:mod:`sparkrank.numeric.exact_sums`), counts are whole numbers below 2^53 in the same six places. So
 moments of parts add up to the same bits wherever the pairs were made, and in whatever order.

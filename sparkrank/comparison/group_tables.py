@@ -1,12 +1,12 @@
-"""The group table of one side of a comparison: where it is, whose groups it has, and what its metrics mean."""
+"""The group table of one side of a comparison, with the definitions of its metrics where the run has stored them."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -121,7 +121,7 @@ class GroupTable:
             rows = files.read("metrics", pa.schema([METRICS.schema.field(name) for name in _KEPT]))
             validate_results(rows, "metrics", day)
             if set(_KEPT) <= set(rows.column_names):
-                known = _told(rows)
+                known = _facts(rows)
         if files.has("runs"):
             known["cluster"] = _cluster(files.read("runs", pa.schema([RUNS.schema.field("spec")])))
         if not isinstance(files, ArrowFiles):
@@ -178,7 +178,7 @@ class GroupTable:
         return replace(self, known_models=tuple(models))
 
     def checked(self) -> GroupTable:
-        """Itself; raises :class:`InputError` where it has not the columns of a group table."""
+        """Return the table; raise :class:`InputError` where a column of a group table is missing or of another type."""
         names = self.schema.names
         lacking = [name for name in (MODEL, *GROUP_COUNTS) if name not in names]
         if lacking:
@@ -200,8 +200,8 @@ class GroupTable:
         return self
 
     def validate_files(self, column: str, values: pa.Array | pa.ChunkedArray) -> None:
-        """Raise :class:`InputError` where ``values`` of ``column`` are none that a run writes: counts that are not
-        there or below 0, metrics that are not finite, models that are not there, and texts that are none.
+        """Raise :class:`InputError` for ``values`` of ``column`` that no run writes: null or negative counts, infinite
+        metrics, null models, and texts that are not UTF-8.
         """
         if column in GROUP_COUNTS and (values.null_count or pc.any(pc.less(values, 0)).as_py()):
             raise InputError(f"{self.place} has {column} that is null or below 0: evaluate it again")
@@ -272,9 +272,19 @@ class GroupTable:
         """The model that is ``asked`` for, or the only one. Raises :class:`SpecError` where there is no such model."""
         return model_among(self.place, self.models, asked, option)
 
-    def reading(self) -> _ReadingErrors:
+    @contextmanager
+    def reading(self) -> Iterator[None]:
         """A context in which Arrow's errors become those of this table."""
-        return _ReadingErrors(self.place)
+        try:
+            yield
+        except FileNotFoundError:
+            raise StoreError(
+                f"the group table {self.place} was replaced while it was read: compare once more"
+            ) from None
+        except UnicodeDecodeError:
+            raise InputError(f"{self.place} has a text that is not UTF-8: evaluate it again") from None
+        except (pa.ArrowException, OSError) as error:
+            raise unreadable(f"the group table {self.place} cannot be read", error) from error
 
 
 def model_among(place: str, models: Sequence[str], asked: str | None, option: str) -> str:
@@ -305,9 +315,9 @@ def chosen_models(
     right_model: str | None,
     options: tuple[str, str] = ("left_model", "right_model"),
 ) -> tuple[str, str]:
-    """The models to compare: those asked for, the only ones, or the one that both sides call by one name.
+    """The models to compare: those asked for, the only ones, or the one name that both sides have.
 
-    ``options`` are what the one who asks calls them. Raises :class:`SpecError` where one is not there or left open.
+    ``options`` are the caller's names for the two. Raises :class:`SpecError` where a model is missing or left open.
     """
     asked = (left_model, right_model)
     for side, name, option in zip((left, right), asked, options, strict=True):
@@ -342,9 +352,9 @@ def asked_among(metrics: Sequence[str], text: str) -> str:
 def notes_on_definitions(
     left: Mapping[str, str], right: Mapping[str, str], names: Sequence[str], allowed: bool
 ) -> list[str]:
-    """A sentence for each metric of ``names`` that is defined otherwise on the left and on the right.
+    """A sentence for each metric of ``names`` whose definitions on the left and on the right differ.
 
-    Raises :class:`InputError` where there is one and that is not ``allowed``.
+    Raises :class:`InputError` where some differ and that is not ``allowed``.
     """
     pairs = [(name, left.get(name), right.get(name)) for name in names]
     notes = [
@@ -387,26 +397,8 @@ def day_at(what: str, path: str, day: str | None) -> tuple[str, str]:
     return on_day(path, day), day
 
 
-@dataclass(frozen=True)
-class _ReadingErrors:
-    place: str
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, FileNotFoundError):
-            raise StoreError(
-                f"the group table {self.place} was replaced while it was read: compare once more"
-            ) from None
-        if isinstance(error, UnicodeDecodeError):
-            raise InputError(f"{self.place} has a text that is not UTF-8: evaluate it again") from None
-        if isinstance(error, (pa.ArrowException, OSError)):
-            raise unreadable(f"the group table {self.place} cannot be read", error) from error
-
-
-def _told(rows: pa.Table) -> dict[str, Any]:
-    """What the rows of the table ``metrics`` say of the run."""
+def _facts(rows: pa.Table) -> dict[str, Any]:
+    """The fields of a group table that the table ``metrics`` of its run has."""
     pairs = rows.select(["metric", "definition"]).group_by(["metric", "definition"]).aggregate([]).to_pylist()
     return {
         "definitions": {pair["metric"]: pair["definition"] for pair in pairs},

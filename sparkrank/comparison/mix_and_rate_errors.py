@@ -1,4 +1,4 @@
-"""The intervals of mix and rate: what both would be without each part of the groups."""
+"""Intervals of mix and rate, by a jackknife over the parts of the groups."""
 
 from __future__ import annotations
 

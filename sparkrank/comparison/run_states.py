@@ -18,9 +18,9 @@ from sparkrank.uncertainty.differences import Sample
 
 @dataclass(frozen=True)
 class LoadedStates:
-    """The states of a side, by ``plan``, with the sentences that are to be said of them.
+    """The merged states of a side, made by ``plan``, and ``notes`` for whoever reads the comparison.
 
-    ``clustered``: a group may have come on several days, or groups have clusters.
+    ``clustered``: groups have clusters, or the same group may have come on several days.
     """
 
     merged: Merged
@@ -41,10 +41,10 @@ class LoadedStates:
 
 @dataclass(frozen=True)
 class RunStates:
-    """Where the states of the side ``what``, left or right, are, and the plan by which they were made.
+    """The states of the side ``what``, left or right, before they are read, and the plan that made them.
 
-    They are ``held`` in memory, or those of stored ``days`` of one ``source``. ``place`` is how sentences call them,
-    ``notes`` are sentences about metrics that they do not have.
+    They are ``held`` in memory, or those of stored ``days`` of one ``source``. Sentences call them ``place``. ``notes``
+    name the metrics that they lack.
     """
 
     what: str

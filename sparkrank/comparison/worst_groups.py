@@ -19,7 +19,7 @@ from sparkrank.metrics import Metric
 def worst_groups(table: GroupTable, model: str, metric: str, top: int) -> list[tuple[Any, ...]]:
     """The keys of the ``top`` groups of ``model`` whose value of ``metric`` is the worst, equal ones by key.
 
-    A group where the metric is undefined has the value that it counts; where it counts none, it is not among them.
+    An undefined value counts as the definition says; groups whose value counts nothing are left out.
     Raises :class:`SpecError` where the table lacks the metric.
     """
     if top < 1:

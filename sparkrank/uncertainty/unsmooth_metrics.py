@@ -52,7 +52,7 @@ def own_test(
         parts = int(np.count_nonzero(one.groups + other.groups))
         (down, up), (other_down, other_up) = one.movements(level), other.movements(level)
         test = difference_of_quantiles(difference, down - other_up, up - other_down, parts, level, effective)
-        errors = [spread((each[0] + each[1]) / 2, parts)[0] for each in ((down, up), (other_down, other_up))]
+        errors = [spread((low + high) / 2, parts)[0] for low, high in ((down, up), (other_down, other_up))]
     elif any(row.noise_floor is None for row in rows):
         return None
     else:
@@ -61,7 +61,7 @@ def own_test(
             return None
         (swapped, *halves), parts = mixed
         test = swap_test(difference, swapped, halves[0], halves[1], parts, level, effective)
-        errors = [error_of_halves(each) for each in halves]
+        errors = [error_of_halves(half) for half in halves]
     return test, None if test.stderr is None else StandardErrors(test.stderr, errors[1], errors[0])
 
 

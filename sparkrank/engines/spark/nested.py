@@ -1,4 +1,4 @@
-"""What stands at a place inside of a column of Spark: the twin of :mod:`sparkrank.sources.nested`."""
+"""Values inside nested columns of Spark, by the paths that roles name: the twin of :mod:`sparkrank.sources.nested`."""
 
 from __future__ import annotations
 

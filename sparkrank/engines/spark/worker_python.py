@@ -1,4 +1,4 @@
-"""The Python of Spark's workers: what is wrong with it in one sentence, before the work where that can be seen.
+"""The Python of Spark's workers: one sentence on what is wrong with it, before the work where that is possible.
 
 Workers run ``python3`` of the PATH unless PYSPARK_PYTHON names another when the session starts. In the kernel of a
 notebook, or a virtual environment that is not activated, that is a Python without numpy or pyarrow, and Spark says so

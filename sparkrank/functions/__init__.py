@@ -97,11 +97,10 @@ def metric(
     Examples
     --------
     >>> from sparkrank import functions as srf
-    >>> srf.metric("ndcg(ties=item)@10", "score", "label")
+    >>> srf.metric("rr(ties=item)", "score", "label")
     Traceback (most recent call last):
         ...
-    sparkrank.base.errors.SpecError: ties=item of ndcg(ties=item)@10 orders tied rows by item, but no item column is
-    named
+    sparkrank.base.errors.SpecError: ties=item of rr(ties=item) orders tied rows by item, but no item column is named
     """
     columns = {
         "score": score,

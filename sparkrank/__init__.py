@@ -13,11 +13,9 @@ from sparkrank.base.errors import (
     StoreError,
     UnknownResultError,
 )
-from sparkrank.comparison.largest_changes import movers
-from sparkrank.comparison.mix_and_rate import decompose
 from sparkrank.comparison.run_comparison import RunComparison
-from sparkrank.comparison.runs import compare_runs
 from sparkrank.doors.api import evaluate
+from sparkrank.doors.compare_api import compare_runs, decompose, movers
 from sparkrank.doors.explain_api import explain
 from sparkrank.metrics import (
     CatalogueMetric,

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Columns:
-    """``groupBy(group).agg(srf.metrics(...))``, with a struct for each model, and ``agg`` of the metrics of the day."""
+    """``groupBy(group).agg(srf.metrics(...))``, a struct for each model, and one ``agg`` for the day of each model."""
 
     name = "sparkrank-columns"
 
@@ -56,8 +56,8 @@ class Columns:
         table = self._spark.read.parquet(str(self.table))
         self._means = {row["model"]: row for row in table.groupBy("model").agg(*means).collect()}
         if self._day:
-            days = [srf.metrics(self._day, score, self._work.label).alias(score) for score in self._work.scores]
-            self._of_day = self._rows.agg(*days).first()
+            days = {score: srf.metrics(self._day, score, self._work.label, of="batches") for score in self._work.scores}
+            self._of_day = {score: self._rows.agg(day.alias("day")).first()["day"] for score, day in days.items()}
 
     def values(self) -> Values:
         return {

@@ -27,14 +27,14 @@ def largest_groups(rows: pa.Table, groups: Groups, sizes: Ints, plan: Plan) -> L
         sizes >= max(int(largest.min()), LEAST_NAMED)
     )  # more than the first few where some are equal
     shorter = tuple(LargeGroup(each) for each in largest.tolist() if each < LEAST_NAMED)
-    found = zip(sizes[chosen].tolist(), hashes_of_keys(rows, groups, chosen, plan), strict=True)
+    found = zip(sizes[chosen].tolist(), hashes_of_keys(rows, groups, chosen), strict=True)
     return merged_largest([NO_GROUPS, shorter, tuple(LargeGroup(size, True, of_key) for size, of_key in found)])
 
 
-def hashes_of_keys(rows: pa.Table, groups: Groups, chosen: Ints, plan: Plan) -> list[int]:
+def hashes_of_keys(rows: pa.Table, groups: Groups, chosen: Ints) -> list[int]:
     """The hash of the key of each of the ``chosen`` groups."""
     if groups.values is not None:
         return xxhash64([groups.values.take(pa.array(chosen))])
     keys = rows.select(key_columns(rows)).take(pa.array(groups.row[chosen]))
     columns = [one_array(column) for column in keys.columns]
-    return [int(each) for each in columns[0].to_pylist()] if plan.hashed_keys else xxhash64(columns)
+    return xxhash64(columns)

@@ -1,4 +1,4 @@
-"""What pairs of groups add up to: exact sums of differences, merged in any order. Pure numpy.
+"""Exact sums over pairs of groups: differences, their squares and products, merged in any order. Pure numpy.
 
 A sum is six limbs (:mod:`sparkrank.numeric.exact_sums`), counts are whole numbers below 2^53 in the same six places. So
 moments of parts add up to the same bits wherever the pairs were made, and in whatever order.
@@ -88,10 +88,10 @@ def moments_of(place: int, metric: PairedMetric, left: Mapping[str, Floats], rig
 
 def _weighted(place: int, four: Sequence[Floats]) -> Moments:
     """The sums of weights and weighted values of both sides, and of their products."""
-    found = {(place, _WEIGHTED + index): exact_sum(each) for index, each in enumerate(four)}
+    moments = {(place, _WEIGHTED + index): exact_sum(values) for index, values in enumerate(four)}
     for index, (one, other) in enumerate(_PRODUCTS):
-        found[place, _WEIGHTED + len(four) + index] = exact_sum(four[one] * four[other])
-    return found
+        moments[place, _WEIGHTED + len(four) + index] = exact_sum(four[one] * four[other])
+    return moments
 
 
 def _values(values: Floats, metric: PairedMetric) -> Floats:
@@ -100,11 +100,11 @@ def _values(values: Floats, metric: PairedMetric) -> Floats:
 
 def added(parts: Iterable[Moments]) -> Moments:
     """The moments of all ``parts`` together."""
-    found: Moments = {}
+    together: Moments = {}
     for part in parts:
         for place, sums in part.items():
-            found[place] = found[place] + sums if place in found else sums
-    return found
+            together[place] = together[place] + sums if place in together else sums
+    return together
 
 
 def paired(moments: Moments, place: int, metric: PairedMetric) -> Paired:
@@ -113,8 +113,8 @@ def paired(moments: Moments, place: int, metric: PairedMetric) -> Paired:
     n, n_unpaired, up, ties, down = map(int, counts[:5])
     left = difference = stderr = math.nan
     if n:
-        of = _of_weighted if metric.is_weighted else _of_equal
-        left, difference, stderr = of(moments, place, n)
+        means = _of_weighted if metric.is_weighted else _of_equal
+        left, difference, stderr = means(moments, place, n)
     return Paired(n, n_unpaired, up, ties, down, left, difference, stderr)
 
 
@@ -133,7 +133,7 @@ def _of_equal(moments: Moments, place: int, n: int) -> tuple[float, float, float
 
 def _of_weighted(moments: Moments, place: int, n: int) -> tuple[float, float, float]:
     """The same of weighted means, by the delta method: of each pair what it adds to one mean less the other."""
-    w, wv, u, uv = (_sum(moments, place, _WEIGHTED + each) for each in range(4))
+    w, wv, u, uv = (_sum(moments, place, _WEIGHTED + index) for index in range(4))
     if not w or not u:
         return math.nan, math.nan, math.nan
     left, right = wv / w, uv / u

@@ -1,4 +1,4 @@
-"""Groups of two sides in pairs by their key, by Arrow in this process.
+"""Groups of two sides in pairs by their key, in this process.
 
 Keys are joined first, and alone: a pair is two row numbers. Columns of values are then read one after the other, each
 once, so that two of them are held at a time. Where there are more keys than are joined at once, the hash of a key says
@@ -8,7 +8,7 @@ in which share of the keys it is, and the columns of keys are read once for each
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -27,7 +27,7 @@ _ROW = "_row"
 
 
 @dataclass(frozen=True)
-class Side:
+class ModelGroups:
     """One model of a group table."""
 
     table: GroupTable
@@ -37,6 +37,10 @@ class Side:
     def what(self) -> str:
         return self.table.what
 
+    def here(self, columns: Sequence[str]) -> ModelGroups:
+        """The same, read by Arrow: of a Spark DataFrame the keys, counts and ``columns`` are copied to this machine."""
+        return replace(self, table=self.table.here(self.model, columns))
+
     def groups(self) -> int:
         """About how many groups it has."""
         return self.table.count() // max(len(self.table.models), 1)
@@ -45,7 +49,7 @@ class Side:
         """Its rows, in the order of their row numbers, with ``columns``."""
         rows = self.table.rows
         if not isinstance(rows, ds.Dataset):
-            raise TypeError("a DataFrame is paired by Spark")
+            raise TypeError("rows of a DataFrame are read once they are here")
         with self.table.reading():
             for batch in rows.scanner(columns=[*columns, MODEL]).to_batches():
                 self.table.validate_files(MODEL, batch[MODEL])
@@ -62,13 +66,13 @@ class Side:
     def rows_at(self, numbers: Ints, columns: Sequence[str]) -> pa.Table:
         """The rows of these ``numbers``, in that order, with ``columns``."""
         order = np.argsort(numbers, kind="stable")
-        sought, start, found = numbers[order], 0, []
+        sought, start, batches = numbers[order], 0, []
         for batch in self.batches(columns):
             first, last = np.searchsorted(sought, (start, start + batch.num_rows))
-            found.append(batch.take(pa.array(sought[first:last] - start)))
+            batches.append(batch.take(pa.array(sought[first:last] - start)))
             start += batch.num_rows
         schema = pa.schema([self.table.schema.field(name) for name in columns])
-        rows = pa.Table.from_batches(found).cast(schema) if found else schema.empty_table()
+        rows = pa.Table.from_batches(batches).cast(schema) if batches else schema.empty_table()
         for name in columns:
             self.table.validate_files(name, rows[name])
         return rows.take(pa.array(np.argsort(order, kind="stable")))
@@ -101,25 +105,28 @@ class Pairs:
             yield self.of_left[part], self.of_right[part]
 
 
-def paired_groups(left: Side, right: Side) -> Pairs:
+def paired_groups(left: ModelGroups, right: ModelGroups) -> Pairs:
     """The groups of both sides in pairs, in no order.
 
     Raises :class:`InputError` where the keys of the sides differ, or a key stands on several rows of a side.
     """
     keys = common_keys(left.table, right.table)
     shares = max(-(-max(left.groups(), right.groups()) // KEYS_AT_ONCE), 1)
-    found, counts = [], np.zeros(2, np.int64)
+    numbers, counts = [], np.zeros(2, np.int64)
     for share in range(shares):
         ours, theirs = (_keys(side, keys, place, share, shares) for place, side in enumerate((left, right)))
         counts += (ours.num_rows, theirs.num_rows)
         joined = ours.join(theirs, keys.names, join_type="inner")
-        found.append([joined[f"{_ROW}{place}"].to_numpy() for place in (0, 1)])
-    of_left, of_right = (np.concatenate(rows) for rows in zip(*found, strict=True))
+        numbers.append([joined[f"{_ROW}{place}"].to_numpy() for place in (0, 1)])
+    of_left, of_right = (np.concatenate(rows) for rows in zip(*numbers, strict=True))
     for side, others, count in ((left, of_right, counts[1]), (right, of_left, counts[0])):
         met = np.zeros(count, np.bool_)
         met[others] = True
         if np.count_nonzero(met) < len(others):  # two groups of the side meet one of the other
-            raise_repeated_key(side)
+            raise InputError(
+                f"{side.table.place} has several groups of {side.model} with one key ({listed(side.table.keys)}), as "
+                "lists in arrays may have: which of them to compare nobody can tell"
+            )
     return Pairs(of_left, of_right, *counts.tolist())
 
 
@@ -157,7 +164,7 @@ def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
-def _keys(side: Side, keys: pa.Schema, place: int, share: int, shares: int) -> pa.Table:
+def _keys(side: ModelGroups, keys: pa.Schema, place: int, share: int, shares: int) -> pa.Table:
     """The keys of one ``share`` of the keys of ``side``, with their row numbers."""
     kept, start = [], 0
     for batch in side.batches(keys.names):
@@ -165,11 +172,11 @@ def _keys(side: Side, keys: pa.Schema, place: int, share: int, shares: int) -> p
         start += batch.num_rows
         for key in keys.names:
             side.table.validate_files(key, batch[key])
-        found = pa.Table.from_batches([batch]).cast(keys).append_column(f"{_ROW}{place}", numbers)
-        if shares > 1 and found.num_rows:
-            of = buckets_of_keys([found[key].combine_chunks() for key in keys.names], shares)
-            found = found.filter(pa.array(of == share))
-        kept.append(found)
+        rows = pa.Table.from_batches([batch]).cast(keys).append_column(f"{_ROW}{place}", numbers)
+        if shares > 1 and rows.num_rows:
+            shares_of_rows = buckets_of_keys([rows[key].combine_chunks() for key in keys.names], shares)
+            rows = rows.filter(pa.array(shares_of_rows == share))
+        kept.append(rows)
     empty = pa.schema([*keys, pa.field(f"{_ROW}{place}", pa.int64())]).empty_table()
     return pa.concat_tables([empty, *kept])
 
@@ -180,11 +187,3 @@ def _is_of(model: str, names: pa.Array) -> pa.Array:
         return pc.equal(names, model)
     places = pc.indices_nonzero(pc.equal(names.dictionary, model))
     return pc.is_in(names.indices, places.cast(names.indices.type))
-
-
-def raise_repeated_key(side: Side) -> None:
-    """Raise :class:`InputError`: a key of ``side`` stands on several rows."""
-    raise InputError(
-        f"{side.table.place} has several groups of {side.model} with one key ({listed(side.table.keys)}), as lists in "
-        "arrays may have: which of them to compare nobody can tell"
-    )

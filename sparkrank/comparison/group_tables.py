@@ -1,16 +1,16 @@
-"""The group table of one side of a comparison: where it is, whose groups it has, and what its metrics mean."""
+"""The group table of one side of a comparison, with the definitions of its metrics where the run has stored them."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -29,10 +29,9 @@ from sparkrank.base.errors import (
 )
 from sparkrank.bucket.group_rows import GROUP_COUNTS, MODEL
 from sparkrank.inputs.day_marks import day_of, on_day
-from sparkrank.metrics import Metric
-from sparkrank.results.evaluation import Evaluation
+from sparkrank.metrics import Metric, Plan
 from sparkrank.schemas.tables import METRICS, RUNS
-from sparkrank.sources.files import escaped, file_system, is_hidden, visible_files, without_password
+from sparkrank.sources.files import file_system, is_hidden, visible_files, without_password
 from sparkrank.sources.in_memory import is_frame, is_path
 from sparkrank.sources.integrity import CHECKED, SPARK_CHECKED
 from sparkrank.tables.commit.output_folder import DAY
@@ -42,12 +41,9 @@ from sparkrank.tables.stored.validation import validate_results
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    GroupRows: TypeAlias = Evaluation | pa.Table | ds.Dataset | DataFrame | str | os.PathLike[str]
-
 GROUPS = "groups"
 _TABLES = (GROUPS, "metrics", "runs")
 _OF_DAY = re.compile(rf"(?P<output>.+)/(?P<table>{GROUPS}|metrics)/{DAY}=(?P<day>[^/]+)/*")
-_SPARK_PREFIXES = {"local": "file:", "s3": "s3a://", "gcs": "gs://"}
 _KEPT = ("model", "metric", "definition", "spec_hash", "run_id")  # of the table metrics
 
 
@@ -71,37 +67,34 @@ class GroupTable:
     cluster: str | None = None
 
     @classmethod
-    def of(cls, what: str, rows: GroupRows, day: str | None = None, spark: SparkSession | None = None) -> GroupTable:
-        """The group table that ``rows`` are, or are the results of, or the path of; of ``day`` where a path has many.
+    def of(cls, what: str, rows: Any, day: str | None = None, spark: SparkSession | None = None) -> GroupTable:
+        """The group table that ``rows`` are, or the path of; of ``day`` where a path has many.
 
         Raises :class:`SpecError` where ``rows`` are of another type, or leave the day open, and :class:`InputError`
         where there is no group table, or it cannot be read.
         """
-        if isinstance(rows, Evaluation):
-            return cls._of_evaluation(what, rows)
         if is_path(rows):
-            return cls.at(what, os.fspath(rows), day, spark)  # type: ignore[arg-type]
+            return cls.at(what, os.fspath(rows), day, spark)
         if day is not None:
             raise SpecError(f"{what}_day is {shortened(day)}, but {what} is no path: rows in memory are of one day")
         return cls._held(what, rows, f"the {what} rows")
 
     @classmethod
-    def _of_evaluation(cls, what: str, evaluation: Evaluation) -> GroupTable:
-        if evaluation.groups is None:
+    def of_evaluation(cls, what: str, rows: object, plan: Plan) -> GroupTable:
+        """The group table ``rows`` of an evaluation by ``plan``; raises :class:`SpecError` where it has None."""
+        if rows is None:
             raise SpecError(f"{what} has no group table: evaluate with a group and group_table=True")
-        plan = evaluation.plan
-        held = cls._held(what, evaluation.groups, f"the {what} evaluation")
+        table = cls._held(what, rows, f"the {what} evaluation")
         every = dict.fromkeys((*(metric for metric, _ in plan.group_metrics), *plan.metrics))
         definitions = {str(metric): plan.definition(metric) for metric in every}
-        return replace(held, definitions=definitions, known_models=tuple(plan.models), cluster=plan.cluster)
+        return replace(table, definitions=definitions, known_models=tuple(plan.models), cluster=plan.cluster)
 
     @classmethod
     def _held(cls, what: str, rows: Any, place: str) -> GroupTable:
         if is_frame(rows):
-            from sparkrank.engines.spark.values import arrow_type
+            from sparkrank.engines.spark.batches import arrow_schema
 
-            schema = pa.schema([(each.name, arrow_type(each.dataType)) for each in rows.schema])
-            return cls(what, place, rows, schema).checked()
+            return cls(what, place, rows, arrow_schema(rows)).checked()
         if isinstance(rows, pa.Table):
             rows = ds.dataset(_plain(rows))
         if not isinstance(rows, ds.Dataset):
@@ -123,17 +116,17 @@ class GroupTable:
         files = day_files(output, day, _TABLES, spark)
         if not files.has(GROUPS):
             raise InputError(f"there is no group table at {place}: evaluate {day} with output.groups and a group key")
-        told: dict[str, Any] = {}
+        known: dict[str, Any] = {}
         if files.has("metrics"):
             rows = files.read("metrics", pa.schema([METRICS.schema.field(name) for name in _KEPT]))
             validate_results(rows, "metrics", day)
             if set(_KEPT) <= set(rows.column_names):
-                told = _told(rows)
+                known = _facts(rows)
         if files.has("runs"):
-            told["cluster"] = _cluster(files.read("runs", pa.schema([RUNS.schema.field("spec")])))
+            known["cluster"] = _cluster(files.read("runs", pa.schema([RUNS.schema.field("spec")])))
         if not isinstance(files, ArrowFiles):
-            return replace(cls._by_spark(what, files.folders[GROUPS], place, spark), **told)  # type: ignore[attr-defined]
-        return replace(cls.of_files(what, place, files.store, files.files[GROUPS]), **told)
+            return replace(cls._by_spark(what, files.folders[GROUPS], place, spark), **known)  # type: ignore[attr-defined]
+        return replace(cls.of_files(what, place, files.store, files.files[GROUPS]), **known)
 
     @classmethod
     def _alone(cls, what: str, path: str, spark: SparkSession | None) -> GroupTable:
@@ -161,7 +154,7 @@ class GroupTable:
         reader = ds.ParquetFileFormat(dictionary_columns={MODEL}, **CHECKED)
         try:
             rows = ds.dataset(list(files), filesystem=store, format=reader)
-            schema = pa.schema([_plain_field(each) for each in rows.schema])
+            schema = pa.schema([_plain_field(column) for column in rows.schema])
         except (pa.ArrowException, OSError) as error:
             raise unreadable(f"the group table {place} cannot be read", error) from error
         return cls(what, place, rows, schema).checked()
@@ -185,7 +178,7 @@ class GroupTable:
         return replace(self, known_models=tuple(models))
 
     def checked(self) -> GroupTable:
-        """Itself; raises :class:`InputError` where it has not the columns of a group table."""
+        """Return the table; raise :class:`InputError` where a column of a group table is missing or of another type."""
         names = self.schema.names
         lacking = [name for name in (MODEL, *GROUP_COUNTS) if name not in names]
         if lacking:
@@ -207,8 +200,8 @@ class GroupTable:
         return self
 
     def validate_files(self, column: str, values: pa.Array | pa.ChunkedArray) -> None:
-        """Raise :class:`InputError` where ``values`` of ``column`` are none that a run writes: counts that are not
-        there or below 0, metrics that are not finite, models that are not there, and texts that are none.
+        """Raise :class:`InputError` for ``values`` of ``column`` that no run writes: null or negative counts, infinite
+        metrics, null models, and texts that are not UTF-8.
         """
         if column in GROUP_COUNTS and (values.null_count or pc.any(pc.less(values, 0)).as_py()):
             raise InputError(f"{self.place} has {column} that is null or below 0: evaluate it again")
@@ -239,13 +232,17 @@ class GroupTable:
         """Whether it is a Spark DataFrame."""
         return is_frame(self.rows)
 
-    @property
-    def spark_paths(self) -> list[str] | None:
-        """Its files as Spark names them, or None where it is in memory, or on a file system of another name there."""
-        if not isinstance(self.rows, ds.FileSystemDataset):
-            return None
-        prefix = _SPARK_PREFIXES.get(self.rows.filesystem.type_name)
-        return None if prefix is None else [f"{prefix}{escaped(file)}" for file in self.rows.files]
+    def here(self, model: str, columns: Sequence[str]) -> GroupTable:
+        """The same with rows that Arrow reads; of a DataFrame those of ``model``, and of metrics ``columns`` alone."""
+        if not self.is_frame:
+            return self
+        from sparkrank.engines.spark.local_copies import local_copy
+        from sparkrank.engines.spark.values import named
+
+        metrics = [name for name in columns if name not in GROUP_COUNTS]
+        names = [MODEL, *self.keys, *GROUP_COUNTS, *metrics]
+        rows = local_copy(self.rows.where(named(MODEL) == model).select(*map(named, names)))
+        return replace(self, rows=rows, schema=rows.schema, known_models=(model,))
 
     @cached_property
     def models(self) -> list[str]:
@@ -256,13 +253,13 @@ class GroupTable:
             names = [row[0] for row in self.rows.select(MODEL).distinct().collect()]
             self.validate_files(MODEL, pa.array(names, pa.string()))
             return sorted(names)
-        found: set[str] = set()
+        models: set[str] = set()
         with self.reading():
             for batch in self.rows.scanner(columns=[MODEL]).to_batches():
                 names = pc.unique(batch[MODEL])
                 self.validate_files(MODEL, names)
-                found.update(names.to_pylist())
-        return sorted(found)
+                models.update(names.to_pylist())
+        return sorted(models)
 
     def count(self) -> int:
         """Its rows, of all models, in memory or by the footers of its files; those of a DataFrame are not counted."""
@@ -275,9 +272,19 @@ class GroupTable:
         """The model that is ``asked`` for, or the only one. Raises :class:`SpecError` where there is no such model."""
         return model_among(self.place, self.models, asked, option)
 
-    def reading(self) -> _ReadingErrors:
+    @contextmanager
+    def reading(self) -> Iterator[None]:
         """A context in which Arrow's errors become those of this table."""
-        return _ReadingErrors(self.place)
+        try:
+            yield
+        except FileNotFoundError:
+            raise StoreError(
+                f"the group table {self.place} was replaced while it was read: compare once more"
+            ) from None
+        except UnicodeDecodeError:
+            raise InputError(f"{self.place} has a text that is not UTF-8: evaluate it again") from None
+        except (pa.ArrowException, OSError) as error:
+            raise unreadable(f"the group table {self.place} cannot be read", error) from error
 
 
 def model_among(place: str, models: Sequence[str], asked: str | None, option: str) -> str:
@@ -308,9 +315,9 @@ def chosen_models(
     right_model: str | None,
     options: tuple[str, str] = ("left_model", "right_model"),
 ) -> tuple[str, str]:
-    """The models to compare: those asked for, the only ones, or the one that both sides call by one name.
+    """The models to compare: those asked for, the only ones, or the one name that both sides have.
 
-    ``options`` are what the one who asks calls them. Raises :class:`SpecError` where one is not there or left open.
+    ``options`` are the caller's names for the two. Raises :class:`SpecError` where a model is missing or left open.
     """
     asked = (left_model, right_model)
     for side, name, option in zip((left, right), asked, options, strict=True):
@@ -342,23 +349,23 @@ def asked_among(metrics: Sequence[str], text: str) -> str:
     return name
 
 
-def told_of_definitions(
+def notes_on_definitions(
     left: Mapping[str, str], right: Mapping[str, str], names: Sequence[str], allowed: bool
 ) -> list[str]:
-    """A sentence for each metric of ``names`` that is defined otherwise on the left and on the right.
+    """A sentence for each metric of ``names`` whose definitions on the left and on the right differ.
 
-    Raises :class:`InputError` where there is one and that is not ``allowed``.
+    Raises :class:`InputError` where some differ and that is not ``allowed``.
     """
     pairs = [(name, left.get(name), right.get(name)) for name in names]
-    told = [
+    notes = [
         f"{name} is defined on the left as {shortened(one)}, and on the right as {shortened(other)}"
         for name, one, other in pairs
         if one != other
     ]
-    if told and not allowed:
-        more = f" (and {len(told) - 1} more)" if len(told) > 1 else ""
-        raise InputError(f"{told[0]}{more}: other_definitions (--other-definitions) compares them all the same")
-    return told
+    if notes and not allowed:
+        more = f" (and {len(notes) - 1} more)" if len(notes) > 1 else ""
+        raise InputError(f"{notes[0]}{more}: other_definitions (--other-definitions) compares them all the same")
+    return notes
 
 
 def metrics_at(what: str, path: str, day: str | None, spark: SparkSession | None) -> tuple[pa.Table, str]:
@@ -366,23 +373,23 @@ def metrics_at(what: str, path: str, day: str | None, spark: SparkSession | None
 
     Raises :class:`SpecError` where the day is left open, and :class:`InputError` where there is no such table.
     """
-    output, of = day_at(what, path, day)
-    place = without_password(f"{output.rstrip('/')}/metrics/{DAY}={of}")
-    files = day_files(output, of, ("metrics",), spark)
+    output, date = day_at(what, path, day)
+    place = without_password(f"{output.rstrip('/')}/metrics/{DAY}={date}")
+    files = day_files(output, date, ("metrics",), spark)
     if not files.has("metrics"):
-        raise InputError(f"there is no table metrics at {place}: evaluate {of} first")
-    found = files.read("metrics", METRICS.schema)
-    validate_results(found, "metrics", of)
-    return found, place
+        raise InputError(f"there is no table metrics at {place}: evaluate {date} first")
+    rows = files.read("metrics", METRICS.schema)
+    validate_results(rows, "metrics", date)
+    return rows, place
 
 
 def day_at(what: str, path: str, day: str | None) -> tuple[str, str]:
     """The output path and the day of ``path``, which is the folder of a day's table, or an output path with ``day``."""
-    found = _OF_DAY.fullmatch(path)
-    if found is not None:
-        if day is not None and day != found["day"]:
-            raise SpecError(f"{what} is the {found['table']} of {shortened(found['day'])}, but its day is {day}")
-        return found["output"], found["day"]
+    match = _OF_DAY.fullmatch(path)
+    if match is not None:
+        if day is not None and day != match["day"]:
+            raise SpecError(f"{what} is the {match['table']} of {shortened(match['day'])}, but its day is {day}")
+        return match["output"], match["day"]
     if day is None:
         raise SpecError(f"{what} is {without_password(path)}, which leaves the day open: name it with --{what}-date")
     if day_of(day) is None:
@@ -390,26 +397,8 @@ def day_at(what: str, path: str, day: str | None) -> tuple[str, str]:
     return on_day(path, day), day
 
 
-@dataclass(frozen=True)
-class _ReadingErrors:
-    place: str
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, FileNotFoundError):
-            raise StoreError(
-                f"the group table {self.place} was replaced while it was read: compare once more"
-            ) from None
-        if isinstance(error, UnicodeDecodeError):
-            raise InputError(f"{self.place} has a text that is not UTF-8: evaluate it again") from None
-        if isinstance(error, (pa.ArrowException, OSError)):
-            raise unreadable(f"the group table {self.place} cannot be read", error) from error
-
-
-def _told(rows: pa.Table) -> dict[str, Any]:
-    """What the rows of the table ``metrics`` say of the run."""
+def _facts(rows: pa.Table) -> dict[str, Any]:
+    """The fields of a group table that the table ``metrics`` of its run has."""
     pairs = rows.select(["metric", "definition"]).group_by(["metric", "definition"]).aggregate([]).to_pylist()
     return {
         "definitions": {pair["metric"]: pair["definition"] for pair in pairs},
@@ -445,7 +434,7 @@ def _is_number(kind: pa.DataType) -> bool:
 
 def _plain(table: pa.Table) -> pa.Table:
     """``table`` whose texts are not encoded by dictionaries, which Arrow does not join."""
-    return table.cast(pa.schema([_plain_field(each) for each in table.schema]))
+    return table.cast(pa.schema([_plain_field(field) for field in table.schema]))
 
 
 def _plain_field(each: pa.Field) -> pa.Field:

@@ -21,13 +21,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
-from sparkrank.base.errors import InputError, MetricError, SpecError, did_you_mean, listed, shortened, without_secrets
-from sparkrank.comparison.group_tables import asked_among, model_among, told_of_definitions
+from sparkrank.base.errors import InputError, MetricError, SpecError, did_you_mean, listed, shortened
+from sparkrank.comparison.group_tables import asked_among, model_among, notes_on_definitions
 from sparkrank.comparison.mix_and_rate_errors import intervals_of_parts
 from sparkrank.comparison.run_states import LoadedStates, RunStates
 from sparkrank.metrics import GroupMetric, Metric, PooledMetric
 from sparkrank.metrics.slices import ALL, shown_value
-from sparkrank.results.evaluation import Evaluation
 from sparkrank.schemas.tables import DECOMPOSITION, METRICS
 from sparkrank.tables.stored.validation import validate_column_types, validate_results, validate_utf8
 
@@ -78,82 +77,17 @@ class MetricRows:
         """The slices, without the whole day."""
         return [name for name in dict.fromkeys(row["slice"] for row in self.rows) if name != ALL]
 
-    def values(self, metric: str, of: str) -> dict[str | None, Mapping[str, Any]]:
-        """The rows of ``metric`` by the value of the slice ``of``.
+    def values(self, metric: str, by: str) -> dict[str | None, Mapping[str, Any]]:
+        """The rows of ``metric`` by their value of the slice ``by``.
 
         Raises :class:`InputError` where a value has several rows, as of several days.
         """
-        rows = [row for row in self.rows if row["metric"] == metric and row["slice"] == of]
-        found = {row["slice_value"]: row for row in rows}
-        if len(found) < len(rows):
-            told = f"{self.place} has several rows of {metric} of {self.model} in one value of {of}"
-            raise InputError(f"{told}: the metrics of one day are needed")
-        return found
-
-
-@without_secrets()
-def decompose(
-    left: Evaluation | pa.Table,
-    right: Evaluation | pa.Table,
-    by: str,
-    metrics: Sequence[str] | None = None,
-    *,
-    left_model: str | None = None,
-    right_model: str | None = None,
-    other_definitions: bool = False,
-) -> pa.Table:
-    """Split the difference of means, right less left, over the values of a slice: into mix and rate, without remainder.
-
-    Parameters
-    ----------
-    left : Evaluation or pyarrow Table
-        Results, or a table ``metrics``: of another day, or of the same with another model.
-    right : Evaluation or pyarrow Table
-        What is compared with it.
-    by : str
-        The slice, as the tables name it: ``country``, or ``country,device``.
-    metrics : sequence of str, optional
-        The metrics, which must be means; all means that both sides have where it is left out.
-    left_model, right_model : str, optional
-        The model of each side, which may be left out where there is one.
-    other_definitions : bool
-        Whether to split the difference of metrics of one text that the two sides define otherwise.
-
-    Returns
-    -------
-    pyarrow.Table
-        A row per metric and slice value, with the columns of the table ``decomposition``. Of two evaluations the parts
-        have intervals, from what they would be without each part of the groups.
-
-    Raises
-    ------
-    SpecError
-        Where a metric is no mean, or a model, a slice or a metric is not there.
-    InputError
-        Where a mean is undefined, a metric is defined otherwise on the two sides, or the values of the slice do not add
-        up to the whole, because groups have rows of several values.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> import sparkrank as sr
-    >>> def day(countries):
-    ...     users = range(len(countries))
-    ...     log = pa.table({"user": users, "country": countries, "score": [0.5] * len(countries),
-    ...                     "label": [int(each == "de") for each in countries]})
-    ...     return sr.evaluate(log, ["p@1"], group="user", score="score", label="label", slices=["country"])
-    >>> found = sr.decompose(day(["de", "fr", "fr", "fr"]), day(["de", "de", "fr", "fr"]), "country")
-    >>> found.select(["slice_value", "mix", "rate", "difference"]).to_pylist() # doctest: +NORMALIZE_WHITESPACE
-    [{'slice_value': 'de', 'mix': 0.15625, 'rate': 0.0, 'difference': 0.25},
-     {'slice_value': 'fr', 'mix': 0.09375, 'rate': 0.0, 'difference': 0.25}]
-    """
-    tables = (each.table if isinstance(each, Evaluation) else each for each in (left, right))
-    models = ((left_model, "left_model"), (right_model, "right_model"))
-    ours, theirs = (
-        MetricRows.of(what, table, *model) for what, table, model in zip(("left", "right"), tables, models, strict=True)
-    )
-    states = RunStates.of("left", left, None, None), RunStates.of("right", right, None, None)
-    return decomposition(ours, theirs, by, metrics, states, other_definitions=other_definitions)[0]
+        rows = [row for row in self.rows if row["metric"] == metric and row["slice"] == by]
+        by_value = {row["slice_value"]: row for row in rows}
+        if len(by_value) < len(rows):
+            problem = f"{self.place} has several rows of {metric} of {self.model} in one value of {by}"
+            raise InputError(f"{problem}: the metrics of one day are needed")
+        return by_value
 
 
 def decomposition(
@@ -175,29 +109,29 @@ def decomposition(
             there = f"there are: {listed(side.slices())}" if side.slices() else "there is none"
             raise SpecError(f'{side.place} has no slice "{shortened(by)}"{near} ({there})')
     common = [name for name in right.metrics() if name in left.metrics()]
-    chosen, told = [], []
+    chosen, notes = [], []
     names = common if metrics is None else [asked_among(common, text) for text in metrics]
     for name in dict.fromkeys(names):
         refused = _refused(name)
         if refused is None:
             chosen.append(name)
         elif metrics is None:
-            told.append(refused)
+            notes.append(refused)
         else:
             raise SpecError(refused)
     if not chosen:
         raise SpecError(f"no metric of {right.place} is a mean ({listed(common)}): only a mean is split over a slice")
-    told += told_of_definitions(left.definitions(), right.definitions(), chosen, other_definitions)
+    notes += notes_on_definitions(left.definitions(), right.definitions(), chosen, other_definitions)
     by_metric = {name: list(_rows(left, right, by, name)) for name in chosen}
     before, after = states
     if not (isinstance(before, str) or isinstance(after, str)):
         stored = [name for name in chosen if name in before.metrics and name in after.metrics]
         loaded = before.loaded(stored, by), after.loaded(stored, by)
-        told += dict.fromkeys((*loaded[0].told, *loaded[1].told))
+        notes += dict.fromkeys((*loaded[0].notes, *loaded[1].notes))
         for name in stored:
             _add_intervals(by_metric[name], loaded, after.metrics[name])
     rows = [row for of_metric in by_metric.values() for row in of_metric]
-    return pa.Table.from_pylist(rows, schema=DECOMPOSITION.schema), told
+    return pa.Table.from_pylist(rows, schema=DECOMPOSITION.schema), notes
 
 
 def _add_intervals(rows: Sequence[dict[str, Any]], states: tuple[LoadedStates, LoadedStates], metric: Metric) -> None:
@@ -208,10 +142,10 @@ def _add_intervals(rows: Sequence[dict[str, Any]], states: tuple[LoadedStates, L
     )
     parts = [(row["mix"], row["rate"], row["part"]) for row in rows]
     level = states[1].plan.uncertainty.look_level
-    for row, found in zip(rows, intervals_of_parts(before, after, metric, parts, level), strict=True):
-        for name, interval in zip(("mix", "rate", "part"), found, strict=True):
+    for row, intervals in zip(rows, intervals_of_parts(before, after, metric, parts, level), strict=True):
+        for name, interval in zip(("mix", "rate", "part"), intervals, strict=True):
             row[f"{name}_low"], row[f"{name}_high"] = interval.low, interval.high
-        row["interval"] = found[-1].method
+        row["interval"] = intervals[-1].method
 
 
 def _refused(name: str) -> str | None:
@@ -240,8 +174,8 @@ def _rows(left: MetricRows, right: MetricRows, by: str, name: str) -> Iterable[d
         "candidate_run_id": theirs.whole.get("run_id"),
         "baseline_run_id": ours.whole.get("run_id"),
     }
-    for value in sorted({*ours.of, *theirs.of}, key=lambda each: (each is None, each or "")):
-        part = _part(ours.of.get(value), theirs.of.get(value), middle)
+    for value in sorted({*ours.by_value, *theirs.by_value}, key=lambda value: (value is None, value or "")):
+        part = _part(ours.by_value.get(value), theirs.by_value.get(value), middle)
         yield {**common, "slice_value": value, **part}
 
 
@@ -273,9 +207,9 @@ def _part(ours: tuple[Fraction, Fraction] | None, theirs: tuple[Fraction, Fracti
 
 @dataclass(frozen=True)
 class _Shares:
-    """One side: the share and the mean ``of`` each value of the slice that has weight, and the ``mean`` of all."""
+    """One side: the share and the mean of each value of the slice that has weight, and the ``mean`` of all."""
 
-    of: Mapping[str | None, tuple[Fraction, Fraction]]
+    by_value: Mapping[str | None, tuple[Fraction, Fraction]]
     mean: Fraction
     whole: Mapping[str, Any]
 
@@ -285,23 +219,25 @@ class _Shares:
 
         Raises :class:`InputError` where a mean is undefined, or the values do not add up to the whole day.
         """
-        told, whole = f"{name} of {side.model} in {side.place}", side.values(name, ALL)[ALL]
-        found: dict[str | None, tuple[Fraction, Fraction]] = {}
+        name_of_mean, whole = f"{name} of {side.model} in {side.place}", side.values(name, ALL)[ALL]
+        values: dict[str | None, tuple[Fraction, Fraction]] = {}
         for value, row in side.values(name, by).items():
             if not row["weight"]:
                 continue  # nothing of it is in the mean: a value that is not there
             if not math.isfinite(row["value"]):
-                raise InputError(f"{told} is undefined where {by} is {shown_value(value, by)}: it is not split by {by}")
-            found[value] = Fraction(row["weight"]), Fraction(row["value"])
-        if not found or not whole["weight"] or not math.isfinite(whole["value"]):
-            raise InputError(f"{told} is undefined: there is no difference to split")
-        weight = sum((each for each, _ in found.values()), Fraction())
-        weighted = sum((each * mean for each, mean in found.values()), Fraction())
-        size = sum((abs(each * mean) for each, mean in found.values()), Fraction())
+                raise InputError(
+                    f"{name_of_mean} is undefined where {by} is {shown_value(value, by)}: it is not split by {by}"
+                )
+            values[value] = Fraction(row["weight"]), Fraction(row["value"])
+        if not values or not whole["weight"] or not math.isfinite(whole["value"]):
+            raise InputError(f"{name_of_mean} is undefined: there is no difference to split")
+        weight = sum((own for own, _ in values.values()), Fraction())
+        weighted = sum((own * mean for own, mean in values.values()), Fraction())
+        size = sum((abs(own * mean) for own, mean in values.values()), Fraction())
         is_whole = abs(weight - Fraction(whole["weight"])) <= _ROUNDED * weight
         if not is_whole or abs(weighted - weight * Fraction(whole["value"])) > _ROUNDED * size:
             raise InputError(
-                f"the values of {by} do not add up to {told}: their weights are {float(weight):.12g} of "
+                f"the values of {by} do not add up to {name_of_mean}: their weights are {float(weight):.12g} of "
                 f"{whole['weight']:.12g}, as where groups have rows of several values"
             )
-        return cls({value: (each / weight, mean) for value, (each, mean) in found.items()}, weighted / weight, whole)
+        return cls({value: (own / weight, mean) for value, (own, mean) in values.items()}, weighted / weight, whole)

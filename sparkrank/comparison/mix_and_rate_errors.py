@@ -1,4 +1,4 @@
-"""The intervals of mix and rate: what both would be without each part of the groups."""
+"""Intervals of mix and rate, by a jackknife over the parts of the groups."""
 
 from __future__ import annotations
 
@@ -50,35 +50,35 @@ def intervals_of_parts(
     sizes = (ours.sizes + theirs.sizes).sum(axis=0)
     whole, without = numbers[..., 0], numbers[..., 1:]
     errors, degrees = jackknife(whole, without, sizes)[0], jackknife_degrees(whole, without, sizes)
-    found = []
+    intervals = []
     for place, own in enumerate(parts):
         mix, rate, part = (
             t_interval(value, float(errors[row, place]), float(degrees[row, place]), level, JACKKNIFE)
             for row, value in enumerate(own)
         )
-        found.append((mix, rate, part))
-    return found
+        intervals.append((mix, rate, part))
+    return intervals
 
 
 def _side(samples: Sequence[Sample], metric: Metric) -> _Side:
     parts = parts_of_slice(samples[0].subject.slice)
     weights, means, sizes = (np.zeros((len(samples), columns)) for columns in (parts + 1, parts + 1, parts))
     for place, sample in enumerate(samples):
-        found = sample.without_parts(metric)
-        if found is None:  # it is not there on this side
+        without = sample.without_parts(metric)
+        if without is None:  # it is not there on this side
             continue
-        there, whole = found.sizes > 0, sample.row(metric).weight
-        sizes[place] = found.sizes
-        weights[place] = [whole, *np.where(there, found.weights, whole)]
-        means[place] = [found.value, *np.where(there, found.without, found.value)]
+        there, whole = without.sizes > 0, sample.row(metric).weight
+        sizes[place] = without.sizes
+        weights[place] = [whole, *np.where(there, without.weights, whole)]
+        means[place] = [without.value, *np.where(there, without.without, without.value)]
     return _Side(weights, np.where(weights > 0, means, 0.0), sizes)
 
 
 def _mix_and_rate(before: _Side, after: _Side) -> tuple[Floats, Floats]:
     """Mix and rate of all values (values, 1 + parts), as :mod:`sparkrank.comparison.mix_and_rate` has them."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        shares = [each.weights / each.weights.sum(axis=0) for each in (before, after)]
-    middle = sum((share * each.means).sum(axis=0) for share, each in zip(shares, (before, after), strict=True)) / 2
+        shares = [side.weights / side.weights.sum(axis=0) for side in (before, after)]
+    middle = sum((share * side.means).sum(axis=0) for share, side in zip(shares, (before, after), strict=True)) / 2
     # a mean that is not there is that of the other side: then all is mix
     left = np.where(before.weights > 0, before.means, after.means)
     right = np.where(after.weights > 0, after.means, before.means)

@@ -12,7 +12,7 @@ from sparkrank.base.redaction import redact
 from sparkrank.text.comparison_text import by_size, comparison_lines, comparisons_text
 from sparkrank.text.notebook import MOST_METRICS, rows_html
 
-Groups: TypeAlias = Literal["all", "common"]
+GroupChoice: TypeAlias = Literal["all", "common"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -33,21 +33,18 @@ class RunComparison:
         Groups on both sides, and on one alone; None where all groups of each side are compared, which nobody pairs.
     told : tuple of str
         Sentences about what did not match, and what was therefore left out.
-    lane : str
-        ``local``, or ``frame`` where Spark made the pairs.
     """
 
     table: pa.Table
     left: str
     right: str
-    groups: Groups
+    groups: GroupChoice
     n_left: int
     n_right: int
     n_common: int | None
     n_left_only: int | None
     n_right_only: int | None
     told: tuple[str, ...]
-    lane: str
 
     def __repr__(self) -> str:
         lines = comparisons_text(self._first_rows())

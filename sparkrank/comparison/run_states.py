@@ -2,49 +2,31 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
 
 from sparkrank.base import checks
-from sparkrank.base.errors import InputError, MetricError, SparkrankError, StateError, listed, shortened
-from sparkrank.comparison.group_tables import day_at, model_among
-from sparkrank.inputs.window import Window, spans
+from sparkrank.base.errors import StateError
+from sparkrank.comparison.group_tables import model_among
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.merged import Merged
 from sparkrank.metrics.slices import ALL, slice_name
-from sparkrank.results.evaluation import Evaluation
-from sparkrank.sources.files import without_password
-from sparkrank.sources.in_memory import is_path
 from sparkrank.states.keys import Subject
-from sparkrank.tables.commit.output_folder import DAY
-from sparkrank.tables.stored.stored_days import StoredDay, find_days, merge_stored
-from sparkrank.tables.stored.stored_results import whole_run
+from sparkrank.tables.stored.stored_days import StoredDay, merge_stored
 from sparkrank.uncertainty.differences import Sample
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-    from sparkrank.comparison.group_tables import GroupRows
-
-# What a stored spec says of its states. The other sections may be of another version, and have nothing to do with them.
-_SECTIONS = ("input", "truth", "metrics", "slices", "definitions", "uncertainty", "output", "engine")
-DOTS = ".."  # between the ends of a window
 
 
 @dataclass(frozen=True)
 class LoadedStates:
-    """The states of a side, by ``plan``, with the sentences that are to be said of them.
+    """The merged states of a side, made by ``plan``, and ``notes`` for whoever reads the comparison.
 
-    ``clustered``: a group may have come on several days, or groups have clusters.
+    ``clustered``: groups have clusters, or the same group may have come on several days.
     """
 
     merged: Merged
     plan: Plan
     clustered: bool
-    told: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def sample(self, model: str, slice_: str = ALL, value: str | None = ALL) -> Sample:
         """Those of ``model`` on one value of a slice."""
@@ -59,10 +41,10 @@ class LoadedStates:
 
 @dataclass(frozen=True)
 class RunStates:
-    """Where the states of the side ``what``, left or right, are, and the plan by which they were made.
+    """The states of the side ``what``, left or right, before they are read, and the plan that made them.
 
-    They are ``held`` in memory, or those of stored ``days`` of one ``source``. ``place`` is how sentences call them,
-    ``told`` has sentences about metrics that they do not have.
+    They are ``held`` in memory, or those of stored ``days`` of one ``source``. Sentences call them ``place``. ``notes``
+    name the metrics that they lack.
     """
 
     what: str
@@ -71,66 +53,9 @@ class RunStates:
     held: Merged | None = None
     days: tuple[StoredDay, ...] = ()
     source: str = ""
-    told: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     spec_hash: str | None = None
     run_id: str | None = None
-
-    @classmethod
-    def of(cls, what: str, rows: GroupRows, day: str | None, spark: SparkSession | None) -> RunStates | str:
-        """The states of ``rows``, or the sentence that says why there are none."""
-        if isinstance(rows, Evaluation):
-            return cls(what, f"the {what} evaluation", rows.plan, rows.solved.merged, spec_hash=rows.origin.spec_hash)
-        if not is_path(rows):
-            return f"the {what} rows are a group table, which has no states"
-        return cls.stored(what, os.fspath(rows), day, spark)  # type: ignore[arg-type]
-
-    @classmethod
-    def stored(cls, what: str, path: str, day: str | None, spark: SparkSession | None) -> RunStates | str:
-        """Those of a day or of a window, ``first..last``, below an output path.
-
-        Raises :class:`InputError` where a day of a window has none, or the spec of its run cannot be read.
-        """
-        window = None if day is None or DOTS not in day else Window.of(*day.split(DOTS, 1))
-        if window is None:
-            try:
-                path, only = day_at(what, path, day)
-            except SparkrankError:
-                return f"{without_password(path)} is no day of an output, so that it has no states"
-            days: tuple[str, ...] = (only,)
-        else:
-            days = window.days
-        place = without_password(f"{path.rstrip('/')}/states/{DAY}={days[0] if window is None else window}")
-        found = find_days(path, days, spark)
-        missing = [each for each in days if each not in {stored.day for stored in found}]
-        if missing and window is not None:
-            raise InputError(f"there are no states of {shortened(spans(missing))} under {without_password(path)}")
-        if missing:
-            return f"there are no states at {place}"
-        return cls._of_run(what, place, tuple(found))
-
-    @classmethod
-    def _of_run(cls, what: str, place: str, days: tuple[StoredDay, ...]) -> RunStates:
-        """The last of ``days`` says what they hold; the others are held against it where they are read."""
-        from sparkrank.config import Spec  # which loads slowly
-
-        run = whole_run(days[-1].files, days[-1].day)
-        try:
-            document: dict[str, Any] = {
-                name: value for name, value in json.loads(run["spec"]).items() if name in _SECTIONS
-            }
-            known, unknown = _registered(document["metrics"])
-            spec = Spec.model_validate({**document, "metrics": known})
-            plan = spec.plan()
-        except (ValueError, KeyError, TypeError, AttributeError, SparkrankError) as error:
-            raise InputError(f"the spec of the run at {place} cannot be read: {shortened(error)}") from error
-        told = [f"{name} is a metric that nobody here has registered: it is not compared" for name in unknown]
-        if not spec.output.blocks and plan.histogram_metrics:
-            binned = [metric for metric, _ in plan.histogram_metrics]
-            plan = replace(plan, metrics=tuple(metric for metric in plan.metrics if metric not in binned))
-            told.append(
-                f"{place} has no score bins (output.blocks), from which {listed(map(str, binned))} would be read"
-            )
-        return cls(what, place, plan, None, days, spec.source(), tuple(told), run["spec_hash"], run["run_id"])
 
     @property
     def models(self) -> list[str]:
@@ -156,29 +81,16 @@ class RunStates:
         They are without parts where these are of another version.
         """
         if self.held is not None:
-            return LoadedStates(self.held, self.plan, self.plan.cluster is not None, self.told)
+            return LoadedStates(self.held, self.plan, self.plan.cluster is not None, self.notes)
         clustered = len(self.days) > 1 or self.plan.cluster is not None
-        slices = tuple(each for each in self.plan.slices if slice_name(each) == by)
+        slices = tuple(columns for columns in self.plan.slices if slice_name(columns) == by)
         plan = replace(self.plan, metrics=tuple(self.metrics[text] for text in metrics), slices=slices)
         try:
             merged = Merged(merge_stored(self.days, plan, self.source)[0])
-            return LoadedStates(merged, plan, clustered, self.told)
+            return LoadedStates(merged, plan, clustered, self.notes)
         except StateError as error:
             if not plan.has_parts:
                 raise
             without = replace(plan, uncertainty=replace(plan.uncertainty, off=True))
             merged = Merged(merge_stored(self.days, without, self.source)[0])
-            return LoadedStates(merged, without, clustered, (*self.told, str(error)))
-
-
-def _registered(texts: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The metrics among ``texts`` that are known here, and the others: plugins are not imported for a stored spec."""
-    known, unknown = [], []
-    for text in texts:
-        try:
-            Metric.parse(text)
-        except MetricError:
-            unknown.append(text)
-        else:
-            known.append(text)
-    return known, unknown
+            return LoadedStates(merged, without, clustered, (*self.notes, str(error)))

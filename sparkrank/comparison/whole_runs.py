@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from sparkrank.base.errors import InputError, listed
-from sparkrank.comparison.group_tables import asked_among, chosen_models, told_of_definitions
+from sparkrank.comparison.group_tables import asked_among, chosen_models, notes_on_definitions
 from sparkrank.comparison.run_comparison import RunComparison
 from sparkrank.comparison.run_states import RunStates
 from sparkrank.metrics.slices import ALL
@@ -46,18 +46,18 @@ def compare_states(
                 "groups of one key are compared"
             )
     baseline, candidate = chosen_models(left, right, *models, options)
-    names, told = _common_metrics(left, right, metrics, other_definitions)
+    names, notes = _common_metrics(left, right, metrics, other_definitions)
     ours, theirs = right.loaded(names), left.loaded(names)
     rows = []
     for name in names:
         metric = right.metrics[name]
-        found = compared(ours.sample(candidate), theirs.sample(baseline), metric, level)
-        rows.append({"metric": name, "definition": right.definitions[name], **found.columns(level)})
+        difference = compared(ours.sample(candidate), theirs.sample(baseline), metric, level)
+        rows.append({"metric": name, "definition": right.definitions[name], **difference.columns(level)})
     common = {"candidate": candidate, "baseline": baseline, "spec_hash": right.spec_hash, "run_id": right.run_id}
     for side, states in ((left, theirs), (right, ours)):
         if not states.plan.has_parts:
-            told.append(f"{side.place} has no parts of its groups: there are no intervals")
-    sentences = dict.fromkeys((*told, *theirs.told, *ours.told))
+            notes.append(f"{side.place} has no parts of its groups: there are no intervals")
+    sentences = dict.fromkeys((*notes, *theirs.notes, *ours.notes))
     return RunComparison(
         whole_day_rows(rows, common, correction),
         left.place,
@@ -69,7 +69,6 @@ def compare_states(
         None,
         None,
         tuple(sentences),
-        "local",
     )
 
 
@@ -77,15 +76,15 @@ def _common_metrics(
     left: RunStates, right: RunStates, asked: Sequence[str] | None, other_definitions: bool
 ) -> tuple[list[str], list[str]]:
     """The metrics to compare, and sentences about those that are not."""
-    common, told = [name for name in right.metrics if name in left.metrics], []
+    common, notes = [name for name in right.metrics if name in left.metrics], []
     for side, other in ((left, right), (right, left)):
         alone = [name for name in side.metrics if name not in other.metrics]
         if alone and asked is None:
-            told.append(f"metrics on the {side.what} only: {listed(alone)}")
+            notes.append(f"metrics on the {side.what} only: {listed(alone)}")
     names = common if asked is None else list(dict.fromkeys(asked_among(common, text) for text in asked))
     if not names:
         raise InputError(f"no metric of {left.place} is one of {right.place}: nothing can be compared")
-    return names, told + told_of_definitions(left.definitions, right.definitions, names, other_definitions)
+    return names, notes + notes_on_definitions(left.definitions, right.definitions, names, other_definitions)
 
 
 def whole_day_rows(rows: Sequence[dict[str, Any]], common: dict[str, Any], correction: Correction) -> pa.Table:
@@ -93,7 +92,7 @@ def whole_day_rows(rows: Sequence[dict[str, Any]], common: dict[str, Any], corre
     p = adjusted(np.array([math.nan if row["p"] is None else row["p"] for row in rows]), correction)
     family = {"slice": ALL, "slice_value": ALL, "correction": correction, "family": "whole day"}
     whole = [
-        {**common, **family, **row, "p_adjusted": None if math.isnan(each) else each}
-        for row, each in zip(rows, p.tolist(), strict=True)
+        {**common, **family, **row, "p_adjusted": None if math.isnan(p_adjusted) else p_adjusted}
+        for row, p_adjusted in zip(rows, p.tolist(), strict=True)
     ]
     return pa.Table.from_pylist(whole, schema=COMPARISONS.schema)

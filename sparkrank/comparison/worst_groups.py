@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from sparkrank.base.errors import MetricError, SpecError, did_you_mean, listed, shortened
-from sparkrank.bucket.group_rows import MODEL
-from sparkrank.comparison.group_pairs import Side
+from sparkrank.comparison.group_pairs import ModelGroups
 from sparkrank.comparison.group_tables import GroupTable
 from sparkrank.comparison.largest_changes import is_higher_better, largest_first
 from sparkrank.comparison.runs import counted_undefined
 from sparkrank.metrics import Metric
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
 
 def worst_groups(table: GroupTable, model: str, metric: str, top: int) -> list[tuple[Any, ...]]:
     """The keys of the ``top`` groups of ``model`` whose value of ``metric`` is the worst, equal ones by key.
 
-    A group where the metric is undefined has the value that it counts; where it counts none, it is not among them.
+    An undefined value counts as the definition says; groups whose value counts nothing are left out.
     Raises :class:`SpecError` where the table lacks the metric.
     """
     if top < 1:
@@ -31,9 +27,7 @@ def worst_groups(table: GroupTable, model: str, metric: str, top: int) -> list[t
     metric = _column_of(table, metric)
     counted_as = counted_undefined(table.definitions.get(metric))
     sign = -1.0 if is_higher_better(metric) else 1.0
-    if table.is_frame:
-        return _by_spark(table.rows, table.keys, model, metric, counted_as, sign, top)
-    side = Side(table, model)
+    side = ModelGroups(table, model).here([metric])
     values = side.values(metric)
     if counted_as is not None:
         values = np.where(np.isnan(values), counted_as, values)
@@ -53,23 +47,3 @@ def _column_of(table: GroupTable, text: str) -> str:
         problem = f'the group table {table.place} has no metric "{shortened(text)}"'
         raise SpecError(f"{problem}{did_you_mean(name, table.metrics)} (there are: {listed(table.metrics)})")
     return name
-
-
-def _by_spark(
-    rows: DataFrame | Any,
-    keys: list[str],
-    model: str,
-    metric: str,
-    counted_as: float | None,
-    sign: float,
-    top: int,
-) -> list[tuple[Any, ...]]:
-    from pyspark.sql import functions as F
-
-    from sparkrank.engines.spark.values import named
-
-    value = named(metric)
-    counted = F.when(F.isnan(value), F.lit(counted_as)).otherwise(value)
-    own = rows.where(named(MODEL) == model).select(*map(named, keys), (counted * -sign).alias("value of it"))
-    first = own.where(named("value of it").isNotNull()).orderBy("`value of it`", *map(named, keys)).limit(top)
-    return [tuple(row[name] for name in keys) for row in first.collect()]

@@ -97,7 +97,7 @@ def _sentence(rows: int, sample: pa.Table, plan: Plan, lacking: str = "") -> str
     sizes = np.bincount(groups.codes, minlength=1)
     place = int(sizes.argmax())
     of_group = f"{sizes[place]:,}" if sample.num_rows == rows else f"about {rows * int(sizes[place]) // len(sample):,}"
-    (key_hash,) = hashes_of_keys(sample, groups, np.array([place]), plan)
+    (key_hash,) = hashes_of_keys(sample, groups, np.array([place]))
     named = f"xxhash64({', '.join(map(escaped, plan.keys))}) = {key_hash}"
     width = max(1, sample.nbytes // max(sample.num_rows, 1))
     ways = ["give executors more memory (spark.executor.pyspark.memory)", "take this group out of the input"]

@@ -1,9 +1,9 @@
 """Metrics as functions of Spark columns: ``from sparkrank import functions as srf``.
 
 There is a function for each metric of groups and of all rows together, the registered ones included, by its name and
-its aliases: ``srf.ndcg("score", "label", k=10)``. In an aggregation it values the rows of a group, in ``select`` and
-its like the list that a row has in arrays. :func:`metric` takes the text of a metric, :func:`metrics` several of one
-list, and :func:`register` gives them to SQL.
+its aliases: ``srf.ndcg("score", "label", k=10)`` is an aggregate of the rows of a group. With ``of="lists"`` it is a
+function of the list that each row has in arrays. :func:`metric` takes the text of a metric, :func:`metrics` several of
+one list, and :func:`register` gives them to SQL.
 
 Values have the bits that :func:`sparkrank.evaluate` gives the same group. The undefined is null.
 """
@@ -75,13 +75,12 @@ def metric(
         The definitions, see :class:`sparkrank.Definitions`.
     preset : str, optional
         A library of :data:`sparkrank.metrics.PRESETS`, which sets what is not given.
-    of : {"lists", "rows", "batches"}, optional
-        What the columns hold. Without it a metric of a group takes rows in an aggregation, over a window and inside of
-        another function of Spark, and else lists; one of all rows together takes rows anywhere. ``batches`` are rows
-        that such a metric folds into score bins, so that memory is bounded. Spark takes no other aggregate beside, and
-        where there is none in ``agg``, it is the default.
+    of : {"rows", "lists", "batches"}, optional
+        What the columns hold. ``rows``, the default, makes an aggregate, which collects the rows of a group as one
+        list. ``lists`` are arrays, and the default for one column of structs. ``batches`` are rows that a metric of all
+        rows together folds into score bins, so that memory is bounded; Spark takes no other aggregate beside it.
     over : WindowSpec, optional
-        The window whose rows are valued, as ``.over(window)`` of the column says it.
+        The window whose rows are valued.
 
     Returns
     -------
@@ -97,10 +96,10 @@ def metric(
     Examples
     --------
     >>> from sparkrank import functions as srf
-    >>> srf.metric("ap(ties=item)", "score", "label")
+    >>> srf.metric("rr(ties=item)", "score", "label")
     Traceback (most recent call last):
         ...
-    sparkrank.base.errors.SpecError: ties=item of ap(ties=item) orders tied rows by item, but no item column is named
+    sparkrank.base.errors.SpecError: ties=item of rr(ties=item) orders tied rows by item, but no item column is named
     """
     return _column([text], score, label, options, is_struct=False)
 
@@ -175,9 +174,7 @@ def _column(
         return metric_column.over(over)
     if of == "lists" or of_structs:
         return metric_column.of_lists()
-    if of == "rows":
-        return metric_column.of_rows()
-    return metric_column.of_batches() if of == "batches" else metric_column.of_either()
+    return metric_column.of_batches() if of == "batches" else metric_column.of_rows()
 
 
 def _plan(

@@ -1,4 +1,4 @@
-"""What functions of columns are asked for: metrics, definitions and roles, checked as ``sr.evaluate`` checks them."""
+"""The metrics, definitions and roles of a function of columns, checked as ``sr.evaluate`` checks them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sparkrank.metrics.parameters import WEIGHT
 from sparkrank.metrics.presets import PresetName
 from sparkrank.metrics.uncertainty import Uncertainty
 
-GROUP = "group"  # what the key of a group is called where it is only the number of a list
+GROUP = "group"  # the key column of a list, which is only a number
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def column_plan(
 
 
 def _validate_metric(metric: Metric) -> None:
-    """Refuse what has no value in one group, or says something about a mean that nobody takes."""
+    """Refuse a metric that has no value in one group, or that weighs groups in a mean."""
     if isinstance(metric.declaration, CatalogueMetric):
         raise SpecError(
             f"{metric} is a property of all lists together, and a function of columns has one list at a time: "

@@ -47,11 +47,13 @@ def described(
         return general(text_of(name, cutoff, inside), *given, **named)
 
     keyword = inspect.Parameter.KEYWORD_ONLY
-    columns = [each for key, each in arguments.items() if key != TEXT and each.kind != keyword]
-    rest = [each for key, each in arguments.items() if key != TEXT and each.kind == keyword]
+    general_ones = [argument for key, argument in arguments.items() if key != TEXT]
+    columns = [argument for argument in general_ones if argument.kind != keyword]
+    rest = [argument for argument in general_ones if argument.kind == keyword]
     own = [inspect.Parameter("k", keyword, default=None, annotation="int | None")] if has_cutoff else []
     own += [
-        inspect.Parameter(key, keyword, default=None, annotation=_annotation(each)) for key, each in parameters.items()
+        inspect.Parameter(key, keyword, default=None, annotation=_annotation(parameter))
+        for key, parameter in parameters.items()
     ]
     signature = inspect.Signature([*columns, *own, *rest], return_annotation="Column")
     function.__signature__ = signature  # type: ignore[attr-defined] # what inspect reads
@@ -66,7 +68,9 @@ def own_parameters(declaration: Declaration, arguments: Mapping[str, object]) ->
     from there, nor the weight of a group in a mean.
     """
     return {
-        each.name: each for each in declaration.parameters if each.name not in arguments and each.name.isidentifier()
+        parameter.name: parameter
+        for parameter in declaration.parameters
+        if parameter.name not in arguments and parameter.name.isidentifier()
     }
 
 
@@ -75,9 +79,9 @@ def _annotation(parameter: Parameter) -> str:
 
 
 def _doc(name: str, declaration: Declaration, parameters: Mapping[str, Parameter], has_cutoff: bool) -> str:
-    of = "a list" if isinstance(declaration, GroupMetric) else "all rows together"
+    rows = "a list" if isinstance(declaration, GroupMetric) else "all rows together"
     lines = [
-        f"{declaration.title[:1].upper()}{declaration.title[1:]}, of {of}, as a column.",
+        f"{declaration.title[:1].upper()}{declaration.title[1:]}, of {rows}, as a column.",
         "",
         f"{declaration.formula}. Undefined, and then null, where: {declaration.undefined}.",
         "",
@@ -88,9 +92,10 @@ def _doc(name: str, declaration: Declaration, parameters: Mapping[str, Parameter
     ]
     if has_cutoff:
         lines += ["k : int, optional", "    The cut-off; without it the whole list."]
-    for key, each in parameters.items():
-        default = "" if each.default is None or each.is_flag else f" By default {each.write(each.default)}."
-        allowed = "bool" if each.is_flag else each.allowed
-        lines += [f"{key} : {allowed}, optional", f"    {each.doc}.{default}"]
+    for key, parameter in parameters.items():
+        has_default = parameter.default is not None and not parameter.is_flag
+        default = f" By default {parameter.write(parameter.default)}." if has_default else ""
+        allowed = "bool" if parameter.is_flag else parameter.allowed
+        lines += [f"{key} : {allowed}, optional", f"    {parameter.doc}.{default}"]
     lines += ["", "Returns", "-------", "Column", f"    Doubles, under the text of the metric, as ``{name}``."]
     return "\n".join(lines)

@@ -1,15 +1,14 @@
 """The values of group metrics for the lists of an Arrow batch: the kernels of a bucket, without a loop over rows.
 
 A batch is one array of lists of structs, or several arrays of lists of equal lengths. Its lists are groups that are
-numbered by their places, so nothing is hashed, and one ranking serves all metrics of the same lists.
+numbered by their places, so nothing is hashed, and one ranking serves all metrics of a struct.
 """
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -25,14 +24,13 @@ from sparkrank.bucket.ranked import RankedModel
 from sparkrank.functions.column_plans import ColumnPlan
 from sparkrank.inputs.role_table import LABEL as OF_LABEL
 from sparkrank.inputs.role_table import NEEDED, RANK, SCORE, Role, row_roles
-from sparkrank.metrics import Definitions, Metric, Plan
+from sparkrank.metrics import Definitions, Plan
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.sources.types import is_list, list_parts, plain_array
 from sparkrank.sources.values import FITS, READERS
 
 # Rows that are evaluated at a time, unless one list has more: a batch has ten thousand lists, whatever their length.
 MOST_ROWS = 1 << 20
-MOST_METRICS = 100  # of other queries, which a worker may serve too, before they are forgotten
 ROLES = {
     "score": SCORE,
     "rank": RANK,
@@ -53,11 +51,15 @@ def values_of_lists(arrays: Sequence[pa.Array], asked: ColumnPlan) -> list[pa.Ar
         Where a column is of a type that its role cannot have, where arrays of a row differ in length, and where
         ``undefined`` or ``duplicates`` is ``"error"`` and there are some.
     """
-    return _LAST.ranked(arrays, asked).values_of(asked.plan)
+    ranked = RankedLists.of(lists_of(arrays, asked.roles), asked.plan)
+    values = ranked.values_of(asked.plan)
+    for model in ranked.models:
+        model.drop_cached()
+    return values
 
 
 @dataclass(frozen=True)
-class Lists:
+class BatchLists:
     """The lists of a batch: where each ends in all elements (``ends``, n + 1, from 0), and which are ``null`` (n).
 
     ``columns`` has the elements by the key of their role.
@@ -67,7 +69,7 @@ class Lists:
     null: Flags
     columns: dict[str, pa.Array]
 
-    def parts(self) -> Iterator[Lists]:
+    def parts(self) -> Iterator[BatchLists]:
         """The same in parts of whole lists, of :data:`MOST_ROWS` rows or fewer where no list has more."""
         first, count = 0, len(self.null)
         if self.ends[-1] <= MOST_ROWS:
@@ -78,25 +80,25 @@ class Lists:
             last = max(last, first + 1)
             low, high = int(self.ends[first]), int(self.ends[last])
             columns = {key: column.slice(low, high - low) for key, column in self.columns.items()}
-            yield Lists(self.ends[first : last + 1] - low, self.null[first:last], columns)
+            yield BatchLists(self.ends[first : last + 1] - low, self.null[first:last], columns)
             first = last
 
-    def without(self, lists: Flags) -> Lists:
+    def without(self, lists: Flags) -> BatchLists:
         """The same with nothing in the flagged ``lists``."""
         lengths = np.diff(self.ends)
         kept = pa.array(~np.repeat(lists, lengths))
         ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.where(lists, 0, lengths))])
-        return Lists(ends, self.null, {key: column.filter(kept) for key, column in self.columns.items()})
+        return BatchLists(ends, self.null, {key: column.filter(kept) for key, column in self.columns.items()})
 
 
-def lists_of(arrays: Sequence[pa.Array], roles: Sequence[str]) -> Lists:
+def lists_of(arrays: Sequence[pa.Array], roles: Sequence[str]) -> BatchLists:
     """The lists of a batch whose columns play ``roles``: of structs in one array, or of values in one array a role."""
-    null = np.logical_or.reduce([each.is_null().to_numpy(zero_copy_only=False) for each in arrays])
-    arrays = [_lists_if_null(each) for each in arrays]
-    arrays = [plain_array(each) if is_list(each.type) else each for each in arrays]
+    null = np.logical_or.reduce([array.is_null().to_numpy(zero_copy_only=False) for array in arrays])
+    arrays = [_lists_if_null(array) for array in arrays]
+    arrays = [plain_array(array) if is_list(array.type) else array for array in arrays]
     if len(arrays) == 1 and is_list(arrays[0].type) and _is_struct(arrays[0].type.value_type):
         ends, elements = list_parts(arrays[0])
-        return Lists(ends, null, _fields(elements, roles))
+        return BatchLists(ends, null, _fields(elements, roles))
     if len(arrays) != len(roles):
         raise InputError(
             f"{len(arrays)} columns are given, and {len(roles)} are needed, arrays of {listed(roles)}, or one array of "
@@ -116,21 +118,16 @@ def lists_of(arrays: Sequence[pa.Array], roles: Sequence[str]) -> Lists:
     for key, (others, _) in zip(roles, parts, strict=True):
         if not np.array_equal(ends, others):
             place = int(np.argmax(np.diff(ends) != np.diff(others)))
-            sizes = (int(np.diff(each)[place]) for each in (ends, others))
+            size, other = (int(np.diff(all_ends)[place]) for all_ends in (ends, others))
+            names = ROLES[roles[0]].name, ROLES[key].name
             raise InputError(
-                "a row has {} {}s and {} {}s: arrays of one row need equal lengths".format(
-                    *(
-                        word
-                        for pair in zip(sizes, (ROLES[roles[0]].name, ROLES[key].name), strict=True)
-                        for word in pair
-                    )
-                )
+                f"a row has {size} {names[0]}s and {other} {names[1]}s: arrays of one row need equal lengths"
             )
     if null.any():
         lengths = np.zeros(len(null), np.int64)
         lengths[~null] = np.diff(ends)
         ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-    return Lists(ends, null, {key: values for key, (_, values) in zip(roles, parts, strict=True)})
+    return BatchLists(ends, null, {key: values for key, (_, values) in zip(roles, parts, strict=True)})
 
 
 def _lists_if_null(array: pa.Array) -> pa.Array:
@@ -167,13 +164,13 @@ def _fields(elements: pa.Array, roles: Sequence[str]) -> dict[str, pa.Array]:
 class RankedLists:
     """The ranked lists of a batch, in parts. ``bad`` (n) flags lists with a row that cannot be evaluated."""
 
-    lists: Lists
+    lists: BatchLists
     models: tuple[RankedModel, ...]
     bad: Flags
     repeated: int
 
     @classmethod
-    def of(cls, lists: Lists, plan: Plan) -> RankedLists:
+    def of(cls, lists: BatchLists, plan: Plan) -> RankedLists:
         """The rankings of ``lists``; of those with a bad row, rankings of nothing."""
         models: list[RankedModel] = []
         bad, repeated = [np.zeros(0, np.bool_)], 0
@@ -185,25 +182,24 @@ class RankedLists:
         return cls(lists, tuple(models), np.concatenate(bad), repeated)
 
     def values_of(self, plan: Plan) -> list[pa.Array]:
-        """The value of each metric of ``plan``, which has the definitions that the lists were ranked under."""
+        """The value of each metric of ``plan``, by which the lists were ranked."""
         definitions = plan.definitions
         if definitions.duplicates == "error" and self.repeated:
             raise InputError(f"duplicates=error, and there are duplicates ({checks.REPEATED_ROWS}: {self.repeated})")
-        models = [replace(model, plan=plan) for model in self.models]
-        left_out = np.concatenate([self.lists.null[:0], *map(_left_out, models)]) | self.lists.null
-        return [self._values(str(metric), models, left_out, definitions) for metric in plan.metrics]
+        left_out = np.concatenate([self.lists.null[:0], *map(_left_out, self.models)]) | self.lists.null
+        return [self._values(str(metric), left_out, definitions) for metric in plan.metrics]
 
-    def _values(self, name: str, models: Sequence[RankedModel], left_out: Flags, definitions: Definitions) -> pa.Array:
-        found: Floats = np.concatenate([np.empty(0), *(model.values()[name].of_groups() for model in models)])
-        undefined = np.isnan(found) & ~left_out & ~self.bad
+    def _values(self, name: str, left_out: Flags, definitions: Definitions) -> pa.Array:
+        values: Floats = np.concatenate([np.empty(0), *(model.values()[name].of_groups() for model in self.models)])
+        undefined = np.isnan(values) & ~left_out & ~self.bad
         if definitions.undefined == "error" and undefined.any():
             count = int(np.count_nonzero(undefined))
             raise InputError(f"{name} is undefined in {count} lists of a batch, and undefined=error")
         if definitions.counts_undefined_as is not None:
-            found = np.where(undefined, definitions.counts_undefined_as, found)
-            undefined = np.zeros(len(found), np.bool_)
-        found = np.where(self.bad, np.nan, found)
-        return pa.array(found, pa.float64(), mask=undefined | left_out)
+            values = np.where(undefined, definitions.counts_undefined_as, values)
+            undefined = np.zeros(len(values), np.bool_)
+        values = np.where(self.bad, np.nan, values)
+        return pa.array(values, pa.float64(), mask=undefined | left_out)
 
 
 def _left_out(model: RankedModel) -> Flags:
@@ -211,7 +207,7 @@ def _left_out(model: RankedModel) -> Flags:
     return np.zeros(model.ranking.groups, np.bool_) if model.chosen is None else ~model.chosen
 
 
-def _ranked(lists: Lists, plan: Plan) -> tuple[RankedModel, Flags, Counter[tuple[str, str]]]:
+def _ranked(lists: BatchLists, plan: Plan) -> tuple[RankedModel, Flags, Counter[tuple[str, str]]]:
     """The rankings of ``lists``, flags for those with a row that cannot be evaluated (n), and the counts."""
     counts: Counter[tuple[str, str]] = Counter()
     rows, codes = _bucket_rows(lists)
@@ -227,7 +223,7 @@ def _ranked(lists: Lists, plan: Plan) -> tuple[RankedModel, Flags, Counter[tuple
     return model, bad, counts
 
 
-def _bucket_rows(lists: Lists) -> tuple[pa.Table, Codes]:
+def _bucket_rows(lists: BatchLists) -> tuple[pa.Table, Codes]:
     """The rows of a bucket that ``lists`` hold, and the list of each. An empty one has a row that only names it."""
     lengths = np.diff(lists.ends)
     codes = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
@@ -259,55 +255,3 @@ def read_column(values: pa.Array, role: Role) -> pa.ChunkedArray:
 
 def _hint(values: pa.Array) -> str:
     return ' (of="lists" says that a row has the arrays of a whole list)' if is_list(values.type) else ""
-
-
-def _same_memory(one: pa.Array, other: pa.Array) -> bool:
-    """Whether two arrays have the same bytes: Arrow compares list by list, and finds NaN unequal."""
-    if one.type != other.type or len(one) != len(other) or one.offset != other.offset:
-        return False
-    pairs = zip(one.buffers(), other.buffers(), strict=True)
-    return all(mine is its or (mine is not None and its is not None and mine.equals(its)) for mine, its in pairs)
-
-
-class LastLists(threading.local):
-    """The lists that were ranked last, for the next metric of the same: Spark calls its functions one after the other.
-
-    Lists are the same where their arrays have the same contents: two equal aggregates of one query are one in Spark's
-    plan, and yet two columns of a batch. Once it has seen the metrics of the first batch, the sums of all of them are
-    made in one pass.
-    """
-
-    def __init__(self) -> None:
-        self._arrays: list[pa.Array] = []
-        self._rules: object = None
-        self._lists: RankedLists | None = None
-        self._seen: dict[Metric, None] = {}
-
-    def ranked(self, arrays: Sequence[pa.Array], asked: ColumnPlan) -> RankedLists:
-        """The rankings of the lists of ``arrays``."""
-        plan = asked.plan
-        read = tuple(role.key for role in row_roles() if plan.metric_reading(role.key) is not None)
-        rules = (asked.roles, plan.definitions, plan.by_rank, plan.references, plan.orders_by_item, read)
-        if self._lists is not None and rules == self._rules and self._are(arrays):
-            self._seen |= dict.fromkeys(plan.metrics)
-            return self._lists
-        self.forget()
-        if rules != self._rules or len(self._seen) > MOST_METRICS:
-            self._seen = {}
-        self._seen |= dict.fromkeys(plan.metrics)
-        lists = RankedLists.of(lists_of(arrays, asked.roles), replace(plan, metrics=tuple(self._seen)))
-        self._arrays, self._rules, self._lists = list(arrays), rules, lists
-        return lists
-
-    def _are(self, arrays: Sequence[pa.Array]) -> bool:
-        return len(arrays) == len(self._arrays) and all(map(_same_memory, arrays, self._arrays))
-
-    def forget(self) -> None:
-        """Free the memory of the last lists."""
-        if self._lists is not None:
-            for model in self._lists.models:
-                model.drop_cached()
-        self._arrays, self._lists = [], None
-
-
-_LAST = LastLists()

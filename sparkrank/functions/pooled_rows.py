@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -55,19 +55,6 @@ class PooledRows:
         self._states = states if self._states is None else Partials.merged([self._states, states])
         self._batches, self._rows = [], 0
 
-    def pack(self) -> bytes | None:
-        """The states of all rows as bytes, which :meth:`unpack` merges with others; None of no rows."""
-        if self._batches:
-            self._fold()
-        return None if self._states is None else self._states.pack()
-
-    @classmethod
-    def unpack(cls, packed: Sequence[bytes], asked: ColumnPlan) -> PooledRows:
-        """The rows whose states :meth:`pack` packed, all together."""
-        rows = cls(asked)
-        rows._states = Partials.unpack(packed) if packed else None
-        return rows
-
     def values(self) -> list[float | None]:
         """The value of each metric, None where it is undefined, NaN where a row cannot be evaluated.
 
@@ -96,38 +83,17 @@ class PooledRows:
         return definitions.counts_undefined_as
 
 
-def states_of_batches(batches: Iterable[Sequence[pa.Array]], asked: ColumnPlan) -> Iterator[pa.Array]:
-    """For each batch of the rows of a task nulls, except for the last: its first row has the states of them all.
-
-    So an aggregate of Spark that drops nulls, as ``collect_list``, gets one value from a task.
-    """
-    rows, waiting = PooledRows(asked), 0
-    for arrays in batches:
-        if waiting:
-            yield pa.nulls(waiting, pa.binary())
-        rows.add(arrays)
-        waiting = len(arrays[0])
-    if waiting:
-        yield pa.array([rows.pack(), *[None] * (waiting - 1)], pa.binary())
-
-
-def values_of_states(packed: pa.Array, asked: ColumnPlan) -> list[pa.Array]:
-    """The value of each pooled metric for each list of packed states (n)."""
-    found = [PooledRows.unpack(states or (), asked).values() for states in packed.to_pylist()]
-    return [pa.array([values[index] for values in found], pa.float64()) for index in range(len(asked.names))]
-
-
 def pooled_values_of_lists(arrays: Sequence[pa.Array], asked: ColumnPlan) -> list[pa.Array]:
     """The value of each pooled metric for each list of a batch (n), null where it is undefined or the list is null.
 
     One list is evaluated after the other: they are those of a few large groups, as a day.
     """
     lists = lists_of(arrays, asked.roles)
-    found: list[list[float | None]] = []
+    values: list[list[float | None]] = []
     for place, null in enumerate(lists.null.tolist()):
         low, high = lists.ends[place : place + 2].tolist()
         rows = PooledRows(asked)
         if high > low:
             rows.add([lists.columns[key].slice(low, high - low) for key in asked.roles])
-        found.append([None] * len(asked.names) if null else rows.values())
-    return [pa.array([values[index] for values in found], pa.float64()) for index in range(len(asked.names))]
+        values.append([None] * len(asked.names) if null else rows.values())
+    return [pa.array([of_list[index] for of_list in values], pa.float64()) for index in range(len(asked.names))]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
@@ -17,9 +16,8 @@ import pyarrow as pa
 from sparkrank.base.errors import SparkrankError, SpecError
 from sparkrank.engines.spark.worker_python import validate_session
 from sparkrank.functions.column_plans import ColumnPlan
-from sparkrank.functions.either_column import Place, either, text_of
 from sparkrank.functions.list_values import values_of_lists
-from sparkrank.functions.pooled_rows import PooledRows, pooled_values_of_lists, states_of_batches, values_of_states
+from sparkrank.functions.pooled_rows import PooledRows, pooled_values_of_lists
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,37 +59,17 @@ class MetricColumn:
             return self.of_rows()
         return self._named(row_function(self.asked, self.is_struct)(*self._given))
 
-    def of_all_rows(self) -> Column:
-        """The same for all rows together, which no group divides: tasks fold their rows, and the states are merged."""
-        from pyspark.sql import functions as F
-
-        if self.asked.of_groups or not has_arrow_functions():
-            return self.of_rows()
-        states = F.collect_list(state_function(self.asked)(*self._given))
-        return self._named(merge_function(self.asked, self.is_struct)(states))
-
     def over(self, window: WindowSpec) -> Column:
         """The value for the rows of a window."""
         if self.asked.of_groups or not has_arrow_functions():
             return self._named(list_function(self.asked, self.is_struct)(self._collected.over(window)))
         return self._named(row_function(self.asked, self.is_struct, at_once=True)(*self._given).over(window))
 
-    def of_either(self) -> Column:
-        """The form for the place where it stands. A pooled metric aggregates wherever that is."""
-        forms: dict[Place, Column] = {"rows": self.of_rows()}
-        if self.asked.of_groups:
-            forms["lists"] = self.of_lists()
-        else:
-            forms["alone"] = self.of_batches()
-            forms["all"] = forms["lists"] = self.of_all_rows()
-        columns = (column if isinstance(column, str) else text_of(column) for column in self._given)
-        return either(forms, self.over, f"{', '.join(self.asked.names)}({', '.join(columns)})")
-
     @property
     def _given(self) -> list[ColumnOrName]:
         return [self.columns[key] for key in self.asked.roles]
 
-    @cached_property
+    @property
     def _collected(self) -> Column:
         from pyspark.sql import functions as F
 
@@ -122,9 +100,9 @@ def list_function(asked: ColumnPlan, is_struct: bool) -> Callable[..., Column]:
         return _column_function(spark.arrow_udf(_called(of_arrays, asked), kind))
 
     def of_series(*series: pd.Series) -> pd.Series:
-        found: Any = packed([pa.Array.from_pandas(each) for each in series])
-        made: pd.Series = pa.Table.from_struct_array(found).to_pandas() if is_struct else found.to_pandas()
-        return made
+        values: Any = packed([pa.Array.from_pandas(column) for column in series])
+        result: pd.Series = pa.Table.from_struct_array(values).to_pandas() if is_struct else values.to_pandas()
+        return result
 
     with warnings.catch_warnings():  # Spark would rather read types, and these depend on what is asked
         warnings.simplefilter("ignore", UserWarning)
@@ -149,36 +127,16 @@ def row_function(asked: ColumnPlan, is_struct: bool, *, at_once: bool = False) -
     if at_once or not hasattr(spark.ArrowUDFType, "GROUPED_AGG_ITER"):
 
         def of_arrays(*arrays: pa.Array) -> float:
-            found: float = valued([arrays])
-            return found
+            value: float = valued([arrays])
+            return value
 
         return _column_function(spark.arrow_udf(_called(of_arrays, asked), kind))
 
     def of_batches(batches: Iterator[tuple[pa.Array, ...]]) -> float:
-        found: float = valued(batches)
-        return found
+        value: float = valued(batches)
+        return value
 
     return _column_function(spark.arrow_udf(_called(of_batches, asked), kind))
-
-
-def state_function(asked: ColumnPlan) -> Callable[..., Column]:
-    """A function of Spark columns of rows: one row of a task has the packed states of all, the others null."""
-
-    def states(batches: Iterator[tuple[pa.Array, ...]]) -> Iterator[pa.Array]:
-        yield from states_of_batches(batches, asked)
-
-    return _column_function(_spark_functions().arrow_udf(_called(states, asked), "binary"))
-
-
-def merge_function(asked: ColumnPlan, is_struct: bool) -> Callable[..., Column]:
-    """A function of a Spark column of lists of packed states."""
-    names = asked.names
-
-    def merged(states: pa.Array) -> pa.Array:
-        values = values_of_states(states, asked)
-        return pa.StructArray.from_arrays(values, names) if is_struct else values[0]
-
-    return _column_function(_spark_functions().arrow_udf(_called(merged, asked), _type(asked, is_struct)))
 
 
 def validate_workers() -> None:
@@ -228,5 +186,5 @@ def _called(function: Callable[..., Any], asked: ColumnPlan) -> Callable[..., An
 
 
 def _column_function(function: Any) -> Callable[..., Column]:
-    found: Callable[..., Column] = function
-    return found
+    typed: Callable[..., Column] = function
+    return typed

@@ -42,15 +42,15 @@ def sql_name(text: str | Metric) -> str:
 
 def default_texts() -> tuple[str, ...]:
     """Every metric that needs no more than scores and labels; those of groups also at :data:`DEFAULT_CUTOFFS`."""
-    found: list[str] = []
+    texts: list[str] = []
     for name, declared in CATALOG.items():
         compares = REF.name in declared.defaults and declared.defaults[REF.name] != "label"
         if isinstance(declared, CatalogueMetric) or declared.columns or compares:
             continue
-        found.append(name)
+        texts.append(name)
         if isinstance(declared, GroupMetric) and declared.cutoff == "optional" and not declared.at:
-            found += [f"{name}@{k}" for k in DEFAULT_CUTOFFS]
-    return tuple(found)
+            texts += [f"{name}@{k}" for k in DEFAULT_CUTOFFS]
+    return tuple(texts)
 
 
 def register_functions(
@@ -81,14 +81,14 @@ def register_functions(
 
 def _possible(settings: Mapping[str, Any], preset: PresetName | None) -> list[str]:
     """The default metrics but for those that the settings rule out, which nobody has asked for by name."""
-    found = []
+    possible = []
     for text in default_texts():
         try:
             column_plan([text], ("score", "label", "item"), settings, preset)
         except SpecError:
             continue
-        found.append(text)
-    return found
+        possible.append(text)
+    return possible
 
 
 def _texts(metrics: Sequence[str | Metric]) -> Sequence[str | Metric]:

@@ -13,7 +13,7 @@ from sparkrank.ml.params import RankingMetricParams
 __all__ = ["RankingMetricEvaluator"]
 
 
-class ConnectRankingMetricEvaluator(RankingMetricParams, Evaluator, ParamsReadWrite):
+class ConnectEvaluator(RankingMetricParams, Evaluator, ParamsReadWrite):
     """:class:`sparkrank.ml.RankingMetricEvaluator` for the ``CrossValidator`` of ``pyspark.ml.connect.tuning``.
 
     Parameters, values and errors are the same; it is saved and loaded as everything in ``pyspark.ml.connect`` is. Over
@@ -29,4 +29,4 @@ class ConnectRankingMetricEvaluator(RankingMetricParams, Evaluator, ParamsReadWr
     """
 
 
-RankingMetricEvaluator = ConnectRankingMetricEvaluator  # by the name that users import
+RankingMetricEvaluator = ConnectEvaluator  # users import it under the name that it has in sparkrank.ml

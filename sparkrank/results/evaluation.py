@@ -343,7 +343,7 @@ class Evaluation:
             bins, bins_missing = frame_bins(blocks)
         table, distributions = None, None
         if groups is not None:
-            table = GroupTable.of("report", groups).with_models(names_of(self.table, "model"))
+            table = GroupTable.of_evaluation("report", groups, plan)
         elif plan.distributions:
             distributions = distributions_table(self.partials.distributions)
         run = {

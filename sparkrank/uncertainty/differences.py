@@ -87,7 +87,7 @@ class PairSums(NamedTuple):
     def of(cls, numbers: Floats) -> PairSums:
         """Those of the one part that the states of pairs have."""
         counts, limbs = numbers[: len(PAIR_COUNTS)], numbers[len(PAIR_COUNTS) :].reshape(2, LIMBS).tolist()
-        return cls(*map(int, counts), *(sum(map(Fraction, each), Fraction()) for each in limbs))  # type: ignore[arg-type]
+        return cls(*map(int, counts), *(sum(map(Fraction, limbs_of_sum), Fraction()) for limbs_of_sum in limbs))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ def compared(
 
 
 def _smaller(*numbers: _Number | None) -> _Number | None:
-    return min((each for each in numbers if each is not None), default=None)
+    return min((number for number in numbers if number is not None), default=None)
 
 
 def _by_parts(
@@ -187,7 +187,7 @@ def jackknife_test(
     if ours is None or theirs is None:
         return None
     values = np.array([ours.value - theirs.value, theirs.value, ours.value])
-    of_ours, of_theirs = (np.where(each.sizes > 0, each.without, each.value) for each in (ours, theirs))
+    of_ours, of_theirs = (np.where(side.sizes > 0, side.without, side.value) for side in (ours, theirs))
     without = np.stack([of_ours - of_theirs, of_theirs, of_ours])
     sizes = ours.sizes + theirs.sizes  # a part may have groups of one of the two alone
     stderr = jackknife(values, without, sizes)[0].tolist()

@@ -34,11 +34,11 @@ def test_rows_lists_and_windows(spark: SparkSession, asked) -> None:
     frame = spark.read.parquet(path)
     assert found(frame.groupBy("user_id").agg(srf.ndcg(*TWO, k=10).alias("n"), srf.ap(*TWO) * 1)) == of_users
     lists = frame.groupBy("user_id").agg(F.collect_list(F.struct(*TWO)).alias("r")).select("*", "r.score", "r.label")
-    assert found(lists.select("user_id", srf.ndcg(*TWO, k=10), srf.ap("r"))) == of_users
+    assert found(lists.select("user_id", srf.ndcg(*TWO, k=10, of="lists"), srf.ap("r"))) == of_users
     over = srf.metrics(["ndcg@10", "ap"], *TWO, over=Window.partitionBy("user_id")).alias("m")
     assert found(frame.select("user_id", over).select("user_id", "m.*")) == of_users
     assert frame.agg(srf.auc(*TWO), F.count("*")).first()[0] == of_all
-    assert frame.groupBy(F.lit(1).alias("one")).agg(srf.auc(*TWO)).first()[1] == of_all
+    assert frame.groupBy(F.lit(1).alias("one")).agg(srf.auc(*TWO, of="batches")).first()[1] == of_all
 
 
 def test_in_sql(spark: SparkSession, asked) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.errors import PythonException
 
 import sparkrank as sr
 from sparkrank import functions as srf
@@ -61,75 +62,58 @@ def expected(log: pa.Table, metrics: Iterable[str], **settings: str) -> dict[int
     return {row[GROUP]: [bits(row[name]) for name in names] for row in table.to_pylist()}
 
 
-def found(frame: DataFrame) -> dict[int, list[str]]:
+def valued(frame: DataFrame) -> dict[int, list[str]]:
     return {row[0]: [bits(value) for value in row[1:]] for row in frame.collect()}
 
 
-def test_the_same_name_aggregates_rows_and_takes_lists(frame: DataFrame, lists: DataFrame, log: pa.Table) -> None:
+def test_rows_are_aggregated_and_lists_are_valued(frame: DataFrame, lists: DataFrame, log: pa.Table) -> None:
     from pyspark.sql import functions as F
 
     asked = expected(log, ["ndcg@10", "ap"])
-    grouped = frame.groupBy(GROUP).agg(srf.ndcg("score", "label", k=10).alias("ndcg@10"), srf.ap("score", "label"))
-    assert grouped.columns == [GROUP, "ndcg@10", "ap"]
-    assert found(grouped) == asked
-    selected = lists.select(GROUP, srf.ndcg("scores", "labels", k=10), srf.ap(F.col("scores"), F.col("labels")))
-    assert selected.columns == grouped.columns
-    assert found(selected) == asked
-    both = lists.withColumn("ndcg", srf.ndcg("rows", k=10)).withColumn("twice", srf.ap("scores", "labels") * 2 / 2)
-    assert found(both.select(GROUP, "ndcg", "twice")) == asked
-    good = [user for user, (ndcg, _) in asked.items() if ndcg != "undefined" and float.fromhex(ndcg) > 0.5]
-    assert lists.filter(srf.ndcg("scores", "labels", k=10) > 0.5).count() == len(good)
-
-
-def test_inside_of_other_functions_it_takes_rows_unless_it_is_told(frame: DataFrame, lists: DataFrame) -> None:
-    from pyspark.sql import functions as F
-
-    filled = frame.groupBy(GROUP).agg(
-        F.coalesce(srf.ap("score", "label"), F.lit(-1.0)).alias("a"),
-        (1 - srf.ap("score", "label") + srf.rr("score", "label") * 0).alias("b"),
-        F.count("*").alias("n"),
+    grouped = frame.groupBy(GROUP).agg(
+        srf.ndcg("score", "label", k=10).alias("ndcg@10"), F.coalesce(srf.ap("score", "label"), F.lit(None)).alias("ap")
     )
-    of_lists = lists.select(GROUP, F.coalesce(srf.ap("scores", "labels", of="lists"), F.lit(-1.0)).alias("a"))
-    rows = {row[GROUP]: row for row in filled.collect()}
-    for row in of_lists.collect():
-        assert rows[row[GROUP]]["a"] == row["a"]
-        assert rows[row[GROUP]]["b"] == (None if row["a"] == -1 else 1 - row["a"])
+    assert valued(grouped) == asked
+    of_arrays = srf.ap(F.col("scores"), F.col("labels"), of="lists") * 2 / 2
+    assert valued(lists.select(GROUP, srf.ndcg("rows", k=10), of_arrays)) == asked
+    good = [user for user, (ndcg, _) in asked.items() if ndcg != "undefined" and float.fromhex(ndcg) > 0.5]
+    assert lists.filter(srf.ndcg("scores", "labels", k=10, of="lists") > 0.5).count() == len(good)
+    with pytest.raises(PythonException, match=r'the score column is list<.*of="lists" says that a row has the arrays'):
+        lists.select(srf.ndcg("scores", "labels", k=10)).collect()
 
 
 def test_every_group_metric_of_the_catalogue(frame: DataFrame, lists: DataFrame, log: pa.Table) -> None:
     asked = expected(log, METRICS)
     grouped = frame.groupBy(GROUP).agg(srf.metrics(METRICS, *ROLES[:2], item="item").alias("m"))
-    assert found(grouped.select(GROUP, "m.*")) == asked
+    assert valued(grouped.select(GROUP, "m.*")) == asked
     structs = lists.select(GROUP, srf.metrics(METRICS, "rows").alias("m"))
-    assert found(structs.select(GROUP, "m.*")) == asked
+    assert valued(structs.select(GROUP, "m.*")) == asked
     arrays = lists.select(GROUP, srf.metrics(METRICS, "scores", "labels", item="items", of="lists").alias("m"))
-    assert found(arrays.select(GROUP, "m.*")) == asked
+    assert valued(arrays.select(GROUP, "m.*")) == asked
 
 
 def test_definitions_are_those_of_evaluate(frame: DataFrame, log: pa.Table) -> None:
     given = {"ties": "worst", "unjudged": "drop"}
     column = srf.metric("ap(over=min_k_relevant)@3", "score", "label", **given)
     assert column is not None
-    assert found(frame.groupBy(GROUP).agg(column)) == expected(log, ["ap(over=min_k_relevant)@3"], **given)
+    assert valued(frame.groupBy(GROUP).agg(column)) == expected(log, ["ap(over=min_k_relevant)@3"], **given)
     zero = frame.groupBy(GROUP).agg(srf.ndcg("score", "label", k=5, preset="mllib")).toPandas()
     assert zero.columns[1] == "ndcg(gain=binary)@5"
     assert not zero.iloc[:, 1].isna().any()
 
 
-def test_pooled_metrics_fold_rows_wherever_they_stand(frame: DataFrame, log: pa.Table) -> None:
+def test_pooled_metrics_of_all_rows_and_of_groups(frame: DataFrame, log: pa.Table) -> None:
     from pyspark.sql import functions as F
 
     metrics = [metric for metric in known(POOLED) if metric != "copc"]
     day = sr.evaluate(log, metrics, score="score", label="label", lane="local")
     asked = [bits(day[metric]) for metric in metrics]
-    of_all = frame.agg(*(srf.metric(metric, "score", "label") for metric in metrics), F.count("*").alias("n")).first()
-    assert [bits(value) for value in of_all[:-1]] == asked
-    assert of_all["n"] == len(log)
-    struct = frame.select(srf.metrics(metrics, "score", "label").alias("m")).select("m.*").first()
-    assert [bits(value) for value in struct] == asked
+    for of in ("rows", "batches"):
+        struct = frame.agg(srf.metrics(metrics, "score", "label", of=of).alias("m")).select("m.*").first()
+        assert [bits(value) for value in struct] == asked
     users = frame.groupBy((F.col(GROUP) % 2).alias("half"))
-    alone = users.agg(srf.auc("score", "label"))
-    beside = users.agg(srf.auc("score", "label"), srf.brier("score", "label"), F.count("*"))
+    alone = users.agg(srf.auc("score", "label", of="batches"))
+    beside = users.agg(srf.auc("score", "label"), F.count("*"))
     half = {row: log.filter(pa.array(np.asarray(log[GROUP]) % 2 == row)) for row in (0, 1)}
     by_half = {row: bits(sr.evaluate(half[row], ["auc"], score="score", label="label")["auc"]) for row in half}
     assert {row[0]: bits(row[1]) for row in alone.collect()} == by_half
@@ -137,13 +121,9 @@ def test_pooled_metrics_fold_rows_wherever_they_stand(frame: DataFrame, log: pa.
     assert frame.limit(0).agg(srf.auc("score", "label")).first()[0] is None
 
 
-def test_in_plans_rows_of_a_group_are_folded_and_lists_are_shared(frame: DataFrame, capsys) -> None:
-    frame.groupBy(GROUP).agg(srf.auc("score", "label")).explain()
+def test_in_plans_batches_are_folded_and_lists_are_shared(frame: DataFrame, capsys) -> None:
+    frame.groupBy(GROUP).agg(srf.auc("score", "label", of="batches")).explain()
     assert "ArrowAggregatePython" in capsys.readouterr().out
-    frame.agg(srf.auc("score", "label")).explain()
-    plan = capsys.readouterr().out
-    assert plan.count("ArrowEvalPython") == 2  # of rows before the exchange, of states behind it
-    assert plan.index("Exchange") < plan.rindex("ArrowEvalPython")
     frame.groupBy(GROUP).agg(srf.ap("score", "label"), srf.rr("score", "label")).explain()
     assert capsys.readouterr().out.count("ArrowEvalPython") == 1
 
@@ -152,11 +132,11 @@ def test_over_a_window(frame: DataFrame, log: pa.Table) -> None:
     from pyspark.sql import Window
 
     window = Window.partitionBy(GROUP)
-    columns = [srf.ap("score", "label").over(window), srf.auc("score", "label", over=window)]
+    columns = [srf.metric(text, "score", "label", over=window) for text in ("ap", "auc")]
     rows = frame.select(GROUP, *columns).distinct().collect()
     assert {row[0]: [bits(row[1])] for row in rows} == expected(log, ["ap"])
     of_rows = Window.partitionBy(GROUP).orderBy("item").rowsBetween(-1, 0)
-    assert len(frame.select(srf.rr("score", "label").over(of_rows)).collect()) == len(log)
+    assert len(frame.select(srf.rr("score", "label", over=of_rows)).collect()) == len(log)
 
 
 def test_nulls_behave_as_in_functions_of_spark(spark: SparkSession) -> None:
@@ -164,7 +144,7 @@ def test_nulls_behave_as_in_functions_of_spark(spark: SparkSession) -> None:
         "select array(1.0D, null) s, array(0, 1) l union all select null, array(1) union all select array(), array() "
         "union all select array(double('nan')), array(1) union all select array(1.0D), array(null)"
     )
-    values = [row[0] for row in rows.select(srf.rr("s", "l")).collect()]
+    values = [row[0] for row in rows.select(srf.rr("s", "l", of="lists")).collect()]
     assert values[:3] == [0.0, None, None]
     assert math.isnan(values[3])
     assert values[4] is None
@@ -179,7 +159,7 @@ def test_in_sql(spark: SparkSession, frame: DataFrame, log: pa.Table) -> None:
     lists = "collect_list(struct(score, label))"
     values = ", ".join(f"{name}({lists})" for name in ("ndcg_at_10", "ap", "srf_my_map"))
     query = f"SELECT {GROUP}, {values} FROM impressions GROUP BY {GROUP}"  # noqa: S608 - a query of this test
-    assert found(spark.sql(query)) == expected(log, ["ndcg@10", "ap", "ap(over=min_k_relevant)@10"])
+    assert valued(spark.sql(query)) == expected(log, ["ndcg@10", "ap", "ap(over=min_k_relevant)@10"])
     day = sr.evaluate(log, ["auc"], score="score", label="label", lane="local")
     assert spark.sql("SELECT auc(score, label), logloss(score, label) FROM impressions").first()[0] == day["auc"]
     assert spark.sql("SELECT rr(array(0.1D, 0.9D), array(1, 0)) AS rr").first()["rr"] == 0.5
@@ -206,7 +186,7 @@ def test_a_metric_from_outside_travels(frame: DataFrame, lists: DataFrame) -> No
 
     sizes = frame.groupBy(GROUP).agg(srf.list_size("score", "label").alias("a"), F.count("score").alias("b"))
     assert sizes.filter("a != b").count() == 0
-    assert lists.filter(srf.list_size("scores", "labels") > 0).count() == 40
+    assert lists.filter(srf.list_size("scores", "labels", of="lists") > 0).count() == 40
 
 
 def test_a_spark_without_functions_of_arrow_has_the_same_bits(
@@ -214,41 +194,25 @@ def test_a_spark_without_functions_of_arrow_has_the_same_bits(
 ) -> None:
     monkeypatch.setattr(spark_columns, "has_arrow_functions", lambda: False)
     asked = expected(log, SEVERAL)
-    assert (
-        found(frame.groupBy(GROUP).agg(srf.metrics(SEVERAL, "score", "label").alias("m")).select(GROUP, "m.*")) == asked
-    )
-    assert found(lists.select(GROUP, *(srf.metric(text, "scores", "labels") for text in SEVERAL))) == asked
+    grouped = frame.groupBy(GROUP).agg(srf.metrics(SEVERAL, "score", "label").alias("m"))
+    assert valued(grouped.select(GROUP, "m.*")) == asked
+    assert valued(lists.select(GROUP, *(srf.metric(text, "scores", "labels", of="lists") for text in SEVERAL))) == asked
     day = sr.evaluate(log, ["auc"], score="score", label="label", lane="local")
     assert frame.agg(srf.auc("score", "label")).first()[0] == day["auc"]
 
 
-def test_without_private_ways_of_spark_it_takes_rows_unless_it_is_told(
-    frame: DataFrame, lists: DataFrame, log: pa.Table, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SPARKRANK_PRIVATE_SPARK", "0")
-    asked = expected(log, ["ap"])
-    assert found(frame.groupBy(GROUP).agg(srf.ap("score", "label"))) == asked
-    assert found(lists.select(GROUP, srf.ap("scores", "labels", of="lists"))) == asked
-    day = sr.evaluate(log, ["auc"], score="score", label="label", lane="local")
-    assert frame.agg(srf.auc("score", "label", of="batches")).first()[0] == day["auc"]
-
-
 def test_each_function_is_described_by_its_declaration() -> None:
-    for name in (name for name in dir(srf) if name in CATALOG):
-        _is_described(name)
-
-
-def _is_described(name: str) -> None:
-    function, declared = getattr(srf, name), CATALOG[name]
-    parameters = inspect.signature(function).parameters
-    assert [*parameters][:2] == ["score", "label"]
-    assert {each.name for each in declared.parameters} <= set(parameters)
     sharing = ("precision", "recall", "f1", "fbeta")  # of which others have a cut-off
-    takes_k = declared.cutoff == "optional" or declared.at is not None or (name in sharing)
-    assert ("k" in parameters) == takes_k
-    assert declared.formula in inspect.getdoc(function)
-    assert function.__name__ == name
-    assert isinstance(declared, (GroupMetric, PooledMetric))
+    for name in (name for name in dir(srf) if name in CATALOG):
+        function, declared = getattr(srf, name), CATALOG[name]
+        parameters = inspect.signature(function).parameters
+        assert [*parameters][:2] == ["score", "label"], name
+        assert {parameter.name for parameter in declared.parameters} <= set(parameters), name
+        takes_k = declared.cutoff == "optional" or declared.at is not None or (name in sharing)
+        assert ("k" in parameters) == takes_k, name
+        assert declared.formula in inspect.getdoc(function), name
+        assert function.__name__ == name
+        assert isinstance(declared, (GroupMetric, PooledMetric)), name
 
 
 @pytest.mark.parametrize(
@@ -274,15 +238,6 @@ def _is_described(name: str) -> None:
 def test_what_makes_no_sense_is_one_sentence(spark: SparkSession, ask, sentence: str) -> None:
     with pytest.raises((SpecError, AttributeError), match=sentence):
         ask()
-
-
-def test_a_column_is_printed_as_what_it_computes(spark: SparkSession) -> None:
-    from pyspark.sql import functions as F
-
-    assert repr(srf.ndcg("s", F.col("l"), k=10)) == "Column<'ndcg@10(s, l)'>"
-    assert repr(srf.auc("s", "l")) == "Column<'auc(s, l)'>"
-    assert repr(srf.metrics(["rr", "p@5"], "s", "l").alias("m")) == "Column<'rr, p@5(s, l).alias('m')'>"
-    assert repr(1 - srf.rr("s", "l") * srf.ap("s", "l")) == "Column<'rr(s, l).mul(ap(s, l)).rsub(1)'>"
 
 
 def test_workers_that_lack_packages_are_found_before_the_work(spark: SparkSession, tmp_path, monkeypatch) -> None:

@@ -15,7 +15,7 @@ import sparkrank as sr
 from sparkrank.base.errors import InputError, MetricError, SpecError
 from sparkrank.functions import list_values
 from sparkrank.functions.column_plans import column_plan
-from sparkrank.functions.list_values import LastLists, values_of_lists
+from sparkrank.functions.list_values import values_of_lists
 from sparkrank.functions.pooled_rows import PooledRows, pooled_values_of_lists
 from sparkrank.metrics import CATALOG, GroupMetric, Metric, PooledMetric
 from tests.cases import Row
@@ -116,20 +116,18 @@ SCORES = pa.array([[0.9, 0.5], None, [], [0.7, None], [math.nan, 1.0], [0.2, 0.1
 LABELS = pa.array([[0, 1], [1], [], [0, 1], [1, 0], None])
 
 
-@pytest.mark.parametrize(
-    ("undefined", "empty"), [("skip", None), ("zero", 0.0), ("one", 1.0)], ids=["skip", "zero", "one"]
-)
-def test_nulls_and_what_cannot_be_evaluated(undefined: str, empty: float | None) -> None:
+def test_nulls_and_what_cannot_be_evaluated() -> None:
     """A null list is null. An empty one has no relevant row. A row without a score is relevant and not found: rr is 0.
     NaN is NaN.
     """
-    asked = column_plan(["rr", "p@1"], ROLES, {"undefined": undefined})
-    values, precision = values_of_lists([SCORES, LABELS], asked)
-    assert precision.to_pylist()[:4] == [0.0, None, 0.0, 0.0]
-    assert math.isnan(precision[4].as_py())  # and not that of an empty list
-    assert values.to_pylist()[:4] == [0.5, None, empty, 0.0]
-    assert math.isnan(values[4].as_py())
-    assert values[5].as_py() is None
+    for undefined, empty in {"skip": None, "zero": 0.0, "one": 1.0}.items():
+        asked = column_plan(["rr", "p@1"], ROLES, {"undefined": undefined})
+        values, precision = values_of_lists([SCORES, LABELS], asked)
+        assert precision.to_pylist()[:4] == [0.0, None, 0.0, 0.0]
+        assert math.isnan(precision[4].as_py())  # and not that of an empty list
+        assert values.to_pylist()[:4] == [0.5, None, empty, 0.0]
+        assert math.isnan(values[4].as_py())
+        assert values[5].as_py() is None
 
 
 def test_undefined_and_duplicates_may_stop() -> None:
@@ -154,10 +152,10 @@ def test_ranks_columns_and_other_orders() -> None:
     assert values_of_lists(reversed_order, asked)[0].to_pylist() == [-1.0]
 
 
-@pytest.mark.parametrize("kind", [pa.int8(), pa.float32(), pa.decimal128(20, 0), pa.bool_()])
-def test_labels_of_any_number(kind: pa.DataType) -> None:
-    labels = pa.array([[0, 1]]).cast(pa.list_(kind)) if kind != pa.bool_() else pa.array([[False, True]])
-    assert values_of_lists([pa.array([[2.0, 1.0]]), labels], column_plan(["rr"], ROLES, {}))[0].to_pylist() == [0.5]
+def test_labels_of_any_number() -> None:
+    for kind in (pa.int8(), pa.float32(), pa.decimal128(20, 0)):
+        labels = pa.array([[0, 1]]).cast(pa.list_(kind))
+        assert values_of_lists([pa.array([[2.0, 1.0]]), labels], column_plan(["rr"], ROLES, {}))[0].to_pylist() == [0.5]
 
 
 RANKS = pa.list_(pa.struct({"rank": pa.int64(), "label": pa.int64()}))
@@ -209,29 +207,10 @@ def test_parts_of_a_batch_are_the_batch(monkeypatch: pytest.MonkeyPatch) -> None
         pa.array([rng.integers(0, 2, size).tolist() for size in sizes], pa.list_(pa.int64())),
     ]
     asked = column_plan(["ndcg@3", "ap"], ROLES, {})
-    whole = [each.to_pylist() for each in LastLists().ranked(arrays, asked).values_of(asked.plan)]
+    whole = [values.to_pylist() for values in values_of_lists(arrays, asked)]
     monkeypatch.setattr(list_values, "MOST_ROWS", 7)
-    ranked = LastLists().ranked(arrays, asked)
-    assert len(ranked.models) > 20
-    assert [each.to_pylist() for each in ranked.values_of(asked.plan)] == whole
-
-
-def test_several_metrics_of_one_list_cost_one_ranking(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also in columns of their own, of which Spark hands the same list twice."""
-    made: list[object] = []
-    ranked = list_values.RankedLists.of
-    monkeypatch.setattr(list_values.RankedLists, "of", lambda *given: made.append(given) or ranked(*given))
-    last = LastLists()
-    for batch in range(3):
-        for metric in ("ndcg@10", "ap", "rr"):
-            asked = column_plan([metric], ROLES, {})
-            arrays = [pa.array([[3.0, 2.0, float(batch)]]), pa.array([[0, 1, 1]])]
-            last.ranked(arrays, asked).values_of(asked.plan)
-    assert len(made) == 3
-    assert [len(plan.metrics) for _, plan in made] == [1, 3, 3]  # from the second batch on, one pass for all
-    other = column_plan(["rr"], ROLES, {"ties": "worst"})
-    last.ranked([pa.array([[3.0, 2.0, 2.0]]), pa.array([[0, 1, 1]])], other)
-    assert len(made) == 4
+    assert len(list(list_values.lists_of(arrays, asked.roles).parts())) > 20
+    assert [values.to_pylist() for values in values_of_lists(arrays, asked)] == whole
 
 
 @pytest.mark.parametrize("name", known(POOLED))

@@ -15,7 +15,6 @@ import pytest
 
 import sparkrank as sr
 from sparkrank.config import Spec
-from sparkrank.engines.spark import worker_python
 from sparkrank.engines.spark.failures import task_errors
 from sparkrank.engines.spark.worker_python import validate_session, validate_version
 from sparkrank.jobs import evaluate_day
@@ -49,63 +48,58 @@ def session(program: str, master: str = "local[2]", version: str = "4.1.0") -> A
     return SimpleNamespace(version=version, sparkContext=context, createDataFrame=None)
 
 
-@pytest.mark.parametrize(
-    ("error", "problem"),
-    [
-        (f"{_TRACE}ModuleNotFoundError: No module named 'pyarrow'", "which has no pyarrow"),
-        (f"{_TRACE}ModuleNotFoundError: No module named 'numpy.core'", "which has no numpy"),
-        (f"{_TRACE}ModuleNotFoundError: No module named 'sparkrank'", "which has no sparkrank"),
-        (f"{_TRACE}{_OTHER_VERSION}", "which is Python 3.9 where this process is Python 3.12"),
-        (_CANNOT_RUN, "which cannot be run (No such file)"),
-        *((f"{_TRACE}{each}", f"whose numpy and pyarrow do not go together ({each})") for each in _NOT_TOGETHER),
-        (
-            _STARTED.format("SyntaxError: invalid syntax"),
-            "which does not start as a worker (SyntaxError: invalid syntax)",
-        ),
-        (
-            _STARTED.format("ModuleNotFoundError: No module named 'importlib.resources'"),
-            "which does not start as a worker (ModuleNotFoundError: No module named 'importlib.resources')",
-        ),
-        (
-            "EOFException occurred while reading the port number from pyspark.daemon's stdout.",
-            "which does not start as a worker",
-        ),
-        (f"{_TRACE}PySparkImportError: {_TOO_OLD}.", f"which has a package that Spark cannot use ({_TOO_OLD[30:]})"),
-    ],
+ERRORS = [
+    (f"{_TRACE}ModuleNotFoundError: No module named 'pyarrow'", "which has no pyarrow"),
+    (f"{_TRACE}ModuleNotFoundError: No module named 'numpy.core'", "which has no numpy"),
+    (f"{_TRACE}ModuleNotFoundError: No module named 'sparkrank'", "which has no sparkrank"),
+    (f"{_TRACE}{_OTHER_VERSION}", "which is Python 3.9 where this process is Python 3.12"),
+    (_CANNOT_RUN, "which cannot be run (No such file)"),
+    *((f"{_TRACE}{line}", f"whose numpy and pyarrow do not go together ({line})") for line in _NOT_TOGETHER),
+    (
+        _STARTED.format("SyntaxError: invalid syntax"),
+        "which does not start as a worker (SyntaxError: invalid syntax)",
+    ),
+    (
+        _STARTED.format("ModuleNotFoundError: No module named 'importlib.resources'"),
+        "which does not start as a worker (ModuleNotFoundError: No module named 'importlib.resources')",
+    ),
+    (
+        "EOFException occurred while reading the port number from pyspark.daemon's stdout.",
+        "which does not start as a worker",
+    ),
+    (f"{_TRACE}PySparkImportError: {_TOO_OLD}.", f"which has a package that Spark cannot use ({_TOO_OLD[30:]})"),
+]
+OTHERS = [
+    f"{_TRACE}ModuleNotFoundError: No module named 'mine'",
+    f"{_TRACE}ModuleNotFoundError: No module named 'numpy_of_mine'",
+    f"{_TRACE}ValueError: a metric of mine says that No module named 'pyarrow' is there",
+    "Lost task 0.0: Python worker exited unexpectedly (crashed)",
+]
+HERE_REMEDY = f"set PYSPARK_PYTHON={sys.executable} before the session starts"
+REMEDY = (
+    f"give them Python {HERE} with numpy, pyarrow and sparkrank, by PYSPARK_PYTHON or spark.pyspark.python, or by an "
+    f"environment in spark.archives (sparkrank also by --py-files)"
 )
-@pytest.mark.parametrize("master", ["local[2]", "yarn", None])
-def test_an_error_of_the_python_of_workers(error: str, problem: str, master: str | None) -> None:
-    spark = None if master is None else session("/their/python", master)
-    with pytest.raises(sr.SparkrankError) as told, task_errors(spark):
-        raise RuntimeError(error)
-    program = "/their/python," if master is not None else "a Python"
-    if "Cannot run" in error:
-        program = "py,"
-    if master == "local[2]":
-        remedy = f"set PYSPARK_PYTHON={sys.executable} before the session starts"
-    else:
-        remedy = (
-            f"give them Python {HERE} with numpy, pyarrow and sparkrank, by PYSPARK_PYTHON or spark.pyspark.python, or "
-            f"by an environment in spark.archives (sparkrank also by --py-files)"
-        )
-    assert str(told.value) == f"Spark's workers run {program} {problem}: {remedy}"
-    assert told.value.__cause__ is None
-    assert told.value.__suppress_context__  # nobody sees the lines of Java behind it
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        f"{_TRACE}ModuleNotFoundError: No module named 'mine'",
-        f"{_TRACE}ModuleNotFoundError: No module named 'numpy_of_mine'",
-        f"{_TRACE}ValueError: a metric of mine says that No module named 'pyarrow' is there",
-        "Lost task 0.0: Python worker exited unexpectedly (crashed)",
-    ],
-)
-def test_other_errors_are_none_of_them(error: str) -> None:
-    with pytest.raises(Exception, match=r"(?s).") as told, task_errors(session("/their/python")):
+def sentence_of(error: str, spark: Any) -> str:
+    with pytest.raises(Exception, match=r"(?s).") as raised, task_errors(spark):
         raise RuntimeError(error)
-    assert "Spark's workers run" not in str(told.value)
+    if str(raised.value).startswith("Spark's workers run"):
+        assert raised.value.__cause__ is None
+        assert raised.value.__suppress_context__  # nobody sees the lines of Java behind it
+    return str(raised.value)
+
+
+def test_an_error_of_the_python_of_workers() -> None:
+    for error, problem in ERRORS:
+        program = "py," if "Cannot run" in error else "/their/python,"
+        for master, remedy in (("local[2]", HERE_REMEDY), ("yarn", REMEDY)):
+            said = sentence_of(error, session("/their/python", master))
+            assert said == f"Spark's workers run {program} {problem}: {remedy}"
+    assert sentence_of(ERRORS[0][0], None) == f"Spark's workers run a Python {ERRORS[0][1]}: {REMEDY}"
+    for error in OTHERS:
+        assert "Spark's workers run" not in sentence_of(error, session("/their/python"))
 
 
 @pytest.fixture
@@ -116,24 +110,23 @@ def bare(tmp_path: Path) -> Path:
 
 
 def test_a_bare_environment_is_found_before_the_work(bare: Path) -> None:
-    remedy = f"set PYSPARK_PYTHON={sys.executable} before the session starts"
-    with pytest.raises(sr.SparkrankError, match=r"which has no numpy, pyarrow") as told:
+    with pytest.raises(sr.SparkrankError, match=r"which has no numpy, pyarrow") as raised:
         validate_session(session(str(bare)))
-    assert str(told.value).startswith(f"Spark's workers run {bare}, which has no numpy, pyarrow")
-    assert str(told.value).endswith(f": {remedy}")
+    assert str(raised.value).startswith(f"Spark's workers run {bare}, which has no numpy, pyarrow")
+    assert str(raised.value).endswith(f": {HERE_REMEDY}")
     gone = str(bare.parent / "python9")
-    with pytest.raises(sr.SparkrankError) as told:
+    with pytest.raises(sr.SparkrankError) as raised:
         validate_session(session(gone))
-    assert str(told.value) == f"Spark's workers run {gone}, which is not there, or no program: {remedy}"
+    assert str(raised.value) == f"Spark's workers run {gone}, which is not there, or no program: {HERE_REMEDY}"
 
 
 def test_the_python_of_the_path_is_named_with_the_reason(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(bare.parent))
     monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
-    with pytest.raises(sr.SparkrankError, match=r"which has no numpy, pyarrow") as told:
+    with pytest.raises(sr.SparkrankError, match=r"which has no numpy, pyarrow") as raised:
         validate_session(session("python3"))
     named = f"{bare.parent}/python3 (python3 of the PATH, because PYSPARK_PYTHON is not set), which"
-    assert str(told.value).startswith(f"Spark's workers run {named}")
+    assert str(raised.value).startswith(f"Spark's workers run {named}")
 
 
 def test_packages_that_do_not_go_together_are_found_before_the_work(bare: Path) -> None:
@@ -141,9 +134,9 @@ def test_packages_that_do_not_go_together_are_found_before_the_work(bare: Path) 
     (packages / "numpy.py").write_text("")
     (packages / "pyarrow.py").write_text('raise ImportError("numpy.core.multiarray failed to import")')
     (packages / "sparkrank.py").write_text("")
-    with pytest.raises(sr.SparkrankError, match="whose numpy and pyarrow do not go together") as told:
+    with pytest.raises(sr.SparkrankError, match="whose numpy and pyarrow do not go together") as raised:
         validate_session(session(str(bare)))
-    assert "(ImportError: numpy.core.multiarray failed to import)" in str(told.value)
+    assert "(ImportError: numpy.core.multiarray failed to import)" in str(raised.value)
 
 
 def test_another_version_of_python_is_found_before_the_work(bare: Path) -> None:
@@ -165,19 +158,16 @@ def test_this_python_and_those_elsewhere_are_not_asked(bare: Path, monkeypatch: 
     validate_session(SimpleNamespace(version="4.0.0"))  # a session of Connect tells nothing of its workers
 
 
-@pytest.mark.parametrize(
-    ("version", "fits"), [("3.5.3", False), ("2.4", False), ("4.0.0", True), ("10.1", True), ("", True)]
-)
-def test_versions_of_spark(version: str, fits: bool) -> None:
-    if fits:
+def test_versions_of_spark() -> None:
+    for version in ("4.0.0", "10.1", ""):
         validate_version(version)
-        return
-    with pytest.raises(sr.SparkrankError) as told:
-        validate_version(version)
-    assert str(told.value) == (
-        f"this is Spark {version}, and sparkrank needs 4.0 or newer: upgrade it, or take the lane local, which "
-        f"evaluates Parquet and tables in memory without it"
-    )
+    for version in ("3.5.3", "2.4"):
+        with pytest.raises(sr.SparkrankError) as raised:
+            validate_version(version)
+        assert str(raised.value) == (
+            f"this is Spark {version}, and sparkrank needs 4.0 or newer: upgrade it, or take the lane local, which "
+            f"evaluates Parquet and tables in memory without it"
+        )
 
 
 @pytest.mark.parametrize("lane", ["auto", "scan", "frame"])
@@ -205,22 +195,10 @@ def test_a_command_names_an_older_pyspark_before_it_starts_a_session(monkeypatch
         spark_session("test")
 
 
-def test_each_python_is_asked_once(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
-    run = subprocess.run
-    monkeypatch.setattr(subprocess, "run", lambda *given, **named: asked.append(given) or run(*given, **named))
-    worker_python._asked.cache_clear()
-    for _ in range(2):
-        with pytest.raises(sr.SparkrankError):
-            validate_session(session(str(bare)))
-    assert len(asked) == 1
-
-
-@pytest.mark.parametrize("kind", ["classic", "connect"])
-def test_a_stopped_session_is_found_before_the_work(kind: str) -> None:
-    of_kind = {"classic": {"sparkContext": SimpleNamespace(_jsc=None)}, "connect": {"is_stopped": True}}[kind]
-    with pytest.raises(sr.SparkrankError, match="the Spark session was stopped: make the DataFrame anew"):
-        validate_session(SimpleNamespace(version="4.1.0", **of_kind))
+def test_a_stopped_session_is_found_before_the_work() -> None:
+    for of_kind in ({"sparkContext": SimpleNamespace(_jsc=None)}, {"is_stopped": True}):  # classic, Connect
+        with pytest.raises(sr.SparkrankError, match="the Spark session was stopped: make the DataFrame anew"):
+            validate_session(SimpleNamespace(version="4.1.0", **of_kind))
 
 
 def test_a_column_without_a_session_is_one_sentence() -> None:

@@ -11,12 +11,12 @@ import pyarrow.compute as pc
 
 from sparkrank.base.errors import SpecError, did_you_mean, escaped, listed, shortened
 from sparkrank.comparison.mix_and_rate import decomposition
-from sparkrank.comparison.run_comparison import Groups, RunComparison
-from sparkrank.comparison.runs import CompareLane, compare_tables, pairs_groups, without_states
+from sparkrank.comparison.run_comparison import GroupChoice, RunComparison
+from sparkrank.comparison.runs import compare_tables, without_states
 from sparkrank.comparison.whole_runs import compare_states
 from sparkrank.doors.commands.answers import answer
 from sparkrank.doors.commands.options import DEBUG, PLUGIN, all_of, validate_alone
-from sparkrank.doors.commands.sides import SIDE_OPTIONS, SidesAsked, metrics_of, session_for, sides_of, states_of
+from sparkrank.doors.commands.sides import SIDE_OPTIONS, SidesAsked, metrics_of, session_for_far, sides_of, states_of
 from sparkrank.inputs.day_marks import on_day
 from sparkrank.inputs.window import Window, spans
 from sparkrank.jobs.compare_job import compare_days
@@ -43,7 +43,6 @@ LEVEL = 0.95
 @all_of(
     DEBUG,
     PLUGIN,
-    click.option("--lane", type=click.Choice(["auto", "local", "frame"]), default="auto", help="Who pairs the groups."),
     click.option(
         "--groups",
         type=click.Choice(["all", "common"]),
@@ -76,8 +75,7 @@ def compare(
     family: Family | None,
     correction: Correction | None,
     other_definitions: bool,
-    lane: CompareLane,
-    groups: Groups | None,
+    groups: GroupChoice | None,
     decompose: str | None,
     plugins: tuple[str, ...],
     **sides: Any,
@@ -91,15 +89,14 @@ def compare(
     asked = SidesAsked(**sides)
     import_plugins(plugins, "--plugin")
     of_states = asked.spec is not None and decompose is None and asked.left_date is None
-    other = lane if lane != "auto" else None
     if of_states:
-        of_runs: dict[str, object] = {"--lane": other, "--other-definitions": other_definitions, "--groups": groups}
+        of_runs: dict[str, object] = {"--other-definitions": other_definitions, "--groups": groups}
         validate_alone("--conf alone", of_runs)
     else:
         beside = {"--from": first, "--to": last, "--family": family, "--allow-missing": allow_missing}
         validate_alone("--left" if asked.spec is None else "--decompose or --left-date", beside)
     if decompose is not None:
-        validate_alone("--decompose", {"--lane": other, "--correction": correction, "--groups": groups})
+        validate_alone("--decompose", {"--correction": correction, "--groups": groups})
     if asked.spec is not None and of_states:
         window = _window(asked, first, last, allow_missing=allow_missing)
         table, missing, told = _stored(asked, asked.spec, window, correction, family, allow_missing)
@@ -115,16 +112,16 @@ def compare(
         return
     options: Any = {"correction": correction or "holm", "level": LEVEL, "other_definitions": other_definitions}
     lacking: list[str] = []
-    if not pairs_groups(groups, lane):
+    if groups != "common":
         before, after, models = states_of(asked)
         lacking = without_states((before, after), groups)
         if not (isinstance(before, str) or isinstance(after, str)):
             whole = compare_states(before, after, models, metrics or None, **options, options=asked.model_options)
             answer(lambda: _text(whole), lambda: _document(whole))
             return
-    with sides_of(asked, lane) as (left, right, session):
-        found = compare_tables(left, right, metrics or None, **options, session=session, lane=lane, told=lacking)
-        answer(lambda: _text(found), lambda: _document(found))
+    with sides_of(asked) as (left, right):
+        common = compare_tables(left, right, metrics or None, **options, notes=lacking)
+        answer(lambda: _text(common), lambda: _document(common))
 
 
 def _window(asked: SidesAsked, first: str | None, last: str | None, *, allow_missing: bool) -> Window:
@@ -157,7 +154,7 @@ def _stored(
         given = own or Comparison(baseline)
         wanted = replace(given, baseline=baseline, correction=correction or given.correction)
         wanted = replace(wanted, family=family or given.family)
-    with session_for("auto") as session:
+    with session_for_far() as session:
         is_far = local_path(on_day(spec.output.path, str(window.first))) is None
         spark = session() if is_far and session is not None else None
         return compare_days(spec, window, wanted, spark, allow_missing=allow_missing)

@@ -10,7 +10,7 @@ import click
 import pyarrow.compute as pc
 
 from sparkrank.base.errors import InputError, SpecError
-from sparkrank.comparison.group_pairs import Side
+from sparkrank.comparison.group_pairs import ModelGroups
 from sparkrank.comparison.group_tables import GroupTable
 from sparkrank.comparison.largest_changes import largest_changes
 from sparkrank.comparison.worst_groups import worst_groups
@@ -131,7 +131,7 @@ def _keys(
         names = asked_models(plan, more["models"] or (), "--models")
         if len(names) != 2:
             raise click.UsageError("--moved compares two models: name them with --models A B")
-        keys = _moved(table, names, asked[0], more["moved"], spark)
+        keys = _moved(table, names, asked[0], more["moved"])
     if not keys:
         raise InputError(f"no group of {table.place} is to be chosen by {asked[0]}")
     return GroupKeys(tuple(columns), tuple(keys))
@@ -146,16 +146,13 @@ def _pair(text: str, columns: Sequence[str]) -> tuple[str, str]:
     return column, value
 
 
-def _moved(
-    table: GroupTable, models: Sequence[str], metric: str, top: int, spark: SparkSession | None
-) -> list[tuple[Any, ...]]:
+def _moved(table: GroupTable, models: Sequence[str], metric: str, top: int) -> list[tuple[Any, ...]]:
     """The keys of the groups that changed most, gains and losses together, the largest first."""
-    left, right = (Side(table, table.model(name, "--models")) for name in models)
-    session = None if spark is None else lambda: spark
-    found = largest_changes(left, right, metric, top, other_definitions=True, session=session, lane="auto")
-    size = pc.negate(pc.abs(found["difference"]))
+    left, right = (ModelGroups(table, table.model(name, "--models")) for name in models)
+    changes = largest_changes(left, right, metric, top, other_definitions=True)
+    size = pc.negate(pc.abs(changes["difference"]))
     order = [("size of it", "ascending"), *((name, "ascending") for name in table.keys)]
-    ranked = found.append_column("size of it", size).sort_by(order)[:top]
+    ranked = changes.append_column("size of it", size).sort_by(order)[:top]
     return list(zip(*(ranked[name].to_pylist() for name in table.keys), strict=True))
 
 

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 import click
 
 from sparkrank.base.errors import SpecError, did_you_mean, listed, shortened
-from sparkrank.comparison.group_pairs import Side
+from sparkrank.comparison.group_pairs import ModelGroups
 from sparkrank.comparison.group_tables import GroupTable, chosen_models, metrics_at
 from sparkrank.comparison.mix_and_rate import MetricRows
-from sparkrank.comparison.run_states import DOTS, RunStates
+from sparkrank.comparison.run_states import RunStates
 from sparkrank.config import load_spec
 from sparkrank.doors.commands.options import SET, all_of
+from sparkrank.doors.stored_states import DOTS, stored_states
 from sparkrank.inputs.day_marks import day_of, on_day
 from sparkrank.jobs.evaluate_job import resolve_day
 from sparkrank.run.session import spark_session
@@ -28,7 +29,17 @@ if TYPE_CHECKING:
 
     from sparkrank.config import Spec
 
+REMOVED = {"--lane": "groups are paired in this process, and Spark only reads where Arrow cannot"}
+
+
+def _refuse(_: click.Context, option: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        name = option.opts[0]
+        raise click.UsageError(f"{name} is no longer an option: {REMOVED[name]}")
+
+
 SIDE_OPTIONS = all_of(
+    *(click.option(name, hidden=True, expose_value=False, callback=_refuse) for name in REMOVED),
     click.option("--model", "--right-model", "model", metavar="NAME", help="The model that is compared (right)."),
     click.option(
         "--baseline", "--left-model", "baseline", metavar="NAME", help="The model it is compared with (left)."
@@ -141,7 +152,7 @@ class SidesAsked:
 
 
 @contextmanager
-def session_for(lane: str) -> Iterator[Callable[[], SparkSession] | None]:
+def session_for_far() -> Iterator[Callable[[], SparkSession] | None]:
     """What gives the Spark session when one is needed, which is stopped at the end; None where there is none."""
     started: list[SparkSession] = []
 
@@ -151,7 +162,7 @@ def session_for(lane: str) -> Iterator[Callable[[], SparkSession] | None]:
         return started[0]
 
     try:
-        yield None if lane == "local" or importlib.util.find_spec("pyspark") is None else session
+        yield None if importlib.util.find_spec("pyspark") is None else session
     finally:
         for spark in started:
             spark.stop()
@@ -163,7 +174,7 @@ def metrics_of(asked: SidesAsked) -> Iterator[tuple[MetricRows, MetricRows]]:
     models = (asked.baseline, asked.model) if asked.spec is None else asked.models_of(asked.spec)
     if asked.spec is None:  # the model of one side is that of the other where nobody says
         models = (models[0] or models[1], models[1] or models[0])
-    with session_for("auto") as session:
+    with session_for_far() as session:
         spark = session() if asked.is_far and session is not None else None
         sides = []
         every = zip(("left", "right"), asked.places, models, asked.model_options, strict=True)
@@ -176,20 +187,20 @@ def metrics_of(asked: SidesAsked) -> Iterator[tuple[MetricRows, MetricRows]]:
 def states_of(asked: SidesAsked) -> tuple[RunStates | str, RunStates | str, tuple[str | None, str | None]]:
     """The states of both sides, or why there are none, and the models that are asked for."""
     models = (asked.baseline, asked.model) if asked.spec is None else asked.models_of(asked.spec)
-    with session_for("auto") as session:
+    with session_for_far() as session:
         spark = session() if asked.is_far and session is not None else None
         left, right = (
-            RunStates.stored(what, path, day, spark)
+            stored_states(what, path, day, spark)
             for what, (path, day) in zip(("left", "right"), asked.places, strict=True)
         )
     return left, right, models
 
 
 @contextmanager
-def sides_of(asked: SidesAsked, lane: str) -> Iterator[tuple[Side, Side, Callable[[], SparkSession] | None]]:
-    """The group tables of both sides, and what gives the Spark session."""
+def sides_of(asked: SidesAsked) -> Iterator[tuple[ModelGroups, ModelGroups]]:
+    """The groups of both sides."""
     models = None if asked.spec is None else asked.models_of(asked.spec)
-    with session_for(lane) as session:
+    with session_for_far() as session:
         spark = session() if asked.is_far and session is not None else None
         left, right = (
             GroupTable.of(what, path, day, spark)
@@ -197,5 +208,4 @@ def sides_of(asked: SidesAsked, lane: str) -> Iterator[tuple[Side, Side, Callabl
         )
         options = asked.model_options
         baseline, model = models or chosen_models(left, right, asked.baseline, asked.model, options)
-        sides = Side(left, left.model(baseline, options[0])), Side(right, right.model(model, options[1]))
-        yield *sides, session
+        yield ModelGroups(left, left.model(baseline, options[0])), ModelGroups(right, right.model(model, options[1]))

@@ -75,12 +75,12 @@ def task_errors(spark: SparkSession | None = None) -> Iterator[None]:
                 "texts of the input are so long that a batch of rows outgrows Spark's memory: give the driver and the "
                 "executors more, or lower spark.sql.execution.arrow.maxRecordsPerBatch"
             ) from error
-        found = _RAISED.search(str(error))
-        kind = None if found is None else getattr(errors, found[1], None)
-        if found is not None and kind is not None:
-            raise kind(found[2]) from error
-        if told := python_error(error, spark):
-            raise errors.SparkrankError(told) from None  # Spark says it in hundreds of lines
+        raised = _RAISED.search(str(error))
+        kind = None if raised is None else getattr(errors, raised[1], None)
+        if raised is not None and kind is not None:
+            raise kind(raised[2]) from error
+        if sentence := python_error(error, spark):
+            raise errors.SparkrankError(sentence) from None  # Spark says it in hundreds of lines
         if module := _NO_MODULE.search(str(error)):
             raise errors.SparkrankError(
                 f"the module {module[1]} is missing on Spark's workers (No module named '{module[1]}'): give it to "
@@ -93,16 +93,21 @@ def task_errors(spark: SparkSession | None = None) -> Iterator[None]:
         raise
 
 
+def as_raised(sentence: str) -> str:
+    """What Spark's own ``raise_error`` says so that :func:`task_errors` finds an :class:`InputError` in it."""
+    return f"\n{errors.__name__}.InputError: {sentence}\n"
+
+
 def reason_of(error: Exception) -> str:
     """``error`` in one line that starts with its type. For an error of a task, it is the line of the original error."""
     text = str(error)
     for pattern in (_IN_WORKER, _CONDITION):
-        if found := pattern.findall(text):
-            return _bounded(str(found[-1]))
+        if matches := pattern.findall(text):
+            return _bounded(str(matches[-1]))
     if died := _DIED.search(text):
         return f"a task was lost on {died[1]}: {died[2]}"
-    if found := _IN_JVM.findall(text):
-        return str(found[-1]).strip()
+    if matches := _IN_JVM.findall(text):
+        return str(matches[-1]).strip()
     first = next((line.strip() for line in text.splitlines() if line.strip()), "no message")
     return f"{type(error).__name__}: {first}"
 

@@ -137,11 +137,11 @@ def _loaded(reader: Callable[[], DataFrameReader], stored: StoredFiles, as_texts
     paths, base = [f"{prefix}{escaped(path)}" for path in listing.shortly], dict[str, str]()
     try:
         frame = reader().load(paths)
-        found = sorted(_path_of(uri, prefix) for uri in frame.inputFiles()) == list(listing.files)
+        is_whole = sorted(_path_of(uri, prefix) for uri in frame.inputFiles()) == list(listing.files)
     except Exception as error:  # noqa: BLE001 - of names that Spark cannot list, of hidden folders and others
         logging.getLogger(__name__).info("Spark gets the names of all files: %s", shortened(error, MOST_SENTENCE))
-        found = False
-    if not found:
+        is_whole = False
+    if not is_whole:
         paths = [f"{prefix}{escaped(file)}" for file in listing.files]
         base = {} if listing.base is None else {"basePath": f"{prefix}{listing.base}"}
         frame = reader().options(**base).load(paths)
@@ -149,7 +149,7 @@ def _loaded(reader: Callable[[], DataFrameReader], stored: StoredFiles, as_texts
         return frame
     from pyspark.sql import types as T
 
-    kinds = [T.StructField(each.name, T.StringType()) if each.name in as_texts else each for each in frame.schema]
+    kinds = [T.StructField(field.name, T.StringType()) if field.name in as_texts else field for field in frame.schema]
     return reader().options(**base).schema(T.StructType(kinds)).load(paths)
 
 

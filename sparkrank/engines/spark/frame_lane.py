@@ -108,11 +108,11 @@ class FrameLane:
             return pick_framed(*self._sides, self.roles, plan, keys, pick)
 
     def session_settings(self, request: Request, *, own_zone: bool) -> dict[str, str]:
-        found: dict[str, str] = {}
+        settings: dict[str, str] = {}
         for (side, roles), frame in zip(request.sides, (self.frame, self.truth), strict=False):
             if frame is not None:
-                found |= settings_of_frame(side, frame, roles, own_zone)
-        return found
+                settings |= settings_of_frame(side, frame, roles, own_zone)
+        return settings
 
 
 def _elements_of_row(frame: DataFrame, arrays: Sequence[str]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,7 +23,7 @@ from sparkrank.engines.score_ranges import exact_metrics
 from sparkrank.engines.spark.ranges import READINGS, ExactDay
 from sparkrank.engines.spark.session_features import why_not_cached
 from sparkrank.engines.spark.tasks import RESULT_COLUMNS, joined_names, names_of
-from sparkrank.inputs.buckets import FAN_IN, fan_in
+from sparkrank.inputs.buckets import fan_in
 from sparkrank.metrics import Plan
 from sparkrank.states import Partials
 
@@ -30,9 +31,6 @@ from sparkrank.states import Partials
 GROUP_FILE_ROWS = 250_000
 # The driver merges the exact bins of a day with at most this many scored rows: 30 MB at most.
 MAX_DRIVER_ROWS = 2_000_000
-# The bytes of exact bins that the driver takes beside the states where nothing is cached: twice those of so many rows,
-# because buckets differ.
-FEW_BYTES = 64 << 20
 RESULT_TYPE = T.StructType([T.StructField(name, T.BinaryType()) for name in RESULT_COLUMNS])
 RESULT_SCHEMA = pa.schema({name: pa.binary() for name in RESULT_COLUMNS})
 _REDUCED_TYPE = T.StructType([T.StructField(name, T.BinaryType()) for name in ("states", "names")])
@@ -71,12 +69,7 @@ def gather(
         return gather_states(_collected(results.select("states", "groups")), files)
     streams = group_schema is not None and files is None
     if streams or exact_metrics(plan):
-        results = _unique_plan(results)
-        because = why_not_cached(results)
-        if because is None:
-            solved = _solved_from_cache(results, parts, plan, files)
-        else:
-            solved = _solved_uncached(results, parts, plan, files, because, streams=streams)
+        solved = _solved_by_passes(_unique_plan(results), parts, plan, files, streams=streams)
     else:
         solved = Solved(_states(results, parts, plan, files), None)
     if group_schema is None or files is not None:
@@ -103,48 +96,31 @@ def _kept(partials: Partials, written: set[str], files: GroupFiles | None) -> Pa
     return partials
 
 
-def _solved_from_cache(results: DataFrame, parts: int, plan: Plan, files: GroupFiles | None) -> Solved:
-    """States and exact bins from one pass: ``results`` are rows of buckets and tasks, which Spark caches."""
-    try:
-        solved = Solved(_states(results, parts, plan, files), None, release=results.unpersist)
-        return _with_exact_blocks(solved, results, parts, plan)[0] if exact_metrics(plan) else solved
-    except BaseException:  # including an interrupt, after which a notebook continues
-        results.unpersist()
-        raise
+def _solved_by_passes(results: DataFrame, parts: int, plan: Plan, files: GroupFiles | None, *, streams: bool) -> Solved:
+    """States, and exact bins where the plan has some, from ``results``, which Spark caches where the session permits.
 
-
-def _solved_uncached(
-    results: DataFrame, parts: int, plan: Plan, files: GroupFiles | None, because: str, *, streams: bool
-) -> Solved:
-    """The same where the session caches nothing ``because`` of something: each reading of ``results`` is a pass.
-
-    Where the exact bins are few, one pass has them beside the states.
+    Elsewhere each reading of ``results`` evaluates the input again.
     """
-    blocks: Partials | None = None
-    if exact_metrics(plan) and parts <= FAN_IN:
-        partials, blocks = _states_with_blocks(results, parts, files)
-    else:
-        partials = _states(results, parts, plan, files)
-    solved, passes = Solved(partials, None), 1
-    if exact_metrics(plan):
-        solved, more = _with_exact_blocks(solved, results, parts, plan, blocks, is_cached=False)
-        passes += more
+    because = why_not_cached(results)
+    is_cached, passes = because is None, 1
+    try:
+        solved = Solved(_states(results, parts, plan, files), None)
+        if is_cached:
+            solved = solved.releasing(results.unpersist)
+        if exact_metrics(plan):
+            solved, more = _with_exact_blocks(solved, results, parts, plan, is_cached=is_cached)
+            passes += more
+    except BaseException:  # including an interrupt, after which a notebook continues
+        if is_cached:
+            results.unpersist()
+        raise
+    if because is None:
+        return solved
     again = [name for name, is_there in (("groups", streams), ("blocks", solved.exact is not None)) if is_there]
-    told = [f"the input was evaluated {passes} times"] if passes > 1 else []
+    notes = [f"the input was evaluated {passes} times"] if passes > 1 else []
     if again:
-        told.append(f"reading {' or '.join(again)} evaluates the input again")
-    return solved.noting(Refusal("cached rows", because, ", and ".join(told)) if told else None)
-
-
-def _states_with_blocks(results: DataFrame, parts: int, files: GroupFiles | None) -> tuple[Partials, Partials | None]:
-    """The states of all buckets, and from the same pass their exact bins, or None where these are too many."""
-    size = F.octet_length("blocks")
-    few = F.when(size <= FEW_BYTES // parts, F.col("blocks"))
-    batches = results.select("states", _names(files), few, size).toArrow().to_batches()
-    partials = _kept(*_merged(_rows(batches)), files)
-    if any(batch.column(2).null_count > batch.column(3).null_count for batch in batches):
-        return partials, None
-    return partials, Partials.unpack(each.as_buffer() for batch in batches for each in batch.column(2).drop_null())
+        notes.append(f"reading {' or '.join(again)} evaluates the input again")
+    return solved.noting(Refusal("cached rows", because, ", and ".join(notes)) if notes else None)
 
 
 def _unique_plan(results: DataFrame) -> DataFrame:
@@ -160,27 +136,24 @@ def _with_exact_blocks(
     results: DataFrame,
     parts: int,
     plan: Plan,
-    blocks: Partials | None = None,
     *,
-    is_cached: bool = True,
+    is_cached: bool,
 ) -> tuple[Solved, int]:
     """``solved`` with the exact bins of the day, and how often it has read ``results`` for them.
 
-    The driver merges few bins, which may be there as ``blocks``. Spark's tasks merge many, and cache them where
-    ``results`` are (``is_cached``). Where it fails, the caller releases ``results``.
+    The driver merges few bins. Spark's tasks merge many, and cache them where ``results`` are (``is_cached``). Where it
+    fails, the caller releases ``results``.
     """
     scored = sum(count for (check, _), count in solved.partials.counts.items() if check == checks.SCORED_ROWS)
     if scored * len(exact_metrics(plan)) * (1 + len(plan.slices)) <= MAX_DRIVER_ROWS:
-        readings = 0
-        if blocks is None:
-            rows = results.where("blocks is not null").select("blocks", F.lit(None).cast("binary"))
-            blocks, readings = _reduced(rows, parts, fan_in(plan))[0], 1
-        return replace(solved, partials=Partials.merged([solved.partials, blocks])), readings
+        rows = results.where("blocks is not null").select("blocks", F.lit(None).cast("binary"))
+        blocks, _ = _reduced(rows, parts, fan_in(plan))
+        return replace(solved, partials=Partials.merged([solved.partials, blocks])), 1
     _validate_unjoined(plan, scored)
     day = ExactDay(results, plan, is_cached)
     try:
-        found = replace(solved, exact=day.solved())
-        return (found.releasing(day.release) if day.is_cached else found), READINGS
+        solved = replace(solved, exact=day.solved())
+        return (solved.releasing(day.release) if day.is_cached else solved), READINGS
     except BaseException:
         day.release()
         raise
@@ -188,10 +161,10 @@ def _with_exact_blocks(
 
 def _validate_unjoined(plan: Plan, scored: int) -> None:
     """Raise :class:`InputError` where a metric joins adjacent bins, which may be in different ranges."""
-    for each in (each for metrics in exact_metrics(plan).values() for each in metrics):
-        if each.joins:
+    for exact in itertools.chain.from_iterable(exact_metrics(plan).values()):
+        if exact.joins:
             raise InputError(
-                f"{each.metric} joins neighbouring scores, of which {scored:,} scored rows may have more than one "
+                f"{exact.metric} joins neighbouring scores, of which {scored:,} scored rows may have more than one "
                 f"process should hold (up to {MAX_DRIVER_ROWS:,} rows, over all slices and exact metrics): ask for "
                 f"digits=5 or bits=12 in place of exact, or for the lane local"
             )

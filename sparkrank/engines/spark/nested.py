@@ -1,4 +1,4 @@
-"""What stands at a place inside of a column of Spark: the twin of :mod:`sparkrank.sources.nested`."""
+"""Values inside nested columns of Spark, by the paths that roles name: the twin of :mod:`sparkrank.sources.nested`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from sparkrank.base import errors
+from sparkrank.engines.spark.failures import as_raised
 from sparkrank.engines.spark.values import is_plain, named
 from sparkrank.inputs.field_paths import (
     NAN_RATING,
@@ -35,12 +35,12 @@ def with_nested(frame: DataFrame, roles: Roles, what: str) -> DataFrame:
     them.
     """
     schema = frame.schema
-    found = places(roles, {field.name: shape_of(field.dataType) for field in schema}, what)
-    if not found:
+    nested = places(roles, {field.name: shape_of(field.dataType) for field in schema}, what)
+    if not nested:
         return frame
     columns = {
         name: _after(named(place.column), schema[place.column].dataType, place.steps)[0]
-        for name, place in found.items()
+        for name, place in nested.items()
     }
     # A column that replaces the one that it comes from goes last: Spark would take the others from what replaced it.
     last = {name: column for name, column in columns.items() if name in frame.columns}
@@ -95,8 +95,8 @@ def _step(column: Column, kind: T.DataType, step: Step) -> tuple[Column, T.DataT
         return _by_rating(column, step), T.ArrayType(element[step.item].dataType)
     steps = step.steps if isinstance(step, Each) else ()
     inner = element
-    for each in steps:
-        inner = _step(F.lit(None), inner, each)[1]
+    for inner_step in steps:
+        inner = _step(F.lit(None), inner, inner_step)[1]
     return F.transform(column, lambda one: _after(one, element, steps)[0]), T.ArrayType(inner)
 
 
@@ -106,23 +106,23 @@ def _vector_element(column: Column, kind: T.DataType, step: VectorElement) -> Co
         from pyspark.ml.functions import vector_to_array
 
         values = vector_to_array(column)
-        size, found = F.size(values), F.get(values, F.lit(step.place))
+        size, element = F.size(values), F.get(values, F.lit(step.place))
     else:
         of_type, of_size, indices, values = (column.getField(name) for name in VECTOR_FIELDS)
         dense = of_type == 1
         size = F.when(dense, F.size(values)).otherwise(of_size)
         at = (F.array_position(indices, F.lit(step.place).cast("int")) - 1).cast("int")  # -1 where it is not named
         sparse = F.coalesce(F.get(values, at), F.lit(0.0))
-        found = F.when(dense, F.get(values, F.lit(step.place))).otherwise(sparse)
-    found = F.when(size <= step.place, F.lit(_NAN)).otherwise(found)
+        element = F.when(dense, F.get(values, F.lit(step.place))).otherwise(sparse)
+    element = F.when(size <= step.place, F.lit(_NAN)).otherwise(element)
     if step.only_of is not None:
-        found = F.when(size != step.only_of, _failure(step.refused)).otherwise(found)
-    return F.when(column.isNotNull(), found)
+        element = F.when(size != step.only_of, _failure(step.refused)).otherwise(element)
+    return F.when(column.isNotNull(), element)
 
 
 def _failure(sentence: str) -> Column:
     """A number that fails with ``sentence``, which is found by its line."""
-    return F.raise_error(F.lit(f"\n{errors.__name__}.InputError: {sentence}\n")).cast("double")
+    return F.raise_error(F.lit(as_raised(sentence))).cast("double")
 
 
 def _by_rating(column: Column, step: Recommended) -> Column:

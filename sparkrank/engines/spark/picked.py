@@ -1,4 +1,4 @@
-"""Tables that tasks pick out of rows, each as the bytes of one row of a DataFrame, so that types stay as they are."""
+"""Tables that tasks return as bytes, one in each row of a DataFrame, so that Arrow's types stay as they are."""
 
 from __future__ import annotations
 

@@ -29,7 +29,6 @@ from sparkrank.engines.spark.shuffle import (
     solve_pairs,
     solve_rows,
     solve_rows_where_read,
-    solve_where_read,
 )
 from sparkrank.engines.spark.tasks import tune_worker
 from sparkrank.metrics import Plan
@@ -68,13 +67,18 @@ def _evaluated(
         column: from_arrow_type(schema.field(key_column(index)).type) for index, column in enumerate(sides.roles.group)
     }
     groups = group_schema(keys, plan) if plan.group_table else None
-    if not plan.keys:
-        return _solved_where_read(spark, context, sides, plan)
-    if context is not None:
+    if plan.keys and context is not None:
         return solve_pairs(pairs_of(context, sides, plan, buckets), spark, schema, plan, buckets, groups, files)
     with batches_of(spark, BYTES_OF_PIECES) as refusal:
-        rows = _rows_of(spark, sides, plan, buckets)
-        return solve_rows(rows, schema, plan, buckets, groups, files).noting(refusal)
+        if plan.keys:
+            solved = solve_rows(_rows_of(spark, sides, plan, buckets), schema, plan, buckets, groups, files)
+        else:
+            read, splits = sides.reader(plan), sides.splits(plan, SPLIT_ROWS)
+            numbers = _numbers(spark, splits)
+            solved = solve_rows_where_read(
+                numbers, lambda batches: _numbered(batches, read, splits), plan, max(1, len(splits))
+            )
+        return solved.noting(refusal)
 
 
 def pairs_of(context: SparkContext, sides: Sides, plan: Plan, buckets: int) -> RDD[Pair]:
@@ -121,15 +125,3 @@ def _numbered(
     """The rows of the ``splits`` whose numbers stand in ``batches``."""
     numbers = itertools.chain.from_iterable(batch.column(0).to_pylist() for batch in batches)
     return itertools.chain.from_iterable(read(splits[number]) for number in numbers)
-
-
-def _solved_where_read(spark: SparkSession, context: SparkContext | None, sides: Sides, plan: Plan) -> Solved:
-    """The rows of ``sides``, which have no group, solved by the tasks that read them."""
-    read, splits = sides.reader(plan), sides.splits(plan, SPLIT_ROWS)
-    tasks = max(1, len(splits))
-    if context is None:
-        with batches_of(spark, BYTES_OF_PIECES) as refusal:
-            return solve_rows_where_read(
-                _numbers(spark, splits), lambda batches: _numbered(batches, read, splits), plan, tasks
-            ).noting(refusal)
-    return solve_where_read(context.parallelize(splits, tasks).flatMap(read), spark, plan)

@@ -1,4 +1,4 @@
-"""The Arrow batches that Spark sends to tasks, as the tables of bucket rows that these make of them."""
+"""Tables of bucket rows, which tasks make of the Arrow batches that Spark sends."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sparkrank.sources.sizes import bytes_of_elements, elements_in, in_parts
 
 @dataclass(frozen=True)
 class SentBatches:
-    """What tasks make of the Arrow batches that Spark sends them: tables of bucket rows of the ``schema``.
+    """How tasks make tables of bucket rows, of the ``schema``, from the Arrow batches that Spark sends.
 
     Batches have the schema ``sent``. Where their rows have arrays, ``arrays`` is the plan by which these are taken
     apart, and ``by_rank`` says how (:func:`sparkrank.sources.arrays.exploded`).

@@ -1,8 +1,8 @@
-"""What a session of Spark permits: the one place that asks, and that knows what to do where it refuses.
+"""What a Spark session permits: the one place that asks, and that goes on where the session refuses.
 
-Sessions that others run for many users (Databricks serverless, clusters of shared access) may refuse to cache rows, to
-give access to RDDs, and to read or change most settings. None of these is needed for a result: they save time. So an
-evaluation asks here, and goes on without them; what is slower then, and why, is a :class:`Refusal` of its result.
+Platforms that run one session for many users (Databricks serverless, clusters of shared access) may refuse to cache
+rows, to give access to RDDs, and to read or change most settings. Results do not need these, which only save time. Each
+:class:`Refusal` of a result names what was refused, why, and what is slower.
 """
 
 from __future__ import annotations
@@ -176,8 +176,8 @@ def packed_once(function: Callable[[Batches], Batches]) -> Callable[[Batches], B
     def call(batches: Batches) -> Batches:
         from pyspark import cloudpickle
 
-        found: Batches = cloudpickle.loads(packed)(batches)
-        return found
+        results: Batches = cloudpickle.loads(packed)(batches)
+        return results
 
     return call
 

@@ -1,9 +1,8 @@
-"""What of a Spark session can change a number, where the reading of a day's rows depends on it.
+"""Session settings that can change a result.
 
-Arrow reads nothing of a session but how it types the columns of folders, so the lanes scan and local, and a frame lane
-that reads the same rows under conditions that Arrow understands, have one hash. Where Spark's SQL decides which rows
-are read, or what a value is, its settings are part of the question: they stand in ``spec_hash``, in ``runs`` and in the
-stored states.
+Arrow takes nothing from a session but how the columns of folders are typed. So the lanes scan and local have one hash
+with a frame lane whose condition Arrow understands. Where Spark's SQL decides which rows are read, or what a value is,
+its settings are part of what was asked: they are in ``spec_hash``, in ``runs`` and in the stored states.
 """
 
 from __future__ import annotations
@@ -61,29 +60,27 @@ _TIMELESS = {
 def settings_read(
     frame: DataFrame, roles: Roles, condition: str | None, is_view: bool, is_text: bool, own_zone: bool
 ) -> dict[str, str]:
-    """The settings of the session that rows of ``frame``, read with ``condition``, may depend on.
+    """The settings of the session that the rows of ``frame``, read with ``condition``, may depend on.
 
-    A view hides its SQL. With a time zone of the spec's own (``own_zone``) the session's is not read.
+    A view (``is_view``) hides its SQL. A spec with a time zone (``own_zone``) does not read the session's.
     """
     spark = frame.sparkSession
     kinds = {field.name: field.dataType.simpleString() for field in frame.schema}
     by_sql = is_view or (condition is not None and not _is_arrows(condition, frame))
     used = [kinds[column] for _, column in roles.columns() if column in kinds]
-    found: dict[str, str] = {}
+    settings: dict[str, str] = {}
     if by_sql:
-        found |= {name: told(spark, name) for name in _OF_SQL}
+        settings |= {name: told(spark, name) for name in _OF_SQL}
     if by_sql or is_text or any("date" in kind or "timestamp" in kind for kind in used):
-        found |= _rare(spark)
+        settings |= _rare(spark)
     timed = any("timestamp" in kind for kind in used)
     if not own_zone and (is_view or timed or (by_sql and _asks_for_zone(str(condition), kinds))):
-        found[ZONE] = told(spark, ZONE)
-    return found
+        settings[ZONE] = told(spark, ZONE)
+    return settings
 
 
 def folder_types(files: Iterable[str], paths: Iterable[str]) -> dict[str, str]:
-    """The setting that makes the columns of folders texts, to be asked for where it does: if ``files`` below ``paths``
-    have some.
-    """
+    """The setting that makes the columns of folders texts, where ``files`` below ``paths`` have such columns."""
     named = min(map(_keys_in, paths))
     return {INFERENCE: "false"} if any(_keys_in(file.rpartition("/")[0]) > named for file in files) else {}
 
@@ -96,13 +93,13 @@ def _rare(spark: SparkSession) -> dict[str, str]:
     given = all_settings(spark)
     if given is None:  # some sessions tell single settings alone
         given = {name: value for name in _RARE if (value := setting(spark, name, _RARE[name])) is not None}
-    found = {name: given[name] for name, usual in _RARE.items() if given.get(name, usual).lower() != usual.lower()}
+    rare = {name: given[name] for name, usual in _RARE.items() if given.get(name, usual).lower() != usual.lower()}
     of_kinds = {
         name: value
         for name, value in given.items()
         if name.startswith(_RARE_KINDS) and name not in _OF_SQL and value.lower() != "false"
     }
-    return found | of_kinds
+    return rare | of_kinds
 
 
 def _is_arrows(condition: str, frame: DataFrame) -> bool:
@@ -118,7 +115,7 @@ def _is_arrows(condition: str, frame: DataFrame) -> bool:
 
 
 def _asks_for_zone(condition: str, kinds: Mapping[str, str]) -> bool:
-    """Whether the SQL of ``condition`` may ask what time it is somewhere."""
+    """Whether the SQL of ``condition`` may depend on the time zone."""
     bare = _TEXT_LITERAL.sub("''", condition)
     words = set(re.findall(r"\w+", bare.lower()))
     timed = any(name.lower() in words or not name.isidentifier() for name, kind in kinds.items() if "timestamp" in kind)
@@ -128,7 +125,7 @@ def _asks_for_zone(condition: str, kinds: Mapping[str, str]) -> bool:
 
 @contextmanager
 def time_zone(spark: SparkSession | None, zone: str | None) -> Iterator[None]:
-    """What runs inside reads in ``zone``, where one is given; the session is as it was afterwards.
+    """A context in which the session has the time zone ``zone``, if that is not None. Restores the setting at the end.
 
     Spark puts the zone into most expressions when it analyzes them, but readers of texts look it up when they run, and
     over Spark Connect a query is analyzed each time: so all of an evaluation runs inside.

@@ -36,15 +36,16 @@ def text_frame(
     if kind == "json" and fields is None:
         kinds = {field.name: field.dataType.simpleString() for field in read(options=settings).schema}
     elif kind == "csv" and (fields is None or is_set(settings, "header")):
-        found = read(options=settings).schema.names
+        header = read(options=settings).schema.names
         for name in names:
-            if name not in found:
-                near = did_you_mean(name, found)
+            if name not in header:
+                near = did_you_mean(name, header)
                 raise InputError(
-                    f'the column "{shortened(name)}" of {what}.schema is not in the {what}{near} ({listed(found)})'
+                    f'the column "{shortened(name)}" of {what}.schema is not in the {what}{near} ({listed(header)})'
                 )
-        names = found
+        names = header
         if is_set(settings, "header") and not any(map(_GIVEN.fullmatch, names)):
             settings = {"enforceSchema": "false", **settings}  # each file has this header
     kinds = kinds or typed_columns(names, roles, fields)
-    return read(options=settings, schema=", ".join(f"`{name.replace('`', '``')}` {of}" for name, of in kinds.items()))
+    columns = (f"`{name.replace('`', '``')}` {column_type}" for name, column_type in kinds.items())
+    return read(options=settings, schema=", ".join(columns))

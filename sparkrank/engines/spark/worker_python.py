@@ -1,4 +1,4 @@
-"""The Python of Spark's workers: what is wrong with it in one sentence, before the work where that can be seen.
+"""The Python of Spark's workers: one sentence on what is wrong with it, before the work where that is possible.
 
 Workers run ``python3`` of the PATH unless PYSPARK_PYTHON names another when the session starts. In the kernel of a
 notebook, or a virtual environment that is not activated, that is a Python without numpy or pyarrow, and Spark says so
@@ -69,8 +69,8 @@ _SIGNS = (
 
 def validate_version(version: str) -> None:
     """Raise :class:`SparkrankError` for a ``version`` of Spark that is older than :data:`OLDEST`."""
-    found = re.match(r"(\d+)\.(\d+)", version)
-    if found is not None and (int(found[1]), int(found[2])) < OLDEST:
+    numbers = re.match(r"(\d+)\.(\d+)", version)
+    if numbers is not None and (int(numbers[1]), int(numbers[2])) < OLDEST:
         oldest = ".".join(map(str, OLDEST))
         raise SparkrankError(
             f"this is Spark {shortened(version)}, and sparkrank needs {oldest} or newer: upgrade it, or take the lane "
@@ -97,15 +97,15 @@ def python_error(error: Exception, spark: SparkSession | None) -> str | None:
     """
     text = str(error)
     for pattern, problem in _SIGNS:
-        found = re.search(pattern, text, re.MULTILINE)
-        if found is None:
+        match = re.search(pattern, text, re.MULTILINE)
+        if match is None:
             continue
         if isinstance(error, ImportError):
-            return f"this process {problem.removeprefix('which ').format(*map(shortened, found.groups()))}"
-        program = found.groupdict().get("program") or (None if spark is None else _program_of(spark))
+            return f"this process {problem.removeprefix('which ').format(*map(shortened, match.groups()))}"
+        program = match.groupdict().get("program") or (None if spark is None else _program_of(spark))
         named = "a Python" if program is None else f"{_named(program)},"
-        told = problem.format(*(shortened(each.strip()) for each in found.groups()))
-        return f"Spark's workers run {named} {told}: {_remedy(spark)}"
+        problem_text = problem.format(*(shortened(text_of_group.strip()) for text_of_group in match.groups()))
+        return f"Spark's workers run {named} {problem_text}: {_remedy(spark)}"
     return None
 
 
@@ -137,17 +137,17 @@ def _may_ship() -> bool:
     from pyspark import SparkFiles
 
     try:
-        return any(each.suffix in _ARCHIVES for each in Path(SparkFiles.getRootDirectory()).iterdir())
+        return any(file.suffix in _ARCHIVES for file in Path(SparkFiles.getRootDirectory()).iterdir())
     except Exception:  # noqa: BLE001 - a session that tells nothing of its files
         return True
 
 
 def _named(program: str) -> str:
-    found = shutil.which(program)
-    if Path(program).is_absolute() or found is None:
+    path = shutil.which(program)
+    if Path(program).is_absolute() or path is None:
         return shortened(program)
     why = "" if "PYSPARK_PYTHON" in os.environ else ", because PYSPARK_PYTHON is not set"
-    return f"{shortened(found)} ({shortened(program)} of the PATH{why})"
+    return f"{shortened(path)} ({shortened(program)} of the PATH{why})"
 
 
 def _remedy(spark: SparkSession | None) -> str:
@@ -161,14 +161,12 @@ def _remedy(spark: SparkSession | None) -> str:
 
 def _problem_of(program: str, may_ship: bool) -> str | None:
     """What is wrong with ``program`` of this machine for a worker, as the end of a sentence; None where nothing is."""
-    found = shutil.which(program)
-    if found is None:
+    path = shutil.which(program)
+    if path is None:
         return "which is not there, or no program"
-    if Path(found).absolute().parent == Path(sys.executable).absolute().parent and Path(found).name.startswith(
-        "python"
-    ):
+    if Path(path).absolute().parent == Path(sys.executable).absolute().parent and Path(path).name.startswith("python"):
         return None  # of this very environment
-    return _asked(found, may_ship)
+    return _asked(path, may_ship)
 
 
 @functools.cache

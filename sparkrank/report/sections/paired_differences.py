@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from sparkrank.base.errors import InputError
-from sparkrank.comparison.group_pairs import Side, paired_groups
+from sparkrank.comparison.group_pairs import ModelGroups, paired_groups
 from sparkrank.comparison.group_tables import GroupTable
 from sparkrank.numeric.array_types import Floats
 from sparkrank.numeric.whole_units import TIED
@@ -43,7 +43,7 @@ def _of_table(table: GroupTable, tables: ReportTables) -> Made:
     comparisons = {(row.metric, row.candidate): row for row in tables.compared}
     distributions = {}
     for candidate in candidates:
-        left, right = Side(table, baseline), Side(table, candidate)
+        left, right = ModelGroups(table, baseline), ModelGroups(table, candidate)
         try:
             pairs = paired_groups(left, right)
         except InputError as error:

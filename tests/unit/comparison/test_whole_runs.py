@@ -111,8 +111,6 @@ def test_which_groups_is_said_and_chosen() -> None:
     )
     with pytest.raises(sr.InputError, match="the left rows are a group table, which has no states: groups that are"):
         sr.compare_runs(table, right, groups="all")
-    with pytest.raises(sr.SpecError, match="lane is local, but groups is all"):
-        sr.compare_runs(left, right, groups="all", lane="local")
     with pytest.raises(sr.SpecError, match="groups is 'both': all or common is allowed"):
         sr.compare_runs(left, right, groups="both")
 

@@ -1,0 +1,292 @@
+"""``sr.compare_runs``, ``sr.movers`` and ``sr.decompose``: two runs, from what a caller has of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+from sparkrank.base.errors import without_secrets
+from sparkrank.comparison.group_pairs import ModelGroups
+from sparkrank.comparison.group_tables import GroupTable, chosen_models
+from sparkrank.comparison.largest_changes import TOP, largest_changes
+from sparkrank.comparison.mix_and_rate import MetricRows, decomposition
+from sparkrank.comparison.run_comparison import GroupChoice, RunComparison
+from sparkrank.comparison.run_states import RunStates
+from sparkrank.comparison.runs import compare_tables, validate_choice, without_states
+from sparkrank.comparison.whole_runs import compare_states
+from sparkrank.doors.stored_states import stored_states
+from sparkrank.results.evaluation import Evaluation
+from sparkrank.sources.in_memory import is_path
+from sparkrank.stats.corrections import Correction, adjusted
+from sparkrank.stats.intervals import checked_share
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    GroupRows: TypeAlias = Evaluation | pa.Table | ds.Dataset | DataFrame | str | os.PathLike[str]
+
+
+@without_secrets()
+def compare_runs(
+    left: GroupRows,
+    right: GroupRows,
+    *,
+    left_model: str | None = None,
+    right_model: str | None = None,
+    metrics: Sequence[str] | None = None,
+    left_day: str | None = None,
+    right_day: str | None = None,
+    correction: Correction = "holm",
+    level: float = 0.95,
+    other_definitions: bool = False,
+    groups: GroupChoice | None = None,
+    spark: SparkSession | None = None,
+) -> RunComparison:
+    """Compare two runs: other days, other jobs, other models.
+
+    With ``groups="all"`` the runs are compared as they are, in every metric: the difference is that of the two values,
+    tested by what both are without each part of the groups, in which users who come again cancel. With
+    ``groups="common"`` groups are paired by their key, and each metric of groups is tested by a paired t test over the
+    pairs in which both sides define it. A mean whose groups weigh by their rows (``gauc``) is then compared by the
+    delta method, and where groups have clusters there is no test: group tables do not say who stands behind a group.
+    The numbers are the same bits for any order of the rows.
+
+    Groups are paired in this process: four million keys at a time, then one metric after the other. Rows of a Spark
+    DataFrame are copied to its disk first.
+
+    Parameters
+    ----------
+    left : Evaluation, pyarrow Table or Dataset, Spark DataFrame, or path
+        The baseline: results, a group table, or a path. A path is the folder of a day's group table
+        (``.../groups/day=2026-01-31``), an ``output.path`` with ``left_day``, or a folder of Parquet files alone.
+    right : Evaluation, pyarrow Table or Dataset, Spark DataFrame, or path
+        What is compared with it: differences are right less left.
+    left_model, right_model : str, optional
+        The model of each side. Where a side has one, or both have one name in common, it may be left out.
+    metrics : sequence of str, optional
+        Those to compare, by their columns; all that both sides have where it is left out.
+    left_day, right_day : str, optional
+        The day, YYYY-MM-DD, where a path has many; with all groups also a window, 2026-01-25..2026-01-31.
+    correction : str
+        How p is adjusted over all metrics: ``holm``, ``benjamini-hochberg`` or ``none``.
+    level : float
+        That of the intervals.
+    other_definitions : bool
+        Whether to compare metrics of one text that the two runs define otherwise.
+    groups : {"all", "common"}, optional
+        What is compared: all groups of each side, which needs results or stored states on both, or the groups of both.
+        All where that is possible, if left out.
+    spark : SparkSession, optional
+        Reads where Arrow cannot.
+
+    Returns
+    -------
+    RunComparison
+        The rows, and what did not match.
+
+    Raises
+    ------
+    SpecError
+        Where a model, a metric or a day is not there or left open.
+    InputError
+        Where there is no group table, the keys of the two differ, a key stands on several rows, no metric or no group
+        is on both sides, or a metric is defined otherwise.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> import sparkrank as sr
+    >>> log = pa.table({"user": ["a", "a", "b", "b"], "old": [0.9, 0.5, 0.7, 0.1], "new": [0.1, 0.5, 0.7, 0.1],
+    ...                 "click": [0, 1, 1, 0]})
+    >>> old, new = (sr.evaluate(log, ["rr"], group="user", score=name, label="click") for name in ("old", "new"))
+    >>> comparison = sr.compare_runs(old, new, groups="common")
+    >>> comparison.table.select(["difference", "wins", "ties", "losses", "n_groups"]).to_pylist()
+    [{'difference': 0.25, 'wins': 1, 'ties': 1, 'losses': 0, 'n_groups': 2}]
+    """
+    checked_share("level", level)
+    adjusted((), correction)  # refuses an unknown one before anything is read
+    validate_choice(groups)
+    notes: list[str] = []
+    if groups != "common":
+        before, after = states_of("left", left, left_day, spark), states_of("right", right, right_day, spark)
+        notes = without_states((before, after), groups)
+        if not (isinstance(before, str) or isinstance(after, str)):
+            return compare_states(
+                before,
+                after,
+                (left_model, right_model),
+                metrics,
+                correction=correction,
+                level=level,
+                other_definitions=other_definitions,
+            )
+        notes = notes if any(isinstance(side, Evaluation) or is_path(side) for side in (left, right)) else []
+    sides = _sides((left, right), (left_day, right_day), (left_model, right_model), spark)
+    return compare_tables(
+        *sides, metrics, correction=correction, level=level, other_definitions=other_definitions, notes=notes
+    )
+
+
+@without_secrets()
+def movers(
+    left: GroupRows,
+    right: GroupRows,
+    metric: str,
+    *,
+    left_model: str | None = None,
+    right_model: str | None = None,
+    left_day: str | None = None,
+    right_day: str | None = None,
+    top: int = TOP,
+    other_definitions: bool = False,
+    spark: SparkSession | None = None,
+) -> pa.Table:
+    """The groups whose value of ``metric`` changed most from left to right, gains and losses apart.
+
+    Memory is bounded by the keys and two columns of the group tables. Equal differences are in the order of the key,
+    so that the answer is the same for any order of the rows.
+
+    Parameters
+    ----------
+    left : Evaluation, pyarrow Table or Dataset, Spark DataFrame, or path
+        The baseline, as :func:`sparkrank.compare_runs` takes it. Two models of one run are twice the same table.
+    right : Evaluation, pyarrow Table or Dataset, Spark DataFrame, or path
+        What is compared with it.
+    metric : str
+        The metric, by its column.
+    left_model, right_model : str, optional
+        The model of each side, which may be left out where there is one.
+    left_day, right_day : str, optional
+        The day, YYYY-MM-DD, where a path has many.
+    top : int
+        How many gains, and how many losses.
+    other_definitions : bool
+        Whether to compare a metric that the two runs define otherwise.
+    spark : SparkSession, optional
+        Reads where Arrow cannot.
+
+    Returns
+    -------
+    pyarrow.Table
+        The largest first: ``change`` (``gain`` is better by the metric's direction, above where it has none), the
+        columns of the key, ``baseline_value``, ``value``, ``difference``, and ``n_rows`` and ``n_relevant`` of both.
+
+    Raises
+    ------
+    SpecError
+        Where a model, the metric or a day is not there or left open.
+    InputError
+        Where there is no group table, the keys of the two differ, or a key stands on several rows.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> import sparkrank as sr
+    >>> log = pa.table({"user": ["a", "a", "b", "b"], "old": [0.9, 0.5, 0.7, 0.1], "new": [0.1, 0.5, 0.7, 0.1],
+    ...                 "click": [0, 1, 1, 0]})
+    >>> ev = sr.evaluate(log, ["rr"], group="user", score={"old": "old", "new": "new"}, label="click")
+    >>> table = sr.movers(ev, ev, "rr", left_model="old", right_model="new")
+    >>> table.select(["change", "user", "baseline_value", "value", "n_rows"]).to_pylist()
+    [{'change': 'gain', 'user': 'a', 'baseline_value': 0.5, 'value': 1.0, 'n_rows': 2}]
+    """
+    sides = _sides((left, right), (left_day, right_day), (left_model, right_model), spark)
+    return largest_changes(*sides, metric, top, other_definitions=other_definitions)
+
+
+@without_secrets()
+def decompose(
+    left: Evaluation | pa.Table,
+    right: Evaluation | pa.Table,
+    by: str,
+    metrics: Sequence[str] | None = None,
+    *,
+    left_model: str | None = None,
+    right_model: str | None = None,
+    other_definitions: bool = False,
+) -> pa.Table:
+    """Split the difference of means, right less left, over the values of a slice: into mix and rate, without remainder.
+
+    Parameters
+    ----------
+    left : Evaluation or pyarrow Table
+        Results, or a table ``metrics``: of another day, or of the same with another model.
+    right : Evaluation or pyarrow Table
+        What is compared with it.
+    by : str
+        The slice, as the tables name it: ``country``, or ``country,device``.
+    metrics : sequence of str, optional
+        The metrics, which must be means; all means that both sides have where it is left out.
+    left_model, right_model : str, optional
+        The model of each side, which may be left out where there is one.
+    other_definitions : bool
+        Whether to split the difference of metrics of one text that the two sides define otherwise.
+
+    Returns
+    -------
+    pyarrow.Table
+        A row per metric and slice value, with the columns of the table ``decomposition``. Of two evaluations the parts
+        have intervals, from what they would be without each part of the groups.
+
+    Raises
+    ------
+    SpecError
+        Where a metric is no mean, or a model, a slice or a metric is not there.
+    InputError
+        Where a mean is undefined, a metric is defined otherwise on the two sides, or the values of the slice do not add
+        up to the whole, because groups have rows of several values.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> import sparkrank as sr
+    >>> def day(countries):
+    ...     users = range(len(countries))
+    ...     log = pa.table({"user": users, "country": countries, "score": [0.5] * len(countries),
+    ...                     "label": [int(country == "de") for country in countries]})
+    ...     return sr.evaluate(log, ["p@1"], group="user", score="score", label="label", slices=["country"])
+    >>> table = sr.decompose(day(["de", "fr", "fr", "fr"]), day(["de", "de", "fr", "fr"]), "country")
+    >>> table.select(["slice_value", "mix", "rate", "difference"]).to_pylist() # doctest: +NORMALIZE_WHITESPACE
+    [{'slice_value': 'de', 'mix': 0.15625, 'rate': 0.0, 'difference': 0.25},
+     {'slice_value': 'fr', 'mix': 0.09375, 'rate': 0.0, 'difference': 0.25}]
+    """
+    tables = (side.table if isinstance(side, Evaluation) else side for side in (left, right))
+    models = ((left_model, "left_model"), (right_model, "right_model"))
+    ours, theirs = (
+        MetricRows.of(what, table, *model) for what, table, model in zip(("left", "right"), tables, models, strict=True)
+    )
+    states = states_of("left", left, None, None), states_of("right", right, None, None)
+    return decomposition(ours, theirs, by, metrics, states, other_definitions=other_definitions)[0]
+
+
+def states_of(what: str, rows: GroupRows, day: str | None, spark: SparkSession | None) -> RunStates | str:
+    """The states of ``rows``, or the sentence that says why there are none."""
+    if isinstance(rows, Evaluation):
+        hash_ = rows.origin.spec_hash
+        return RunStates(what, f"the {what} evaluation", rows.plan, rows.solved.merged, spec_hash=hash_)
+    if not is_path(rows):
+        return f"the {what} rows are a group table, which has no states"
+    return stored_states(what, os.fspath(rows), day, spark)  # type: ignore[arg-type]
+
+
+def _sides(
+    rows: tuple[GroupRows, GroupRows],
+    days: tuple[str | None, str | None],
+    models: tuple[str | None, str | None],
+    spark: SparkSession | None,
+) -> tuple[ModelGroups, ModelGroups]:
+    """The groups of the models that are asked for, on the left and on the right."""
+    left, right = (
+        _group_table(what, side, day, spark) for what, side, day in zip(("left", "right"), rows, days, strict=True)
+    )
+    chosen = chosen_models(left, right, *models)
+    return ModelGroups(left, chosen[0]), ModelGroups(right, chosen[1])
+
+
+def _group_table(what: str, rows: GroupRows, day: str | None, spark: SparkSession | None) -> GroupTable:
+    if not isinstance(rows, Evaluation):
+        return GroupTable.of(what, rows, day, spark)
+    return GroupTable.of_evaluation(what, rows.groups, rows.plan)

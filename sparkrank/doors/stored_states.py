@@ -1,0 +1,82 @@
+"""The states of a stored day or window, as one side of a comparison: its spec says what they hold."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from sparkrank.base.errors import InputError, MetricError, SparkrankError, listed, shortened
+from sparkrank.comparison.group_tables import day_at
+from sparkrank.comparison.run_states import RunStates
+from sparkrank.inputs.window import Window, spans
+from sparkrank.metrics import Metric
+from sparkrank.sources.files import without_password
+from sparkrank.tables.commit.output_folder import DAY
+from sparkrank.tables.stored.stored_days import StoredDay, find_days
+from sparkrank.tables.stored.stored_results import whole_run
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# What a stored spec says of its states. The other sections may be of another version, and have nothing to do with them.
+_SECTIONS = ("input", "truth", "metrics", "slices", "definitions", "uncertainty", "output", "engine")
+DOTS = ".."  # between the ends of a window
+
+
+def stored_states(what: str, path: str, day: str | None, spark: SparkSession | None) -> RunStates | str:
+    """The states of a day or of a window, ``first..last``, below an output path.
+
+    Raises :class:`InputError` where a day of a window has none, or the spec of its run cannot be read.
+    """
+    window = None if day is None or DOTS not in day else Window.of(*day.split(DOTS, 1))
+    if window is None:
+        try:
+            path, only = day_at(what, path, day)
+        except SparkrankError:
+            return f"{without_password(path)} is no day of an output, so that it has no states"
+        days: tuple[str, ...] = (only,)
+    else:
+        days = window.days
+    place = without_password(f"{path.rstrip('/')}/states/{DAY}={days[0] if window is None else window}")
+    stored = find_days(path, days, spark)
+    missing = [day for day in days if day not in {of_day.day for of_day in stored}]
+    if missing and window is not None:
+        raise InputError(f"there are no states of {shortened(spans(missing))} under {without_password(path)}")
+    if missing:
+        return f"there are no states at {place}"
+    return _of_run(what, place, tuple(stored))
+
+
+def _of_run(what: str, place: str, days: tuple[StoredDay, ...]) -> RunStates:
+    """The last of ``days`` says what they hold; the others are held against it where they are read."""
+    from sparkrank.config import Spec  # loads slowly
+
+    run = whole_run(days[-1].files, days[-1].day)
+    try:
+        document: dict[str, Any] = {name: value for name, value in json.loads(run["spec"]).items() if name in _SECTIONS}
+        known, unknown = _registered(document["metrics"])
+        spec = Spec.model_validate({**document, "metrics": known})
+        plan = spec.plan()
+    except (ValueError, KeyError, TypeError, AttributeError, SparkrankError) as error:
+        raise InputError(f"the spec of the run at {place} cannot be read: {shortened(error)}") from error
+    notes = [f"{name} is a metric that nobody here has registered: it is not compared" for name in unknown]
+    if not spec.output.blocks and plan.histogram_metrics:
+        binned = [metric for metric, _ in plan.histogram_metrics]
+        plan = replace(plan, metrics=tuple(metric for metric in plan.metrics if metric not in binned))
+        notes.append(f"{place} has no score bins (output.blocks), from which {listed(map(str, binned))} would be read")
+    return RunStates(what, place, plan, None, days, spec.source(), tuple(notes), run["spec_hash"], run["run_id"])
+
+
+def _registered(texts: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The metrics among ``texts`` that are known here, and the others: plugins are not imported for a stored spec."""
+    known, unknown = [], []
+    for text in texts:
+        try:
+            Metric.parse(text)
+        except MetricError:
+            unknown.append(text)
+        else:
+            known.append(text)
+    return known, unknown

@@ -1,0 +1,42 @@
+"""A Spark DataFrame as a file of this machine, for what reads the same rows several times in one order."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from tempfile import TemporaryDirectory
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from sparkrank.engines.spark.batches import arrow_schema
+from sparkrank.engines.spark.failures import task_errors
+from sparkrank.engines.spark.picked import STREAMS_TYPE, streams_of
+from sparkrank.engines.spark.session_features import packed_once
+from sparkrank.engines.spark.worker_python import validate_session
+
+
+def local_copy(rows: DataFrame) -> ds.Dataset:
+    """The rows in a temporary file, which is removed with the dataset.
+
+    Tasks pack batches of rows as Arrow streams, which Spark spreads evenly over partitions: the driver holds one of
+    these at a time, whatever the partitions of ``rows``. Adaptive plans make them of some 64 MB.
+    """
+    spark, schema = rows.sparkSession, arrow_schema(rows)
+    validate_session(spark)
+
+    def packed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return streams_of(pa.Table.from_batches([batch]).cast(schema) for batch in batches)
+
+    folder = TemporaryDirectory(prefix="sparkrank-")
+    file = f"{folder.name}/rows.parquet"
+    with task_errors(spark), pq.ParquetWriter(file, schema) as writer:
+        streams = rows.mapInArrow(packed_once(packed), STREAMS_TYPE)
+        for row in streams.repartition(F.monotonically_increasing_id()).toLocalIterator():
+            writer.write_table(pa.ipc.open_stream(row[0]).read_all())
+    copy: ds.Dataset = ds.dataset(file)
+    weakref.finalize(copy, folder.cleanup)
+    return copy

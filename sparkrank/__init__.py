@@ -3,6 +3,7 @@
 Importing it imports no pyspark and starts nothing.
 """
 
+from sparkrank._version import __version__
 from sparkrank.api import evaluate
 from sparkrank.comparison.largest_changes import movers
 from sparkrank.comparison.mix_and_rate import decompose
@@ -29,8 +30,6 @@ from sparkrank.metrics import (
     PooledMetric,
     register,
 )
-
-__version__ = "0.1.0"
 
 __all__ = [
     "CatalogueMetric",

@@ -23,12 +23,12 @@ from typing import TYPE_CHECKING
 import click
 import yaml
 
-import sparkrank
 from sparkrank import native
+from sparkrank._version import __version__
 from sparkrank.commands.compare import compare
 from sparkrank.commands.explain import explain
 from sparkrank.commands.movers import movers
-from sparkrank.commands.options import form_options, spec_options, stages_seen
+from sparkrank.commands.options import REMOVED_OPTIONS, asked_stages, form_options, spec_options
 from sparkrank.commands.output import clean, export, path, unlock
 from sparkrank.commands.planning import plan
 from sparkrank.commands.report import report
@@ -40,6 +40,7 @@ from sparkrank.engines.lanes import needs_session
 from sparkrank.engines.spark.failures import reason_of
 from sparkrank.errors import MOST_SENTENCE, SparkrankError, SpecError, did_you_mean, escaped, listed, shortened
 from sparkrank.gates.chance import records_of
+from sparkrank.gates.judgment import Judgment
 from sparkrank.metrics import CATALOG, Metric, find_preset
 from sparkrank.metrics.catalog import find, is_known
 from sparkrank.metrics.declaration import Declaration
@@ -68,13 +69,14 @@ from sparkrank.report.markdown import declarations_markdown
 from sparkrank.report.tables_page import table_text, tables_page
 from sparkrank.report.terminal import as_json_text, print_document, tell
 from sparkrank.report.text import declaration_text, metrics_text, preset_text, quality_text, warnings_text
-from sparkrank.run import BackfilledDay, DayResult, WindowResult, backfill, evaluate_day, merge_days
-from sparkrank.run.backfill import worst_code
-from sparkrank.run.evaluate_job import places_of, resolve_day
-from sparkrank.run.gate_job import Choice, Judgment, accept_stored, gate_stored, replay_days, replayed_window
+from sparkrank.results.run_results import BackfilledDay, DayResult, WindowResult
+from sparkrank.run.backfill import backfill, worst_code
+from sparkrank.run.day_request import places_of, resolve_day
+from sparkrank.run.evaluate_job import evaluate_day
+from sparkrank.run.gate_job import VerdictPatterns, accept_stored, gate_stored, replay_days, replayed_window
 from sparkrank.run.interrupts import Interrupts
-from sparkrank.run.session import spark_session
-from sparkrank.run.split_nights import noise_of_splits
+from sparkrank.run.merge_job import merge_days
+from sparkrank.run.session import STARTED_BY_JAVA, command_session
 from sparkrank.run.window import Window, spans
 from sparkrank.tables.days import needs_spark
 from sparkrank.tables.outputs import OUTPUTS
@@ -106,15 +108,13 @@ def main(arguments: Sequence[str] | None = None, *, ends_process: bool = False) 
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         usage = "" if context is None else f"{context.get_usage()}\n"
-        sentence = shortened(error.format_message())
-        _answer_error(words, invocation, "usage", SpecError.exit_code, sentence)
-        tell(f"{usage}sparkrank: {sentence}", err=True)
+        sentence = REMOVED_OPTIONS.get(getattr(error, "option_name", "")) or shortened(error.format_message())
+        _answer_error(words, invocation, "usage", SpecError.exit_code, sentence, usage)
         sys.exit(SpecError.exit_code)
     except click.exceptions.Exit as ended:  # --help and --version end so
         sys.exit(ended.exit_code)
     except click.Abort:  # an interrupt from the keyboard, or a scheduler's
         _answer_error(words, invocation, "interrupted", 1, "interrupted")
-        tell("sparkrank: interrupted", err=True)
         _end_with(1, ends_process)
     except SparkrankError as error:
         _explain(error, words, invocation)
@@ -166,28 +166,37 @@ def _interruptible(ends_process: bool) -> Iterator[None]:
             signal.signal(signal.SIGTERM, before)
 
 
-def _answer_error(words: Sequence[str], invocation: Invocation, code: str, exit_code: int, sentence: str) -> None:
-    """The document of an error on stdout, where documents were asked for: a usage error may come before they are."""
-    if "--json" in words:
+def _answer_error(
+    words: Sequence[str], invocation: Invocation, code: str, exit_code: int, sentence: str, before: str = ""
+) -> None:
+    """Tell an error on stderr, after the lines ``before``, and as a document on stdout where documents are asked for.
+
+    spark-submit prints the stderr of its Python on its own stdout: there the document stands alone.
+    """
+    if "--json" in words:  # a usage error may come before the option is read
         error = {"code": code, "exit_code": exit_code, "sentence": sentence}
         with suppress(OSError):  # where stdout is what fails, stderr still has the sentence
             print_document(as_json_text({"error": error, **invocation.done}))
+            if STARTED_BY_JAVA in os.environ:
+                return
+    tell(f"{before}sparkrank: {sentence}", err=True)
 
 
 def _explain(error: Exception, words: Sequence[str], invocation: Invocation) -> None:
-    told = isinstance(error, SparkrankError)
-    sentence = shortened(str(error) if told else f"{reason_of(error)} (--debug shows where)", MOST_SENTENCE)
-    code, exit_code = (error.code, error.exit_code) if isinstance(error, SparkrankError) else ("unexpected", 1)
-    _answer_error(words, invocation, code, exit_code, sentence)
+    text, code, exit_code = f"{reason_of(error)} (--debug shows where)", "unexpected", 1
+    if isinstance(error, SparkrankError):
+        text, code, exit_code = str(error), error.code, error.exit_code
+    sentence = shortened(text, MOST_SENTENCE)
+    before = ""
     if "--debug" in words:
         lines = "".join(traceback.format_exception(error)).rstrip().split("\n")
-        tell("\n".join(f"| {line}" for line in lines), err=True)  # a message may have lines that look like ours
-    tell(f"sparkrank: {sentence}", err=True)
+        before = "".join(f"| {line}\n" for line in lines)  # a message may have lines that look like ours
+    _answer_error(words, invocation, code, exit_code, sentence, before)
 
 
 @click.group()
 @click.version_option(
-    sparkrank.__version__,
+    __version__,
     prog_name="sparkrank",
     message=f"%(prog)s, version %(version)s, loops {'compiled' if native.COMPILED else 'in numpy'}",
 )
@@ -218,16 +227,12 @@ def evaluate(
     spec = load_spec(conf, overrides)
     if window is None:
         day = resolve_day(spec, day)  # before Spark starts, which takes seconds
-    spark = spark_session("sparkrank evaluate") if needs_session(spec.engine.lane) else None
-    invocation.interrupts.spark = spark
-    try:
+    with command_session("evaluate", is_needed=needs_session(spec.engine.lane)) as spark:
+        invocation.interrupts.spark = spark
         if window is not None:
             _backfill(spec, window, spark, invocation, again, allow_missing)
             return
-        result = evaluate_day(spec, day, spark, stages_seen(spark), invocation.interrupts.hold)
-    finally:
-        if spark is not None:
-            spark.stop()
+        result = evaluate_day(spec, day, spark, asked_stages(), invocation.interrupts.hold)
     head, lane = (
         f"Metrics of {result.day} {_interval_told(spec)}",
         f"Lane: {result.lane} ({escaped(result.lane_reason)})",
@@ -259,12 +264,12 @@ def _backfill(
     try:
         hold = invocation.interrupts.hold
         days = backfill(
-            spec, window, spark, again=again, allow_missing=allow_missing, before_commit=hold, stages=stages_seen
+            spec, window, spark, again=again, allow_missing=allow_missing, before_commit=hold, stages=asked_stages
         )
-        for each in days:
+        for evaluated in days:
             invocation.interrupts.release()
-            answer_line(partial(backfilled_text, each))
-            done.append(each)
+            answer_line(partial(backfilled_text, evaluated))
+            done.append(evaluated)
     except BaseException:
         invocation.done = backfill_document(done)
         if done and len(done) < window.count:
@@ -289,14 +294,10 @@ def merge(
     """Evaluate a window of days from their stored states, and replace the window in the tables."""
     window = Window.of(first, last)
     spec = load_spec(conf, overrides)
-    spark = spark_session("sparkrank merge") if needs_spark(spec.output.path) else None
-    invocation.interrupts.spark = spark
-    try:
+    with command_session("merge", is_needed=needs_spark(spec.output.path)) as spark:
+        invocation.interrupts.spark = spark
         hold = invocation.interrupts.hold
-        result = merge_days(spec, window, spark, stages_seen(spark), allow_missing=allow_missing, before_commit=hold)
-    finally:
-        if spark is not None:
-            spark.stop()
+        result = merge_days(spec, window, spark, asked_stages(), allow_missing=allow_missing, before_commit=hold)
     head = f"Metrics of {window}, {len(result.days)} days pooled {_interval_told(spec)}"
     missing = f"\nMissing: {spans(result.missing)}" if result.missing else ""
     answer(lambda: f"\n{head}\n\n{_shown(result)}{missing}", lambda: window_document(result))
@@ -318,7 +319,9 @@ def _shown(result: DayResult | WindowResult) -> str:
     parts = [metrics_text(result.metrics), compared, quality_text(result.quality), warnings_text(result.warnings)]
     parts += [] if result.judgment is None else [verdicts_text(result.judgment.judged)]
     longest = max(map(len, result.folders))
-    folders = [f"  {name:<{longest}}  {escaped(shown_url(str(of)))}" for name, of in sorted(result.folders.items())]
+    folders = [
+        f"  {name:<{longest}}  {escaped(shown_url(str(folder)))}" for name, folder in sorted(result.folders.items())
+    ]
     stages = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in result.seconds.items())
     return "\n\n".join([*filter(None, parts), "\n".join(["Tables", *folders]), f"Stages: {stages}"])
 
@@ -327,7 +330,6 @@ def _shown(result: DayResult | WindowResult) -> str:
 @spec_options
 @stored_options
 @click.option("--replay", metavar="90d", help="On which of so many nights, up to --date, a gate would have stopped.")
-@click.option("--splits", is_flag=True, help="With --replay: also in how many A/A splits by parts, from stored states.")
 def gate(
     conf: str,
     overrides: tuple[str, ...],
@@ -335,7 +337,6 @@ def gate(
     first: str | None,
     last: str | None,
     replay: str | None,
-    splits: bool,
 ) -> None:
     """Judge a stored day, or a stored window, by the gates of the spec, without Spark; nothing is written."""
     spec = load_spec(conf, overrides)
@@ -344,16 +345,13 @@ def gate(
             raise click.UsageError("--replay and --from do not go together: --replay goes back from --date")
         window = replayed_window(spec, replay, day)
         nights = replay_days(spec, window)
-        judged = [(night.day, night.judged) for night in nights]
-        records = records_of(judged, noise_of_splits(spec, judged) if splits else None)
+        records = records_of((night.day, night.judged) for night in nights)
         first, last = str(window.first), str(window.last)
         answer(
             lambda: replay_text(first, last, len(nights), window.count, records),
             lambda: replay_document(first, last, len(nights), window.count, records),
         )
         return
-    if splits:
-        raise click.UsageError("--splits is of a replay: give it with --replay, as --replay 90d --splits")
     judgment = gate_stored(spec, target_of(spec, day, first, last))
     _answer_verdicts(judgment)
     _end(judgment)
@@ -389,13 +387,9 @@ def accept(
     """Let a stored day in although a gate stops it: it may be a standard for the days after it."""
     spec = load_spec(conf, overrides)
     target = target_of(spec, day, first, last)
-    spark = spark_session("sparkrank accept") if needs_spark(spec.output.path) else None
-    try:
-        choice = Choice(gate_name, metric, model, slice_)
+    with command_session("accept", is_needed=needs_spark(spec.output.path)) as spark:
+        choice = VerdictPatterns(gate_name, metric, model, slice_)
         judgment = accept_stored(spec, target, reason, spark, choice, from_now_on=from_now_on)
-    finally:
-        if spark is not None:
-            spark.stop()
     _answer_verdicts(judgment)
 
 
@@ -434,28 +428,28 @@ def metrics(
         return
     if form() == "json" and given and given[0] in ("--definitions", "--markdown"):
         raise click.UsageError(f"{given[0]} and --json do not go together: it prints Markdown")
-    declarations = [each for name in names for each in _named(name)] if names else list(CATALOG.values())
+    declarations = [declaration for name in names for declaration in _named(name)] if names else list(CATALOG.values())
     pages: dict[bool, Callable[[], str]] = {
         definitions: definitions_page,
         markdown: lambda: declarations_markdown(declarations),
     }
     page = pages.get(True, lambda: "\n\n".join(map(declaration_text, declarations)))
-    answer_page(page, lambda: {"metrics": [declaration_document(each) for each in declarations]})
+    answer_page(page, lambda: {"metrics": list(map(declaration_document, declarations))})
 
 
 @commands.command()
 @click.argument("names", nargs=-1)
 def tables(names: tuple[str, ...]) -> None:
     """Print every table that a run writes, or those NAMED: columns, types and meaning (docs/tables.md)."""
-    known = {each.schema.name: each.schema for each in OUTPUTS}
+    known = {output.schema.name: output.schema for output in OUTPUTS}
     for name in names:
         if name not in known:
-            told = f'there is no table "{shortened(name)}"{did_you_mean(name, known)}'
-            raise click.UsageError(f"{told} (there are: {listed(list(known))})")
+            sentence = f'there is no table "{shortened(name)}"{did_you_mean(name, known)}'
+            raise click.UsageError(f"{sentence} (there are: {listed(list(known))})")
     asked = [known[name] for name in names] or list(known.values())
     answer_page(
         lambda: "\n\n".join(map(table_text, asked)) if names else tables_page(),
-        lambda: {"tables": [table_document(each) for each in asked]},
+        lambda: {"tables": list(map(table_document, asked))},
     )
 
 
@@ -472,5 +466,5 @@ def _named(name: str) -> list[Declaration]:
     """
     if not is_known(name):  # or it is nothing, and why is told
         return [Metric.parse(name).declaration]
-    found = {each.name: each for each in (CATALOG.get(name.lower()), find(name, True, name)) if each is not None}
-    return list(found.values())
+    meanings = (CATALOG.get(name.lower()), find(name, True, name))
+    return list({meaning.name: meaning for meaning in meanings if meaning is not None}.values())

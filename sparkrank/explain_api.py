@@ -14,7 +14,7 @@ from sparkrank.run.arguments import validate_other_arguments
 from sparkrank.run.called import request_called
 from sparkrank.run.explain_job import asked_models, explain_request
 from sparkrank.run.interruption import interruptible
-from sparkrank.run.stages import seen_by_caller
+from sparkrank.run.stages import seen_stages
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -163,5 +163,5 @@ def explain(
     shown_models = asked_models(plan, models, "models")
     return interruptible(
         None if request.is_in_memory else request.session,
-        lambda: explain_request(request, keys, metrics, shown_models, seen_by_caller(request.session)),
+        lambda: explain_request(request, keys, metrics, shown_models, seen_stages()),
     )

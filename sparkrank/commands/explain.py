@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 import pyarrow.compute as pc
 
-from sparkrank.commands.options import all_of, spec_options, stages_seen
+from sparkrank.commands.options import all_of, asked_stages, spec_options, validate_alone
 from sparkrank.comparison.group_pairs import Side
 from sparkrank.comparison.group_tables import GroupTable
 from sparkrank.comparison.largest_changes import largest_changes
@@ -20,9 +19,9 @@ from sparkrank.engines.one_group import GroupKeys
 from sparkrank.errors import InputError, SpecError, escaped
 from sparkrank.report.answers import answer
 from sparkrank.report.explanation_text import MOST_ROWS
-from sparkrank.run.evaluate_job import resolve_day
+from sparkrank.run.day_request import resolve_day
 from sparkrank.run.explain_job import asked_models, explain_day
-from sparkrank.run.session import spark_session
+from sparkrank.run.session import command_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -75,16 +74,16 @@ def explain(
         _between_presets(spec, day, one, other, asked, {"--group": group, **_given(more)})
         return
     _validate_choice(group, more, asked)
-    with _session(spec) as spark:
+    with command_session("explain", is_needed=needs_session(spec.engine.lane)) as spark:
         keys = _keys(spec, day, group, asked, more, spark)
         models = more["models"] or more["model_names"]
-        found = explain_day(spec, day, keys, asked, models or (), spark, stages_seen(spark))
+        explanation = explain_day(spec, day, keys, asked, models or (), spark, asked_stages())
     if more["page"] is not None:
         page = more["page"]
-        found.html(page)
-        answer(lambda: f"Written: {escaped(page)}", lambda: {"path": page, **found.to_dict()})
+        explanation.html(page)
+        answer(lambda: f"Written: {escaped(page)}", lambda: {"path": page, **explanation.to_dict()})
         return
-    answer(lambda: found.text(more["rows"]), found.to_dict)
+    answer(lambda: explanation.text(more["rows"]), explanation.to_dict)
 
 
 def _given(more: dict[str, Any]) -> dict[str, Any]:
@@ -110,16 +109,6 @@ def _validate_choice(group: Sequence[str], more: dict[str, Any], asked: Sequence
         raise click.UsageError("--moved and --model do not go together: --models names both")
     if given != ["--group"] and len(asked) > 1:
         raise click.UsageError(f"{given[0]} chooses groups by one metric, but several are named")
-
-
-@contextmanager
-def _session(spec: Spec) -> Iterator[SparkSession | None]:
-    spark = spark_session("sparkrank explain") if needs_session(spec.engine.lane) else None
-    try:
-        yield spark
-    finally:
-        if spark is not None:
-            spark.stop()
 
 
 def _keys(
@@ -149,7 +138,7 @@ def _keys(
 
 def _pair(text: str, columns: Sequence[str]) -> tuple[str, str]:
     """The column and the value of ``column=value``, where a column may have a = in its name."""
-    name = next((each for each in columns if text.startswith(f"{each}=")), None)
+    name = next((column for column in columns if text.startswith(f"{column}=")), None)
     column, equals, value = text.partition("=") if name is None else (name, "=", text[len(name) + 1 :])
     if not equals:
         raise click.UsageError(f"--group {text} has no value: write it as column=value")
@@ -162,23 +151,22 @@ def _moved(
     """The keys of the groups that changed most, gains and losses together, the largest first."""
     left, right = (Side(table, table.model(name, "--models")) for name in models)
     session = None if spark is None else lambda: spark
-    found = largest_changes(left, right, metric, top, other_definitions=True, session=session, lane="auto")
-    size = pc.negate(pc.abs(found["difference"]))
+    changes = largest_changes(left, right, metric, top, other_definitions=True, session=session, lane="auto")
+    size = pc.negate(pc.abs(changes["difference"]))
     order = [("size of it", "ascending"), *((name, "ascending") for name in table.keys)]
-    ranked = found.append_column("size of it", size).sort_by(order)[:top]
+    ranked = changes.append_column("size of it", size).sort_by(order)[:top]
     return list(zip(*(ranked[name].to_pylist() for name in table.keys), strict=True))
 
 
 def _between_presets(
     spec: Spec, day: str, one: str | None, other: str | None, asked: Sequence[str], beside: dict[str, Any]
 ) -> None:
-    from sparkrank.commands.options import validate_alone
     from sparkrank.report.preset_differences_text import differences_document, differences_text
     from sparkrank.run.preset_differences import explain_presets
 
     if one is None or other is None:
         raise click.UsageError("--from and --to go together: they name two presets")
     validate_alone("--from", beside)
-    with _session(spec) as spark:
-        found = explain_presets(spec, day, one, other, asked, spark, stages_seen(spark))
-    answer(lambda: differences_text(found), lambda: differences_document(found))
+    with command_session("explain", is_needed=needs_session(spec.engine.lane)) as spark:
+        moves = explain_presets(spec, day, one, other, asked, spark, asked_stages())
+    answer(lambda: differences_text(moves), lambda: differences_document(moves))

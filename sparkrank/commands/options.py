@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from sparkrank.report.answers import Form, ask_for, form
-from sparkrank.run.stages import Stages, unseen
+from sparkrank.run.stages import Stages, seen_stages
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
+# Options of earlier releases, and what to use instead.
+REMOVED_OPTIONS = {
+    "--cores": "sparkrank plan estimates no hours and no memory, so it takes no --cores: docs/scaling.md has the laws",
+    "--slice-values": "sparkrank plan counts no states, so it takes no --slice-values: docs/scaling.md has the laws",
+    "--splits": "gates take no --splits: --replay counts nights stopped by chance, examples/aa_halves.py halves groups",
+}
 DEBUG = click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an error.")
 SET = click.option(
     "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a key: --set definitions.ties=item"
@@ -63,6 +66,6 @@ def validate_alone(first: str, others: Mapping[str, object]) -> None:
             raise click.UsageError(f"{first} and {name} do not go together")
 
 
-def stages_seen(spark: SparkSession | None) -> Stages:
-    """Stages that a person sees who did not ask for silence."""
-    return Stages(spark) if form() == "text" else unseen()
+def asked_stages() -> Stages:
+    """Stages that are shown unless the command is to print a document or nothing."""
+    return seen_stages() if form() == "text" else Stages()

@@ -17,7 +17,7 @@ from sparkrank.report.data import ReportData
 from sparkrank.report.page import require_extra
 from sparkrank.report.written_forms import FORMS, PLOT_FORMS, Form, PlotForm, as_form, form_of, write_report
 from sparkrank.run.report_job import report_stored
-from sparkrank.run.session import spark_session
+from sparkrank.run.session import command_session
 from sparkrank.tables.days import needs_spark
 
 
@@ -52,12 +52,8 @@ def report(
         raise click.UsageError(f"--open and --format {form} do not go together: a browser opens html")
     spec = load_spec(conf, overrides)
     target = target_of(spec, day, first, last)
-    spark = spark_session("sparkrank report") if needs_spark(spec.output.path) else None
-    try:
+    with command_session("report", is_needed=needs_spark(spec.output.path)) as spark:
         data = report_stored(spec, target, spark)
-    finally:
-        if spark is not None:
-            spark.stop()
     if plots is not None:
         _write_plots(data, plots, kind)
         return

@@ -19,7 +19,7 @@ from sparkrank.comparison.run_states import DOTS, RunStates
 from sparkrank.config import load_spec
 from sparkrank.day_marks import day_of, on_day
 from sparkrank.errors import SpecError, did_you_mean, listed, shortened
-from sparkrank.run.evaluate_job import resolve_day
+from sparkrank.run.day_request import resolve_day
 from sparkrank.run.session import spark_session
 from sparkrank.tables.days import local_path
 

@@ -6,7 +6,7 @@ import click
 
 from sparkrank.commands.options import all_of
 from sparkrank.config import Spec
-from sparkrank.run.evaluate_job import resolve_day
+from sparkrank.run.day_request import resolve_day
 from sparkrank.run.target import Target
 from sparkrank.run.window import Window
 

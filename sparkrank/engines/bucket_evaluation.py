@@ -12,17 +12,16 @@ import pyarrow as pa
 from sparkrank.bucket import BucketResult, evaluate_bucket
 from sparkrank.bucket.grouping import groups_of
 from sparkrank.bucket.impressions import key_columns
-from sparkrank.bucket.largest_groups import hashes_of_keys
+from sparkrank.bucket.largest_groups import keys_of_groups
 from sparkrank.engines.buckets import MOST_BUCKETS
 from sparkrank.engines.memory import give_back_freed_memory
 from sparkrank.engines.shuffle.arriving import ArrivingPieces
 from sparkrank.engines.shuffle.group_runs import RUN_ROWS, Run, runs_of, sample_of, small_together
 from sparkrank.engines.shuffle.packing import buckets_of_piece
 from sparkrank.engines.shuffle.spill import LazyFile, PieceStore
-from sparkrank.errors import OutOfMemoryError, listed
+from sparkrank.errors import OutOfMemoryError, listed, shortened
 from sparkrank.metrics import Plan
 from sparkrank.numeric.free_memory import NotEnoughMemoryError
-from sparkrank.tables.warnings import as_shown
 
 # Bytes of pieces of a large bucket in memory while it is cut once more: beside them there is one run.
 ROW_MEMORY_OF_LARGE = 64 << 20
@@ -97,11 +96,15 @@ def _sentence(rows: int, sample: pa.Table, plan: Plan, lacking: str = "") -> str
     sizes = np.bincount(groups.codes, minlength=1)
     place = int(sizes.argmax())
     of_group = f"{sizes[place]:,}" if sample.num_rows == rows else f"about {rows * int(sizes[place]) // len(sample):,}"
-    (key_hash,) = hashes_of_keys(sample, groups, np.array([place]), plan)
-    named = f"xxhash64({', '.join(map(as_shown, plan.keys))}) = {key_hash}"
+    named = "a group"
+    if plan.group_table:
+        (key,) = keys_of_groups(sample, groups, np.array([place]))
+        values = (shortened(value.decode(errors="backslashreplace")) for value in key)
+        texts = (f'{shortened(name)} "{value}"' for name, value in zip(plan.keys, values, strict=True))
+        named = f"the group {', '.join(texts)}"
     width = max(1, sample.nbytes // max(sample.num_rows, 1))
     ways = ["give executors more memory (spark.executor.pyspark.memory)", "take this group out of the input"]
     return (
-        f"the group with {named} has {of_group} rows, which take more memory than this process may use "
+        f"{named} has {of_group} rows, which take more memory than this process may use "
         f"({rows:,} rows of {width} bytes, and what the metrics need beside them{lacking}): {listed(ways)}"
     )

@@ -42,8 +42,8 @@ class Plan:
     truth, to be joined by item. ``curve_points`` is about how many points of each curve are asked for, 0 for no curves.
     ``slices`` are the columns of each slice by whose values everything is evaluated again, beside the whole day.
     ``item`` is the column of items, which stored counts of items name. ``arrays``: each row was a list, with arrays of
-    items, and is a group of its own. ``by_rank``: models are given by ranks. ``hashed_keys``: a bucket has Spark's
-    hashes of the keys in place of these. ``shows_items``: a bucket has the items, where a column of them is named, also
+    items, and is a group of its own. ``by_rank``: models are given by ranks.
+    ``shows_items``: a bucket has the items, where a column of them is named, also
     if they decide nothing. Without ``keys`` all rows are together, and no metric is of groups. ``cluster`` is the
     column of who stands behind a group: parts are sets of clusters, and groups are not independent. Values of slices
     with fewer than ``least_groups`` groups have no rows in the tables.
@@ -62,7 +62,6 @@ class Plan:
     item: str | None = None
     arrays: bool = False
     by_rank: bool = False
-    hashed_keys: bool = False
     uncertainty: Uncertainty = DEFAULT
     compare: Comparison | None = None
     shows_items: bool = False

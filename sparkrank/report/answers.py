@@ -19,11 +19,11 @@ from sparkrank.report.terminal import as_json_text, print_document, tell
 
 if TYPE_CHECKING:
     from sparkrank.gates.chance import GateRecord
+    from sparkrank.gates.judgment import Judgment
     from sparkrank.gates.verdicts import Judged
     from sparkrank.metrics.declaration import Declaration
     from sparkrank.metrics.presets import Preset
-    from sparkrank.run import BackfilledDay, DayResult, WindowResult
-    from sparkrank.run.gate_job import Judgment
+    from sparkrank.results.run_results import BackfilledDay, DayResult, WindowResult
     from sparkrank.tables.schemas import TableSchema
 
 Form: TypeAlias = Literal["text", "json", "quiet"]
@@ -82,7 +82,7 @@ def day_document(result: DayResult) -> dict[str, object]:
 def window_document(result: WindowResult) -> dict[str, object]:
     """A window that was merged."""
     return {
-        "window": str(result.window),
+        "window": result.window,
         "days": list(result.days),
         "missing": list(result.missing),
         **_result(result),
@@ -110,7 +110,7 @@ def backfill_document(days: Iterable[BackfilledDay]) -> dict[str, object]:
             "day": each.day,
             "state": each.state.replace(" ", "_"),
             "seconds": round(each.seconds, 3),
-            "told": each.told or None,
+            "told": each.reason or None,
             "result": None if each.result is None else day_document(each.result),
         }
         for each in days

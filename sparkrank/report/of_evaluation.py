@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-import sparkrank
 from sparkrank import checks
+from sparkrank._version import __version__
 from sparkrank.comparison.group_tables import GroupTable
 from sparkrank.report import group_sections, score_sections
 from sparkrank.report.collect import Found, comparisons_of, names_of, of_all, report_data, values_of
@@ -57,7 +57,7 @@ def report_of_evaluation(evaluation: Evaluation) -> ReportData:
         "lane": evaluation.lane,
         "rows": evaluation.partials.counts.get((checks.ROWS_READ, "")),
         "spec_hash": evaluation.origin.spec_hash,
-        "versions": json.dumps({"sparkrank": sparkrank.__version__, "pyarrow": pa.__version__}),
+        "versions": json.dumps({"sparkrank": __version__, "pyarrow": pa.__version__}),
     }
     return report_data(
         Found(

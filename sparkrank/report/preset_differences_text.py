@@ -3,36 +3,35 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sparkrank.errors import escaped, shortened
 from sparkrank.report.explanation_text import MOST_LETTERS, number_text
 from sparkrank.report.text import aligned
-
-if TYPE_CHECKING:
-    from sparkrank.run.preset_differences import MetricMoves, PresetDifferences
+from sparkrank.results.preset_moves import MetricMoves, PresetDifferences
 
 
-def differences_text(found: PresetDifferences) -> str:
+def differences_text(differences: PresetDifferences) -> str:
     """For each metric and model: a line for each setting, alone, and for all together."""
-    parts = [f"{found.day}: from {found.one} to {found.other}"]
-    parts += [_metric_text(each, found) for each in found.metrics]
-    return "\n\n".join([*parts, *(["\n".join(map(escaped, found.told))] if found.told else [])])
+    parts = [f"{differences.day}: from {differences.one} to {differences.other}"]
+    parts += [_metric_text(moves, differences) for moves in differences.metrics]
+    return "\n\n".join([*parts, *(["\n".join(map(escaped, differences.notes))] if differences.notes else [])])
 
 
-def _metric_text(moves: MetricMoves, found: PresetDifferences) -> str:
+def _metric_text(moves: MetricMoves, differences: PresetDifferences) -> str:
     head = f"{escaped(moves.asked)} of {shortened(moves.model, MOST_LETTERS)}"
-    lines = [("setting", found.one, found.other, "value", "moved")]
-    lines.append((f"as {found.one}", "", "", number_text(moves.value), ""))
-    for each in moves.settings:
-        value = "not computed" if each.told else number_text(each.value)
-        lines.append((f"{each.setting} alone", each.one, each.other, value, _moved(each.value - moves.value)))
+    lines = [("setting", differences.one, differences.other, "value", "moved")]
+    lines.append((f"as {differences.one}", "", "", number_text(moves.value), ""))
+    for setting in moves.settings:
+        value = "not computed" if setting.reason else number_text(setting.value)
+        moved = _moved(setting.value - moves.value)
+        lines.append((f"{setting.setting} alone", setting.one, setting.other, value, moved))
     if len(moves.settings) > 1:
         lines.append(("in combination", "", "", "", _moved(moves.combined)))
-    lines.append((f"as {found.other}", "", "", number_text(moves.other_value), _moved(moves.moved)))
-    told = [f"{each.setting}: {escaped(each.told)}" for each in moves.settings if each.told]
+    lines.append((f"as {differences.other}", "", "", number_text(moves.other_value), _moved(moves.moved)))
+    reasons = [f"{setting.setting}: {escaped(setting.reason)}" for setting in moves.settings if setting.reason]
     text = aligned([tuple(shortened(cell, MOST_LETTERS) for cell in line) for line in lines])
-    return "\n".join([head, *(["no setting differs"] if not moves.settings else []), text, *told])
+    return "\n".join([head, *(["no setting differs"] if not moves.settings else []), text, *reasons])
 
 
 def _moved(difference: float) -> str:
@@ -41,28 +40,34 @@ def _moved(difference: float) -> str:
     return "0" if difference == 0 else f"{difference:+.4f}" if abs(difference) >= 5e-5 else f"{difference:+.1e}"
 
 
-def differences_document(found: PresetDifferences) -> dict[str, Any]:
+def differences_document(differences: PresetDifferences) -> dict[str, Any]:
     """All of it as plain values."""
     metrics = [
         {
-            "metric": each.asked,
-            "model": each.model,
-            "from": {"definition": each.one, "value": each.value},
-            "to": {"definition": each.other, "value": each.other_value},
-            "moved": each.moved,
-            "combined": each.combined,
+            "metric": moves.asked,
+            "model": moves.model,
+            "from": {"definition": moves.one, "value": moves.value},
+            "to": {"definition": moves.other, "value": moves.other_value},
+            "moved": moves.moved,
+            "combined": moves.combined,
             "settings": [
                 {
                     "setting": setting.setting,
                     "from": setting.one,
                     "to": setting.other,
                     "value": setting.value,
-                    "moved": setting.value - each.value,
-                    "told": setting.told or None,
+                    "moved": setting.value - moves.value,
+                    "told": setting.reason or None,
                 }
-                for setting in each.settings
+                for setting in moves.settings
             ],
         }
-        for each in found.metrics
+        for moves in differences.metrics
     ]
-    return {"day": found.day, "from": found.one, "to": found.other, "metrics": metrics, "told": list(found.told)}
+    return {
+        "day": differences.day,
+        "from": differences.one,
+        "to": differences.other,
+        "metrics": metrics,
+        "told": list(differences.notes),
+    }

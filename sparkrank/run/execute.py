@@ -33,7 +33,7 @@ from sparkrank.tables.warnings import warnings_of
 
 
 @dataclass(frozen=True)
-class Outcome:
+class EvaluationOutcome:
     """What an evaluation leaves: the states, the metrics, and what a person must hear of them."""
 
     request: Request
@@ -63,7 +63,7 @@ class Opened:
     completeness: Completeness = NOTHING_EXPECTED
     rows: int = 0  # as far as they were counted
 
-    def evaluate(self, stages: Stages, files: GroupFiles | None = None) -> Outcome:
+    def evaluate(self, stages: Stages, files: GroupFiles | None = None) -> EvaluationOutcome:
         """Evaluate the rows in one pass; with ``files``, those who solve the buckets write the group table there.
 
         Raises :class:`sparkrank.errors.InputError` where the rows cannot be used, more of them are bad than is allowed,
@@ -86,7 +86,7 @@ class Opened:
                 files.discard()
             raise
 
-    def _checked(self, solved: Solved) -> Outcome:
+    def _checked(self, solved: Solved) -> EvaluationOutcome:
         request, plan, limits = self.request, self.request.plan, self.request.limits
         counts = {**solved.partials.counts, **request.counts}
         solved = replace(solved, partials=replace(solved.partials, counts=counts))
@@ -95,9 +95,13 @@ class Opened:
         validate_partials(solved.partials, plan, limits.bad, elements)
         metrics = metrics_table(solved.merged, plan)
         validate_defined(metrics, plan)
-        before = [*self.completeness.warnings, *self.lane.warnings, *_slower(solved)]
-        warnings = [*before, *warnings_of(solved.partials, plan, metrics, limits)]
-        outcome = Outcome(request, self.lane, self.buckets, solved, metrics, warnings)
+        warnings = [
+            *self.completeness.warnings,
+            *self.lane.warnings,
+            *_slower(solved),
+            *warnings_of(solved.partials, plan, metrics, limits),
+        ]
+        outcome = EvaluationOutcome(request, self.lane, self.buckets, solved, metrics, warnings)
         if limits.of:
             validate_quality(outcome.quality, limits)
         return outcome
@@ -105,11 +109,11 @@ class Opened:
 
 def _slower(solved: Solved) -> Iterator[str]:
     """A sentence for each refusal of the session that made the evaluation slower. Usual ones are logged alone."""
-    for each in solved.refusals:
-        if each.is_usual:
-            logging.getLogger(__name__).info("%s", shortened(each, MOST_SENTENCE))
+    for refusal in solved.refusals:
+        if refusal.is_usual:
+            logging.getLogger(__name__).info("%s", shortened(refusal, MOST_SENTENCE))
         else:
-            yield str(each)
+            yield str(refusal)
 
 
 def open_request(request: Request, stages: Stages) -> Opened:

@@ -15,7 +15,7 @@ from sparkrank.errors import SpecError, did_you_mean, listed, shortened
 from sparkrank.explanation import ExplainedKey, Explanation
 from sparkrank.metrics import Metric, Plan, find_preset
 from sparkrank.metrics.plan import validate_plan
-from sparkrank.run.evaluate_job import request_of
+from sparkrank.run.day_request import request_of
 from sparkrank.run.lane import open_lane
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-import sparkrank
 from sparkrank import native
+from sparkrank._version import __version__
 from sparkrank.errors import MOST_SENTENCE, shortened
 from sparkrank.run.stages import Stages
 from sparkrank.tables.results import Origin
@@ -26,14 +26,24 @@ if TYPE_CHECKING:
     from sparkrank.engines.result import Refusal
 
 
+# The keys of a spec that change neither a number nor which tables a day has.
+_HOW_IT_RUNS = {"engine": None, "day": None}
+
+
 def origin_of(spec: Spec, name: str, session: Mapping[str, str], days: Sequence[str] = ()) -> Origin:
     """The same for the same question: a rerun leaves the same rows. ``runs`` says when each was run.
 
     ``name`` is the day or the window, ``session`` what of Spark's was read, ``days`` those of a window that were there.
     """
     spec_hash = spec.hash(session)
-    asked = " ".join((spec_hash, name, *days, sparkrank.__version__))
+    asked = " ".join((spec_hash, name, *days, __version__))
     return Origin(spec_hash, f"{name}-{hashlib.sha256(asked.encode()).hexdigest()[:12]}")
+
+
+def is_same_question(spec: Spec, stored: str) -> bool:
+    """Whether the text of a ``stored`` spec, as ``runs`` has it, is that of ``spec`` but for how it runs."""
+    ours, theirs = ({**document, **_HOW_IT_RUNS} for document in map(json.loads, (spec.as_text(), stored)))
+    return ours == theirs
 
 
 def runs_table(
@@ -50,7 +60,7 @@ def runs_table(
 ) -> pa.Table:
     """The one row of a run: what every run says of itself, and the columns of its ``own``."""
     versions: dict[str, Any] = {
-        "sparkrank": sparkrank.__version__,
+        "sparkrank": __version__,
         "spark": None if spark is None else spark.version,
         "python": platform.python_version(),
         "numpy": np.__version__,
@@ -63,7 +73,7 @@ def runs_table(
         versions["session"] = dict(session)  # what reading depended on
     if refusals:
         versions["refused by the session"] = {
-            each.what: shortened(f"{each.because}: {each.instead}", MOST_SENTENCE) for each in refusals
+            refusal.what: shortened(f"{refusal.because}: {refusal.instead}", MOST_SENTENCE) for refusal in refusals
         }
     row = {
         "run_id": origin.run_id,

@@ -31,7 +31,7 @@ from sparkrank.errors import (
 )
 from sparkrank.metrics.slices import ALL
 from sparkrank.report import group_sections, score_sections
-from sparkrank.report.changes import Changes, changes_since
+from sparkrank.report.changes import changes_since
 from sparkrank.report.collect import (
     Before,
     Found,
@@ -45,6 +45,7 @@ from sparkrank.report.collect import (
 from sparkrank.report.data import ReportData
 from sparkrank.report.trends import TrendDay, trend_of
 from sparkrank.report.written_forms import as_form
+from sparkrank.results.day_changes import Changes
 from sparkrank.run.target import Target
 from sparkrank.run.window import Window
 from sparkrank.tables.day_files import ArrowFiles, DayFiles, SparkFolders, day_files, files_of_run

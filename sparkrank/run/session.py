@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sparkrank.engines.spark.session_features import set_where_permitted, setting
 from sparkrank.engines.spark.worker_python import validate_version
 from sparkrank.errors import SparkrankError
-from sparkrank.report.java_console import STARTED_BY_JAVA
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -28,11 +29,23 @@ _LOG_LEVEL, QUIET = "spark.log.level", "ERROR"
 QUIET_LOCAL = "FATAL"
 # Spark's own bar, which it draws where it was not started by spark-submit, over the line and the tables of sparkrank.
 _BAR = "spark.ui.showConsoleProgress"
+STARTED_BY_JAVA = "PYSPARK_GATEWAY_PORT"  # in the environment of a Python that spark-submit has started
 # By what log4j is told where its configuration is, and what one is called on the class path.
 _LOG4J_PROPERTIES = ("log4j2.configurationFile", "log4j.configurationFile", "log4j.configuration")
 _LOG4J_FILES = [
     f"log4j2{test}.{kind}" for test in ("", "-test") for kind in ("properties", "xml", "yaml", "yml", "json", "jsn")
 ]
+
+
+@contextmanager
+def command_session(name: str, *, is_needed: bool) -> Iterator[SparkSession | None]:
+    """The session of a command, which is stopped at the end; None unless it ``is_needed``."""
+    spark = spark_session(f"sparkrank {name}") if is_needed else None
+    try:
+        yield spark
+    finally:
+        if spark is not None:
+            spark.stop()
 
 
 def spark_session(name: str) -> SparkSession:

@@ -68,7 +68,7 @@ def evaluate_frame(
     """
     impressions, sides = _impressions(frame, truth, roles, plan)
     sides = tuple(_side_of(side, impressions, plan) for side in sides)
-    rows, plan = _sent(impressions, plan)
+    rows = _sent(impressions, plan)
     batches = SentBatches.of(rows, roles, plan)
     keys = {column: impressions.schema[key_column(index)].dataType for index, column in enumerate(roles.group)}
     groups = group_schema(keys, plan) if plan.group_table else None
@@ -90,7 +90,7 @@ def _side_of(side: DataFrame, both: DataFrame, plan: Plan) -> DataFrame:
     """
     nothing = {field.name for field in side.schema if isinstance(field.dataType, T.NullType)}
     alike = side.select(*(F.col(field.name).cast(field.dataType).alias(field.name) for field in both.schema))
-    rows, _ = _sent(alike, plan)
+    rows = _sent(alike, plan)
     return rows.select(*(name for name in rows.columns if name not in (TRUTH, *nothing)))
 
 
@@ -172,10 +172,10 @@ def rows_of(rows: DataFrame, sent: SentBatches, buckets: int) -> DataFrame:
     return rows.mapInArrow(packed_once(cut), PIECES_TYPE)
 
 
-def _sent(impressions: DataFrame, plan: Plan) -> tuple[DataFrame, Plan]:
+def _sent(impressions: DataFrame, plan: Plan) -> DataFrame:
     """The columns of ``impressions`` that a bucket needs; text keys as their hashes, where nothing needs the keys.
 
-    The group table and the parts of groups do. The plan that is returned says which of them is sent.
+    The group table and the parts of groups do.
     """
     names = [key_column(index) for index in range(len(plan.keys))]
     kinds = [impressions.schema[name].dataType for name in names]
@@ -183,13 +183,13 @@ def _sent(impressions: DataFrame, plan: Plan) -> tuple[DataFrame, Plan]:
     if plan.arrays:
         others = [name for name in impressions.columns if name not in names]
     if plan.group_table or plan.has_parts or not kinds or not _worth_hashing(kinds):
-        return impressions.select(*names, *others), plan
+        return impressions.select(*names, *others)
     no_key = F.lit(False)
     for name in names:
         no_key = no_key | F.col(name).isNull()
     hashes = (F.xxhash64(*names), F.hash(*names))
     hashed = [F.when(~no_key, each).alias(key_column(index)) for index, each in enumerate(hashes)]
-    return impressions.select(*hashed, *others), replace(plan, hashed_keys=True)
+    return impressions.select(*hashed, *others)
 
 
 def _worth_hashing(kinds: list[T.DataType]) -> bool:
@@ -219,7 +219,8 @@ def _impressions(
 def _picked_rows(frame: DataFrame, truth: DataFrame | None, roles: Roles, plan: Plan) -> tuple[DataFrame, SentBatches]:
     """The rows of both sides with their keys as they are, and what tasks make of them."""
     impressions, _ = _impressions(frame, truth, roles, plan)
-    rows, plan = _sent(impressions, replace(plan, group_table=True))
+    plan = replace(plan, group_table=True)
+    rows = _sent(impressions, plan)
     return rows, SentBatches.of(rows, roles, plan)
 
 

@@ -1,0 +1,3 @@
+"""The version of sparkrank, which any module may import."""
+
+__version__ = "0.1.0"

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from sparkrank import checks
+from sparkrank.base import checks
 from sparkrank.bucket.grouping import Groups, encode, regrouped
 from sparkrank.bucket.impressions import CLUSTER, TRUTH, as_numpy, missing_key
 from sparkrank.bucket.ranked import RankedModel

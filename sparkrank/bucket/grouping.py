@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sparkrank import checks, native
+from sparkrank import native
+from sparkrank.base import checks
 from sparkrank.bucket.impressions import LIST, key_columns, one_array
 from sparkrank.metrics import Plan
 from sparkrank.numeric.array_types import Codes, Ints

@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sparkrank import checks
+from sparkrank.base import checks
+from sparkrank.inputs.role_table import BadTest, rejections, row_roles
 from sparkrank.metrics import Plan
 from sparkrank.numeric.array_types import Flags, Floats, Ints
 from sparkrank.numeric.segments import counted_up
-from sparkrank.role_table import BadTest, rejections, row_roles
 
 LABEL = "label"
 ITEM = "item"

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sparkrank import checks
+from sparkrank.base import checks
 from sparkrank.bucket.grouping import Groups, encode, paired
 from sparkrank.bucket.impressions import (
     ITEM,

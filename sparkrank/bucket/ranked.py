@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sparkrank import checks
+from sparkrank.base import checks
 from sparkrank.bucket.grouping import encode, paired
 from sparkrank.bucket.impressions import ITEM, WEIGHT, weights_of
 from sparkrank.bucket.lists import ListedRows

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 
-from sparkrank import checks
+from sparkrank.base import checks
 from sparkrank.bucket.grouping import Groups, regrouped
 from sparkrank.bucket.impressions import TRUTH, as_numpy, group_weight_column
 from sparkrank.metrics import Plan

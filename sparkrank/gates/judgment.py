@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sparkrank.errors import CodedSentence, shortened
+from sparkrank.base.errors import CodedSentence, shortened
 from sparkrank.gates.facts import Facts
 from sparkrank.gates.verdicts import Judged, exit_code, gates_table
 

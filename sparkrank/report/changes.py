@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sparkrank.errors import escaped
+from sparkrank.base.errors import escaped
 from sparkrank.report.collect import Before, defined, of_all, plain_texts
 from sparkrank.results.day_changes import Change, Changes
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sparkrank.day_marks import as_pattern, day_of, on_day, on_days
+from sparkrank.base.errors import SpecError, escaped, shortened
+from sparkrank.base.redaction import redact, shown_url
 from sparkrank.engines.request import Request, Side
-from sparkrank.errors import SpecError, escaped, shortened
-from sparkrank.redaction import redact, shown_url
+from sparkrank.inputs.day_marks import as_pattern, day_of, on_day, on_days
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sparkrank.base.errors import SparkrankError
 from sparkrank.engines.spark.session_features import set_where_permitted, setting
 from sparkrank.engines.spark.worker_python import validate_version
-from sparkrank.errors import SparkrankError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
+from sparkrank.numeric.spark_hashes import xxhash64
 
 import sparkrank as sr
-from sparkrank.numeric.spark_hashes import xxhash64
 
 ASKED: dict[str, Any] = {"metrics": ["ndcg@5", "auc"], "score": "score", "label": "clicked"}
 NAMES = ("rows of the largest group", "rows of the second largest group", "rows of the third largest group")

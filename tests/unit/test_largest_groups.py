@@ -9,11 +9,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sparkrank.numeric.spark_hashes import xxhash64
 
 import sparkrank as sr
 from sparkrank.bucket import evaluate_bucket
 from sparkrank.metrics import Plan
-from sparkrank.numeric.spark_hashes import xxhash64
 from sparkrank.states import Partials
 from sparkrank.states.largest import LargeGroup, merged_largest
 

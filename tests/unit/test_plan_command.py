@@ -11,13 +11,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from sparkrank.jobs.capacity import Costs
+from sparkrank.jobs.probe import Asked, made_rows, measured
+from tests.unit.test_capacity import COSTS
 
 from sparkrank.config import Spec
-from sparkrank.run import plan_job
-from sparkrank.run.capacity import Costs
-from sparkrank.run.probe import Asked, made_rows, measured
+from sparkrank.jobs import plan_job
 from tests.unit.commands import exit_code
-from tests.unit.test_capacity import COSTS
 
 pytestmark = pytest.mark.same_without_loops
 

@@ -1,0 +1,71 @@
+"""Options that commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import click
+
+from sparkrank.doors.commands.answers import Form, ask_for, form
+from sparkrank.run.stages import Stages, seen_stages
+
+# Options of earlier releases, and what to use instead.
+REMOVED_OPTIONS = {
+    "--cores": "sparkrank plan estimates no hours and no memory, so it takes no --cores: docs/scaling.md has the laws",
+    "--slice-values": "sparkrank plan counts no states, so it takes no --slice-values: docs/scaling.md has the laws",
+    "--splits": "gates take no --splits: --replay counts nights stopped by chance, examples/aa_halves.py halves groups",
+}
+DEBUG = click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an error.")
+SET = click.option(
+    "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a key: --set definitions.ties=item"
+)
+PLUGIN = click.option("--plugin", "plugins", multiple=True, metavar="MODULE", help="Import a module with metrics.")
+
+
+def _form(asked: Form) -> Callable[[click.Context, click.Parameter, bool], None]:
+    def chosen(context: click.Context, option: click.Parameter, is_given: bool) -> None:  # noqa: ARG001
+        if is_given:
+            ask_for(asked)
+
+    return chosen
+
+
+def form_options() -> list[click.Option]:
+    """The options that every command has: in which form it answers."""
+    of_json = "Print one JSON document, and nothing else, on stdout; an error too."
+    quiet = "Print nothing but errors."
+    return [
+        click.Option(["--json"], is_flag=True, is_eager=True, expose_value=False, callback=_form("json"), help=of_json),
+        click.Option(["--quiet"], is_flag=True, is_eager=True, expose_value=False, callback=_form("quiet"), help=quiet),
+    ]
+
+
+def spec_options(command: Callable[..., None]) -> Callable[..., Any]:
+    """The options of every command that takes a spec."""
+    return all_of(DEBUG, SET, click.option("--conf", required=True, metavar="FILE", help="The spec, a YAML document."))(
+        command
+    )
+
+
+def all_of(*options: Callable[[Any], Any]) -> Callable[[Callable[..., None]], Callable[..., Any]]:
+    """One decorator of several options, the last of which stands first in the help."""
+
+    def decorated(command: Callable[..., None]) -> Callable[..., Any]:
+        for option in options:
+            command = option(command)
+        return command
+
+    return decorated
+
+
+def validate_alone(first: str, others: Mapping[str, object]) -> None:
+    """Raise a usage error where one of ``others`` is given beside the option ``first``."""
+    for name, value in others.items():
+        if value not in (None, False, ()):
+            raise click.UsageError(f"{first} and {name} do not go together")
+
+
+def asked_stages() -> Stages:
+    """Stages that are shown unless the command is to print a document or nothing."""
+    return seen_stages() if form() == "text" else Stages()

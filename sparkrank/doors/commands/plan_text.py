@@ -1,0 +1,31 @@
+"""A plan as a person reads it, and as a program does."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from sparkrank.base.errors import escaped
+from sparkrank.results.run_results import DayPlan, StoredRun
+
+
+def plan_document(plan: DayPlan) -> dict[str, object]:
+    """The plan with its figures as they are."""
+    return asdict(plan)
+
+
+def plan_text(plan: DayPlan) -> str:
+    """The plan in lines."""
+    lines = [
+        f"Plan of {plan.day}: {plan.rows:,} rows, {plan.rows_from}",
+        f"  {plan.splits:,} splits, {plan.buckets:,} buckets, {plan.tasks:,} tasks, {plan.pieces:,} pieces",
+    ]
+    stored = [_stored_text(run) for run in plan.stored] or ["  no stored day of the same spec"]
+    return "\n".join([*lines, "", "What days took", *stored])
+
+
+def _stored_text(run: StoredRun) -> str:
+    stages = ", ".join(f"{escaped(name)} {seconds:,.1f} s" for name, seconds in run.seconds.items())
+    return (
+        f"  {run.day}  {run.rows:,} rows, {run.groups:,} groups, {run.buckets:,} buckets, lane {escaped(run.lane)}: "
+        f"{sum(run.seconds.values()):,.1f} s ({stages})"
+    )

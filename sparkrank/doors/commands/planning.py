@@ -1,0 +1,41 @@
+"""``sparkrank plan``: the counts of a day, before it is evaluated."""
+
+from __future__ import annotations
+
+import math
+
+import click
+
+from sparkrank.base.errors import shown
+from sparkrank.config import load_spec
+from sparkrank.doors.commands.answers import answer
+from sparkrank.doors.commands.options import spec_options
+from sparkrank.doors.commands.plan_text import plan_document, plan_text
+from sparkrank.jobs.plan_job import plan_day
+from sparkrank.run.day_request import resolve_day
+
+MOST_ROWS = 10**15
+
+
+def _row_count(context: click.Context, option: click.Parameter, text: str | None) -> int | None:  # noqa: ARG001
+    """A whole number from 1, as 1000000 or 1e11."""
+    if text is None:
+        return None
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not (1 <= number <= MOST_ROWS and number == int(number)):
+        raise click.BadParameter(f"{shown(text)} is no whole number from 1 to {MOST_ROWS:g}, as 1000000 or 1e6")
+    return int(number)
+
+
+@click.command()
+@spec_options
+@click.option("--date", "day", metavar="YYYY-MM-DD", help="The day to plan; without it, the spec's day.")
+@click.option("--rows", callback=_row_count, metavar="N", help="Its rows, as 1e9; without it, they are counted.")
+def plan(conf: str, overrides: tuple[str, ...], day: str | None, rows: int | None) -> None:
+    """Count the splits, buckets, tasks and pieces of a day, beside what stored days of the spec took."""
+    spec = load_spec(conf, overrides)
+    counts = plan_day(spec, resolve_day(spec, day), rows)
+    answer(lambda: plan_text(counts), lambda: plan_document(counts))

@@ -1,0 +1,136 @@
+"""A day evaluated and replaced in the tables."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from sparkrank.base import checks
+from sparkrank.base.errors import MOST_SENTENCE, SpecError, shortened
+from sparkrank.base.redaction import shown_url
+from sparkrank.engines.group_files import GroupFiles
+from sparkrank.engines.spark.session_settings import time_zone, with_session
+from sparkrank.inputs.day_marks import on_day
+from sparkrank.jobs.gate_job import judge_run
+from sparkrank.jobs.report_job import REPORT, changes_of_run, validate_report, with_report
+from sparkrank.jobs.target import Target
+from sparkrank.results.run_results import DayResult
+from sparkrank.run.completeness import Completeness
+from sparkrank.run.day_request import request_of, resolve_day
+from sparkrank.run.execute import EvaluationOutcome, open_request
+from sparkrank.run.provenance import origin_of, runs_table
+from sparkrank.run.stages import Stages
+from sparkrank.schemas.tables import RUNS
+from sparkrank.tables.commit.days import Commit, day_run, needs_spark, table_folders
+from sparkrank.tables.rows.finished import Finished
+from sparkrank.tables.rows.outputs import output_tables
+from sparkrank.tables.rows.results import with_origin
+from sparkrank.tables.rows.states import of_run
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from sparkrank.config import Spec
+
+GROUPS = "groups"
+
+
+def evaluate_day(
+    spec: Spec,
+    day: str | None,
+    spark: SparkSession | None,
+    stages: Stages,
+    before_commit: Callable[[], None] = lambda: None,
+) -> DayResult:
+    """Evaluate one day and replace it in the tables. ``spark`` may be None where ``engine.lane`` is ``local``.
+
+    ``before_commit`` is called right before the day is shown, and what it raises leaves the day as it was. Raises
+    :class:`SpecError` without a day or where the output needs Spark and there is none, and
+    :class:`sparkrank.base.errors.InputError` when the input is unusable; then nothing has been written.
+    """
+    day = resolve_day(spec, day)
+    with time_zone(spark, spec.input.time_zone):
+        return _evaluated(spec, day, spark, stages, Commit(spec.output.keep_runs, before_commit, spec.output.plain))
+
+
+def _evaluated(spec: Spec, day: str, spark: SparkSession | None, stages: Stages, commit: Commit) -> DayResult:
+    started_at = dt.datetime.now(dt.timezone.utc)
+    output = on_day(spec.output.path, day)
+    if spark is None and needs_spark(output):
+        raise SpecError(
+            f"output.path is {shortened(output)}, which needs Spark: without it tables go to local folders, and to "
+            f"object stores that Arrow can open"
+        )
+    validate_report(spec)
+    request, target = request_of(spec, day, spark), Target.of_day(spec, day)
+    complete = Completeness.of(spec, day, {side.what: side for side, _ in request.sides}, spark)
+    opened = replace(open_request(request, stages), completeness=complete)
+    with day_run(output, day, spark, how=commit) as run:
+        has_report = validate_report(spec, run)
+        in_folder = opened.request.plan.group_table and run.folder is not None
+        written = ((GROUPS,) if in_folder else ()) + ((REPORT,) if has_report else ())
+        outcome = opened.evaluate(stages, GroupFiles.at(f"{run.folder}/{GROUPS}", run.attempt) if in_folder else None)
+        try:
+            with stages.stage("write"):
+                tables, judgment = judge_run(spec, target, _tables(outcome, spec, day, started_at, stages), spark)
+                changes = changes_of_run(target, tables["metrics"], spark)
+                if has_report:
+                    tables = with_report(spec, target, run, tables, spark)
+                run.commit(tables, written)
+        finally:
+            outcome.solved.release()
+    return DayResult(
+        day,
+        outcome.lane.name,
+        outcome.lane.reason,
+        tables["metrics"],
+        tables["quality"],
+        table_folders(output, day, {*tables, *written}),
+        stages.seconds,
+        [*outcome.warnings, *([] if judgment is None else judgment.warnings)],
+        judgment,
+        tables.get("comparisons"),
+        changes,
+    )
+
+
+def _tables(
+    outcome: EvaluationOutcome, spec: Spec, day: str, started_at: dt.datetime, stages: Stages
+) -> dict[str, Any]:
+    """The tables of the day, each as the writer of a day takes it."""
+    request, solved = outcome.request, outcome.solved
+    plan, partials = request.plan, solved.partials
+    session = outcome.lane.session_settings(request, own_zone=spec.input.time_zone is not None)
+    origin = origin_of(spec, day, session)
+    finished = Finished(
+        plan,
+        solved,
+        origin,
+        with_origin(outcome.metrics, origin),
+        outcome.quality,
+        None if plan.compare is None else with_origin(outcome.comparisons(plan.compare), origin),
+        spec.output.blocks,
+        with_session(spec.source(), session),
+    )
+    tables: dict[str, Any] = output_tables(finished)
+    tables["runs"] = partial(
+        runs_table,
+        RUNS.schema,
+        spec,
+        origin,
+        started_at,
+        stages,
+        request.spark,
+        session,
+        partials.loops,
+        solved.refusals,
+        lane=outcome.lane.name,
+        lane_reason=shortened(outcome.lane.reason, MOST_SENTENCE),
+        input=" with truth ".join(shown_url(side.name) for side, _ in request.sides),
+        rows=partials.counts.get((checks.ROWS_READ, ""), 0),
+        buckets=outcome.buckets,
+    )
+    return of_run(tables, origin.run_id)

@@ -1,0 +1,112 @@
+"""A plan: the counts of a day before it is evaluated, and what the last stored days of the same spec took."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sparkrank.base import checks
+from sparkrank.base.errors import FrameLaneNeededError, SparkrankError, SpecError
+from sparkrank.config import Spec
+from sparkrank.engines.reading import arrow_sides
+from sparkrank.inputs.buckets import bucket_count, task_count
+from sparkrank.inputs.day_marks import day_of, on_day
+from sparkrank.results.run_results import DayPlan, StoredRun
+from sparkrank.run.day_request import request_of
+from sparkrank.run.provenance import is_same_question
+from sparkrank.schemas.tables import QUALITY, RUNS
+from sparkrank.sources.parquet import SPLIT_ROWS
+from sparkrank.tables.commit.days import stored_names
+from sparkrank.tables.stored.day_files import day_files
+
+STORED_RUNS = 3  # the last days that the plan shows
+
+
+def plan_day(spec: Spec, day: str, rows: int | None) -> DayPlan:
+    """Plan the evaluation of a day in Spark, without Spark.
+
+    Parameters
+    ----------
+    spec : Spec
+    day : str
+    rows : int, optional
+        The rows of all sides; without them they are counted, in the footers of Parquet.
+
+    Returns
+    -------
+    DayPlan
+
+    Raises
+    ------
+    SpecError
+        Where the rows can be counted by Spark alone and are not given.
+    InputError
+        Where there is no input, or it cannot be used.
+    """
+    plan, engine = spec.plan(), spec.engine
+    if rows is None:
+        rows, splits = _counted(spec, day)
+        rows_from = _source_of_rows(spec)
+    else:
+        splits, rows_from = math.ceil(rows / SPLIT_ROWS), "given by --rows"
+    if plan.keys:
+        buckets = engine.buckets or bucket_count(rows, engine.bucket_rows, len(plan.models))
+        tasks = task_count(buckets)
+        pieces = splits * tasks
+    else:  # rows are evaluated where they are read
+        buckets, tasks, pieces = 1, splits, 0
+    return DayPlan(day, rows, rows_from, splits, buckets, tasks, pieces, tuple(stored_runs(spec, day)))
+
+
+def _counted(spec: Spec, day: str) -> tuple[int, int]:
+    """The rows and the splits of ``day``."""
+    plan = spec.plan()
+    try:
+        sides = arrow_sides(request_of(spec, day, None), {})
+        sides.check(plan)
+    except FrameLaneNeededError as error:
+        raise SpecError(f"the rows are counted by Spark alone ({error}): give their number by --rows") from None
+    return sides.rows, len(sides.splits(plan, SPLIT_ROWS))
+
+
+def _source_of_rows(spec: Spec) -> str:
+    sides = [side for side in (spec.input, spec.truth) if side is not None]
+    where = ", before any where" if any(side.where is not None for side in sides) else ""
+    is_parquet = all(side.format == "parquet" for side in sides)
+    return f"counted in {'the footers' if is_parquet else 'the files'}{where}"
+
+
+def stored_runs(spec: Spec, day: str) -> list[StoredRun]:
+    """The last stored days of the same spec up to ``day``, or where there are none before it the last of all, in order.
+
+    A day whose tables cannot be read is passed over: a plan can do without.
+    """
+    output = on_day(spec.output.path, day)
+    names = sorted(name for name in stored_names(output) or () if day_of(name) is not None)
+    before = [name for name in names if name <= day] or names
+    runs = (_stored_run(spec, output, name) for name in before[-STORED_RUNS:])
+    return [run for run in runs if run is not None]
+
+
+def _stored_run(spec: Spec, output: str, day: str) -> StoredRun | None:
+    try:
+        files = day_files(output, day, ("runs", "quality"), None)
+        names = ("spec", "lane", "rows", "buckets", "stages")
+        run = files.read("runs", pa.schema([RUNS.schema.field(name) for name in names])).to_pylist()[0]
+        if not is_same_question(spec, run["spec"]):
+            return None
+        quality = files.read("quality", pa.schema([QUALITY.schema.field(name) for name in ("check", "count")]))
+        groups = quality.filter(pc.equal(pc.cast(quality["check"], pa.string()), checks.GROUPS))["count"].to_pylist()
+        return StoredRun(
+            day,
+            str(run["lane"]),
+            int(run["rows"] or 0),
+            int(max(groups, default=0) or 0),
+            int(run["buckets"] or 1),
+            {str(stage): float(seconds) for stage, seconds in json.loads(run["stages"] or "{}").items()},
+        )
+    except (SparkrankError, KeyError, IndexError, TypeError, ValueError, pa.ArrowException, OSError):
+        return None

@@ -31,7 +31,7 @@ from sparkrank.inputs.window import Window
 from sparkrank.jobs.target import Target
 from sparkrank.metrics.slices import ALL
 from sparkrank.report import group_sections, score_sections
-from sparkrank.report.changes import changes_since
+from sparkrank.report.changes import Changes, changes_since
 from sparkrank.report.collect import (
     Before,
     Found,
@@ -45,7 +45,6 @@ from sparkrank.report.collect import (
 from sparkrank.report.data import ReportData
 from sparkrank.report.trends import TrendDay, trend_of
 from sparkrank.report.written_forms import as_form
-from sparkrank.results.day_changes import Changes
 from sparkrank.schemas.tables import COMPARISONS, CURVES, DISTRIBUTIONS, GATES, METRICS, QUALITY
 from sparkrank.sources.files import file_system
 from sparkrank.sources.integrity import CHECKED

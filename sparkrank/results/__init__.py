@@ -1,1 +1,1 @@
-"""The values that users hold: what a run, a merge, a backfill and a plan give back."""
+"""The values that users hold: an evaluation, and an explanation."""

@@ -9,7 +9,7 @@ from typing import Literal
 import pyarrow as pa
 
 from sparkrank.gates.judgment import Judgment
-from sparkrank.results.day_changes import Changes
+from sparkrank.report.changes import Changes
 
 
 @dataclass(frozen=True)

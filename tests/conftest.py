@@ -33,6 +33,7 @@ def pytest_configure() -> None:
     hypothesis.settings.load_profile("patient")
     # ranx computes the same without numba's compiler, which takes 40 seconds. A process cannot change its mind later.
     os.environ["NUMBA_DISABLE_JIT"] = "1"
+    os.environ["SPARKRANK_PROGRESS"] = "0"  # on a busy machine a line of progress would be among what a test reads
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -13,7 +13,7 @@ import yaml
 import sparkrank as sr
 from sparkrank.config import Spec, load_spec
 from sparkrank.jobs import DayResult, evaluate_day
-from sparkrank.run.stages import unseen
+from sparkrank.run.stages import Stages
 from sparkrank.sources import parquet
 from tests.unit.commands import exit_code
 from tests.unit.logged import OF_SMALL_LOGS
@@ -42,7 +42,7 @@ def document(folder: Path, expect: Any, side: str = "input", path: str = "dt={da
 
 
 def run(folder: Path, expect: Any, day: str = SECOND, **of: Any) -> DayResult:
-    return evaluate_day(Spec.model_validate(document(folder, expect, **of)), day, None, unseen())
+    return evaluate_day(Spec.model_validate(document(folder, expect, **of)), day, None, Stages())
 
 
 @pytest.fixture

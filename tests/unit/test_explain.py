@@ -26,7 +26,7 @@ from sparkrank.metrics import CATALOG, Arithmetic, TermTable
 from sparkrank.metrics.arithmetic import LIST, total
 from sparkrank.metrics.catalog import remove
 from sparkrank.run import called
-from sparkrank.run.stages import unseen
+from sparkrank.run.stages import Stages
 from tests.unit.commands import exit_code
 
 pytestmark = pytest.mark.same_without_loops
@@ -317,7 +317,7 @@ def test_parquet_is_read_where_the_key_may_be(tmp_path: Path) -> None:
     ]
     assert read == [200]
     assert sum(each.read.args[0].rows for _, each in sides.splits(request.plan, 10**6)) == 2000
-    found = explain_request(request, keys, request.plan.metrics, ["score"], unseen())
+    found = explain_request(request, keys, request.plan.metrics, ["score"], Stages())
     assert [(key.key["user"], key.groups[0].rows) for key in found.keys] == [(250, 2), (251, 2)]
 
 

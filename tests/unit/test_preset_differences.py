@@ -17,7 +17,7 @@ import sparkrank as sr
 from sparkrank.config import load_spec
 from sparkrank.jobs.preset_differences import PresetDifferences, explain_presets
 from sparkrank.metrics import PRESETS
-from sparkrank.run.stages import unseen
+from sparkrank.run.stages import Stages
 from tests.unit.commands import exit_code
 
 pytestmark = pytest.mark.same_without_loops
@@ -56,7 +56,7 @@ def conf(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def _found(conf: str, one: str, other: str, *texts: str) -> PresetDifferences:
-    return explain_presets(load_spec(conf, ()), DAY, one, other, texts, None, unseen())
+    return explain_presets(load_spec(conf, ()), DAY, one, other, texts, None, Stages())
 
 
 def test_by_hand(conf: str) -> None:

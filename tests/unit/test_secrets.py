@@ -23,7 +23,7 @@ from sparkrank.config import load_spec
 from sparkrank.doors import cli
 from sparkrank.engines.request import Side
 from sparkrank.engines.spark.failures import reading_errors, reason_of, task_errors
-from sparkrank.jobs.evaluate_job import places_of
+from sparkrank.run.day_request import places_of
 from sparkrank.sources.files import without_password
 from sparkrank.text.terminal import as_json_text, tell
 from tests.unit.commands import exit_code

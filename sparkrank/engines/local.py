@@ -45,7 +45,6 @@ RUNS_PER_THREAD = 2  # runs of buckets for each thread, so that a thread on a bu
 # The default of ``row_memory``, the bytes of pieces in memory before they spill: 20 million rows of one model with keys
 # of eight bytes, and a process of less than 1 GiB whatever the rows.
 ROW_MEMORY_BYTES = 328 << 20
-READING = "rows were read"
 T = TypeVar("T")
 
 
@@ -81,11 +80,11 @@ def evaluate_local(
                 return _gathered(results, files)
 
         try:
-            crew.all(threads + EXTRA_READERS, read, sides.splits(plan, LOCAL_SPLIT_ROWS), READING)
+            crew.all(threads + EXTRA_READERS, read, sides.splits(plan, LOCAL_SPLIT_ROWS))
             if pieces.on_disk:  # otherwise memory that reading freed adds to what evaluation allocates
                 logging.getLogger(__name__).info("rows outgrew row_memory of %d bytes and went to disk", row_memory)
                 give_back_freed_memory()
-            parts = crew.all(threads, solve, _runs(buckets, RUNS_PER_THREAD * threads), "buckets were evaluated")
+            parts = crew.all(threads, solve, _runs(buckets, RUNS_PER_THREAD * threads))
         finally:
             if pieces.on_disk:  # after smaller runs, the next evaluation may reuse freed memory
                 give_back_freed_memory()
@@ -107,7 +106,7 @@ def _solved_where_read(sides: Sides, plan: Plan, threads: int) -> Solved:
         return _gathered(_counted(results, progress, read=True), None)[0]
 
     shares = [splits[each::threads] for each in range(threads)]
-    return Solved(Partials.merged(crew.all(threads, solve, shares, READING)), None)
+    return Solved(Partials.merged(crew.all(threads, solve, shares)), None)
 
 
 def pick_local(sides: Sides, plan: Plan, pick: Pick) -> list[pa.Table]:
@@ -118,7 +117,7 @@ def pick_local(sides: Sides, plan: Plan, pick: Pick) -> list[pa.Table]:
         found = map(pick, _until_failed(read_split(split), crew))
         return [table for table in found if table.num_rows]
 
-    parts = crew.all(pa.cpu_count() + EXTRA_READERS, picked, sides.splits(plan, LOCAL_SPLIT_ROWS), READING)
+    parts = crew.all(pa.cpu_count() + EXTRA_READERS, picked, sides.splits(plan, LOCAL_SPLIT_ROWS))
     return list(itertools.chain.from_iterable(parts))
 
 
@@ -139,9 +138,8 @@ def _counted(
 
 
 def _until_failed(steps: Iterable[T], crew: Crew) -> Iterator[T]:
-    """``steps``, of which the ``crew`` is told, until one of its threads has failed."""
+    """``steps`` until one of the threads of ``crew`` has failed."""
     for step in steps:
-        crew.moved()
         if crew.failed.is_set():
             return
         yield step

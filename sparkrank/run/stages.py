@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TextIO
 
 from sparkrank.engines.progress import Progress, watched
@@ -53,12 +53,14 @@ def _shown(name: str, rows: int, started: float, output: TextIO) -> Iterator[Non
 
     thread = threading.Thread(target=show, name="sparkrank-progress", daemon=True)
     token = watched.set(progress)
-    thread.start()
+    with suppress(RuntimeError):  # without memory for a thread nothing is shown
+        thread.start()
     try:
         yield
     finally:
         done.set()
-        thread.join()
+        if thread.ident is not None:
+            thread.join()
         watched.reset(token)
 
 

@@ -42,11 +42,13 @@ def _as_values(value: object) -> object:
     """The values of columns as the tables have them. YAML reads ``no`` as false, which may be a country."""
     if not isinstance(value, dict):
         return value
-    for column, of in value.items():
-        if isinstance(of, bool):
-            raise ValueError(f'has {column} {str(of).lower()}: put it in quotes, as it stands in the tables ("true")')
-    texts = {column: of.isoformat() if isinstance(of, dt.date) else of for column, of in value.items()}
-    return {column: str(of) if isinstance(of, (int, float)) else of for column, of in texts.items()}
+    texts: dict[object, object] = {}
+    for column, cell in value.items():
+        if isinstance(cell, bool):
+            raise ValueError(f'has {column} {str(cell).lower()}: put it in quotes, as it stands in the tables ("true")')
+        plain = cell.isoformat() if isinstance(cell, dt.date) else cell
+        texts[column] = str(plain) if isinstance(plain, (int, float)) else plain
+    return texts
 
 
 class Gate(Section):
@@ -61,7 +63,7 @@ class Gate(Section):
     metric: str
     name: str | None = None
     model: str | None = None
-    of: Annotated[dict[str, str | None] | None, BeforeValidator(_as_values)] = Field(default=None, alias="slice")
+    cells: Annotated[dict[str, str | None] | None, BeforeValidator(_as_values)] = Field(default=None, alias="slice")
     min: Annotated[_Finite | None, BeforeValidator(as_number)] = None
     max: Annotated[_Finite | None, BeforeValidator(as_number)] = None
     not_worse_than: str | None = None
@@ -83,7 +85,7 @@ class Gate(Section):
             raise ValueError("has equivalent_to without a margin: by above 0 says how much is the same, as by: 1%")
         if self.min is not None and self.max is not None and self.min > self.max:
             raise ValueError(f"has min {self.min:g} above max {self.max:g}: no value lies between them")
-        if self.of is not None and not self.of:
+        if self.cells is not None and not self.cells:
             raise ValueError("has an empty slice: name a column with a value, or leave slice out for the whole day")
         if self.name is not None and not self.name.strip():
             raise ValueError("has an empty name")
@@ -99,11 +101,9 @@ class Gate(Section):
     @property
     def subject(self) -> str:
         """What it is about, as a person writes it."""
-        of = "" if self.model is None else f" of {self.model}"
-        parts = ", ".join(
-            f"{column}={'(null)' if value is None else value}" for column, value in (self.of or {}).items()
-        )
-        return f"{self.metric}{of}{f' where {parts}' if parts else ''}"
+        model = "" if self.model is None else f" of {self.model}"
+        cells = (f"{column}={'(null)' if value is None else value}" for column, value in (self.cells or {}).items())
+        return f"{self.metric}{model}{' where ' if self.cells else ''}{', '.join(cells)}"
 
 
 def as_least_groups(value: object) -> object:
@@ -147,50 +147,30 @@ def rules_of(
     policy: _Policy | None,
     baseline: str | None,
     *,
-    compares: bool = True,
     sides: str = "both",
 ) -> tuple[Rule, ...]:
     """The rules that ``gates`` mean for ``plan``.
 
-    Parameters
-    ----------
-    gates
-        The gates of the document.
-    plan
-        What the spec evaluates.
-    preset
-        By which texts of metrics are read.
-    policy
-        What is done where a gate is undecided that does not say so itself.
-    baseline
-        The model that the spec compares others with, if it names one.
-    compares
-        Whether the spec compares models at all.
-    sides
-        Which side of a history is bad. Where it is the worse one, no gate is about a metric that has none.
-
-    Returns
-    -------
-    tuple of Rule
-
-    Raises
-    ------
-    SpecError
-        For a gate that names what the spec does not evaluate, with the place and the nearest name.
+    ``preset`` reads texts of metrics, ``policy`` is that of undecided gates that have none of their own, ``baseline``
+    the model that the spec compares others with. ``sides`` says which side of a history is bad: where it is the worse
+    one, no gate is about a metric that has none. Raises :class:`SpecError` for a gate that names what the spec does not
+    evaluate, with the place and the nearest name.
     """
     rules: list[Rule] = []
     for index, gate in enumerate(gates):
         where = f"gates[{index}]"
-        found = list(_rules_of(gate, where, plan, preset, policy or "warn", baseline, sides))
-        if not compares and (against := [rule.against for rule in found if rule.against is not None]):
+        own = list(_rules_of(gate, where, plan, preset, policy or "warn", baseline, sides))
+        if baseline is None and (against := [rule.against for rule in own if rule.against is not None]):
             word = "not_worse_than" if gate.equivalent_to is None else "equivalent_to"
-            told = f"{where}.{word} is {against[0]}, but the spec compares no models"
-            raise SpecError(f"{told}: give compare: {{baseline: {against[0]}}}")
+            raise SpecError(
+                f"{where}.{word} is {against[0]}, but the spec compares no models: give compare: {{baseline: "
+                f"{against[0]}}}"
+            )
         names = {rule.gate for rule in rules}
-        for rule in found:
+        for rule in own:
             if rule.gate in names:
                 raise SpecError(f'{where} is "{shortened(rule.gate)}" again: gates have names of their own')
-        rules += found
+        rules += own
     return tuple(rules)
 
 
@@ -198,18 +178,16 @@ def _rules_of(
     gate: Gate, where: str, plan: Plan, preset: Preset | None, policy: _Policy, baseline: str | None, sides: str
 ) -> Iterator[Rule]:
     metric, metrics = _metrics(gate, where, plan, preset)
-    slices = _slices(gate, where, plan)
-    models = _models(gate, where, plan)
+    slices, models = _slices(gate, where, plan), _matches(where, "model", gate.model, plan.models)
     given: dict[str, Any] = {
         "metric": metric,
         "model": gate.model,
-        "of_slices": tuple((gate.of or {}).items()),
+        "of_slices": tuple((gate.cells or {}).items()),
         "slices": slices,
         "undecided": gate.undecided or policy,
         "correction": gate.correction,
     }
-    bounds: tuple[tuple[str, float | None], ...] = (("min", gate.min), ("max", gate.max))
-    for kind, bound in bounds:
+    for kind, bound in (("min", gate.min), ("max", gate.max)):
         if bound is not None:
             name = gate.name or f"{gate.subject} {kind} {bound:.6g}"
             yield Rule(name, kind, metrics=metrics, models=models, bound=bound, **given)
@@ -222,7 +200,8 @@ def _rules_of(
         return
     against = _against(gate.not_worse_than, f"{where}.not_worse_than", plan, baseline)
     if against is not None or sides == "worse":
-        metrics = tuple(text for text in metrics if _is_directed(text, plan))
+        better = directions_of(plan)
+        metrics = tuple(text for text in metrics if better[text] is not None)
     if not metrics:
         instead = "history: {sides: both}" if against is None else "min and max"
         raise SpecError(
@@ -243,10 +222,6 @@ def _models_beside(against: str | None, where: str, models: tuple[str, ...]) -> 
     return beside
 
 
-def _is_directed(text: str, plan: Plan) -> bool:
-    return directions_of(plan)[text] is not None
-
-
 def directions_of(plan: Plan) -> dict[str, bool | None]:
     """Of each metric of ``plan`` whether higher is better; None where neither is."""
     return {str(metric): metric.declaration.higher_is_better for metric in plan.metrics}
@@ -259,36 +234,31 @@ def metrics_without_interval(plan: Plan) -> frozenset[str]:
 
 def _metrics(gate: Gate, where: str, plan: Plan, preset: Preset | None) -> tuple[str, tuple[str, ...]]:
     """The gate's metric under its text, or its pattern, and the metrics of ``plan`` that this is about."""
-    known = list(map(str, plan.metrics))
-    found = found_metric(plan, preset, gate.metric)
-    if found is not None:
-        return found, (found,)
-    matched = tuple(text for text in known if matches(text, gate.metric))
-    if not matched:
-        told = "matches no metric" if is_pattern(gate.metric) else "is no metric"
-        near = did_you_mean(gate.metric, known)
-        raise SpecError(f'{where}.metric "{shortened(gate.metric)}" {told} of this spec{near} ({listed(known)})')
-    return gate.metric, matched
+    text = found_metric(plan, preset, gate.metric)
+    if text is not None:
+        return text, (text,)
+    return gate.metric, _matches(where, "metric", gate.metric, list(map(str, plan.metrics)))
 
 
-def _models(gate: Gate, where: str, plan: Plan) -> tuple[str, ...]:
-    found = tuple(model for model in plan.models if gate.model is None or matches(model, gate.model))
-    if not found:
-        told = "matches no model" if is_pattern(str(gate.model)) else "is no model"
-        near = did_you_mean(gate.model, plan.models)
-        raise SpecError(f'{where}.model "{shortened(gate.model)}" {told} of this spec{near} ({listed(plan.models)})')
-    return found
+def _matches(where: str, what: str, pattern: str | None, known: Sequence[str]) -> tuple[str, ...]:
+    """The ``known`` names that ``pattern`` matches, all without one; raises :class:`SpecError` where there is none."""
+    names = tuple(name for name in known if pattern is None or matches(name, pattern))
+    if not names:
+        verb = "matches" if is_pattern(str(pattern)) else "is"
+        near = did_you_mean(pattern, known)
+        raise SpecError(f'{where}.{what} "{shortened(pattern)}" {verb} no {what} of this spec{near} ({listed(known)})')
+    return names
 
 
 def _slices(gate: Gate, where: str, plan: Plan) -> tuple[tuple[str, ...], ...]:
-    if gate.of is None:
+    if gate.cells is None:
         return ()
-    found = tuple(columns for columns in plan.slices if columns_match(gate.of, columns))
-    if not found:
-        names, told = list(map(slice_name, plan.slices)), slice_name(tuple(gate.of))
-        there = f"{did_you_mean(told, names)} ({listed(names) if names else 'it has none'})"
-        raise SpecError(f'{where}.slice "{shortened(told)}" is no slice of this spec{there}')
-    return found
+    slices = tuple(columns for columns in plan.slices if columns_match(gate.cells, columns))
+    if not slices:
+        names, name = list(map(slice_name, plan.slices)), slice_name(tuple(gate.cells))
+        near = f"{did_you_mean(name, names)} ({listed(names) if names else 'it has none'})"
+        raise SpecError(f'{where}.slice "{shortened(name)}" is no slice of this spec{near}')
+    return slices
 
 
 def _against(word: str, where: str, plan: Plan, baseline: str | None, *, history: bool = True) -> str | None:

@@ -313,26 +313,24 @@ def test_gates_change_no_number(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "baseline", "compares", "told"),
+    ("word", "baseline", "told"),
     [
-        ("baseline", None, True, "gates[0].not_worse_than is baseline, but the spec names none: give compare.baseline"),
-        ("candidate", "production", True, "gates[0].not_worse_than is candidate, but models are compared with compare"),
-        ("production", None, False, "the spec compares no models: give compare: {baseline: production}"),
-        ("baseline", "production", True, None),
-        ("production", "production", True, None),
+        ("baseline", None, "gates[0].not_worse_than is baseline, but the spec names none: give compare.baseline"),
+        ("candidate", "production", "gates[0].not_worse_than is candidate, but models are compared with compare"),
+        ("production", None, "the spec compares no models: give compare: {baseline: production}"),
+        ("baseline", "production", None),
+        ("production", "production", None),
     ],
 )
-def test_a_gate_compares_with_what_the_spec_compares_with(
-    word: str, baseline: str | None, compares: bool, told: str | None
-) -> None:
+def test_a_gate_compares_with_what_the_spec_compares_with(word: str, baseline: str | None, told: str | None) -> None:
     plan = Plan.of(["ndcg@10"], ["production", "candidate"], ["user"])
     gates = [Gate(metric="ndcg@10", not_worse_than=word)]
     if told is None:
-        (rule,) = rules_of(gates, plan, None, None, baseline, compares=compares)
+        (rule,) = rules_of(gates, plan, None, None, baseline)
         assert (rule.kind, rule.against, rule.models) == ("not_worse_than", "production", ("candidate",))
         return
     with pytest.raises(SpecError) as refused:
-        rules_of(gates, plan, None, None, baseline, compares=compares)
+        rules_of(gates, plan, None, None, baseline)
     assert told in str(refused.value)
 
 

@@ -86,16 +86,16 @@ def records_of(nights: Iterable[tuple[str, Sequence[Judged]]]) -> list[GateRecor
                 values.setdefault(verdict.key, []).append(verdict.judged)
     usual = {key: statistics.median(series) for key, series in values.items()}
     records = []
-    for gate in dict.fromkeys(each.key.gate for _, judged in nights for each in judged):
-        of_gate = {day: [each for each in judged if each.key.gate == gate] for day, judged in nights}
-        verdicts = {day: {each.verdict for each in judged} for day, judged in of_gate.items()}
-        chances = {day: [_chance(each, usual) for each in judged] for day, judged in of_gate.items()}
+    for gate in dict.fromkeys(verdict.key.gate for _, judged in nights for verdict in judged):
+        of_gate = {day: [verdict for verdict in judged if verdict.key.gate == gate] for day, judged in nights}
+        words = {day: {verdict.verdict for verdict in judged} for day, judged in of_gate.items()}
+        chances = {day: [_chance(verdict, usual) for verdict in judged] for day, judged in of_gate.items()}
         records.append(
             GateRecord(
                 gate,
                 len(nights),
-                [day for day, found in verdicts.items() if "fail" in found],
-                [day for day, found in verdicts.items() if "fail" not in found and "undecided" in found],
+                [day for day, said in words.items() if "fail" in said],
+                [day for day, said in words.items() if "fail" not in said and "undecided" in said],
                 _expected(chances.values()),
                 sum(chance is None for of_night in chances.values() for chance in of_night),
             )

@@ -40,5 +40,5 @@ class Judgment:
         """What a person must hear."""
         if self.dropped is None:
             return []
-        told = f'{self.name} was accepted ("{shortened(self.dropped)}") with another result: that no longer holds'
-        return [CodedSentence("acceptance_dropped", told)]
+        sentence = f'{self.name} was accepted ("{shortened(self.dropped)}") with another result: that no longer holds'
+        return [CodedSentence("acceptance_dropped", sentence)]

@@ -43,10 +43,10 @@ def explain_request(
         tables = lane.picked(plan, keys, keys.of_rows(schema))
         rows = pa.concat_tables([schema.empty_table(), *(table.cast(schema) for table in tables)])
         validate_few(rows.num_rows)
-        found = [_of_key(rows, key, schema, plan, metrics, models, keys) for key in typed]
+        groups = [_of_key(rows, key, schema, plan, metrics, models, keys) for key in typed]
         if not rows.num_rows:
             raise_no_rows(keys, lane.picked(plan, None, keys.near(schema)), schema)
-    return Explanation(tuple(found), lane.name, lane.reason)
+    return Explanation(tuple(groups), lane.name, lane.reason)
 
 
 def _of_key(

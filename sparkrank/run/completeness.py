@@ -58,20 +58,22 @@ class Completeness:
                 if before:
                     asked.append(_of_yesterday(expect, before[what], yesterday))
                 else:
-                    told = f"is not checked: {yesterday} has no tables under output.path"
-                    sentence = f"{what}.expect.min_fraction_of_yesterday {told}"
+                    sentence = (
+                        f"{what}.expect.min_fraction_of_yesterday is not checked: {yesterday} has no tables under "
+                        "output.path"
+                    )
                     warnings.append(CodedSentence("expectation_not_checked", sentence))
             least[what] = tuple(asked)
         return cls(least, tuple(warnings))
 
     def validate_row_count(self, partials: Partials) -> None:
         """Raise :class:`InputError` where fewer rows were read than are expected."""
-        found = rows_by_side({check: count for (check, of), count in partials.counts.items() if not of})
+        rows = rows_by_side({check: count for (check, model), count in partials.counts.items() if not model})
         for what, asked in self.least.items():
             for least, words in asked:
-                if found[what] < least:
+                if rows[what] < least:
                     raise InputError(
-                        f"the {what} is incomplete: {found[what]} rows were read, and {what}.expect.{words} "
+                        f"the {what} is incomplete: {rows[what]} rows were read, and {what}.expect.{words} "
                         f"(nothing was written)"
                     )
 

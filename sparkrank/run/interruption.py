@@ -27,8 +27,7 @@ _FOR_WAKING = 0.5  # a wait without an end would not be interrupted on every sys
 
 
 def interruptible(spark: SparkSession | None, work: Callable[[], T]) -> T:
-    """What ``work`` gives, which uses ``spark``; an interrupt of this thread cancels its jobs and is raised once it has
-    ended.
+    """The result of ``work``, which uses ``spark``; an interrupt of this thread cancels its jobs, and is then raised.
 
     Without a session, and in a thread that no signal reaches, it is called as it is.
     """
@@ -67,7 +66,7 @@ class _Worker(threading.Thread):
     def _tagged(self, work: Callable[[], T]) -> Callable[[], T]:
         def tagged() -> T:
             with contextlib.suppress(Exception):  # a session that takes no tags: its jobs run on when interrupted
-                _tagging(self._spark).add(self._tag)
+                _tagging(self._spark)[0](self._tag)
             return work()
 
         return tagged
@@ -87,42 +86,18 @@ class _Worker(threading.Thread):
         until = time.monotonic() + GRACE_SECONDS
         while time.monotonic() < until:
             with contextlib.suppress(Exception):
-                _tagging(self._spark).cancel(self._tag)
+                _tagging(self._spark)[1](self._tag)
             if self.ended.wait(BETWEEN_CANCELS):
                 return
 
 
-class _OfContext:
-    """Tags of jobs of a driver in this process: also of those that are no queries."""
-
-    def __init__(self, spark: SparkSession) -> None:
-        self._context = spark.sparkContext
-
-    def add(self, tag: str) -> None:
-        self._context.addJobTag(tag)
-
-    def cancel(self, tag: str) -> None:
-        self._context.cancelJobsWithTag(tag)
-
-
-class _OfSession:
-    """Tags of operations over Spark Connect."""
-
-    def __init__(self, spark: SparkSession) -> None:
-        self._spark = spark
-
-    def add(self, tag: str) -> None:
-        self._spark.addTag(tag)
-
-    def cancel(self, tag: str) -> None:
-        self._spark.interruptTag(tag)
-
-
-def _tagging(spark: SparkSession) -> _OfContext | _OfSession:
-    try:
-        return _OfContext(spark)
+def _tagging(spark: SparkSession) -> tuple[Callable[[str], object], Callable[[str], object]]:
+    """What tags the jobs of this thread, and what cancels those with a tag."""
+    try:  # a driver in this process: also of jobs that are no queries
+        context = spark.sparkContext
+        return context.addJobTag, context.cancelJobsWithTag
     except Exception:  # noqa: BLE001 - Connect, or a session that shows no context
-        return _OfSession(spark)
+        return spark.addTag, spark.interruptTag
 
 
 def _with_context(spark: SparkSession, work: Callable[[], T]) -> Callable[[], T]:

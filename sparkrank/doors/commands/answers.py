@@ -33,8 +33,8 @@ _FORM = "sparkrank.form"
 def form() -> Form:
     """The form that was asked for in the command that runs."""
     context = click.get_current_context(silent=True)
-    found: Form = "text" if context is None else context.meta.get(_FORM, "text")
-    return found
+    asked: Form = "text" if context is None else context.meta.get(_FORM, "text")
+    return asked
 
 
 def ask_for(asked: Form) -> None:
@@ -50,8 +50,8 @@ def answer(text: Callable[[], str], document: Callable[[], object]) -> None:
     asked = form()
     if asked == "json":
         print_document(as_json_text(document()))
-    elif asked == "text" and (told := text()):
-        tell(told)
+    elif asked == "text" and (lines := text()):
+        tell(lines)
 
 
 def answer_page(page: Callable[[], str], document: Callable[[], object]) -> None:
@@ -105,17 +105,17 @@ def _result(result: DayResult | WindowResult) -> dict[str, object]:
 
 def backfill_document(days: Iterable[BackfilledDay]) -> dict[str, object]:
     """The days of a backfill, with their results."""
-    found = [
+    documents = [
         {
-            "day": each.day,
-            "state": each.state.replace(" ", "_"),
-            "seconds": round(each.seconds, 3),
-            "told": each.reason or None,
-            "result": None if each.result is None else day_document(each.result),
+            "day": day.day,
+            "state": day.state.replace(" ", "_"),
+            "seconds": round(day.seconds, 3),
+            "told": day.reason or None,
+            "result": None if day.result is None else day_document(day.result),
         }
-        for each in days
+        for day in days
     ]
-    return {"days": found}
+    return {"days": documents}
 
 
 def judgment_document(judgment: Judgment) -> dict[str, object]:
@@ -130,36 +130,36 @@ def judgment_document(judgment: Judgment) -> dict[str, object]:
 
 def replay_document(first: str, last: str, nights: int, days: int, records: Iterable[GateRecord]) -> dict[str, object]:
     """On which nights each gate would have stopped."""
-    return {"first": first, "last": last, "nights": nights, "days": days, "gates": [asdict(each) for each in records]}
+    return {"first": first, "last": last, "nights": nights, "days": days, "gates": list(map(asdict, records))}
 
 
 def verdicts(judged: Iterable[Judged]) -> list[dict[str, object]]:
     """Verdicts with what they are about."""
     return [
         {
-            "gate": each.key.gate,
-            "kind": each.key.kind,
-            "metric": each.key.cell.metric,
-            "model": each.key.cell.model,
-            "slice": each.key.cell.slice,
-            "slice_value": each.key.cell.slice_value,
-            "verdict": each.verdict,
-            "stops": each.stops,
-            "reason": each.reason,
-            "value": each.value,
-            "bound": each.bound,
-            "p": each.p,
-            "p_adjusted": each.p_adjusted,
-            "left_out": each.left_out,
-            "accepted": each.accepted,
+            "gate": verdict.key.gate,
+            "kind": verdict.key.kind,
+            "metric": verdict.key.cell.metric,
+            "model": verdict.key.cell.model,
+            "slice": verdict.key.cell.slice,
+            "slice_value": verdict.key.cell.slice_value,
+            "verdict": verdict.verdict,
+            "stops": verdict.stops,
+            "reason": verdict.reason,
+            "value": verdict.value,
+            "bound": verdict.bound,
+            "p": verdict.p,
+            "p_adjusted": verdict.p_adjusted,
+            "left_out": verdict.left_out,
+            "accepted": verdict.accepted,
         }
-        for each in judged
+        for verdict in judged
     ]
 
 
 def warnings_document(warnings: Iterable[str]) -> list[dict[str, object]]:
     """Warnings with their codes."""
-    return [{"code": getattr(each, "code", None), "sentence": str(each)} for each in warnings]
+    return [{"code": getattr(warning, "code", None), "sentence": str(warning)} for warning in warnings]
 
 
 def declaration_document(declaration: Declaration) -> dict[str, object]:
@@ -171,13 +171,15 @@ def declaration_document(declaration: Declaration) -> dict[str, object]:
         "cutoff": declaration.cutoff,
         "parameters": [
             {
-                "name": each.name,
-                "flag": each.is_flag,
-                "allowed": None if each.is_flag else each.allowed,
-                "default": None if each.is_flag or each.default is None else each.write(each.default),
-                "doc": each.doc,
+                "name": parameter.name,
+                "flag": parameter.is_flag,
+                "allowed": None if parameter.is_flag else parameter.allowed,
+                "default": (
+                    None if parameter.is_flag or parameter.default is None else parameter.write(parameter.default)
+                ),
+                "doc": parameter.doc,
             }
-            for each in declaration.all_parameters
+            for parameter in declaration.all_parameters
         ],
         "undefined": declaration.undefined,
         "lowest": declaration.lowest,
@@ -194,7 +196,7 @@ def preset_document(preset: Preset) -> dict[str, object]:
         "name": preset.name,
         "library": preset.library,
         "definitions": dict(preset.definitions),
-        "parameters": [asdict(each) for each in preset.defaults],
+        "parameters": list(map(asdict, preset.defaults)),
         "unmatched": list(preset.unmatched),
     }
 

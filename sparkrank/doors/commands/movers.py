@@ -38,9 +38,9 @@ def movers(
     asked = SidesAsked(**sides)
     import_plugins(plugins, "--plugin")
     with sides_of(asked, lane) as (left, right, session):
-        found = largest_changes(
+        changes = largest_changes(
             left, right, metric, top, other_definitions=other_definitions, session=session, lane=lane
         )
         head = f"{escaped(right.model)} ({escaped(right.table.place)})"
         against = f"against {escaped(left.model)} ({escaped(left.table.place)})"
-        answer(lambda: f"{head}\n{against}\n\n{movers_text(found, metric)}", found.to_pylist)
+        answer(lambda: f"{head}\n{against}\n\n{movers_text(changes, metric)}", changes.to_pylist)

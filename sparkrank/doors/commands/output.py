@@ -5,11 +5,12 @@ from __future__ import annotations
 import click
 
 from sparkrank.base.errors import escaped
-from sparkrank.config import load_spec
+from sparkrank.config import Spec, load_spec
 from sparkrank.doors.commands.answers import answer
 from sparkrank.doors.commands.options import spec_options
 from sparkrank.doors.commands.stored import stored_options, target_of
 from sparkrank.jobs.output_job import clean_stored, export_stored, stored_path, unlock_stored
+from sparkrank.jobs.target import Target
 
 
 @click.command()
@@ -21,8 +22,8 @@ def path(
 ) -> None:
     """Print the folder of the run that a day or a window shows: its tables belong together, whatever comes next."""
     spec = load_spec(conf, overrides)
-    found = escaped(stored_path(target_of(spec, day, first, last), table))
-    answer(lambda: found, lambda: {"path": found})
+    folder = escaped(stored_path(target_of(spec, day, first, last), table))
+    answer(lambda: folder, lambda: {"path": folder})
 
 
 @click.command()
@@ -34,8 +35,7 @@ def export(
 ) -> None:
     """Show stored days in real folders below FOLDER, for programs that follow no links; without a day, all of them."""
     spec = load_spec(conf, overrides)
-    is_named = any(each is not None for each in (day, first, last))
-    done = export_stored(spec, folder, [target_of(spec, day, first, last)] if is_named else [])
+    done = export_stored(spec, folder, _targets(spec, day, first, last))
     lines = [f"{name}: {'exported' if is_new else 'there'}" for name, is_new in done]
     answer(
         lambda: "\n".join([*lines, f"Exported: {sum(is_new for _, is_new in done)}"]),
@@ -49,9 +49,7 @@ def export(
 def clean(conf: str, overrides: tuple[str, ...], day: str | None, first: str | None, last: str | None) -> None:
     """Remove the runs that days have shown before, and what killed runs have left; days that are written stay."""
     spec = load_spec(conf, overrides)
-    is_named = any(each is not None for each in (day, first, last))
-    removed = clean_stored(spec, [target_of(spec, day, first, last)] if is_named else [])
-    names = [escaped(str(each)) for each in removed]
+    names = [escaped(str(path)) for path in clean_stored(spec, _targets(spec, day, first, last))]
     answer(lambda: "\n".join([*names, f"Removed: {len(names)}"]), lambda: {"removed": names})
 
 
@@ -64,5 +62,10 @@ def unlock(
 ) -> None:
     """Let the next run of a day begin, after a run that was killed or hangs."""
     spec = load_spec(conf, overrides)
-    names = [escaped(str(each)) for each in unlock_stored(target_of(spec, day, first, last), force=force)]
+    names = [escaped(str(path)) for path in unlock_stored(target_of(spec, day, first, last), force=force)]
     answer(lambda: "\n".join(names), lambda: {"unlocked": names})
+
+
+def _targets(spec: Spec, day: str | None, first: str | None, last: str | None) -> list[Target]:
+    """The day or window that is named; none where it is all of the output."""
+    return [] if day is None and first is None and last is None else [target_of(spec, day, first, last)]

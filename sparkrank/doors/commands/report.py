@@ -62,13 +62,13 @@ def report(
         return
     file = write_report(data, f"report-{target.name}.html" if out is None else out, form)
     opened = opens and webbrowser.open(file.absolute().as_uri())
-    told = "\nNo browser could be opened: open the file yourself" if opens and not opened else ""
-    answer(lambda: f"Written: {escaped(str(file))}{told}", lambda: _document(data, form, file))
+    note = "\nNo browser could be opened: open the file yourself" if opens and not opened else ""
+    answer(lambda: f"Written: {escaped(str(file))}{note}", lambda: _document(data, form, file))
 
 
 def _plot_form(plots: str | None, out: str | None, asked: str | None, *, opens: bool) -> PlotForm:
     """The form of the files in ``plots``. Refuses what does nothing with it, or without it."""
-    kind = next((each for each in PLOT_FORMS if each == asked), None)
+    kind = next((form for form in PLOT_FORMS if form == asked), None)
     if plots is None:
         if kind is not None:
             raise click.UsageError(f"--format {kind} is a form of charts: name their folder with --plots")

@@ -116,12 +116,8 @@ def main(arguments: Sequence[str] | None = None, *, ends_process: bool = False) 
     except click.Abort:  # an interrupt from the keyboard, or a scheduler's
         _answer_error(words, invocation, "interrupted", 1, "interrupted")
         _end_with(1, ends_process)
-    except SparkrankError as error:
-        _explain(error, words, invocation)
-        _end_with(error.exit_code, ends_process)
     except Exception as error:  # noqa: BLE001 - the last place before a person
-        _explain(error, words, invocation)
-        _end_with(1, ends_process)
+        _end_with(_explain(error, words, invocation), ends_process)
     finally:
         if not ends_process:
             invocation.interrupts.release()
@@ -182,7 +178,8 @@ def _answer_error(
     tell(f"{before}sparkrank: {sentence}", err=True)
 
 
-def _explain(error: Exception, words: Sequence[str], invocation: Invocation) -> None:
+def _explain(error: Exception, words: Sequence[str], invocation: Invocation) -> int:
+    """Tell an error, and give the exit code that it ends with."""
     text, code, exit_code = f"{reason_of(error)} (--debug shows where)", "unexpected", 1
     if isinstance(error, SparkrankError):
         text, code, exit_code = str(error), error.code, error.exit_code
@@ -192,6 +189,7 @@ def _explain(error: Exception, words: Sequence[str], invocation: Invocation) -> 
         lines = "".join(traceback.format_exception(error)).rstrip().split("\n")
         before = "".join(f"| {line}\n" for line in lines)  # a message may have lines that look like ours
     _answer_error(words, invocation, code, exit_code, sentence, before)
+    return exit_code
 
 
 @click.group()

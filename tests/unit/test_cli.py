@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import re
 import signal
@@ -138,6 +139,20 @@ def test_anything_else_is_exit_1_with_a_sentence(
     assert capsys.readouterr().err == "sparkrank: RuntimeError: the disk is gone (--debug shows where)\n"
     assert exit_code("validate", "--conf", "x", "--debug") == 1
     assert "Traceback" in capsys.readouterr().err
+
+
+def test_under_spark_submit_a_document_stands_alone(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It prints the stderr of Python on its own stdout."""
+    words = ("validate", "--conf", "nowhere.yaml", "--json")
+    assert exit_code(*words) == 2
+    assert capsys.readouterr().err.startswith("sparkrank: cannot read the spec nowhere.yaml")
+    monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
+    assert exit_code(*words) == 2
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["error"]["code"] == "spec"
+    assert printed.err == ""
 
 
 def _interrupted(*_: object) -> None:

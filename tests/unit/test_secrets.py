@@ -295,7 +295,7 @@ def _refusing(path: str) -> None:
 
 
 def test_sides_that_are_compared_show_none(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("tables.day_files", "tables.manifests", "comparison.group_tables"):
+    for module in ("tables.stored.day_files", "tables.commit.manifests", "comparison.group_tables"):
         monkeypatch.setattr(f"sparkrank.{module}.file_system", _refusing)
     for url in URLS:
         for command in (("compare", "--lane", "local"), ("movers", "--metric", "rr", "--lane", "local")):
@@ -497,7 +497,6 @@ def test_only_one_place_prints() -> None:
             "print",
             "click.echo",
             "click.secho",
-            "print_by_java",
             "sys.stdout.write",
             "sys.stderr.write",
             "traceback.print_exc",
@@ -505,4 +504,4 @@ def test_only_one_place_prints() -> None:
             "warnings.warn",
         )
     }
-    assert printing == {"report/terminal.py"}
+    assert printing == {"text/terminal.py"}

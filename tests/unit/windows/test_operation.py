@@ -87,19 +87,16 @@ def test_no_day_at_all_is_an_error_always(tables: Path, capsys) -> None:
     assert not (tables / "elsewhere").exists()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
+def test_a_wrong_window_is_exit_2(week, capsys) -> None:
+    for arguments, sentence in (
         (["--from", "2026-11-19", "--to", "2026-11-13"], "--from 2026-11-19 is after --to 2026-11-13"),
         (["--from", "13.11.2026", "--to", "2026-11-13"], "--from 13.11.2026 is not a day of the form YYYY-MM-DD"),
         (["--from", "2026-11-13", "--to", "2026-11-31"], "--to 2026-11-31 is not a day of the form YYYY-MM-DD"),
         (["--from", "2026-11-13"], "Missing option '--to'"),
         (["--from", "0026-11-13", "--to", "2026-11-13"], "is a window of 730486 days: at most 36525 are allowed"),
-    ],
-)
-def test_a_wrong_window_is_exit_2(week, capsys, arguments: list[str], sentence: str) -> None:
-    assert exit_code("merge", "--conf", spec_of(week[0]), *arguments) == 2
-    assert sentence in capsys.readouterr().err
+    ):
+        assert exit_code("merge", "--conf", spec_of(week[0]), *arguments) == 2
+        assert sentence in capsys.readouterr().err, arguments
 
 
 @pytest.mark.parametrize("keep", [0, 1])
@@ -107,16 +104,16 @@ def test_a_day_replaced_meanwhile_is_the_old_one_or_named(
     tables: Path, capsys, monkeypatch: pytest.MonkeyPatch, keep: int
 ) -> None:
     """Its old run is still there for who has found it, unless none is kept."""
-    from sparkrank.jobs import merge_job as merge
+    from sparkrank.jobs import compare_job
 
-    find = merge.find_days
+    find = compare_job.find_days
 
-    def found_and_replaced(*arguments):
-        found = find(*arguments)
+    def replaced_meanwhile(*arguments):
+        days = find(*arguments)
         evaluate(spec_of(tables, output__keep_runs=keep), DAYS[2])
-        return found
+        return days
 
-    monkeypatch.setattr(merge, "find_days", found_and_replaced)
+    monkeypatch.setattr(compare_job, "find_days", replaced_meanwhile)
     if keep:
         cli.main(merging(spec_of(tables)))
     else:

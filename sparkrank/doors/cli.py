@@ -27,7 +27,7 @@ from sparkrank import native
 from sparkrank._version import __version__
 from sparkrank.base.errors import MOST_SENTENCE, SparkrankError, SpecError, did_you_mean, escaped, listed, shortened
 from sparkrank.base.redaction import shown_url
-from sparkrank.config import Spec, load_spec
+from sparkrank.config import Spec
 from sparkrank.doors.commands.answers import (
     answer,
     answer_line,
@@ -51,7 +51,7 @@ from sparkrank.doors.commands.output import clean, export, path, unlock
 from sparkrank.doors.commands.planning import plan
 from sparkrank.doors.commands.report import report
 from sparkrank.doors.commands.starting import init, schema
-from sparkrank.doors.commands.stored import stored_options, target_of
+from sparkrank.doors.commands.stored import NamedDays, stored_options
 from sparkrank.engines.crew import are_left
 from sparkrank.engines.lanes import needs_session
 from sparkrank.engines.spark.failures import reason_of
@@ -83,8 +83,6 @@ from sparkrank.text.text import declaration_text, metrics_text, preset_text, qua
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-    from sparkrank.config import Spec
 
 
 def run(arguments: Sequence[str] | None = None) -> None:
@@ -212,8 +210,7 @@ def commands() -> None:
 @click.pass_obj
 def evaluate(
     invocation: Invocation,
-    conf: str,
-    overrides: tuple[str, ...],
+    spec: Spec,
     day: str | None,
     first: str | None,
     last: str | None,
@@ -222,7 +219,6 @@ def evaluate(
 ) -> None:
     """Evaluate a day of impressions, or many in one session, and replace each in the tables."""
     window = _window(day, first, last, {"--again": again, "--allow-missing": allow_missing})
-    spec = load_spec(conf, overrides)
     if window is None:
         day = resolve_day(spec, day)  # before Spark starts, which takes seconds
     with command_session("evaluate", is_needed=needs_session(spec.engine.lane)) as spark:
@@ -286,12 +282,9 @@ def _backfill(
 @click.option("--to", "last", required=True, metavar="YYYY-MM-DD", help="The last day of the window.")
 @click.option("--allow-missing", is_flag=True, help="Merge the days that are there, and list the others in runs.")
 @click.pass_obj
-def merge(
-    invocation: Invocation, conf: str, overrides: tuple[str, ...], first: str, last: str, allow_missing: bool
-) -> None:
+def merge(invocation: Invocation, spec: Spec, first: str, last: str, allow_missing: bool) -> None:
     """Evaluate a window of days from their stored states, and replace the window in the tables."""
     window = Window.of(first, last)
-    spec = load_spec(conf, overrides)
     with command_session("merge", is_needed=needs_spark(spec.output.path)) as spark:
         invocation.interrupts.spark = spark
         hold = invocation.interrupts.hold
@@ -329,19 +322,15 @@ def _shown(result: DayResult | WindowResult) -> str:
 @stored_options
 @click.option("--replay", metavar="90d", help="On which of so many nights, up to --date, a gate would have stopped.")
 def gate(
-    conf: str,
-    overrides: tuple[str, ...],
-    day: str | None,
-    first: str | None,
-    last: str | None,
+    spec: Spec,
+    named: NamedDays,
     replay: str | None,
 ) -> None:
     """Judge a stored day, or a stored window, by the gates of the spec, without Spark; nothing is written."""
-    spec = load_spec(conf, overrides)
     if replay is not None:
-        if first is not None or last is not None:
+        if named.first is not None or named.last is not None:
             raise click.UsageError("--replay and --from do not go together: --replay goes back from --date")
-        window = replayed_window(spec, replay, day)
+        window = replayed_window(spec, replay, named.day)
         nights = replay_days(spec, window)
         records = records_of((night.day, night.judged) for night in nights)
         first, last = str(window.first), str(window.last)
@@ -350,7 +339,7 @@ def gate(
             lambda: replay_document(first, last, len(nights), window.count, records),
         )
         return
-    judgment = gate_stored(spec, target_of(spec, day, first, last))
+    judgment = gate_stored(spec, named.target(spec))
     _answer_verdicts(judgment)
     _end(judgment)
 
@@ -370,11 +359,8 @@ def _answer_verdicts(judgment: Judgment) -> None:
 @click.option("--slice", "slice_", metavar="COLUMN=VALUE", help="Only those about this slice value, or all.")
 @click.option("--from-now-on", is_flag=True, help="A change that is wanted: histories begin anew with the day.")
 def accept(
-    conf: str,
-    overrides: tuple[str, ...],
-    day: str | None,
-    first: str | None,
-    last: str | None,
+    spec: Spec,
+    named: NamedDays,
     reason: str,
     gate_name: str | None,
     metric: str | None,
@@ -383,8 +369,7 @@ def accept(
     from_now_on: bool,
 ) -> None:
     """Let a stored day in although a gate stops it: it may be a standard for the days after it."""
-    spec = load_spec(conf, overrides)
-    target = target_of(spec, day, first, last)
+    target = named.target(spec)
     with command_session("accept", is_needed=needs_spark(spec.output.path)) as spark:
         choice = VerdictPatterns(gate_name, metric, model, slice_)
         judgment = accept_stored(spec, target, reason, spark, choice, from_now_on=from_now_on)
@@ -394,9 +379,8 @@ def accept(
 @commands.command()
 @spec_options
 @click.option("--date", "day", metavar="YYYY-MM-DD", help="Print what is read and written for this day, too.")
-def validate(conf: str, overrides: tuple[str, ...], day: str | None) -> None:
+def validate(spec: Spec, day: str | None) -> None:
     """Check a spec without reading any input, and print it with every default written out."""
-    spec = load_spec(conf, overrides)
     places = [] if day is None and spec.day is None else places_of(spec, resolve_day(spec, day))
     answer_page(
         lambda: yaml.safe_dump(spec.resolved(), sort_keys=False), lambda: {"spec": spec.resolved(), "places": places}

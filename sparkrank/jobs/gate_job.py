@@ -90,8 +90,8 @@ def judge_run(
     judge = spec.judge(spec.plan())
     if judge is None:
         return dict(tables), None
-    before = _read(target, spark)
-    judgment = _judged(judge, target, tables["metrics"], tables.get("comparisons"), partial(_past, spark=spark))
+    before = _read(target, spark, is_past=False)
+    judgment = _judged(judge, target, tables["metrics"], tables.get("comparisons"), partial(_read, spark=spark))
     # that the last run cannot be read is no reason to stop: this one replaces it
     if before is not None and not isinstance(before, InputError) and before.acceptance:
         if before.has_same(tables["metrics"]):
@@ -108,7 +108,7 @@ def gate_stored(spec: Spec, target: Target, spark: SparkSession | None = None) -
     Raises :class:`SpecError` where the spec has no gates, and :class:`InputError` where the tables cannot be read.
     """
     judge, stored = _judge(spec), target.stored(spark)
-    judgment = _judgment(judge, target, stored, partial(_past, spark=spark))
+    judgment = _judgment(judge, target, stored, partial(_read, spark=spark))
     return judgment if stored is None else _with_acceptance(judgment, stored)
 
 
@@ -141,7 +141,7 @@ def accept_stored(
         stored = target.stored(spark)
         if stored is None:
             raise InputError(lacking)
-        judgment = _judgment(judge, target, stored, partial(_past, spark=spark))
+        judgment = _judgment(judge, target, stored, partial(_read, spark=spark))
         judgment = _accepted(judgment, stored, reason, choice, from_now_on=from_now_on)
         row = run_row(target.folder, target.name, spark, target.column)
         schema = (WINDOW_RUNS if target.is_window else RUNS).schema
@@ -205,13 +205,13 @@ def replay_days(spec: Spec, window: Window, spark: SparkSession | None = None) -
     back = _days_back(judge, 1)
     targets = [target for days in range(1 - window.count, back + 1) if (target := first.earlier(days)) is not None]
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        results = pool.map(lambda target: (_read if target.name in window.days else _past)(target, spark), targets)
+        results = pool.map(lambda target: _read(target, spark, is_past=target.name not in window.days), targets)
         known = dict(zip((target.name for target in targets), results, strict=True))
     outcomes: dict[str, Outcome] = {}
 
     def before(target: Target) -> StoredResult | InputError | None:
         if target.name not in known:  # only where no night before the window is accepted
-            known[target.name] = _past(target, spark)
+            known[target.name] = _read(target, spark)
         return known[target.name]
 
     nights = []
@@ -303,16 +303,11 @@ def _with_acceptance(judgment: Judgment, stored: StoredResult) -> Judgment:
     return replace(judgment, judged=tuple(judged), acceptance=stored.acceptance)
 
 
-def _read(target: Target, spark: SparkSession | None = None) -> StoredResult | InputError | None:
+def _read(
+    target: Target, spark: SparkSession | None = None, *, is_past: bool = True
+) -> StoredResult | InputError | None:
     try:
-        return target.stored(spark)
-    except InputError as error:
-        return error
-
-
-def _past(target: Target, spark: SparkSession | None = None) -> StoredResult | InputError | None:
-    try:
-        return target.past(spark)
+        return target.stored(spark, is_past=is_past)
     except InputError as error:
         return error
 

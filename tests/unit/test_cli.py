@@ -18,7 +18,6 @@ import pytest
 
 import sparkrank as sr
 from sparkrank import native
-from sparkrank.doors import cli
 from sparkrank.metrics import CATALOG, PRESETS
 from sparkrank.run import execute
 from sparkrank.text.text import metrics_text
@@ -134,7 +133,7 @@ def test_anything_else_is_exit_1_with_a_sentence(
     def broken(*_: object) -> None:
         raise RuntimeError("the disk is gone\nand more")
 
-    monkeypatch.setattr(cli, "load_spec", broken)
+    monkeypatch.setattr("sparkrank.doors.commands.options.load_spec", broken)
     assert exit_code("validate", "--conf", "x") == 1
     assert capsys.readouterr().err == "sparkrank: RuntimeError: the disk is gone (--debug shows where)\n"
     assert exit_code("validate", "--conf", "x", "--debug") == 1

@@ -194,7 +194,7 @@ def test_a_document_of_an_unexpected_error_and_of_an_interrupt(
             raise raised
 
         with monkeypatch.context() as patch:
-            patch.setattr(cli, "load_spec", fails)
+            patch.setattr("sparkrank.doors.commands.options.load_spec", fails)
             assert exit_code("validate", "--conf", conf, "--json", "--debug") == 1
         printed = capsys.readouterr()
         assert json.loads(printed.out)["error"]["code"] == code

@@ -20,7 +20,6 @@ import sparkrank as sr
 from sparkrank.base import errors
 from sparkrank.base.redaction import has_secret, redact, shown_options, shown_url
 from sparkrank.config import load_spec
-from sparkrank.doors import cli
 from sparkrank.engines.request import Side
 from sparkrank.engines.spark.failures import reading_errors, reason_of, task_errors
 from sparkrank.run.day_request import places_of
@@ -318,7 +317,7 @@ def test_an_error_that_nobody_expected_shows_none(
             raise RuntimeError(f"it failed: {form}") from error
 
     conf = conf_of(tmp_path, document(rows))
-    monkeypatch.setattr(cli, "load_spec", fails)
+    monkeypatch.setattr("sparkrank.doors.commands.options.load_spec", fails)
     for more in ([], ["--debug"]):
         assert exit_code("validate", "--conf", conf, *more) == 1
     monkeypatch.setattr("sparkrank.doors.api.open_request", fails)

@@ -13,7 +13,7 @@ from sparkrank.comparison.group_pairs import Side
 from sparkrank.comparison.group_tables import GroupTable
 from sparkrank.comparison.largest_changes import largest_changes
 from sparkrank.comparison.worst_groups import worst_groups
-from sparkrank.config import load_spec
+from sparkrank.config import Spec
 from sparkrank.doors.commands.answers import answer
 from sparkrank.doors.commands.options import all_of, asked_stages, spec_options, validate_alone
 from sparkrank.engines.lanes import needs_session
@@ -26,7 +26,6 @@ from sparkrank.text.explanation_text import MOST_ROWS
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from sparkrank.config import Spec
 
 MOST_CHOSEN = 1_000  # groups that are explained at once
 
@@ -50,8 +49,7 @@ MOST_CHOSEN = 1_000  # groups that are explained at once
 )
 @click.argument("metrics", nargs=-1)
 def explain(
-    conf: str,
-    overrides: tuple[str, ...],
+    spec: Spec,
     metrics: tuple[str, ...],
     day: str | None,
     one: str | None,
@@ -68,7 +66,6 @@ def explain(
     asked = (*metrics, *texts)
     if not asked:
         raise click.UsageError("no metric is named: name one with --metric, for example --metric ndcg@10")
-    spec = load_spec(conf, overrides)
     day = resolve_day(spec, day)
     if one is not None or other is not None:
         _between_presets(spec, day, one, other, asked, {"--group": group, **_given(more)})

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import wraps
 from typing import Any
 
 import click
 
+from sparkrank.config import load_spec
 from sparkrank.doors.commands.answers import Form, ask_for, form
 from sparkrank.run.stages import Stages, seen_stages
 
@@ -42,10 +44,14 @@ def form_options() -> list[click.Option]:
 
 
 def spec_options(command: Callable[..., None]) -> Callable[..., Any]:
-    """The options of every command that takes a spec."""
-    return all_of(DEBUG, SET, click.option("--conf", required=True, metavar="FILE", help="The spec, a YAML document."))(
-        command
-    )
+    """The options of every command that takes a spec, which is loaded and given as ``spec``."""
+
+    @wraps(command)
+    def loaded(*arguments: Any, conf: str, overrides: tuple[str, ...], **options: Any) -> None:
+        command(*arguments, spec=load_spec(conf, overrides), **options)
+
+    conf = click.option("--conf", required=True, metavar="FILE", help="The spec, a YAML document.")
+    return all_of(DEBUG, SET, conf)(loaded)
 
 
 def all_of(*options: Callable[[Any], Any]) -> Callable[[Callable[..., None]], Callable[..., Any]]:

@@ -7,7 +7,7 @@ import math
 import click
 
 from sparkrank.base.errors import shown
-from sparkrank.config import load_spec
+from sparkrank.config import Spec
 from sparkrank.doors.commands.answers import answer
 from sparkrank.doors.commands.options import spec_options
 from sparkrank.doors.commands.plan_text import plan_document, plan_text
@@ -34,8 +34,7 @@ def _row_count(context: click.Context, option: click.Parameter, text: str | None
 @spec_options
 @click.option("--date", "day", metavar="YYYY-MM-DD", help="The day to plan; without it, the spec's day.")
 @click.option("--rows", callback=_row_count, metavar="N", help="Its rows, as 1e9; without it, they are counted.")
-def plan(conf: str, overrides: tuple[str, ...], day: str | None, rows: int | None) -> None:
+def plan(spec: Spec, day: str | None, rows: int | None) -> None:
     """Count the splits, buckets, tasks and pieces of a day, beside what stored days of the spec took."""
-    spec = load_spec(conf, overrides)
     counts = plan_day(spec, resolve_day(spec, day), rows)
     answer(lambda: plan_text(counts), lambda: plan_document(counts))

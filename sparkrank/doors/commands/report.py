@@ -9,10 +9,10 @@ from pathlib import Path
 import click
 
 from sparkrank.base.errors import escaped
-from sparkrank.config import load_spec
+from sparkrank.config import Spec
 from sparkrank.doors.commands.answers import answer, answer_page
 from sparkrank.doors.commands.options import spec_options
-from sparkrank.doors.commands.stored import stored_options, target_of
+from sparkrank.doors.commands.stored import NamedDays, stored_options
 from sparkrank.jobs.report_job import report_stored
 from sparkrank.report.data import ReportData
 from sparkrank.report.page import require_extra
@@ -35,11 +35,8 @@ from sparkrank.tables.commit.days import needs_spark
     "the ending of --out says, or html. Of --plots: svg (without it), png or pdf.",
 )
 def report(
-    conf: str,
-    overrides: tuple[str, ...],
-    day: str | None,
-    first: str | None,
-    last: str | None,
+    spec: Spec,
+    named: NamedDays,
     opens: bool,
     out: str | None,
     plots: str | None,
@@ -50,8 +47,7 @@ def report(
     form = form_of(out, None if plots is not None else asked)
     if opens and form != "html":
         raise click.UsageError(f"--open and --format {form} do not go together: a browser opens html")
-    spec = load_spec(conf, overrides)
-    target = target_of(spec, day, first, last)
+    target = named.target(spec)
     with command_session("report", is_needed=needs_spark(spec.output.path)) as spark:
         data = report_stored(spec, target, spark)
     if plots is not None:

@@ -93,14 +93,14 @@ class Gate(Section):
 
     @property
     def margin(self) -> Margin:
-        """What ``by`` means."""
+        """The margin that ``by`` gives."""
         if isinstance(self.by, str):
             return Margin(float(self.by.rstrip("% ")) / 100, relative=True)
         return Margin(self.by or 0.0)
 
     @property
     def subject(self) -> str:
-        """What it is about, as a person writes it."""
+        """The metric, model and slice, as a person writes them."""
         model = "" if self.model is None else f" of {self.model}"
         cells = (f"{column}={'(null)' if value is None else value}" for column, value in (self.cells or {}).items())
         return f"{self.metric}{model}{' where ' if self.cells else ''}{', '.join(cells)}"
@@ -136,7 +136,7 @@ class HistorySettings(Section):
 
     @property
     def history(self) -> History:
-        """The same as the judge of gates has it."""
+        """The settings for the judge of gates."""
         return History(**self.model_dump())
 
 

@@ -1,6 +1,6 @@
-"""The values of the document that YAML or pydantic would take for something else than a person means by them.
+"""Validators of values that YAML or pydantic would read otherwise than a person means them.
 
-Each takes what was given and gives what is meant, or raises ``ValueError`` with what is needed.
+Each takes the value as YAML has it and returns the value that is meant, or raises ``ValueError`` with what is needed.
 """
 
 from __future__ import annotations
@@ -85,13 +85,13 @@ def as_marked(check: Callable[[str], None]) -> Callable[[str], str]:
 
 
 def as_rows(path: str) -> str:
-    """Where braces hold alternatives, as in ``dt={a,b}``; a single word in them was meant to be replaced."""
+    """A path of rows. Braces hold alternatives, as in ``dt={a,b}``; a single word in them is a mark to be replaced."""
     check_path(path)
     return as_path(path)
 
 
 def as_output(path: str) -> str:
-    """Where the operating system would make folders of marks that are there to be replaced."""
+    """A path of tables, in which no mark may be left: the operating system would make folders of it."""
     if path.startswith("~"):
         raise ValueError("~ is written out by a shell alone: name the folder in full")
     check_name(path)
@@ -128,7 +128,7 @@ def as_zone(name: str | None) -> str | None:
 
 
 def as_lane(word: object) -> str:
-    """The word for a lane, one of those that there are now."""
+    """The word for a lane, one of those in the register."""
     words = lane_words()
     if not isinstance(word, str) or word not in words:
         named = " or ".join(f"'{known}'" for known in words)

@@ -86,7 +86,7 @@ if TYPE_CHECKING:
 
 
 def run(arguments: Sequence[str] | None = None) -> None:
-    """What :func:`main` does, in a process that ends with it: no signal makes a failure of what has been shown."""
+    """Run :func:`main` in a process that ends with it: once a day is shown no signal makes the job fail."""
     main(arguments, ends_process=True)
 
 
@@ -123,14 +123,14 @@ def main(arguments: Sequence[str] | None = None, *, ends_process: bool = False) 
 
 @dataclass
 class Invocation:
-    """One call of the command line: what holds its signals, and what it had done where an error ends it."""
+    """One call of the command line: its signals, and the document of what was done before an error."""
 
     interrupts: Interrupts = field(default_factory=Interrupts)
     done: dict[str, object] = field(default_factory=dict)
 
 
 def _end_with(code: int, ends_process: bool) -> None:
-    """Exit; at once where the process ends with this and threads hang in a library, which would wait for them."""
+    """Exit; at once if the process ends with this and threads still hang in a library."""
     if ends_process and are_left():
         sys.stdout.flush()
         sys.stderr.flush()
@@ -442,7 +442,7 @@ for _command in commands.commands.values():
 
 
 def _named(name: str) -> list[Declaration]:
-    """What ``name`` means with a cut-off, and what it means without where that is another metric.
+    """The metric that ``name`` means with a cut-off, and the one it means without if that is another.
 
     It may also be the text of a metric, as ``ndcg@10`` or ``median(rr)``.
     """

@@ -27,7 +27,7 @@ class Judgment:
 
     @property
     def exit_code(self) -> int:
-        """What the command ends with."""
+        """The exit code of the command."""
         return exit_code(self.judged)
 
     @property
@@ -37,7 +37,7 @@ class Judgment:
 
     @property
     def warnings(self) -> list[str]:
-        """What a person must hear."""
+        """The sentence about an acceptance that no longer holds."""
         if self.dropped is None:
             return []
         sentence = f'{self.name} was accepted ("{shortened(self.dropped)}") with another result: that no longer holds'

@@ -108,7 +108,7 @@ def backfill(
 
 
 def _validate_days_differ(spec: Spec, window: Window) -> None:
-    """Raise :class:`SpecError` where nothing of the input says which day is read."""
+    """Raise :class:`SpecError` if no part of the input depends on the day."""
     texts = [text for text in (spec.input.path, spec.input.table, spec.input.where) if text is not None]
     ends = str(window.first), str(window.last)
     if window.count > 1 and all(len({on_day(text, day) for day in ends}) == 1 for text in texts):
@@ -119,7 +119,7 @@ def _validate_days_differ(spec: Spec, window: Window) -> None:
 
 
 def stored_run(spec: Spec, day: str, spark: SparkSession | None) -> str | None:
-    """The run of ``day``, where the tables hold the day whole and as ``spec`` leaves it; None where they do not.
+    """The run of ``day`` if the tables hold the whole day as ``spec`` leaves it, else None.
 
     The spec is the same but for how it runs, the version of sparkrank is this one, and the settings of the Spark
     session by which the day's rows were read are as they were.
@@ -151,14 +151,14 @@ def _run_of(folder: str, day: str, spark: SparkSession | None) -> dict[str, Any]
 
 
 def _now(session: dict[str, str], spec: Spec, spark: SparkSession | None) -> dict[str, str]:
-    """The settings of ``session`` as they are now; in the lane local nothing is read of any."""
+    """The settings of ``session`` as they are now; the local lane reads none."""
     if spark is None or not needs_session(spec.engine.lane):
         return {}
     return {name: told(spark, name) for name in session}
 
 
 def _is_whole(folder: str, day: str, run: dict[str, Any], spark: SparkSession | None) -> bool:
-    """Whether the files that ``run`` wrote are there, or where it could not list them the metrics are its own."""
+    """Whether all files that ``run`` wrote exist; if it could not list them, whether the metrics are its own."""
     written = run[FILES.name]
     if written is None:
         files = day_files(folder, day, ("metrics",), spark)

@@ -1,4 +1,4 @@
-"""Groups explained: from a request to the rows of these groups, which one pass picks, and to their explanation."""
+"""The explanation of groups, whose rows one pass over the input picks."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _of_key(
 
 
 def asked_models(plan: Plan, asked: Sequence[str], what: str) -> list[str]:
-    """The models that are ``asked`` for, all where none is; ``what`` names the argument. Raises :class:`SpecError`."""
+    """The models ``asked`` for, or all; ``what`` names the argument. Raises :class:`SpecError` for an unknown model."""
     for name in asked:
         if name not in plan.models:
             near = did_you_mean(name, plan.models)
@@ -73,8 +73,9 @@ def asked_models(plan: Plan, asked: Sequence[str], what: str) -> list[str]:
 
 
 def explained_plan(spec: Spec, texts: Sequence[str]) -> tuple[Spec, Plan, list[Metric]]:
-    """``spec`` with the metrics ``texts`` beside its own, by which rows are rejected as its day rejects them, its plan,
-    and these metrics.
+    """``spec`` with the metrics ``texts`` beside its own, its plan, and these metrics.
+
+    Its own metrics stay, so that rows are rejected as the day of the spec rejects them.
     """
     plan = spec.plan()
     preset = find_preset(spec.definitions.preset)

@@ -1,4 +1,4 @@
-"""Gates of a run that is being made, of stored days and windows, and of many nights again.
+"""Gates of a run before its commit, of stored days and windows, and of many nights in a replay.
 
 The verdicts on record are those of the run: asking again (``sparkrank gate``) writes nothing, so that anybody may ask,
 with other gates too, and what a day is compared with does not depend on who has asked.
@@ -56,7 +56,7 @@ Stored = Callable[[Target], "StoredResult | InputError | None"]
 
 @dataclass(frozen=True)
 class VerdictPatterns:
-    """The verdicts that an acceptance is about: patterns of the gate, and of what it is about; None is whatever."""
+    """The verdicts that an acceptance is about: patterns of gate, metric, model and slice; None matches any."""
 
     gate: str | None = None
     metric: str | None = None
@@ -65,11 +65,11 @@ class VerdictPatterns:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is about all of the day."""
+        """Whether all verdicts of the day are meant."""
         return self == VerdictPatterns()
 
     def covers(self, key: Key) -> bool:
-        """Whether it is about a verdict. The slice is as sentences have it, ``country=de``, or ``all``."""
+        """Whether the verdict of ``key`` is meant. Slices are written as in sentences: ``country=de``, or ``all``."""
         texts = (key.gate, key.cell.metric, key.cell.model or "", key.cell.shown_slice or ALL)
         patterns = (self.gate, self.metric, self.model, self.slice)
         return all(pattern is None or matches(text, pattern) for text, pattern in zip(texts, patterns, strict=True))
@@ -82,7 +82,7 @@ class VerdictPatterns:
 def judge_run(
     spec: Spec, target: Target, tables: Mapping[str, Any], spark: SparkSession | None
 ) -> tuple[dict[str, Any], Judgment | None]:
-    """The ``tables`` of a run that are about to be written, with their verdicts; None where the spec has no gates.
+    """The ``tables`` of a run before its commit with their verdicts; None if the spec has no gates.
 
     What a person has accepted of the last run of the day holds on where this one has the same result; it then stands in
     the row of ``runs``, which stays the last.
@@ -121,7 +121,7 @@ def accept_stored(
     *,
     from_now_on: bool = False,
 ) -> Judgment:
-    """Let a stored day or window in although gates stop it, and say so, for ``reason``, in ``gates`` and ``runs``.
+    """Accept a stored day or window although gates stop it, and record ``reason`` in ``gates`` and ``runs``.
 
     Where ``choice`` is about some of its verdicts, the others stay as they are. ``from_now_on`` says that the day is a
     new beginning: histories go back to it, those of the verdicts that are chosen, or all of them.
@@ -160,7 +160,7 @@ def accept_stored(
 def _accepted(
     judgment: Judgment, stored: StoredResult, reason: str, choice: VerdictPatterns, *, from_now_on: bool
 ) -> Judgment:
-    """``judgment`` with what is chosen let in for ``reason``, and with what a person has let in of it before."""
+    """``judgment`` with the verdicts of ``choice`` accepted for ``reason``, and with earlier acceptances."""
     name, about = judgment.name, "" if choice.is_whole else f" that {choice} is about"
     chosen = [verdict for verdict in judgment.judged if choice.covers(verdict.key)]
     if not chosen:
@@ -284,7 +284,7 @@ def _judged(
     read: Stored,
     outcomes: Mapping[str, Outcome] = MappingProxyType({}),
 ) -> Judgment:
-    """The verdicts on tables. ``outcomes`` are those of days whose own tables do not count."""
+    """The verdicts on tables. ``outcomes`` replace those that the tables of days have."""
 
     def facts(name: str, values: pa.Table, differences: pa.Table | None) -> Facts:
         return facts_of(name, values, differences, judge.rules, judge.models_compared_with)
@@ -363,7 +363,7 @@ def _earliest(judge: Judge, target: Target) -> dt.date:
 
 
 def _looked_up(judge: Judge, target: Target, read: Stored) -> Iterator[tuple[Target, StoredResult | InputError | None]]:
-    """The days or windows before ``target`` and what is stored of them, the latest first.
+    """The days or windows before ``target`` with their stored results, the latest first.
 
     They go back beyond the history, to a last accepted day before many that were not.
     """

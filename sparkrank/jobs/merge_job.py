@@ -130,7 +130,7 @@ def merge_days(
 
 
 def _validate_models_meet(plan: Plan, window: Window, coverage: Sequence[DayCoverage]) -> None:
-    """Raise :class:`StateError` where a metric compares with a model that no day has beside another."""
+    """Raise :class:`StateError` if no day has both a model and the one that a metric compares it with."""
     for metric, reference in plan.model_compared_with.items():
         for model in plan.models:
             if not any({model, reference} <= day.models for day in coverage):
@@ -174,7 +174,7 @@ def _warnings_of_missing(plan: Plan, window: Window, coverage: Sequence[DayCover
 
 
 def _counted_by_model(partials: Partials, plan: Plan, coverage: Sequence[DayCoverage]) -> Partials:
-    """``partials`` that count the rows and groups of each model that lacks days: those of the days that have it."""
+    """``partials`` in which rows and groups of a model that lacks days are counted over the days that have it."""
     own: dict[tuple[str, str], int] = {}
     for model in plan.models:
         days = [day for day in coverage if model in day.models]
@@ -185,9 +185,7 @@ def _counted_by_model(partials: Partials, plan: Plan, coverage: Sequence[DayCove
 
 
 def _with_pooling(metrics: pa.Table, plan: Plan, coverage: Sequence[DayCoverage]) -> pa.Table:
-    """``metrics`` with the number of days that have each row's model and slice, and the sentence that says what stood
-    in for a group.
-    """
+    """``metrics`` with the columns ``n_days`` and ``pooling``: the days of each row, and what counts as a group."""
     of_the_day = {str(metric) for metric, _ in plan.pooled_metrics}
     counted = {
         (model, name, other): sum({model, other or model} <= day.models and name in day.slices for day in coverage)

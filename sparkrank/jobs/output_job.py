@@ -1,4 +1,4 @@
-"""What is in the folder of tables beside the days that are shown: what runs have left, and where a day is."""
+"""The folder of tables: cleaned of earlier runs, unlocked, exported, and the path of a day in it."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def _source_of_rows(spec: Spec) -> str:
 
 
 def stored_runs(spec: Spec, day: str) -> list[StoredRun]:
-    """The last stored days of the same spec up to ``day``, or where there are none before it the last of all, in order.
+    """The last stored days of the same spec up to ``day`` in order; if none is before it, the last of all.
 
     A day whose tables cannot be read is passed over: a plan can do without.
     """

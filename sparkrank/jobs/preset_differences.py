@@ -56,7 +56,7 @@ class _Passes:
     count: int = 0
 
     def validate(self, text: str, end: _Asked) -> None:
-        """Raise :class:`SpecError` where ``text`` cannot be what one of the presets makes of it, before any pass."""
+        """Raise :class:`SpecError` before any pass if ``end``, which is ``text`` under a preset, is refused."""
         try:
             self._plan([end.metric], end.definitions)
         except SpecError as error:
@@ -113,7 +113,7 @@ class _Passes:
 def explain_presets(
     spec: Spec, day: str, one: str, other: str, texts: Sequence[str], spark: SparkSession | None, stages: Stages
 ) -> PresetDifferences:
-    """What the metrics ``texts`` of a ``day`` of ``spec`` are under the presets ``one`` and ``other``, and why.
+    """The metrics ``texts`` of a ``day`` of ``spec`` under the presets ``one`` and ``other``, setting by setting.
 
     The definitions of the spec are set aside: both sides are as the presets say. Raises :class:`SpecError` for a preset
     or a metric that there is not, and :class:`InputError` where the rows cannot be evaluated.
@@ -151,7 +151,7 @@ def _without_slices(roles: Roles) -> Roles:
 
 
 def _not_refusing(side: Definitions, beside: Definitions) -> Definitions:
-    """``side`` without a word that stops an evaluation: whether it would is found apart."""
+    """``side`` without the word that stops an evaluation, which :func:`_refused` tries apart."""
     if side.duplicates != REFUSES:
         return side
     return replace(side, duplicates="keep" if beside.duplicates == REFUSES else beside.duplicates)

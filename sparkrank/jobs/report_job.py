@@ -157,14 +157,14 @@ def _trend_window(target: Target) -> Window:
 
 
 def _today(target: Target, result: StoredResult) -> TrendDay | None:
-    """What the report's own day says: the tables that are shown may still be those of the run before."""
+    """The trend of the report's own day: the stored tables may still be those of the run before."""
     if target.is_window:
         return None
     return TrendDay(target.name, "stored", result.metrics, result.gates)
 
 
 def _days(spec: Spec, window: Window, spark: SparkSession | None, today: TrendDay | None = None) -> list[TrendDay]:
-    """What each day of ``window`` says; ``today`` is known already."""
+    """The trend of each day of ``window``; ``today`` is known already."""
     known = {} if today is None else {today.name: today}
     others = [day for day in window.days if day not in known]
     with ThreadPoolExecutor(READING_THREADS) as pool:
@@ -174,7 +174,7 @@ def _days(spec: Spec, window: Window, spark: SparkSession | None, today: TrendDa
 
 
 def _stored_day(target: Target, spark: SparkSession | None) -> TrendDay:
-    """What the tables of a day say of the trend; a day that cannot be read says why."""
+    """The trend of a stored day; a day that cannot be read says why."""
     try:
         files = day_files(target.folder, target.name, ("metrics", "gates"), spark, target.column)
         if not files.has("metrics"):

@@ -1,4 +1,4 @@
-"""From a spec and a day to a request: the rows of the day, and what is read and written for it."""
+"""The request of a spec for one day, and the places that are read and written for it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def request_of(spec: Spec, day: str, spark: SparkSession | None) -> Request:
-    """What ``spec`` asks for on ``day``."""
+    """The request of ``spec`` for ``day``."""
     roles, plan, engine = spec.roles, spec.plan(), spec.engine
     return Request(
         side_of("input", spec.input, day),
@@ -34,7 +34,7 @@ def request_of(spec: Spec, day: str, spark: SparkSession | None) -> Request:
 
 
 def side_of(what: str, rows: Input | Truth, day: str) -> Side:
-    """Where the rows of ``day`` are; ``what`` names them in sentences: input or truth."""
+    """The place of the rows of ``day``; ``what`` names them in sentences: input or truth."""
     return Side(
         what,
         path=None if rows.path is None else as_pattern(rows.path, day),
@@ -50,7 +50,7 @@ def side_of(what: str, rows: Input | Truth, day: str) -> Side:
 
 
 def resolve_day(spec: Spec, day: str | None) -> str:
-    """The day to evaluate: as given, else the spec's. Raises :class:`SpecError` when there is none or it is no date."""
+    """The day to evaluate: ``day``, else the spec's. Raises :class:`SpecError` if there is none or it is no date."""
     if day is None:
         if spec.day is None:
             raise SpecError("no day is given: name it with --date YYYY-MM-DD or as day in the spec")
@@ -61,7 +61,7 @@ def resolve_day(spec: Spec, day: str | None) -> str:
 
 
 def places_of(spec: Spec, day: str) -> list[str]:
-    """What is read and written for ``day``, a line each: ``input.path: /log/dt=2026-01-31``."""
+    """The places that are read and written for ``day``, a line each: ``input.path: /log/dt=2026-01-31``."""
     lines = []
     for what, rows in (("input", spec.input), ("truth", spec.truth)):
         if rows is None:

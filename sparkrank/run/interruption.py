@@ -1,4 +1,4 @@
-"""An interrupt of a call that works in Spark, as by the stop button of a notebook: its jobs end, and nothing is left.
+"""Interrupts of a call that works in Spark, as by the stop button of a notebook: its jobs end and leave nothing.
 
 An interrupt that comes amid a call of the JVM leaves its answer on the way, which the next call of this thread would
 take for its own. So the work is done by a thread of its own while the caller's waits: what is interrupted is the wait.
@@ -72,7 +72,7 @@ class _Worker(threading.Thread):
         return tagged
 
     def result(self) -> Any:
-        """What the work has given; raises what it has raised."""
+        """The result of the work; raises the error of the work."""
         error, self._error = self._error, None
         if error is not None:
             try:
@@ -82,7 +82,7 @@ class _Worker(threading.Thread):
         return self._result
 
     def cancel(self) -> None:
-        """Cancel the jobs until the thread has ended, or for so long as is given to it."""
+        """Cancel the jobs until the thread has ended, for :data:`GRACE_SECONDS` at most."""
         until = time.monotonic() + GRACE_SECONDS
         while time.monotonic() < until:
             with contextlib.suppress(Exception):
@@ -92,7 +92,7 @@ class _Worker(threading.Thread):
 
 
 def _tagging(spark: SparkSession) -> tuple[Callable[[str], object], Callable[[str], object]]:
-    """What tags the jobs of this thread, and what cancels those with a tag."""
+    """Two functions: one tags the jobs of this thread, the other cancels the jobs with a tag."""
     try:  # a driver in this process: also of jobs that are no queries
         context = spark.sparkContext
         return context.addJobTag, context.cancelJobsWithTag
@@ -101,7 +101,7 @@ def _tagging(spark: SparkSession) -> tuple[Callable[[str], object], Callable[[st
 
 
 def _with_context(spark: SparkSession, work: Callable[[], T]) -> Callable[[], T]:
-    """``work`` as this thread would do it: with its settings of jobs, as pools and groups, and with its variables."""
+    """``work`` in the context of this thread: its settings of jobs, as pools and groups, and its variables."""
     copied = contextvars.copy_context()
 
     def inside() -> T:

@@ -1,4 +1,4 @@
-"""The table ``runs``: what was run when, with which versions and settings."""
+"""The table ``runs``: the time, versions and settings of a run."""
 
 from __future__ import annotations
 
@@ -31,9 +31,10 @@ _HOW_IT_RUNS = {"engine": None, "day": None}
 
 
 def origin_of(spec: Spec, name: str, session: Mapping[str, str], days: Sequence[str] = ()) -> Origin:
-    """The same for the same question: a rerun leaves the same rows. ``runs`` says when each was run.
+    """The hash of the spec and the name of the run, equal for equal questions: a rerun leaves the same rows.
 
-    ``name`` is the day or the window, ``session`` what of Spark's was read, ``days`` those of a window that were there.
+    ``name`` is the day or the window, ``session`` the settings of Spark that reading depended on, ``days`` the stored
+    days of a window.
     """
     spec_hash = spec.hash(session)
     asked = " ".join((spec_hash, name, *days, __version__))
@@ -41,7 +42,7 @@ def origin_of(spec: Spec, name: str, session: Mapping[str, str], days: Sequence[
 
 
 def is_same_question(spec: Spec, stored: str) -> bool:
-    """Whether the text of a ``stored`` spec, as ``runs`` has it, is that of ``spec`` but for how it runs."""
+    """Whether the ``stored`` text of a spec in ``runs`` equals ``spec``, apart from how it runs."""
     ours, theirs = ({**document, **_HOW_IT_RUNS} for document in map(json.loads, (spec.as_text(), stored)))
     return ours == theirs
 
@@ -58,7 +59,7 @@ def runs_table(
     refusals: Sequence[Refusal] = (),
     **own: Any,
 ) -> pa.Table:
-    """The one row of a run: what every run says of itself, and the columns of its ``own``."""
+    """The one row of a run: the columns of every run, and its ``own``."""
     versions: dict[str, Any] = {
         "sparkrank": __version__,
         "spark": None if spark is None else spark.version,

@@ -49,7 +49,7 @@ def command_session(name: str, *, is_needed: bool) -> Iterator[SparkSession | No
 
 
 def spark_session(name: str) -> SparkSession:
-    """The session that is there, or a new one called ``name``; raises :class:`SparkrankError` without pyspark."""
+    """The active session, or a new one called ``name``; raises :class:`SparkrankError` without pyspark."""
     try:
         import pyspark
         from pyspark.sql import SparkSession
@@ -74,7 +74,7 @@ def spark_session(name: str) -> SparkSession:
 
 
 def _is_local() -> bool:
-    """Whether tasks run in the process of the driver, as they do where nobody names a master."""
+    """Whether tasks run in the process of the driver, as they do if no master is named."""
     from pyspark import SparkContext
 
     master = SparkContext.getSystemProperty("spark.master") or os.environ.get("MASTER") or "local"
@@ -82,7 +82,7 @@ def _is_local() -> bool:
 
 
 def _give_workers_this_python() -> None:
-    """Let workers of this machine run the Python of this process, unless somebody has said which they shall run.
+    """Let workers of this machine run the Python of this process, unless another Python is configured.
 
     Spark would take python3 of the PATH. Of workers on other machines nobody knows here what they have.
     """
@@ -101,7 +101,7 @@ def _over_connect() -> bool:
 
 
 def _logging_is_configured() -> bool:
-    """Whether somebody has said what Spark shall log: by a setting, or by a configuration of log4j.
+    """Whether the user has configured Spark's log: by a setting, or by a configuration of log4j.
 
     The session must not be there yet: what holds before it starts, starts with it.
     """
@@ -115,7 +115,7 @@ def _logging_is_configured() -> bool:
 
 
 def quieten_pyspark() -> None:
-    """What PySpark raises with a place in a query it also writes to stderr as JSON: here a sentence says it."""
+    """Turn off the JSON that PySpark writes to stderr for errors with a place in a query: our sentence says it."""
     from pyspark.logger import PySparkLogger
 
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):

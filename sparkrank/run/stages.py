@@ -30,7 +30,7 @@ class Stages:
 
     @contextmanager
     def stage(self, name: str, rows: int = 0) -> Iterator[None]:
-        """Time the block under ``name``, which reads about so many ``rows``; 0 where nobody knows."""
+        """Time the block under ``name``, which reads about ``rows`` rows; 0 if unknown."""
         started = time.monotonic()
         try:
             if self._output is None:
@@ -65,7 +65,7 @@ def _shown(name: str, rows: int, started: float, output: TextIO) -> Iterator[Non
 
 
 def progress_text(name: str, seconds: float, progress: Progress) -> str:
-    """The stage, its seconds, and the rows that a lane has counted, as far as it counts any."""
+    """The line about a stage: its name, its seconds, and the rows that the lane has counted, if any."""
     total = f" of {progress.rows:,}" if progress.rows else ""
     rows = f", {progress.read:,}{total} rows read, {progress.solved:,} evaluated" if progress.read else ""
     return f"{name}: {seconds:.0f} s{rows}"

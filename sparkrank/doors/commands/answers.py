@@ -1,4 +1,4 @@
-"""What a command answers: text for people, one JSON document with ``--json``, nothing with ``--quiet``.
+"""The answer of a command: text for people, one JSON document with ``--json``, nothing with ``--quiet``.
 
 An error is a sentence in all three, the last line on stderr; with ``--json`` it stands on stdout too, as a document, so
 that stdout is one in any case.
@@ -63,7 +63,7 @@ def answer_page(page: Callable[[], str], document: Callable[[], object]) -> None
 
 
 def answer_line(text: Callable[[], str]) -> None:
-    """Tell lines on the way, to people alone."""
+    """Print lines before the answer, in text form alone."""
     if form() == "text":
         tell(text())
 
@@ -191,7 +191,7 @@ def declaration_document(declaration: Declaration) -> dict[str, object]:
 
 
 def preset_document(preset: Preset) -> dict[str, object]:
-    """What a preset sets."""
+    """A preset: its definitions and defaults."""
     return {
         "name": preset.name,
         "library": preset.library,

@@ -1,4 +1,4 @@
-"""Plain text for a terminal: what became of each day of a backfill."""
+"""Plain text for a terminal: the days of a backfill."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sparkrank.text.text import quality_text, warnings_text
 
 
 def backfilled_text(day: BackfilledDay) -> str:
-    """A line for ``day``, and below it what a person must hear of it: limits that are not kept, and warnings."""
+    """A line for ``day``, and below it the limits that are not kept, warnings and verdicts."""
     result = day.result
     if result is None:
         if day.state == "there":

@@ -146,8 +146,8 @@ def _stored(
     family: Family | None,
     allow_missing: bool,
 ) -> tuple[pa.Table, tuple[str, ...], list[str]]:
-    """What the states of ``window`` say of every model against the baseline, the days that are missing, and sentences
-    about models that lack days.
+    """The comparisons of every model with the baseline over ``window``, the missing days, and sentences about models
+    that lack days.
     """
     own = None if spec.compare is None else spec.compare.comparison
     baseline = asked.baseline or (None if own is None else own.baseline)

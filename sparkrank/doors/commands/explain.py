@@ -1,4 +1,4 @@
-"""``sparkrank explain``: how a metric comes of one group, or why two libraries have two numbers for the same rows."""
+"""``sparkrank explain``: how a metric is computed for one group, or why two libraries have two numbers."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def explain(
     texts: tuple[str, ...],
     **more: Any,
 ) -> None:
-    """Explain how METRICS come of one group's rows, or why two libraries have two numbers for the same day.
+    """Explain how METRICS are computed from one group's rows, or why two libraries have two numbers for a day.
 
     With --group, --worst or --moved: the list of each model, the terms of the metric, and the steps to its value. With
     --from and --to: each setting in which two presets differ, and how far it moves the number. Nothing is written.
@@ -93,7 +93,7 @@ def _given(more: dict[str, Any]) -> dict[str, Any]:
 
 
 def _validate_choice(group: Sequence[str], more: dict[str, Any], asked: Sequence[str]) -> None:
-    """Raise a usage error unless exactly one option says which groups, and what stands beside it goes with it."""
+    """Raise a usage error unless exactly one option chooses the groups, and the other options go with it."""
     ways = {"--group": group, "--worst": more["worst"], "--moved": more["moved"]}
     given = [name for name, value in ways.items() if value]
     if not given:

@@ -1,4 +1,4 @@
-"""``sparkrank path``, ``export``, ``clean`` and ``unlock``: the folder of tables, for who reads it."""
+"""``sparkrank path``, ``export``, ``clean`` and ``unlock``: the folder of tables, for its readers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sparkrank.jobs.output_job import clean_stored, export_stored, stored_path, 
 @stored_options
 @click.option("--table", metavar="NAME", help="One table of the run; without it, the folder that has them all.")
 def path(spec: Spec, named: NamedDays, table: str | None) -> None:
-    """Print the folder of the run that a day or a window shows: its tables belong together, whatever comes next."""
+    """Print the folder of a day's or window's current run."""
     folder = escaped(stored_path(named.target(spec), table))
     answer(lambda: folder, lambda: {"path": folder})
 
@@ -40,7 +40,7 @@ def export(spec: Spec, named: NamedDays, folder: str) -> None:
 @spec_options
 @stored_options
 def clean(spec: Spec, named: NamedDays) -> None:
-    """Remove the runs that days have shown before, and what killed runs have left; days that are written stay."""
+    """Remove earlier runs of days, and what killed runs have left; days that are being written stay as they are."""
     names = [escaped(str(path)) for path in clean_stored(spec, named.targets(spec))]
     answer(lambda: "\n".join([*names, f"Removed: {len(names)}"]), lambda: {"removed": names})
 

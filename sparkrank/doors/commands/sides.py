@@ -47,7 +47,7 @@ SIDE_OPTIONS = all_of(
 
 @dataclass(frozen=True)
 class SidesAsked:
-    """What the options of :data:`SIDE_OPTIONS` say."""
+    """The values of :data:`SIDE_OPTIONS`."""
 
     conf: str | None
     overrides: tuple[str, ...]
@@ -107,7 +107,7 @@ class SidesAsked:
 
     @property
     def model_options(self) -> tuple[str, str]:
-        """What the options are called that name the models."""
+        """The names of the options that name the models."""
         return ("--left-model", "--right-model") if self.spec is None else ("--baseline", "--model")
 
     @cached_property

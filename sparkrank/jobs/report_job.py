@@ -119,7 +119,7 @@ def report_of_files(
     written = written_by(run)
     tables = {
         name: files.read(name, schema, written.get(name)) if files.has(name) else None
-        for name, schema in ((each.name, each.schema) for each in (COMPARISONS, QUALITY, CURVES))
+        for name, schema in ((table.name, table.schema) for table in (COMPARISONS, QUALITY, CURVES))
     }
     before, days = _window_before(target, spark), _days(spec, _trend_window(target), spark, _today(target, result))
     document = spec_of(run)

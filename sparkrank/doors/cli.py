@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -85,9 +86,25 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+SECONDS_FOR_JAVA = 0.5  # nobody tells when it has read
+
+
 def run(arguments: Sequence[str] | None = None) -> None:
     """Run :func:`main` in a process that ends with it: once a day is shown no signal makes the job fail."""
-    main(arguments, ends_process=True)
+    try:
+        main(arguments, ends_process=True)
+    except SystemExit as ended:
+        if ended.code:
+            _let_java_read()
+        raise
+
+
+def _let_java_read() -> None:
+    """Wait for spark-submit to read what was printed: it ends as soon as its Python fails, and drops the rest."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if STARTED_BY_JAVA in os.environ:
+        time.sleep(SECONDS_FOR_JAVA)
 
 
 def main(arguments: Sequence[str] | None = None, *, ends_process: bool = False) -> None:
@@ -132,8 +149,7 @@ class Invocation:
 def _end_with(code: int, ends_process: bool) -> None:
     """Exit; at once if the process ends with this and threads still hang in a library."""
     if ends_process and are_left():
-        sys.stdout.flush()
-        sys.stderr.flush()
+        _let_java_read()
         os._exit(code)
     sys.exit(code)
 

@@ -95,7 +95,7 @@ COMMANDS: dict[str, tuple[list[str], bool, int, set[str]]] = {
     "report": (["--date", DAYS[1], "--format", "md"], True, 0, {"name", "format", "report", "missing"}),
     "plan": (
         ["--date", DAYS[1]], True, 0,
-        {"day", "workload", "probe", "estimate", "settings", "stored", "notes"},
+        {"day", "rows", "rows_from", "splits", "buckets", "tasks", "pieces", "stored"},
     ),
     "path": (["--date", DAYS[1]], True, 0, {"path"}),
     "export": (["{folder}/exported", "--date", DAYS[1]], True, 0, {"days"}),

@@ -101,8 +101,10 @@ def run(arguments: Sequence[str] | None = None) -> None:
 
 def _let_java_read() -> None:
     """Wait for spark-submit to read what was printed: it ends as soon as its Python fails, and drops the rest."""
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:  # None where whoever started this process has closed it
+            with suppress(OSError):
+                stream.flush()
     if STARTED_BY_JAVA in os.environ:
         time.sleep(SECONDS_FOR_JAVA)
 

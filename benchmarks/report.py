@@ -34,7 +34,6 @@ SCALING = (
     "scaling-wide",
     "scaling-scanned",
     "scaling-buckets",
-    "scaling-capacity",
 )
 TABLES = ("cold", "kernels", "day", "merging", "crossing", "crossing-strings")
 

@@ -5,14 +5,12 @@
     python -m benchmarks.scaling_states scanned
     python -m benchmarks.scaling_states buckets
     python -m benchmarks.scaling_states pieces
-    python -m benchmarks.scaling_states capacity
 
 ``merging``: ten thousand packed states through the tree of ``engines/spark/gather``.
 ``wide``: a few rows of many models and slice values in the local lane, up to 200 models and 1,000 values.
 ``scanned``: the same in the scan lane, with a heap of 2 GiB for the driver.
 ``buckets``: the same rows in ever more buckets, with the group table: seconds, files, and the time to commit them.
 ``pieces``: a split cut for ever more buckets, and its pieces joined by bucket where they arrive, all without Java.
-``capacity``: a probe of shapes (:mod:`sparkrank.jobs.probe`), and what the laws make of it for ever more rows.
 Seconds are those of the processor. docs/scaling.md says what follows.
 """
 
@@ -40,7 +38,6 @@ from benchmarks.table import Table, arguments
 STATES = 10_000
 GROUP_ROWS = 20
 MIB = 2**20
-CORES = 500  # of capacity
 # Models, values of a slice (0: no slice), metrics of the nightly set.
 MERGED = ((1, 0, 18), (3, 0, 18), (3, 50, 18), (3, 500, 18), (20, 50, 18), (20, 50, 6))
 WIDE = ((20, 100, 3), (200, 100, 3), (20, 1000, 3), (200, 1000, 1), (200, 1000, 3))
@@ -58,19 +55,16 @@ def main() -> None:
     given = parser.parse_args()
     titles, shapes, measure = PARTS[given.what]
     if given.shape:
-        found = measure(*given.shape, *([given.rows] if given.what in OF_ROWS else []))
-        for line in found if given.what == "capacity" else [found]:
-            print("\t".join(line))
+        print("\t".join(measure(*given.shape, *([given.rows] if given.what in OF_ROWS else []))))
         return
     command = ["-m", "benchmarks.scaling_states", given.what, "--rows", str(given.rows)]
     lines = []
     for shape in shapes:
         asked = [sys.executable, *command, "--shape", *map(str, shape)]
         done = subprocess.run(asked, capture_output=True, text=True, check=False)
-        told = done.stdout.strip().split("\n") if not done.returncode else [f"ended with {done.returncode}"]
-        name = ", ".join(f"{each:,}" for each in shape)
-        found = [each.split("\t") for each in told]
-        lines += [[name, *line, *([""] * (len(titles) - 1 - len(line)))] for line in found]
+        line = done.stdout.strip().split("\t") if not done.returncode else [f"ended with {done.returncode}"]
+        name = ", ".join(f"{number:,}" for number in shape)
+        lines.append([name, *line, *([""] * (len(titles) - 1 - len(line)))])
         print(lines[-1], done.stderr[-500:] if done.returncode else "", file=sys.stderr, flush=True)
     Table(f"python {' '.join(command)}", titles, lines).tell(given.output)
 
@@ -264,58 +258,8 @@ def pieces(rows: int, buckets: int) -> list[str]:
     ]
 
 
-def capacity(models: int, values: int, metrics: int) -> list[list[str]]:
-    """What the laws have for ever more rows of a spec with the first ``metrics`` of the nightly set."""
-    from benchmarks.merging import spec_of
-    from sparkrank.inputs.buckets import fan_in
-    from sparkrank.jobs.capacity import Workload, estimate
-    from sparkrank.jobs.probe import Asked, probe
-
-    spec = spec_of(Path("unwritten"), list(SETS["nightly"][:metrics]), models, values + 1)
-    plan = spec.plan()
-    costs = probe(Asked(spec.roles, plan, spec.limits(plan), values=max(1, values), source=spec.source()))
-    lines = []
-    for rows in (10**8, 10**9, 10**10, 10**11):
-        load = Workload(rows, rows // GROUP_ROWS, models, values, metrics, CORES, fan_in(plan))
-        found = estimate(load, costs)
-        lines.append(
-            [
-                f"{rows:.0e}".replace("+", ""),
-                f"{found.splits:,}",
-                f"{found.buckets:,}",
-                f"{found.tasks:,}",
-                f"{found.pieces:,}",
-                f"{found.total_core_seconds / 3600:,.2f}",
-                f"{found.seconds / 60:,.1f}",
-                f"{found.worker_bytes / 2**30:.1f}",
-                f"{found.driver_heap_bytes / 2**30:.1f} + {found.driver_bytes / 2**30:.1f}",
-                f"{found.shuffle_bytes / 2**30:,.0f}",
-                f"{found.group_table_bytes / 2**30:,.1f}",
-            ]
-        )
-    return lines
-
-
 OF_ROWS = ("wide", "scanned")
 PARTS = {
-    "capacity": (
-        [
-            "models, values, metrics",
-            "rows",
-            "splits",
-            "buckets",
-            "tasks",
-            "pieces",
-            "core-hours",
-            "minutes, 500 cores",
-            "worker, GiB",
-            "driver, GiB",
-            "shuffled, GiB",
-            "groups, GiB",
-        ],
-        ((1, 0, 18), (3, 50, 18), (20, 50, 6), (3, 1_000, 6)),
-        capacity,
-    ),
     "pieces": (
         [
             "rows, buckets",

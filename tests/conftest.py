@@ -33,6 +33,7 @@ def pytest_configure() -> None:
     hypothesis.settings.load_profile("patient")
     # ranx computes the same without numba's compiler, which takes 40 seconds. A process cannot change its mind later.
     os.environ["NUMBA_DISABLE_JIT"] = "1"
+    os.environ["SPARKRANK_PROGRESS"] = "0"  # on a busy machine a line of progress would be among what a test reads
 
 
 # Of tests/<folder>: what its tests need, so that no one has to remember.

@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 
 from sparkrank.bucket.grouping import Groups
-from sparkrank.bucket.impressions import key_columns, one_array
+from sparkrank.bucket.impressions import key_columns
+from sparkrank.bucket.unmatched_rows import values_as_bytes
 from sparkrank.metrics import Plan
 from sparkrank.numeric.array_types import Ints
-from sparkrank.numeric.spark_hashes import xxhash64
 from sparkrank.states.largest import LEAST_NAMED, MOST_LARGEST, NO_GROUPS, LargeGroup, LargestGroups, merged_largest
 
 
@@ -21,20 +21,16 @@ def largest_groups(rows: pa.Table, groups: Groups, sizes: Ints, plan: Plan) -> L
         return NO_GROUPS
     last = max(len(sizes) - MOST_LARGEST, 0)
     largest = np.partition(sizes, last)[last:]
-    if largest.max() < LEAST_NAMED:
-        return merged_largest([NO_GROUPS, tuple(LargeGroup(each) for each in largest.tolist())])
-    chosen = np.flatnonzero(
-        sizes >= max(int(largest.min()), LEAST_NAMED)
-    )  # more than the first few where some are equal
-    shorter = tuple(LargeGroup(each) for each in largest.tolist() if each < LEAST_NAMED)
-    found = zip(sizes[chosen].tolist(), hashes_of_keys(rows, groups, chosen), strict=True)
-    return merged_largest([NO_GROUPS, shorter, tuple(LargeGroup(size, True, of_key) for size, of_key in found)])
+    if not plan.group_table or largest.max() < LEAST_NAMED:
+        return merged_largest([NO_GROUPS, tuple(map(LargeGroup, largest.tolist()))])
+    # more than the first few where some are equal
+    chosen = np.flatnonzero(sizes >= max(int(largest.min()), LEAST_NAMED))
+    shorter = tuple(map(LargeGroup, largest[largest < LEAST_NAMED].tolist()))
+    named = map(LargeGroup, sizes[chosen].tolist(), keys_of_groups(rows, groups, chosen))
+    return merged_largest([NO_GROUPS, shorter, tuple(named)])
 
 
-def hashes_of_keys(rows: pa.Table, groups: Groups, chosen: Ints) -> list[int]:
-    """The hash of the key of each of the ``chosen`` groups."""
-    if groups.values is not None:
-        return xxhash64([groups.values.take(pa.array(chosen))])
+def keys_of_groups(rows: pa.Table, groups: Groups, chosen: Ints) -> list[tuple[bytes, ...]]:
+    """The key of each of the ``chosen`` groups, as texts."""
     keys = rows.select(key_columns(rows)).take(pa.array(groups.row[chosen]))
-    columns = [one_array(column) for column in keys.columns]
-    return xxhash64(columns)
+    return list(zip(*(values_as_bytes(column.combine_chunks()).to_pylist() for column in keys.columns), strict=True))

@@ -36,7 +36,7 @@ def unmatched_rows(
         if not len(of_side):
             continue
         first = np.unique(item[of_side])
-        texts = _texts(items.take(pa.array(first)))
+        texts = values_as_bytes(items.take(pa.array(first)))
         chosen = pc.index(texts, pc.min(texts)).as_py()
         group: tuple[bytes, ...] = ()
         if with_group:
@@ -101,12 +101,12 @@ def _rows_of_first(flags: Flags, item: Codes | Ints, places: NDArray[np.uint64],
 
 def _least_group(keys: pa.Table) -> tuple[bytes, ...]:
     """The first of ``keys`` in the order of their texts."""
-    texts = pa.table([_texts(column.combine_chunks()) for column in keys.columns], keys.column_names)
+    texts = pa.table([values_as_bytes(column.combine_chunks()) for column in keys.columns], keys.column_names)
     least = pc.select_k_unstable(texts, 1, [(name, "ascending") for name in texts.column_names])
     return tuple(column[0].as_py() for column in texts.take(least).columns)
 
 
-def _texts(values: pa.Array) -> pa.Array:
+def values_as_bytes(values: pa.Array) -> pa.Array:
     """The text of each value as bytes, which may be invalid UTF-8."""
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)

@@ -148,9 +148,9 @@ class Spec(Section):
             uncertainty=self.uncertainty.uncertainty,
             compare=None if self.compare is None else self.compare.comparison,
         )
-        for what, rows, of in (("input", self.input, roles), ("truth", self.truth, roles.truth)):
-            if rows is not None and of is not None:
-                _validate_schema_columns(what, rows, of)
+        for what, rows, own in (("input", self.input, roles), ("truth", self.truth, roles.truth)):
+            if rows is not None and own is not None:
+                _validate_schema_columns(what, rows, own)
         least = self.least_groups.tables
         if least > 1 and not plan.slices:
             raise SpecError(f"least_groups.tables is {least}, but the spec has no slices that it could be about")
@@ -177,11 +177,9 @@ class Spec(Section):
         least = self.least_groups
         if not self.gates and least.gates not in (LeastGroups().gates, least.tables):
             raise SpecError(f"least_groups.gates is {least.gates}, but the spec has no gates that it could be about")
-        compare = getattr(self, "compare", None)
-        baseline: str | None = getattr(compare, "baseline", None)
-        compares = compare is not None or "compare" not in type(self).model_fields
+        baseline = None if self.compare is None else self.compare.baseline
         preset = find_preset(self.definitions.preset)
-        rules = rules_of(self.gates, plan, preset, self.undecided, baseline, compares=compares, history=history)
+        rules = rules_of(self.gates, plan, preset, self.undecided, baseline, history=history)
         if history != HistorySettings().history and not any(KINDS[rule.kind].reads_history for rule in rules):
             raise SpecError("history is given, but no gate compares with it: add one with not_worse_than: history")
         if not rules:

@@ -45,18 +45,20 @@ def _as_values(value: object) -> object:
     """The values of columns as the tables have them. YAML reads ``no`` as false, which may be a country."""
     if not isinstance(value, dict):
         return value
-    for column, of in value.items():
-        if isinstance(of, bool):
-            raise ValueError(f'has {column} {str(of).lower()}: put it in quotes, as it stands in the tables ("true")')
-    texts = {column: of.isoformat() if isinstance(of, dt.date) else of for column, of in value.items()}
-    return {column: str(of) if isinstance(of, (int, float)) else of for column, of in texts.items()}
+    texts: dict[object, object] = {}
+    for column, cell in value.items():
+        if isinstance(cell, bool):
+            raise ValueError(f'has {column} {str(cell).lower()}: put it in quotes, as it stands in the tables ("true")')
+        plain = cell.isoformat() if isinstance(cell, dt.date) else cell
+        texts[column] = str(plain) if isinstance(plain, (int, float)) else plain
+    return texts
 
 
 class _GateSubject(Section):
     metric: str
     name: str | None = None
     model: str | None = None
-    of: Annotated[dict[str, str | None] | None, BeforeValidator(_as_values)] = Field(default=None, alias="slice")
+    cells: Annotated[dict[str, str | None] | None, BeforeValidator(_as_values)] = Field(default=None, alias="slice")
 
 
 def with_conditions(kinds: Mapping[str, GateKind]) -> type[_GateSubject]:
@@ -101,7 +103,7 @@ class Gate(_GateConditions):
             raise ValueError(f"has {with_margin[0]} without a margin: by above 0 says how much is the same, as by: 1%")
         if {"min", "max"} <= asked.keys() and asked["min"] > asked["max"]:
             raise ValueError(f"has min {asked['min']:g} above max {asked['max']:g}: no value lies between them")
-        if self.of is not None and not self.of:
+        if self.cells is not None and not self.cells:
             raise ValueError("has an empty slice: name a column with a value, or leave slice out for the whole day")
         if self.name is not None and not self.name.strip():
             raise ValueError("has an empty name")
@@ -115,19 +117,17 @@ class Gate(_GateConditions):
 
     @property
     def margin(self) -> Margin:
-        """What ``by`` means."""
+        """The margin that ``by`` gives."""
         if isinstance(self.by, str):
             return Margin(float(self.by.rstrip("% ")) / 100, relative=True)
         return Margin(self.by or 0.0)
 
     @property
     def subject(self) -> str:
-        """What it is about, as a person writes it."""
-        of = "" if self.model is None else f" of {self.model}"
-        parts = ", ".join(
-            f"{column}={'(null)' if value is None else value}" for column, value in (self.of or {}).items()
-        )
-        return f"{self.metric}{of}{f' where {parts}' if parts else ''}"
+        """The metric, model and slice, as a person writes them."""
+        model = "" if self.model is None else f" of {self.model}"
+        cells = (f"{column}={'(null)' if value is None else value}" for column, value in (self.cells or {}).items())
+        return f"{self.metric}{model}{' where ' if self.cells else ''}{', '.join(cells)}"
 
 
 def as_least_groups(value: object) -> object:
@@ -160,7 +160,7 @@ class HistorySettings(Section):
 
     @property
     def history(self) -> History:
-        """The same as the judge of gates has it."""
+        """The settings for the judge of gates."""
         return History(**self.model_dump())
 
 
@@ -171,7 +171,6 @@ def rules_of(
     policy: _Policy | None,
     baseline: str | None,
     *,
-    compares: bool = True,
     history: History = _BOTH_SIDES,
 ) -> tuple[Rule, ...]:
     """The rules that ``gates`` mean for ``plan``.
@@ -188,8 +187,6 @@ def rules_of(
         What is done where a gate is undecided that does not say so itself.
     baseline
         The model that the spec compares others with, if it names one.
-    compares
-        Whether the spec compares models at all.
     history
         How days are compared with their history.
 
@@ -205,16 +202,16 @@ def rules_of(
     rules: list[Rule] = []
     for index, gate in enumerate(gates):
         where = f"gates[{index}]"
-        found = list(_rules_of(gate, where, plan, preset, policy or "warn", baseline, history))
-        if not compares and (against := [rule.against for rule in found if rule.against is not None]):
-            word = next(KINDS[rule.kind].word for rule in found if rule.against is not None)
+        own = list(_rules_of(gate, where, plan, preset, policy or "warn", baseline, history))
+        if baseline is None and (against := [rule.against for rule in own if rule.against is not None]):
+            word = next(KINDS[rule.kind].word for rule in own if rule.against is not None)
             told = f"{where}.{word} is {against[0]}, but the spec compares no models"
             raise SpecError(f"{told}: give compare: {{baseline: {against[0]}}}")
         names = {rule.gate for rule in rules}
-        for rule in found:
+        for rule in own:
             if rule.gate in names:
                 raise SpecError(f'{where} is "{shortened(rule.gate)}" again: gates have names of their own')
-        rules += found
+        rules += own
     return tuple(rules)
 
 
@@ -222,12 +219,11 @@ def _rules_of(
     gate: Gate, where: str, plan: Plan, preset: Preset | None, policy: _Policy, baseline: str | None, history: History
 ) -> Iterator[Rule]:
     metric, metrics = _metrics(gate, where, plan, preset)
-    slices = _slices(gate, where, plan)
-    models = _models(gate, where, plan)
+    slices, models = _slices(gate, where, plan), _matches(where, "model", gate.model, plan.models)
     given: dict[str, Any] = {
         "metric": metric,
         "model": gate.model,
-        "of_slices": tuple((gate.of or {}).items()),
+        "of_slices": tuple((gate.cells or {}).items()),
         "slices": slices,
         "undecided": gate.undecided or policy,
         "correction": gate.correction,
@@ -285,36 +281,31 @@ def metrics_without_interval(plan: Plan) -> frozenset[str]:
 
 def _metrics(gate: Gate, where: str, plan: Plan, preset: Preset | None) -> tuple[str, tuple[str, ...]]:
     """The gate's metric under its text, or its pattern, and the metrics of ``plan`` that this is about."""
-    known = list(map(str, plan.metrics))
-    found = found_metric(plan, preset, gate.metric)
-    if found is not None:
-        return found, (found,)
-    matched = tuple(text for text in known if matches(text, gate.metric))
-    if not matched:
-        told = "matches no metric" if is_pattern(gate.metric) else "is no metric"
-        near = did_you_mean(gate.metric, known)
-        raise SpecError(f'{where}.metric "{shortened(gate.metric)}" {told} of this spec{near} ({listed(known)})')
-    return gate.metric, matched
+    text = found_metric(plan, preset, gate.metric)
+    if text is not None:
+        return text, (text,)
+    return gate.metric, _matches(where, "metric", gate.metric, list(map(str, plan.metrics)))
 
 
-def _models(gate: Gate, where: str, plan: Plan) -> tuple[str, ...]:
-    found = tuple(model for model in plan.models if gate.model is None or matches(model, gate.model))
-    if not found:
-        told = "matches no model" if is_pattern(str(gate.model)) else "is no model"
-        near = did_you_mean(gate.model, plan.models)
-        raise SpecError(f'{where}.model "{shortened(gate.model)}" {told} of this spec{near} ({listed(plan.models)})')
-    return found
+def _matches(where: str, what: str, pattern: str | None, known: Sequence[str]) -> tuple[str, ...]:
+    """The ``known`` names that ``pattern`` matches, all without one; raises :class:`SpecError` where there is none."""
+    names = tuple(name for name in known if pattern is None or matches(name, pattern))
+    if not names:
+        verb = "matches" if is_pattern(str(pattern)) else "is"
+        near = did_you_mean(pattern, known)
+        raise SpecError(f'{where}.{what} "{shortened(pattern)}" {verb} no {what} of this spec{near} ({listed(known)})')
+    return names
 
 
 def _slices(gate: Gate, where: str, plan: Plan) -> tuple[tuple[str, ...], ...]:
-    if gate.of is None:
+    if gate.cells is None:
         return ()
-    found = tuple(columns for columns in plan.slices if columns_match(gate.of, columns))
-    if not found:
-        names, told = list(map(slice_name, plan.slices)), slice_name(tuple(gate.of))
-        there = f"{did_you_mean(told, names)} ({listed(names) if names else 'it has none'})"
-        raise SpecError(f'{where}.slice "{shortened(told)}" is no slice of this spec{there}')
-    return found
+    slices = tuple(columns for columns in plan.slices if columns_match(gate.cells, columns))
+    if not slices:
+        names, name = list(map(slice_name, plan.slices)), slice_name(tuple(gate.cells))
+        near = f"{did_you_mean(name, names)} ({listed(names) if names else 'it has none'})"
+        raise SpecError(f'{where}.slice "{shortened(name)}" is no slice of this spec{near}')
+    return slices
 
 
 def _against(word: str, where: str, plan: Plan, baseline: str | None) -> str:

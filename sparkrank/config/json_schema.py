@@ -33,7 +33,7 @@ _TEXT = {"type": "string"}
 def _also(*more: JsonSchemaValue) -> Callable[[JsonSchemaValue], JsonSchemaValue]:
     def widened(schema: JsonSchemaValue) -> JsonSchemaValue:
         parts = schema["anyOf"] if set(schema) == {"anyOf"} else [schema]
-        return {"anyOf": [*parts, *(each for each in more if each not in parts)]}
+        return {"anyOf": [*parts, *(schema for schema in more if schema not in parts)]}
 
     return widened
 
@@ -68,8 +68,8 @@ class _Written(GenerateJsonSchema):
 
 def spec_schema() -> dict[str, Any]:
     """The schema as a value."""
-    found: dict[str, Any] = Spec.model_json_schema(by_alias=True, schema_generator=_Written)
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found, "title": "A spec of sparkrank"}
+    schema: dict[str, Any] = Spec.model_json_schema(by_alias=True, schema_generator=_Written)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "A spec of sparkrank"}
 
 
 def spec_schema_text() -> str:

@@ -156,7 +156,7 @@ _NAME_IN_YAML = re.compile(r"\b(alias|anchor|tag|tag handle) '.*'", re.DOTALL)
 
 
 def _problem(error: Exception, *, in_file: bool = True) -> str:
-    """What YAML says is wrong, and where in the file, without the lines around it."""
+    """The problem that YAML reports, and its place in the file, without the lines around it."""
     if not isinstance(error, yaml.MarkedYAMLError) or error.problem is None:
         return shortened(" ".join(str(error).split()))
     mark, problem = error.problem_mark, shortened(_NAME_IN_YAML.sub(r"\1", error.problem))
@@ -199,7 +199,7 @@ _NEEDED = {
 
 
 def _sentence(error: ValidationError) -> str:
-    """All that is wrong, in one sentence."""
+    """All errors in one sentence."""
     clauses = list(dict.fromkeys(_clause(detail) for detail in error.errors()[: 2 * MOST_CLAUSES]))
     more = error.error_count() - MOST_CLAUSES
     return "; ".join(clauses[:MOST_CLAUSES] + ([f"and {more} more"] if len(clauses) > MOST_CLAUSES else []))
@@ -233,7 +233,7 @@ def _clause(detail: Any) -> str:
 
 
 def _limit(detail: Any) -> str | None:
-    """What is needed of a number that is beyond its limit."""
+    """The limit that a number is beyond."""
     limits = {"greater_than_equal": ("ge", "at least"), "less_than_equal": ("le", "at most")}
     if detail["type"] not in limits:
         return None

@@ -87,10 +87,10 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=False)
 
 
-def with_row_roles(name: str, of: type[Section], side: RoleSide | None = None) -> type[Section]:
-    """``of`` with a column for each role of rows: what the table of roles has, the document has."""
+def with_row_roles(name: str, base: type[Section], side: RoleSide | None = None) -> type[Section]:
+    """``base`` with a column for each role of rows: what the table of roles has, the document has."""
     fields: dict[str, Any] = {role.key: (str | None, None) for role in row_roles(side)}
-    return create_model(name, __base__=of, **fields)
+    return create_model(name, __base__=base, **fields)
 
 
 class _OfScores(Section):
@@ -187,26 +187,21 @@ class Rows(Section):
             raise ValueError(f"names {given}: one of the two is needed")
         validate_no_password(self.path)
         validate_no_password(self.table)  # a path too: parquet.`s3a://...`
-        if self.partition_types == "text" and not self._is_files:
+        if self.path is None or self.format.lower() not in FILE_FORMATS:  # no path whose files are all there is
             read = f"format {self.format}" if self.table is None else f"table {self.table}"
-            raise ValueError(f"has partition_types text, but {read}, whose columns have types of their own")
-        if self.expect is not None and self.expect.marker is not None and not self._is_files:
-            read = f"format {self.format}" if self.table is None else f"table {self.table}"
-            raise ValueError(f"has expect.marker, but {read}, which says by itself what is whole")
+            if self.partition_types == "text":
+                raise ValueError(f"has partition_types text, but {read}, whose columns have types of their own")
+            if self.expect is not None and self.expect.marker is not None:
+                raise ValueError(f"has expect.marker, but {read}, which says by itself what is whole")
         self._validate_reading()
         return self
-
-    @property
-    def _is_files(self) -> bool:
-        """Whether a path and its files are all there is."""
-        return self.path is not None and self.format.lower() in FILE_FORMATS
 
     def _validate_reading(self) -> None:
         """Refuse what only CSV and JSON have, and what would drop rows of these without counting them."""
         is_text = self.path is not None and self.format in TEXT_FORMATS
         if self.ddl is not None and not is_text:
-            of = f"format {self.format}" if self.table is None else "a table"
-            raise ValueError(f"has a schema, but is of {of}: {' and '.join(TEXT_FORMATS)} have no types of their own")
+            kind = f"format {self.format}" if self.table is None else "a table"
+            raise ValueError(f"has a schema, but is of {kind}: {' and '.join(TEXT_FORMATS)} have no types of their own")
         mode = option(self.options, "mode", STRICT["mode"])
         if is_text and mode.upper() != STRICT["mode"]:
             raise ValueError(

@@ -1,6 +1,6 @@
-"""The values of the document that YAML or pydantic would take for something else than a person means by them.
+"""Validators of values that YAML or pydantic would read otherwise than a person means them.
 
-Each takes what was given and gives what is meant, or raises ``ValueError`` with what is needed.
+Each takes the value as YAML has it and returns the value that is meant, or raises ``ValueError`` with what is needed.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def as_keys(value: object) -> object:
 
 
 def as_path(path: str) -> str:
-    """A path on this machine as a whole: what stands for a host would be taken for none, or for a folder."""
+    """A path on this machine names no host, which would be taken for none, or for a folder."""
     if path.startswith("file://") and not path.startswith("file:///"):
         raise ValueError("a file has no host, and its path begins with a slash: file:///folder")
     return path
@@ -85,13 +85,13 @@ def as_marked(check: Callable[[str], None]) -> Callable[[str], str]:
 
 
 def as_rows(path: str) -> str:
-    """Where braces hold alternatives, as in ``dt={a,b}``; a single word in them was meant to be replaced."""
+    """A path of rows. Braces hold alternatives, as in ``dt={a,b}``; a single word in them is a mark to be replaced."""
     check_path(path)
     return as_path(path)
 
 
 def as_output(path: str) -> str:
-    """Where the operating system would make folders of marks that are there to be replaced."""
+    """A path of tables, in which no mark may be left: the operating system would make folders of it."""
     if path.startswith("~"):
         raise ValueError("~ is written out by a shell alone: name the folder in full")
     check_name(path)
@@ -104,11 +104,11 @@ def as_size(value: object) -> object:
         return value
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return _bounded(value)
-    found = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
-    unit = None if found is None else _UNITS.get(found[2].lower())
-    if found is None or unit is None or (not found[2] and "." in found[1]):
+    size = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
+    unit = None if size is None else _UNITS.get(size[2].lower())
+    if size is None or unit is None or (not size[2] and "." in size[1]):
         raise ValueError("a size is needed, such as 2.5GB, 500MiB or a whole number of bytes")
-    return _bounded(Decimal(found[1]) * unit)
+    return _bounded(Decimal(size[1]) * unit)
 
 
 def _bounded(size: int | Decimal) -> int:
@@ -128,10 +128,10 @@ def as_zone(name: str | None) -> str | None:
 
 
 def as_lane(word: object) -> str:
-    """The word for a lane, one of those that there are now."""
+    """The word for a lane, one of those in the register."""
     words = lane_words()
     if not isinstance(word, str) or word not in words:
-        named = " or ".join(f"'{each}'" for each in words)
+        named = " or ".join(f"'{known}'" for known in words)
         raise PydanticCustomError("literal_error", "Input should be {expected}", {"expected": named})
     return word
 

@@ -20,9 +20,9 @@ from sparkrank.metrics.uncertainty import Comparison, Uncertainty
 from sparkrank.results.evaluation import Evaluation
 from sparkrank.run.arguments import validate_argument_numbers, validate_other_arguments
 from sparkrank.run.called import request_called
-from sparkrank.run.execute import Outcome, open_request
+from sparkrank.run.execute import EvaluationOutcome, open_request
 from sparkrank.run.interruption import interruptible
-from sparkrank.run.stages import seen_by_caller
+from sparkrank.run.stages import seen_stages
 from sparkrank.sources.side_rows import SideRows
 from sparkrank.tables.rows.quality import doubtful
 from sparkrank.tables.rows.results import Origin, with_origin
@@ -230,8 +230,8 @@ def evaluate(
     return Evaluation(plan, solved, outcome.lane.name, table, request.limits, session, library, origin)
 
 
-def _evaluated(request: Request, folder: str | None) -> Outcome:
-    stages = seen_by_caller(request.session)
+def _evaluated(request: Request, folder: str | None) -> EvaluationOutcome:
+    stages = seen_stages()
     opened = open_request(request, stages)
     return opened.evaluate(stages, None if folder is None else GroupFiles.at(folder))
 

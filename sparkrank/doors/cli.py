@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -27,7 +28,7 @@ from sparkrank import native
 from sparkrank._version import __version__
 from sparkrank.base.errors import MOST_SENTENCE, SparkrankError, SpecError, did_you_mean, escaped, listed, shortened
 from sparkrank.base.redaction import shown_url
-from sparkrank.config import Spec, load_spec
+from sparkrank.config import Spec
 from sparkrank.doors.commands.answers import (
     answer,
     answer_line,
@@ -45,28 +46,30 @@ from sparkrank.doors.commands.backfill_text import backfill_text, backfilled_tex
 from sparkrank.doors.commands.compare import compare
 from sparkrank.doors.commands.explain import explain
 from sparkrank.doors.commands.movers import movers
-from sparkrank.doors.commands.options import form_options, removed, spec_options, stages_seen
+from sparkrank.doors.commands.options import REMOVED_OPTIONS, asked_stages, form_options, spec_options
 from sparkrank.doors.commands.output import clean, export, path, unlock
 from sparkrank.doors.commands.planning import plan
 from sparkrank.doors.commands.report import report
 from sparkrank.doors.commands.starting import init, schema
-from sparkrank.doors.commands.stored import stored_options, target_of
+from sparkrank.doors.commands.stored import NamedDays, stored_options
 from sparkrank.engines.crew import are_left
 from sparkrank.engines.lanes import needs_session
 from sparkrank.engines.spark.failures import reason_of
 from sparkrank.gates.chance import records_of
+from sparkrank.gates.judgment import Judgment
 from sparkrank.inputs.window import Window, spans
-from sparkrank.jobs import BackfilledDay, DayResult, WindowResult, backfill, evaluate_day, merge_days
-from sparkrank.jobs.backfill import worst_code
-from sparkrank.jobs.evaluate_job import places_of, resolve_day
-from sparkrank.jobs.gate_job import Choice, Judgment, accept_stored, gate_stored, replay_days, replayed_window
+from sparkrank.jobs.backfill import backfill, worst_code
+from sparkrank.jobs.evaluate_job import evaluate_day
+from sparkrank.jobs.gate_job import VerdictPatterns, accept_stored, gate_stored, replay_days, replayed_window
 from sparkrank.jobs.interrupts import Interrupts
-from sparkrank.jobs.split_nights import noise_of_splits
+from sparkrank.jobs.merge_job import merge_days
 from sparkrank.metrics import CATALOG, Metric, find_preset
 from sparkrank.metrics.metric import Declaration
 from sparkrank.metrics.registry import import_plugins
 from sparkrank.report.changes import changes_text
-from sparkrank.run.session import spark_session
+from sparkrank.results.run_results import BackfilledDay, DayResult, WindowResult
+from sparkrank.run.day_request import places_of, resolve_day
+from sparkrank.run.session import STARTED_BY_JAVA, command_session
 from sparkrank.tables.commit.days import needs_spark
 from sparkrank.tables.rows.outputs import OUTPUTS
 from sparkrank.text.comparison_text import stored_comparisons_text
@@ -84,12 +87,28 @@ from sparkrank.text.text import (
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from sparkrank.config import Spec
+
+SECONDS_FOR_JAVA = 0.5  # nobody tells when it has read
 
 
 def run(arguments: Sequence[str] | None = None) -> None:
-    """What :func:`main` does, in a process that ends with it: no signal makes a failure of what has been shown."""
-    main(arguments, ends_process=True)
+    """Run :func:`main` in a process that ends with it: once a day is shown no signal makes the job fail."""
+    try:
+        main(arguments, ends_process=True)
+    except SystemExit as ended:
+        if ended.code:
+            _let_java_read()
+        raise
+
+
+def _let_java_read() -> None:
+    """Wait for spark-submit to read what was printed: it ends as soon as its Python fails, and drops the rest."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:  # None where whoever started this process has closed it
+            with suppress(OSError):
+                stream.flush()
+    if STARTED_BY_JAVA in os.environ:
+        time.sleep(SECONDS_FOR_JAVA)
 
 
 def main(arguments: Sequence[str] | None = None, *, ends_process: bool = False) -> None:
@@ -108,22 +127,16 @@ def main(arguments: Sequence[str] | None = None, *, ends_process: bool = False) 
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         usage = "" if context is None else f"{context.get_usage()}\n"
-        sentence = shortened(error.format_message())
-        _answer_error(words, invocation, "usage", SpecError.exit_code, sentence)
-        tell(f"{usage}sparkrank: {sentence}", err=True)
+        sentence = REMOVED_OPTIONS.get(getattr(error, "option_name", "")) or shortened(error.format_message())
+        _answer_error(words, invocation, "usage", SpecError.exit_code, sentence, usage)
         sys.exit(SpecError.exit_code)
     except click.exceptions.Exit as ended:  # --help and --version end so
         sys.exit(ended.exit_code)
     except click.Abort:  # an interrupt from the keyboard, or a scheduler's
         _answer_error(words, invocation, "interrupted", 1, "interrupted")
-        tell("sparkrank: interrupted", err=True)
         _end_with(1, ends_process)
-    except SparkrankError as error:
-        _explain(error, words, invocation)
-        _end_with(error.exit_code, ends_process)
     except Exception as error:  # noqa: BLE001 - the last place before a person
-        _explain(error, words, invocation)
-        _end_with(1, ends_process)
+        _end_with(_explain(error, words, invocation), ends_process)
     finally:
         if not ends_process:
             invocation.interrupts.release()
@@ -131,17 +144,16 @@ def main(arguments: Sequence[str] | None = None, *, ends_process: bool = False) 
 
 @dataclass
 class Invocation:
-    """One call of the command line: what holds its signals, and what it had done where an error ends it."""
+    """One call of the command line: its signals, and the document of what was done before an error."""
 
     interrupts: Interrupts = field(default_factory=Interrupts)
     done: dict[str, object] = field(default_factory=dict)
 
 
 def _end_with(code: int, ends_process: bool) -> None:
-    """Exit; at once where the process ends with this and threads hang in a library, which would wait for them."""
+    """Exit; at once if the process ends with this and threads still hang in a library."""
     if ends_process and are_left():
-        sys.stdout.flush()
-        sys.stderr.flush()
+        _let_java_read()
         os._exit(code)
     sys.exit(code)
 
@@ -168,23 +180,34 @@ def _interruptible(ends_process: bool) -> Iterator[None]:
             signal.signal(signal.SIGTERM, before)
 
 
-def _answer_error(words: Sequence[str], invocation: Invocation, code: str, exit_code: int, sentence: str) -> None:
-    """The document of an error on stdout, where documents were asked for: a usage error may come before they are."""
-    if "--json" in words:
+def _answer_error(
+    words: Sequence[str], invocation: Invocation, code: str, exit_code: int, sentence: str, before: str = ""
+) -> None:
+    """Tell an error on stderr, after the lines ``before``, and as a document on stdout where documents are asked for.
+
+    spark-submit prints the stderr of its Python on its own stdout: there the document stands alone.
+    """
+    if "--json" in words:  # a usage error may come before the option is read
         error = {"code": code, "exit_code": exit_code, "sentence": sentence}
         with suppress(OSError):  # where stdout is what fails, stderr still has the sentence
             print_document(as_json_text({"error": error, **invocation.done}))
+            if STARTED_BY_JAVA in os.environ:
+                return
+    tell(f"{before}sparkrank: {sentence}", err=True)
 
 
-def _explain(error: Exception, words: Sequence[str], invocation: Invocation) -> None:
-    told = isinstance(error, SparkrankError)
-    sentence = shortened(str(error) if told else f"{reason_of(error)} (--debug shows where)", MOST_SENTENCE)
-    code, exit_code = (error.code, error.exit_code) if isinstance(error, SparkrankError) else ("unexpected", 1)
-    _answer_error(words, invocation, code, exit_code, sentence)
+def _explain(error: Exception, words: Sequence[str], invocation: Invocation) -> int:
+    """Tell an error, and give the exit code that it ends with."""
+    text, code, exit_code = f"{reason_of(error)} (--debug shows where)", "unexpected", 1
+    if isinstance(error, SparkrankError):
+        text, code, exit_code = str(error), error.code, error.exit_code
+    sentence = shortened(text, MOST_SENTENCE)
+    before = ""
     if "--debug" in words:
         lines = "".join(traceback.format_exception(error)).rstrip().split("\n")
-        tell("\n".join(f"| {line}" for line in lines), err=True)  # a message may have lines that look like ours
-    tell(f"sparkrank: {sentence}", err=True)
+        before = "".join(f"| {line}\n" for line in lines)  # a message may have lines that look like ours
+    _answer_error(words, invocation, code, exit_code, sentence, before)
+    return exit_code
 
 
 @click.group()
@@ -207,8 +230,7 @@ def commands() -> None:
 @click.pass_obj
 def evaluate(
     invocation: Invocation,
-    conf: str,
-    overrides: tuple[str, ...],
+    spec: Spec,
     day: str | None,
     first: str | None,
     last: str | None,
@@ -217,19 +239,14 @@ def evaluate(
 ) -> None:
     """Evaluate a day of impressions, or many in one session, and replace each in the tables."""
     window = _window(day, first, last, {"--again": again, "--allow-missing": allow_missing})
-    spec = load_spec(conf, overrides)
     if window is None:
         day = resolve_day(spec, day)  # before Spark starts, which takes seconds
-    spark = spark_session("sparkrank evaluate") if needs_session(spec.engine.lane) else None
-    invocation.interrupts.spark = spark
-    try:
+    with command_session("evaluate", is_needed=needs_session(spec.engine.lane)) as spark:
+        invocation.interrupts.spark = spark
         if window is not None:
             _backfill(spec, window, spark, invocation, again, allow_missing)
             return
-        result = evaluate_day(spec, day, spark, stages_seen(spark), invocation.interrupts.hold)
-    finally:
-        if spark is not None:
-            spark.stop()
+        result = evaluate_day(spec, day, spark, asked_stages(), invocation.interrupts.hold)
     head, lane = (
         f"Metrics of {result.day} {_interval_told(spec)}",
         f"Lane: {result.lane} ({escaped(result.lane_reason)})",
@@ -261,12 +278,12 @@ def _backfill(
     try:
         hold = invocation.interrupts.hold
         days = backfill(
-            spec, window, spark, again=again, allow_missing=allow_missing, before_commit=hold, stages=stages_seen
+            spec, window, spark, again=again, allow_missing=allow_missing, before_commit=hold, stages=asked_stages
         )
-        for each in days:
+        for evaluated in days:
             invocation.interrupts.release()
-            answer_line(partial(backfilled_text, each))
-            done.append(each)
+            answer_line(partial(backfilled_text, evaluated))
+            done.append(evaluated)
     except BaseException:
         invocation.done = backfill_document(done)
         if done and len(done) < window.count:
@@ -285,20 +302,13 @@ def _backfill(
 @click.option("--to", "last", required=True, metavar="YYYY-MM-DD", help="The last day of the window.")
 @click.option("--allow-missing", is_flag=True, help="Merge the days that are there, and list the others in runs.")
 @click.pass_obj
-def merge(
-    invocation: Invocation, conf: str, overrides: tuple[str, ...], first: str, last: str, allow_missing: bool
-) -> None:
+def merge(invocation: Invocation, spec: Spec, first: str, last: str, allow_missing: bool) -> None:
     """Evaluate a window of days from their stored states, and replace the window in the tables."""
     window = Window.of(first, last)
-    spec = load_spec(conf, overrides)
-    spark = spark_session("sparkrank merge") if needs_spark(spec.output.path) else None
-    invocation.interrupts.spark = spark
-    try:
+    with command_session("merge", is_needed=needs_spark(spec.output.path)) as spark:
+        invocation.interrupts.spark = spark
         hold = invocation.interrupts.hold
-        result = merge_days(spec, window, spark, stages_seen(spark), allow_missing=allow_missing, before_commit=hold)
-    finally:
-        if spark is not None:
-            spark.stop()
+        result = merge_days(spec, window, spark, asked_stages(), allow_missing=allow_missing, before_commit=hold)
     head = f"Metrics of {window}, {len(result.days)} days pooled {_interval_told(spec)}"
     missing = f"\nMissing: {spans(result.missing)}" if result.missing else ""
     answer(lambda: f"\n{head}\n\n{_shown(result)}{missing}", lambda: window_document(result))
@@ -320,7 +330,9 @@ def _shown(result: DayResult | WindowResult) -> str:
     parts = [metrics_text(result.metrics), compared, quality_text(result.quality), warnings_text(result.warnings)]
     parts += [] if result.judgment is None else [verdicts_text(result.judgment.judged)]
     longest = max(map(len, result.folders))
-    folders = [f"  {name:<{longest}}  {escaped(shown_url(str(of)))}" for name, of in sorted(result.folders.items())]
+    folders = [
+        f"  {name:<{longest}}  {escaped(shown_url(str(folder)))}" for name, folder in sorted(result.folders.items())
+    ]
     stages = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in result.seconds.items())
     return "\n\n".join([*filter(None, parts), "\n".join(["Tables", *folders]), f"Stages: {stages}"])
 
@@ -329,34 +341,25 @@ def _shown(result: DayResult | WindowResult) -> str:
 @spec_options
 @stored_options
 @click.option("--replay", metavar="90d", help="On which of so many nights, up to --date, a gate would have stopped.")
-@click.option("--splits", is_flag=True, help="With --replay: also in how many A/A splits by parts, from stored states.")
 def gate(
-    conf: str,
-    overrides: tuple[str, ...],
-    day: str | None,
-    first: str | None,
-    last: str | None,
+    spec: Spec,
+    named: NamedDays,
     replay: str | None,
-    splits: bool,
 ) -> None:
     """Judge a stored day, or a stored window, by the gates of the spec, without Spark; nothing is written."""
-    spec = load_spec(conf, overrides)
     if replay is not None:
-        if first is not None or last is not None:
+        if named.first is not None or named.last is not None:
             raise click.UsageError("--replay and --from do not go together: --replay goes back from --date")
-        window = replayed_window(spec, replay, day)
+        window = replayed_window(spec, replay, named.day)
         nights = replay_days(spec, window)
-        judged = [(night.day, night.judged) for night in nights]
-        records = records_of(judged, noise_of_splits(spec, judged) if splits else None)
+        records = records_of((night.day, night.judged) for night in nights)
         first, last = str(window.first), str(window.last)
         answer(
             lambda: replay_text(first, last, len(nights), window.count, records),
             lambda: replay_document(first, last, len(nights), window.count, records),
         )
         return
-    if splits:
-        raise click.UsageError("--splits is of a replay: give it with --replay, as --replay 90d --splits")
-    judgment = gate_stored(spec, target_of(spec, day, first, last))
+    judgment = gate_stored(spec, named.target(spec))
     _answer_verdicts(judgment)
     _end(judgment)
 
@@ -376,11 +379,8 @@ def _answer_verdicts(judgment: Judgment) -> None:
 @click.option("--slice", "slice_", metavar="COLUMN=VALUE", help="Only those about this slice value, or all.")
 @click.option("--from-now-on", is_flag=True, help="A change that is wanted: histories begin anew with the day.")
 def accept(
-    conf: str,
-    overrides: tuple[str, ...],
-    day: str | None,
-    first: str | None,
-    last: str | None,
+    spec: Spec,
+    named: NamedDays,
     reason: str,
     gate_name: str | None,
     metric: str | None,
@@ -389,24 +389,18 @@ def accept(
     from_now_on: bool,
 ) -> None:
     """Let a stored day in although a gate stops it: it may be a standard for the days after it."""
-    spec = load_spec(conf, overrides)
-    target = target_of(spec, day, first, last)
-    spark = spark_session("sparkrank accept") if needs_spark(spec.output.path) else None
-    try:
-        choice = Choice(gate_name, metric, model, slice_)
+    target = named.target(spec)
+    with command_session("accept", is_needed=needs_spark(spec.output.path)) as spark:
+        choice = VerdictPatterns(gate_name, metric, model, slice_)
         judgment = accept_stored(spec, target, reason, spark, choice, from_now_on=from_now_on)
-    finally:
-        if spark is not None:
-            spark.stop()
     _answer_verdicts(judgment)
 
 
 @commands.command()
 @spec_options
 @click.option("--date", "day", metavar="YYYY-MM-DD", help="Print what is read and written for this day, too.")
-def validate(conf: str, overrides: tuple[str, ...], day: str | None) -> None:
+def validate(spec: Spec, day: str | None) -> None:
     """Check a spec without reading any input, and print it with every default written out."""
-    spec = load_spec(conf, overrides)
     places = [] if day is None and spec.day is None else places_of(spec, resolve_day(spec, day))
     answer_page(
         lambda: yaml.safe_dump(spec.resolved(), sort_keys=False), lambda: {"spec": spec.resolved(), "places": places}
@@ -419,8 +413,6 @@ def validate(conf: str, overrides: tuple[str, ...], day: str | None) -> None:
 @click.argument("names", nargs=-1)
 @click.option("--preset", metavar="LIBRARY", help="Print what the preset of this name sets, and what it cannot.")
 @click.option("--plugin", "plugins", multiple=True, metavar="MODULE", help="Import a module that registers metrics.")
-@removed("--markdown", "docs/metrics.md has the table, and --json has the declarations")
-@removed("--definitions", "it is docs/definitions.md")
 def metrics(names: tuple[str, ...], preset: str | None, plugins: tuple[str, ...]) -> None:
     """Print every metric, or those NAMED: definition, parameters, undefined rule, reference."""
     import_plugins(plugins, "--plugin")
@@ -441,11 +433,11 @@ def metrics(names: tuple[str, ...], preset: str | None, plugins: tuple[str, ...]
 @click.argument("names", nargs=-1)
 def tables(names: tuple[str, ...]) -> None:
     """Print every table that a run writes, or those NAMED: columns, types and meaning (docs/tables.md)."""
-    known = {each.schema.name: each.schema for each in OUTPUTS}
+    known = {output.schema.name: output.schema for output in OUTPUTS}
     for name in names:
         if name not in known:
-            told = f'there is no table "{shortened(name)}"{did_you_mean(name, known)}'
-            raise click.UsageError(f"{told} (there are: {listed(list(known))})")
+            sentence = f'there is no table "{shortened(name)}"{did_you_mean(name, known)}'
+            raise click.UsageError(f"{sentence} (there are: {listed(list(known))})")
     asked = [known[name] for name in names] or list(known.values())
     answer_page(
         lambda: "\n\n".join(map(table_text, asked)),
@@ -460,7 +452,7 @@ for _command in commands.commands.values():
 
 
 def _named(name: str) -> list[Declaration]:
-    """What ``name`` means with a cut-off, and what it means without where that is another metric.
+    """The metric that ``name`` means with a cut-off, and the one it means without if that is another.
 
     It may also be the text of a metric, as ``ndcg@10`` or ``median(rr)``.
     """

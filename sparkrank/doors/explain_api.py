@@ -15,7 +15,7 @@ from sparkrank.results.explanation import Explanation
 from sparkrank.run.arguments import validate_other_arguments
 from sparkrank.run.called import request_called
 from sparkrank.run.interruption import interruptible
-from sparkrank.run.stages import seen_by_caller
+from sparkrank.run.stages import seen_stages
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -106,5 +106,5 @@ def explain(
     shown_models = asked_models(plan, models, "models")
     return interruptible(
         None if request.is_in_memory else request.session,
-        lambda: explain_request(request, keys, metrics, shown_models, seen_by_caller(request.session)),
+        lambda: explain_request(request, keys, metrics, shown_models, seen_stages()),
     )

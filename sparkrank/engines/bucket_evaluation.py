@@ -10,11 +10,11 @@ from operator import itemgetter
 import numpy as np
 import pyarrow as pa
 
-from sparkrank.base.errors import OutOfMemoryError, escaped, listed
+from sparkrank.base.errors import OutOfMemoryError, listed, shortened
 from sparkrank.bucket import BucketResult, evaluate_bucket
 from sparkrank.bucket.grouping import groups_of
 from sparkrank.bucket.impressions import key_columns
-from sparkrank.bucket.largest_groups import hashes_of_keys
+from sparkrank.bucket.largest_groups import keys_of_groups
 from sparkrank.engines.shuffle.arriving import ArrivingPieces
 from sparkrank.engines.shuffle.group_runs import RUN_ROWS, Run, runs_of, sample_of, small_together
 from sparkrank.engines.shuffle.packing import buckets_of_piece
@@ -97,11 +97,15 @@ def _sentence(rows: int, sample: pa.Table, plan: Plan, lacking: str = "") -> str
     sizes = np.bincount(groups.codes, minlength=1)
     place = int(sizes.argmax())
     of_group = f"{sizes[place]:,}" if sample.num_rows == rows else f"about {rows * int(sizes[place]) // len(sample):,}"
-    (key_hash,) = hashes_of_keys(sample, groups, np.array([place]))
-    named = f"xxhash64({', '.join(map(escaped, plan.keys))}) = {key_hash}"
+    named = "a group"
+    if plan.group_table:
+        (key,) = keys_of_groups(sample, groups, np.array([place]))
+        values = (shortened(value.decode(errors="backslashreplace")) for value in key)
+        texts = (f'{shortened(name)} "{value}"' for name, value in zip(plan.keys, values, strict=True))
+        named = f"the group {', '.join(texts)}"
     width = max(1, sample.nbytes // max(sample.num_rows, 1))
     ways = ["give executors more memory (spark.executor.pyspark.memory)", "take this group out of the input"]
     return (
-        f"the group with {named} has {of_group} rows, which take more memory than this process may use "
+        f"{named} has {of_group} rows, which take more memory than this process may use "
         f"({rows:,} rows of {width} bytes, and what the metrics need beside them{lacking}): {listed(ways)}"
     )

@@ -20,8 +20,7 @@ def chance_of_failing(distance: float, stderr: float, degrees: float = math.inf)
         How far what is judged would have to move to the bad side for the gate to fail, from where it is when nothing
         has changed; negative where it fails there already.
     stderr
-        The standard error of what is judged. Whatever estimates it may give it: the table's interval, or the
-        differences between halves of the parts.
+        The standard error of what is judged.
     degrees
         The degrees of freedom of the standard error.
 
@@ -54,8 +53,6 @@ class GateRecord:
     undecided. ``by_chance`` is how many would have been stopped on average if nothing had changed on any of them, None
     where no verdict says so, and ``unknown`` the number of verdicts that do not, because what is judged has no standard
     error, or no history.
-    ``in_splits`` is the same as ``by_chance``, from halves of the groups against each other, on the ``split_nights``
-    that have states.
     """
 
     gate: str
@@ -64,14 +61,9 @@ class GateRecord:
     undecided: Sequence[str]
     by_chance: float | None
     unknown: int
-    in_splits: float = 0.0
-    split_nights: int = 0
 
 
-def records_of(
-    nights: Iterable[tuple[str, Sequence[Judged]]],
-    splits: Mapping[str, Mapping[VerdictKey, Sequence[float]]] | None = None,
-) -> list[GateRecord]:
+def records_of(nights: Iterable[tuple[str, Sequence[Judged]]]) -> list[GateRecord]:
     """What each gate did on ``nights``: the days and their verdicts.
 
     When nothing changes, a value stays at its median over the nights, a difference between models is 0, and a value
@@ -81,9 +73,6 @@ def records_of(
     ----------
     nights
         Each day with its verdicts, in order.
-    splits
-        Of days, the noise of verdicts in each A/A split: half of the difference between two halves of the groups. All
-        verdicts of a day are split alike, so that those on the same rows fail together.
 
     Returns
     -------
@@ -93,26 +82,23 @@ def records_of(
     nights = list(nights)
     values: dict[VerdictKey, list[float]] = {}
     for _, judged in nights:
-        for each in judged:
-            if each.judged is not None:
-                values.setdefault(each.key, []).append(each.judged)
-    usual = {key: statistics.median(found) for key, found in values.items()}
+        for verdict in judged:
+            if verdict.judged is not None:
+                values.setdefault(verdict.key, []).append(verdict.judged)
+    usual = {key: statistics.median(series) for key, series in values.items()}
     records = []
-    for gate in dict.fromkeys(each.key.gate for _, judged in nights for each in judged):
-        of_gate = {day: [each for each in judged if each.key.gate == gate] for day, judged in nights}
-        verdicts = {day: {each.verdict for each in judged} for day, judged in of_gate.items()}
-        chances = {day: [_chance(each, usual) for each in judged] for day, judged in of_gate.items()}
-        split = [_in_splits(of_gate[day], usual, noise) for day, noise in (splits or {}).items()]
+    for gate in dict.fromkeys(verdict.key.gate for _, judged in nights for verdict in judged):
+        of_gate = {day: [verdict for verdict in judged if verdict.key.gate == gate] for day, judged in nights}
+        words = {day: {verdict.verdict for verdict in judged} for day, judged in of_gate.items()}
+        chances = {day: [_chance(verdict, usual) for verdict in judged] for day, judged in of_gate.items()}
         records.append(
             GateRecord(
                 gate,
                 len(nights),
-                [day for day, found in verdicts.items() if "fail" in found],
-                [day for day, found in verdicts.items() if "fail" not in found and "undecided" in found],
+                [day for day, said in words.items() if "fail" in said],
+                [day for day, said in words.items() if "fail" not in said and "undecided" in said],
                 _expected(chances.values()),
                 sum(chance is None for of_night in chances.values() for chance in of_night),
-                sum(split),
-                len(split),
             )
         )
     return records
@@ -157,26 +143,6 @@ def _quantile(tail: float, degrees: float) -> float:
     from scipy import special
 
     return -float(special.ndtri(tail) if math.isinf(degrees) else special.stdtrit(degrees, tail))
-
-
-def _in_splits(
-    judged: Iterable[Judged], usual: Mapping[VerdictKey, float], splits: Mapping[VerdictKey, Sequence[float]]
-) -> float:
-    """The share of a night's A/A splits in which at least one of its verdicts is a failure; each half is both in turn.
-
-    The scatter of a history is no difference between halves: it has their noise in it, and it is a distribution.
-    """
-    passing: list[float] = []
-    for each in judged:
-        distances, noise = _distances(each, usual), splits.get(each.key)
-        if not distances or noise is None:
-            continue
-        is_history = KINDS[each.key.kind].reads_history
-        moved = [0.0 if is_history else each.sign * turn * half for turn in (1, -1) for half in noise]
-        scatter = each.deviation if is_history and each.deviation is not None else 0.0
-        alone = [1.0 - sum(chance_of_failing(end + by, scatter, each.degrees) for end in distances) for by in moved]
-        passing = [one * other for one, other in zip(passing or [1.0] * len(alone), alone, strict=True)]
-    return 1.0 - statistics.fmean(passing) if passing else 0.0
 
 
 def _any_of(chances: Iterable[float]) -> float:

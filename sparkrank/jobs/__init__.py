@@ -1,7 +1,8 @@
 """What each job does with a spec: days evaluated, merged, judged, compared, explained and reported."""
 
-from sparkrank.jobs.backfill import BackfilledDay, backfill
-from sparkrank.jobs.evaluate_job import DayResult, evaluate_day
-from sparkrank.jobs.merge_job import WindowResult, merge_days
+from sparkrank.jobs.backfill import backfill
+from sparkrank.jobs.evaluate_job import evaluate_day
+from sparkrank.jobs.merge_job import merge_days
+from sparkrank.results.run_results import BackfilledDay, DayResult, WindowResult
 
 __all__ = ["BackfilledDay", "DayResult", "WindowResult", "backfill", "evaluate_day", "merge_days"]

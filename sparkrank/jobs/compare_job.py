@@ -26,12 +26,18 @@ if TYPE_CHECKING:
 
 
 def compare_days(
-    spec: Spec, window: Window, asked: Comparison | None, spark: SparkSession | None, *, allow_missing: bool = False
+    spec: Spec,
+    window: Window,
+    comparison: Comparison | None,
+    spark: SparkSession | None,
+    *,
+    allow_missing: bool = False,
 ) -> tuple[pa.Table, tuple[str, ...], list[str]]:
     """The table ``comparisons`` of the days of ``window``, those of them that are missing, and sentences about models
     that lack days.
 
-    ``asked`` stands in place of what the spec says; with another baseline than its, models are compared by their parts.
+    ``comparison`` stands in place of what the spec says; with another baseline than its, models are compared by their
+    parts.
 
     Raises
     ------
@@ -43,29 +49,41 @@ def compare_days(
         Where states are not those that ``spec`` asks for.
     """
     plan = spec.plan()
-    comparison = plan.compare if asked is None else asked
+    comparison = plan.compare if comparison is None else comparison
     if comparison is None:
         raise SpecError("no baseline is named: name it with --baseline MODEL or as compare.baseline in the spec")
     comparison.validate_models(plan.models)
     if plan.compare is not None and plan.compare.baseline != comparison.baseline:
         plan = replace(plan, compare=None)
+    days, missing = find_window(spec, window, spark, "compare", allow_missing=allow_missing)
+    source = spec.source()
+    partials, coverage = merge_stored(days, plan, source)
+    table, warnings = compared(days, coverage, Merged(partials), plan, comparison, source)
+    return table, missing, warnings
+
+
+def find_window(
+    spec: Spec, window: Window, spark: SparkSession | None, verb: str, *, allow_missing: bool
+) -> tuple[list[StoredDay], tuple[str, ...]]:
+    """The days of ``window`` that have states, and those that have none.
+
+    Raises :class:`InputError` where days lack states, without ``allow_missing`` or all of them; ``verb`` says what is
+    to be done with the days.
+    """
     days = find_days(spec.output.path, window.days, spark)
-    there = {each.day for each in days}
-    missing = tuple(day for day in window.days if day not in there)
+    names = {stored.day for stored in days}
+    missing = tuple(day for day in window.days if day not in names)
     if not days or (missing and not allow_missing):
-        remedy = "evaluate them first" if not days else "evaluate them, or compare the others with --allow-missing"
+        remedy = "evaluate them first" if not days else f"evaluate them, or {verb} the others with --allow-missing"
         raise InputError(
             f"there are no states of {shortened(spans(missing))} under {shortened(spec.output.path)}: {remedy}"
         )
-    source = spec.source()
-    partials, covered = merge_stored(days, plan, source)
-    table, told = compared(days, covered, Merged(partials), plan, comparison, source)
-    return table, missing, told
+    return days, missing
 
 
 def compared(
     days: Sequence[StoredDay],
-    covered: Sequence[DayCoverage],
+    coverage: Sequence[DayCoverage],
     merged: Merged,
     plan: Plan,
     comparison: Comparison,
@@ -78,20 +96,22 @@ def compared(
     because the days do. Sentences say which candidates lack days.
     """
     own: dict[str, tuple[Merged, bool]] = {}
-    of_days: dict[tuple[str, ...], tuple[Merged, bool]] = {}
-    told: list[str] = []
+    by_days: dict[tuple[str, ...], tuple[Merged, bool]] = {}
+    warnings: list[str] = []
     for model in plan.models:
-        common = tuple(each.day for each in covered if {model, comparison.baseline} <= each.models)
-        if model == comparison.baseline or len(common) == len(covered):
+        common = tuple(day.day for day in coverage if {model, comparison.baseline} <= day.models)
+        if model == comparison.baseline or len(common) == len(coverage):
             continue
         pair = f"{shortened(model)} is compared with {shortened(comparison.baseline)}"
-        those = (
-            f"over {len(common)} of {len(covered)} days, those that have both" if common else "on no day: none has both"
+        where = (
+            f"over {len(common)} of {len(coverage)} days, those that have both"
+            if common
+            else "on no day: none has both"
         )
-        told.append(CodedSentence("candidate_lacks_days", f"{pair} {those}"))
-        if common not in of_days:
-            there = [each for each in days if each.day in common]
-            partials = merge_stored(there, plan, source)[0] if there else Partials()
-            of_days[common] = Merged(partials), len(common) > 1
-        own[model] = of_days[common]
-    return comparisons_table(merged, plan, comparison, origin, clustered=len(days) > 1, of_candidates=own), told
+        warnings.append(CodedSentence("candidate_lacks_days", f"{pair} {where}"))
+        if common not in by_days:
+            chosen = [stored for stored in days if stored.day in common]
+            partials = merge_stored(chosen, plan, source)[0] if chosen else Partials()
+            by_days[common] = Merged(partials), len(common) > 1
+        own[model] = by_days[common]
+    return comparisons_table(merged, plan, comparison, origin, clustered=len(days) > 1, of_candidates=own), warnings

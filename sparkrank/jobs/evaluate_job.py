@@ -1,32 +1,29 @@
-"""The door of the job: from a spec and a day to a request, and from what it leaves to tables that others can read."""
+"""A day evaluated and replaced in the tables."""
 
 from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
 from sparkrank.base import checks
-from sparkrank.base.errors import MOST_SENTENCE, SpecError, escaped, shortened
-from sparkrank.base.redaction import redact, shown_url
+from sparkrank.base.errors import MOST_SENTENCE, SpecError, shortened
+from sparkrank.base.redaction import shown_url
 from sparkrank.engines.group_files import GroupFiles
-from sparkrank.engines.request import Request
 from sparkrank.engines.spark.session_settings import time_zone, with_session
-from sparkrank.inputs.day_marks import as_pattern, day_of, on_day, on_days
-from sparkrank.jobs.gate_job import Judgment, added, judge_run
+from sparkrank.inputs.day_marks import on_day
+from sparkrank.jobs.gate_job import judge_run
 from sparkrank.jobs.report_job import REPORT, changes_of_run, validate_report, with_report
 from sparkrank.jobs.target import Target
-from sparkrank.report.changes import Changes
+from sparkrank.results.run_results import DayResult
 from sparkrank.run.completeness import Completeness
-from sparkrank.run.execute import Outcome, open_request
+from sparkrank.run.day_request import request_of, resolve_day
+from sparkrank.run.execute import EvaluationOutcome, open_request
 from sparkrank.run.provenance import origin_of, runs_table
 from sparkrank.run.stages import Stages
 from sparkrank.schemas.tables import RUNS
-from sparkrank.sources.side_rows import SideRows
 from sparkrank.tables.commit.days import Commit, day_run, needs_spark, table_folders
 from sparkrank.tables.rows.finished import Finished
 from sparkrank.tables.rows.outputs import output_tables
@@ -37,26 +34,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from sparkrank.config import Spec
-    from sparkrank.config.sections import Input, Truth
 
 GROUPS = "groups"
-
-
-@dataclass(frozen=True)
-class DayResult:
-    """What a run of the job leaves for the one who started it."""
-
-    day: str
-    lane: str
-    lane_reason: str
-    metrics: pa.Table
-    quality: pa.Table
-    folders: dict[str, str]
-    seconds: dict[str, float]
-    warnings: list[str]
-    judgment: Judgment | None = None  # where the spec has gates
-    comparisons: pa.Table | None = None  # where it has a baseline
-    changes: Changes | None = None  # where one of the days before has tables
 
 
 def evaluate_day(
@@ -96,9 +75,7 @@ def _evaluated(spec: Spec, day: str, spark: SparkSession | None, stages: Stages,
         outcome = opened.evaluate(stages, GroupFiles.at(f"{run.folder}/{GROUPS}", run.attempt) if in_folder else None)
         try:
             with stages.stage("write"):
-                tables = _tables(outcome, spec, day, started_at, stages)
-                judgment = judge_run(spec, target, tables, spark)
-                tables = added(tables, judgment)
+                tables, judgment = judge_run(spec, target, _tables(outcome, spec, day, started_at, stages), spark)
                 changes = changes_of_run(target, tables["metrics"], spark)
                 if has_report:
                     tables = with_report(spec, target, run, tables, spark)
@@ -120,8 +97,10 @@ def _evaluated(spec: Spec, day: str, spark: SparkSession | None, stages: Stages,
     )
 
 
-def _tables(outcome: Outcome, spec: Spec, day: str, started_at: dt.datetime, stages: Stages) -> dict[str, Any]:
-    """The tables of the day, each as the writer of a day takes it."""
+def _tables(
+    outcome: EvaluationOutcome, spec: Spec, day: str, started_at: dt.datetime, stages: Stages
+) -> dict[str, Any]:
+    """The tables of the day by name, for the writer of a day."""
     request, solved = outcome.request, outcome.solved
     plan, partials = request.plan, solved.partials
     session = outcome.lane.session_settings(request, own_zone=spec.input.time_zone is not None)
@@ -155,60 +134,3 @@ def _tables(outcome: Outcome, spec: Spec, day: str, started_at: dt.datetime, sta
         buckets=outcome.buckets,
     )
     return of_run(tables, origin.run_id)
-
-
-def request_of(spec: Spec, day: str, spark: SparkSession | None) -> Request:
-    """What ``spec`` asks for on ``day``."""
-    roles, plan, engine = spec.roles, spec.plan(), spec.engine
-    return Request(
-        side_of("input", spec.input, day),
-        None if spec.truth is None else side_of("truth", spec.truth, day),
-        roles,
-        plan,
-        spec.limits(plan),
-        engine.lane,
-        spark,
-        engine.buckets,
-        engine.bucket_rows,
-        engine.row_memory,
-    )
-
-
-def side_of(what: str, rows: Input | Truth, day: str) -> SideRows:
-    """Where the rows of ``day`` are; ``what`` names them in sentences: input or truth."""
-    return SideRows(
-        what,
-        path=None if rows.path is None else as_pattern(rows.path, day),
-        paths=() if rows.path is None else tuple(on_days(rows.path, day)),
-        table=None if rows.table is None else on_day(rows.table, day),
-        name=on_day(rows.path or f"table {rows.table}", day),
-        format=rows.format,
-        options=rows.options,
-        fields=rows.fields,
-        where=None if rows.where is None else on_day(rows.where, day),
-        partition_types=rows.partition_types,
-    )
-
-
-def resolve_day(spec: Spec, day: str | None) -> str:
-    """The day to evaluate: as given, else the spec's. Raises :class:`SpecError` when there is none or it is no date."""
-    if day is None:
-        if spec.day is None:
-            raise SpecError("no day is given: name it with --date YYYY-MM-DD or as day in the spec")
-        return spec.day.isoformat()
-    if day_of(day) is None:
-        raise SpecError(f"--date {shortened(day)} is not a day of the form YYYY-MM-DD")
-    return day
-
-
-def places_of(spec: Spec, day: str) -> list[str]:
-    """What is read and written for ``day``, a line each: ``input.path: /log/dt=2026-01-31``."""
-    lines = []
-    for what, rows in (("input", spec.input), ("truth", spec.truth)):
-        if rows is None:
-            continue
-        if rows.path is not None:
-            lines += [f"{what}.path: {shown_url(path)}" for path in on_days(rows.path, day)]
-        texts = {"table": rows.table, "where": rows.where}
-        lines += [f"{what}.{key}: {redact(on_day(text, day))}" for key, text in texts.items() if text is not None]
-    return list(map(escaped, (*lines, f"output.path: {shown_url(on_day(spec.output.path, day))}")))

@@ -1,4 +1,4 @@
-"""Groups explained: from a request to the rows of these groups, which one pass picks, and to their explanation."""
+"""The explanation of groups, whose rows one pass over the input picks."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from sparkrank.base.errors import SpecError, did_you_mean, listed, shortened
 from sparkrank.bucket.explained import ExplainedKey, explain_rows
 from sparkrank.engines.one_group import GroupKeys, raise_no_rows, rows_of_key, validate_few
 from sparkrank.engines.spark.session_settings import time_zone
-from sparkrank.jobs.evaluate_job import request_of
 from sparkrank.metrics import Metric, Plan, find_preset
 from sparkrank.metrics.plan import validate_plan
 from sparkrank.results.explanation import Explanation
+from sparkrank.run.day_request import request_of
 from sparkrank.run.lane import open_lane
 
 if TYPE_CHECKING:
@@ -43,10 +43,10 @@ def explain_request(
         tables = lane.picked(plan, keys, keys.of_rows(schema))
         rows = pa.concat_tables([schema.empty_table(), *(table.cast(schema) for table in tables)])
         validate_few(rows.num_rows)
-        found = [_of_key(rows, key, schema, plan, metrics, models, keys) for key in typed]
+        groups = [_of_key(rows, key, schema, plan, metrics, models, keys) for key in typed]
         if not rows.num_rows:
             raise_no_rows(keys, lane.picked(plan, None, keys.near(schema)), schema)
-    return Explanation(tuple(found), lane.name, lane.reason)
+    return Explanation(tuple(groups), lane.name, lane.reason)
 
 
 def _of_key(
@@ -64,7 +64,7 @@ def _of_key(
 
 
 def asked_models(plan: Plan, asked: Sequence[str], what: str) -> list[str]:
-    """The models that are ``asked`` for, all where none is; ``what`` names the argument. Raises :class:`SpecError`."""
+    """The models ``asked`` for, or all; ``what`` names the argument. Raises :class:`SpecError` for an unknown model."""
     for name in asked:
         if name not in plan.models:
             near = did_you_mean(name, plan.models)
@@ -73,8 +73,9 @@ def asked_models(plan: Plan, asked: Sequence[str], what: str) -> list[str]:
 
 
 def explained_plan(spec: Spec, texts: Sequence[str]) -> tuple[Spec, Plan, list[Metric]]:
-    """``spec`` with the metrics ``texts`` beside its own, by which rows are rejected as its day rejects them, its plan,
-    and these metrics.
+    """``spec`` with the metrics ``texts`` beside its own, its plan, and these metrics.
+
+    Its own metrics stay, so that rows are rejected as the day of the spec rejects them.
     """
     plan = spec.plan()
     preset = find_preset(spec.definitions.preset)

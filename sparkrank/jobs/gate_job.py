@@ -1,4 +1,4 @@
-"""Gates of a run that is being made, of stored days and windows, and of many nights again.
+"""Gates of a run before its commit, of stored days and windows, and of many nights in a replay.
 
 The verdicts on record are those of the run: asking again (``sparkrank gate``) writes nothing, so that anybody may ask,
 with other gates too, and what a day is compared with does not depend on who has asked.
@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from sparkrank.base.errors import CodedSentence, InputError, SpecError, shortened
+from sparkrank.base.errors import InputError, SpecError, shortened
 from sparkrank.base.redaction import redact
 from sparkrank.gates.facts import DayOutcome, Facts, Standard, facts_of
 from sparkrank.gates.judge import Judge
+from sparkrank.gates.judgment import Judgment
 from sparkrank.gates.rules import Cell, matches
-from sparkrank.gates.verdicts import Judged, VerdictKey, accepted, exit_code, gates_table
+from sparkrank.gates.verdicts import Judged, VerdictKey, accepted
 from sparkrank.inputs.day_marks import day_of
 from sparkrank.inputs.window import MOST_DAYS, Window
 from sparkrank.jobs.report_job import REPORT, validate_report, with_report
@@ -48,43 +49,13 @@ _NIGHTS = re.compile(r"(\d{1,5})\s*d?", re.ASCII)
 _AT_ONCE = 16  # days that are looked for at a time
 
 
-@dataclass(frozen=True)
-class Judgment:
-    """The verdicts of a day or window. ``acceptance`` is when and why a person has let it in, ``dropped`` the reason of
-    one that no longer holds, because the result is another.
-    """
-
-    name: str
-    judged: tuple[Judged, ...]
-    facts: Facts | None
-    acceptance: Mapping[str, Any]
-    dropped: str | None = None
-
-    @property
-    def exit_code(self) -> int:
-        """What the command ends with."""
-        return exit_code(self.judged)
-
-    @property
-    def table(self) -> pa.Table:
-        """The table ``gates``."""
-        return gates_table(self.judged, self.facts)
-
-    @property
-    def warnings(self) -> list[str]:
-        """What a person must hear."""
-        if self.dropped is None:
-            return []
-        told = f'{self.name} was accepted ("{shortened(self.dropped)}") with another result: that no longer holds'
-        return [CodedSentence("acceptance_dropped", told)]
-
-
+# What is stored of a day, or why it cannot be read.
 Stored = Callable[[Target], "StoredResult | InputError | None"]
 
 
 @dataclass(frozen=True)
-class Choice:
-    """The verdicts that an acceptance is about: patterns of the gate, and of what it is about; None is whatever."""
+class VerdictPatterns:
+    """The verdicts that an acceptance is about: patterns of gate, metric, model and slice; None matches any."""
 
     gate: str | None = None
     metric: str | None = None
@@ -93,11 +64,11 @@ class Choice:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is about all of the day."""
-        return self == Choice()
+        """Whether all verdicts of the day are meant."""
+        return self == VerdictPatterns()
 
     def covers(self, key: VerdictKey) -> bool:
-        """Whether it is about a verdict. The slice is as sentences have it, ``country=de``, or ``all``."""
+        """Whether the verdict of ``key`` is meant. Slices are written as in sentences: ``country=de``, or ``all``."""
         texts = (key.gate, key.cell.metric, key.cell.model or "", key.cell.shown_slice or ALL)
         patterns = (self.gate, self.metric, self.model, self.slice)
         return all(pattern is None or matches(text, pattern) for text, pattern in zip(texts, patterns, strict=True))
@@ -107,30 +78,27 @@ class Choice:
         return " ".join(f"--{name} {shortened(pattern)}" for name, pattern in given.items() if pattern is not None)
 
 
-def judge_run(spec: Spec, target: Target, tables: Mapping[str, Any], spark: SparkSession | None) -> Judgment | None:
-    """The verdicts of a run whose ``tables`` are about to be written; None where the spec has no gates.
+def judge_run(
+    spec: Spec, target: Target, tables: Mapping[str, Any], spark: SparkSession | None
+) -> tuple[dict[str, Any], Judgment | None]:
+    """The ``tables`` of a run before its commit with their verdicts; None if the spec has no gates.
 
-    What a person has accepted of the last run of the day holds on where this one has the same result.
+    What a person has accepted of the last run of the day holds on where this one has the same result; it then stands in
+    the row of ``runs``, which stays the last.
     """
     judge = spec.judge(spec.plan())
     if judge is None:
-        return None
-    before = _old(target, spark)
-    judgment = _judged(judge, target, tables["metrics"], tables.get("comparisons"), partial(_past, spark=spark))
-    if before is None or not before.acceptance:
-        return judgment
-    reason = before.acceptance["accepted_reason"]
-    if not before.has_same(tables["metrics"]):
-        return replace(judgment, dropped=reason)
-    return _with_acceptance(judgment, before)
-
-
-def added(tables: Mapping[str, Any], judgment: Judgment | None) -> dict[str, Any]:
-    """``tables`` of a day with its verdicts, and with the acceptance in its row of ``runs``, which stays the last."""
-    if judgment is None:
-        return dict(tables)
+        return dict(tables), None
+    before = _read(target, spark, is_past=False)
+    judgment = _judged(judge, target, tables["metrics"], tables.get("comparisons"), partial(_read, spark=spark))
+    # that the last run cannot be read is no reason to stop: this one replaces it
+    if before is not None and not isinstance(before, InputError) and before.acceptance:
+        if before.has_same(tables["metrics"]):
+            judgment = _with_acceptance(judgment, before)
+        else:
+            judgment = replace(judgment, dropped=before.acceptance["accepted_reason"])
     others = {name: table for name, table in tables.items() if name != "runs"}
-    return {**others, "gates": judgment.table, "runs": partial(tables["runs"], **judgment.acceptance)}
+    return {**others, "gates": judgment.table, "runs": partial(tables["runs"], **judgment.acceptance)}, judgment
 
 
 def gate_stored(spec: Spec, target: Target, spark: SparkSession | None = None) -> Judgment:
@@ -139,7 +107,7 @@ def gate_stored(spec: Spec, target: Target, spark: SparkSession | None = None) -
     Raises :class:`SpecError` where the spec has no gates, and :class:`InputError` where the tables cannot be read.
     """
     judge, stored = _judge(spec), target.stored(spark)
-    judgment = _judgment(judge, target, stored, partial(_past, spark=spark))
+    judgment = _judgment(judge, target, stored, partial(_read, spark=spark))
     return judgment if stored is None else _with_acceptance(judgment, stored)
 
 
@@ -148,11 +116,11 @@ def accept_stored(
     target: Target,
     reason: str,
     spark: SparkSession | None = None,
-    choice: Choice = Choice(),
+    choice: VerdictPatterns = VerdictPatterns(),
     *,
     from_now_on: bool = False,
 ) -> Judgment:
-    """Let a stored day or window in although gates stop it, and say so, for ``reason``, in ``gates`` and ``runs``.
+    """Accept a stored day or window although gates stop it, and record ``reason`` in ``gates`` and ``runs``.
 
     Where ``choice`` is about some of its verdicts, the others stay as they are. ``from_now_on`` says that the day is a
     new beginning: histories go back to it, those of the verdicts that are chosen, or all of them.
@@ -172,7 +140,7 @@ def accept_stored(
         stored = target.stored(spark)
         if stored is None:
             raise InputError(lacking)
-        judgment = _judgment(judge, target, stored, partial(_past, spark=spark))
+        judgment = _judgment(judge, target, stored, partial(_read, spark=spark))
         judgment = _accepted(judgment, stored, reason, choice, from_now_on=from_now_on)
         row = run_row(target.folder, target.name, spark, target.column)
         schema = (WINDOW_RUNS if target.is_window else RUNS).schema
@@ -188,20 +156,24 @@ def accept_stored(
     return judgment
 
 
-def _accepted(judgment: Judgment, stored: StoredResult, reason: str, choice: Choice, *, from_now_on: bool) -> Judgment:
-    """``judgment`` with what is chosen let in for ``reason``, and with what a person has let in of it before."""
+def _accepted(
+    judgment: Judgment, stored: StoredResult, reason: str, choice: VerdictPatterns, *, from_now_on: bool
+) -> Judgment:
+    """``judgment`` with the verdicts of ``choice`` accepted for ``reason``, and with earlier acceptances."""
     name, about = judgment.name, "" if choice.is_whole else f" that {choice} is about"
-    chosen = [each for each in judgment.judged if choice.covers(each.key)]
+    chosen = [verdict for verdict in judgment.judged if choice.covers(verdict.key)]
     if not chosen:
         raise InputError(f"{name} has no verdict{about}: there is nothing to accept")
     failed_before = bool(stored.outcome.failed) and choice.is_whole  # by gates of then
-    if not from_now_on and not failed_before and not any(each.stops for each in chosen):
+    if not from_now_on and not failed_before and not any(verdict.stops for verdict in chosen):
         raise InputError(f"no gate{about} stops {name}: there is nothing to accept")
-    let_in = {each.key for each in chosen if each.stops}
-    begins = {each.key for each in chosen if from_now_on} | stored.beginnings
+    let_in = {verdict.key for verdict in chosen if verdict.stops}
+    begins = {verdict.key for verdict in chosen if from_now_on} | stored.beginnings
     judged = tuple(
-        replace(each, accepted=reason if each.key in let_in else each.accepted, begins_anew=each.key in begins)
-        for each in accepted(judgment.judged, stored.acceptances)
+        replace(
+            verdict, accepted=reason if verdict.key in let_in else verdict.accepted, begins_anew=verdict.key in begins
+        )
+        for verdict in accepted(judgment.judged, stored.acceptances)
     )
     old = stored.acceptance
     is_same = old.get("accepted_reason") == reason
@@ -214,14 +186,14 @@ def _accepted(judgment: Judgment, stored: StoredResult, reason: str, choice: Cho
 
 
 @dataclass(frozen=True)
-class Night:
+class ReplayedNight:
     """A stored day of a replay, and its verdicts."""
 
     day: str
     judged: tuple[Judged, ...]
 
 
-def replay_days(spec: Spec, window: Window, spark: SparkSession | None = None) -> list[Night]:
+def replay_days(spec: Spec, window: Window, spark: SparkSession | None = None) -> list[ReplayedNight]:
     """The verdicts of every stored day of ``window`` by the gates of ``spec``, as if they had been there every night.
 
     A night on which one of them would have failed is no standard for what has failed, unless a person has accepted
@@ -230,15 +202,15 @@ def replay_days(spec: Spec, window: Window, spark: SparkSession | None = None) -
     judge = _judge(spec)
     first = Target(spec.output.path, Window(window.first, window.first), False)
     back = _days_back(judge, 1)
-    targets = [each for days in range(1 - window.count, back + 1) if (each := first.earlier(days)) is not None]
+    targets = [target for days in range(1 - window.count, back + 1) if (target := first.earlier(days)) is not None]
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        results = pool.map(lambda each: (_read if each.name in window.days else _past)(each, spark), targets)
-        known = dict(zip((each.name for each in targets), results, strict=True))
+        results = pool.map(lambda target: _read(target, spark, is_past=target.name not in window.days), targets)
+        known = dict(zip((target.name for target in targets), results, strict=True))
     outcomes: dict[str, DayOutcome] = {}
 
     def before(target: Target) -> StoredResult | InputError | None:
         if target.name not in known:  # only where no night before the window is accepted
-            known[target.name] = _past(target, spark)
+            known[target.name] = _read(target, spark)
         return known[target.name]
 
     nights = []
@@ -249,8 +221,8 @@ def replay_days(spec: Spec, window: Window, spark: SparkSession | None = None) -
         if stored is None:
             continue
         judgment = _judgment(judge, Target.of_day(spec, day), stored, before, outcomes)
-        nights.append(Night(day, judgment.judged))
-        failed = frozenset(each.key.cell for each in judgment.judged if each.verdict == "fail")
+        nights.append(ReplayedNight(day, judgment.judged))
+        failed = frozenset(verdict.key.cell for verdict in judgment.judged if verdict.verdict == "fail")
         outcomes[day] = replace(stored.outcome, failed=failed - stored.outcome.let_in)
     if not nights:
         raise InputError(f"no day of {window} has tables under {shortened(spec.output.path)}: evaluate the days first")
@@ -262,14 +234,14 @@ def replayed_window(spec: Spec, nights: str, day: str | None) -> Window:
 
     Raises :class:`SpecError` for what is no number of days, and where nothing says which day is the last.
     """
-    found = _NIGHTS.fullmatch(nights.strip())
-    if found is None or not 1 <= int(found[1]) <= MOST_DAYS:
+    number = _NIGHTS.fullmatch(nights.strip())
+    if number is None or not 1 <= int(number[1]) <= MOST_DAYS:
         raise SpecError(f"--replay is {shortened(nights)}: a number of days from 1 to {MOST_DAYS} is needed, as 90d")
     named = day if day is not None else None if spec.day is None else spec.day.isoformat()
     last = _last_stored(spec) if named is None else day_of(named)
     if last is None:
         raise SpecError(f"--date {shortened(named)} is not a day of the form YYYY-MM-DD")
-    return Window(last - dt.timedelta(int(found[1]) - 1), last)
+    return Window(last - dt.timedelta(int(number[1]) - 1), last)
 
 
 def _last_stored(spec: Spec) -> dt.date:
@@ -279,9 +251,8 @@ def _last_stored(spec: Spec) -> dt.date:
         names = stored_names(output, DAY)
         if names is None:
             raise InputError(f"the tables under {shortened(output)} cannot be listed: name a day by --date YYYY-MM-DD")
-        days = list(map(day_of, names))
-        if there := [each for each in days if each is not None]:
-            return max(there)
+        if days := [day for day in map(day_of, names) if day is not None]:
+            return max(days)
     raise SpecError("--replay goes back from a day: name it with --date YYYY-MM-DD")
 
 
@@ -312,13 +283,13 @@ def _judged(
     read: Stored,
     outcomes: Mapping[str, DayOutcome] = MappingProxyType({}),
 ) -> Judgment:
-    """The verdicts on tables. ``outcomes`` are those of days whose own tables do not count."""
+    """The verdicts on tables. ``outcomes`` replace those that the tables of days have."""
 
-    def facts(name: str, of: pa.Table, compared: pa.Table | None) -> Facts:
-        return facts_of(name, of, compared, judge.rules, judge.models_compared_with)
+    def facts(name: str, values: pa.Table, differences: pa.Table | None) -> Facts:
+        return facts_of(name, values, differences, judge.rules, judge.models_compared_with)
 
     results, unread = _days_before(judge, target, read, outcomes)
-    days = [replace(facts(each.name, each.metrics, None), outcome=outcome) for each, outcome in results]
+    days = [replace(facts(stored.name, stored.metrics, None), outcome=outcome) for stored, outcome in results]
     today = facts(target.name, metrics, comparisons)
     return Judgment(target.name, tuple(judge.verdicts(today, target.name, Standard(days, unread))), today, {})
 
@@ -327,26 +298,15 @@ def _with_acceptance(judgment: Judgment, stored: StoredResult) -> Judgment:
     if not stored.acceptance:
         return judgment
     judged = accepted(judgment.judged, stored.acceptances)
-    judged = [replace(each, begins_anew=each.key in stored.beginnings) for each in judged]
+    judged = [replace(verdict, begins_anew=verdict.key in stored.beginnings) for verdict in judged]
     return replace(judgment, judged=tuple(judged), acceptance=stored.acceptance)
 
 
-def _old(target: Target, spark: SparkSession | None) -> StoredResult | None:
-    """The last run of a day that is being replaced; None where it cannot be read, which is no reason to stop."""
-    found = _read(target, spark)
-    return None if isinstance(found, InputError) else found
-
-
-def _read(target: Target, spark: SparkSession | None = None) -> StoredResult | InputError | None:
+def _read(
+    target: Target, spark: SparkSession | None = None, *, is_past: bool = True
+) -> StoredResult | InputError | None:
     try:
-        return target.stored(spark)
-    except InputError as error:
-        return error
-
-
-def _past(target: Target, spark: SparkSession | None = None) -> StoredResult | InputError | None:
-    try:
-        return target.past(spark)
+        return target.stored(spark, is_past=is_past)
     except InputError as error:
         return error
 
@@ -359,13 +319,13 @@ def _days_before(
     There are enough where every cell has so many days on which it has not failed, and where one of them is a day on
     which nothing has. Windows are as long as this one and share no day with it or with each other.
     """
-    found: list[tuple[StoredResult, DayOutcome]] = []
+    days: list[tuple[StoredResult, DayOutcome]] = []
     unread: list[str] = []
     failures: Counter[Cell] = Counter()
     last, lacks_accepted, is_enough = target, True, False
     for earlier, stored in _looked_up(judge, target, read):
-        is_enough = is_enough or len(found) - max(failures.values(), default=0) >= judge.needed_days
-        is_enough = is_enough or (bool(found) and earlier.window.first < _earliest(judge, target))
+        is_enough = is_enough or len(days) - max(failures.values(), default=0) >= judge.needed_days
+        is_enough = is_enough or (bool(days) and earlier.window.first < _earliest(judge, target))
         if is_enough and not lacks_accepted:
             break
         if stored is None or earlier.overlaps(last):
@@ -376,11 +336,11 @@ def _days_before(
         outcome = outcomes.get(earlier.name, stored.outcome)
         lacks_accepted = lacks_accepted and bool(outcome.failed)
         if not is_enough or not lacks_accepted:
-            found.append((stored, outcome))
+            days.append((stored, outcome))
             failures.update(cell for cell in outcome.failed if judge.has_history(cell))
             is_enough = is_enough or outcome.is_new
             last = earlier
-    return found, unread
+    return days, unread
 
 
 def _days_back(judge: Judge, count: int) -> int:
@@ -397,7 +357,7 @@ def _earliest(judge: Judge, target: Target) -> dt.date:
 
 
 def _looked_up(judge: Judge, target: Target, read: Stored) -> Iterator[tuple[Target, StoredResult | InputError | None]]:
-    """The days or windows before ``target`` and what is stored of them, the latest first.
+    """The days or windows before ``target`` with their stored results, the latest first.
 
     They go back beyond the history, to a last accepted day before many that were not.
     """
@@ -407,10 +367,10 @@ def _looked_up(judge: Judge, target: Target, read: Stored) -> Iterator[tuple[Tar
     ends = range(step, max(_days_back(judge, target.window.count), LAST_ACCEPTED) + 1, step)
     targets = (earlier for days in ends if (earlier := target.earlier(days)) is not None)
     at_once = min(_AT_ONCE, judge.needed_days)
-    there = None if "{" in target.output else stored_names(target.folder, target.column)
+    names = None if "{" in target.output else stored_names(target.folder, target.column)
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         while several := list(itertools.islice(targets, at_once)):
-            asked = [each for each in several if there is None or each.name in there]
-            found = dict(zip(asked, pool.map(read, asked), strict=True))
-            yield from ((each, found.get(each)) for each in several)
+            stored = [earlier for earlier in several if names is None or earlier.name in names]
+            results = dict(zip(stored, pool.map(read, stored), strict=True))
+            yield from ((earlier, results.get(earlier)) for earlier in several)
             at_once = _AT_ONCE

@@ -25,7 +25,7 @@ _NAMES = ("TERM", "INT", "HUP")
 
 @dataclass
 class Interrupts:
-    """What :meth:`hold` makes this process, and the JVM of ``spark``, ignore until :meth:`release`."""
+    """The signals that this process and the JVM of ``spark`` ignore between :meth:`hold` and :meth:`release`."""
 
     spark: SparkSession | None = None
     _release: list[Callable[[], object]] = field(default_factory=list)

@@ -9,22 +9,23 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from sparkrank.base import checks
-from sparkrank.base.errors import CodedSentence, InputError, StateError, listed, shortened
+from sparkrank.base.errors import CodedSentence, StateError, listed, shortened
 from sparkrank.engines.result import Solved
 from sparkrank.inputs.day_marks import in_window
 from sparkrank.inputs.window import WINDOW, WINDOWS, Window, spans
-from sparkrank.jobs.compare_job import compared
-from sparkrank.jobs.gate_job import Judgment, judge_run
+from sparkrank.jobs.compare_job import compared, find_window
+from sparkrank.jobs.gate_job import judge_run
 from sparkrank.jobs.report_job import REPORT, validate_report, with_report
 from sparkrank.jobs.target import Target
 from sparkrank.metrics import Plan
+from sparkrank.results.run_results import WindowResult
 from sparkrank.run.provenance import origin_of, runs_table
 from sparkrank.run.stages import Stages
 from sparkrank.schemas.tables import WINDOW_RUNS
@@ -37,28 +38,12 @@ from sparkrank.tables.rows.quality import quality_table
 from sparkrank.tables.rows.results import metrics_table
 from sparkrank.tables.rows.warnings import warnings_of
 from sparkrank.tables.stored.required_states import DayCoverage, asked_slices
-from sparkrank.tables.stored.stored_days import StoredDay, agreed_session, find_days, merge_stored
+from sparkrank.tables.stored.stored_days import agreed_session, merge_stored
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from sparkrank.config import Spec
-
-
-@dataclass(frozen=True)
-class WindowResult:
-    """What a merge leaves for the one who started it."""
-
-    window: Window
-    days: tuple[str, ...]
-    missing: tuple[str, ...]
-    metrics: pa.Table
-    quality: pa.Table
-    folders: dict[str, str]
-    seconds: dict[str, float]
-    warnings: list[str]
-    judgment: Judgment | None = None  # where the spec has gates
-    comparisons: pa.Table | None = None  # where it has a baseline
 
 
 def merge_days(
@@ -85,30 +70,28 @@ def merge_days(
     ends = str(window.first), str(window.last)
     output = f"{in_window(spec.output.path, *ends).rstrip('/')}/{WINDOWS}"
     with stages.stage("find"):
-        found = find_days(spec.output.path, window.days, spark)
-        missing = _missing(spec, window, found, allow_missing)
+        stored, missing = find_window(spec, window, spark, "merge", allow_missing=allow_missing)
     with stages.stage("merge"):
-        partials, covered = merge_stored(found, plan, spec.source())
-        lacking_warnings = _warnings_of_missing(plan, window, covered, allow_missing)
-        partials = _counted_by_model(partials, plan, covered)
-        session = agreed_session(covered)
+        partials, coverage = merge_stored(stored, plan, spec.source())
+        warnings = _warnings_of_missing(plan, window, coverage, allow_missing)
+        partials = _counted_by_model(partials, plan, coverage)
+        session = agreed_session(coverage)
     with stages.stage("write"):
-        days = tuple(each.day for each in found)
+        days = tuple(day.day for day in stored)
         origin = origin_of(spec, str(window), session, days)
         solved, comparisons = Solved(partials, None), None
         # clustered where there are several days, for a group may have come on more than one of them
-        metrics = metrics_table(solved.merged, plan, origin, clustered=len(found) > 1)
+        metrics = metrics_table(solved.merged, plan, origin, clustered=len(stored) > 1)
         quality = quality_table(partials, plan, limits)
         if plan.compare is not None:
-            comparisons, told = compared(found, covered, solved.merged, plan, plan.compare, spec.source(), origin)
-            lacking_warnings += told
+            comparisons, unpaired = compared(stored, coverage, solved.merged, plan, plan.compare, spec.source(), origin)
+            warnings += unpaired
         validate_quality(quality, limits)
-        warnings = [*lacking_warnings, *warnings_of(partials, plan, metrics, limits)]
-        metrics = _with_pooling(metrics, plan, covered)
-        tables = output_tables(Finished(plan, solved, origin, metrics, quality, comparisons, spec.output.blocks))
-        judgment = judge_run(spec, Target.of_window(spec, window), tables, spark)
-        if judgment is not None:
-            tables["gates"], warnings = judgment.table, [*warnings, *judgment.warnings]
+        warnings += warnings_of(partials, plan, metrics, limits)
+        metrics = _with_pooling(metrics, plan, coverage)
+        tables: dict[str, Any] = output_tables(
+            Finished(plan, solved, origin, metrics, quality, comparisons, spec.output.blocks)
+        )
         tables["runs"] = partial(
             runs_table,
             WINDOW_RUNS.schema,
@@ -121,17 +104,19 @@ def merge_days(
             days=days,
             days_missing=missing,
             rows=partials.counts.get((checks.ROWS_READ, ""), 0),
-            **({} if judgment is None else judgment.acceptance),
         )
+        target = Target.of_window(spec, window)
+        tables, judgment = judge_run(spec, target, tables, spark)
+        warnings += [] if judgment is None else judgment.warnings
         commit = Commit(spec.output.keep_runs, before_commit, spec.output.plain)
         written = (REPORT,) if asked_for_report else ()
         with day_run(output, str(window), spark, WINDOW, commit) as run:
             if validate_report(spec, run):
-                tables = with_report(spec, Target.of_window(spec, window), run, tables, spark)
+                tables = with_report(spec, target, run, tables, spark)
             run.commit(tables, written)
     folders = table_folders(output, str(window), {*tables, *written}, WINDOW)
     return WindowResult(
-        window,
+        str(window),
         days,
         missing,
         tables["metrics"],
@@ -144,43 +129,30 @@ def merge_days(
     )
 
 
-def _missing(spec: Spec, window: Window, found: list[StoredDay], allowed: bool) -> tuple[str, ...]:
-    there = {each.day for each in found}
-    missing = tuple(day for day in window.days if day not in there)
-    if not found:
-        raise InputError(f"no day of {window} has states under {shortened(spec.output.path)}: evaluate the days first")
-    if missing and not allowed:
-        raise InputError(
-            f"of {window} there are no states of {shortened(spans(missing))} under {shortened(spec.output.path)}: "
-            f"evaluate them, or merge the other days with --allow-missing"
-        )
-    return missing
-
-
-def _validate_models_meet(plan: Plan, window: Window, covered: Sequence[DayCoverage]) -> None:
-    """Raise :class:`StateError` where a metric compares with a model that no day has beside another."""
+def _validate_models_meet(plan: Plan, window: Window, coverage: Sequence[DayCoverage]) -> None:
+    """Raise :class:`StateError` if no day has both a model and the one that a metric compares it with."""
     for metric, reference in plan.model_compared_with.items():
         for model in plan.models:
-            if not any({model, reference} <= each.models for each in covered):
+            if not any({model, reference} <= day.models for day in coverage):
                 raise StateError(
                     f"no day of {window} has both the model {shortened(model)} and the model {shortened(reference)}, "
                     f"with which {shortened(metric)} compares: evaluate the days again, or leave one of them out"
                 )
 
 
-def _warnings_of_missing(plan: Plan, window: Window, covered: Sequence[DayCoverage], allowed: bool) -> list[str]:
+def _warnings_of_missing(plan: Plan, window: Window, coverage: Sequence[DayCoverage], allowed: bool) -> list[str]:
     """Sentences about the models and slices that some days lack.
 
     One that starts late lacks nothing: its metrics are over the days from its first on. Raises :class:`StateError`
     where one has a gap, or ends before the window does, and that is not ``allowed``, and where no day has it.
     """
     warnings: list[str] = []
-    asked = [
-        ("model", model, "models", [each.day for each in covered if model in each.models]) for model in plan.models
+    asked = [("model", model, "models", [day.day for day in coverage if model in day.models]) for model in plan.models]
+    asked += [
+        ("slice", name, "slices", [day.day for day in coverage if name in day.slices]) for name in asked_slices(plan)
     ]
-    asked += [("slice", of, "slices", [each.day for each in covered if of in each.slices]) for of in asked_slices(plan)]
     for what, name, key, days in asked:
-        lacking = [each.day for each in covered if each.day not in days]
+        lacking = [day.day for day in coverage if day.day not in days]
         if not days:
             raise StateError(
                 f"no day of {window} has the {what} {name}: evaluate the days again, or leave {name} out of the {key}"
@@ -195,39 +167,37 @@ def _warnings_of_missing(plan: Plan, window: Window, covered: Sequence[DayCovera
             )
         own = [metric for metric, model in plan.model_compared_with.items() if (what, name) == ("model", model)]
         also = f" and {listed(own)} of all models" if own else ""
-        told = f"{missing}: its metrics{also} are over {len(days)} of {len(covered)} days"
-        warnings.append(CodedSentence(f"{what}_missing_on_days", told).capitalized())
-    _validate_models_meet(plan, window, covered)
+        sentence = f"{missing}: its metrics{also} are over {len(days)} of {len(coverage)} days"
+        warnings.append(CodedSentence(f"{what}_missing_on_days", sentence).capitalized())
+    _validate_models_meet(plan, window, coverage)
     return warnings
 
 
-def _counted_by_model(partials: Partials, plan: Plan, covered: Sequence[DayCoverage]) -> Partials:
-    """``partials`` that count the rows and groups of each model that lacks days: those of the days that have it."""
+def _counted_by_model(partials: Partials, plan: Plan, coverage: Sequence[DayCoverage]) -> Partials:
+    """``partials`` in which rows and groups of a model that lacks days are counted over the days that have it."""
     own: dict[tuple[str, str], int] = {}
     for model in plan.models:
-        days = [each for each in covered if model in each.models]
-        if len(days) < len(covered):
-            own[checks.ROWS_EVALUATED, model] = sum(each.rows for each in days)
-            own[checks.GROUPS, model] = sum(each.groups for each in days)
+        days = [day for day in coverage if model in day.models]
+        if len(days) < len(coverage):
+            own[checks.ROWS_EVALUATED, model] = sum(day.rows for day in days)
+            own[checks.GROUPS, model] = sum(day.groups for day in days)
     return replace(partials, counts={**partials.counts, **own})
 
 
-def _with_pooling(metrics: pa.Table, plan: Plan, covered: Sequence[DayCoverage]) -> pa.Table:
-    """``metrics`` with the number of days that have each row's model and slice, and the sentence that says what stood
-    in for a group.
-    """
+def _with_pooling(metrics: pa.Table, plan: Plan, coverage: Sequence[DayCoverage]) -> pa.Table:
+    """``metrics`` with the columns ``n_days`` and ``pooling``: the days of each row, and what counts as a group."""
     of_the_day = {str(metric) for metric, _ in plan.pooled_metrics}
     counted = {
-        (model, of, other): sum({model, other or model} <= each.models and of in each.slices for each in covered)
+        (model, name, other): sum({model, other or model} <= day.models and name in day.slices for day in coverage)
         for model in plan.models
-        for of in asked_slices(plan)
+        for name in asked_slices(plan)
         for other in {None, *plan.model_compared_with.values()}
     }
     compared = {str(metric): plan.model_compared_with.get(str(metric.of_groups)) for metric in plan.metrics}
     whose = zip(*(metrics[name].to_pylist() for name in ("model", "slice", "metric")), strict=True)
-    n_days = [counted[model, of, compared[metric]] for model, of, metric in whose]
+    n_days = [counted[model, name, compared[metric]] for model, name, metric in whose]
     keys = ", ".join(plan.keys)
-    group, clustered = f"every ({keys}, day) is a group of its own: ", len(covered) > 1 or plan.cluster is not None
+    group, clustered = f"every ({keys}, day) is a group of its own: ", len(coverage) > 1 or plan.cluster is not None
     texts, ends = metrics["metric"].to_pylist(), metrics["ci_high"].to_pylist()
     pooling = [
         (f"the rows of {_days(days)} together" if text in of_the_day else f"{group}{_days(days)} pooled")

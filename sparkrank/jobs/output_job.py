@@ -1,8 +1,8 @@
-"""What is in the folder of tables beside the days that are shown: what runs have left, and where a day is."""
+"""The folder of tables: cleaned of earlier runs, unlocked, exported, and the path of a day in it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -48,7 +48,7 @@ def clean_stored(spec: Spec, targets: Iterable[Target] = ()) -> list[Path]:
 def _places(spec: Spec, targets: list[Target], command: str) -> list[tuple[OutputFolder, list[str]]]:
     """The folders of ``targets`` with their names, or without targets those of the whole output, with none."""
     if targets:
-        return [(OutputFolder(_local(each.folder, command), each.column), [each.name]) for each in targets]
+        return [(OutputFolder(_local(target.folder, command), target.column), [target.name]) for target in targets]
     if "{" in spec.output.path:
         raise SpecError(
             f"output.path has a mark of a day: name the days to {command}, by --date, or by --from and --to"
@@ -105,16 +105,20 @@ def stored_path(target: Target, table: str | None) -> str:
     if shown is None:
         return _path_in_store(target, table)
     place = OutputFolder(_local(target.folder, "path"), target.column)
-    there = place.tables_of(shown)
-    if table is None:
-        if place.plain_files(shown):
-            told = f"{target.name} is shown by real folders (output.plain), one for each table"
-            raise SpecError(f"{told}: name a --table (there are: {listed(list(there))})")
-        return str(shown)
-    if table not in there:
-        near = did_you_mean(table, list(there))
-        raise SpecError(f'{target.name} has no table "{shortened(table)}"{near} (there are: {listed(list(there))})')
-    return str(there[table])
+    folders = place.tables_of(shown)
+    if table is None and place.plain_files(shown):
+        raise SpecError(
+            f"{target.name} is shown by real folders (output.plain), one for each table: name a --table (there are: "
+            f"{listed(list(folders))})"
+        )
+    return str(shown if table is None else folders[_known(table, list(folders), target)])
+
+
+def _known(table: str, tables: Sequence[str], target: Target) -> str:
+    if table not in tables:
+        near = did_you_mean(table, tables)
+        raise SpecError(f'{target.name} has no table "{shortened(table)}"{near} (there are: {listed(tables)})')
+    return table
 
 
 def export_stored(spec: Spec, folder: str, targets: Iterable[Target] = ()) -> list[tuple[str, bool]]:
@@ -144,15 +148,14 @@ def export_stored(spec: Spec, folder: str, targets: Iterable[Target] = ()) -> li
         Where a day has no tables.
     """
     goal = _local(folder, "export")
-    places = _places(spec, list(targets), "export")
     done = []
-    for place, names in places:
+    for place, names in _places(spec, list(targets), "export"):
         root = goal / WINDOWS if place.column == WINDOW else goal
         output = (place.root.parent if place.column == WINDOW else place.root).resolve()
         if output in (goal.resolve(), *goal.resolve().parents):  # readers would find each row twice
             where = "is" if goal.resolve() == output else "is in"
             raise SpecError(f"{shortened(folder)} {where} the folder of the tables themselves: name another one")
-        for name in names or [each for each in place.names() if place.shown(each) is not None]:
+        for name in names or [name for name in place.names() if place.shown(name) is not None]:
             if place.shown(name) is None:
                 raise _not_there(name, place)
             done.append((name, export_day(place, name, root)))
@@ -175,11 +178,7 @@ def _path_in_store(target: Target, table: str | None) -> str:
         return run_folders(target.folder, target.name, [table], target.column)[table]
     if table is None:
         return place.run_url(manifest.run)
-    if table not in manifest.tables:
-        near = did_you_mean(table, manifest.tables)
-        told = f'{target.name} has no table "{shortened(table)}"{near}'
-        raise SpecError(f"{told} (there are: {listed(manifest.tables)})")
-    return f"{place.run_url(manifest.run)}/{table}"
+    return f"{place.run_url(manifest.run)}/{_known(table, manifest.tables, target)}"
 
 
 def _local(folder: str, command: str) -> Path:

@@ -94,9 +94,8 @@ def report_stored(spec: Spec, target: Target, spark: SparkSession | None = None)
     last = next((day for day in reversed(days) if day.metrics is not None), None)
     if last is None or last.metrics is None:
         raise InputError(f"no day of {target.name} has tables under {shortened(spec.output.path)}: evaluate them first")
-    ends = f"--from {target.window.first} --to {target.window.last}"
-    told = f"The window is not merged: run sparkrank merge {ends}."
-    lacking = dict.fromkeys(("headline", "quality", "definitions", "provenance"), told)
+    reason = f"The window is not merged: run sparkrank merge --from {target.window.first} --to {target.window.last}."
+    lacking = dict.fromkeys(("headline", "quality", "definitions", "provenance"), reason)
     trend = trend_of(days, _keys(last.metrics))
     return report_data(ReportTables("window", target.name, METRICS.schema.empty_table(), trend=trend, missing=lacking))
 
@@ -112,7 +111,7 @@ def report_of_files(
     written = written_by(run)
     tables = {
         name: files.read(name, schema, written.get(name)) if files.has(name) else None
-        for name, schema in ((each.name, each.schema) for each in (COMPARISONS, QUALITY, CURVES))
+        for name, schema in ((table.name, table.schema) for table in (COMPARISONS, QUALITY, CURVES))
     }
     before, days = _window_before(target, spark), _days(spec, _trend_window(target), spark, _today(target, result))
     document = json_object(run.get("spec"))
@@ -130,7 +129,7 @@ def report_of_files(
             baseline=(document.get("compare") or {}).get("baseline"),
             level=None if uncertainty.get("off") else uncertainty.get("level"),
             trend=trend_of(days, _keys(result.metrics)),
-            before=before if target.is_window else _last_before(days),
+            before=before if target.is_window else _last_before(days[:-1]),
             **_large(files, names_of(result.metrics, "model"), written.get("distributions")),
         )
     )
@@ -151,24 +150,24 @@ def _trend_window(target: Target) -> Window:
 
 
 def _today(target: Target, result: StoredResult) -> TrendDay | None:
-    """What the report's own day says: the tables that are shown may still be those of the run before."""
+    """The trend of the report's own day: the stored tables may still be those of the run before."""
     if target.is_window:
         return None
     return TrendDay(target.name, "stored", result.metrics, result.gates)
 
 
 def _days(spec: Spec, window: Window, spark: SparkSession | None, today: TrendDay | None = None) -> list[TrendDay]:
-    """What each day of ``window`` says; ``today`` is known already."""
+    """The trend of each day of ``window``; ``today`` is known already."""
     known = {} if today is None else {today.name: today}
     others = [day for day in window.days if day not in known]
     with ThreadPoolExecutor(READING_THREADS) as pool:
         read = partial(_stored_day, spark=spark)
-        known.update((each.name, each) for each in pool.map(read, [Target.of_day(spec, day) for day in others]))
+        known.update((day.name, day) for day in pool.map(read, [Target.of_day(spec, day) for day in others]))
     return [known[day] for day in window.days]
 
 
 def _stored_day(target: Target, spark: SparkSession | None) -> TrendDay:
-    """What the tables of a day say of the trend; a day that cannot be read says why."""
+    """The trend of a stored day; a day that cannot be read says why."""
     try:
         files = day_files(target.folder, target.name, ("metrics", "gates"), spark, target.column)
         if not files.has("metrics"):
@@ -191,14 +190,13 @@ def _window_before(target: Target, spark: SparkSession | None) -> DayBefore | No
     earlier = target.earlier(target.window.count) if target.is_window else None
     if earlier is None:
         return None
-    found = _stored_day(earlier, spark)
-    return None if found.metrics is None else DayBefore(found.name, found.metrics)
+    return _last_before([_stored_day(earlier, spark)])
 
 
 def _last_before(days: Sequence[TrendDay]) -> DayBefore | None:
-    """The last stored day of ``days`` but for the very last."""
-    there = [DayBefore(day.name, day.metrics) for day in days[:-1] if day.metrics is not None]
-    return there[-1] if there else None
+    """The last of ``days`` that is stored."""
+    stored = [DayBefore(day.name, day.metrics) for day in days if day.metrics is not None]
+    return stored[-1] if stored else None
 
 
 def _large(files: DayFiles, models: Sequence[str], written: Any) -> dict[str, Any]:
@@ -236,10 +234,10 @@ def _batches(files: ArrowFiles) -> Iterator[pa.RecordBatch]:
 def _group_table(files: DayFiles, models: Sequence[str]) -> GroupTable:
     place = f"of {files.day}"  # type: ignore[attr-defined]
     if isinstance(files, ArrowFiles):
-        found = GroupTable.of_files("report", place, files.store, files.files[GROUPS])
+        table = GroupTable.of_files("report", place, files.store, files.files[GROUPS])
     else:
-        found = GroupTable.of_frame("report", place, files.spark.read.parquet(files.folders[GROUPS]))  # type: ignore[attr-defined]
-    return found.with_models(models)
+        table = GroupTable.of_frame("report", place, files.spark.read.parquet(files.folders[GROUPS]))  # type: ignore[attr-defined]
+    return table.with_models(models)
 
 
 def with_report(
@@ -287,8 +285,8 @@ def _write(folder: str, name: str, content: bytes) -> None:
             with store.open_output_stream(f"{path}/{name}") as opened:
                 opened.write(content)
         except pa.ArrowException as error:
-            told = shortened(first_line(error))
-            raise StoreError(f"the report cannot be written to {shortened(folder)}: {told}") from error
+            reason = shortened(first_line(error))
+            raise StoreError(f"the report cannot be written to {shortened(folder)}: {reason}") from error
 
 
 def changes_of_run(target: Target, metrics: pa.Table, spark: SparkSession | None) -> Changes | None:
@@ -301,11 +299,10 @@ def changes_of_run(target: Target, metrics: pa.Table, spark: SparkSession | None
     earlier = [day for days in range(1, LOOKED_BACK + 1) if (day := target.earlier(days)) is not None]
     read = partial(_stored_day, spark=spark)
     try:
-        found = list(map(read, earlier[:1]))
-        if found and found[0].metrics is None:  # of most runs the day before is there, and one look is enough
+        last = _last_before(list(map(read, earlier[:1])))  # of most runs the day before is stored: one look is enough
+        if last is None:
             with ThreadPoolExecutor(READING_THREADS) as pool:
-                found += pool.map(read, earlier[1:])
-        last = next(((day.name, day.metrics) for day in found if day.metrics is not None), None)
-        return None if last is None else changes_since(DayBefore(*last), metrics)
+                last = _last_before(list(pool.map(read, reversed(earlier[1:]))))
+        return None if last is None else changes_since(last, metrics)
     except SparkrankError:
         return None

@@ -53,13 +53,12 @@ class Target:
             return on_day(self.output, self.name)
         return f"{in_window(self.output, str(self.window.first), str(self.window.last)).rstrip('/')}/{WINDOWS}"
 
-    def stored(self, spark: SparkSession | None) -> StoredResult | None:
-        """Its tables; None where it has none. Raises what :func:`stored_result` raises."""
-        return stored_result(self.folder, self.name, spark, self.column)
+    def stored(self, spark: SparkSession | None, *, is_past: bool = False) -> StoredResult | None:
+        """Its tables, or of a past day what later days are compared with; None where it has none.
 
-    def past(self, spark: SparkSession | None) -> StoredResult | None:
-        """The same, but only what later days are compared with."""
-        return stored_result(self.folder, self.name, spark, self.column, is_past=True)
+        Raises what :func:`stored_result` raises.
+        """
+        return stored_result(self.folder, self.name, spark, self.column, is_past=is_past)
 
     def earlier(self, days: int) -> Target | None:
         """The same so many ``days`` before; None before the calendar begins."""

@@ -328,7 +328,7 @@ class Evaluation:
         """The report of the tables that the evaluation has. Of Spark tables the counts of bins alone come here."""
         from sparkrank.comparison.group_tables import GroupTable
         from sparkrank.report.collect import report_data
-        from sparkrank.report.report_tables import ReportTables, names_of
+        from sparkrank.report.report_tables import ReportTables
         from sparkrank.report.score_bins import BinsByRule, frame_bins, score_bins
 
         plan, compare, blocks, groups = self.plan, self.plan.compare, self.blocks, self.groups

@@ -1,4 +1,4 @@
-"""What a caller of ``sr.evaluate`` may give beside columns and metrics: numbers, words, a folder, a session."""
+"""Checks of the arguments of ``sr.evaluate`` beside columns and metrics: numbers, words, a folder, a session."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sparkrank.sources.folders import PartitionTypes
 
 
 def validate_argument_numbers(buckets: Any, curve_points: Any, max_bad_fraction: Any, row_memory: Any) -> None:
-    """Raise :class:`SpecError` where a number that the caller gave is none that can be meant."""
+    """Raise :class:`SpecError` if one of the caller's numbers is out of range."""
     if buckets is not None and not (_is_whole(buckets) and 1 <= buckets <= MOST_BUCKETS):
         raise SpecError(f"buckets is {shown(buckets)}: an int from 1 to {MOST_BUCKETS} is allowed")
     if not (_is_whole(curve_points) and 0 <= curve_points <= MOST_CURVE_POINTS):
@@ -37,9 +37,7 @@ def validate_other_arguments(group_table: Any, spark: Any) -> None:
 
 
 def validate_argument_words(lane: Any, partition_types: Any, paths: bool) -> None:
-    """Raise :class:`SpecError` where a word that the caller gave is unknown, or says how to read ``paths`` that are
-    not there.
-    """
+    """Raise :class:`SpecError` if one of the caller's words is unknown, or about paths where there are none."""
     for name, word, known in (
         ("lane", lane, lane_words()),
         ("partition_types", partition_types, get_args(PartitionTypes)),

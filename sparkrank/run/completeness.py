@@ -1,4 +1,4 @@
-"""Whether the rows of a day are all there: what ``expect`` of a side asks for, before and after these are read."""
+"""The check that a day's rows are complete, as ``expect`` of the input or truth asks, before and after reading."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ INPUT, TRUTH = "input", "truth"
 
 @dataclass(frozen=True)
 class Completeness:
-    """The rows that each side needs at ``least``, with words for each, and ``warnings`` of what is not checked."""
+    """The least rows of each side, each with the words that asked for it, and ``warnings`` of what is not checked."""
 
     least: Mapping[str, tuple[tuple[float, str], ...]] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, spec: Spec, day: str, sides: Mapping[str, SideRows], spark: SparkSession | None) -> Completeness:
-        """What ``spec`` expects on ``day`` of the ``sides`` that are read.
+        """The expectations of ``spec`` for ``day`` about the ``sides`` that are read.
 
         Raises :class:`InputError` where a marker is not there, or the tables of the day before cannot be read.
         """
@@ -58,20 +58,22 @@ class Completeness:
                 if before:
                     asked.append(_of_yesterday(expect, before[what], yesterday))
                 else:
-                    told = f"is not checked: {yesterday} has no tables under output.path"
-                    sentence = f"{what}.expect.min_fraction_of_yesterday {told}"
+                    sentence = (
+                        f"{what}.expect.min_fraction_of_yesterday is not checked: {yesterday} has no tables under "
+                        "output.path"
+                    )
                     warnings.append(CodedSentence("expectation_not_checked", sentence))
             least[what] = tuple(asked)
         return cls(least, tuple(warnings))
 
     def validate_row_count(self, partials: Partials) -> None:
         """Raise :class:`InputError` where fewer rows were read than are expected."""
-        found = rows_by_side({check: count for (check, of), count in partials.counts.items() if not of})
+        rows = rows_by_side({check: count for (check, model), count in partials.counts.items() if not model})
         for what, asked in self.least.items():
             for least, words in asked:
-                if found[what] < least:
+                if rows[what] < least:
                     raise InputError(
-                        f"the {what} is incomplete: {found[what]} rows were read, and {what}.expect.{words} "
+                        f"the {what} is incomplete: {rows[what]} rows were read, and {what}.expect.{words} "
                         f"(nothing was written)"
                     )
 
@@ -80,7 +82,7 @@ NOTHING_EXPECTED = Completeness()
 
 
 def rows_by_side(counts: Mapping[str, int]) -> dict[str, int]:
-    """The rows read of each side, of the counts of the table ``quality``."""
+    """The rows read of each side, from the counts of the table ``quality``."""
     truth = counts.get(checks.TRUTH_ROWS, 0)
     return {INPUT: counts.get(checks.ROWS_READ, 0) - truth, TRUTH: truth}
 
@@ -91,7 +93,7 @@ def _of_yesterday(expect: Expect, rows: int, yesterday: str) -> tuple[float, str
 
 
 def _rows_of(output: str, day: str, spark: SparkSession | None) -> dict[str, int]:
-    """The rows read of each side on ``day``; empty where it has no tables."""
+    """The rows read of each side on ``day``; empty if it has no tables."""
     files = day_files(output, day, ("runs", "quality"), spark)
     if not files.has("runs"):
         return {}

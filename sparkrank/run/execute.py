@@ -1,4 +1,4 @@
-"""The corridor that every evaluation walks, whoever asked for it: open, check, count, evaluate, refuse or warn.
+"""The corridor of every evaluation from any door: open, check, count, evaluate, refuse or warn.
 
 Each stage has a name and is timed. Between opening and evaluating a door may make the place of the group table: nothing
 is made for an input that is refused.
@@ -33,8 +33,8 @@ from sparkrank.tables.rows.warnings import warnings_of
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What an evaluation leaves: the states, the metrics, and what a person must hear of them."""
+class EvaluationOutcome:
+    """The result of an evaluation: states, metrics, and warnings for a person."""
 
     request: Request
     lane: Lane
@@ -45,17 +45,17 @@ class Outcome:
 
     @cached_property
     def quality(self) -> pa.Table:
-        """What was counted on the way."""
+        """The table ``quality``."""
         return quality_table(self.solved.partials, self.request.plan, self.request.limits, self.solved.measured)
 
     def comparisons(self, comparison: Comparison) -> pa.Table:
-        """Each model against the baseline."""
+        """The table ``comparisons``: each model against the baseline."""
         return comparisons_table(self.solved.merged, self.request.plan, comparison)
 
 
 @dataclass(frozen=True)
 class Opened:
-    """A request whose rows can be evaluated, as far as their schema tells: by ``lane``, in ``buckets`` buckets."""
+    """A request whose schema has passed its check; ``lane`` evaluates it in ``buckets`` buckets."""
 
     request: Request
     lane: Lane
@@ -63,8 +63,8 @@ class Opened:
     completeness: Completeness = NOTHING_EXPECTED
     rows: int = 0  # as far as they were counted
 
-    def evaluate(self, stages: Stages, files: GroupFiles | None = None) -> Outcome:
-        """Evaluate the rows in one pass; with ``files``, those who solve the buckets write the group table there.
+    def evaluate(self, stages: Stages, files: GroupFiles | None = None) -> EvaluationOutcome:
+        """Evaluate the rows in one pass; with ``files``, the workers write the group table there.
 
         Raises :class:`sparkrank.base.errors.InputError` where the rows cannot be used, more of them are bad than is
         allowed, a check is over its limit, or what must not be is undefined; then nothing stays in ``files``.
@@ -86,7 +86,7 @@ class Opened:
                 files.discard()
             raise
 
-    def _checked(self, solved: Solved) -> Outcome:
+    def _checked(self, solved: Solved) -> EvaluationOutcome:
         request, plan, limits = self.request, self.request.plan, self.request.limits
         counts = {**solved.partials.counts, **request.counts}
         solved = replace(solved, partials=replace(solved.partials, counts=counts))
@@ -95,9 +95,13 @@ class Opened:
         validate_partials(solved.partials, plan, limits.bad, elements)
         metrics = metrics_table(solved.merged, plan)
         validate_defined(metrics, plan)
-        before = [*self.completeness.warnings, *self.lane.warnings, *_slower(solved)]
-        warnings = [*before, *warnings_of(solved.partials, plan, metrics, limits)]
-        outcome = Outcome(request, self.lane, self.buckets, solved, metrics, warnings)
+        warnings = [
+            *self.completeness.warnings,
+            *self.lane.warnings,
+            *_slower(solved),
+            *warnings_of(solved.partials, plan, metrics, limits),
+        ]
+        outcome = EvaluationOutcome(request, self.lane, self.buckets, solved, metrics, warnings)
         if limits.by_check:
             validate_quality(outcome.quality, limits)
         return outcome
@@ -105,15 +109,15 @@ class Opened:
 
 def _slower(solved: Solved) -> Iterator[str]:
     """A sentence for each refusal of the session that made the evaluation slower. Usual ones are logged alone."""
-    for each in solved.refusals:
-        if each.is_usual:
-            logging.getLogger(__name__).info("%s", shortened(each, MOST_SENTENCE))
+    for refusal in solved.refusals:
+        if refusal.is_usual:
+            logging.getLogger(__name__).info("%s", shortened(refusal, MOST_SENTENCE))
         else:
-            yield str(each)
+            yield str(refusal)
 
 
 def open_request(request: Request, stages: Stages) -> Opened:
-    """Find the lane for ``request``, check the schema of its rows, and count them where nobody says how many buckets.
+    """Find the lane for ``request``, check the schema of its rows, and count them if no number of buckets is given.
 
     Raises :class:`sparkrank.base.errors.SpecError` and :class:`sparkrank.base.errors.InputError` as
     :func:`sparkrank.run.lane.open_lane` does, and the latter for a column that is missing or cannot play its role.

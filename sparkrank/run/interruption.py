@@ -1,4 +1,4 @@
-"""An interrupt of a call that works in Spark, as by the stop button of a notebook: its jobs end, and nothing is left.
+"""Interrupts of a call that works in Spark, as by the stop button of a notebook: its jobs end and leave nothing.
 
 An interrupt that comes amid a call of the JVM leaves its answer on the way, which the next call of this thread would
 take for its own. So the work is done by a thread of its own while the caller's waits: what is interrupted is the wait.
@@ -27,8 +27,7 @@ _FOR_WAKING = 0.5  # a wait without an end would not be interrupted on every sys
 
 
 def interruptible(spark: SparkSession | None, work: Callable[[], T]) -> T:
-    """What ``work`` gives, which uses ``spark``; an interrupt of this thread cancels its jobs and is raised once it has
-    ended.
+    """The result of ``work``, which uses ``spark``; an interrupt of this thread cancels its jobs, and is then raised.
 
     Without a session, and in a thread that no signal reaches, it is called as it is.
     """
@@ -67,13 +66,13 @@ class _Worker(threading.Thread):
     def _tagged(self, work: Callable[[], T]) -> Callable[[], T]:
         def tagged() -> T:
             with contextlib.suppress(Exception):  # a session that takes no tags: its jobs run on when interrupted
-                _tagging(self._spark).add(self._tag)
+                _tagging(self._spark)[0](self._tag)
             return work()
 
         return tagged
 
     def result(self) -> Any:
-        """What the work has given; raises what it has raised."""
+        """The result of the work; raises the error of the work."""
         error, self._error = self._error, None
         if error is not None:
             try:
@@ -83,50 +82,26 @@ class _Worker(threading.Thread):
         return self._result
 
     def cancel(self) -> None:
-        """Cancel the jobs until the thread has ended, or for so long as is given to it."""
+        """Cancel the jobs until the thread has ended, for :data:`GRACE_SECONDS` at most."""
         until = time.monotonic() + GRACE_SECONDS
         while time.monotonic() < until:
             with contextlib.suppress(Exception):
-                _tagging(self._spark).cancel(self._tag)
+                _tagging(self._spark)[1](self._tag)
             if self.ended.wait(BETWEEN_CANCELS):
                 return
 
 
-class _OfContext:
-    """Tags of jobs of a driver in this process: also of those that are no queries."""
-
-    def __init__(self, spark: SparkSession) -> None:
-        self._context = spark.sparkContext
-
-    def add(self, tag: str) -> None:
-        self._context.addJobTag(tag)
-
-    def cancel(self, tag: str) -> None:
-        self._context.cancelJobsWithTag(tag)
-
-
-class _OfSession:
-    """Tags of operations over Spark Connect."""
-
-    def __init__(self, spark: SparkSession) -> None:
-        self._spark = spark
-
-    def add(self, tag: str) -> None:
-        self._spark.addTag(tag)
-
-    def cancel(self, tag: str) -> None:
-        self._spark.interruptTag(tag)
-
-
-def _tagging(spark: SparkSession) -> _OfContext | _OfSession:
-    try:
-        return _OfContext(spark)
+def _tagging(spark: SparkSession) -> tuple[Callable[[str], object], Callable[[str], object]]:
+    """Two functions: one tags the jobs of this thread, the other cancels the jobs with a tag."""
+    try:  # a driver in this process: also of jobs that are no queries
+        context = spark.sparkContext
+        return context.addJobTag, context.cancelJobsWithTag
     except Exception:  # noqa: BLE001 - Connect, or a session that shows no context
-        return _OfSession(spark)
+        return spark.addTag, spark.interruptTag
 
 
 def _with_context(spark: SparkSession, work: Callable[[], T]) -> Callable[[], T]:
-    """``work`` as this thread would do it: with its settings of jobs, as pools and groups, and with its variables."""
+    """``work`` in the context of this thread: its settings of jobs, as pools and groups, and its variables."""
     copied = contextvars.copy_context()
 
     def inside() -> T:

@@ -1,7 +1,7 @@
-"""The one policy by which a request gets its lane, and by which what Arrow does not read is left to Spark.
+"""The choice of a lane for a request.
 
-Whoever asks, by ``sr.evaluate`` or by a spec, gets the same lane for the same input, the same reason, and where there
-is none the same sentence.
+``sr.evaluate`` and a spec get the same lane for the same input, with the same reason, and the same sentence if no lane
+takes it.
 """
 
 from __future__ import annotations

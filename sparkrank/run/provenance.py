@@ -1,4 +1,4 @@
-"""The table ``runs``: what was run when, with which versions and settings."""
+"""The table ``runs``: the time, versions and settings of a run."""
 
 from __future__ import annotations
 
@@ -26,14 +26,25 @@ if TYPE_CHECKING:
     from sparkrank.engines.result import Refusal
 
 
-def origin_of(spec: Spec, name: str, session: Mapping[str, str], days: Sequence[str] = ()) -> Origin:
-    """The same for the same question: a rerun leaves the same rows. ``runs`` says when each was run.
+# The keys of a spec that change neither a number nor which tables a day has.
+_HOW_IT_RUNS = {"engine": None, "day": None}
 
-    ``name`` is the day or the window, ``session`` what of Spark's was read, ``days`` those of a window that were there.
+
+def origin_of(spec: Spec, name: str, session: Mapping[str, str], days: Sequence[str] = ()) -> Origin:
+    """The hash of the spec and the name of the run, equal for equal questions: a rerun leaves the same rows.
+
+    ``name`` is the day or the window, ``session`` the settings of Spark that reading depended on, ``days`` the stored
+    days of a window.
     """
     spec_hash = spec.hash(session)
     asked = " ".join((spec_hash, name, *days, __version__))
     return Origin(spec_hash, f"{name}-{hashlib.sha256(asked.encode()).hexdigest()[:12]}")
+
+
+def is_same_question(spec: Spec, stored: str) -> bool:
+    """Whether the ``stored`` text of a spec in ``runs`` equals ``spec``, apart from how it runs."""
+    ours, theirs = ({**document, **_HOW_IT_RUNS} for document in map(json.loads, (spec.as_text(), stored)))
+    return ours == theirs
 
 
 def runs_table(
@@ -48,7 +59,7 @@ def runs_table(
     refusals: Sequence[Refusal] = (),
     **own: Any,
 ) -> pa.Table:
-    """The one row of a run: what every run says of itself, and the columns of its ``own``."""
+    """The one row of a run: the columns of every run, and its ``own``."""
     versions: dict[str, Any] = {
         "sparkrank": __version__,
         "spark": None if spark is None else spark.version,
@@ -63,7 +74,7 @@ def runs_table(
         versions["session"] = dict(session)  # what reading depended on
     if refusals:
         versions["refused by the session"] = {
-            each.what: shortened(f"{each.because}: {each.instead}", MOST_SENTENCE) for each in refusals
+            refusal.what: shortened(f"{refusal.because}: {refusal.instead}", MOST_SENTENCE) for refusal in refusals
         }
     row = {
         "run_id": origin.run_id,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sparkrank.base.errors import SparkrankError
 from sparkrank.engines.spark.session_features import set_where_permitted, setting
 from sparkrank.engines.spark.worker_python import validate_version
-from sparkrank.text.java_console import STARTED_BY_JAVA
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -28,6 +29,7 @@ _LOG_LEVEL, QUIET = "spark.log.level", "ERROR"
 QUIET_LOCAL = "FATAL"
 # Spark's own bar, which it draws where it was not started by spark-submit, over the line and the tables of sparkrank.
 _BAR = "spark.ui.showConsoleProgress"
+STARTED_BY_JAVA = "PYSPARK_GATEWAY_PORT"  # in the environment of a Python that spark-submit has started
 # By what log4j is told where its configuration is, and what one is called on the class path.
 _LOG4J_PROPERTIES = ("log4j2.configurationFile", "log4j.configurationFile", "log4j.configuration")
 _LOG4J_FILES = [
@@ -35,8 +37,19 @@ _LOG4J_FILES = [
 ]
 
 
+@contextmanager
+def command_session(name: str, *, is_needed: bool) -> Iterator[SparkSession | None]:
+    """The session of a command, which is stopped at the end; None unless it ``is_needed``."""
+    spark = spark_session(f"sparkrank {name}") if is_needed else None
+    try:
+        yield spark
+    finally:
+        if spark is not None:
+            spark.stop()
+
+
 def spark_session(name: str) -> SparkSession:
-    """The session that is there, or a new one called ``name``; raises :class:`SparkrankError` without pyspark."""
+    """The active session, or a new one called ``name``; raises :class:`SparkrankError` without pyspark."""
     try:
         import pyspark
         from pyspark.sql import SparkSession
@@ -61,7 +74,7 @@ def spark_session(name: str) -> SparkSession:
 
 
 def _is_local() -> bool:
-    """Whether tasks run in the process of the driver, as they do where nobody names a master."""
+    """Whether tasks run in the process of the driver, as they do if no master is named."""
     from pyspark import SparkContext
 
     master = SparkContext.getSystemProperty("spark.master") or os.environ.get("MASTER") or "local"
@@ -69,7 +82,7 @@ def _is_local() -> bool:
 
 
 def _give_workers_this_python() -> None:
-    """Let workers of this machine run the Python of this process, unless somebody has said which they shall run.
+    """Let workers of this machine run the Python of this process, unless another Python is configured.
 
     Spark would take python3 of the PATH. Of workers on other machines nobody knows here what they have.
     """
@@ -88,7 +101,7 @@ def _over_connect() -> bool:
 
 
 def _logging_is_configured() -> bool:
-    """Whether somebody has said what Spark shall log: by a setting, or by a configuration of log4j.
+    """Whether the user has configured Spark's log: by a setting, or by a configuration of log4j.
 
     The session must not be there yet: what holds before it starts, starts with it.
     """
@@ -102,7 +115,7 @@ def _logging_is_configured() -> bool:
 
 
 def quieten_pyspark() -> None:
-    """What PySpark raises with a place in a query it also writes to stderr as JSON: here a sentence says it."""
+    """Turn off the JSON that PySpark writes to stderr for errors with a place in a query: our sentence says it."""
     from pyspark.logger import PySparkLogger
 
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):

@@ -427,7 +427,7 @@ model is evaluated. Rows with a score, and what is a share of these, are those o
             TEXT,
             "of `truth in no list`, or `relevant truth in no list`, that is over its limit: a row of the lists and one of the truth without "
             "the other half, as they are written (the group where there is a group table); of one of the largest groups, where it "
-            "has 1,000 rows, the hash by which Spark's SQL finds its key, `xxhash64(user) = 42`; else null",
+            'has 1,000 rows and there is a group table, its key, `user "anna"`; else null',
         ),
         TableColumn(
             "code",

@@ -1,4 +1,4 @@
-"""The mergeable state of the largest groups: how many rows each of the first few has, and the hash of its key."""
+"""The mergeable state of the largest groups: how many rows each of the first few has, and its key."""
 
 from __future__ import annotations
 
@@ -6,21 +6,20 @@ from collections.abc import Iterable
 from typing import NamedTuple, TypeAlias
 
 MOST_LARGEST = 3  # that the table quality names
-# From here on a group is named by the hash of its key. Of shorter ones many have as many rows, and which of them are
-# the first of equals would cost a hash of each.
+# From here on a group is named by its key. Of shorter ones many have as many rows, and which of them are the first of
+# equals would cost the text of each key.
 LEAST_NAMED = 1000  # rows
 
 
 class LargeGroup(NamedTuple):
-    """A group of so many ``rows``, and the number that ``xxhash64`` of Spark has for its key.
+    """A group of so many ``rows``, and the texts of its key columns.
 
-    ``named`` is whether the group has :data:`LEAST_NAMED` rows; otherwise ``key_hash`` is 0. The key itself is often a
-    person. By its hash, whoever may read the rows finds it.
+    ``key`` is empty where the group has fewer than :data:`LEAST_NAMED` rows, and where there is no group table: the key
+    is often a person, and then stands in no table.
     """
 
     rows: int
-    named: bool = False
-    key_hash: int = 0
+    key: tuple[bytes, ...] = ()
 
 
 LargestGroups: TypeAlias = tuple[LargeGroup, ...]
@@ -28,5 +27,5 @@ NO_GROUPS: LargestGroups = (LargeGroup(0),) * MOST_LARGEST  # of a bucket withou
 
 
 def merged_largest(parts: Iterable[LargestGroups]) -> LargestGroups:
-    """The largest groups of all parts, the largest first; among equal ones, that of the highest hash."""
+    """The largest groups of all parts, the largest first; among equal ones, that of the last key."""
     return tuple(sorted((group for part in parts for group in part), reverse=True)[:MOST_LARGEST])

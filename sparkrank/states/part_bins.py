@@ -129,10 +129,6 @@ class PartBins:
         )
         return PartBins(self.values, value[first], part[first], bins[first], pos, neg, offset, rows)
 
-    def in_parts(self, part_of: Ints) -> PartBins:
-        """The same in fewer parts: each of its own becomes the one that ``part_of`` has for it."""
-        return replace(self, part=part_of[self.part]).added_up() if len(self.bins) else self
-
     def by_value(self) -> PartBins:
         """The same bins with the values in the order of their texts; those of a bucket are in an order of its own."""
         values = tuple(sorted(self.values, key=in_order))
@@ -272,10 +268,6 @@ class PartHistograms:
             for series, bins in each.by_series.items():
                 found.setdefault(series, []).append(bins)
         return PartHistograms({series: first.merge(rest) for series, (first, *rest) in found.items()})
-
-    def in_parts(self, part_of: Mapping[str, Ints]) -> PartHistograms:
-        """The same in fewer parts: ``part_of`` has the new part of each, by slice."""
-        return PartHistograms({series: bins.in_parts(part_of[series.slice]) for series, bins in self.by_series.items()})
 
     def rows(self, *, weighted: bool) -> pa.Table:
         """A row for every bin of every part: whole numbers, or limbs and ``rows`` where rows are ``weighted``."""

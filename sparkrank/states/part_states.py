@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-import numpy as np
-
-from sparkrank.numeric.array_types import Ints
 from sparkrank.states.part_bins import PartHistograms
-from sparkrank.states.part_sums import PARTS_OF_SLICE, PartSums, parts_of_slice
+from sparkrank.states.part_sums import PartSums
 
 # With w the weight and v the value of a group, of each part: the limbs of the sums of w and of wv.
 PART_MEAN_SUMS = ("w", "wv")
@@ -31,24 +28,6 @@ class PartStates:
     sums: PartSums = field(default_factory=PartSums)
     histograms: PartHistograms = field(default_factory=PartHistograms)
     pairs: PartSums = field(default_factory=PartSums)
-
-    def halves(self) -> Iterator[PartStates]:
-        """The same in two parts, for each of the 15 ways in which halves of sixteen parts are balanced.
-
-        The ways are the columns of a Hadamard matrix: any two parts are together in as many of them as any other two.
-        A group is in the same half on the whole day and in all slices: parts of the whole day go by fours.
-        """
-        slices = {*self.means.by_slice, *self.sums.by_slice, *(series.slice for series in self.histograms.by_series)}
-        each = np.arange(PARTS_OF_SLICE)
-        by_sixteen = self.in_parts({name: np.repeat(each, parts_of_slice(name) // PARTS_OF_SLICE) for name in slices})
-        for way in range(1, PARTS_OF_SLICE):
-            half = np.array([(part & way).bit_count() % 2 for part in range(PARTS_OF_SLICE)])
-            yield by_sixteen.in_parts(dict.fromkeys(slices, half))
-
-    def in_parts(self, part_of: Mapping[str, Ints]) -> PartStates:
-        """The states of parts in fewer of them, without pairs: ``part_of`` has the new part of each, by slice."""
-        means, sums = (each.in_parts(part_of) for each in (self.means, self.sums))
-        return PartStates(means, sums, self.histograms.in_parts(part_of))
 
     def merge(self, others: Iterable[PartStates]) -> PartStates:
         """The states of all groups together."""

@@ -96,17 +96,6 @@ class FilledSums:
         order = np.argsort(cells)
         return replace(self, cells=cells[order], numbers=self.numbers[:, order])
 
-    def in_parts(self, part_of: Ints) -> FilledSums:
-        """The same in fewer parts: ``part_of`` has the new part of each."""
-        value, part = np.divmod(self.cells, self.parts)
-        parts = int(part_of.max()) + 1
-        cells, (place,) = _union([value * parts + part_of[part]])
-        numbers = np.zeros((len(self.used), len(cells)))
-        for old in range(self.parts):
-            inside = np.flatnonzero(part == old)
-            numbers[:, place[inside]] += self.numbers[:, inside]
-        return replace(self, parts=parts, cells=cells, numbers=numbers).carried()
-
     def carried(self) -> FilledSums:
         """The same with limbs in the one form of :func:`sparkrank.numeric.exact_sums.carried`."""
         count, columns = len(self.cells), self.columns
@@ -194,10 +183,6 @@ class SlicedSums:
         place = np.array([places[value] for value in self.values], np.int64)
         return SlicedSums(values, {model: sums.moved(place) for model, sums in self.by_model.items()})
 
-    def in_parts(self, part_of: Ints) -> SlicedSums:
-        """The same in fewer parts: ``part_of`` has the new part of each."""
-        return SlicedSums(self.values, {model: sums.in_parts(part_of) for model, sums in self.by_model.items()})
-
 
 @dataclass(frozen=True)
 class PartSums:
@@ -220,10 +205,6 @@ class PartSums:
             for name, sums in each.by_slice.items():
                 by_slice.setdefault(name, []).append(sums)
         return PartSums({name: first.merge(rest) for name, (first, *rest) in by_slice.items()})
-
-    def in_parts(self, part_of: Mapping[str, Ints]) -> PartSums:
-        """The same in fewer parts: ``part_of`` has the new part of each, by slice."""
-        return PartSums({name: sums.in_parts(part_of[name]) for name, sums in self.by_slice.items()})
 
     def of(self, subject: Subject, name: object) -> Floats | None:
         """The numbers of each part (parts, columns) of ``name``; None where the subject has none."""

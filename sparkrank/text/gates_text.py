@@ -91,15 +91,8 @@ def replay_text(first: str, last: str, nights: int, days: int, records: Sequence
         if record.by_chance is not None:
             chance = f"by chance, if nothing had changed, {record.by_chance:.2f}"
         unknown = f" (without {record.unknown:,} verdicts of which nobody knows)" if record.unknown else ""
-        lines.append(f"  {escaped(shortened(record.gate))}: {stopped}{undecided}; {chance}{unknown}{_splits(record)}")
+        lines.append(f"  {escaped(shortened(record.gate))}: {stopped}{undecided}; {chance}{unknown}")
     return "\n".join(lines)
-
-
-def _splits(record: GateRecord) -> str:
-    if not record.split_nights:
-        return ""
-    some = "" if record.split_nights == record.nights else f" of the {record.split_nights} nights with states"
-    return f"; in A/A splits{some} {record.in_splits:.2f}"
 
 
 def _nights(days: Sequence[str]) -> str:

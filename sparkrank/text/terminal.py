@@ -14,14 +14,11 @@ import click
 
 from sparkrank.base.errors import escaped
 from sparkrank.base.redaction import redact
-from sparkrank.text.java_console import print_by_java
 
 
 def tell(text: str, *, err: bool = False) -> None:
     """Print ``text``, the lines of which are our own: one that is in a name was escaped where the name was put in."""
-    lines = in_lines(redact(text))
-    if not (err and print_by_java(lines)):
-        click.echo(lines, err=err)
+    click.echo(in_lines(redact(text)), err=err)
 
 
 def print_document(text: str, *, nl: bool = True) -> None:

@@ -1,4 +1,4 @@
-"""What a scheduler reads of spark-submit: the document alone on stdout, the sentence last on stderr."""
+"""What a scheduler reads on the stdout of spark-submit: a document alone, or the sentence of an error last."""
 
 from __future__ import annotations
 
@@ -43,9 +43,16 @@ def test_a_day_is_one_document_on_stdout(submit_apart: Separate, spec: Callable[
 def test_a_spec_that_is_wrong_ends_before_spark_starts(submit_apart: Separate, spec: Callable[..., str]) -> None:
     done = submit_apart("merge.py", "--conf", spec(metrics=["ndgc@10"]), "--from", DAY, "--to", DAY, "--json")
     assert done.returncode == 2
-    *before, last = done.stderr.strip().splitlines()
-    assert last.startswith("sparkrank: ")
-    assert len(before) < 10  # of what starts the JVM, its version
-    assert 'did you mean "ndcg"?' in last
-    error = {"code": "metric", "exit_code": 2, "sentence": last.removeprefix("sparkrank: ")}
-    assert json.loads(done.stdout) == {"error": error}
+    assert len(done.stderr.splitlines()) < 10  # of what starts the JVM, its version
+    error = json.loads(done.stdout)["error"]
+    assert (error["code"], error["exit_code"]) == ("metric", 2)
+    assert 'did you mean "ndcg"?' in error["sentence"]
+
+
+@pytest.mark.job
+def test_a_quiet_day_without_rows_says_so_and_no_more(submit_apart: Separate, spec: Callable[..., str]) -> None:
+    done = submit_apart("evaluate.py", "--conf", spec(), "--date", "2026-01-01", "--quiet")
+    assert done.returncode == 4
+    assert done.stdout == "sparkrank: the input has no rows\n"  # as all that Python prints there
+    assert len(done.stderr.splitlines()) < 10, done.stderr
+    assert "Traceback" not in done.stderr

@@ -13,8 +13,8 @@ from sparkrank.engines.lanes import Lane
 from sparkrank.engines.reading import spark_frame
 from sparkrank.engines.request import Request
 from sparkrank.inputs.roles import Roles
-from sparkrank.jobs.evaluate_job import side_of
 from sparkrank.metrics import Plan
+from sparkrank.run.day_request import side_of
 from sparkrank.run.lane import open_lane
 
 if TYPE_CHECKING:

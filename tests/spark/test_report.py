@@ -13,7 +13,7 @@ from sparkrank.jobs import evaluate_day
 from sparkrank.jobs.report_job import report_of_files, report_stored
 from sparkrank.report.data import ReportData
 from sparkrank.report.written_forms import as_form
-from sparkrank.run.stages import unseen
+from sparkrank.run.stages import Stages
 from sparkrank.tables.commit.days import run_folders
 from sparkrank.tables.stored.day_files import SparkFolders
 from sparkrank.tables.stored.stored_results import run_row
@@ -77,7 +77,7 @@ def test_a_run_of_spark_writes_the_report_that_a_local_run_writes(
             "output": {"path": f"{tmp_path}/{each}", "report": True},
         }
         spec = spec_of(tmp_path, **changes)
-        result = evaluate_day(spec, DAY, spark if each != "local" else None, unseen())
+        result = evaluate_day(spec, DAY, spark if each != "local" else None, Stages())
         data = report_stored(spec, of_day(spec, DAY))
         (file,) = Path(result.folders["report"]).iterdir()
         assert file.read_text(encoding="utf-8") == as_form(data, "html")

@@ -42,7 +42,7 @@ def test_a_run_by_spark_shows_options_by_the_allow_list(
     spec = spec_of(
         tmp_path, path=str(tmp_path / "rows.csv"), format="csv", schema="u INT, s DOUBLE, y INT", options=options
     )
-    result = evaluate_day(spec.model_copy(update={"engine": Engine(lane="frame")}), DAY, spark, Stages(spark))
+    result = evaluate_day(spec.model_copy(update={"engine": Engine(lane="frame")}), DAY, spark, Stages())
     assert result.lane == "frame"
     (run,) = pq.read_table(tmp_path / f"out/runs/day={DAY}", partitioning=None).to_pylist()
     shown = {"header": "true", "delimiter": ";", "fs.s3a.secret.key": "***", "x": "***"}
@@ -61,7 +61,7 @@ def test_an_error_of_spark_shows_none(spark: SparkSession, tmp_path: Path) -> No
         {"path": str(tmp_path), "format": "text", "options": {"lineSep": "", "token": WORD}},
     ):
         with pytest.raises(Exception, match=r"(?s).") as told, without_secrets():
-            evaluate_day(spec_of(tmp_path, **source), DAY, spark, Stages(spark))
+            evaluate_day(spec_of(tmp_path, **source), DAY, spark, Stages())
         assert WORD not in "".join(traceback.format_exception(told.value))
 
 

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import threading
-import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -202,19 +198,3 @@ def test_a_source_that_cannot_be_read(spark: SparkSession, tmp_path: Path, sourc
     source = {key: value.replace("LOG", str(tmp_path / "log")) for key, value in source.items()}
     with pytest.raises((InputError, SpecError), match=sentence):
         frame_of(Input(columns=COLUMNS, **source), spark)
-
-
-def test_the_progress_line_counts_tasks(spark: SparkSession) -> None:
-    def slow(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        time.sleep(1.5)
-        yield from batches
-
-    stages = Stages(spark, io.StringIO())
-    assert stages._stages() == {}  # nothing runs
-    job = threading.Thread(target=spark.range(0, 4, 1, 4).mapInArrow(slow, "id long").collect)
-    job.start()
-    seen = set()
-    while job.is_alive():
-        seen.update(stages._stages().values())
-        time.sleep(0.1)
-    assert (0, 4) in seen

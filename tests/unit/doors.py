@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import sparkrank as sr
 from sparkrank.config import Spec
 from sparkrank.jobs import evaluate_day
-from sparkrank.run.stages import unseen
+from sparkrank.run.stages import Stages
 
 DAY = "2026-11-19"
 LOG = pa.table(
@@ -120,7 +120,7 @@ def by_job(asked: Asked, folder: Path, spark: Any) -> Found:
     if asked.truth is not None:
         document["truth"] = {"path": paths["truth"], "columns": dict(asked.truth_columns or {})}
     try:
-        day = evaluate_day(Spec.model_validate(document), DAY, spark, unseen())
+        day = evaluate_day(Spec.model_validate(document), DAY, spark, Stages())
     except sr.SparkrankError as error:
         return Found(error=(type(error).__name__, str(error)))
     names = ("metrics", "quality", "blocks", "curves", "groups")

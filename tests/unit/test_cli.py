@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import re
 import signal
@@ -17,7 +18,6 @@ import pytest
 
 import sparkrank as sr
 from sparkrank import native
-from sparkrank.doors import cli
 from sparkrank.metrics import CATALOG, PRESETS
 from sparkrank.run import execute
 from sparkrank.text.text import metrics_text
@@ -130,11 +130,25 @@ def test_anything_else_is_exit_1_with_a_sentence(
     def broken(*_: object) -> None:
         raise RuntimeError("the disk is gone\nand more")
 
-    monkeypatch.setattr(cli, "load_spec", broken)
+    monkeypatch.setattr("sparkrank.doors.commands.options.load_spec", broken)
     assert exit_code("validate", "--conf", "x") == 1
     assert capsys.readouterr().err == "sparkrank: RuntimeError: the disk is gone (--debug shows where)\n"
     assert exit_code("validate", "--conf", "x", "--debug") == 1
     assert "Traceback" in capsys.readouterr().err
+
+
+def test_under_spark_submit_a_document_stands_alone(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It prints the stderr of Python on its own stdout."""
+    words = ("validate", "--conf", "nowhere.yaml", "--json")
+    assert exit_code(*words) == 2
+    assert capsys.readouterr().err.startswith("sparkrank: cannot read the spec nowhere.yaml")
+    monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
+    assert exit_code(*words) == 2
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["error"]["code"] == "spec"
+    assert printed.err == ""
 
 
 def _interrupted(*_: object) -> None:

@@ -13,7 +13,7 @@ import yaml
 import sparkrank as sr
 from sparkrank.config import Spec, load_spec
 from sparkrank.jobs import DayResult, evaluate_day
-from sparkrank.run.stages import unseen
+from sparkrank.run.stages import Stages
 from sparkrank.sources import parquet
 from tests.unit.commands import exit_code
 from tests.unit.logged import OF_SMALL_LOGS
@@ -42,7 +42,7 @@ def document(folder: Path, expect: Any, side: str = "input", path: str = "dt={da
 
 
 def run(folder: Path, expect: Any, day: str = SECOND, **of: Any) -> DayResult:
-    return evaluate_day(Spec.model_validate(document(folder, expect, **of)), day, None, unseen())
+    return evaluate_day(Spec.model_validate(document(folder, expect, **of)), day, None, Stages())
 
 
 @pytest.fixture
@@ -78,13 +78,16 @@ def test_a_share_of_yesterday(days: Path, side: str, share: float, of: int) -> N
 
 
 @pytest.mark.parametrize("side", ["input", "truth"])
-@pytest.mark.parametrize("path", ["dt={date}", "dt={date}/", "dt={date}/*.parquet", "dt={date}/a.parquet"])
-def test_a_marker_in_the_folder(days: Path, side: str, path: str) -> None:
-    with pytest.raises(sr.InputError, match=rf"^the {side} is incomplete: .*/{side}/dt={SECOND} has no file _SUCCESS"):
-        run(days, {"marker": "_SUCCESS"}, side=side, path=path)
+def test_a_marker_in_the_folder(days: Path, side: str) -> None:
+    paths = ("dt={date}", "dt={date}/", "dt={date}/*.parquet", "dt={date}/a.parquet")
+    sentence = rf"^the {side} is incomplete: .*/{side}/dt={SECOND} has no file _SUCCESS"
+    for path in paths:
+        with pytest.raises(sr.InputError, match=sentence):
+            run(days, {"marker": "_SUCCESS"}, side=side, path=path)
     assert not (days / "out").exists()
     (days / side / f"dt={SECOND}/_SUCCESS").touch()
-    run(days, {"marker": "_SUCCESS"}, side=side, path=path)
+    for path in paths:
+        run(days, {"marker": "_SUCCESS"}, side=side, path=path)
 
 
 def test_a_marker_in_each_of_several_folders(days: Path) -> None:
@@ -111,9 +114,9 @@ def test_rows_that_are_not_those_of_the_footer(days: Path, monkeypatch: pytest.M
         run(days, None)
 
 
-@pytest.mark.parametrize(
-    ("expect", "told"),
-    [
+def test_what_is_no_expectation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    conf = tmp_path / "spec.yaml"
+    cases: list[tuple[dict[str, Any], str]] = [
         ({}, "expects nothing: name marker, min_rows, min_fraction_of_yesterday"),
         ({"min_row": 1}, 'did you mean "min_rows"'),
         ({"min_rows": 0}, "input.expect.min_rows"),
@@ -122,15 +125,11 @@ def test_rows_that_are_not_those_of_the_footer(days: Path, monkeypatch: pytest.M
         ({"min_fraction_of_yesterday": 1.5}, "input.expect.min_fraction_of_yesterday"),
         ({"marker": "a/b"}, "without folders"),
         ({"marker": " "}, "input.expect.marker"),
-    ],
-)
-def test_what_is_no_expectation(
-    tmp_path: Path, expect: dict[str, Any], told: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    conf = tmp_path / "spec.yaml"
-    conf.write_text(yaml.safe_dump(document(tmp_path, expect)), "utf-8")
-    assert exit_code("validate", "--conf", str(conf)) == 2
-    assert told in capsys.readouterr().err
+    ]
+    for expect, sentence in cases:
+        conf.write_text(yaml.safe_dump(document(tmp_path, expect)), "utf-8")
+        assert exit_code("validate", "--conf", str(conf)) == 2
+        assert sentence in capsys.readouterr().err, expect
 
 
 def test_a_marker_of_a_table_is_refused(tmp_path: Path) -> None:

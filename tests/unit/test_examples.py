@@ -167,3 +167,12 @@ def test_an_example_says_what_it_shows_and_how_to_run_it(example: Path) -> None:
     assert text
     if example.stem != "outside_metric":  # a plug-in: it is named, and does nothing by itself
         assert re.search(rf"^ *\S*(python|spark-submit) {example.relative_to(PROJECT)}", text, re.MULTILINE)
+
+
+def test_halves_of_the_same_groups_differ_by_chance_alone() -> None:
+    """Of 16 comparisons five or more have a p below 0.05 once in a thousand logs, if p is what it says."""
+    example = runpy.run_path(str(EXAMPLES / "aa_halves.py"))
+    values = example["p_values"](example["log"]())
+    assert len(values) == 16
+    assert all(0 <= p <= 1 for p in values)
+    assert sum(p < 0.05 for p in values) < 5

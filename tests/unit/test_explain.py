@@ -25,7 +25,7 @@ from sparkrank.jobs.explain_job import explain_request
 from sparkrank.metrics import CATALOG, Arithmetic, TermTable
 from sparkrank.metrics.arithmetic import LIST, total
 from sparkrank.run import called
-from sparkrank.run.stages import unseen
+from sparkrank.run.stages import Stages
 from sparkrank.sources.selection import Sides
 from tests.unit.commands import exit_code
 
@@ -300,7 +300,7 @@ def test_parquet_is_read_where_the_key_may_be(tmp_path: Path) -> None:
     narrowed = sides.narrowed(keys.condition)
     assert [split.read.args[0].rows for _, split in narrowed.splits(request.plan, 10**6)] == [200]
     assert sum(each.read.args[0].rows for _, each in sides.splits(request.plan, 10**6)) == 2000
-    found = explain_request(request, keys, request.plan.metrics, ["score"], unseen())
+    found = explain_request(request, keys, request.plan.metrics, ["score"], Stages())
     assert [(key.key["user"], key.groups[0].rows) for key in found.keys] == [(250, 2), (251, 2)]
 
 

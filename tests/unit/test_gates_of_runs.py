@@ -192,12 +192,13 @@ def test_a_run_with_comparisons_is_judged_by_them(tmp_path: Path) -> None:
     target = Target.of_day(spec, DAYS[0])
     for difference, code in ((0.0, 0), (-0.1, 3)):
         compared = pa.Table.from_pylist([comparison(difference, 0.001)], COMPARISONS)
-        judgment = judge_run(spec, target, {"metrics": metrics, "comparisons": compared}, None)
+        tables, judgment = judge_run(spec, target, {"metrics": metrics, "comparisons": compared, "runs": dict}, None)
         assert judgment is not None
         assert judgment.exit_code == code
-        (row,) = judgment.table.to_pylist()
+        assert list(tables) == ["metrics", "comparisons", "gates", "runs"]  # runs is the last that is made
+        (row,) = tables["gates"].to_pylist()
         assert (row["against"], row["bound"], row["spec_hash"], row["run_id"]) == ("production 0.4", -0.01, "h", "r")
-    judgment = judge_run(spec, target, {"metrics": metrics}, None)
+    _, judgment = judge_run(spec, target, {"metrics": metrics, "runs": dict}, None)
     assert judgment is not None
     assert judgment.exit_code == 3
 
@@ -205,63 +206,68 @@ def test_a_run_with_comparisons_is_judged_by_them(tmp_path: Path) -> None:
 NEEDED = "a number from 0, or a share such as 0.5%, is needed"
 
 
-@pytest.mark.parametrize(
-    ("gate", "told"),
-    [
-        ({"metric": "ndgc@10"}, 'gates[0].metric "ndgc@10" is no metric of this spec, did you mean "ndcg@10"?'),
-        ({"metric": "ap*"}, 'gates[0].metric "ap*" matches no metric of this spec'),
-        ({"model": "candidat"}, 'gates[0].model "candidat" is no model of this spec, did you mean "candidate"?'),
-        ({"model": "x*"}, 'gates[0].model "x*" matches no model of this spec (production, candidate)'),
-        (
-            {"slice": {"contry": "*"}},
-            'gates[0].slice "contry" is no slice of this spec, did you mean "country"? (country)',
-        ),
-        ({"slice": {"country": "*", "device": "*"}}, 'gates[0].slice "country,device" is no slice of this spec'),
-        (
-            {"slice": {"country": False}},
-            "gates.0.slice has country false: put it in quotes, as it stands in the tables",
-        ),
-        ({"slice": {}}, "gates.0 has an empty slice"),
-        (
-            {"mim": 1},
-            'unknown key "gates.0.mim", did you mean "min"? (known here: metric, name, model, slice, min, max, ',
-        ),
-        ({"min": None}, "gates.0 has no condition: min, max, not_worse_than or equivalent_to is needed"),
-        ({"min": True}, "gates.0.min is True: a number is needed"),
-        ({"min": float("nan")}, "gates.0.min is nan: a finite number is needed"),
-        ({"min": 2, "max": 1}, "gates.0 has min 2 above max 1: no value lies between them"),
-        ({"by": 0.1}, "gates.0 has by, but neither not_worse_than nor equivalent_to, of which it is the margin"),
-        (
-            {"not_worse_than": "baseline", "equivalent_to": "baseline", "by": 1},
-            "but by is the margin of one: write two",
-        ),
-        ({"equivalent_to": "production"}, "gates.0 has equivalent_to without a margin: by above 0 says"),
-        ({"equivalent_to": "production", "by": 0}, "gates.0 has equivalent_to without a margin: by above 0 says"),
-        (
-            {"equivalent_to": "history", "by": "1%"},
-            'gates[0].equivalent_to is "history": a model or baseline is needed (',
-        ),
-        ({"equivalent_to": "production", "by": "1%", "model": "production"}, "compares production with itself"),
-        ({"correction": "bonferroni"}, "gates.0.correction is 'bonferroni' (allowed: holm, benjamini-hochberg, none)"),
-        ({"not_worse_than": "production", "by": "5"}, f"gates.0.by is '5': {NEEDED}"),
-        ({"not_worse_than": "production", "by": -1}, f"gates.0.by is -1: {NEEDED}"),
-        (
-            {"not_worse_than": "productoin"},
-            'gates[0].not_worse_than is "productoin", did you mean "production"?: a model',
-        ),
-        ({"not_worse_than": "production", "model": "production"}, "gates[0] compares production with itself"),
-        ({"metric": "copc", "not_worse_than": "production"}, "gates[0].not_worse_than cannot hold for copc, of which"),
-        ({"undecided": "stop"}, "gates.0.undecided is 'stop' (allowed: fail, warn, pass)"),
-        ({"name": " "}, "gates.0 has an empty name"),
-    ],
-)
+REFUSED_GATES: list[tuple[dict[str, Any], str]] = [
+    ({"metric": "ndgc@10"}, 'gates[0].metric "ndgc@10" is no metric of this spec, did you mean "ndcg@10"?'),
+    ({"metric": "ap*"}, 'gates[0].metric "ap*" matches no metric of this spec'),
+    ({"model": "candidat"}, 'gates[0].model "candidat" is no model of this spec, did you mean "candidate"?'),
+    ({"model": "x*"}, 'gates[0].model "x*" matches no model of this spec (production, candidate)'),
+    (
+        {"slice": {"contry": "*"}},
+        'gates[0].slice "contry" is no slice of this spec, did you mean "country"? (country)',
+    ),
+    ({"slice": {"country": "*", "device": "*"}}, 'gates[0].slice "country,device" is no slice of this spec'),
+    (
+        {"slice": {"country": False}},
+        "gates.0.slice has country false: put it in quotes, as it stands in the tables",
+    ),
+    ({"slice": {}}, "gates.0 has an empty slice"),
+    (
+        {"mim": 1},
+        'unknown key "gates.0.mim", did you mean "min"? (known here: metric, name, model, slice, min, max, ',
+    ),
+    ({"min": None}, "gates.0 has no condition: min, max, not_worse_than or equivalent_to is needed"),
+    ({"min": True}, "gates.0.min is True: a number is needed"),
+    ({"min": float("nan")}, "gates.0.min is nan: a finite number is needed"),
+    ({"min": 2, "max": 1}, "gates.0 has min 2 above max 1: no value lies between them"),
+    ({"by": 0.1}, "gates.0 has by, but neither not_worse_than nor equivalent_to, of which it is the margin"),
+    (
+        {"not_worse_than": "baseline", "equivalent_to": "baseline", "by": 1},
+        "but by is the margin of one: write two",
+    ),
+    ({"equivalent_to": "production"}, "gates.0 has equivalent_to without a margin: by above 0 says"),
+    ({"equivalent_to": "production", "by": 0}, "gates.0 has equivalent_to without a margin: by above 0 says"),
+    (
+        {"equivalent_to": "history", "by": "1%"},
+        'gates[0].equivalent_to is "history": a model or baseline is needed (',
+    ),
+    ({"equivalent_to": "production", "by": "1%", "model": "production"}, "compares production with itself"),
+    ({"correction": "bonferroni"}, "gates.0.correction is 'bonferroni' (allowed: holm, benjamini-hochberg, none)"),
+    ({"not_worse_than": "production", "by": "5"}, f"gates.0.by is '5': {NEEDED}"),
+    ({"not_worse_than": "production", "by": -1}, f"gates.0.by is -1: {NEEDED}"),
+    (
+        {"not_worse_than": "productoin"},
+        'gates[0].not_worse_than is "productoin", did you mean "production"?: a model',
+    ),
+    ({"not_worse_than": "production", "model": "production"}, "gates[0] compares production with itself"),
+    ({"metric": "copc", "not_worse_than": "production"}, "gates[0].not_worse_than cannot hold for copc, of which"),
+    ({"undecided": "stop"}, "gates.0.undecided is 'stop' (allowed: fail, warn, pass)"),
+    ({"name": " "}, "gates.0 has an empty name"),
+]
+
+
 def test_what_is_wrong_with_a_gate_is_told_before_anything_is_read(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], gate: dict[str, Any], told: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    conf = conf_of(tmp_path, [{"metric": "ndcg@10", "min": 0, **gate}])
-    for command in ("validate", "evaluate", "gate"):
+    failed = []
+    for gate, sentence in REFUSED_GATES:
+        conf = conf_of(tmp_path, [{"metric": "ndcg@10", "min": 0, **gate}])
+        code = exit_code("validate", "--conf", conf, "--set", "day=2026-11-19")
+        if code != 2 or sentence not in capsys.readouterr().err:
+            failed.append((gate, code))
+    assert failed == []
+    for command in ("evaluate", "gate"):  # as validate does
         assert exit_code(command, "--conf", conf, "--set", "day=2026-11-19") == 2
-        assert told in capsys.readouterr().err
+        assert sentence in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -313,26 +319,24 @@ def test_gates_change_no_number(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "baseline", "compares", "told"),
+    ("word", "baseline", "told"),
     [
-        ("baseline", None, True, "gates[0].not_worse_than is baseline, but the spec names none: give compare.baseline"),
-        ("candidate", "production", True, "gates[0].not_worse_than is candidate, but models are compared with compare"),
-        ("production", None, False, "the spec compares no models: give compare: {baseline: production}"),
-        ("baseline", "production", True, None),
-        ("production", "production", True, None),
+        ("baseline", None, "gates[0].not_worse_than is baseline, but the spec names none: give compare.baseline"),
+        ("candidate", "production", "gates[0].not_worse_than is candidate, but models are compared with compare"),
+        ("production", None, "the spec compares no models: give compare: {baseline: production}"),
+        ("baseline", "production", None),
+        ("production", "production", None),
     ],
 )
-def test_a_gate_compares_with_what_the_spec_compares_with(
-    word: str, baseline: str | None, compares: bool, told: str | None
-) -> None:
+def test_a_gate_compares_with_what_the_spec_compares_with(word: str, baseline: str | None, told: str | None) -> None:
     plan = Plan.of(["ndcg@10"], ["production", "candidate"], ["user"])
     gates = [Gate(metric="ndcg@10", not_worse_than=word)]
     if told is None:
-        (rule,) = rules_of(gates, plan, None, None, baseline, compares=compares)
+        (rule,) = rules_of(gates, plan, None, None, baseline)
         assert (rule.kind, rule.against, rule.models) == ("not_worse_than", "production", ("candidate",))
         return
     with pytest.raises(SpecError) as refused:
-        rules_of(gates, plan, None, None, baseline, compares=compares)
+        rules_of(gates, plan, None, None, baseline)
     assert told in str(refused.value)
 
 

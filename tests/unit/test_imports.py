@@ -37,11 +37,11 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "uncertainty": ("numpy", "pyarrow", "scipy"),
     "tables": ("numpy", "pyarrow", "obstore", *SPARK),
     "config": ("pydantic", "pydantic_core", "yaml"),
-    "text": ("click", "pyarrow", *SPARK),
+    "text": ("click", "pyarrow"),
     "comparison": ("numpy", "pyarrow", *SPARK),
     "report": ("numpy", "pyarrow", "altair", "jinja2", "markupsafe", "vl_convert", *SPARK),
     "results": ("pyarrow", "pandas", "altair", *SPARK),
-    "run": ("numpy", "pyarrow", "tqdm", *SPARK),
+    "run": ("numpy", "pyarrow", *SPARK),
     "jobs": ("numpy", "pyarrow", *SPARK),
     "doors": ("click", "pyarrow", "typing_extensions", "yaml", *SPARK),
     "functions": ("numpy", "pyarrow", "pandas", "typing_extensions", *SPARK),
@@ -154,7 +154,7 @@ def loaded_by(script: str) -> list[str]:
     return done.stdout.split()
 
 
-OPTIONAL = ("IPython", "altair", "duckdb", "jinja2", "jsonschema", "obstore", "polars", "tqdm", "sklearn", "vl_convert")
+OPTIONAL = ("IPython", "altair", "duckdb", "jinja2", "jsonschema", "obstore", "polars", "sklearn", "vl_convert")
 
 
 def test_the_package_imports_without_spark_and_without_extras() -> None:

@@ -23,7 +23,7 @@ from sparkrank.inputs.roles import Roles, TruthColumns, planned
 from sparkrank.metrics import Definitions, Metric
 from sparkrank.metrics.metric import CATALOG
 from sparkrank.run.execute import Outcome, open_request
-from sparkrank.run.stages import unseen
+from sparkrank.run.stages import Stages
 from sparkrank.sources.columns import bucket_rows, needed_columns
 from sparkrank.sources.side_rows import SideRows
 from sparkrank.sources.text_schema import number_kinds
@@ -40,7 +40,7 @@ def fake_roles(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def evaluated(rows: pa.Table, limits: Limits = NO_LIMITS, **named: str) -> Outcome:
     roles, plan = asked(**named)
-    stages = unseen()
+    stages = Stages()
     return open_request(Request(SideRows.of("input", rows), None, roles, plan, limits), stages).evaluate(stages)
 
 

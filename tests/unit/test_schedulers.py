@@ -95,7 +95,7 @@ COMMANDS: dict[str, tuple[list[str], bool, int, set[str]]] = {
     "report": (["--date", DAYS[1], "--format", "md"], True, 0, {"name", "format", "report", "missing"}),
     "plan": (
         ["--date", DAYS[1]], True, 0,
-        {"day", "workload", "probe", "estimate", "settings", "stored", "notes"},
+        {"day", "rows", "rows_from", "splits", "buckets", "tasks", "pieces", "stored"},
     ),
     "path": (["--date", DAYS[1]], True, 0, {"path"}),
     "export": (["{folder}/exported", "--date", DAYS[1]], True, 0, {"days"}),
@@ -194,7 +194,7 @@ def test_a_document_of_an_unexpected_error_and_of_an_interrupt(
             raise raised
 
         with monkeypatch.context() as patch:
-            patch.setattr(cli, "load_spec", fails)
+            patch.setattr("sparkrank.doors.commands.options.load_spec", fails)
             assert exit_code("validate", "--conf", conf, "--json", "--debug") == 1
         printed = capsys.readouterr()
         assert json.loads(printed.out)["error"]["code"] == code

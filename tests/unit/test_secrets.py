@@ -22,9 +22,8 @@ import sparkrank as sr
 from sparkrank.base import errors
 from sparkrank.base.redaction import has_secret, redact, shown_options, shown_url
 from sparkrank.config import load_spec
-from sparkrank.doors import cli
 from sparkrank.engines.spark.failures import reading_errors, reason_of, task_errors
-from sparkrank.jobs.evaluate_job import places_of
+from sparkrank.run.day_request import places_of
 from sparkrank.sources.files import without_password
 from sparkrank.sources.side_rows import SideRows
 from sparkrank.text.terminal import as_json_text, tell
@@ -307,7 +306,7 @@ def test_an_error_that_nobody_expected_shows_none(
             raise RuntimeError(f"it failed: {form}") from error
 
     conf = conf_of(tmp_path, document(rows))
-    monkeypatch.setattr(cli, "load_spec", fails)
+    monkeypatch.setattr("sparkrank.doors.commands.options.load_spec", fails)
     monkeypatch.setattr("sparkrank.doors.api.open_request", fails)
     for form in FORMS:  # noqa: B007 - fails reads it
         assert exit_code("validate", "--conf", conf, "--debug") == 1
@@ -468,7 +467,6 @@ def test_only_one_place_prints() -> None:
             "print",
             "click.echo",
             "click.secho",
-            "print_by_java",
             "sys.stdout.write",
             "sys.stderr.write",
             "traceback.print_exc",

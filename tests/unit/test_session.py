@@ -71,24 +71,15 @@ def level(started: dict[str, str]) -> str | None:
     return started.get("spark.log.level")
 
 
-@pytest.mark.parametrize(
-    ("master", "expected"),
-    [
-        ("spark://host:7077", "ERROR"),
-        ("yarn", "ERROR"),
-        ("k8s://https://host", "ERROR"),
-        ("local-cluster[2,1,1024]", "ERROR"),
-        ("local[2]", "FATAL"),
-        ("local", "FATAL"),
-        (None, "FATAL"),
-    ],
-)
-def test_errors_alone_where_nobody_has_said(
-    started: dict[str, str], monkeypatch: pytest.MonkeyPatch, master: str | None, expected: str
-) -> None:
+def test_errors_alone_where_nobody_has_said(started: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Not those of tasks where these are of the driver's own process: the sentence has what they fail by."""
-    properties(monkeypatch, {} if master is None else {"spark.master": master})
-    assert level(started) == expected
+    for masters, expected in (
+        (("spark://host:7077", "yarn", "k8s://https://host", "local-cluster[2,1,1024]"), "ERROR"),
+        (("local[2]", "local", None), "FATAL"),
+    ):
+        for master in masters:
+            properties(monkeypatch, {} if master is None else {"spark.master": master})
+            assert level(started) == expected, master
 
 
 @pytest.mark.parametrize(
@@ -121,52 +112,42 @@ def test_workers_of_this_machine_run_this_python_unless_somebody_has_said(
     assert os.environ.get("PYSPARK_PYTHON") == expected
 
 
-@pytest.mark.parametrize(
-    "key", ["spark.log.level", "log4j2.configurationFile", "log4j.configurationFile", "log4j.configuration"]
-)
-def test_a_setting_of_the_users_holds(started: dict[str, str], monkeypatch: pytest.MonkeyPatch, key: str) -> None:
-    properties(monkeypatch, {key: "INFO"})
-    assert level(started) is None
-
-
-def test_an_environment_of_the_users_holds(started: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_setting_of_the_users_holds(started: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    for key in ("spark.log.level", "log4j2.configurationFile", "log4j.configurationFile", "log4j.configuration"):
+        properties(monkeypatch, {key: "INFO"})
+        assert level(started) is None, key
+    properties(monkeypatch, {})
     monkeypatch.setenv("LOG4J_CONFIGURATION_FILE", "mine.xml")
     assert level(started) is None
 
 
-@pytest.mark.parametrize(
-    ("file", "expected"),
-    [
-        ("log4j2.properties", None),
-        ("log4j2.xml", None),
-        ("log4j2.yaml", None),
-        ("log4j2-test.json", None),
-        ("log4j2.properties.template", "FATAL"),  # each Spark has one
-        ("spark-defaults.conf", "FATAL"),
-    ],
-)
 def test_a_configuration_on_the_class_path_holds(
-    started: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, file: str, expected: str | None
+    started: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """As that of a cluster, in the folder SPARK_CONF_DIR."""
-    (tmp_path / file).write_text("", encoding="utf-8")
-    places = f"/nowhere/jars/*:{tmp_path}/:/nowhere/else"
-    properties(monkeypatch, {"java.class.path": places})
-    assert level(started) == expected
+    """As that of a cluster, in the folder SPARK_CONF_DIR; a template, which each Spark has, is none."""
+    properties(monkeypatch, {"java.class.path": f"/nowhere/jars/*:{tmp_path}/:/nowhere/else"})
+    for file, is_configuration in (
+        ("log4j2.properties", True),
+        ("log4j2.xml", True),
+        ("log4j2.yaml", True),
+        ("log4j2-test.json", True),
+        ("log4j2.properties.template", False),
+        ("spark-defaults.conf", False),
+    ):
+        started.clear()
+        (tmp_path / file).touch()
+        assert (level(started) is None) == is_configuration, file
+        (tmp_path / file).unlink()
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
+def test_over_connect_no_jvm_is_asked(started: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    properties(monkeypatch, None)
+    for name, value in (
         ("SPARK_REMOTE", "sc://host"),
         ("SPARK_API_MODE", "Connect"),
         ("SPARK_CONNECT_MODE_ENABLED", "1"),
         ("SPARK_CONNECT_MODE", "1"),
-    ],
-)
-def test_over_connect_no_jvm_is_asked(
-    started: dict[str, str], monkeypatch: pytest.MonkeyPatch, name: str, value: str
-) -> None:
-    properties(monkeypatch, None)
-    monkeypatch.setenv(name, value)
-    assert level(started) is None
+    ):
+        with monkeypatch.context() as alone:
+            alone.setenv(name, value)
+            assert level(started) is None, name

@@ -43,7 +43,7 @@ def document_of(each: TextCase, folder: Path, lane: str, **quality: Any) -> dict
 
 def found_by(each: TextCase, folder: Path, lane: str, spark: Any = None) -> dict[Any, float]:
     """Each group's value."""
-    result = evaluate_day(Spec.model_validate(document_of(each, folder, lane)), DAY, spark, Stages(spark))
+    result = evaluate_day(Spec.model_validate(document_of(each, folder, lane)), DAY, spark, Stages())
     assert result.lane == lane
     key = each.columns.get("group", "u")
     groups = pq.read_table(f"{folder}/out-{lane}/groups/day={DAY}").to_pylist()

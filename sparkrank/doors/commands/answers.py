@@ -1,4 +1,4 @@
-"""What a command answers: text for people, one JSON document with ``--json``, nothing with ``--quiet``.
+"""The answer of a command: text for people, one JSON document with ``--json``, nothing with ``--quiet``.
 
 An error is a sentence in all three, the last line on stderr; with ``--json`` it stands on stdout too, as a document, so
 that stdout is one in any case.
@@ -19,12 +19,12 @@ from sparkrank.text.terminal import as_json_text, print_document, tell
 
 if TYPE_CHECKING:
     from sparkrank.gates.chance import GateRecord
+    from sparkrank.gates.judgment import Judgment
     from sparkrank.gates.verdicts import Judged
-    from sparkrank.jobs import BackfilledDay, DayResult, WindowResult
-    from sparkrank.jobs.gate_job import Judgment
     from sparkrank.metrics.metric import Declaration
     from sparkrank.metrics.parameters import Parameter
     from sparkrank.metrics.presets import Preset
+    from sparkrank.results.run_results import BackfilledDay, DayResult, WindowResult
     from sparkrank.schemas.tables import TableSchema
 
 AnswerForm: TypeAlias = Literal["text", "json", "quiet"]
@@ -64,7 +64,7 @@ def answer_page(page: Callable[[], str], document: Callable[[], object]) -> None
 
 
 def answer_line(text: Callable[[], str]) -> None:
-    """Tell lines on the way, to people alone."""
+    """Print lines before the answer, in text form alone."""
     if form() == "text":
         tell(text())
 
@@ -83,7 +83,7 @@ def day_document(result: DayResult) -> dict[str, object]:
 def window_document(result: WindowResult) -> dict[str, object]:
     """A window that was merged."""
     return {
-        "window": str(result.window),
+        "window": result.window,
         "days": list(result.days),
         "missing": list(result.missing),
         **_result(result),
@@ -106,18 +106,17 @@ def _result(result: DayResult | WindowResult) -> dict[str, object]:
 
 def backfill_document(days: Iterable[BackfilledDay]) -> dict[str, object]:
     """The days of a backfill, with their results."""
-    return {
-        "days": [
-            {
-                "day": day.day,
-                "state": day.state.replace(" ", "_"),
-                "seconds": round(day.seconds, 3),
-                "told": day.told or None,
-                "result": None if day.result is None else day_document(day.result),
-            }
-            for day in days
-        ]
-    }
+    documents = [
+        {
+            "day": day.day,
+            "state": day.state.replace(" ", "_"),
+            "seconds": round(day.seconds, 3),
+            "told": day.reason or None,
+            "result": None if day.result is None else day_document(day.result),
+        }
+        for day in days
+    ]
+    return {"days": documents}
 
 
 def judgment_document(judgment: Judgment) -> dict[str, object]:
@@ -178,7 +177,7 @@ def _parameter_document(parameter: Parameter) -> dict[str, object]:
 
 
 def preset_document(preset: Preset) -> dict[str, object]:
-    """What a preset sets."""
+    """A preset: its definitions and defaults."""
     return {
         "name": preset.name,
         "library": preset.library,

@@ -1,46 +1,43 @@
-"""Plain text for a terminal: what became of each day of a backfill."""
+"""Plain text for a terminal: the days of a backfill."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from sparkrank.base import checks
 from sparkrank.base.errors import escaped
 from sparkrank.inputs.window import spans
+from sparkrank.results.run_results import BackfilledDay
 from sparkrank.text.gates_text import verdicts_text
 from sparkrank.text.text import quality_text, warnings_text
 
-if TYPE_CHECKING:
-    from sparkrank.jobs.backfill import BackfilledDay
-
 
 def backfilled_text(day: BackfilledDay) -> str:
-    """A line for ``day``, and below it what a person must hear of it: limits that are not kept, and warnings."""
+    """A line for ``day``, and below it the limits that are not kept, warnings and verdicts."""
     result = day.result
     if result is None:
         if day.state == "there":
             return (
-                f"{day.day}  there already, by the same spec (run {escaped(day.told)}): skipped, --again evaluates it"
+                f"{day.day}  there already, by the same spec (run {escaped(day.reason)}): skipped, --again evaluates it"
             )
-        return f"{day.day}  no input: {escaped(day.told)}"
+        return f"{day.day}  no input: {escaped(day.reason)}"
     checked = result.quality.to_pylist()
     rows = next((row["count"] for row in checked if row["check"] == checks.ROWS_READ), 0)
     line = f"{day.day}  evaluated: {rows:,.0f} rows in {day.seconds:.1f} s, lane {result.lane}"
     verdicts = "" if result.judgment is None else verdicts_text(result.judgment.judged)
     below = filter(None, (quality_text(result.quality), warnings_text(result.warnings), verdicts))
-    return "\n".join([line, *(f"  {each}" for text in below for each in text.splitlines())])
+    return "\n".join([line, *(f"  {indented}" for text in below for indented in text.splitlines())])
 
 
 def backfill_text(days: Sequence[BackfilledDay]) -> str:
     """How many days were evaluated, which were there, and which have no input."""
-    of = {state: [day.day for day in days if day.state == state] for state in ("evaluated", "there", "no input")}
-    lines = [f"Evaluated: {_told(of['evaluated'])}", f"There already: {_told(of['there'])}"]
-    if of["no input"]:
-        lines.append(f"Without input: {_told(of['no input'])}")
+    names = {state: [day.day for day in days if day.state == state] for state in ("evaluated", "there", "no input")}
+    lines = [f"Evaluated: {_days_text(names['evaluated'])}", f"There already: {_days_text(names['there'])}"]
+    if names["no input"]:
+        lines.append(f"Without input: {_days_text(names['no input'])}")
     return "\n".join(lines)
 
 
-def _told(days: Sequence[str]) -> str:
+def _days_text(days: Sequence[str]) -> str:
     count = f"{len(days)} day" if len(days) == 1 else f"{len(days)} days"
     return f"{count} ({spans(days)})" if days else count

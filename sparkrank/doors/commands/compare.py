@@ -99,12 +99,12 @@ def compare(
         validate_alone("--decompose", {"--correction": correction, "--groups": groups})
     if asked.spec is not None and of_states:
         window = _window(asked, first, last, allow_missing=allow_missing)
-        table, missing, told = _stored(asked, asked.spec, window, correction, family, allow_missing)
+        table, missing, notes = _stored(asked, asked.spec, window, correction, family, allow_missing)
         chosen = _chosen(table, asked, asked.spec, metrics)
         text = metrics_by_slice_text if metrics else stored_comparisons_text
         answer(
-            lambda: _stored_text(text(chosen), window, missing, told),
-            lambda: _stored_document(chosen, window, missing, told),
+            lambda: _stored_text(text(chosen), window, missing, notes),
+            lambda: _stored_document(chosen, window, missing, notes),
         )
         return
     if decompose is not None:
@@ -144,8 +144,8 @@ def _stored(
     family: Family | None,
     allow_missing: bool,
 ) -> tuple[pa.Table, tuple[str, ...], list[str]]:
-    """What the states of ``window`` say of every model against the baseline, the days that are missing, and sentences
-    about models that lack days.
+    """The comparisons of every model with the baseline over ``window``, the missing days, and sentences about models
+    that lack days.
     """
     own = None if spec.compare is None else spec.compare.comparison
     baseline = asked.baseline or (None if own is None else own.baseline)
@@ -154,9 +154,8 @@ def _stored(
         given = own or Comparison(baseline)
         wanted = replace(given, baseline=baseline, correction=correction or given.correction)
         wanted = replace(wanted, family=family or given.family)
-    with session_for_far() as session:
-        is_far = local_path(on_day(spec.output.path, str(window.first))) is None
-        spark = session() if is_far and session is not None else None
+    is_far = local_path(on_day(spec.output.path, str(window.first))) is None
+    with session_for_far(is_far=is_far) as spark:
         return compare_days(spec, window, wanted, spark, allow_missing=allow_missing)
 
 
@@ -192,12 +191,12 @@ def _stored_text(text: str, window: Window, missing: tuple[str, ...], told: list
 def _decompose(asked: SidesAsked, by: str, metrics: tuple[str, ...] | None, other_definitions: bool) -> None:
     with metrics_of(asked) as (left, right):
         before, after, _ = states_of(asked)
-        table, told = decomposition(left, right, by, metrics, (before, after), other_definitions=other_definitions)
+        table, notes = decomposition(left, right, by, metrics, (before, after), other_definitions=other_definitions)
         head = f"{escaped(right.model)} ({escaped(right.place)})"
         against = f"against {escaped(left.model)} ({escaped(left.place)})"
         answer(
-            lambda: "\n\n".join(filter(None, (f"{head}\n{against}", decomposition_text(table), told_text(told)))),
-            lambda: {"told": told, "decomposition": table.to_pylist()},
+            lambda: "\n\n".join(filter(None, (f"{head}\n{against}", decomposition_text(table), told_text(notes)))),
+            lambda: {"told": notes, "decomposition": table.to_pylist()},
         )
 
 

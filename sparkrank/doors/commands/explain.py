@@ -1,9 +1,8 @@
-"""``sparkrank explain``: how a metric comes of one group, or why two libraries have two numbers for the same rows."""
+"""``sparkrank explain``: how a metric is computed for one group, or why two libraries have two numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,20 +13,19 @@ from sparkrank.comparison.group_pairs import ModelGroups
 from sparkrank.comparison.group_tables import GroupTable
 from sparkrank.comparison.largest_changes import largest_changes
 from sparkrank.comparison.worst_groups import worst_groups
-from sparkrank.config import load_spec
+from sparkrank.config import Spec
 from sparkrank.doors.commands.answers import answer
-from sparkrank.doors.commands.options import all_of, removed, spec_options, stages_seen
+from sparkrank.doors.commands.options import all_of, asked_stages, spec_options, validate_alone
 from sparkrank.engines.lanes import needs_session
 from sparkrank.engines.one_group import GroupKeys
-from sparkrank.jobs.evaluate_job import resolve_day
 from sparkrank.jobs.explain_job import asked_models, explain_day
-from sparkrank.run.session import spark_session
+from sparkrank.run.day_request import resolve_day
+from sparkrank.run.session import command_session
 from sparkrank.text.explanation_text import MOST_ROWS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from sparkrank.config import Spec
 
 MOST_CHOSEN = 1_000  # groups that are explained at once
 
@@ -36,7 +34,6 @@ MOST_CHOSEN = 1_000  # groups that are explained at once
 @spec_options
 @all_of(
     click.option("--rows", type=click.IntRange(1), default=MOST_ROWS, help="The most rows of a table in the terminal."),
-    removed("--html", "a notebook shows sparkrank.explain(...), and --json has all of it"),
     click.option("--models", nargs=2, metavar="A B", help="With --moved: the baseline and the model."),
     click.option("--moved", type=click.IntRange(1, MOST_CHOSEN), help="The groups that changed most, so many."),
     click.option("--worst", type=click.IntRange(1, MOST_CHOSEN), help="The groups with the worst values, so many."),
@@ -51,8 +48,7 @@ MOST_CHOSEN = 1_000  # groups that are explained at once
 )
 @click.argument("metrics", nargs=-1)
 def explain(
-    conf: str,
-    overrides: tuple[str, ...],
+    spec: Spec,
     metrics: tuple[str, ...],
     day: str | None,
     one: str | None,
@@ -61,7 +57,7 @@ def explain(
     texts: tuple[str, ...],
     **more: Any,
 ) -> None:
-    """Explain how METRICS come of one group's rows, or why two libraries have two numbers for the same day.
+    """Explain how METRICS are computed from one group's rows, or why two libraries have two numbers for a day.
 
     With --group, --worst or --moved: the list of each model, the terms of the metric, and the steps to its value. With
     --from and --to: each setting in which two presets differ, and how far it moves the number. Nothing is written.
@@ -69,17 +65,16 @@ def explain(
     asked = (*metrics, *texts)
     if not asked:
         raise click.UsageError("no metric is named: name one with --metric, for example --metric ndcg@10")
-    spec = load_spec(conf, overrides)
     day = resolve_day(spec, day)
     if one is not None or other is not None:
         _between_presets(spec, day, one, other, asked, {"--group": group, **_given(more)})
         return
     _validate_choice(group, more, asked)
-    with _session(spec) as spark:
+    with command_session("explain", is_needed=needs_session(spec.engine.lane)) as spark:
         keys = _keys(spec, day, group, asked, more, spark)
         models = more["models"] or more["model_names"]
-        found = explain_day(spec, day, keys, asked, models or (), spark, stages_seen(spark))
-    answer(lambda: found.text(more["rows"]), found.to_dict)
+        explanation = explain_day(spec, day, keys, asked, models or (), spark, asked_stages())
+    answer(lambda: explanation.text(more["rows"]), explanation.to_dict)
 
 
 def _given(more: dict[str, Any]) -> dict[str, Any]:
@@ -87,7 +82,7 @@ def _given(more: dict[str, Any]) -> dict[str, Any]:
 
 
 def _validate_choice(group: Sequence[str], more: dict[str, Any], asked: Sequence[str]) -> None:
-    """Raise a usage error unless exactly one option says which groups, and what stands beside it goes with it."""
+    """Raise a usage error unless exactly one option chooses the groups, and the other options go with it."""
     ways = {"--group": group, "--worst": more["worst"], "--moved": more["moved"]}
     given = [name for name, value in ways.items() if value]
     if not given:
@@ -100,16 +95,6 @@ def _validate_choice(group: Sequence[str], more: dict[str, Any], asked: Sequence
         raise click.UsageError("--moved and --model do not go together: --models names both")
     if given != ["--group"] and len(asked) > 1:
         raise click.UsageError(f"{given[0]} chooses groups by one metric, but several are named")
-
-
-@contextmanager
-def _session(spec: Spec) -> Iterator[SparkSession | None]:
-    spark = spark_session("sparkrank explain") if needs_session(spec.engine.lane) else None
-    try:
-        yield spark
-    finally:
-        if spark is not None:
-            spark.stop()
 
 
 def _keys(
@@ -139,7 +124,7 @@ def _keys(
 
 def _pair(text: str, columns: Sequence[str]) -> tuple[str, str]:
     """The column and the value of ``column=value``, where a column may have a = in its name."""
-    name = next((each for each in columns if text.startswith(f"{each}=")), None)
+    name = next((column for column in columns if text.startswith(f"{column}=")), None)
     column, equals, value = text.partition("=") if name is None else (name, "=", text[len(name) + 1 :])
     if not equals:
         raise click.UsageError(f"--group {text} has no value: write it as column=value")
@@ -159,13 +144,12 @@ def _moved(table: GroupTable, models: Sequence[str], metric: str, top: int) -> l
 def _between_presets(
     spec: Spec, day: str, one: str | None, other: str | None, asked: Sequence[str], beside: dict[str, Any]
 ) -> None:
-    from sparkrank.doors.commands.options import validate_alone
     from sparkrank.doors.commands.preset_differences_text import differences_document, differences_text
     from sparkrank.jobs.preset_differences import explain_presets
 
     if one is None or other is None:
         raise click.UsageError("--from and --to go together: they name two presets")
     validate_alone("--from", beside)
-    with _session(spec) as spark:
-        found = explain_presets(spec, day, one, other, asked, spark, stages_seen(spark))
-    answer(lambda: differences_text(found), lambda: differences_document(found))
+    with command_session("explain", is_needed=needs_session(spec.engine.lane)) as spark:
+        moves = explain_presets(spec, day, one, other, asked, spark, asked_stages())
+    answer(lambda: differences_text(moves), lambda: differences_document(moves))

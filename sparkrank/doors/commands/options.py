@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from functools import wraps
+from typing import Any
 
 import click
 
+from sparkrank.config import load_spec
 from sparkrank.doors.commands.answers import AnswerForm, ask_for, form
-from sparkrank.run.stages import Stages, unseen
+from sparkrank.run.stages import Stages, seen_stages
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
+# Options of earlier releases, and what to use instead.
+REMOVED_OPTIONS = {
+    "--cores": "sparkrank plan estimates no hours and no memory, so it takes no --cores: docs/scaling.md has the laws",
+    "--slice-values": "sparkrank plan counts no states, so it takes no --slice-values: docs/scaling.md has the laws",
+    "--splits": "gates take no --splits: --replay counts nights stopped by chance, examples/aa_halves.py halves groups",
+    "--markdown": "sparkrank metrics prints no --markdown: docs/metrics.md has the table, --json the declarations",
+    "--definitions": "sparkrank metrics prints no --definitions: they are docs/definitions.md",
+    "--html": "sparkrank explain writes no --html: a notebook shows sr.explain(...), and --json has all of it",
+    "--lane": "comparisons take no --lane: group tables are compared in one process",
+}
 DEBUG = click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an error.")
 SET = click.option(
     "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a key: --set definitions.ties=item"
@@ -39,10 +48,14 @@ def form_options() -> list[click.Option]:
 
 
 def spec_options(command: Callable[..., None]) -> Callable[..., Any]:
-    """The options of every command that takes a spec."""
-    return all_of(DEBUG, SET, click.option("--conf", required=True, metavar="FILE", help="The spec, a YAML document."))(
-        command
-    )
+    """The options of every command that takes a spec, which is loaded and given as ``spec``."""
+
+    @wraps(command)
+    def loaded(*arguments: Any, conf: str, overrides: tuple[str, ...], **options: Any) -> None:
+        command(*arguments, spec=load_spec(conf, overrides), **options)
+
+    conf = click.option("--conf", required=True, metavar="FILE", help="The spec, a YAML document.")
+    return all_of(DEBUG, SET, conf)(loaded)
 
 
 def all_of(*options: Callable[[Any], Any]) -> Callable[[Callable[..., None]], Callable[..., Any]]:
@@ -56,17 +69,6 @@ def all_of(*options: Callable[[Any], Any]) -> Callable[[Callable[..., None]], Ca
     return decorated
 
 
-def removed(name: str, instead: str) -> Callable[[Any], Any]:
-    """An option that older versions had: it is refused with what to use instead."""
-
-    def refuse(context: click.Context, option: click.Parameter, value: object) -> None:  # noqa: ARG001
-        if value is not None:
-            raise click.UsageError(f"{name} is no longer there: {instead}")
-
-    # it may be followed by a value or by nothing
-    return click.option(name, hidden=True, expose_value=False, is_flag=False, flag_value="", callback=refuse)
-
-
 def validate_alone(first: str, others: Mapping[str, object]) -> None:
     """Raise a usage error where one of ``others`` is given beside the option ``first``."""
     for name, value in others.items():
@@ -74,6 +76,6 @@ def validate_alone(first: str, others: Mapping[str, object]) -> None:
             raise click.UsageError(f"{first} and {name} do not go together")
 
 
-def stages_seen(spark: SparkSession | None) -> Stages:
-    """Stages that a person sees who did not ask for silence."""
-    return Stages(spark) if form() == "text" else unseen()
+def asked_stages() -> Stages:
+    """Stages that are shown unless the command is to print a document or nothing."""
+    return seen_stages() if form() == "text" else Stages()

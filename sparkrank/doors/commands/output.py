@@ -1,14 +1,14 @@
-"""``sparkrank path``, ``export``, ``clean`` and ``unlock``: the folder of tables, for who reads it."""
+"""``sparkrank path``, ``export``, ``clean`` and ``unlock``: the folder of tables, for its readers."""
 
 from __future__ import annotations
 
 import click
 
 from sparkrank.base.errors import escaped
-from sparkrank.config import load_spec
+from sparkrank.config import Spec
 from sparkrank.doors.commands.answers import answer
 from sparkrank.doors.commands.options import spec_options
-from sparkrank.doors.commands.stored import stored_options, target_of
+from sparkrank.doors.commands.stored import NamedDays, stored_options
 from sparkrank.jobs.output_job import clean_stored, export_stored, stored_path, unlock_stored
 
 
@@ -16,26 +16,19 @@ from sparkrank.jobs.output_job import clean_stored, export_stored, stored_path, 
 @spec_options
 @stored_options
 @click.option("--table", metavar="NAME", help="One table of the run; without it, the folder that has them all.")
-def path(
-    conf: str, overrides: tuple[str, ...], day: str | None, first: str | None, last: str | None, table: str | None
-) -> None:
-    """Print the folder of the run that a day or a window shows: its tables belong together, whatever comes next."""
-    spec = load_spec(conf, overrides)
-    found = escaped(stored_path(target_of(spec, day, first, last), table))
-    answer(lambda: found, lambda: {"path": found})
+def path(spec: Spec, named: NamedDays, table: str | None) -> None:
+    """Print the folder of a day's or window's current run."""
+    folder = escaped(stored_path(named.target(spec), table))
+    answer(lambda: folder, lambda: {"path": folder})
 
 
 @click.command()
 @spec_options
 @stored_options
 @click.argument("folder")
-def export(
-    conf: str, overrides: tuple[str, ...], day: str | None, first: str | None, last: str | None, folder: str
-) -> None:
+def export(spec: Spec, named: NamedDays, folder: str) -> None:
     """Show stored days in real folders below FOLDER, for programs that follow no links; without a day, all of them."""
-    spec = load_spec(conf, overrides)
-    is_named = any(each is not None for each in (day, first, last))
-    done = export_stored(spec, folder, [target_of(spec, day, first, last)] if is_named else [])
+    done = export_stored(spec, folder, named.targets(spec))
     lines = [f"{name}: {'exported' if is_new else 'there'}" for name, is_new in done]
     answer(
         lambda: "\n".join([*lines, f"Exported: {sum(is_new for _, is_new in done)}"]),
@@ -46,12 +39,9 @@ def export(
 @click.command()
 @spec_options
 @stored_options
-def clean(conf: str, overrides: tuple[str, ...], day: str | None, first: str | None, last: str | None) -> None:
-    """Remove the runs that days have shown before, and what killed runs have left; days that are written stay."""
-    spec = load_spec(conf, overrides)
-    is_named = any(each is not None for each in (day, first, last))
-    removed = clean_stored(spec, [target_of(spec, day, first, last)] if is_named else [])
-    names = [escaped(str(each)) for each in removed]
+def clean(spec: Spec, named: NamedDays) -> None:
+    """Remove earlier runs of days, and what killed runs have left; days that are being written stay as they are."""
+    names = [escaped(str(path)) for path in clean_stored(spec, named.targets(spec))]
     answer(lambda: "\n".join([*names, f"Removed: {len(names)}"]), lambda: {"removed": names})
 
 
@@ -59,10 +49,7 @@ def clean(conf: str, overrides: tuple[str, ...], day: str | None, first: str | N
 @spec_options
 @stored_options
 @click.option("--force", is_flag=True, help="Take the lock from a run that holds it: that run then shows nothing.")
-def unlock(
-    conf: str, overrides: tuple[str, ...], day: str | None, first: str | None, last: str | None, force: bool
-) -> None:
+def unlock(spec: Spec, named: NamedDays, force: bool) -> None:
     """Let the next run of a day begin, after a run that was killed or hangs."""
-    spec = load_spec(conf, overrides)
-    names = [escaped(str(each)) for each in unlock_stored(target_of(spec, day, first, last), force=force)]
+    names = [escaped(str(path)) for path in unlock_stored(named.target(spec), force=force)]
     answer(lambda: "\n".join(names), lambda: {"unlocked": names})

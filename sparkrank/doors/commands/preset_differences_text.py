@@ -3,37 +3,35 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sparkrank.base.errors import escaped, shortened
+from sparkrank.results.preset_moves import MetricMoves, PresetDifferences
 from sparkrank.text.explanation_text import MOST_LETTERS, number_text
 from sparkrank.text.text import aligned
-
-if TYPE_CHECKING:
-    from sparkrank.jobs.preset_differences import MetricMoves, PresetDifferences
 
 
 def differences_text(differences: PresetDifferences) -> str:
     """For each metric and model: a line for each setting, alone, and for all together."""
     parts = [f"{differences.day}: from {differences.one} to {differences.other}"]
     parts += [_metric_text(moves, differences) for moves in differences.metrics]
-    parts += ["\n".join(map(escaped, differences.told))] if differences.told else []
-    return "\n\n".join(parts)
+    return "\n\n".join([*parts, *(["\n".join(map(escaped, differences.notes))] if differences.notes else [])])
 
 
-def _metric_text(moves: MetricMoves, presets: PresetDifferences) -> str:
+def _metric_text(moves: MetricMoves, differences: PresetDifferences) -> str:
     head = f"{escaped(moves.asked)} of {shortened(moves.model, MOST_LETTERS)}"
-    lines = [("setting", presets.one, presets.other, "value", "moved")]
-    lines.append((f"as {presets.one}", "", "", number_text(moves.value), ""))
-    for move in moves.settings:
-        value = "not computed" if move.told else number_text(move.value)
-        lines.append((f"{move.setting} alone", move.one, move.other, value, _moved(move.value - moves.value)))
+    lines = [("setting", differences.one, differences.other, "value", "moved")]
+    lines.append((f"as {differences.one}", "", "", number_text(moves.value), ""))
+    for setting in moves.settings:
+        value = "not computed" if setting.reason else number_text(setting.value)
+        moved = _moved(setting.value - moves.value)
+        lines.append((f"{setting.setting} alone", setting.one, setting.other, value, moved))
     if len(moves.settings) > 1:
         lines.append(("in combination", "", "", "", _moved(moves.combined)))
-    lines.append((f"as {presets.other}", "", "", number_text(moves.other_value), _moved(moves.moved)))
-    notes = [f"{move.setting}: {escaped(move.told)}" for move in moves.settings if move.told]
+    lines.append((f"as {differences.other}", "", "", number_text(moves.other_value), _moved(moves.moved)))
+    reasons = [f"{setting.setting}: {escaped(setting.reason)}" for setting in moves.settings if setting.reason]
     text = aligned([tuple(shortened(cell, MOST_LETTERS) for cell in line) for line in lines])
-    return "\n".join([head, *(["no setting differs"] if not moves.settings else []), text, *notes])
+    return "\n".join([head, *(["no setting differs"] if not moves.settings else []), text, *reasons])
 
 
 def _moved(difference: float) -> str:
@@ -59,7 +57,7 @@ def differences_document(differences: PresetDifferences) -> dict[str, Any]:
                     "to": setting.other,
                     "value": setting.value,
                     "moved": setting.value - moves.value,
-                    "told": setting.told or None,
+                    "told": setting.reason or None,
                 }
                 for setting in moves.settings
             ],
@@ -71,5 +69,5 @@ def differences_document(differences: PresetDifferences) -> dict[str, Any]:
         "from": differences.one,
         "to": differences.other,
         "metrics": metrics,
-        "told": list(differences.told),
+        "told": list(differences.notes),
     }

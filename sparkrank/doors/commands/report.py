@@ -8,15 +8,15 @@ from pathlib import Path
 import click
 
 from sparkrank.base.errors import escaped
-from sparkrank.config import load_spec
+from sparkrank.config import Spec
 from sparkrank.doors.commands.answers import answer, answer_page
 from sparkrank.doors.commands.options import spec_options, validate_alone
-from sparkrank.doors.commands.stored import stored_options, target_of
+from sparkrank.doors.commands.stored import NamedDays, stored_options
 from sparkrank.jobs.report_job import report_stored
 from sparkrank.report.data import ReportData
 from sparkrank.report.page import require_extra
 from sparkrank.report.written_forms import ReportForm, as_form, form_of, report_document, write_report
-from sparkrank.run.session import spark_session
+from sparkrank.run.session import command_session
 from sparkrank.tables.commit.days import needs_spark
 
 
@@ -34,11 +34,8 @@ from sparkrank.tables.commit.days import needs_spark
     "the ending of --out says, or html.",
 )
 def report(
-    conf: str,
-    overrides: tuple[str, ...],
-    day: str | None,
-    first: str | None,
-    last: str | None,
+    spec: Spec,
+    named: NamedDays,
     opens: bool,
     out: str | None,
     plots: str | None,
@@ -51,14 +48,9 @@ def report(
         require_extra()  # before anything is read
     if opens and form != "html":
         raise click.UsageError(f"--open and --format {form} do not go together: a browser opens html")
-    spec = load_spec(conf, overrides)
-    target = target_of(spec, day, first, last)
-    spark = spark_session("sparkrank report") if needs_spark(spec.output.path) else None
-    try:
+    target = named.target(spec)
+    with command_session("report", is_needed=needs_spark(spec.output.path)) as spark:
         data = report_stored(spec, target, spark)
-    finally:
-        if spark is not None:
-            spark.stop()
     if plots is not None:
         _write_plots(data, plots)
         return
@@ -67,8 +59,8 @@ def report(
         return
     file = write_report(data, f"report-{target.name}.html" if out is None else out, form)
     opened = opens and webbrowser.open(file.absolute().as_uri())
-    told = "\nNo browser could be opened: open the file yourself" if opens and not opened else ""
-    answer(lambda: f"Written: {escaped(str(file))}{told}", lambda: _document(data, form, file))
+    note = "\nNo browser could be opened: open the file yourself" if opens and not opened else ""
+    answer(lambda: f"Written: {escaped(str(file))}{note}", lambda: _document(data, form, file))
 
 
 def _write_plots(data: ReportData, folder: str) -> None:

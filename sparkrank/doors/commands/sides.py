@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -20,8 +20,8 @@ from sparkrank.config import load_spec
 from sparkrank.doors.commands.options import SET, all_of
 from sparkrank.doors.stored_states import DOTS, stored_states
 from sparkrank.inputs.day_marks import day_of, on_day
-from sparkrank.jobs.evaluate_job import resolve_day
-from sparkrank.run.session import spark_session
+from sparkrank.run.day_request import resolve_day
+from sparkrank.run.session import command_session
 from sparkrank.tables.commit.days import local_path
 
 if TYPE_CHECKING:
@@ -29,17 +29,7 @@ if TYPE_CHECKING:
 
     from sparkrank.config import Spec
 
-REMOVED = {"--lane": "groups are paired in this process, and Spark only reads where Arrow cannot"}
-
-
-def _refuse(_: click.Context, option: click.Parameter, value: str | None) -> None:
-    if value is not None:
-        name = option.opts[0]
-        raise click.UsageError(f"{name} is no longer an option: {REMOVED[name]}")
-
-
 SIDE_OPTIONS = all_of(
-    *(click.option(name, hidden=True, expose_value=False, callback=_refuse) for name in REMOVED),
     click.option("--model", "--right-model", "model", metavar="NAME", help="The model that is compared (right)."),
     click.option(
         "--baseline", "--left-model", "baseline", metavar="NAME", help="The model it is compared with (left)."
@@ -58,7 +48,7 @@ SIDE_OPTIONS = all_of(
 
 @dataclass(frozen=True)
 class SidesAsked:
-    """What the options of :data:`SIDE_OPTIONS` say."""
+    """The values of :data:`SIDE_OPTIONS`."""
 
     conf: str | None
     overrides: tuple[str, ...]
@@ -105,11 +95,10 @@ class SidesAsked:
         if self.spec is None:
             return (str(self.left), left_day), (str(self.right), right_day)
         path = self.spec.output.path
-        days = (
-            each if each is not None and DOTS in each else resolve_day(self.spec, each)
-            for each in (left_day, right_day)
+        left, right = (
+            day if day is not None and DOTS in day else resolve_day(self.spec, day) for day in (left_day, right_day)
         )
-        return (path, next(days)), (path, next(days))
+        return (path, left), (path, right)
 
     @property
     def is_far(self) -> bool:
@@ -119,93 +108,82 @@ class SidesAsked:
 
     @property
     def model_options(self) -> tuple[str, str]:
-        """What the options are called that name the models."""
+        """The names of the options that name the models."""
         return ("--left-model", "--right-model") if self.spec is None else ("--baseline", "--model")
 
-    def models_of(self, spec: Spec) -> tuple[str, str]:
-        """The baseline and the model of one output: two models of one day, or one of two days.
+    @cached_property
+    def models(self) -> tuple[str | None, str | None]:
+        """The baseline and the model: of two runs as they are named, of one output two models of a day, or one of two.
 
-        Raises :class:`SpecError` where they are left open, are not in the spec, or are the same of one day.
+        Raises :class:`SpecError` where those of a spec are left open, are not in it, or are the same of one day.
         """
-        there = spec.plan().models
+        if self.spec is None:
+            return self.baseline, self.model
+        known = self.spec.plan().models
         for option, name in (("--model", self.model), ("--baseline", self.baseline)):
-            if name is not None and name not in there:
-                near = did_you_mean(name, there)
+            if name is not None and name not in known:
+                near = did_you_mean(name, known)
                 raise SpecError(
-                    f'{option}: the spec has no model "{shortened(name)}"{near} (there are: {listed(there)})'
+                    f'{option}: the spec has no model "{shortened(name)}"{near} (there are: {listed(known)})'
                 )
         (_, left_day), (_, right_day) = self.places
         if left_day != right_day:
-            one = self.model or self.baseline or (there[0] if len(there) == 1 else None)
+            one = self.model or self.baseline or (known[0] if len(known) == 1 else None)
             if one is None:
-                raise SpecError(f"the spec has the models {listed(there)}: name one with --model")
+                raise SpecError(f"the spec has the models {listed(known)}: name one with --model")
             return self.baseline or one, self.model or one
-        baseline = self.baseline or getattr(getattr(spec, "compare", None), "baseline", None)
-        others = [name for name in there if name != baseline]
+        compare = self.spec.compare
+        baseline = self.baseline or (None if compare is None else compare.baseline)
+        others = [name for name in known if name != baseline]
         model = self.model or (others[0] if baseline is not None and len(others) == 1 else None)
         if baseline is None or model is None:
             lacking = "--baseline" if baseline is None else "--model"
-            raise SpecError(f"the spec has the models {listed(there)}: name one with {lacking}")
+            raise SpecError(f"the spec has the models {listed(known)}: name one with {lacking}")
         if baseline == model:
             raise SpecError(f"--model and --baseline are both {shortened(model)}: two models of a day are compared")
         return baseline, model
 
 
-@contextmanager
-def session_for_far() -> Iterator[Callable[[], SparkSession] | None]:
-    """What gives the Spark session when one is needed, which is stopped at the end; None where there is none."""
-    started: list[SparkSession] = []
-
-    def session() -> SparkSession:
-        if not started:
-            started.append(spark_session("sparkrank compare"))
-        return started[0]
-
-    try:
-        yield None if importlib.util.find_spec("pyspark") is None else session
-    finally:
-        for spark in started:
-            spark.stop()
+def session_for_far(*, is_far: bool) -> AbstractContextManager[SparkSession | None]:
+    """The Spark session by which tables are read that are far, where there is one; it is stopped at the end."""
+    return command_session("compare", is_needed=is_far and importlib.util.find_spec("pyspark") is not None)
 
 
 @contextmanager
 def metrics_of(asked: SidesAsked) -> Iterator[tuple[MetricRows, MetricRows]]:
     """The rows of both models in the tables ``metrics``."""
-    models = (asked.baseline, asked.model) if asked.spec is None else asked.models_of(asked.spec)
-    if asked.spec is None:  # the model of one side is that of the other where nobody says
-        models = (models[0] or models[1], models[1] or models[0])
-    with session_for_far() as session:
-        spark = session() if asked.is_far and session is not None else None
+    baseline, model = asked.models
+    # the model of one side is that of the other where nobody says
+    models = (baseline or model, model or baseline)
+    with session_for_far(is_far=asked.is_far) as spark:
         sides = []
         every = zip(("left", "right"), asked.places, models, asked.model_options, strict=True)
-        for what, (path, day), model, option in every:
+        for what, (path, day), name, option in every:
             table, place = metrics_at(what, path, day, spark)
-            sides.append(MetricRows.of(what, table, model, option, place))
+            sides.append(MetricRows.of(what, table, name, option, place))
         yield sides[0], sides[1]
 
 
 def states_of(asked: SidesAsked) -> tuple[RunStates | str, RunStates | str, tuple[str | None, str | None]]:
     """The states of both sides, or why there are none, and the models that are asked for."""
-    models = (asked.baseline, asked.model) if asked.spec is None else asked.models_of(asked.spec)
-    with session_for_far() as session:
-        spark = session() if asked.is_far and session is not None else None
-        left, right = (
-            stored_states(what, path, day, spark)
-            for what, (path, day) in zip(("left", "right"), asked.places, strict=True)
-        )
-    return left, right, models
+    (left, left_day), (right, right_day) = asked.places
+    with session_for_far(is_far=asked.is_far) as spark:
+        before = stored_states("left", left, left_day, spark)
+        after = stored_states("right", right, right_day, spark)
+    return before, after, asked.models
 
 
 @contextmanager
 def sides_of(asked: SidesAsked) -> Iterator[tuple[ModelGroups, ModelGroups]]:
     """The groups of both sides."""
-    models = None if asked.spec is None else asked.models_of(asked.spec)
-    with session_for_far() as session:
-        spark = session() if asked.is_far and session is not None else None
-        left, right = (
-            GroupTable.of(what, path, day, spark)
-            for what, (path, day) in zip(("left", "right"), asked.places, strict=True)
-        )
+    (left, left_day), (right, right_day) = asked.places
+    baseline, model = asked.models
+    with session_for_far(is_far=asked.is_far) as spark:
+        before, after = GroupTable.of("left", left, left_day, spark), GroupTable.of("right", right, right_day, spark)
         options = asked.model_options
-        baseline, model = models or chosen_models(left, right, asked.baseline, asked.model, options)
-        yield ModelGroups(left, left.model(baseline, options[0])), ModelGroups(right, right.model(model, options[1]))
+        if asked.spec is None:
+            baseline, model = chosen_models(before, after, baseline, model, options)
+        yield (
+            ModelGroups(before, before.model(baseline, options[0])),
+            ModelGroups(after, after.model(model, options[1])),
+        )

@@ -2,27 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any
+
 import click
 
 from sparkrank.config import Spec
 from sparkrank.doors.commands.options import all_of
 from sparkrank.inputs.window import Window
-from sparkrank.jobs.evaluate_job import resolve_day
 from sparkrank.jobs.target import Target
-
-stored_options = all_of(
-    click.option("--to", "last", metavar="YYYY-MM-DD", help="The last day of a stored window."),
-    click.option("--from", "first", metavar="YYYY-MM-DD", help="The first day of a stored window."),
-    click.option("--date", "day", metavar="YYYY-MM-DD", help="The stored day; without it, the spec's day."),
-)
+from sparkrank.run.day_request import resolve_day
 
 
-def target_of(spec: Spec, day: str | None, first: str | None, last: str | None) -> Target:
-    """The window from ``first`` to ``last``, or the ``day``; raises a usage error for what does not go together."""
-    if (first is None) != (last is None):
-        raise click.UsageError("--from and --to go together: they are the ends of a window")
-    if first is None or last is None:
-        return Target.of_day(spec, resolve_day(spec, day))
-    if day is not None:
-        raise click.UsageError("--date and --from do not go together: one is a day, the other the begin of a window")
-    return Target.of_window(spec, Window.of(first, last))
+@dataclass(frozen=True)
+class NamedDays:
+    """The options ``--date``, ``--from`` and ``--to`` as they are given."""
+
+    day: str | None
+    first: str | None
+    last: str | None
+
+    def target(self, spec: Spec) -> Target:
+        """The window, or the day; raises a usage error for what does not go together."""
+        if (self.first is None) != (self.last is None):
+            raise click.UsageError("--from and --to go together: they are the ends of a window")
+        if self.first is None or self.last is None:
+            return Target.of_day(spec, resolve_day(spec, self.day))
+        if self.day is not None:
+            raise click.UsageError("--date and --from do not go together: one is a day, the other begins a window")
+        return Target.of_window(spec, Window.of(self.first, self.last))
+
+    def targets(self, spec: Spec) -> list[Target]:
+        """The day or window; none where none is named, which is all of the output."""
+        return [] if self == NamedDays(None, None, None) else [self.target(spec)]
+
+
+def stored_options(command: Callable[..., None]) -> Callable[..., Any]:
+    """The options of every command about a stored day or window, which are given as ``named``."""
+
+    @wraps(command)
+    def bundled(*arguments: Any, day: str | None, first: str | None, last: str | None, **options: Any) -> None:
+        command(*arguments, named=NamedDays(day, first, last), **options)
+
+    return all_of(
+        click.option("--to", "last", metavar="YYYY-MM-DD", help="The last day of a stored window."),
+        click.option("--from", "first", metavar="YYYY-MM-DD", help="The first day of a stored window."),
+        click.option("--date", "day", metavar="YYYY-MM-DD", help="The stored day; without it, the spec's day."),
+    )(bundled)

@@ -22,7 +22,7 @@ from sparkrank.metrics.subjects import small_slices
 from sparkrank.schemas.tables import QUALITY
 from sparkrank.states import Partials
 from sparkrank.states.keys import StateKey, Subject
-from sparkrank.tables.rows.warnings import as_shown, example_text, heaviest_shares
+from sparkrank.tables.rows.warnings import as_shown, example_text, heaviest_shares, key_text
 
 # With fewer rows a block, auc_up comes near 1 whatever the scores: with one row per block it is 1 (docs/auc_up.md).
 FEW_ROWS_PER_BLOCK = 20
@@ -90,11 +90,10 @@ def quality_table(
 
 
 def _largest(partials: Partials, plan: Plan) -> Iterator[dict[str, Any]]:
-    """The rows of the largest groups, with the hash of the key as Spark finds it; states of stored days have none."""
-    names, rows = ", ".join(map(as_shown, plan.keys)), partials.counts.get((checks.ROWS_EVALUATED, ""), 0)
+    """The rows of the largest groups, with their keys; states of stored days have none."""
+    rows = partials.counts.get((checks.ROWS_EVALUATED, ""), 0)
     for name, group in zip(checks.LARGEST_GROUPS, partials.largest, strict=False):
-        hashed = f"xxhash64({names}) = {group.key_hash}" if group.named else None
-        yield {**_check(name, "", group.rows), "example": hashed}
+        yield {**_check(name, "", group.rows), "example": key_text(plan.keys, group.key) or None}
     if partials.largest:
         yield _check(checks.MOST_ROWS, "", partials.largest[0].rows, checks.ROWS_EVALUATED, rows)
 

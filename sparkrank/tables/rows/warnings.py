@@ -120,8 +120,12 @@ def example_text(unmatched: Unmatched, plan: Plan) -> str:
 
 
 def _key(row: UnmatchedRow, plan: Plan) -> str:
-    named = [*zip(plan.keys, row.group, strict=False), (plan.item or "item", row.item)]
-    return ", ".join(f"{as_shown(name)} {quoted(text)}" for name, text in named)
+    return key_text((*plan.keys[: len(row.group)], plan.item or "item"), (*row.group, row.item))
+
+
+def key_text(columns: Sequence[str], values: Sequence[bytes]) -> str:
+    """The ``values`` of key columns, as ``user "anna", query "7"``; an empty text where there are none."""
+    return ", ".join(f"{as_shown(name)} {quoted(text)}" for name, text in zip(columns, values, strict=False))
 
 
 def quoted(text: bytes) -> str:

@@ -109,23 +109,18 @@ def test_days_without_input_are_listed_at_the_end(tmp_path: Path, capsys: pytest
     assert f"no day of {DAYS[1]}..{DAYS[2]} has input" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        pytest.param({"metrics": ["ndcg@5", "auc"]}, id="metrics"),
-        pytest.param({"output__curves": 10}, id="points of curves, which no hash knows"),
-        pytest.param({"slices": ["country"]}, id="slices"),
-        pytest.param({"quality__max_bad_fraction": 0.5}, id="limits"),
-    ],
-)
-def test_another_spec_evaluates_days_again(changes: dict, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_another_spec_evaluates_days_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log_of(tmp_path, *DAYS[:2])
-    assert exit_code(*many(spec_of(tmp_path), last=DAYS[1])) == 0
-    capsys.readouterr()
-    assert exit_code(*many(spec_of(tmp_path, engine__buckets=3), last=DAYS[1])) == 0  # how it runs is no other question
-    assert words(capsys.readouterr().out) == dict.fromkeys(DAYS[:2], "there already")
-    assert exit_code(*many(spec_of(tmp_path, **changes), last=DAYS[1])) == 0
-    assert words(capsys.readouterr().out) == dict.fromkeys(DAYS[:2], "evaluated")
+    for changes, word in (
+        ({}, "evaluated"),
+        ({"engine__buckets": 3}, "there already"),  # how it runs is no other question
+        ({"metrics": ["ndcg@5", "auc"]}, "evaluated"),
+        ({"output__curves": 10}, "evaluated"),  # which no hash knows
+        ({"slices": ["country"]}, "evaluated"),
+        ({"quality__max_bad_fraction": 0.5}, "evaluated"),
+    ):
+        assert exit_code(*many(spec_of(tmp_path, **changes), last=DAYS[1])) == 0
+        assert words(capsys.readouterr().out) == dict.fromkeys(DAYS[:2], word), changes
 
 
 def without_a_file(folder: Path) -> None:
@@ -157,24 +152,20 @@ def unreadable_run(folder: Path) -> None:
     one_file(folder / f"tables/runs/day={DAYS[0]}").write_bytes(b"PAR1")
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [without_a_file, without_a_table, of_another_version, of_a_session, unreadable_run],
-    ids=lambda each: each.__name__,
-)
-def test_a_day_that_is_not_whole_is_evaluated_again(damage, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_day_that_is_not_whole_is_evaluated_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log_of(tmp_path, *DAYS[:2])
     conf = spec_of(tmp_path)
     assert exit_code(*many(conf, last=DAYS[1])) == 0
-    damage(tmp_path)
-    capsys.readouterr()
-    assert exit_code(*many(conf, last=DAYS[1])) == 0
-    assert words(capsys.readouterr().out) == {DAYS[0]: "evaluated", DAYS[1]: "there already"}
+    for damage in (without_a_file, without_a_table, of_another_version, of_a_session, unreadable_run):
+        damage(tmp_path)
+        capsys.readouterr()
+        assert exit_code(*many(conf, last=DAYS[1])) == 0
+        expected = {DAYS[0]: "evaluated", DAYS[1]: "there already"}
+        assert words(capsys.readouterr().out) == expected, damage.__name__
 
 
-@pytest.mark.parametrize(
-    ("given", "told"),
-    [
+def test_optionsthat_make_no_sense(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for options, sentence in (
         (["--date", DAYS[0], "--from", DAYS[0], "--to", DAYS[1]], "--date and --from do not go together"),
         (["--date", DAYS[0], "--to", DAYS[1]], "--date and --to do not go together"),
         (["--from", DAYS[0]], "--from needs --to"),
@@ -183,24 +174,18 @@ def test_a_day_that_is_not_whole_is_evaluated_again(damage, tmp_path: Path, caps
         (["--from", "2026-13-01", "--to", DAYS[0]], "--from 2026-13-01 is not a day"),
         (["--date", DAYS[0], "--again"], "--again is for many days"),
         (["--date", DAYS[0], "--allow-missing"], "--allow-missing is for many days"),
-    ],
-)
-def test_words_that_make_no_sense(
-    given: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    log_of(tmp_path, DAYS[0])
-    assert exit_code("evaluate", "--conf", spec_of(tmp_path), *given) == 2
-    assert told in capsys.readouterr().err
+    ):
+        assert exit_code("evaluate", "--conf", spec_of(tmp_path), *options) == 2
+        assert sentence in capsys.readouterr().err, options
     assert not (tmp_path / "tables").exists()
 
 
-@pytest.mark.parametrize(
-    ("codes", "worst"), [([], 0), ([0, 0], 0), ([0, 5, 0], 5), ([5, 3, 0], 3), ([3, 5], 3), ([None, 5], 5)]
-)
-def test_the_exit_code_is_that_of_the_worst_day(codes: list[int | None], worst: int) -> None:
+def test_the_exit_code_is_that_of_the_worst_day() -> None:
     """A failed gate (3) is worse than an undecided one (5); None is a day that was not evaluated."""
-    results = [None if code is None else SimpleNamespace(judgment=SimpleNamespace(exit_code=code)) for code in codes]
-    assert worst_code([BackfilledDay(DAYS[0], "evaluated", result=result) for result in results]) == worst
+    results = {code: SimpleNamespace(judgment=SimpleNamespace(exit_code=code)) for code in (0, 3, 5)}
+    for codes, worst in (([], 0), ([0, 0], 0), ([0, 5, 0], 5), ([5, 3, 0], 3), ([3, 5], 3), ([None, 5], 5)):
+        days = [BackfilledDay(DAYS[0], "evaluated", result=results.get(code)) for code in codes]
+        assert worst_code(days) == worst, codes
 
 
 def test_an_input_without_a_day_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

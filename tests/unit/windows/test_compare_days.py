@@ -104,9 +104,9 @@ def test_of_a_metric_the_text_has_every_value_of_a_slice_sure_or_not(spec: str, 
         assert [[*line.split()[:2], line.split()[-1]] for line in lines] == expected
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "sentence"),
-    [
+def test_what_cannot_be_compared_is_told(spec: str, capsys) -> None:
+    capsys.readouterr()
+    for words, code, sentence in (
         (["--date", "2026-11-20"], 4, "there are no states of 2026-11-20 under "),
         (["--from", DAYS[0], "--to", DAYS[2]], 4, f"there are no states of {DAYS[2]} under "),
         (["--from", DAYS[0]], 2, "--from and --to go together"),
@@ -115,12 +115,9 @@ def test_of_a_metric_the_text_has_every_value_of_a_slice_sure_or_not(spec: str, 
         (["--date", DAYS[0], "--model", "c"], 2, '--model: the spec has no model "c"'),
         (["--date", DAYS[0], "--metric", "ndcg@6"], 2, '--metric: the spec has no "ndcg@6", did you mean "ndcg@5"?'),
         (["--date", DAYS[0], "--set", "compare=null"], 2, "no baseline is named: name it with --baseline MODEL or"),
-    ],
-)
-def test_what_cannot_be_compared_is_told(spec: str, capsys, words: list[str], code: int, sentence: str) -> None:
-    capsys.readouterr()
-    assert exit_code("compare", "--conf", spec, *words) == code
-    assert sentence in capsys.readouterr().err
+    ):
+        assert exit_code("compare", "--conf", spec, *words) == code, words
+        assert sentence in capsys.readouterr().err
 
 
 def test_the_days_that_are_there_are_compared_where_asked(spec: str, capsys) -> None:

@@ -203,7 +203,11 @@ def test_a_file_that_is_lost_or_another_is_refused(evaluated: Path, tmp_path: Pa
     part.with_name("other.parquet").unlink()
     capsys.readouterr()
     assert merge(tmp_path, **ITEMS) == 4
-    told = "has states under" if table == "states" else f"{DAYS[2]} has lost its table {table}: evaluate that day again"
+    told = (
+        "there are no states of"
+        if table == "states"
+        else f"{DAYS[2]} has lost its table {table}: evaluate that day again"
+    )
     assert told in capsys.readouterr().err
 
 

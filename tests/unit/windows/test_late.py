@@ -88,8 +88,8 @@ def test_a_model_that_starts_late_is_merged_over_its_days(tmp_path: Path, capsys
     ("what", "there", "lacking", "those"),
     [
         ("model", [True, False, True], DAYS[1], "that day"),
-        ("model", [True, False, False], f"{DAYS[1]}..{DAYS[2]}", "those days"),
-        ("slice", [True, True, False], DAYS[2], "that day"),
+        ("model", [True, True, False], DAYS[2], "that day"),
+        ("slice", [True, False, False], f"{DAYS[1]}..{DAYS[2]}", "those days"),
         ("slice", [False, True, False], f"{DAYS[0]}, {DAYS[2]}", "those days"),
     ],
 )
@@ -181,14 +181,17 @@ def test_a_model_that_meets_the_one_it_is_compared_with_on_no_day(tmp_path: Path
 def test_what_no_day_has_is_refused(tmp_path: Path, capsys) -> None:
     days_of(tmp_path, [{"input__columns__score": OURS}] * 3)
     capsys.readouterr()
-    for more in ([], ["--allow-missing"]):
-        for changes, told in (
-            ({"input__columns__score": BOTH}, f"no day of {WINDOW} has the model candidate: evaluate the days again, "),
-            ({"input__columns__score": OURS, "slices": ["kind"]}, f"no day of {WINDOW} has the slice kind: "),
-            ({"input__columns__score": {"candidate": "other"}}, f"{DAYS[0]} has none of the models asked for (cand"),
-        ):
+    for changes, sentence in (
+        ({"input__columns__score": BOTH}, f"no day of {WINDOW} has the model candidate: evaluate the days again, or "),
+        ({"input__columns__score": OURS, "slices": ["kind"]}, f"no day of {WINDOW} has the slice kind: "),
+        (
+            {"input__columns__score": {"candidate": "other"}},
+            f"{DAYS[0]} has none of the models asked for (candidate): ",
+        ),
+    ):
+        for more in ([], ["--allow-missing"]):
             assert merged(tmp_path, *more, **changes) == 4
-            assert told in capsys.readouterr().err
+            assert sentence in capsys.readouterr().err
 
 
 def test_a_metric_that_a_day_lacks_stays_refused(tmp_path: Path, capsys) -> None:

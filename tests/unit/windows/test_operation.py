@@ -66,7 +66,7 @@ def test_missing_days(tables: Path, capsys) -> None:
     assert exit_code(*merging(spec_of(tables))) == 4
     told = capsys.readouterr().err.splitlines()[-1]
     days = "2026-11-14, 2026-11-16..2026-11-17"
-    assert told.startswith(f"sparkrank: of 2026-11-13..2026-11-19 there are no states of {days} under ")
+    assert told.startswith(f"sparkrank: there are no states of {days} under ")
     with pytest.raises(InputError, match="there are no states"):
         merge_days(load_spec(spec_of(tables)), Window.of(DAYS[0], DAYS[-1]), None, Stages())
     assert not (tables / "tables/windows").exists()
@@ -83,23 +83,20 @@ def test_missing_days(tables: Path, capsys) -> None:
 def test_no_day_at_all_is_an_error_always(tables: Path, capsys) -> None:
     conf = spec_of(tables, output__path=str(tables / "elsewhere"))
     assert exit_code(*merging(conf, "--allow-missing")) == 4
-    assert f"no day of {WINDOW} has states under {tables}/elsewhere" in capsys.readouterr().err
+    assert f"there are no states of {WINDOW} under {tables}/elsewhere: evaluate them first" in capsys.readouterr().err
     assert not (tables / "elsewhere").exists()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
+def test_a_wrong_window_is_exit_2(week, capsys) -> None:
+    for arguments, sentence in (
         (["--from", "2026-11-19", "--to", "2026-11-13"], "--from 2026-11-19 is after --to 2026-11-13"),
         (["--from", "13.11.2026", "--to", "2026-11-13"], "--from 13.11.2026 is not a day of the form YYYY-MM-DD"),
         (["--from", "2026-11-13", "--to", "2026-11-31"], "--to 2026-11-31 is not a day of the form YYYY-MM-DD"),
         (["--from", "2026-11-13"], "Missing option '--to'"),
         (["--from", "0026-11-13", "--to", "2026-11-13"], "is a window of 730486 days: at most 36525 are allowed"),
-    ],
-)
-def test_a_wrong_window_is_exit_2(week, capsys, arguments: list[str], sentence: str) -> None:
-    assert exit_code("merge", "--conf", spec_of(week[0]), *arguments) == 2
-    assert sentence in capsys.readouterr().err
+    ):
+        assert exit_code("merge", "--conf", spec_of(week[0]), *arguments) == 2
+        assert sentence in capsys.readouterr().err, arguments
 
 
 @pytest.mark.parametrize("keep", [0, 1])
@@ -107,16 +104,16 @@ def test_a_day_replaced_meanwhile_is_the_old_one_or_named(
     tables: Path, capsys, monkeypatch: pytest.MonkeyPatch, keep: int
 ) -> None:
     """Its old run is still there for who has found it, unless none is kept."""
-    from sparkrank.jobs import merge_job as merge
+    from sparkrank.jobs import compare_job
 
-    find = merge.find_days
+    find = compare_job.find_days
 
-    def found_and_replaced(*arguments):
-        found = find(*arguments)
+    def replaced_meanwhile(*arguments):
+        days = find(*arguments)
         evaluate(spec_of(tables, output__keep_runs=keep), DAYS[2])
-        return found
+        return days
 
-    monkeypatch.setattr(merge, "find_days", found_and_replaced)
+    monkeypatch.setattr(compare_job, "find_days", replaced_meanwhile)
     if keep:
         cli.main(merging(spec_of(tables)))
     else:

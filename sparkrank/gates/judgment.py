@@ -1,0 +1,44 @@
+"""The verdicts on a day or window, with what a person has accepted of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from sparkrank.base.errors import CodedSentence, shortened
+from sparkrank.gates.facts import Facts
+from sparkrank.gates.verdicts import Judged, exit_code, gates_table
+
+
+@dataclass(frozen=True)
+class Judgment:
+    """The verdicts of a day or window. ``acceptance`` is when and why a person has let it in, ``dropped`` the reason of
+    one that no longer holds, because the result is another.
+    """
+
+    name: str
+    judged: tuple[Judged, ...]
+    facts: Facts | None
+    acceptance: Mapping[str, Any]
+    dropped: str | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of the command."""
+        return exit_code(self.judged)
+
+    @property
+    def table(self) -> pa.Table:
+        """The table ``gates``."""
+        return gates_table(self.judged, self.facts)
+
+    @property
+    def warnings(self) -> list[str]:
+        """The sentence about an acceptance that no longer holds."""
+        if self.dropped is None:
+            return []
+        sentence = f'{self.name} was accepted ("{shortened(self.dropped)}") with another result: that no longer holds'
+        return [CodedSentence("acceptance_dropped", sentence)]

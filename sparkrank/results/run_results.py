@@ -1,0 +1,95 @@
+"""The results of jobs, which commands print: a day, a window, the days of a backfill, a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import pyarrow as pa
+
+from sparkrank.gates.judgment import Judgment
+from sparkrank.report.changes import Changes
+
+
+@dataclass(frozen=True)
+class DayResult:
+    """A day that was evaluated and stored.
+
+    ``judgment`` is None without gates, ``comparisons`` without a baseline, ``changes`` where none of the days before
+    has tables.
+    """
+
+    day: str
+    lane: str
+    lane_reason: str
+    metrics: pa.Table
+    quality: pa.Table
+    folders: dict[str, str]
+    seconds: dict[str, float]
+    warnings: list[str]
+    judgment: Judgment | None = None
+    comparisons: pa.Table | None = None
+    changes: Changes | None = None
+
+
+@dataclass(frozen=True)
+class WindowResult:
+    """A window that was merged from ``days`` and stored; ``window`` is its name. See :class:`DayResult`."""
+
+    window: str
+    days: tuple[str, ...]
+    missing: tuple[str, ...]
+    metrics: pa.Table
+    quality: pa.Table
+    folders: dict[str, str]
+    seconds: dict[str, float]
+    warnings: list[str]
+    judgment: Judgment | None = None
+    comparisons: pa.Table | None = None
+
+
+@dataclass(frozen=True)
+class BackfilledDay:
+    """A day of a backfill: ``result`` where it was evaluated, else ``reason`` says why it was not."""
+
+    day: str
+    state: Literal["evaluated", "there", "no input"]
+    seconds: float = 0.0
+    result: DayResult | None = None
+    reason: str = ""
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of the day alone: 3 or 5 where its gates stop it."""
+        judgment = None if self.result is None else self.result.judgment
+        return 0 if judgment is None else judgment.exit_code
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A stored day of the same spec: its rows and groups, and the ``seconds`` of each stage."""
+
+    day: str
+    lane: str
+    rows: int
+    groups: int
+    buckets: int
+    seconds: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class DayPlan:
+    """The counts of a day that is not evaluated yet, and what the last stored days of the same spec took.
+
+    ``rows_from`` says where the number of rows is from.
+    """
+
+    day: str
+    rows: int
+    rows_from: str
+    splits: int
+    buckets: int
+    tasks: int
+    pieces: int
+    stored: tuple[StoredRun, ...]

@@ -1,0 +1,74 @@
+"""The request of a spec for one day, and the places that are read and written for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sparkrank.base.errors import SpecError, escaped, shortened
+from sparkrank.base.redaction import redact, shown_url
+from sparkrank.engines.request import Request
+from sparkrank.inputs.day_marks import as_pattern, day_of, on_day, on_days
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from sparkrank.config import Spec
+    from sparkrank.config.sections import Input, Truth
+from sparkrank.sources.side_rows import SideRows
+
+
+def request_of(spec: Spec, day: str, spark: SparkSession | None) -> Request:
+    """The request of ``spec`` for ``day``."""
+    roles, plan, engine = spec.roles, spec.plan(), spec.engine
+    return Request(
+        side_of("input", spec.input, day),
+        None if spec.truth is None else side_of("truth", spec.truth, day),
+        roles,
+        plan,
+        spec.limits(plan),
+        engine.lane,
+        spark,
+        engine.buckets,
+        engine.bucket_rows,
+        engine.row_memory,
+    )
+
+
+def side_of(what: str, rows: Input | Truth, day: str) -> SideRows:
+    """The place of the rows of ``day``; ``what`` names them in sentences: input or truth."""
+    return SideRows(
+        what,
+        path=None if rows.path is None else as_pattern(rows.path, day),
+        paths=() if rows.path is None else tuple(on_days(rows.path, day)),
+        table=None if rows.table is None else on_day(rows.table, day),
+        name=on_day(rows.path or f"table {rows.table}", day),
+        format=rows.format,
+        options=rows.options,
+        fields=rows.fields,
+        where=None if rows.where is None else on_day(rows.where, day),
+        partition_types=rows.partition_types,
+    )
+
+
+def resolve_day(spec: Spec, day: str | None) -> str:
+    """The day to evaluate: ``day``, else the spec's. Raises :class:`SpecError` if there is none or it is no date."""
+    if day is None:
+        if spec.day is None:
+            raise SpecError("no day is given: name it with --date YYYY-MM-DD or as day in the spec")
+        return spec.day.isoformat()
+    if day_of(day) is None:
+        raise SpecError(f"--date {shortened(day)} is not a day of the form YYYY-MM-DD")
+    return day
+
+
+def places_of(spec: Spec, day: str) -> list[str]:
+    """The places that are read and written for ``day``, a line each: ``input.path: /log/dt=2026-01-31``."""
+    lines = []
+    for what, rows in (("input", spec.input), ("truth", spec.truth)):
+        if rows is None:
+            continue
+        if rows.path is not None:
+            lines += [f"{what}.path: {shown_url(path)}" for path in on_days(rows.path, day)]
+        texts = {"table": rows.table, "where": rows.where}
+        lines += [f"{what}.{key}: {redact(on_day(text, day))}" for key, text in texts.items() if text is not None]
+    return list(map(escaped, (*lines, f"output.path: {shown_url(on_day(spec.output.path, day))}")))

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.bucket.evaluate import ranked_rows
-from sparkrank.bucket.impressions import ITEM, LIST, in_one_piece, score_column
+from sparkrank.bucket.impressions import ITEM, LIST, score_column
 from sparkrank.bucket.ranked import RankedModel
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.arithmetic import LIST as RANKED
@@ -125,13 +125,13 @@ def _sortable(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
 
 def _explained(rows: pa.Table, plan: Plan, metrics: Sequence[Metric], models: Sequence[str]) -> ExplainedGroup:
     counted: Counter[tuple[str, str]] = Counter()
-    found = ranked_rows(in_one_piece(rows), plan, counted)
+    found = ranked_rows(rows, plan, counted)
     counts = {check: count for (check, _), count in counted.items() if check in rejections() and count}
     if not found.judged.groups:
         return ExplainedGroup((), counts, rows.num_rows)
     scores = [score_column(plan.models.index(model.name)) for model in found.models]
     explained = [
-        _metric(model, found.judged.rows[score], metric)
+        _metric(model, found.judged.rows.table[score], metric)
         for metric in metrics
         for model, score in zip(found.models, scores, strict=True)
         if model.name in models
@@ -219,8 +219,8 @@ def _list(terms: TermTable, ranking: Ranking, model: RankedModel, scores: pa.Chu
 def _named(rows: Ints, model: RankedModel, ranking: Ranking) -> dict[str, tuple[Any, ...]]:
     """The item, where there is one, and the label of each of ``rows`` of the judgments; None without a label."""
     found: dict[str, tuple[Any, ...]] = {}
-    if ITEM in model.rows.column_names:
-        found[ITEM] = tuple(model.rows[ITEM].take(pa.array(rows)).to_pylist())
+    if ITEM in model.rows:
+        found[ITEM] = tuple(model.rows.table[ITEM].take(pa.array(rows)).to_pylist())
     judgments = ranking.judgments
     labels, judged = judgments.labels[rows].tolist(), judgments.pooled()[rows].tolist()
     found["label"] = tuple(label if there else None for label, there in zip(labels, judged, strict=True))

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from sparkrank.bucket.impressions import one_array
 from sparkrank.bucket.ranked import RankedModel
-from sparkrank.bucket.slicing import Slice
+from sparkrank.bucket.slicing import GroupSlice
 from sparkrank.metrics import Plan
 from sparkrank.metrics.needs import GROUPS
 from sparkrank.numeric.array_types import Codes, Floats
@@ -33,7 +33,7 @@ def group_parts(keys: pa.Table) -> Codes:
     return parts_of(hash_keys([one_array(column) for column in keys.columns]))
 
 
-def part_states(sliced: Sequence[tuple[Slice, Codes, Sequence[RankedModel]]], plan: Plan) -> PartStates:
+def part_states(sliced: Sequence[tuple[GroupSlice, Codes, Sequence[RankedModel]]], plan: Plan) -> PartStates:
     """The states of parts, and of pairs of models, of each slice with the part of each of its groups and its models."""
     means: dict[str, SlicedSums] = {}
     sums: dict[str, SlicedSums] = {}
@@ -64,18 +64,20 @@ def part_states(sliced: Sequence[tuple[Slice, Codes, Sequence[RankedModel]]], pl
     return PartStates(PartSums(means), PartSums(sums), PartHistograms(histograms), PartSums(pairs))
 
 
-def _parted(of: Slice, parts: Codes) -> Slice:
+def _parted(of: GroupSlice, parts: Codes) -> GroupSlice:
     """``of`` with a segment for every part of every value: those of a value follow each other."""
     count = parts_of_slice(of.name)
     part = parts // (PARTS // count)
     code = part if of.segments.code is None else of.segments.code * np.int32(count) + part
-    return Slice(of.name, of.values, Segments(len(of.values) * count, code.astype(np.int32, copy=False)))
+    return GroupSlice(of.name, of.values, Segments(len(of.values) * count, code.astype(np.int32, copy=False)))
 
 
 Tables: TypeAlias = "Sequence[tuple[list[int], UnitTable]]"
 
 
-def _pairs(of: Slice, models: Sequence[RankedModel], tables: Sequence[Tables], baseline: str) -> dict[str, FilledSums]:
+def _pairs(
+    of: GroupSlice, models: Sequence[RankedModel], tables: Sequence[Tables], baseline: str
+) -> dict[str, FilledSums]:
     """The numbers of the pair of each candidate and the ``baseline``, over the groups of each value of a slice."""
     paired = [*zip(models, tables, strict=True)]
     (theirs,) = (each for each in paired if each[0].name == baseline)
@@ -84,7 +86,7 @@ def _pairs(of: Slice, models: Sequence[RankedModel], tables: Sequence[Tables], b
     return {ours[0].name: FilledSums.of(names, 1, _pair(of, ours, theirs)) for ours in candidates}
 
 
-def _pair(of: Slice, ours: tuple[RankedModel, Tables], theirs: tuple[RankedModel, Tables]) -> Floats:
+def _pair(of: GroupSlice, ours: tuple[RankedModel, Tables], theirs: tuple[RankedModel, Tables]) -> Floats:
     """The numbers of one candidate and the baseline (values, metrics, columns)."""
     plan = ours[0].plan
     numbers = np.zeros((len(of.values), len(plan.paired_metrics), len(PAIR_COUNTS) + 2 * LIMBS))
@@ -109,7 +111,7 @@ def _pair(of: Slice, ours: tuple[RankedModel, Tables], theirs: tuple[RankedModel
     return numbers
 
 
-def _counts(of: Slice, difference: Floats, pair: tuple[Floats, Floats]) -> Floats:
+def _counts(of: GroupSlice, difference: Floats, pair: tuple[Floats, Floats]) -> Floats:
     """The numbers of :data:`PAIR_COUNTS` (values, counts)."""
     ours, theirs = map(np.isnan, pair)
     above, below = difference > TIED, difference < -TIED

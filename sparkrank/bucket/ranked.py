@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from sparkrank import checks
-from sparkrank.bucket.grouping import encode, paired
-from sparkrank.bucket.impressions import ITEM, WEIGHT, weights_of
+from sparkrank.bucket.bucket_rows import BucketRows
+from sparkrank.bucket.encoding import paired
+from sparkrank.bucket.impressions import WEIGHT
 from sparkrank.bucket.lists import ListedRows
-from sparkrank.bucket.slicing import Slice
+from sparkrank.bucket.slicing import GroupSlice
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.count import SegmentCounts, count_segments
 from sparkrank.histogram.row_histogram import histograms_of_rows
@@ -61,7 +61,7 @@ class RankedModel:
     plan: Plan
     ranking: Ranking
     listed: ListedRows
-    rows: pa.Table
+    rows: BucketRows
     chosen: Flags | None
     weights: Mapping[str, Floats]
 
@@ -105,7 +105,7 @@ class RankedModel:
             return int(flags.segments.count_flagged(flags.found)[0])
         return int(np.count_nonzero(self._chosen(flags.of_groups())))
 
-    def means(self, of: Slice) -> Iterator[MeanRows]:
+    def means(self, of: GroupSlice) -> Iterator[MeanRows]:
         """The mean states of each group metric over the values of a slice."""
         evaluated = of.segments.of(self.chosen)
         n_groups = evaluated.sizes(self._groups_evaluated())
@@ -171,7 +171,7 @@ class RankedModel:
     def explained(self, metric: Metric) -> Arithmetic:
         """How the value of ``metric`` comes of the rows, which are those of one group."""
         scored = self._scored()
-        rows = np.arange(self.rows.num_rows) if scored is None else scored
+        rows = np.arange(len(self.rows)) if scored is None else scored
         one = OneGroup(self.ranked(metric.ties), self._scored_rows(), rows)
         return metric.declaration.explain(one, metric)
 
@@ -202,7 +202,7 @@ class RankedModel:
             code = np.where(self.chosen, code, -1).astype(np.int32)
         return UnitTable.of_values(values, code, self.plan.definitions.counts_undefined_as)
 
-    def part_means(self, parted: Slice, tables: Sequence[tuple[list[int], UnitTable]]) -> Floats:
+    def part_means(self, parted: GroupSlice, tables: Sequence[tuple[list[int], UnitTable]]) -> Floats:
         """The limbs of the sums of w and of wv (segments, metrics, 12) over each part of the values of a slice.
 
         The coarse metrics come first, from their ``tables``.
@@ -241,7 +241,7 @@ class RankedModel:
                 weights = weights[~np.isnan(found)]
             yield (str(metric), self.name), float(np.nan_to_num(weights).max(initial=0.0))
 
-    def part_sums(self, parted: Slice, bins: Mapping[BinRule, SegmentCounts]) -> Floats:
+    def part_sums(self, parted: GroupSlice, bins: Mapping[BinRule, SegmentCounts]) -> Floats:
         """The limbs of the number of groups and of each sum over rows (segments, 1 + sums, 6).
 
         ``bins`` are those of the parts: they tell how many rows there are.
@@ -260,7 +260,7 @@ class RankedModel:
         ]
         return np.stack([groups, *sums], axis=1)
 
-    def part_bins(self, parted: Slice) -> dict[BinRule, SegmentCounts]:
+    def part_bins(self, parted: GroupSlice) -> dict[BinRule, SegmentCounts]:
         """The coarse bins of each part, by the rules of the pooled metrics."""
         if not self.plan.parted_rules:
             return {}
@@ -268,7 +268,7 @@ class RankedModel:
         rules = self.plan.parted_rules.items()
         return {rule: count_segments(rule, scored, sums, parted.segments, owner) for rule, sums in rules}
 
-    def part_values(self, parted: Slice) -> Iterator[tuple[Metric, SegmentCounts]]:
+    def part_values(self, parted: GroupSlice) -> Iterator[tuple[Metric, SegmentCounts]]:
         """How many groups of each part have a value in each coarse bin, of each metric with a requested percentile."""
         evaluated = parted.segments.of(self.chosen)
         for metric in self.plan.distributions:
@@ -289,7 +289,7 @@ class RankedModel:
             values = np.where(np.isnan(values), counted_as, values)
         return values if self.chosen is None else np.where(self.chosen, values, np.nan)
 
-    def distributions(self, of: Slice) -> Iterator[tuple[StateKey, Distribution]]:
+    def distributions(self, of: GroupSlice) -> Iterator[tuple[StateKey, Distribution]]:
         """The distribution over groups of each metric with a requested percentile, by value of a slice."""
         evaluated = of.segments.of(self.chosen)
         for metric in self.plan.distributions:
@@ -298,7 +298,7 @@ class RankedModel:
             for value, found in zip(of.values, Distribution.of_each(values, counted), strict=True):
                 yield StateKey(self.name, of.name, value, str(metric)), found
 
-    def histograms(self, of: Slice) -> Iterator[tuple[Series, ScoreHistogram]]:
+    def histograms(self, of: GroupSlice) -> Iterator[tuple[Series, ScoreHistogram]]:
         """The histograms by each rule that a pooled metric reads, by value of a slice."""
         if not self.plan.bin_rules:
             return
@@ -311,7 +311,7 @@ class RankedModel:
             for value, histogram in zip(of.values, found, strict=True):
                 yield Series(self.name, of.name, value, rule), histogram
 
-    def sums(self, of: Slice) -> Iterator[tuple[SliceKey, Floats]]:
+    def sums(self, of: GroupSlice) -> Iterator[tuple[SliceKey, Floats]]:
         """The limbs of each sum over rows that a pooled metric reads, and of the number of groups where needed."""
         for quantity in self.plan.row_sums:
             yield self._key(of, quantity), self._scored_rows().sums(quantity, self._segments_of_scored(of))
@@ -338,7 +338,7 @@ class RankedModel:
             found, distinct = amounts.get(carrier.name, hits.length.astype(np.float64)), hits.distinct
         return GroupValues(np.minimum(found, MOST_AMOUNT) / AMOUNT_UNIT, distinct)
 
-    def items(self, of: Slice) -> Iterator[ItemCounts]:
+    def items(self, of: GroupSlice) -> Iterator[ItemCounts]:
         """The item counts of the lists of evaluated groups. An item counts as relevant once in each group."""
         judgments, chosen = self.ranking.judgments, self.chosen
         for exposure in self.plan.exposures:
@@ -348,27 +348,22 @@ class RankedModel:
                 evaluated = chosen[judgments.codes]
                 exposed, relevant = np.where(evaluated, exposed, 0), relevant & evaluated
             segments = of.segments.of(judgments.codes)
-            codes, items = self._items()
+            codes, items = self.rows.items()
             yield ItemCounts.of(self._key(of, exposure), items, codes, exposed, relevant, segments)
-
-    @cached
-    def _items(self) -> tuple[Codes, pa.Array]:
-        """The number of each row's item among the distinct items, and these."""
-        return encode(self.rows[ITEM])
 
     @cached
     def _relevant_once(self, rel: float | None) -> Flags:
         """A flag for the relevant rows, one for each item of a group, because a log may repeat a relevant item."""
         judgments = self.ranking.judgments
         rows = np.flatnonzero(judgments.flags(rel))
-        pair = paired(judgments.codes[rows], self._items()[0][rows])
+        pair = paired(judgments.codes[rows], self.rows.items()[0][rows])
         of_pair = np.empty(int(pair.max(initial=-1)) + 1, np.int64)
         of_pair[pair] = rows
         once = np.zeros(len(judgments.codes), np.bool_)
         once[of_pair] = True
         return once
 
-    def _key(self, of: Slice, what: object) -> SliceKey:
+    def _key(self, of: GroupSlice, what: object) -> SliceKey:
         return SliceKey(self.name, of.name, of.values, str(what))
 
     def _groups_evaluated(self) -> int:
@@ -394,7 +389,7 @@ class RankedModel:
             return retrieved
         return np.flatnonzero(evaluated) if retrieved is None else retrieved[evaluated]
 
-    def _segments_of_scored(self, of: Slice) -> Segments:
+    def _segments_of_scored(self, of: GroupSlice) -> Segments:
         """The segments of a slice over the rows of :meth:`_scored`. The whole day does not need the groups of rows."""
         return of.segments if of.segments.code is None else of.segments.of(self._group_of_scored())
 
@@ -409,7 +404,7 @@ class RankedModel:
         judgments, scored = self.ranking.judgments, self._scored()
         evaluated = self._of_evaluated()
         scores = self.listed.scores if evaluated is None else self.listed.scores[evaluated]
-        weights = weights_of(self.rows[WEIGHT]) if self.plan.weighted else None
+        weights = self.rows.floats(WEIGHT) if self.plan.weighted else None
         if scored is None:
             return ScoredRows(scores, judgments.labels, weights, judgments.flags)
         return ScoredRows(scores, taken(judgments.labels, scored), None if weights is None else taken(weights, scored))

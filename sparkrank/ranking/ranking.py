@@ -155,6 +155,7 @@ class ItemOrder(Protocol):
     def has_nulls(self) -> bool:
         """Whether a row has no item."""
 
+    @property
     def texts(self) -> tuple[Ints, NDArray[np.uint8]]:
         """Where each item's text (n) begins in their bytes, and where the last ends (n + 1). No item may be null."""
 
@@ -375,7 +376,7 @@ class Ranking:
         if self.item_order is None:
             raise ValueError("tied rows do not stand by their items")
         listed = np.empty(0, np.int64) if self._retrieved is None else self._retrieved
-        return (*self.item_order.texts(), listed)
+        return (*self.item_order.texts, listed)
 
     @property
     def has_all_rows(self) -> bool:

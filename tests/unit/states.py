@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from hypothesis import strategies as st
 
-from sparkrank.bucket.grouping import encode
+from sparkrank.bucket.encoding import encode
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.scored_rows import RowSum, ScoredRows
 from sparkrank.metrics.exposure import UNIT

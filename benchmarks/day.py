@@ -25,7 +25,7 @@ from benchmarks.results import Ratio
 from benchmarks.sets import OF_DAY, SETS
 from benchmarks.table import Table, arguments
 from sparkrank.config import Spec
-from sparkrank.run import evaluate_day
+from sparkrank.jobs import evaluate_day
 from sparkrank.run.stages import Stages
 
 if TYPE_CHECKING:

@@ -26,14 +26,14 @@ from benchmarks.memory import peak_of
 from benchmarks.sets import SETS
 from benchmarks.table import Table, arguments
 from sparkrank.config import Spec
-from sparkrank.engines.memory import give_back_freed_memory
-from sparkrank.run import merge_days
+from sparkrank.inputs.window import Window
+from sparkrank.jobs import merge_days
+from sparkrank.numeric.memory import give_back_freed_memory
 from sparkrank.run.stages import Stages
-from sparkrank.run.window import Window
+from sparkrank.schemas.tables import FILES
 from sparkrank.states.histogram_table import blocks_table
-from sparkrank.tables.days import write_day
-from sparkrank.tables.schemas import FILES
-from sparkrank.tables.states import states_table
+from sparkrank.tables.commit.days import write_day
+from sparkrank.tables.rows.states import states_table
 
 FIRST = dt.date(2026, 1, 1)
 GROUP_ROWS = 20

@@ -23,7 +23,7 @@ import sparkrank as sr
 from benchmarks.machine import usable_cores
 from benchmarks.sets import SETS
 from benchmarks.table import Table, arguments
-from sparkrank.engines.buckets import task_count
+from sparkrank.inputs.buckets import task_count
 
 SPLITS, BUCKETS = (4, 500), (10, 1000)
 ROWS_OF_A_GROUP = 20

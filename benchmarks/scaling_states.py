@@ -12,7 +12,7 @@
 ``scanned``: the same in the scan lane, with a heap of 2 GiB for the driver.
 ``buckets``: the same rows in ever more buckets, with the group table: seconds, files, and the time to commit them.
 ``pieces``: a split cut for ever more buckets, and its pieces joined by bucket where they arrive, all without Java.
-``capacity``: a probe of shapes (:mod:`sparkrank.run.probe`), and what the laws make of it for ever more rows.
+``capacity``: a probe of shapes (:mod:`sparkrank.jobs.probe`), and what the laws make of it for ever more rows.
 Seconds are those of the processor. docs/scaling.md says what follows.
 """
 
@@ -224,10 +224,10 @@ def buckets(rows: int, count: int) -> list[str]:
 def pieces(rows: int, buckets: int) -> list[str]:
     """A split of so many rows, cut for so many buckets, and one of its pieces as often as a task has splits."""
     from sparkrank.engines.bucket_evaluation import add_pieces
-    from sparkrank.engines.buckets import task_count
     from sparkrank.engines.shuffle.group_runs import small_together
     from sparkrank.engines.shuffle.packing import pieces_by_task, unpack_piece
     from sparkrank.engines.shuffle.spill import LazyFile, PieceStore
+    from sparkrank.inputs.buckets import task_count
     from sparkrank.metrics import Plan
     from sparkrank.states.pickling import stream_of
 
@@ -267,9 +267,9 @@ def pieces(rows: int, buckets: int) -> list[str]:
 def capacity(models: int, values: int, metrics: int) -> list[list[str]]:
     """What the laws have for ever more rows of a spec with the first ``metrics`` of the nightly set."""
     from benchmarks.merging import spec_of
-    from sparkrank.engines.buckets import fan_in
-    from sparkrank.run.capacity import Workload, estimate
-    from sparkrank.run.probe import Asked, probe
+    from sparkrank.inputs.buckets import fan_in
+    from sparkrank.jobs.capacity import Workload, estimate
+    from sparkrank.jobs.probe import Asked, probe
 
     spec = spec_of(Path("unwritten"), list(SETS["nightly"][:metrics]), models, values + 1)
     plan = spec.plan()

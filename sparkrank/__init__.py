@@ -3,12 +3,7 @@
 Importing it imports no pyspark and starts nothing.
 """
 
-from sparkrank.api import evaluate
-from sparkrank.comparison.largest_changes import movers
-from sparkrank.comparison.mix_and_rate import decompose
-from sparkrank.comparison.run_comparison import RunComparison
-from sparkrank.comparison.runs import compare_runs
-from sparkrank.errors import (
+from sparkrank.base.errors import (
     InputError,
     MetricError,
     SparkrankError,
@@ -17,9 +12,12 @@ from sparkrank.errors import (
     StoreError,
     UnknownResultError,
 )
-from sparkrank.evaluation import Evaluation
-from sparkrank.explain_api import explain
-from sparkrank.explanation import Explanation
+from sparkrank.comparison.largest_changes import movers
+from sparkrank.comparison.mix_and_rate import decompose
+from sparkrank.comparison.run_comparison import RunComparison
+from sparkrank.comparison.runs import compare_runs
+from sparkrank.doors.api import evaluate
+from sparkrank.doors.explain_api import explain
 from sparkrank.metrics import (
     CatalogueMetric,
     Definitions,
@@ -29,6 +27,8 @@ from sparkrank.metrics import (
     PooledMetric,
     register,
 )
+from sparkrank.results.evaluation import Evaluation
+from sparkrank.results.explanation import Explanation
 
 __version__ = "0.1.0"
 

@@ -28,8 +28,8 @@ class Floor:
         self._work, self._spark = work, spark
 
     def prepare(self) -> None:
+        from sparkrank.inputs.roles import Roles
         from sparkrank.metrics import Definitions, Plan
-        from sparkrank.roles import Roles
 
         work = self._work
         self._roles = Roles.of(GROUP, work.label, {score: score for score in work.scores})
@@ -38,11 +38,11 @@ class Floor:
         )
 
     def run(self) -> None:
-        from sparkrank.engines.arrow.parquet import ParquetInput
-        from sparkrank.engines.arrow.sources import Sides, Source
-        from sparkrank.engines.buckets import bucket_count
         from sparkrank.engines.spark.scan import pairs_of
         from sparkrank.engines.spark.shuffle import remove_shuffled, shuffled_pairs
+        from sparkrank.inputs.buckets import bucket_count
+        from sparkrank.sources.parquet import ParquetInput
+        from sparkrank.sources.sources import Sides, Source
 
         sides = Sides(Source(ParquetInput.at(str(self._work.log))), None, self._roles)
         buckets = bucket_count(sides.rows)

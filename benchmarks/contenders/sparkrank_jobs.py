@@ -45,7 +45,7 @@ class DayJob(Job):
     """A day, with every table that is written of it."""
 
     def run(self) -> None:
-        from sparkrank.run import evaluate_day
+        from sparkrank.jobs import evaluate_day
         from sparkrank.run.stages import Stages
 
         found = evaluate_day(self._spec(), DAY, self._spark, Stages())
@@ -56,8 +56,8 @@ class BackfillJob(Job):
     """Each of the days, one after the other in one process."""
 
     def run(self) -> None:
-        from sparkrank.run.backfill import backfill
-        from sparkrank.run.window import Window
+        from sparkrank.inputs.window import Window
+        from sparkrank.jobs.backfill import backfill
 
         days = self._work.days
         self._values: dict[str, dict[str, Value]] = {}
@@ -71,8 +71,8 @@ class MergeJob(Job):
     """A window from what was stored of its days, which are evaluated before anything is timed."""
 
     def prepare(self) -> None:
-        from sparkrank.run.backfill import backfill
-        from sparkrank.run.window import Window
+        from sparkrank.inputs.window import Window
+        from sparkrank.jobs.backfill import backfill
 
         days = self._work.days
         self._stored, self._window = self._spec(), Window.of(days[0], days[-1])
@@ -80,7 +80,7 @@ class MergeJob(Job):
             pass
 
     def run(self) -> None:
-        from sparkrank.run import merge_days
+        from sparkrank.jobs import merge_days
         from sparkrank.run.stages import Stages
 
         found = merge_days(self._stored, self._window, self._spark, Stages())

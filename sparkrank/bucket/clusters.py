@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from sparkrank import checks
+from sparkrank.base import checks
 from sparkrank.bucket.bucket_rows import BucketRows
 from sparkrank.bucket.encoding import encode
 from sparkrank.bucket.grouping import Groups, groups_of_rows

@@ -15,7 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank import checks, native
+from sparkrank import native
+from sparkrank.base import checks
 from sparkrank.bucket.bucket_rows import BucketRows
 from sparkrank.bucket.clusters import clustered_groups, clusters_of
 from sparkrank.bucket.encoding import TextOrder, paired
@@ -41,10 +42,10 @@ from sparkrank.bucket.ranked import RankedModel
 from sparkrank.bucket.rejection import reject
 from sparkrank.bucket.slicing import WHOLE_DAY, GroupSlice, SlicedRows, sliced_rows
 from sparkrank.bucket.weights import weighed_groups, weights_of_groups
+from sparkrank.inputs.role_table import row_roles
 from sparkrank.metrics import Plan
 from sparkrank.numeric.array_types import Codes, Floats
 from sparkrank.ranking.ranking import Ranking
-from sparkrank.role_table import row_roles
 from sparkrank.states import ItemCounts, MeanStates, Partials, RowSums
 from sparkrank.states.unmatched import UnmatchedRow
 

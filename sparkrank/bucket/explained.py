@@ -19,12 +19,12 @@ import pyarrow.compute as pc
 from sparkrank.bucket.evaluate import ranked_rows
 from sparkrank.bucket.impressions import ITEM, LIST, score_column
 from sparkrank.bucket.ranked import RankedModel
+from sparkrank.inputs.role_table import rejections
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.arithmetic import LIST as RANKED
 from sparkrank.metrics.arithmetic import Arithmetic, Step, TermTable
 from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.ranking.ranking import Ranking
-from sparkrank.role_table import rejections
 
 UNLISTED = "judged and not in the list"
 

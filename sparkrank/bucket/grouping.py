@@ -10,7 +10,8 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from sparkrank import checks, native
+from sparkrank import native
+from sparkrank.base import checks
 from sparkrank.bucket.bucket_rows import BucketRows
 from sparkrank.bucket.encoding import encode, has_key_loops, paired
 from sparkrank.bucket.impressions import LIST, one_array

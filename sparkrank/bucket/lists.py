@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparkrank import checks
+from sparkrank.base import checks
 from sparkrank.bucket.impressions import WEIGHT, score_column
 from sparkrank.bucket.joining import Counts, JudgedRows
 from sparkrank.bucket.twins import Twins

@@ -10,7 +10,7 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sparkrank import checks
+from sparkrank.base import checks
 from sparkrank.bucket.bucket_rows import BucketRows
 from sparkrank.bucket.encoding import paired
 from sparkrank.bucket.impressions import WEIGHT

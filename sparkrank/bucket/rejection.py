@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank import checks
+from sparkrank.base import checks
 from sparkrank.bucket.bucket_rows import BucketRows, flags_of
 from sparkrank.bucket.impressions import ITEM, LABEL, key_columns, score_column
+from sparkrank.inputs.role_table import BadTest, rejections, row_roles
 from sparkrank.metrics import Plan
 from sparkrank.numeric.array_types import Flags
-from sparkrank.role_table import BadTest, rejections, row_roles
 
 MOST_WEIGHT = 1e288  # products with a row's offset in its bin, up to 2^32, and sums of these do not overflow
 # Exact sums ignore what is below 2^-85, which is at most 3e-11 of a weight of this size.

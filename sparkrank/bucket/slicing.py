@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sparkrank.base.errors import InputError, shortened
 from sparkrank.bucket.bucket_rows import BucketRows
 from sparkrank.bucket.grouping import Groups, groups_of
 from sparkrank.bucket.impressions import slice_column
-from sparkrank.errors import InputError, shortened
 from sparkrank.metrics import Plan
 from sparkrank.metrics.slices import ALL, NO_PART, slice_name
 from sparkrank.numeric.array_types import Codes

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from sparkrank import checks
+from sparkrank.base import checks
 from sparkrank.bucket.bucket_rows import BucketRows
 from sparkrank.bucket.grouping import Groups, groups_of_rows
 from sparkrank.bucket.impressions import group_weight_column

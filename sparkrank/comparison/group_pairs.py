@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
+from sparkrank.base.errors import InputError, listed, shortened
 from sparkrank.bucket.group_rows import MODEL
 from sparkrank.comparison.group_tables import GroupTable
-from sparkrank.errors import InputError, listed, shortened
 from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.key_hashes import buckets_of_keys
 

@@ -17,18 +17,27 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from pyarrow import fs
 
+from sparkrank.base.errors import (
+    InputError,
+    MetricError,
+    SpecError,
+    StoreError,
+    did_you_mean,
+    listed,
+    shortened,
+    unreadable,
+)
 from sparkrank.bucket.group_rows import GROUP_COUNTS, MODEL
-from sparkrank.day_marks import day_of, on_day
-from sparkrank.engines.arrow.files import escaped, file_system, is_hidden, visible_files, without_password
-from sparkrank.engines.arrow.in_memory import is_frame, is_path
-from sparkrank.engines.arrow.integrity import CHECKED, SPARK_CHECKED
-from sparkrank.errors import InputError, MetricError, SpecError, StoreError, did_you_mean, listed, shortened, unreadable
-from sparkrank.evaluation import Evaluation
+from sparkrank.inputs.day_marks import day_of, on_day
 from sparkrank.metrics import Metric
-from sparkrank.tables.day_files import ArrowFiles, day_files
-from sparkrank.tables.output_folder import DAY
-from sparkrank.tables.schemas import METRICS, RUNS
-from sparkrank.tables.validation import validate_results
+from sparkrank.results.evaluation import Evaluation
+from sparkrank.schemas.tables import METRICS, RUNS
+from sparkrank.sources.files import escaped, file_system, is_hidden, visible_files, without_password
+from sparkrank.sources.in_memory import is_frame, is_path
+from sparkrank.sources.integrity import CHECKED, SPARK_CHECKED
+from sparkrank.tables.commit.output_folder import DAY
+from sparkrank.tables.stored.day_files import ArrowFiles, day_files
+from sparkrank.tables.stored.validation import validate_results
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from sparkrank.base.errors import MetricError, SpecError, without_secrets
 from sparkrank.bucket.group_rows import GROUP_COUNTS
 from sparkrank.comparison.group_pairs import Pairs, Side, common_keys, paired_groups
 from sparkrank.comparison.group_tables import GroupTable, chosen_models
@@ -18,7 +19,6 @@ from sparkrank.comparison.runs import (
     definitions_told,
     is_for_spark,
 )
-from sparkrank.errors import MetricError, SpecError, without_secrets
 from sparkrank.metrics import Metric
 from sparkrank.numeric.array_types import Floats, Ints
 

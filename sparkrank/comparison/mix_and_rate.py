@@ -21,16 +21,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
+from sparkrank.base.errors import InputError, MetricError, SpecError, did_you_mean, listed, shortened, without_secrets
 from sparkrank.comparison.group_tables import asked_among, model_among, told_of_definitions
 from sparkrank.comparison.mix_and_rate_errors import intervals_of_parts
 from sparkrank.comparison.run_states import LoadedStates, RunStates
-from sparkrank.errors import InputError, MetricError, SpecError, did_you_mean, listed, shortened, without_secrets
-from sparkrank.evaluation import Evaluation
 from sparkrank.metrics import Metric
 from sparkrank.metrics.kinds import GroupMetric, PooledMetric
 from sparkrank.metrics.slices import ALL, shown_value
-from sparkrank.tables.schemas import DECOMPOSITION, METRICS
-from sparkrank.tables.validation import validate_column_types, validate_results, validate_utf8
+from sparkrank.results.evaluation import Evaluation
+from sparkrank.schemas.tables import DECOMPOSITION, METRICS
+from sparkrank.tables.stored.validation import validate_column_types, validate_results, validate_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

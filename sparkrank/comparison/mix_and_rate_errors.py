@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparkrank.comparison.differences import JACKKNIFE, Sample
 from sparkrank.metrics import Metric
 from sparkrank.numeric.array_types import Floats
 from sparkrank.states.part_sums import parts_of_slice
 from sparkrank.stats.intervals import OFF, Interval, jackknife, jackknife_degrees, t_interval
+from sparkrank.uncertainty.differences import JACKKNIFE, Sample
 
 
 class _Side(NamedTuple):

@@ -45,11 +45,11 @@ class RunComparison:
     lane: str
 
     def __repr__(self) -> str:
-        from sparkrank.report.comparison_text import comparison_repr
+        from sparkrank.text.comparison_text import comparison_repr
 
         return comparison_repr(self)
 
     def _repr_html_(self) -> str:
-        from sparkrank.report.comparison_text import comparison_html
+        from sparkrank.text.comparison_text import comparison_html
 
         return comparison_html(self)

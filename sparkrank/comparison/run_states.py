@@ -8,21 +8,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from sparkrank import checks
-from sparkrank.comparison.differences import Sample
+from sparkrank.base import checks
+from sparkrank.base.errors import InputError, MetricError, SparkrankError, StateError, listed, shortened
 from sparkrank.comparison.group_tables import day_at, model_among
-from sparkrank.engines.arrow.files import without_password
-from sparkrank.engines.arrow.in_memory import is_path
-from sparkrank.errors import InputError, MetricError, SparkrankError, StateError, listed, shortened
-from sparkrank.evaluation import Evaluation
+from sparkrank.inputs.window import Window, spans
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.merged import Merged
 from sparkrank.metrics.slices import ALL, slice_name
-from sparkrank.run.window import Window, spans
+from sparkrank.results.evaluation import Evaluation
+from sparkrank.sources.files import without_password
+from sparkrank.sources.in_memory import is_path
 from sparkrank.states.keys import Subject
-from sparkrank.tables.output_folder import DAY
-from sparkrank.tables.stored_days import StoredDay, find_days, merge_stored
-from sparkrank.tables.stored_results import whole_run
+from sparkrank.tables.commit.output_folder import DAY
+from sparkrank.tables.stored.stored_days import StoredDay, find_days, merge_stored
+from sparkrank.tables.stored.stored_results import whole_run
+from sparkrank.uncertainty.differences import Sample
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from sparkrank.base.errors import InputError, MetricError, SpecError, listed, shortened, shown, without_secrets
 from sparkrank.comparison.group_moments import (
     COUNTS,
     PAIRS,
@@ -26,14 +27,13 @@ from sparkrank.comparison.group_tables import GroupTable, asked_among, chosen_mo
 from sparkrank.comparison.run_comparison import Groups, RunComparison
 from sparkrank.comparison.run_states import RunStates
 from sparkrank.comparison.whole_runs import compare_states, whole_day_rows
-from sparkrank.engines.arrow.in_memory import is_path
-from sparkrank.errors import InputError, MetricError, SpecError, listed, shortened, shown, without_secrets
-from sparkrank.evaluation import Evaluation
 from sparkrank.metrics import Metric
 from sparkrank.metrics.definitions import Definitions
 from sparkrank.metrics.kinds import GroupMetric
 from sparkrank.metrics.uncertainty import Correction
 from sparkrank.numeric.exact_sums import LIMBS
+from sparkrank.results.evaluation import Evaluation
+from sparkrank.sources.in_memory import is_path
 from sparkrank.stats.corrections import adjusted
 from sparkrank.stats.intervals import checked_share
 from sparkrank.stats.paired import t_test

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as ds
 
+from sparkrank.base.errors import InputError, SpecError, shortened
 from sparkrank.bucket.group_rows import GROUP_COUNTS, MODEL
 from sparkrank.comparison.group_moments import (
     COUNTS,
@@ -21,12 +22,11 @@ from sparkrank.comparison.group_moments import (
     moments_of,
 )
 from sparkrank.comparison.group_pairs import Side, common_keys, raise_repeated_key
-from sparkrank.engines.arrow.integrity import SPARK_CHECKED
 from sparkrank.engines.spark.failures import task_errors
 from sparkrank.engines.spark.worker_python import validate_session
-from sparkrank.errors import InputError, SpecError, shortened
 from sparkrank.numeric.array_types import Floats
 from sparkrank.numeric.exact_sums import LIMBS
+from sparkrank.sources.integrity import SPARK_CHECKED
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

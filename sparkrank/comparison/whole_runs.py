@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sparkrank.comparison.differences import compared
+from sparkrank.base.errors import InputError, listed
 from sparkrank.comparison.group_tables import asked_among, chosen_models, told_of_definitions
 from sparkrank.comparison.run_comparison import RunComparison
 from sparkrank.comparison.run_states import RunStates
-from sparkrank.errors import InputError, listed
 from sparkrank.metrics.slices import ALL
 from sparkrank.metrics.uncertainty import Correction
+from sparkrank.schemas.tables import COMPARISONS
 from sparkrank.stats.corrections import adjusted
-from sparkrank.tables.schemas import COMPARISONS
+from sparkrank.uncertainty.differences import compared
 
 
 def compare_states(

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from sparkrank.base.errors import MetricError, SpecError, did_you_mean, listed, shortened
 from sparkrank.bucket.group_rows import MODEL
 from sparkrank.comparison.group_pairs import Side
 from sparkrank.comparison.group_tables import GroupTable
 from sparkrank.comparison.largest_changes import is_higher_better, largest_first
 from sparkrank.comparison.runs import counted_undefined
-from sparkrank.errors import MetricError, SpecError, did_you_mean, listed, shortened
 from sparkrank.metrics import Metric
 
 if TYPE_CHECKING:

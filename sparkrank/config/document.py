@@ -11,7 +11,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from sparkrank.checks import Limits
+from sparkrank.base.checks import Limits
+from sparkrank.base.errors import SpecError, did_you_mean, listed, shortened
+from sparkrank.base.redaction import told_apart
 from sparkrank.config.gate_sections import (
     Gate,
     HistorySettings,
@@ -35,19 +37,17 @@ from sparkrank.config.sections import (
     UncertaintySettings,
 )
 from sparkrank.config.validators import as_day, as_keys, as_list
-from sparkrank.engines.arrow.text_schema import TEXT_FORMATS, number_kinds
 from sparkrank.engines.lanes import time_zone_lanes
-from sparkrank.errors import SpecError, did_you_mean, listed, shortened
 from sparkrank.gates.judge import Judge
+from sparkrank.inputs.role_table import CLUSTER, GROUP_WEIGHT, ITEMS, RANK, SCORE, SLICE
+from sparkrank.inputs.roles import Roles, TruthColumns, planned
+from sparkrank.inputs.spec_hash import hash_of_plan
 from sparkrank.metrics import Plan, find_preset
 from sparkrank.metrics.definitions import default_duplicates
 from sparkrank.metrics.registry import import_plugins
 from sparkrank.metrics.uncertainty import Comparison
-from sparkrank.redaction import told_apart
-from sparkrank.role_table import CLUSTER, GROUP_WEIGHT, ITEMS, RANK, SCORE, SLICE
-from sparkrank.roles import Roles, TruthColumns, planned
-from sparkrank.spec_hash import hash_of_plan
-from sparkrank.tables.limits import limits_of
+from sparkrank.sources.text_schema import TEXT_FORMATS, number_kinds
+from sparkrank.tables.rows.limits import limits_of
 
 
 class Spec(Section):
@@ -120,11 +120,11 @@ class Spec(Section):
 
     @property
     def roles(self) -> Roles:
-        """The roles of the columns; raises :class:`sparkrank.errors.SpecError` when these make no sense."""
+        """The roles of the columns; raises :class:`sparkrank.base.errors.SpecError` when these make no sense."""
         return self.roles_and_plan[0]
 
     def plan(self) -> Plan:
-        """What the document asks for. Raises :class:`sparkrank.errors.SpecError` when it makes no sense."""
+        """What the document asks for. Raises :class:`sparkrank.base.errors.SpecError` when it makes no sense."""
         return self.roles_and_plan[1]
 
     @cached_property
@@ -162,13 +162,13 @@ class Spec(Section):
         return copied
 
     def limits(self, plan: Plan) -> Limits:
-        """What checks may be; raises :class:`sparkrank.errors.SpecError` for one that ``plan`` does not count."""
+        """What checks may be; raises :class:`sparkrank.base.errors.SpecError` for one that ``plan`` does not count."""
         return limits_of(plan, self.quality.max_bad_fraction, self.quality.limits, "quality.limits")
 
     def judge(self, plan: Plan) -> Judge | None:
         """What judges a day by the gates; None where there are none.
 
-        Raises :class:`sparkrank.errors.SpecError` for a gate that names what ``plan`` does not evaluate.
+        Raises :class:`sparkrank.base.errors.SpecError` for a gate that names what ``plan`` does not evaluate.
         """
         history = self.history.history
         if not self.gates and self.undecided is not None:

@@ -10,15 +10,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from sparkrank.base.errors import SpecError, did_you_mean, listed, shortened
 from sparkrank.config.sections import Section
 from sparkrank.config.validators import as_number
-from sparkrank.errors import SpecError, did_you_mean, listed, shortened
 from sparkrank.gates.rules import History, Margin, Rule, columns_match, is_pattern, matches
 from sparkrank.metrics import Plan
 from sparkrank.metrics.presets import Preset
 from sparkrank.metrics.slices import slice_name
 from sparkrank.metrics.uncertainty import Correction
-from sparkrank.tables.lookup import found_metric
+from sparkrank.tables.rows.lookup import found_metric
 
 BASELINE, HISTORY = "baseline", "history"
 _SHARE = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*%", re.ASCII)

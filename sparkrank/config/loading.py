@@ -13,9 +13,9 @@ import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
+from sparkrank.base.errors import MOST_LISTED, SpecError, did_you_mean, listed, shortened, shown
 from sparkrank.config.document import Spec
 from sparkrank.config.validators import KINDS
-from sparkrank.errors import MOST_LISTED, SpecError, did_you_mean, listed, shortened, shown
 
 # What no spec comes near: bytes of the file, parts within parts, values with those that references stand for, and what
 # is wrong that a sentence tells.

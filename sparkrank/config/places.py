@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import posixpath
 
-from sparkrank.day_marks import on_any_day, on_day
-from sparkrank.engines.arrow.files import SCHEMES, Listing, alternatives
-from sparkrank.tables.output_folder import DAYS_FOLDER, RUNS_FOLDER
-from sparkrank.tables.outputs import table_names
+from sparkrank.inputs.day_marks import on_any_day, on_day
+from sparkrank.sources.files import SCHEMES, Listing, alternatives
+from sparkrank.tables.commit.output_folder import DAYS_FOLDER, RUNS_FOLDER
+from sparkrank.tables.rows.outputs import table_names
 
 _A_DAY = "2026-12-31"  # of two digits each, which the pattern of any day asks for
 

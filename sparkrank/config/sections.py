@@ -20,6 +20,8 @@ from pydantic import (
     model_validator,
 )
 
+from sparkrank.base.errors import listed, shortened, shown
+from sparkrank.base.redaction import redact, shown_options, shown_url
 from sparkrank.config.validators import (
     COLUMN,
     MODELS,
@@ -45,15 +47,12 @@ from sparkrank.config.validators import (
     looks_of,
     validate_no_password,
 )
-from sparkrank.day_marks import check_name, check_sql
-from sparkrank.engines.arrow.folders import PartitionTypes
-from sparkrank.engines.arrow.text_schema import STRICT, TEXT_FORMATS, fields_of, is_set, option
-from sparkrank.engines.arrow.text_schema import Field as DdlField
-from sparkrank.engines.buckets import BUCKET_ROWS, MOST_BUCKET_ROWS, MOST_BUCKETS
 from sparkrank.engines.lanes import row_memory_lanes
 from sparkrank.engines.request import AUTO
 from sparkrank.engines.spark.files import FILE_FORMATS
-from sparkrank.errors import listed, shortened, shown
+from sparkrank.inputs.buckets import BUCKET_ROWS, MOST_BUCKET_ROWS, MOST_BUCKETS
+from sparkrank.inputs.day_marks import check_name, check_sql
+from sparkrank.inputs.role_table import Side, row_roles
 from sparkrank.metrics import Definitions, find_preset
 from sparkrank.metrics.plan import MOST_CURVE_POINTS
 from sparkrank.metrics.uncertainty import (
@@ -65,9 +64,10 @@ from sparkrank.metrics.uncertainty import (
     Family,
     Uncertainty,
 )
-from sparkrank.redaction import redact, shown_options, shown_url
-from sparkrank.role_table import Side, row_roles
-from sparkrank.tables.days import local_path
+from sparkrank.sources.folders import PartitionTypes
+from sparkrank.sources.text_schema import STRICT, TEXT_FORMATS, fields_of, is_set, option
+from sparkrank.sources.text_schema import Field as DdlField
+from sparkrank.tables.commit.days import local_path
 
 KEEP_RUNS, MOST_KEPT_RUNS = 1, 100
 
@@ -159,10 +159,10 @@ class Expect(Section):
 class Rows(Section):
     """Where rows are: files at ``path``, or a ``table`` of the catalog, narrowed by the SQL of ``where``.
 
-    Marks as ``{date}`` stand for days (:mod:`sparkrank.day_marks`). ``options`` go to Spark's reader of the ``format``;
-    nobody is shown those that are not known to be harmless. ``schema`` gives the columns of CSV and JSON their types,
-    in Spark's DDL. ``partition_types`` says of which types the values in the names of folders are: ``inferred`` from
-    all of them, or ``text``, which keeps ``007`` from ``7``.
+    Marks as ``{date}`` stand for days (:mod:`sparkrank.inputs.day_marks`). ``options`` go to Spark's reader of the
+    ``format``; nobody is shown those that are not known to be harmless. ``schema`` gives the columns of CSV and JSON
+    their types, in Spark's DDL. ``partition_types`` says of which types the values in the names of folders are:
+    ``inferred`` from all of them, or ``text``, which keeps ``007`` from ``7``.
     """
 
     path: Annotated[str, AfterValidator(as_filled), AfterValidator(as_rows), PlainSerializer(shown_url)] | None = None

@@ -13,11 +13,11 @@ from decimal import Decimal
 
 from pydantic_core import PydanticCustomError
 
-from sparkrank.day_marks import check_name, check_path, day_of
-from sparkrank.engines.arrow.text_schema import fields_of
+from sparkrank.base.errors import did_you_mean
+from sparkrank.base.redaction import has_secret
 from sparkrank.engines.lanes import lane_words
-from sparkrank.errors import did_you_mean
-from sparkrank.redaction import has_secret
+from sparkrank.inputs.day_marks import check_name, check_path, day_of
+from sparkrank.sources.text_schema import fields_of
 
 # What a value may be where a key takes several kinds; no name that a person would give.
 COLUMN, MODELS, POINTS, NOTHING, SWITCH, NIGHTS = KINDS = (

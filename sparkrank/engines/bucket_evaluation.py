@@ -9,20 +9,20 @@ from contextlib import closing
 import numpy as np
 import pyarrow as pa
 
+from sparkrank.base.errors import OutOfMemoryError, listed
 from sparkrank.bucket import BucketResult, evaluate_bucket
 from sparkrank.bucket.grouping import groups_of
 from sparkrank.bucket.impressions import key_columns
 from sparkrank.bucket.largest_groups import hashes_of_keys
-from sparkrank.engines.buckets import MOST_BUCKETS
-from sparkrank.engines.memory import give_back_freed_memory
 from sparkrank.engines.shuffle.arriving import ArrivingPieces
 from sparkrank.engines.shuffle.group_runs import RUN_ROWS, Run, runs_of, sample_of, small_together
 from sparkrank.engines.shuffle.packing import buckets_of_piece
 from sparkrank.engines.shuffle.spill import LazyFile, PieceStore
-from sparkrank.errors import OutOfMemoryError, listed
+from sparkrank.inputs.buckets import MOST_BUCKETS
 from sparkrank.metrics import Plan
 from sparkrank.numeric.free_memory import NotEnoughMemoryError
-from sparkrank.tables.warnings import as_shown
+from sparkrank.numeric.memory import give_back_freed_memory
+from sparkrank.tables.rows.warnings import as_shown
 
 # Bytes of pieces of a large bucket in memory while it is cut once more: beside them there is one run.
 ROW_MEMORY_OF_LARGE = 64 << 20

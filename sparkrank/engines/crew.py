@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from queue import Empty, SimpleQueue
 from typing import TypeVar
 
-from sparkrank.errors import SparkrankError, shown
+from sparkrank.base.errors import SparkrankError, shown
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -27,10 +27,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
+from sparkrank.base.errors import InputError, SparkrankError, first_line, shortened, writing_errors
 from sparkrank.bucket.group_rows import GROUP_COUNTS, MODEL, with_plain_models
-from sparkrank.engines.arrow.files import file_system, without_password
-from sparkrank.errors import InputError, SparkrankError, first_line, shortened, writing_errors
-from sparkrank.tables.schemas import ATTEMPT_ID
+from sparkrank.schemas.tables import ATTEMPT_ID
+from sparkrank.sources.files import file_system, without_password
 
 # The rows of a row group and of a file: 2 and 20 MB with twenty columns, and 16 and 160 MB in memory.
 ROW_GROUP_ROWS = 100_000
@@ -122,7 +122,7 @@ class GroupFiles:
         Each part is in one file, which has the name of its first part. So no two tasks write the same file, and a task
         that runs again writes the same files again. After :meth:`keep` the names are yielded, but nothing is written.
         Two row groups are in memory, the last one written and the next one. Raises
-        :class:`sparkrank.errors.SparkrankError` where a file cannot be written.
+        :class:`sparkrank.base.errors.SparkrankError` where a file cannot be written.
         """
         wanted = self._exists(self.unseen)
         groups = _gathered(parts, ROW_GROUP_ROWS)

@@ -16,12 +16,12 @@ from sparkrank.engines.spark.scan_lane import ScanLane
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from sparkrank.engines.arrow.parquet import ParquetInput
     from sparkrank.engines.group_files import GroupFiles
     from sparkrank.engines.one_group import GroupKeys, Pick
     from sparkrank.engines.request import Request
     from sparkrank.engines.result import Solved
     from sparkrank.metrics import Plan
+    from sparkrank.sources.parquet import ParquetInput
 
 
 class Lane(Protocol):
@@ -63,12 +63,12 @@ class Lane(Protocol):
         """The lane over the rows of ``request``, for which :meth:`why_not` gives None.
 
         ``opened`` has the Parquet of each side that another lane has looked at, and takes what this one looks at.
-        ``left`` is why another left the rows to this one. Raises :class:`sparkrank.errors.FrameLaneNeededError` where
-        only Spark reads the rows as they should be read, and what the readers raise.
+        ``left`` is why another left the rows to this one. Raises :class:`sparkrank.base.errors.FrameLaneNeededError`
+        where only Spark reads the rows as they should be read, and what the readers raise.
         """
 
     def check(self, plan: Plan) -> None:
-        """Raise :class:`sparkrank.errors.InputError` for a column that is missing or cannot play its role."""
+        """Raise :class:`sparkrank.base.errors.InputError` for a column that is missing or cannot play its role."""
 
     def rows(self) -> int:
         """How many rows there are, at most: what the number of buckets is chosen by."""

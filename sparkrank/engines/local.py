@@ -17,20 +17,20 @@ from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 import pyarrow as pa
 
-from sparkrank import checks
+from sparkrank.base import checks
 from sparkrank.bucket import BucketResult, evaluate_bucket
 from sparkrank.bucket.group_rows import with_plain_models
-from sparkrank.engines.arrow.sizes import long_text_errors
-from sparkrank.engines.arrow.sources import Sides, SideSplit
 from sparkrank.engines.bucket_evaluation import evaluate_buckets
 from sparkrank.engines.crew import Crew
 from sparkrank.engines.group_files import GroupFiles, Part
-from sparkrank.engines.memory import give_back_freed_memory, prepare_for_limit
 from sparkrank.engines.progress import Progress, watched
 from sparkrank.engines.result import Solved
 from sparkrank.engines.shuffle.packing import pieces_by_bucket
 from sparkrank.engines.shuffle.spill import PieceStore, unnamed_file
 from sparkrank.metrics import Plan
+from sparkrank.numeric.memory import give_back_freed_memory, prepare_for_limit
+from sparkrank.sources.sizes import long_text_errors
+from sparkrank.sources.sources import Sides, SideSplit
 from sparkrank.states import Partials
 from sparkrank.states.partials import add_partials
 
@@ -56,7 +56,7 @@ def evaluate_local(
 
     These are the cores that this process may use (``taskset``), or as many as ``pyarrow.set_cpu_count`` sets. Threads
     write the group table to ``files`` unless that is None. Pieces beyond ``row_memory`` bytes go to disk. Raises
-    :class:`sparkrank.errors.SparkrankError` where files cannot be written, or no temporary file can be made.
+    :class:`sparkrank.base.errors.SparkrankError` where files cannot be written, or no temporary file can be made.
     """
     prepare_for_limit()
     threads, progress = pa.cpu_count(), watched.get()

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sparkrank.base.errors import InputError, SpecError, did_you_mean, listed, shortened, shown
 from sparkrank.bucket.impressions import key_column
-from sparkrank.engines.arrow.conditions import Condition
-from sparkrank.engines.arrow.parquet import ParquetInput
-from sparkrank.errors import InputError, SpecError, did_you_mean, listed, shortened, shown
+from sparkrank.sources.conditions import Condition
+from sparkrank.sources.parquet import ParquetInput
 
 if TYPE_CHECKING:
-    from sparkrank.engines.arrow.sources import Sides, Source
-    from sparkrank.roles import Roles
+    from sparkrank.inputs.roles import Roles
+    from sparkrank.sources.sources import Sides, Source
 
 MOST_ROWS = 1_000_000  # of a group that is explained: who shall read more?
 MOST_NEAR = 200  # keys that are looked at for the nearest

@@ -9,26 +9,26 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from sparkrank.engines.arrow.columns import check_arrow_schema
-from sparkrank.engines.arrow.conditions import UntranslatableError, pushed_down
-from sparkrank.engines.arrow.files import ALL_FILES
-from sparkrank.engines.arrow.folders import FolderColumns, PartitionTypes
-from sparkrank.engines.arrow.in_memory import validated
-from sparkrank.engines.arrow.joined_types import validate_column
-from sparkrank.engines.arrow.parquet import ParquetInput
-from sparkrank.engines.arrow.sources import Sides, Source
-from sparkrank.engines.arrow.stored_files import validate_present, validate_spelled_once
-from sparkrank.engines.arrow.text_files import TextInput, condition_of
-from sparkrank.engines.arrow.text_schema import TEXT_FORMATS
-from sparkrank.engines.arrow.types import signed
-from sparkrank.engines.arrow.values import is_array
+from sparkrank.base.errors import FrameLaneNeededError, SpecError, shortened
 from sparkrank.engines.spark.failures import condition_errors, reading_errors
 from sparkrank.engines.spark.files import FILE_FORMATS, frame_of_files, infers
 from sparkrank.engines.spark.session_features import setting
 from sparkrank.engines.spark.session_settings import INFERENCE, folder_types, settings_read
-from sparkrank.errors import FrameLaneNeededError, SpecError, shortened
+from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
-from sparkrank.roles import Roles
+from sparkrank.sources.columns import check_arrow_schema
+from sparkrank.sources.conditions import UntranslatableError, pushed_down
+from sparkrank.sources.files import ALL_FILES
+from sparkrank.sources.folders import FolderColumns, PartitionTypes
+from sparkrank.sources.in_memory import validated
+from sparkrank.sources.joined_types import validate_column
+from sparkrank.sources.parquet import ParquetInput
+from sparkrank.sources.sources import Sides, Source
+from sparkrank.sources.stored_files import validate_present, validate_spelled_once
+from sparkrank.sources.text_files import TextInput, condition_of
+from sparkrank.sources.text_schema import TEXT_FORMATS
+from sparkrank.sources.types import signed
+from sparkrank.sources.values import is_array
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -81,8 +81,8 @@ def parquet_source(
     """The Parquet at ``path``, narrowed by the SQL of ``where``; ``what`` names it in sentences: input or truth.
 
     Columns of folders are texts where ``partition_types`` says so; else they have the types that they have in the
-    session ``spark``, or without one those of Spark as it comes. Raises :class:`sparkrank.errors.InputError` when
-    nothing is there or files do not fit together, :class:`sparkrank.errors.StoreError` when the store fails, and
+    session ``spark``, or without one those of Spark as it comes. Raises :class:`sparkrank.base.errors.InputError` when
+    nothing is there or files do not fit together, :class:`sparkrank.base.errors.StoreError` when the store fails, and
     :class:`FrameLaneNeededError` when only Spark itself reads this input as it should be read.
     """
     source = ParquetInput.at(path, what, infers(partition_types, spark))

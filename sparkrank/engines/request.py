@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from sparkrank.checks import Limits
-from sparkrank.engines.arrow.folders import PartitionTypes
-from sparkrank.engines.arrow.in_memory import is_frame, is_path
-from sparkrank.engines.arrow.text_schema import TEXT_FORMATS, Field
-from sparkrank.engines.buckets import BUCKET_ROWS
+from sparkrank.base.checks import Limits
+from sparkrank.inputs.buckets import BUCKET_ROWS
+from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
-from sparkrank.roles import Roles
+from sparkrank.sources.folders import PartitionTypes
+from sparkrank.sources.in_memory import is_frame, is_path
+from sparkrank.sources.text_schema import TEXT_FORMATS, Field
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from sparkrank.gates.facts import Facts
 from sparkrank.gates.rules import Cell, Policy, Rule
+from sparkrank.schemas.tables import FROM_NOW_ON, GATES
 from sparkrank.stats.corrections import adjusted
-from sparkrank.tables.schemas import FROM_NOW_ON, GATES
 
 Verdict: TypeAlias = Literal["pass", "fail", "undecided"]
 FAILED, UNDECIDED = 3, 5  # exit codes

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sparkrank.errors import StateError
+from sparkrank.base.errors import StateError
 from sparkrank.histogram.bins import BinRule, score_sums
 from sparkrank.histogram.count import count_bins
 from sparkrank.histogram.merge import CodedBins, MergedBins, Whole, fill_codes, merge_bins, merge_by_loops, range_of

@@ -91,7 +91,7 @@ class NarrowRows:
 def merged(parts: Sequence[NarrowHistogram | NarrowRows]) -> ScoreHistogram:
     """The merged histogram of ``parts``, at least one, which share a rule. Faster than widening all parts first.
 
-    Raises :class:`sparkrank.errors.StateError` as :meth:`ScoreHistogram.merge` does.
+    Raises :class:`sparkrank.base.errors.StateError` as :meth:`ScoreHistogram.merge` does.
     """
     bins = [part for part in parts if isinstance(part, NarrowHistogram)]
     if len(bins) == len(parts) and (added := _merged_by_loops(bins)) is not None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from sparkrank.errors import MetricError
+from sparkrank.base.errors import MetricError
 
 # Names of several programs and of papers, then those of one program each.
 ALIASES: Mapping[str, str] = {

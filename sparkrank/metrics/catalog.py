@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sparkrank.errors import MetricError, did_you_mean, listed
+from sparkrank.base.errors import MetricError, did_you_mean, listed
 from sparkrank.metrics import aliases as names
 from sparkrank.metrics import calibration, exposure, gain, precision, retrieval
 from sparkrank.metrics import classification as threshold

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, SupportsIndex, TypeAlias
 
-from sparkrank.errors import MetricError, did_you_mean, listed, shortened
+from sparkrank.base.errors import MetricError, did_you_mean, listed, shortened
 from sparkrank.metrics.parameters import Parameter, Value
 
 if TYPE_CHECKING:
@@ -62,8 +62,8 @@ class Declaration:
     ``unbounded``. ``common`` are parameters that it shares with all others of its kind: they stand in a text where they
     are given, and are documented once. ``refused`` are names of parameters that others have, with the reason why it has
     none. ``columns`` are the roles of rows that it reads beside label and score
-    (:data:`sparkrank.role_table.ROW_ROLES`). ``interval`` is the scale on which it gets its interval: ``t``, cut at
-    the ends of its range; ``wilson`` where it is a share of things counted, ``logit`` where it lies between 0 and 1;
+    (:data:`sparkrank.inputs.role_table.ROW_ROLES`). ``interval`` is the scale on which it gets its interval: ``t``, cut
+    at the ends of its range; ``wilson`` where it is a share of things counted, ``logit`` where it lies between 0 and 1;
     ``none`` where no interval is honest, so that a gate looks at the value alone.
     """
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeAlias, get_args
 
-from sparkrank.errors import SpecError, did_you_mean, listed, shortened
+from sparkrank.base.errors import SpecError, did_you_mean, listed, shortened
 from sparkrank.metrics.presets import Preset
 from sparkrank.ranking.ranking import Positions, Ties
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sparkrank.errors import InputError, shortened
+from sparkrank.base.errors import InputError, shortened
 from sparkrank.metrics.arithmetic import IDEAL as IDEAL_LIST
 from sparkrank.metrics.arithmetic import Arithmetic, Step, TermTable, at_k, list_table, spread, total, within
 from sparkrank.metrics.arithmetic import ratio as quotient

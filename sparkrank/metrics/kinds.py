@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
-from sparkrank.errors import MetricError, shown
+from sparkrank.base.errors import MetricError, shown
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.bins import score_sums as bin_sums
 from sparkrank.histogram.scored_rows import RowSum

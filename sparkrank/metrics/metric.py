@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sparkrank.errors import MetricError, shortened, shown
+from sparkrank.base.errors import MetricError, shortened, shown
 from sparkrank.metrics.aliases import cut_off, looked_up
 from sparkrank.metrics.catalog import CATALOG, find, is_built_in, is_known, meaning
 from sparkrank.metrics.declaration import Declaration
@@ -92,7 +92,7 @@ class Metric:
         >>> Metric.parse("ndcg@0")
         Traceback (most recent call last):
             ...
-        sparkrank.errors.MetricError: the cut-off of "ndcg@0" is 0: a whole number from 1 to 2147483647 is allowed
+        sparkrank.base.errors.MetricError: the cut-off of "ndcg@0" is 0: a whole number from 1 to 2147483647 is allowed
         """
         quoted = shortened(text)
         if len(text) > MOST_LETTERS:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from numbers import Real
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sparkrank.errors import MOST_LISTED, MetricError, SparkrankError, first_line, listed, shortened, shown
+from sparkrank.base.errors import MOST_LISTED, MetricError, SparkrankError, first_line, listed, shortened, shown
 from sparkrank.histogram.bins import MOST_BINS, BinRule
 from sparkrank.histogram.scored_rows import AT_THRESHOLD, ROW_SUMS, RowSum
 from sparkrank.histogram.threshold_sweep import Terms

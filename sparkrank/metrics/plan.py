@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from sparkrank.errors import MetricError, SpecError, did_you_mean, listed, shortened
+from sparkrank.base.errors import MetricError, SpecError, did_you_mean, listed, shortened
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.scored_rows import RowSum
 from sparkrank.metrics.declaration import Part

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from sparkrank.errors import MetricError, SpecError, did_you_mean, listed, shortened
+from sparkrank.base.errors import MetricError, SpecError, did_you_mean, listed, shortened
 from sparkrank.metrics.aliases import looked_up
 from sparkrank.ranking.ranking import Ties
 

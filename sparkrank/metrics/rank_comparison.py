@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sparkrank.errors import InputError
+from sparkrank.base.errors import InputError
 from sparkrank.metrics import fitness as closeness
 from sparkrank.metrics.arithmetic import Arithmetic, Step, TermTable, given, list_table, spread_judged, step, total
 from sparkrank.metrics.arithmetic import ratio as quotient

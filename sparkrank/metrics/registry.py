@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType
 from typing import Any, TypeVar
 
-from sparkrank.errors import MOST_LISTED, MetricError, SpecError, first_line, listed, shortened, shown
+from sparkrank.base.errors import MOST_LISTED, MetricError, SpecError, first_line, listed, shortened, shown
 from sparkrank.metrics import aliases as names
 from sparkrank.metrics.catalog import CATALOG, add, find, is_built_in, is_known
 from sparkrank.metrics.declaration import Declaration, NeedsOrder, Unbounded

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
-from sparkrank.errors import SpecError, shortened, shown
+from sparkrank.base.errors import SpecError, shortened, shown
 
 ALL = "all"  # the slice, and its value, that holds the whole day
 # A column without a value, in a combination of which others have one. A backslash of a text is written twice there.

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeAlias, get_args
 
-from sparkrank.errors import SpecError, did_you_mean, listed, shortened, shown
+from sparkrank.base.errors import SpecError, did_you_mean, listed, shortened, shown
 
 Correction: TypeAlias = Literal["holm", "benjamini-hochberg", "none"]
 Family: TypeAlias = Literal["slice_column", "candidate", "metric", "slice"]

@@ -80,7 +80,7 @@ class RankingMetricEvaluator(
     >>> evaluator.setMetricName("ndgc@10")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    sparkrank.errors.MetricError: metricName: unknown metric "ndgc" in "ndgc@10", did you mean "ndcg"? (known: ...)
+    sparkrank.base.errors.MetricError: metricName: unknown metric "ndgc" in "ndgc@10", did you mean "ndcg"? (known: ...)
     """
 
     __module__ = "sparkrank.ml"  # which saved evaluators name: a later release finds them by it

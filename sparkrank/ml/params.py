@@ -13,16 +13,16 @@ from pyspark import keyword_only
 from pyspark.ml.param import Param, Params
 from pyspark.ml.param.shared import HasLabelCol, HasPredictionCol, HasWeightCol
 
-from sparkrank.api import evaluate
-from sparkrank.checks import NAN_SCORE
-from sparkrank.engines.arrow.in_memory import is_frame
-from sparkrank.engines.buckets import MOST_BUCKETS
+from sparkrank.base.checks import NAN_SCORE
+from sparkrank.base.errors import InputError, MetricError, RejectedRowsError, SpecError, did_you_mean, listed, shown
+from sparkrank.doors.api import evaluate
 from sparkrank.engines.spark.worker_python import validate_session
-from sparkrank.errors import InputError, MetricError, RejectedRowsError, SpecError, did_you_mean, listed, shown
+from sparkrank.inputs.buckets import MOST_BUCKETS
+from sparkrank.inputs.roles import Roles, columns_of_key, planned
 from sparkrank.metrics import PRESETS, Definitions, Metric, Plan, find_preset
 from sparkrank.metrics.definitions import ALLOWED
 from sparkrank.metrics.uncertainty import Uncertainty
-from sparkrank.roles import Roles, columns_of_key, planned
+from sparkrank.sources.in_memory import is_frame
 
 if TYPE_CHECKING:
     from typing_extensions import Self

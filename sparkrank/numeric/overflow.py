@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pyarrow as pa
 
-from sparkrank.errors import StateError
+from sparkrank.base.errors import StateError
 from sparkrank.numeric.array_types import Ints
 
 INT64_MAX = 2**63 - 1

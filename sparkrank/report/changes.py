@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sparkrank.errors import escaped
+from sparkrank.base.errors import escaped
 from sparkrank.report.collect import Before, defined, of_all, plain_texts
 
 MOST_TOLD = 3  # changes that have numbers in the line

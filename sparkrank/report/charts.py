@@ -13,9 +13,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from sparkrank.errors import SpecError, did_you_mean, escaped, listed, shortened, writing_errors
+from sparkrank.base.errors import SpecError, did_you_mean, escaped, listed, shortened, writing_errors
+from sparkrank.base.redaction import redact
 from sparkrank.metrics.slices import ALL, shown_value
-from sparkrank.redaction import redact
 from sparkrank.report.chart_forms import (
     MOST_SERIES,
     Frame,

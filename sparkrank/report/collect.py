@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank.errors import MetricError
+from sparkrank.base.errors import MetricError
 from sparkrank.metrics import Metric
 from sparkrank.metrics.slices import ALL
 from sparkrank.report.data import (
@@ -48,7 +48,7 @@ from sparkrank.report.data import (
     Verdict,
 )
 from sparkrank.report.definition_links import link_of
-from sparkrank.tables.schemas import COMPARISONS, GATES, METRICS, QUALITY
+from sparkrank.schemas.tables import COMPARISONS, GATES, METRICS, QUALITY
 
 MOST_CELLS = 20_000  # values of slices, and comparisons in slices: 20 models and 1,000 values of one metric
 MOST_GATES = 5_000  # verdicts: those that do not pass first

@@ -14,8 +14,8 @@ from sparkrank.metrics.presets import Preset
 from sparkrank.report.markdown import declaration_markdown, markdown_table, parameter_markdown
 from sparkrank.report.metric_traps import METRIC_TRAPS
 from sparkrank.report.setting_traps import SETTING_TRAPS
-from sparkrank.report.text import default_texts
 from sparkrank.report.worked import INPUT, Row, trap_markdown
+from sparkrank.text.text import default_texts
 
 KINDS: tuple[type[Declaration], ...] = (GroupMetric, PooledMetric, CatalogueMetric)  # in the order of the page
 

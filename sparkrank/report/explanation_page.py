@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from sparkrank.errors import SparkrankError, escaped
-from sparkrank.report.explanation_text import (
+from sparkrank.base.errors import SparkrankError, escaped
+from sparkrank.text.explanation_text import (
     Key,
     by_metric,
     head_lines,

@@ -17,10 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
+from sparkrank.base.errors import InputError, MetricError
 from sparkrank.bucket.group_rows import MODEL
 from sparkrank.comparison.group_pairs import Side, paired_groups
 from sparkrank.comparison.group_tables import GroupTable
-from sparkrank.errors import InputError, MetricError
 from sparkrank.metrics import Metric
 from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.whole_units import TIED

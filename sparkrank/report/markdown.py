@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from sparkrank.metrics.declaration import Declaration, NeedsOrder
 from sparkrank.metrics.parameters import TIES, Choice, Name, Parameter
-from sparkrank.report.text import order_text, range_text
+from sparkrank.text.text import order_text, range_text
 
 _BETTER = {True: "Higher is better", False: "Lower is better", None: "Neither higher nor lower is better"}
 

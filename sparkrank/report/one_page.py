@@ -9,12 +9,12 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 
-from sparkrank.errors import escaped
+from sparkrank.base.errors import escaped
+from sparkrank.base.redaction import redact
 from sparkrank.metrics.slices import ALL, shown_value
-from sparkrank.redaction import redact
 from sparkrank.report.data import Comparison, GateRow, HeadlineRow, MetricValue, ReportData
-from sparkrank.report.text import UNDEFINED, value_text
 from sparkrank.stats.intervals import WHY_TOO_FEW
+from sparkrank.text.text import UNDEFINED, value_text
 
 MOST_ROWS = 40  # of the headline
 MOST_MODELS = 8  # of the headline: a comment on a pull request takes 65,536 letters

@@ -14,7 +14,7 @@ from importlib import resources
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from sparkrank.errors import SpecError
+from sparkrank.base.errors import SpecError
 from sparkrank.metrics.slices import ALL
 from sparkrank.report.data import (
     SECTIONS,

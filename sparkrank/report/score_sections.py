@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank.errors import MetricError
+from sparkrank.base.errors import MetricError
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.threshold_sweep import joined_starts
 from sparkrank.metrics import Metric

@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator
 
-from sparkrank.tables.outputs import OUTPUTS
-from sparkrank.tables.schemas import Column, TableSchema
+from sparkrank.schemas.tables import Column, TableSchema
+from sparkrank.tables.rows.outputs import OUTPUTS
 
 _HEAD = r"""# Tables
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from sparkrank.api import evaluate
+from sparkrank.doors.api import evaluate
 from sparkrank.metrics import PRESETS, Definitions, Metric
 from sparkrank.metrics.presets import Preset
 from sparkrank.report.markdown import markdown_table

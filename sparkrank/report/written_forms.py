@@ -8,10 +8,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
-from sparkrank.errors import SpecError, did_you_mean, shortened, writing_errors
+from sparkrank.base.errors import SpecError, did_you_mean, shortened, writing_errors
 from sparkrank.report.data import ReportData
 from sparkrank.report.one_page import latex_table, one_page
-from sparkrank.report.terminal import as_json_text
+from sparkrank.text.terminal import as_json_text
 
 Form: TypeAlias = Literal["html", "md", "json", "latex"]
 FORMS: tuple[Form, ...] = get_args(Form)

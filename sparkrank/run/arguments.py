@@ -6,11 +6,11 @@ import os
 from numbers import Real
 from typing import Any, get_args
 
-from sparkrank.engines.arrow.folders import PartitionTypes
-from sparkrank.engines.buckets import MOST_BUCKETS
+from sparkrank.base.errors import SpecError, did_you_mean, listed, shortened, shown
 from sparkrank.engines.lanes import lane_words
-from sparkrank.errors import SpecError, did_you_mean, listed, shortened, shown
+from sparkrank.inputs.buckets import MOST_BUCKETS
 from sparkrank.metrics.plan import MOST_CURVE_POINTS
+from sparkrank.sources.folders import PartitionTypes
 
 
 def validate_argument_numbers(buckets: Any, curve_points: Any, max_bad_fraction: Any, row_memory: Any) -> None:

@@ -6,22 +6,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from sparkrank.engines.arrow.in_memory import accepted, is_path
-from sparkrank.engines.arrow.pandas_rows import out_of_pandas
+from sparkrank.base.errors import SpecError
 from sparkrank.engines.request import Request, Side
-from sparkrank.errors import SpecError
+from sparkrank.inputs.roles import Roles, TruthColumns, planned
 from sparkrank.metrics import Definitions, Metric
 from sparkrank.metrics.presets import Preset
 from sparkrank.metrics.slices import Slices
 from sparkrank.metrics.uncertainty import DEFAULT, Comparison, Uncertainty
-from sparkrank.roles import Roles, TruthColumns, planned
 from sparkrank.run.arguments import validate_argument_words
-from sparkrank.tables.limits import limits_of
+from sparkrank.sources.in_memory import accepted, is_path
+from sparkrank.sources.pandas_rows import out_of_pandas
+from sparkrank.tables.rows.limits import limits_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from sparkrank.engines.arrow.folders import PartitionTypes
+    from sparkrank.sources.folders import PartitionTypes
 
 
 def request_called(

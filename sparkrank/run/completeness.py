@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyarrow import fs
 
-from sparkrank import checks
-from sparkrank.day_marks import on_day
-from sparkrank.engines.arrow.files import without_password
-from sparkrank.engines.arrow.stored_files import StoredFiles
-from sparkrank.errors import CodedSentence, InputError, unreadable
-from sparkrank.tables.day_files import day_files
-from sparkrank.tables.schemas import QUALITY, RUNS
+from sparkrank.base import checks
+from sparkrank.base.errors import CodedSentence, InputError, unreadable
+from sparkrank.inputs.day_marks import on_day
+from sparkrank.schemas.tables import QUALITY, RUNS
+from sparkrank.sources.files import without_password
+from sparkrank.sources.stored_files import StoredFiles
+from sparkrank.tables.stored.day_files import day_files
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

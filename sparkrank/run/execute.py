@@ -13,23 +13,23 @@ from functools import cached_property
 
 import pyarrow as pa
 
-from sparkrank.engines.buckets import bucket_count
-from sparkrank.engines.field_paths import elements_of
+from sparkrank.base.errors import MOST_SENTENCE, shortened
 from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.lanes import Lane
 from sparkrank.engines.request import Request
 from sparkrank.engines.result import Solved
-from sparkrank.errors import MOST_SENTENCE, shortened
+from sparkrank.inputs.buckets import bucket_count
+from sparkrank.inputs.field_paths import elements_of
 from sparkrank.metrics.uncertainty import Comparison
 from sparkrank.run.completeness import NOTHING_EXPECTED, Completeness
 from sparkrank.run.lane import open_lane
 from sparkrank.run.stages import Stages
-from sparkrank.tables.comparisons import comparisons_table
-from sparkrank.tables.limits import validate_quality
-from sparkrank.tables.quality import quality_table
-from sparkrank.tables.refusals import validate_defined, validate_partials
-from sparkrank.tables.results import metrics_table
-from sparkrank.tables.warnings import warnings_of
+from sparkrank.tables.rows.comparisons import comparisons_table
+from sparkrank.tables.rows.limits import validate_quality
+from sparkrank.tables.rows.quality import quality_table
+from sparkrank.tables.rows.refusals import validate_defined, validate_partials
+from sparkrank.tables.rows.results import metrics_table
+from sparkrank.tables.rows.warnings import warnings_of
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,8 @@ class Opened:
     def evaluate(self, stages: Stages, files: GroupFiles | None = None) -> Outcome:
         """Evaluate the rows in one pass; with ``files``, those who solve the buckets write the group table there.
 
-        Raises :class:`sparkrank.errors.InputError` where the rows cannot be used, more of them are bad than is allowed,
-        a check is over its limit, or what must not be is undefined; then nothing stays in ``files``.
+        Raises :class:`sparkrank.base.errors.InputError` where the rows cannot be used, more of them are bad than is
+        allowed, a check is over its limit, or what must not be is undefined; then nothing stays in ``files``.
         """
         try:
             with stages.stage("evaluate", self.rows):
@@ -115,7 +115,7 @@ def _slower(solved: Solved) -> Iterator[str]:
 def open_request(request: Request, stages: Stages) -> Opened:
     """Find the lane for ``request``, check the schema of its rows, and count them where nobody says how many buckets.
 
-    Raises :class:`sparkrank.errors.SpecError` and :class:`sparkrank.errors.InputError` as
+    Raises :class:`sparkrank.base.errors.SpecError` and :class:`sparkrank.base.errors.InputError` as
     :func:`sparkrank.run.lane.open_lane` does, and the latter for a column that is missing or cannot play its role.
     The former also where intervals are asked for that only data that grow can have.
     """

@@ -10,11 +10,7 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sparkrank.engines.lanes import LANES, Lane, row_memory_lanes
-from sparkrank.engines.request import AUTO, Request
-from sparkrank.engines.spark.frame_lane import FrameLane
-from sparkrank.engines.spark.worker_python import validate_session
-from sparkrank.errors import (
+from sparkrank.base.errors import (
     MOST_SENTENCE,
     FrameLaneNeededError,
     InputError,
@@ -23,10 +19,14 @@ from sparkrank.errors import (
     listed,
     shortened,
 )
-from sparkrank.tables.days import local_path
+from sparkrank.engines.lanes import LANES, Lane, row_memory_lanes
+from sparkrank.engines.request import AUTO, Request
+from sparkrank.engines.spark.frame_lane import FrameLane
+from sparkrank.engines.spark.worker_python import validate_session
+from sparkrank.tables.commit.days import local_path
 
 if TYPE_CHECKING:
-    from sparkrank.engines.arrow.parquet import ParquetInput
+    from sparkrank.sources.parquet import ParquetInput
 
 
 def open_lane(request: Request) -> Lane:
@@ -83,8 +83,8 @@ def _asked(request: Request) -> Lane:
 
 
 def _opened(kind: type[Lane], request: Request, opened: dict[str, ParquetInput], left: str | None) -> Lane:
-    """The lane over the rows of ``request``. Raises :class:`sparkrank.errors.SparkrankError` where it needs a session,
-    and that of the request is too old or has workers that cannot evaluate anything.
+    """The lane over the rows of ``request``. Raises :class:`sparkrank.base.errors.SparkrankError` where it needs a
+    session, and that of the request is too old or has workers that cannot evaluate anything.
     """
     if kind.needs_session and request.session is not None:
         validate_session(request.session)

@@ -13,9 +13,9 @@ import pyarrow as pa
 
 import sparkrank
 from sparkrank import native
-from sparkrank.errors import MOST_SENTENCE, shortened
+from sparkrank.base.errors import MOST_SENTENCE, shortened
 from sparkrank.run.stages import Stages
-from sparkrank.tables.results import Origin
+from sparkrank.tables.rows.results import Origin
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sparkrank.base.errors import SparkrankError
 from sparkrank.engines.spark.session_features import set_where_permitted, setting
 from sparkrank.engines.spark.worker_python import validate_version
-from sparkrank.errors import SparkrankError
-from sparkrank.report.java_console import STARTED_BY_JAVA
+from sparkrank.text.java_console import STARTED_BY_JAVA
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from sparkrank.engines.progress import Progress, watched
-from sparkrank.report.java_console import STARTED_BY_JAVA
+from sparkrank.text.java_console import STARTED_BY_JAVA
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -20,8 +20,8 @@ from sparkrank.histogram.scored_rows import ScoredRows
 from sparkrank.histogram.state import ScoreHistogram
 from sparkrank.numeric.array_types import Floats
 from sparkrank.numeric.segments import WHOLE, Segments, run_starts
+from sparkrank.schemas.tables import DISTRIBUTIONS as TABLE
 from sparkrank.states.keys import StateKey, in_order, rows_by_key
-from sparkrank.tables.schemas import DISTRIBUTIONS as TABLE
 
 DISTRIBUTION_KEY = ("model", "slice", "slice_value", "metric", "rule", "block")
 DISTRIBUTION_SCHEMA = TABLE.schema

@@ -16,16 +16,7 @@ import pyarrow as pa
 from sparkrank.histogram.state import AMOUNTS
 from sparkrank.numeric.exact_sums import carried
 from sparkrank.numeric.overflow import validate_no_overflow_by_key
-from sparkrank.states import distributions, histogram_table, items, means
-from sparkrank.states import row_sums as sums
-from sparkrank.states.items import ItemCounts
-from sparkrank.states.means import MeanStates
-from sparkrank.states.part_bins import PartHistograms
-from sparkrank.states.part_states import PartStates
-from sparkrank.states.part_sums import PartSums
-from sparkrank.states.partials import Partials
-from sparkrank.states.row_sums import RowSums
-from sparkrank.tables.schemas import (
+from sparkrank.schemas.tables import (
     MEAN_NUMBERS,
     PAIR_NUMBERS,
     PART,
@@ -36,6 +27,15 @@ from sparkrank.tables.schemas import (
     Column,
     schema_of,
 )
+from sparkrank.states import distributions, histogram_table, items, means
+from sparkrank.states import row_sums as sums
+from sparkrank.states.items import ItemCounts
+from sparkrank.states.means import MeanStates
+from sparkrank.states.part_bins import PartHistograms
+from sparkrank.states.part_states import PartStates
+from sparkrank.states.part_sums import PartSums
+from sparkrank.states.partials import Partials
+from sparkrank.states.row_sums import RowSums
 
 # Raise it when the meaning of a stored number changes: other limbs or units, other bin numbers, another value of a
 # metric. A merge then refuses states of an older version.
@@ -84,8 +84,8 @@ class Form:
     def merged(self, tables: Sequence[pa.Table]) -> pa.Table:
         """The rows of all ``tables`` (at least one), with one row for each key and the sums of its numbers.
 
-        Texts may be dictionary-encoded. Raises :class:`sparkrank.errors.StateError` where a sum of whole numbers does
-        not fit 64 bits.
+        Texts may be dictionary-encoded. Raises :class:`sparkrank.base.errors.StateError` where a sum of whole numbers
+        does not fit 64 bits.
         """
         for field in self.numbers:
             if pa.types.is_integer(field.type):

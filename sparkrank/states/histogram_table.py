@@ -10,8 +10,8 @@ import pyarrow as pa
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.state import AMOUNTS, ScoreHistogram, Series
 from sparkrank.numeric.exact_sums import LIMBS, Amounts, rounded
+from sparkrank.schemas.tables import BLOCKS as TABLE
 from sparkrank.states.keys import in_order, rows_by_key
-from sparkrank.tables.schemas import BLOCKS as TABLE
 
 BLOCK_SCHEMA = TABLE.schema
 SERIES_COLUMNS = ("model", "slice", "slice_value", "rule")

@@ -20,8 +20,8 @@ from sparkrank.numeric.array_types import Codes, Flags, Ints
 from sparkrank.numeric.overflow import validate_no_overflow
 from sparkrank.numeric.segments import WHOLE, Segments
 from sparkrank.numeric.text_arrays import coded
+from sparkrank.schemas.tables import ITEMS as TABLE
 from sparkrank.states.keys import SliceKey, StateKey, rows_by_key
-from sparkrank.tables.schemas import ITEMS as TABLE
 
 ITEM_KEY = ("model", "slice", "slice_value", "exposure", "item")
 ITEM_SCHEMA = TABLE.schema
@@ -134,7 +134,7 @@ class ItemCounts:
     def merge(self, *others: ItemCounts) -> ItemCounts:
         """The counts of all groups together. No group may be in two of the parts.
 
-        Raises :class:`sparkrank.errors.StateError` where the count of an item does not fit 64 bits.
+        Raises :class:`sparkrank.base.errors.StateError` where the count of an item does not fit 64 bits.
         """
         filled = [part for part in (self, *others) if not part.is_empty]
         if not filled:

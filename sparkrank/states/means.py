@@ -16,8 +16,8 @@ from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.cached import cached
 from sparkrank.numeric.exact_sums import LIMBS, exact_sums, sums_with_squares, whole_limbs
 from sparkrank.numeric.segments import WHOLE, Segments
+from sparkrank.schemas.tables import MEAN_NUMBERS, schema_of
 from sparkrank.states.keys import KeyedRows, KeyedSums, SliceKey, StateKey
-from sparkrank.tables.schemas import MEAN_NUMBERS, schema_of
 
 MEAN_KEY = ("model", "slice", "slice_value", "metric")
 MEAN_COUNTS = ("n_groups", "n_undefined", "n_averaged", "n_rows")

@@ -10,8 +10,8 @@ import pyarrow as pa
 from sparkrank.numeric.array_types import Floats
 from sparkrank.numeric.cached import cached
 from sparkrank.numeric.exact_sums import LIMBS, total
+from sparkrank.schemas.tables import SUM_NUMBERS, schema_of
 from sparkrank.states.keys import KeyedRows, KeyedSums, SliceKey, StateKey
-from sparkrank.tables.schemas import SUM_NUMBERS, schema_of
 
 SUM_KEY = ("model", "slice", "slice_value", "sum")
 

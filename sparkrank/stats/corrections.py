@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparkrank.errors import SpecError, did_you_mean, listed, shown
+from sparkrank.base.errors import SpecError, did_you_mean, listed, shown
 from sparkrank.numeric.array_types import Floats
 
 METHODS = ("holm", "benjamini-hochberg", "none")

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sparkrank.errors import SpecError, shown
+from sparkrank.base.errors import SpecError, shown
 from sparkrank.numeric.array_types import Floats, Ints
 
 

@@ -12,11 +12,11 @@ import pyarrow.parquet as pq
 import yaml
 
 from sparkrank.config import Spec
+from sparkrank.jobs import evaluate_day
+from sparkrank.jobs.report_job import report_stored
+from sparkrank.jobs.target import Target
 from sparkrank.report.data import ReportData
-from sparkrank.run import evaluate_day
-from sparkrank.run.report_job import report_stored
 from sparkrank.run.stages import Stages
-from sparkrank.run.target import Target
 
 DAYS = ("2026-01-29", "2026-01-30", "2026-01-31")
 METRICS = (

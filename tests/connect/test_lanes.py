@@ -21,9 +21,9 @@ from sparkrank.config import Spec
 from sparkrank.engines.spark import gather as gathering
 from sparkrank.engines.spark.batches import BYTES_SETTING
 from sparkrank.engines.spark.failures import reason_of
-from sparkrank.run import evaluate_day
+from sparkrank.jobs import evaluate_day
 from sparkrank.run.stages import Stages
-from sparkrank.tables.days import write_day
+from sparkrank.tables.commit.days import write_day
 from tests.cases.text_files import case
 from tests.conftest import PROJECT
 from tests.connect.conftest import ROLES

@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from sparkrank.cli import main
+from sparkrank.doors.cli import main
 from tests.unit.stored_files import one_file
 
 pytestmark = pytest.mark.job

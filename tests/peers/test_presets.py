@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparkrank.errors import InputError
+from sparkrank.base.errors import InputError
 from sparkrank.metrics import CATALOG, PRESETS, Definitions, Metric
 from tests.peers import trec, vectors
 from tests.peers.harness import Given, Impression, Listed, evaluate

@@ -13,8 +13,8 @@ import pyarrow as pa
 import sparkrank as sr
 from sparkrank.metrics.merged import Merged
 from sparkrank.states import Partials
-from sparkrank.tables.comparisons import comparisons_table
-from sparkrank.tables.results import metrics_table
+from sparkrank.tables.rows.comparisons import comparisons_table
+from sparkrank.tables.rows.results import metrics_table
 from tests.simulations.populations import Population
 
 GROUP_METRICS = (

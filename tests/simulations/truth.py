@@ -13,7 +13,7 @@ import numpy as np
 import sparkrank as sr
 from sparkrank.metrics.merged import Merged
 from sparkrank.states import Partials
-from sparkrank.tables.results import metrics_table
+from sparkrank.tables.rows.results import metrics_table
 from tests.simulations.populations import Population
 from tests.simulations.scenarios import BASELINE, EQUAL, SCENARIOS, WORSE, Scenario
 

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 import sparkrank as sr
 from sparkrank.metrics import Metric
-from sparkrank.tables.states import states_table
+from sparkrank.tables.rows.states import states_table
 from tests.oracles import PAIRED
 from tests.soak.cases import Case
 from tests.soak.expected import groups_of, mean_of, value_of, weighted_auc

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 import sparkrank as sr
-from sparkrank.checks import NO_LIMITS
+from sparkrank.base.checks import NO_LIMITS
 from sparkrank.config.sections import Input
 from sparkrank.engines.lanes import Lane
 from sparkrank.engines.reading import spark_frame
 from sparkrank.engines.request import Request
+from sparkrank.inputs.roles import Roles
+from sparkrank.jobs.evaluate_job import side_of
 from sparkrank.metrics import Plan
-from sparkrank.roles import Roles
-from sparkrank.run.evaluate_job import side_of
 from sparkrank.run.lane import open_lane
 
 if TYPE_CHECKING:

@@ -62,13 +62,13 @@ def test_lanes_on_spark_agree_on_shapes(name: str, spark: SparkSession, tmp_path
 
 
 def test_the_floor_moves_every_row(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sparkrank.engines.arrow.parquet import ParquetInput
-    from sparkrank.engines.arrow.sources import Sides, Source
     from sparkrank.engines.shuffle.packing import unpack_pieces
     from sparkrank.engines.spark import scan
     from sparkrank.engines.spark.shuffle import shuffled_pairs
+    from sparkrank.inputs.roles import Roles
     from sparkrank.metrics import Plan
-    from sparkrank.roles import Roles
+    from sparkrank.sources.parquet import ParquetInput
+    from sparkrank.sources.sources import Sides, Source
 
     source = ParquetInput.at(str(write(LogShape(rows=ROWS, groups=200, files=2), tmp_path)))
     roles = Roles.of("user_id", "clicked", "score")

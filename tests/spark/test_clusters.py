@@ -15,7 +15,7 @@ import pytest
 import sparkrank as sr
 from sparkrank.config import Spec
 from sparkrank.engines.spark.session_features import SessionFeatures
-from sparkrank.run import evaluate_day
+from sparkrank.jobs import evaluate_day
 from sparkrank.run.stages import Stages
 from tests.spark.logs import bits_of, rows_of
 

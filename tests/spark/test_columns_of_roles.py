@@ -11,10 +11,10 @@ import pytest
 from pyspark.sql import functions as F
 
 import sparkrank as sr
-from sparkrank.engines.arrow import columns as arrow_columns
 from sparkrank.engines.spark import batches as frame_batches
 from sparkrank.engines.spark import gather as gathering
 from sparkrank.engines.spark.columns import bucket_rows, check_schema
+from sparkrank.sources import columns as arrow_columns
 from tests.unit.fake_roles import LOG, NAMED, add_fake_roles, asked
 from tests.unit.test_columns_of_roles import NEED_AN_ORDER, OF_TWO_MODELS, POOLED, log, ranked
 

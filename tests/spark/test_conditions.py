@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from sparkrank.base.errors import InputError, SpecError
 from sparkrank.config import Spec
-from sparkrank.errors import InputError, SpecError
-from sparkrank.run import DayResult, evaluate_day
+from sparkrank.jobs import DayResult, evaluate_day
 from sparkrank.run.stages import Stages
 
 if TYPE_CHECKING:

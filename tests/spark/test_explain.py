@@ -70,8 +70,8 @@ def test_spark_is_asked_for_one_group(spark: SparkSession, tmp_path: Path) -> No
     """The filter on the key reaches the reader of Parquet."""
     from sparkrank.engines.one_group import GroupKeys
     from sparkrank.engines.spark import frame as frames
+    from sparkrank.inputs.roles import Roles
     from sparkrank.metrics import Plan
-    from sparkrank.roles import Roles
 
     path = _written(tmp_path, "log", ROWS, spark)
     roles = Roles.of("user", "click", "score", "item")

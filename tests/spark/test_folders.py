@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
+from sparkrank.base.errors import FrameLaneNeededError
 from sparkrank.config.sections import Columns, Input
 from sparkrank.engines.reading import parquet_source
-from sparkrank.errors import FrameLaneNeededError
-from sparkrank.roles import Roles
+from sparkrank.inputs.roles import Roles
 from tests.spark.small import PLAN, ROLES, ROWS, frame_of, groups_of
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from pyspark.sql import functions as F
 import sparkrank as sr
 from sparkrank.engines.spark import frame as frame_lane
 from sparkrank.engines.spark.sent_batches import SentBatches
+from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
-from sparkrank.roles import Roles
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -68,7 +68,7 @@ def test_any_layout_gives_the_same_bits(log: DataFrame, partitions: int) -> None
 
 def test_many_buckets_are_merged_in_tasks(log: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = _evaluate(log, buckets=40)
-    monkeypatch.setattr("sparkrank.engines.buckets.FAN_IN", 3)
+    monkeypatch.setattr("sparkrank.inputs.buckets.FAN_IN", 3)
     assert _evaluate(log, buckets=40) == expected
 
 

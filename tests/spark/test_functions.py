@@ -15,9 +15,9 @@ import pytest
 
 import sparkrank as sr
 from sparkrank import functions as srf
-from sparkrank.errors import SpecError
-from sparkrank.integrations import spark_columns
-from sparkrank.integrations.sql_functions import default_texts
+from sparkrank.base.errors import SpecError
+from sparkrank.functions import spark_columns
+from sparkrank.functions.sql_functions import default_texts
 from sparkrank.metrics import CATALOG, CatalogueMetric, GroupMetric, PooledMetric
 from tests.conftest import PROJECT
 from tests.spark.logs import groups_with_ties

@@ -17,7 +17,7 @@ import sparkrank as sr
 from sparkrank.config.sections import Columns, Input
 from sparkrank.engines.spark.failures import task_errors
 from sparkrank.engines.spark.frame_lane import FrameLane
-from sparkrank.roles import Roles
+from sparkrank.inputs.roles import Roles
 from tests.spark.small import PLAN, ROLES, ROWS, RR, frame_of, groups_of, lane_of
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from sparkrank.config.sections import Columns, Input
 from sparkrank.engines.local_lane import LocalLane
 from sparkrank.engines.spark import frame_lane
 from sparkrank.engines.spark.scan_lane import ScanLane
+from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
-from sparkrank.roles import Roles
 from tests.spark.logs import METRICS, ROLES, bits_of, rows_of, write_log
 from tests.spark.small import lane_of
 

@@ -15,19 +15,19 @@ from pyspark import cloudpickle
 import sparkrank as sr
 from sparkrank.config import Spec
 from sparkrank.engines import local
-from sparkrank.engines.arrow.parquet import ParquetInput
-from sparkrank.engines.arrow.sources import Sides, Source
 from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.shuffle.packing import pieces_by_bucket
 from sparkrank.engines.spark import gather as gathering
 from sparkrank.engines.spark import ranges, scan
 from sparkrank.engines.spark.session_features import SessionFeatures
 from sparkrank.engines.spark.tasks import solve_pieces
+from sparkrank.inputs.roles import Roles
+from sparkrank.inputs.window import Window
+from sparkrank.jobs import evaluate_day, merge_days
 from sparkrank.metrics import Plan
-from sparkrank.roles import Roles
-from sparkrank.run import evaluate_day, merge_days
 from sparkrank.run.stages import Stages
-from sparkrank.run.window import Window
+from sparkrank.sources.parquet import ParquetInput
+from sparkrank.sources.sources import Sides, Source
 from sparkrank.states.pickling import stream_of
 from tests.spark.logs import METRICS, ROLES, bits_of, rows_of, write_log
 

@@ -15,10 +15,10 @@ from pyarrow import fs
 
 import sparkrank as sr
 from sparkrank.config.sections import Columns, Input
-from sparkrank.engines.arrow import stored_files
-from sparkrank.engines.arrow.files import files_at
+from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
-from sparkrank.roles import Roles
+from sparkrank.sources import stored_files
+from sparkrank.sources.files import files_at
 from tests.spark.small import lane_of
 
 if TYPE_CHECKING:

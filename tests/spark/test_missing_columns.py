@@ -12,7 +12,7 @@ from pyarrow import orc
 
 import sparkrank as sr
 from sparkrank.config import Spec
-from sparkrank.run import evaluate_day
+from sparkrank.jobs import evaluate_day
 from sparkrank.run.stages import Stages
 from tests.unit.parquet_files import write
 from tests.unit.test_missing_columns import LACKED, ROWS, spec_of, without

@@ -16,7 +16,7 @@ from pyspark.sql import types as T
 
 import sparkrank as sr
 from sparkrank.engines.spark.nested import with_nested
-from sparkrank.roles import Roles
+from sparkrank.inputs.roles import Roles
 from tests.unit.test_nested import (
     ALS,
     AUC,

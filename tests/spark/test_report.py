@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import sparkrank as sr
+from sparkrank.jobs import evaluate_day
+from sparkrank.jobs.report_job import report_of_files, report_stored
 from sparkrank.report.data import ReportData
-from sparkrank.report.of_evaluation import report_of_evaluation
 from sparkrank.report.written_forms import as_form
-from sparkrank.run import evaluate_day
-from sparkrank.run.report_job import report_of_files, report_stored
+from sparkrank.results.of_evaluation import report_of_evaluation
 from sparkrank.run.stages import unseen
-from sparkrank.tables.day_files import SparkFolders
-from sparkrank.tables.days import run_folders
-from sparkrank.tables.stored_results import run_row
+from sparkrank.tables.commit.days import run_folders
+from sparkrank.tables.stored.day_files import SparkFolders
+from sparkrank.tables.stored.stored_results import run_row
 from tests.unit.commands import exit_code
 from tests.unit.reports import METRICS, MODELS, conf_of, of_day, rows_of, spec_of, stub_page, write_log
 

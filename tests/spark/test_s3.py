@@ -16,13 +16,13 @@ from pyarrow import fs
 import sparkrank as sr
 from sparkrank.config import Spec
 from sparkrank.config.sections import Columns, Engine, Input, Output
+from sparkrank.inputs.window import Window
+from sparkrank.jobs import evaluate_day
 from sparkrank.metrics.merged import Merged
-from sparkrank.run import evaluate_day
 from sparkrank.run.stages import Stages
-from sparkrank.run.window import Window
-from sparkrank.tables.results import metrics_table
-from sparkrank.tables.schemas import RUNS
-from sparkrank.tables.stored_days import find_days, merge_stored
+from sparkrank.schemas.tables import RUNS
+from sparkrank.tables.rows.results import metrics_table
+from sparkrank.tables.stored.stored_days import find_days, merge_stored
 from tests.unit.s3_server import s3_environment, s3_server, s3_with
 from tests.unit.stored_files import one_file
 

@@ -19,7 +19,7 @@ import sparkrank as sr
 from sparkrank.config import Spec
 from sparkrank.engines.spark import gather as gathering
 from sparkrank.engines.spark.session_settings import UNTOLD, ZONE, told
-from sparkrank.run import evaluate_day
+from sparkrank.jobs import evaluate_day
 from sparkrank.run.stages import Stages
 from tests.spark.sealed import NO_CACHE, NO_RDDS, NO_SETTING, seal
 from tests.unit.rotten import log

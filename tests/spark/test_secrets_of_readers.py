@@ -13,10 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
+from sparkrank.base.errors import without_secrets
 from sparkrank.config import Spec
 from sparkrank.config.sections import Engine
-from sparkrank.errors import without_secrets
-from sparkrank.run import evaluate_day
+from sparkrank.jobs import evaluate_day
 from sparkrank.run.stages import Stages
 from tests.unit.comparison.tables import groups
 

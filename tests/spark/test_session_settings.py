@@ -11,12 +11,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from sparkrank.base.errors import StateError
 from sparkrank.config import Spec
 from sparkrank.engines.spark.session_settings import INFERENCE, ZONE
-from sparkrank.errors import StateError
-from sparkrank.run import evaluate_day, merge_days
+from sparkrank.inputs.window import Window
+from sparkrank.jobs import evaluate_day, merge_days
 from sparkrank.run.stages import Stages
-from sparkrank.run.window import Window
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -74,7 +74,7 @@ def evaluate(spark: SparkSession, impressions: str | DataFrame, **settings: obje
 def test_nothing_stays_of_what_was_shuffled(
     spark: SparkSession, impressions, shuffled: Shuffled, fan_in: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sparkrank.engines.buckets.FAN_IN", fan_in)
+    monkeypatch.setattr("sparkrank.inputs.buckets.FAN_IN", fan_in)
     seen = []
     remove = piece_pairs.remove_shuffled
     monkeypatch.setattr(

@@ -14,15 +14,16 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrameWriter
 
+from sparkrank.base.errors import InputError, SparkrankError, SpecError
 from sparkrank.config import Spec
 from sparkrank.config.sections import Columns, Input, Output
-from sparkrank.errors import InputError, SparkrankError, SpecError
-from sparkrank.run import evaluate_day, merge_days
-from sparkrank.run.gate_job import accept_stored, gate_stored
+from sparkrank.inputs.window import Window
+from sparkrank.jobs import evaluate_day, merge_days
+from sparkrank.jobs.gate_job import accept_stored, gate_stored
+from sparkrank.jobs.target import Target
 from sparkrank.run.stages import Stages
-from sparkrank.run.target import Target
-from sparkrank.run.window import Window
-from sparkrank.tables import day_files, days
+from sparkrank.tables.commit import days
+from sparkrank.tables.stored import day_files
 from tests.spark.small import frame_of
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pyarrow.parquet as pq
 import pytest
 
+from sparkrank.base.errors import InputError, SparkrankError, SpecError
 from sparkrank.config import Spec
-from sparkrank.errors import InputError, SparkrankError, SpecError
-from sparkrank.run import evaluate_day
+from sparkrank.jobs import evaluate_day
 from sparkrank.run.stages import Stages
 from tests.cases.text_files import CASES, REFUSED, UNUSABLE, case
 from tests.unit.test_text_formats import DAY, document_of, found_by

@@ -14,7 +14,7 @@ import pytest
 from pyspark.sql import functions as F
 
 import sparkrank as sr
-from sparkrank import checks
+from sparkrank.base import checks
 from sparkrank.engines.spark.sent_batches import SentBatches
 
 if TYPE_CHECKING:
@@ -167,8 +167,8 @@ def test_nan_is_no_item_in_any_lane(spark: SparkSession, tmp_path: Path) -> None
 def test_rows_of_the_truth_without_a_key_spread(spark: SparkSession) -> None:
     """They are rejected, but on the way they must not meet in one bucket."""
     from sparkrank.engines.spark import frame as frame_lane
+    from sparkrank.inputs.roles import Roles, TruthColumns
     from sparkrank.metrics import Plan
-    from sparkrank.roles import Roles, TruthColumns
 
     roles = Roles.of("user", None, "score", "item", truth=TruthColumns())
     plan = Plan.of(["p@1"], ["score"], ["user"], joins=True)
@@ -299,7 +299,7 @@ def test_every_lane_shows_the_same_rows_that_do_not_meet(
         sr.evaluate(sides[0], ["r"], truth=sides[1], buckets=buckets, **asked).release()
         sr.evaluate(paths[0], ["r"], truth=paths[1], buckets=buckets, spark=spark, **asked).release()
         sr.evaluate(paths[0], ["r"], truth=paths[1], buckets=buckets, lane="local", **asked)
-    warned = [each.getMessage() for each in caplog.records if each.name == "sparkrank.api"]
+    warned = [each.getMessage() for each in caplog.records if each.name == "sparkrank.doors.api"]
     assert len(warned) == 6
     assert len(set(warned)) == 1
     key = r'u "u\d+", n "\d", ' if group_table else ""

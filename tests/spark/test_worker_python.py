@@ -96,7 +96,7 @@ def test_a_bare_environment_ends_in_one_sentence(spark_environment: dict[str, st
     assert done.returncode == 1, done.stderr
     assert uncaught, done.stderr
     last = uncaught.rstrip().splitlines()[-1]
-    assert last.startswith(f"sparkrank.errors.SparkrankError: Spark's workers run {tmp_path}/bare/bin/python, ")
+    assert last.startswith(f"sparkrank.base.errors.SparkrankError: Spark's workers run {tmp_path}/bare/bin/python, ")
     for said in (before, uncaught):  # no task has failed, so Spark has nothing to say
         assert "Exception" not in said
         assert "\tat " not in said

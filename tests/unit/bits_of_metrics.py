@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import sparkrank as sr
-from sparkrank.errors import SparkrankError
+from sparkrank.base.errors import SparkrankError
 from sparkrank.metrics import CATALOG, Metric
 from sparkrank.ranking.ranking import Ties
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sparkrank import cli
+from sparkrank.doors import cli
 
 PROJECT = Path(__file__).resolve().parents[2]
 

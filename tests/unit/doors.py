@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 import sparkrank as sr
 from sparkrank.config import Spec
-from sparkrank.run import evaluate_day
+from sparkrank.jobs import evaluate_day
 from sparkrank.run.stages import unseen
 
 DAY = "2026-11-19"

@@ -7,11 +7,11 @@ import dataclasses
 import pyarrow as pa
 import pytest
 
-from sparkrank import role_table as columns
+from sparkrank.inputs import role_table as columns
+from sparkrank.inputs.role_table import BadRow, Role
+from sparkrank.inputs.roles import Roles, planned
 from sparkrank.metrics import Definitions, Plan
 from sparkrank.metrics.catalog import CATALOG
-from sparkrank.role_table import BadRow, Role
-from sparkrank.roles import Roles, planned
 
 NAN_PROPENSITY = "rejected: NaN propensity"
 _BAD = BadRow(NAN_PROPENSITY, "nan", always=False)

@@ -9,8 +9,8 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from sparkrank import cli
-from sparkrank.engines.arrow import parquet
+from sparkrank.doors import cli
+from sparkrank.sources import parquet
 
 
 def hang(*_: Any) -> Iterator[Any]:

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import yaml
 
 from sparkrank.config import Spec
-from sparkrank.tables.days import write_day
-from sparkrank.tables.schemas import METRICS, RUNS
+from sparkrank.schemas.tables import METRICS, RUNS
+from sparkrank.tables.commit.days import write_day
 from tests.unit.stored_files import one_file
 
 SPEC: dict[str, Any] = {

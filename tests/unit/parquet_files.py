@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sparkrank.engines.arrow.parquet import ParquetInput, read_split
+from sparkrank.sources.parquet import ParquetInput, read_split
 
 
 def write(path: Path, row_group_size: int | None = None, **columns) -> None:

@@ -11,9 +11,9 @@ import pyarrow as pa
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from sparkrank.base.errors import MetricError, SpecError
 from sparkrank.bucket import bucket_columns
 from sparkrank.bucket.impressions import ITEM, LABEL, REFERENCE_RANK, WEIGHT, key_column, score_column, slice_column
-from sparkrank.errors import MetricError, SpecError
 from sparkrank.metrics import Definitions, Plan
 from tests.unit.strategies import asked, text, weighs_by_a_word
 

@@ -17,11 +17,11 @@ import yaml
 import sparkrank.report
 from sparkrank.config import load_spec
 from sparkrank.config.document import Spec
+from sparkrank.inputs.window import Window
+from sparkrank.jobs.target import Target
 from sparkrank.report.data import ReportData
-from sparkrank.run.target import Target
-from sparkrank.run.window import Window
-from sparkrank.tables.days import write_day
-from sparkrank.tables.schemas import RUNS
+from sparkrank.schemas.tables import RUNS
+from sparkrank.tables.commit.days import write_day
 
 DAYS = ("2026-01-29", "2026-01-30", "2026-01-31")
 METRICS = (

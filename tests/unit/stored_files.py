@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sparkrank.tables.links import checksum
-from sparkrank.tables.schemas import RUNS
+from sparkrank.schemas.tables import RUNS
+from sparkrank.tables.commit.links import checksum
 
 
 def one_file(folder: Path) -> Path:

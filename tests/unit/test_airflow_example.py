@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 import pytest
 
-from sparkrank.cli import commands
+from sparkrank.doors.cli import commands
 from tests.unit.commands import PROJECT
 
 pytestmark = pytest.mark.same_without_loops

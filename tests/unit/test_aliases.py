@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from sparkrank.errors import MetricError
+from sparkrank.base.errors import MetricError
 from sparkrank.metrics import CATALOG, PRESETS, Metric
 from sparkrank.metrics.aliases import ALIASES, ELSEWHERE
 

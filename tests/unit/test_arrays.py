@@ -11,12 +11,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
-from sparkrank import checks
+from sparkrank.base import checks
 from sparkrank.bucket.impressions import LIST
-from sparkrank.engines.arrow.parquet import ParquetInput
-from sparkrank.engines.arrow.sources import Sides, Source, Split
+from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
-from sparkrank.roles import Roles
+from sparkrank.sources.parquet import ParquetInput
+from sparkrank.sources.sources import Sides, Source, Split
 
 ARRAYS = {"group": "user", "items": "predicted", "true_items": "actual"}
 

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sparkrank.base.errors import OutOfMemoryError
 from sparkrank.engines.bucket_evaluation import add_pieces
 from sparkrank.engines.shuffle import arriving, packing
 from sparkrank.engines.shuffle.arriving import ArrivingPieces
 from sparkrank.engines.shuffle.packing import pieces_by_task, unpack_piece
 from sparkrank.engines.shuffle.spill import LazyFile, PieceStore
-from sparkrank.errors import OutOfMemoryError
 from sparkrank.metrics import Plan
 from sparkrank.numeric.key_hashes import buckets_of_keys
 from sparkrank.states.pickling import stream_of

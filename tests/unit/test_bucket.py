@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from sparkrank import checks
+from sparkrank.base import checks
+from sparkrank.base.errors import InputError
 from sparkrank.bucket import evaluate_bucket
 from sparkrank.bucket.impressions import slice_column
-from sparkrank.errors import InputError
 from sparkrank.metrics import Definitions, Plan
 from sparkrank.ranking.hits import Hits
 from sparkrank.ranking.judgments import Judgments

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import sparkrank as sr
-from sparkrank import checks
+from sparkrank.base import checks
 from sparkrank.bucket import evaluate_bucket
 from sparkrank.metrics import Plan
 from sparkrank.metrics.slices import ALL

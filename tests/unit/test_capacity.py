@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from sparkrank.engines.buckets import fan_in
-from sparkrank.metrics import Plan
-from sparkrank.run.capacity import (
+from sparkrank.inputs.buckets import fan_in
+from sparkrank.jobs.capacity import (
     DRIVER_HEAP_BYTES,
     GIB,
     MIB,
@@ -22,6 +21,7 @@ from sparkrank.run.capacity import (
     estimate,
     recommended,
 )
+from sparkrank.metrics import Plan
 
 pytestmark = pytest.mark.same_without_loops
 

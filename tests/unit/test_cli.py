@@ -16,10 +16,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
-from sparkrank import cli, native
+from sparkrank import native
+from sparkrank.doors import cli
 from sparkrank.metrics import CATALOG, PRESETS
-from sparkrank.report.text import metrics_text
 from sparkrank.run import execute
+from sparkrank.text.text import metrics_text
 from tests.unit.commands import PROJECT, exit_code
 
 pytestmark = pytest.mark.same_without_loops

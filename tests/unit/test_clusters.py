@@ -17,14 +17,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sparkrank as sr
+from sparkrank.base.errors import InputError, SpecError, StateError
 from sparkrank.config.loading import load_spec
-from sparkrank.errors import InputError, SpecError, StateError
+from sparkrank.inputs.spec_hash import hash_of_plan, rows_asked
+from sparkrank.inputs.window import Window
+from sparkrank.jobs import evaluate_day, merge_days
+from sparkrank.jobs.compare_job import compare_days
 from sparkrank.numeric.key_hashes import hash_keys, parts_of
-from sparkrank.run import evaluate_day, merge_days
-from sparkrank.run.compare_job import compare_days
 from sparkrank.run.stages import Stages
-from sparkrank.run.window import Window
-from sparkrank.spec_hash import hash_of_plan, rows_asked
 from tests.extent import SPREAD, examples
 from tests.unit.strategies import PATIENT
 

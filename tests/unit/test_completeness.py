@@ -12,9 +12,9 @@ import yaml
 
 import sparkrank as sr
 from sparkrank.config import Spec, load_spec
-from sparkrank.engines.arrow import parquet
-from sparkrank.run import DayResult, evaluate_day
+from sparkrank.jobs import DayResult, evaluate_day
 from sparkrank.run.stages import unseen
+from sparkrank.sources import parquet
 from tests.unit.commands import exit_code
 from tests.unit.logged import OF_SMALL_LOGS
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from sparkrank.engines.arrow.conditions import UntranslatableError, pushed_down
-from sparkrank.engines.arrow.parquet import ParquetInput
+from sparkrank.sources.conditions import UntranslatableError, pushed_down
+from sparkrank.sources.parquet import ParquetInput
 from tests.unit.parquet_files import rows_of, write
 
 pytestmark = pytest.mark.same_without_loops

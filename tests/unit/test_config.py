@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from sparkrank.base.errors import SpecError
 from sparkrank.config import Spec, load_spec
 from sparkrank.config.places import among
 from sparkrank.config.sections import Columns
-from sparkrank.errors import SpecError
-from sparkrank.tables.outputs import table_names
+from sparkrank.tables.rows.outputs import table_names
 from tests.unit.commands import PROJECT, exit_code
 
 pytestmark = pytest.mark.same_without_loops

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sparkrank.errors import InputError
-from sparkrank.tables import day_files
-from sparkrank.tables.day_files import SparkFolders
+from sparkrank.base.errors import InputError
+from sparkrank.tables.stored import day_files
+from sparkrank.tables.stored.day_files import SparkFolders
 
 pytestmark = pytest.mark.same_without_loops
 

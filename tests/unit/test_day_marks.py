@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
+from sparkrank.base.errors import SpecError
 from sparkrank.config import load_spec
 from sparkrank.config.places import among
-from sparkrank.day_marks import as_pattern, check_name, check_sql, in_window, on_any_day, on_day, on_days
-from sparkrank.errors import SpecError
+from sparkrank.inputs.day_marks import as_pattern, check_name, check_sql, in_window, on_any_day, on_day, on_days
 from tests.unit.commands import exit_code
 
 pytestmark = pytest.mark.same_without_loops

@@ -13,7 +13,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 import sparkrank as sr
-from sparkrank import checks
+from sparkrank.base import checks
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.merged import Merged
 from sparkrank.states import Partials

@@ -15,8 +15,8 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
-from sparkrank.errors import SparkrankError
-from sparkrank.tables import days, locks
+from sparkrank.base.errors import SparkrankError
+from sparkrank.tables.commit import days, locks
 from tests.unit.killed import Killed, counting
 
 pytestmark = pytest.mark.same_without_loops

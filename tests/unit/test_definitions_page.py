@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sparkrank import cli
+from sparkrank.doors import cli
 from sparkrank.metrics import CATALOG, PRESETS
 
 pytestmark = pytest.mark.same_without_loops

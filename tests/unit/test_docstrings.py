@@ -31,7 +31,7 @@ def test_the_examples_of_a_module(name: str) -> None:
 def test_there_are_examples() -> None:
     finder = doctest.DocTestFinder()
     found = [test for name in MODULES for test in finder.find(importlib.import_module(name)) if test.examples]
-    assert "sparkrank.evaluation.Evaluation.value" in {test.name for test in found}
+    assert "sparkrank.results.evaluation.Evaluation.value" in {test.name for test in found}
 
 
 def test_every_parameter_of_evaluate_is_described_once() -> None:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import sparkrank as sr
 from sparkrank.metrics import CATALOG, Metric
 from sparkrank.metrics.merged import effective_number
-from sparkrank.report.text import metrics_text, value_text
+from sparkrank.text.text import metrics_text, value_text
 from tests.extent import examples
 from tests.unit.commands import exit_code
 from tests.unit.stored_files import list_again, one_file

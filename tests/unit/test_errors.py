@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sparkrank.errors import did_you_mean
+from sparkrank.base.errors import did_you_mean
 from sparkrank.metrics import CATALOG, PRESETS
 from sparkrank.metrics.definitions import ALLOWED
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from sparkrank.errors import MetricError
+from sparkrank.base.errors import MetricError
 from sparkrank.metrics import CATALOG, Metric
 from sparkrank.metrics.declaration import Declaration
 from sparkrank.metrics.kinds import CatalogueMetric, GroupMetric, HistogramMetric, PooledMetric

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sparkrank.errors import MetricError
+from sparkrank.base.errors import MetricError
 from sparkrank.metrics import CATALOG, Metric, Plan
 from tests.cases import Row
 from tests.extent import examples

@@ -18,14 +18,14 @@ import pytest
 import yaml
 
 import sparkrank as sr
+from sparkrank.base.errors import escaped
 from sparkrank.engines.one_group import GroupKeys, narrowed
 from sparkrank.engines.reading import arrow_sides
-from sparkrank.errors import escaped
+from sparkrank.jobs.explain_job import explain_request
 from sparkrank.metrics import CATALOG, Arithmetic, TermTable
 from sparkrank.metrics.arithmetic import LIST, total
 from sparkrank.metrics.catalog import remove
 from sparkrank.run import called
-from sparkrank.run.explain_job import explain_request
 from sparkrank.run.stages import unseen
 from tests.unit.commands import exit_code
 

@@ -13,11 +13,11 @@ import pyarrow as pa
 import pytest
 
 import sparkrank as sr
-from sparkrank.errors import MetricError
-from sparkrank.explanation import ExplainedMetric
+from sparkrank.base.errors import MetricError
 from sparkrank.metrics import CATALOG, Definitions, Plan
 from sparkrank.metrics.arithmetic import Column
 from sparkrank.metrics.kinds import GroupMetric, PooledMetric
+from sparkrank.results.explanation import ExplainedMetric
 from tests.unit.test_every_metric_is_checked import OF_A_GROUP
 
 pytestmark = pytest.mark.same_without_loops

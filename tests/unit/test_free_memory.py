@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import sparkrank as sr
-from sparkrank.errors import OutOfMemoryError
+from sparkrank.base.errors import OutOfMemoryError
 from sparkrank.numeric import free_memory as memory
 from sparkrank.ranking import ranking
 

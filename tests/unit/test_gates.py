@@ -15,7 +15,7 @@ import yaml
 from scipy import stats
 
 from sparkrank.config.gate_sections import HistorySettings, LeastGroups
-from sparkrank.tables.schemas import ACCEPTED, GATES
+from sparkrank.schemas.tables import ACCEPTED, GATES
 from tests.unit.commands import PROJECT, exit_code
 from tests.unit.nights import comparison, conf_of, metric, store, table_of
 from tests.unit.stored_files import one_file

@@ -12,15 +12,15 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
+from sparkrank.base.errors import SpecError
 from sparkrank.config import load_spec
 from sparkrank.config.gate_sections import Gate, rules_of
-from sparkrank.errors import SpecError
 from sparkrank.gates.rules import Cell, Rule, covers_slice
+from sparkrank.jobs.gate_job import judge_run
+from sparkrank.jobs.target import Target
 from sparkrank.metrics import Plan
-from sparkrank.run.gate_job import judge_run
-from sparkrank.run.target import Target
-from sparkrank.tables.schemas import GATES
-from sparkrank.tables.schemas import METRICS as METRICS_TABLE
+from sparkrank.schemas.tables import GATES
+from sparkrank.schemas.tables import METRICS as METRICS_TABLE
 from tests.unit.commands import exit_code
 from tests.unit.nights import COMPARISONS, comparison, conf_of, metric, table_of
 from tests.unit.stored_files import one_file

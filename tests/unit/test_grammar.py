@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sparkrank.errors import MetricError, SpecError
+from sparkrank.base.errors import MetricError, SpecError
 from sparkrank.metrics import CATALOG, Metric
 from tests.extent import examples
 from tests.unit.strategies import PATIENT, Asked, asked, text, written

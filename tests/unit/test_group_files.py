@@ -15,9 +15,9 @@ import pytest
 from pyarrow import fs
 
 import sparkrank as sr
+from sparkrank.base.errors import InputError, SparkrankError
 from sparkrank.engines import group_files
 from sparkrank.engines.group_files import GroupFiles, Part
-from sparkrank.errors import InputError, SparkrankError
 from sparkrank.run import execute
 from tests.unit.killed import Killed, counting
 

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sparkrank as sr
+from sparkrank.base.errors import InputError, OutOfMemoryError
 from sparkrank.bucket import evaluate_bucket
 from sparkrank.bucket.group_rows import with_plain_models
 from sparkrank.engines import bucket_evaluation as evaluation
@@ -24,7 +25,6 @@ from sparkrank.engines.shuffle.spill import LazyFile, PieceStore
 from sparkrank.engines.spark import tasks
 from sparkrank.engines.spark.gather import gather_states
 from sparkrank.engines.spark.tasks import solve_pieces
-from sparkrank.errors import InputError, OutOfMemoryError
 from sparkrank.metrics import Plan
 from sparkrank.numeric.spark_hashes import xxhash64
 from sparkrank.ranking import hit_sums

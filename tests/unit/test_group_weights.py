@@ -16,13 +16,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sparkrank as sr
+from sparkrank.base.errors import InputError, MetricError, SpecError
 from sparkrank.config.loading import load_spec
-from sparkrank.errors import InputError, MetricError, SpecError
+from sparkrank.inputs.window import Window
+from sparkrank.jobs import evaluate_day, merge_days
 from sparkrank.metrics import CATALOG, Metric
 from sparkrank.metrics.kinds import CatalogueMetric, GroupMetric, PooledMetric
-from sparkrank.run import evaluate_day, merge_days
 from sparkrank.run.stages import Stages
-from sparkrank.run.window import Window
 from tests.extent import examples
 from tests.unit.strategies import PATIENT
 

@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sparkrank import native
-from sparkrank.errors import StateError
+from sparkrank.base.errors import StateError
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.wire import NarrowHistogram, merged
 from sparkrank.states import Partials, ScoreHistogram, Series

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
-from sparkrank import checks
+from sparkrank.base import checks
 
 pytestmark = pytest.mark.same_without_loops
 

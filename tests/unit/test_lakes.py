@@ -10,9 +10,9 @@ import pytest
 from pyarrow import fs
 
 import sparkrank as sr
-from sparkrank.engines.arrow.files import Listing, files_at
-from sparkrank.engines.arrow.lakes import LakeTable
-from sparkrank.errors import InputError
+from sparkrank.base.errors import InputError
+from sparkrank.sources.files import Listing, files_at
+from sparkrank.sources.lakes import LakeTable
 from tests.unit.parquet_files import write
 
 pytestmark = pytest.mark.same_without_loops

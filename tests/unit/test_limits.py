@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 
 import sparkrank as sr
-from sparkrank import checks
+from sparkrank.base import checks
 from sparkrank.metrics import Definitions, Plan
-from sparkrank.tables.limits import checks_of
+from sparkrank.tables.rows.limits import checks_of
 from tests.unit.commands import exit_code
 from tests.unit.test_unmatched import job, sides
 

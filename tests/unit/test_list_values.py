@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sparkrank as sr
-from sparkrank.errors import InputError, MetricError, SpecError
-from sparkrank.integrations import list_values
-from sparkrank.integrations.column_plans import column_plan
-from sparkrank.integrations.list_values import LastLists, values_of_lists
-from sparkrank.integrations.pooled_rows import PooledRows, pooled_values_of_lists
+from sparkrank.base.errors import InputError, MetricError, SpecError
+from sparkrank.functions import list_values
+from sparkrank.functions.column_plans import column_plan
+from sparkrank.functions.list_values import LastLists, values_of_lists
+from sparkrank.functions.pooled_rows import PooledRows, pooled_values_of_lists
 from sparkrank.metrics import CATALOG, GroupMetric, Metric, PooledMetric
 from tests.cases import Row
 from tests.oracles import ORACLES
@@ -240,7 +240,7 @@ def test_pooled_metrics_have_the_bits_of_evaluate(name: str, monkeypatch: pytest
     rng = np.random.default_rng(5)
     log = pa.table({"score": rng.random(500).round(3), "label": rng.integers(0, 2, 500), "weight": rng.random(500)})
     expected = sr.evaluate(log, [name], score="score", label="label", weight="weight", lane="local")[name]
-    monkeypatch.setattr("sparkrank.integrations.pooled_rows.FOLDED_ROWS", 100)
+    monkeypatch.setattr("sparkrank.functions.pooled_rows.FOLDED_ROWS", 100)
     rows = PooledRows(asked := column_plan([name], ("score", "label", "weight"), {}))
     for batch in log.to_batches(max_chunksize=60):
         rows.add(batch.columns)

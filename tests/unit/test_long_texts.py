@@ -12,13 +12,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
-from sparkrank.engines.arrow import scanning, sizes
-from sparkrank.engines.arrow.parquet import ParquetInput, read_split
-from sparkrank.engines.arrow.sources import Source
-from sparkrank.engines.arrow.text_files import TextInput
 from sparkrank.engines.shuffle import spill
 from sparkrank.engines.shuffle.texts import few_coded
-from sparkrank.roles import Roles
+from sparkrank.inputs.roles import Roles
+from sparkrank.sources import scanning, sizes
+from sparkrank.sources.parquet import ParquetInput, read_split
+from sparkrank.sources.sources import Source
+from sparkrank.sources.text_files import TextInput
 
 LONG = 140_000
 # Of group "a" the second row is relevant, of "b" the first: rr is (1/2 + 1) / 2.

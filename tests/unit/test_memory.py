@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 # heap cannot shrink from its end.
 SCRIPT = """
 import numpy as np
-from sparkrank.engines.memory import give_back_freed_memory
+from sparkrank.numeric.memory import give_back_freed_memory
 
 def resident():
     with open("/proc/self/statm") as file:
@@ -44,7 +44,7 @@ def test_free_memory_between_blocks_in_use_is_given_back() -> None:
 
 POOL = """
 import pyarrow as pa
-from sparkrank.engines.memory import keep_freed_memory
+from sparkrank.numeric.memory import keep_freed_memory
 
 before = pa.default_memory_pool().backend_name
 keep_freed_memory()
@@ -79,7 +79,7 @@ def test_arrow_keeps_an_allocator_of_its_own_that_was_told_to_keep_what_is_freed
 
 LARGE = """
 import pyarrow as pa
-from sparkrank.engines.memory import KEPT_BYTES, give_back_if_large, keep_freed_memory
+from sparkrank.numeric.memory import KEPT_BYTES, give_back_if_large, keep_freed_memory
 
 def resident():
     with open("/proc/self/statm") as file:

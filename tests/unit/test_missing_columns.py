@@ -15,12 +15,12 @@ import pytest
 from pyarrow import orc
 
 import sparkrank as sr
+from sparkrank.base.errors import InputError
 from sparkrank.config import Spec
-from sparkrank.engines.arrow.missing_columns import json_columns, orc_columns
-from sparkrank.engines.arrow.stored_files import StoredFiles, named_in
-from sparkrank.errors import InputError
-from sparkrank.run import evaluate_day
+from sparkrank.jobs import evaluate_day
 from sparkrank.run.stages import Stages
+from sparkrank.sources.missing_columns import json_columns, orc_columns
+from sparkrank.sources.stored_files import StoredFiles, named_in
 from tests.unit.parquet_files import write
 
 pytestmark = pytest.mark.same_without_loops

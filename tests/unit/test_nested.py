@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 import sparkrank as sr
 from sparkrank.config import load_spec
-from sparkrank.engines.arrow.nested import taken
-from sparkrank.engines.field_paths import VectorElement
-from sparkrank.run.evaluate_job import evaluate_day
+from sparkrank.inputs.field_paths import VectorElement
+from sparkrank.jobs.evaluate_job import evaluate_day
 from sparkrank.run.stages import Stages
+from sparkrank.sources.nested import taken
 from tests.unit.strategies import PATIENT
 
 pytestmark = pytest.mark.same_without_loops

@@ -23,8 +23,8 @@ import sparkrank as sr
 from sparkrank.config import Spec
 from sparkrank.config.document import _asked as of_document
 from sparkrank.engines import local
-from sparkrank.report.notebook import MOST_METRICS, MOST_MODELS
-from sparkrank.spec_hash import hash_of_plan
+from sparkrank.inputs.spec_hash import hash_of_plan
+from sparkrank.text.notebook import MOST_METRICS, MOST_MODELS
 from tests.unit.commands import PROJECT
 from tests.unit.doors import GOOD, Asked, written
 

@@ -14,11 +14,11 @@ import pytest
 import yaml
 
 import sparkrank as sr
-from sparkrank import checks
+from sparkrank.base import checks
 from sparkrank.config import load_spec
 from sparkrank.metrics.exposure import UNIT
-from sparkrank.report.text import quality_text
 from sparkrank.states.items import items_table
+from sparkrank.text.text import quality_text
 from tests.unit.commands import exit_code
 from tests.unit.joined import COLUMNS, counts_of, lists_table, truth_table, values_of
 

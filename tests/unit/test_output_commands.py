@@ -7,8 +7,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from sparkrank.tables import days
-from sparkrank.tables.output_folder import OutputFolder
+from sparkrank.tables.commit import days
+from sparkrank.tables.commit.output_folder import OutputFolder
 from tests.unit.commands import exit_code
 
 pytestmark = pytest.mark.same_without_loops

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sparkrank.errors import SparkrankError
-from sparkrank.tables import days, links
-from sparkrank.tables.locks import is_locked
-from sparkrank.tables.output_folder import OutputFolder
+from sparkrank.base.errors import SparkrankError
+from sparkrank.tables.commit import days, links
+from sparkrank.tables.commit.locks import is_locked
+from sparkrank.tables.commit.output_folder import OutputFolder
 from tests.extent import examples
 
 pytestmark = pytest.mark.same_without_loops

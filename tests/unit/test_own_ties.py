@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sparkrank as sr
-from sparkrank.errors import MetricError, SpecError
+from sparkrank.base.errors import MetricError, SpecError
 from sparkrank.metrics import CATALOG, PRESETS, Definitions, Metric, Plan
 from sparkrank.metrics.definitions import ALLOWED
 from sparkrank.metrics.kinds import CatalogueMetric, GroupMetric, PooledMetric

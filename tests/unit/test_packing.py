@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparkrank.bucket.grouping import groups_of
-from sparkrank.engines.buckets import task_of
 from sparkrank.engines.shuffle.packing import (
     buckets_of_piece,
     join_pieces,
@@ -23,6 +22,7 @@ from sparkrank.engines.shuffle.packing import (
 )
 from sparkrank.engines.shuffle.partition import order_by_bucket, partition_rows
 from sparkrank.engines.shuffle.texts import take_rows, with_own_texts
+from sparkrank.inputs.buckets import task_of
 from sparkrank.states.pickling import stream_of
 
 

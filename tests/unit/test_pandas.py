@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import sparkrank as sr
-from sparkrank import checks
+from sparkrank.base import checks
 from tests.unit.logged import warnings_about_input
 
 pytestmark = pytest.mark.same_without_loops

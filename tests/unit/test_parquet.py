@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sparkrank.engines.arrow.conditions import pushed_down
-from sparkrank.engines.arrow.parquet import ParquetInput, Split, read_split
-from sparkrank.errors import InputError
+from sparkrank.base.errors import InputError
+from sparkrank.sources.conditions import pushed_down
+from sparkrank.sources.parquet import ParquetInput, Split, read_split
 from tests.unit.parquet_files import rows_of, write
 
 pytestmark = pytest.mark.same_without_loops

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from sparkrank.numeric.array_types import Floats
 from sparkrank.numeric.exact_sums import LIMBS, exact_sum
+from sparkrank.schemas.tables import PAIR_NUMBERS, schema_of
 from sparkrank.states.keys import Subject
 from sparkrank.states.part_sums import PARTS_OF_SLICE, FilledSums, PartSums, SlicedSums
-from sparkrank.tables.schemas import PAIR_NUMBERS, schema_of
 
 MODELS, NAMES, VALUES = ("a", "b"), ("ap", "rr"), ("at", "de", None)
 COUNTS, SUMS = 5, 2  # of a pair of models: numbers of groups, then the limbs of two sums

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 
 import sparkrank as sr
+from sparkrank.base.errors import InputError, SpecError
 from sparkrank.config import Spec
 from sparkrank.config.sections import Columns, Engine, Input, Output, Truth, TruthNames
-from sparkrank.errors import InputError, SpecError
-from sparkrank.run import evaluate_day
+from sparkrank.jobs import evaluate_day
 from sparkrank.run.stages import Stages
 from tests.unit.parquet_files import write
 

@@ -18,7 +18,7 @@ import sparkrank as sr
 from sparkrank.metrics import Metric
 from sparkrank.numeric.key_hashes import hash_keys, parts_of
 from sparkrank.states.keys import Subject
-from sparkrank.tables.comparisons import comparisons_table
+from sparkrank.tables.rows.comparisons import comparisons_table
 from tests.oracles.jackknife import standard_error
 from tests.unit.commands import exit_code
 from tests.unit.quantiles import RELATIVE

@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import sparkrank as sr
-from sparkrank.errors import MetricError
+from sparkrank.base.errors import MetricError
 from sparkrank.metrics import Metric, Plan
 from sparkrank.states import Distribution, Partials, distributions
 from tests.cases import ranking

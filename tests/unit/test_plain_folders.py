@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sparkrank.errors import SparkrankError
-from sparkrank.tables import days
-from sparkrank.tables.output_folder import OutputFolder
+from sparkrank.base.errors import SparkrankError
+from sparkrank.tables.commit import days
+from sparkrank.tables.commit.output_folder import OutputFolder
 from tests.unit.commands import exit_code
 from tests.unit.killed import Killed, counting
 from tests.unit.test_output_folder import seen

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 import sparkrank as sr
+from sparkrank.base.errors import InputError, MetricError, SpecError
 from sparkrank.bucket import bucket_columns
-from sparkrank.errors import InputError, MetricError, SpecError
 from sparkrank.histogram.bins import BinRule
 from sparkrank.metrics import CATALOG, Definitions, Metric, Plan
 

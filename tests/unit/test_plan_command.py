@@ -13,9 +13,9 @@ import pytest
 import yaml
 
 from sparkrank.config import Spec
-from sparkrank.run import plan_job
-from sparkrank.run.capacity import Costs
-from sparkrank.run.probe import Asked, made_rows, measured
+from sparkrank.jobs import plan_job
+from sparkrank.jobs.capacity import Costs
+from sparkrank.jobs.probe import Asked, made_rows, measured
 from tests.unit.commands import exit_code
 from tests.unit.test_capacity import COSTS
 

@@ -15,8 +15,8 @@ import yaml
 
 import sparkrank as sr
 from sparkrank.config import load_spec
+from sparkrank.jobs.preset_differences import PresetDifferences, explain_presets
 from sparkrank.metrics import PRESETS
-from sparkrank.run.preset_differences import PresetDifferences, explain_presets
 from sparkrank.run.stages import unseen
 from tests.unit.commands import exit_code
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import sparkrank as sr
-from sparkrank import checks
+from sparkrank.base import checks
 
 # User 1 has two tied scores, user 2 one class alone, user 3 no score; a row has no user and one a score of NaN.
 LOG = pa.table(

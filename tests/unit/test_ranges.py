@@ -10,12 +10,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import sparkrank as sr
-from sparkrank import checks
-from sparkrank.errors import MetricError
+from sparkrank.base import checks
+from sparkrank.base.errors import MetricError
 from sparkrank.metrics import CATALOG, Metric
 from sparkrank.metrics.definitions import ALLOWED
 from sparkrank.metrics.kinds import CatalogueMetric, GroupMetric, PooledMetric
-from sparkrank.report.text import declaration_text, quality_text
+from sparkrank.text.text import declaration_text, quality_text
 from tests.cases import CASES
 from tests.extent import examples
 from tests.unit.joined import COLUMNS, counts_of, lists_table, truth_table

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sparkrank as sr
-from sparkrank import checks
+from sparkrank.base import checks
 from sparkrank.metrics import gain
 from tests.extent import examples
 from tests.oracles import ORACLES, PAIRED

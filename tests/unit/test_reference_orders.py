@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sparkrank as sr
+from sparkrank.base.errors import InputError, MetricError, SpecError
 from sparkrank.bucket import bucket_columns
 from sparkrank.config import Spec
 from sparkrank.config.sections import Columns, Input, Output
-from sparkrank.errors import InputError, MetricError, SpecError
+from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Metric, Plan
-from sparkrank.roles import Roles
 from tests.extent import examples
 from tests.oracles import rank_biased_overlap
 from tests.unit.buckets import or_nan

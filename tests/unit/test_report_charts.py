@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 import sparkrank as sr
-from sparkrank.errors import SparkrankError, SpecError
+from sparkrank.base.errors import SparkrankError, SpecError
 from sparkrank.report.data import ReportData
 from tests.browser.evaluated import DAYS, impressions, night
 from tests.browser.made import report

@@ -18,12 +18,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
-from sparkrank.errors import InputError
+from sparkrank.base.errors import InputError
+from sparkrank.jobs.report_job import report_stored
 from sparkrank.report import collect
 from sparkrank.report.data import SECTIONS, GateRow, MetricValue, QualityLine, ReportData
 from sparkrank.report.page import page
 from sparkrank.report.trends import band_of_gate
-from sparkrank.run.report_job import report_stored
 from tests.unit import nights
 from tests.unit.commands import exit_code
 from tests.unit.reports import (
@@ -627,7 +627,7 @@ def test_many_models_and_values_stay_quick_and_bounded(tmp_path: Path) -> None:
     metrics = ["ndcg@10", "logloss", "copc"]
     count = len(MANY_MODELS) * MANY_VALUES * len(metrics)
     cells = [(model, value, metric) for model in MANY_MODELS for value in range(MANY_VALUES) for metric in metrics]
-    from sparkrank.tables.schemas import METRICS as SCHEMA
+    from sparkrank.schemas.tables import METRICS as SCHEMA
 
     own = {
         "model": [model for model, _, _ in cells],

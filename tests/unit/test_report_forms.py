@@ -16,15 +16,15 @@ import pytest
 from pyarrow import fs
 
 import sparkrank as sr
-from sparkrank.errors import SparkrankError, SpecError
+from sparkrank.base.errors import SparkrankError, SpecError
+from sparkrank.jobs import report_job
+from sparkrank.jobs.report_job import report_stored
 from sparkrank.report import collect, group_sections, score_sections
 from sparkrank.report.changes import changes_since, changes_text
 from sparkrank.report.collect import Before, Found, report_data
 from sparkrank.report.data import ReportData
-from sparkrank.report.of_evaluation import report_of_evaluation
 from sparkrank.report.written_forms import as_form
-from sparkrank.run import report_job
-from sparkrank.run.report_job import report_stored
+from sparkrank.results.of_evaluation import report_of_evaluation
 from tests.browser.made import report as made
 from tests.unit import nights
 from tests.unit.commands import PROJECT, exit_code
@@ -353,7 +353,7 @@ def test_a_run_says_in_one_line_what_changed_since_the_day_before(
 
 
 def rows(*given: dict[str, Any]) -> pa.Table:
-    from sparkrank.tables.schemas import METRICS
+    from sparkrank.schemas.tables import METRICS
 
     return pa.Table.from_pylist([nights.metric(**row) for row in given], METRICS.schema)
 
@@ -405,7 +405,7 @@ def test_the_line_names_what_cannot_be_compared() -> None:
 
 
 def test_a_verdict_in_words() -> None:
-    from sparkrank.tables.schemas import GATES
+    from sparkrank.schemas.tables import GATES
 
     def told(*verdicts: str, gates: str = "ggg") -> str:
         table = pa.Table.from_pylist(

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import pytest
 
-from sparkrank.errors import SpecError
+from sparkrank.base.errors import SpecError
 from sparkrank.report.data import SECTIONS, ReportData
 from tests.browser.made import gate, report
 from tests.conftest import PROJECT
@@ -117,6 +117,6 @@ def test_what_is_not_installed_is_told_in_a_sentence(package: str, monkeypatch: 
 
 
 def test_importing_the_package_loads_nothing_that_draws() -> None:
-    script = "import sparkrank, sparkrank.cli, sys; print(*sys.modules)"
+    script = "import sparkrank, sparkrank.doors.cli, sys; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=PROJECT)
     assert {"altair", "jinja2", "vl_convert", "PIL"} & set(done.stdout.split()) == set()

@@ -14,19 +14,19 @@ import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
-from sparkrank import role_table as columns
+from sparkrank.base.checks import NO_LIMITS, Limits
 from sparkrank.bucket import bucket_columns
-from sparkrank.checks import NO_LIMITS, Limits
 from sparkrank.config import sections
-from sparkrank.engines.arrow.columns import bucket_rows, needed_columns
-from sparkrank.engines.arrow.text_schema import number_kinds
 from sparkrank.engines.request import Request, Side
+from sparkrank.inputs import role_table as columns
+from sparkrank.inputs.roles import Roles, TruthColumns, planned
 from sparkrank.metrics import Definitions, Metric
 from sparkrank.metrics.catalog import CATALOG
-from sparkrank.roles import Roles, TruthColumns, planned
 from sparkrank.run.execute import Outcome, open_request
 from sparkrank.run.stages import unseen
-from sparkrank.tables.limits import limits_of
+from sparkrank.sources.columns import bucket_rows, needed_columns
+from sparkrank.sources.text_schema import number_kinds
+from sparkrank.tables.rows.limits import limits_of
 from tests.unit.fake_roles import LOG, NAMED, NAN_PROPENSITY, add_fake_roles, asked
 
 pytestmark = pytest.mark.same_without_loops

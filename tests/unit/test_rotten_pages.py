@@ -15,10 +15,10 @@ import pytest
 from pyarrow import csv
 
 import sparkrank as sr
-from sparkrank.engines.arrow.parquet import ParquetInput, read_split
-from sparkrank.engines.arrow.sources import Source
-from sparkrank.engines.arrow.text_files import TextInput
-from sparkrank.roles import Roles
+from sparkrank.inputs.roles import Roles
+from sparkrank.sources.parquet import ParquetInput, read_split
+from sparkrank.sources.sources import Source
+from sparkrank.sources.text_files import TextInput
 from tests.unit.commands import exit_code
 from tests.unit.rotten import flip, log, pages_of
 from tests.unit.windows.week import DAYS, evaluate, impressions_of, merging, spec_of, write_log

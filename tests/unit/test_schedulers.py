@@ -19,12 +19,13 @@ import pytest
 import yaml
 
 import sparkrank as sr
-from sparkrank import checks, cli, errors
+from sparkrank.base import checks, errors
 from sparkrank.config import load_spec
 from sparkrank.config.json_schema import FILE, spec_schema_text
-from sparkrank.tables.day_files import day_files
-from sparkrank.tables.limits import checks_of
-from sparkrank.tables.schemas import QUALITY
+from sparkrank.doors import cli
+from sparkrank.schemas.tables import QUALITY
+from sparkrank.tables.rows.limits import checks_of
+from sparkrank.tables.stored.day_files import day_files
 from tests.unit.commands import PROJECT, exit_code
 
 pytestmark = pytest.mark.same_without_loops

@@ -17,14 +17,15 @@ import pytest
 import yaml
 
 import sparkrank as sr
-from sparkrank import cli, errors
+from sparkrank.base import errors
+from sparkrank.base.redaction import has_secret, redact, shown_options, shown_url
 from sparkrank.config import load_spec
-from sparkrank.engines.arrow.files import without_password
+from sparkrank.doors import cli
 from sparkrank.engines.request import Side
 from sparkrank.engines.spark.failures import reading_errors, reason_of, task_errors
-from sparkrank.redaction import has_secret, redact, shown_options, shown_url
-from sparkrank.report.terminal import as_json_text, tell
-from sparkrank.run.evaluate_job import places_of
+from sparkrank.jobs.evaluate_job import places_of
+from sparkrank.sources.files import without_password
+from sparkrank.text.terminal import as_json_text, tell
 from tests.unit.commands import exit_code
 
 pytestmark = pytest.mark.same_without_loops
@@ -204,7 +205,7 @@ def test_errors_of_spark_and_arrow_show_none(form: str) -> None:
     java = f"An error occurred while calling o1.load.\n: java.io.IOException: cannot open {form}\n\tat org.x\n"
     java += f"Caused by: java.lang.IllegalStateException: {form}\n"
     worker = f"[FAILED_READ_FILE.X] Encountered error while reading file {form.split(maxsplit=1)[0]} .\n{java}"
-    raised = f"sparkrank.errors.InputError: no rows at {form}"
+    raised = f"sparkrank.base.errors.InputError: no rows at {form}"
     for text in (java, worker, raised, f"[SOME_CONDITION] it is {form} SQLSTATE: 22001"):
         with pytest.raises(Exception, match=r"(?s).") as told, errors.without_secrets(), task_errors():
             raise RuntimeError(text)
@@ -279,7 +280,7 @@ def test_sr_evaluate_shows_none_in_its_error_or_what_is_behind_it(
 ) -> None:
     for name in ("s3", "gs"):
         monkeypatch.setenv(f"{name.upper()}_X", "")
-    monkeypatch.setattr("sparkrank.engines.arrow.stored_files.file_system", _refusing)
+    monkeypatch.setattr("sparkrank.sources.stored_files.file_system", _refusing)
     caplog.set_level(logging.DEBUG)
     asked: dict[str, Any] = {"group": "u", "score": "s", "label": "y"}
     for lane in ("auto", "local"):
@@ -320,7 +321,7 @@ def test_an_error_that_nobody_expected_shows_none(
     monkeypatch.setattr(cli, "load_spec", fails)
     for more in ([], ["--debug"]):
         assert exit_code("validate", "--conf", conf, *more) == 1
-    monkeypatch.setattr("sparkrank.api.open_request", fails)
+    monkeypatch.setattr("sparkrank.doors.api.open_request", fails)
     with pytest.raises(RuntimeError) as told:
         sr.evaluate(pa.table({"u": [1], "s": [1.0], "y": [1]}), ["rr"], group="u", score="s", label="y")
     shown = "".join(traceback.format_exception(told.value))

@@ -16,12 +16,12 @@ import pytest
 import yaml
 
 import sparkrank as sr
-from sparkrank import errors
-from sparkrank.cli import main
+from sparkrank.base import errors
 from sparkrank.config import load_spec
 from sparkrank.config.loading import MOST_BYTES, MOST_DEPTH
-from sparkrank.engines.arrow.conditions import UntranslatableError, pushed_down
+from sparkrank.doors.cli import main
 from sparkrank.metrics import Metric
+from sparkrank.sources.conditions import UntranslatableError, pushed_down
 
 pytestmark = pytest.mark.same_without_loops
 

@@ -11,11 +11,11 @@ import pytest
 from scipy import special, stats
 
 import sparkrank as sr
-from sparkrank import cli
-from sparkrank.errors import SpecError
+from sparkrank.base.errors import SpecError
+from sparkrank.doors import cli
 from sparkrank.metrics.uncertainty import Uncertainty
-from sparkrank.tables.comparisons import comparisons_table
-from sparkrank.tables.results import metrics_table
+from sparkrank.tables.rows.comparisons import comparisons_table
+from sparkrank.tables.rows.results import metrics_table
 from tests.unit.windows.week import DAYS, evaluate, exit_code, impressions_of, merging, spec_of, window_table, write_log
 
 pytestmark = pytest.mark.same_without_loops

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from sparkrank.base.errors import SpecError
 from sparkrank.config import load_spec
 from sparkrank.engines.spark.session_settings import _asks_for_zone, with_session, without_session
-from sparkrank.errors import SpecError
 
 pytestmark = pytest.mark.same_without_loops
 

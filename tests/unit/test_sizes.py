@@ -6,8 +6,8 @@ import itertools
 
 import pytest
 
-from sparkrank.engines.buckets import MOST_BUCKETS, bucket_count, first_buckets, task_count, task_of
 from sparkrank.engines.shuffle.group_runs import RUN_ROWS
+from sparkrank.inputs.buckets import MOST_BUCKETS, bucket_count, first_buckets, task_count, task_of
 
 pytestmark = pytest.mark.same_without_loops
 

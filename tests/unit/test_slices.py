@@ -26,9 +26,9 @@ from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.scored_rows import ScoredRows
 from sparkrank.metrics.slices import slice_name
 from sparkrank.numeric.segments import Segments
-from sparkrank.report.text import metrics_text
 from sparkrank.states.distributions import distributions_table
 from sparkrank.states.items import items_table
+from sparkrank.text.text import metrics_text
 from tests.unit.numbers import without_hash
 
 METRICS = [

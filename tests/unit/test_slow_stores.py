@@ -12,8 +12,8 @@ from threading import Event, Thread
 import pytest
 
 import sparkrank as sr
-from sparkrank.engines.arrow import files
-from sparkrank.errors import InputError, StoreError, unreadable
+from sparkrank.base.errors import InputError, StoreError, unreadable
+from sparkrank.sources import files
 
 pytestmark = pytest.mark.same_without_loops
 

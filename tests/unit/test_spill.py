@@ -17,12 +17,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
+from sparkrank.base.errors import SparkrankError
 from sparkrank.config import Spec
 from sparkrank.engines import local
 from sparkrank.engines.shuffle.packing import narrowed, pieces_by_bucket
 from sparkrank.engines.shuffle.spill import PieceStore
-from sparkrank.errors import SparkrankError
-from sparkrank.run import evaluate_day
+from sparkrank.jobs import evaluate_day
 from sparkrank.run.stages import Stages
 
 BUCKETS = 5

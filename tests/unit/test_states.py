@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sparkrank.errors import StateError
+from sparkrank.base.errors import StateError
 from sparkrank.histogram.bins import BinRule
 from sparkrank.metrics import Metric
 from sparkrank.numeric.exact_sums import LIMBS

@@ -10,8 +10,8 @@ from threading import Thread
 import pytest
 
 import sparkrank as sr
-from sparkrank.errors import InputError, StoreError, unreadable
-from sparkrank.tables.day_files import day_files
+from sparkrank.base.errors import InputError, StoreError, unreadable
+from sparkrank.tables.stored.day_files import day_files
 
 pytestmark = pytest.mark.same_without_loops
 

@@ -13,11 +13,11 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import fs
 
-from sparkrank.engines.arrow.files import folders_in
-from sparkrank.errors import InputError, SparkrankError, StoreError
-from sparkrank.tables import days, manifests
-from sparkrank.tables.day_files import WrittenFile, day_files
-from sparkrank.tables.manifests import StoreFolder
+from sparkrank.base.errors import InputError, SparkrankError, StoreError
+from sparkrank.sources.files import folders_in
+from sparkrank.tables.commit import days, manifests
+from sparkrank.tables.commit.manifests import StoreFolder
+from sparkrank.tables.stored.day_files import WrittenFile, day_files
 from tests.unit.commands import exit_code
 from tests.unit.gcs_server import GcsServer, gcs_environment, gcs_server, gcs_with
 from tests.unit.killed import Killed, counting

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sparkrank.tables.finished import Finished
-from sparkrank.tables.outputs import OUTPUTS, OutputTable
-from sparkrank.tables.schemas import RUN_ID, RUNS, TEXT, WHOLE, Column, TableSchema
+from sparkrank.schemas.tables import RUN_ID, RUNS, TEXT, WHOLE, Column, TableSchema
+from sparkrank.tables.rows.finished import Finished
+from sparkrank.tables.rows.outputs import OUTPUTS, OutputTable
 from tests.unit.commands import exit_code
 from tests.unit.windows.week import DAYS, evaluate, impressions_of, merging, spec_of, write_log
 

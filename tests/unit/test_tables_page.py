@@ -10,13 +10,13 @@ import pyarrow as pa
 import pytest
 
 import sparkrank as sr
-from sparkrank import checks
+from sparkrank.base import checks
 from sparkrank.metrics.plan import level_text
 from sparkrank.report.tables_page import table_text, tables_page
+from sparkrank.schemas.tables import QUALITY, STATES, TEXT, Column, TableSchema, limbs, schema_of
 from sparkrank.states.forms import SMALL_FORMS
 from sparkrank.states.histogram_table import BLOCK_SCHEMA, WEIGHTED_BLOCK_SCHEMA
-from sparkrank.tables.outputs import OUTPUTS
-from sparkrank.tables.schemas import QUALITY, STATES, TEXT, Column, TableSchema, limbs, schema_of
+from sparkrank.tables.rows.outputs import OUTPUTS
 from tests.unit.commands import exit_code
 
 pytestmark = pytest.mark.same_without_loops

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from sparkrank.report.terminal import as_json_text, in_lines
+from sparkrank.text.terminal import as_json_text, in_lines
 from tests.unit.commands import exit_code
 
 pytestmark = pytest.mark.same_without_loops

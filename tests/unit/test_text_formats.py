@@ -11,13 +11,13 @@ import pytest
 import yaml
 
 import sparkrank as sr
+from sparkrank.base.errors import InputError, SpecError
 from sparkrank.config import Spec, load_spec
-from sparkrank.engines.arrow import text_files
-from sparkrank.engines.arrow.text_files import TextInput
-from sparkrank.errors import InputError, SpecError
-from sparkrank.roles import Roles
-from sparkrank.run import evaluate_day
+from sparkrank.inputs.roles import Roles
+from sparkrank.jobs import evaluate_day
 from sparkrank.run.stages import Stages
+from sparkrank.sources import text_files
+from sparkrank.sources.text_files import TextInput
 from tests.cases.text_files import CASES, HEADED, REFUSED, SCHEMA, UNUSABLE, ZEROS, TextCase, case
 
 DAY = "2026-01-01"

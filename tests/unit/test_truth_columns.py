@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 import sparkrank as sr
-from sparkrank import checks
+from sparkrank.base import checks
 from tests.unit.joined import COLUMNS, LISTS, TRUTH, counts_of, lists_table, truth_table, values_of
 
 

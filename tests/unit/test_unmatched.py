@@ -13,10 +13,10 @@ import pytest
 import yaml
 
 import sparkrank as sr
-from sparkrank import checks
+from sparkrank.base import checks
 from sparkrank.bucket.unmatched_rows import place_of
 from sparkrank.states.unmatched import LISTS, TRUTH, UnmatchedRow, merged_unmatched
-from sparkrank.tables.warnings import as_shown, quoted
+from sparkrank.tables.rows.warnings import as_shown, quoted
 from tests.unit.commands import exit_code
 from tests.unit.logged import warnings_about_input
 

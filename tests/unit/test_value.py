@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import sparkrank as sr
-from sparkrank.errors import UnknownResultError
+from sparkrank.base.errors import UnknownResultError
 from sparkrank.metrics import PRESETS
 from sparkrank.metrics.presets import PresetName
 

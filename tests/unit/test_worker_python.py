@@ -18,7 +18,7 @@ from sparkrank.config import Spec
 from sparkrank.engines.spark import worker_python
 from sparkrank.engines.spark.failures import task_errors
 from sparkrank.engines.spark.worker_python import validate_session, validate_version
-from sparkrank.run import evaluate_day
+from sparkrank.jobs import evaluate_day
 from sparkrank.run.session import spark_session
 from sparkrank.run.stages import Stages
 

@@ -14,8 +14,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.bucket.impressions import LABEL, LIST, TRUTH, in_one_piece, key_columns, score_columns
-from sparkrank.engines.arrow.sizes import long_text_errors
-from sparkrank.engines.buckets import BUCKETS_PER_TASK, first_buckets
 from sparkrank.engines.shuffle.partition import Unsigned, partition_rows, rows_by_bucket
 from sparkrank.engines.shuffle.texts import (
     decoded,
@@ -26,9 +24,11 @@ from sparkrank.engines.shuffle.texts import (
     with_schema,
     with_used_texts,
 )
+from sparkrank.inputs.buckets import BUCKETS_PER_TASK, first_buckets
 from sparkrank.numeric.array_types import Ints
 from sparkrank.numeric.key_hashes import buckets_of, buckets_of_keys, hash_keys
 from sparkrank.numeric.text_arrays import is_text
+from sparkrank.sources.sizes import long_text_errors
 from sparkrank.states.pickling import write_stream
 
 _WHOLE = (pa.int8(), pa.int16(), pa.int32(), pa.int64())

@@ -11,10 +11,10 @@ from typing import BinaryIO, TypeAlias
 
 import pyarrow as pa
 
-from sparkrank.engines.arrow.sizes import long_text_errors
+from sparkrank.base.errors import SparkrankError, first_line, writing_errors
 from sparkrank.engines.shuffle.packing import by_side, join_pieces, narrow_piece, unpack_piece
 from sparkrank.engines.shuffle.texts import with_own_texts
-from sparkrank.errors import SparkrankError, first_line, writing_errors
+from sparkrank.sources.sizes import long_text_errors
 from sparkrank.states.pickling import stream_of
 
 # While a spill is written, new pieces may take this share of the limit. 100 million rows take as long as with the whole

@@ -1,4 +1,4 @@
-"""A row per group with arrays of items, as tasks take them apart (:mod:`sparkrank.engines.arrow.arrays`)."""
+"""A row per group with arrays of items, as tasks take them apart (:mod:`sparkrank.sources.arrays`)."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from sparkrank.bucket.impressions import CLUSTER, LIST, group_weight_column, key_column, slice_column
-from sparkrank.engines.arrow.arrays import TRUE_ITEMS, TRUE_LABELS, listed_column, unrated_column
-from sparkrank.engines.field_paths import nan_ratings
 from sparkrank.engines.spark.values import TEXTS, item_of, key_of, label_of, named
+from sparkrank.inputs.field_paths import nan_ratings
+from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
-from sparkrank.roles import Roles
+from sparkrank.sources.arrays import TRUE_ITEMS, TRUE_LABELS, listed_column, unrated_column
 
 # What Arrow makes items of as Spark does; of other elements Spark itself does.
 _ALIKE = (T.IntegralType, T.FloatType, T.DoubleType, T.StringType, T.NullType)
 
 
 def rows_of_arrays(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
-    """The arrays of ``frame`` and what all rows of a group share, as :func:`sparkrank.engines.arrow.arrays.exploded`
+    """The arrays of ``frame`` and what all rows of a group share, as :func:`sparkrank.sources.arrays.exploded`
     takes them.
 
     A row of ``frame`` has a number that lasts as long as the task that gave it. Of a task that runs again every row may

@@ -13,11 +13,11 @@ from pyspark.serializers import NoOpSerializer
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
-from sparkrank.engines.arrow.parquet import SPLIT_ROWS
 from sparkrank.engines.result import Refusal
 from sparkrank.engines.spark.session_features import all_settings, is_made_active, refused_batches, setting, setting_as
 from sparkrank.engines.spark.tasks import tune_worker
 from sparkrank.engines.spark.values import arrow_type
+from sparkrank.sources.parquet import SPLIT_ROWS
 
 BYTES_SETTING = "spark.sql.execution.arrow.maxBytesPerBatch"  # Spark's own is 64 MiB
 ROWS_SETTING = "spark.sql.execution.arrow.maxRecordsPerBatch"

@@ -1,4 +1,4 @@
-"""From the columns of a DataFrame to those of a bucket: the twin of :mod:`sparkrank.engines.arrow.columns`."""
+"""From the columns of a DataFrame to those of a bucket: the twin of :mod:`sparkrank.sources.columns`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from sparkrank.bucket.impressions import (
     score_column,
     slice_column,
 )
-from sparkrank.engines.arrow.joined_types import check_roles, joined_columns, raise_different_types, sides_of_slices
 from sparkrank.engines.spark.values import FITS, READERS, TEXTS, named
+from sparkrank.inputs.role_table import GROUP, GROUP_WEIGHT, SCORE, SLICE, Role, row_roles
+from sparkrank.inputs.role_table import LABEL as OF_LABEL
+from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
-from sparkrank.role_table import GROUP, GROUP_WEIGHT, SCORE, SLICE, Role, row_roles
-from sparkrank.role_table import LABEL as OF_LABEL
-from sparkrank.roles import Roles
+from sparkrank.sources.joined_types import check_roles, joined_columns, raise_different_types, sides_of_slices
 
 
 def check_schema(schema: T.StructType, roles: Roles, plan: Plan, what: str = "input") -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from sparkrank import errors
+from sparkrank.base import errors
 from sparkrank.engines.spark.worker_python import python_error
 
 if TYPE_CHECKING:
@@ -55,10 +55,10 @@ _IN_JVM = re.compile(r"^An error occurred while calling .*\n: (\S.*)$", re.MULTI
 
 @contextmanager
 def task_errors(spark: SparkSession | None = None) -> Iterator[None]:
-    """Raise the :class:`sparkrank.errors.SparkrankError` of a task in this process. Other errors pass unchanged.
+    """Raise the :class:`sparkrank.base.errors.SparkrankError` of a task in this process. Other errors pass unchanged.
 
     An error of the Python of the workers of ``spark`` is one sentence, without what Spark says of it. Raises
-    :class:`sparkrank.errors.InputError` for a file that Spark cannot read, and for a value that makes a
+    :class:`sparkrank.base.errors.InputError` for a file that Spark cannot read, and for a value that makes a
     condition or a cast of SQL fail.
     """
     try:
@@ -110,7 +110,7 @@ def reason_of(error: Exception) -> str:
 @contextmanager
 def reading_errors(name: str, kind: str, what: str) -> Iterator[None]:
     """Raise Spark's errors while it reads ``name``, a ``what`` (input or truth) of some ``kind``, as
-    :class:`sparkrank.errors.InputError`. The loss of the JVM passes unchanged.
+    :class:`sparkrank.base.errors.InputError`. The loss of the JVM passes unchanged.
     """
     try:
         yield
@@ -129,8 +129,8 @@ def reading_errors(name: str, kind: str, what: str) -> Iterator[None]:
 
 @contextmanager
 def condition_errors(what: str, condition: str) -> Iterator[None]:
-    """Raise Spark's errors about the SQL of ``what``.where as :class:`sparkrank.errors.SpecError`, where the SQL is
-    invalid or calls an unknown function. Errors that depend on the rows pass unchanged.
+    """Raise Spark's errors about the SQL of ``what``.where as :class:`sparkrank.base.errors.SpecError`, where the SQL
+    is invalid or calls an unknown function. Errors that depend on the rows pass unchanged.
     """
     try:
         yield

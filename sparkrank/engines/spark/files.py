@@ -17,23 +17,23 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from sparkrank.engines.arrow.files import ALL_FILES, Listing, alternatives, escaped, ways_of, without_password
-from sparkrank.engines.arrow.folders import FolderColumns, PartitionTypes
-from sparkrank.engines.arrow.integrity import SPARK_CHECKED
-from sparkrank.engines.arrow.joined_types import validate_column
-from sparkrank.engines.arrow.lakes import tables_among
-from sparkrank.engines.arrow.missing_columns import columns_asked, json_columns, orc_columns
-from sparkrank.engines.arrow.parquet import ParquetInput
-from sparkrank.engines.arrow.stored_files import StoredFiles, named_in, validate_spelled_once
-from sparkrank.engines.field_paths import columns_of
+from sparkrank.base.errors import MOST_SENTENCE, InputError, SpecError, StoreError, shortened
 from sparkrank.engines.spark.failures import reading_errors
 from sparkrank.engines.spark.session_features import setting
-from sparkrank.errors import MOST_SENTENCE, InputError, SpecError, StoreError, shortened
+from sparkrank.inputs.field_paths import columns_of
+from sparkrank.sources.files import ALL_FILES, Listing, alternatives, escaped, ways_of, without_password
+from sparkrank.sources.folders import FolderColumns, PartitionTypes
+from sparkrank.sources.integrity import SPARK_CHECKED
+from sparkrank.sources.joined_types import validate_column
+from sparkrank.sources.lakes import tables_among
+from sparkrank.sources.missing_columns import columns_asked, json_columns, orc_columns
+from sparkrank.sources.parquet import ParquetInput
+from sparkrank.sources.stored_files import StoredFiles, named_in, validate_spelled_once
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 
-    from sparkrank.roles import Roles
+    from sparkrank.inputs.roles import Roles
 
 FILE_FORMATS = ("parquet", "orc", "csv", "json", "text", "avro")  # of which a folder of files is all there is
 # What makes Spark look for files in a way of its own, as the caller asks.

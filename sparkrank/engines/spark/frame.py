@@ -15,8 +15,6 @@ from pyspark.sql import types as T
 
 from sparkrank.bucket import bucket_columns
 from sparkrank.bucket.impressions import TRUTH, key_column
-from sparkrank.engines.arrow.sizes import may_be_wide
-from sparkrank.engines.buckets import fan_in
 from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.result import Solved
 from sparkrank.engines.spark.arrays import rows_of_arrays
@@ -47,8 +45,10 @@ from sparkrank.engines.spark.shuffle import (
     solve_where_read,
 )
 from sparkrank.engines.spark.values import TEXTS
+from sparkrank.inputs.buckets import fan_in
+from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
-from sparkrank.roles import Roles
+from sparkrank.sources.sizes import may_be_wide
 
 if TYPE_CHECKING:
     from sparkrank.engines.one_group import GroupKeys, Pick

@@ -9,22 +9,22 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
-from sparkrank.engines.arrow.stored_files import validate_same_spelling
 from sparkrank.engines.reading import settings_of_frame, spark_frame
 from sparkrank.engines.spark.failures import task_errors
+from sparkrank.sources.stored_files import validate_same_spelling
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-    from sparkrank.engines.arrow.folders import FolderColumns
-    from sparkrank.engines.arrow.parquet import ParquetInput
     from sparkrank.engines.group_files import GroupFiles
     from sparkrank.engines.one_group import GroupKeys, Pick
     from sparkrank.engines.request import Request
     from sparkrank.engines.result import Solved
+    from sparkrank.inputs.roles import Roles
     from sparkrank.metrics import Plan
-    from sparkrank.roles import Roles
+    from sparkrank.sources.folders import FolderColumns
+    from sparkrank.sources.parquet import ParquetInput
 
 SAMPLED_ROWS = 1000
 

@@ -13,16 +13,16 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from sparkrank import checks
+from sparkrank.base import checks
+from sparkrank.base.errors import InputError, OutOfMemoryError
 from sparkrank.bucket.group_rows import GROUP_COUNTS, MODEL
-from sparkrank.engines.buckets import FAN_IN, fan_in
 from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.result import Refusal, Solved
 from sparkrank.engines.score_ranges import exact_metrics
 from sparkrank.engines.spark.ranges import READINGS, ExactDay
 from sparkrank.engines.spark.session_features import why_not_cached
 from sparkrank.engines.spark.tasks import RESULT_COLUMNS, joined_names, names_of
-from sparkrank.errors import InputError, OutOfMemoryError
+from sparkrank.inputs.buckets import FAN_IN, fan_in
 from sparkrank.metrics import Plan
 from sparkrank.states import Partials
 

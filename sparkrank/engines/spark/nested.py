@@ -1,4 +1,4 @@
-"""What stands at a place inside of a column of Spark: the twin of :mod:`sparkrank.engines.arrow.nested`."""
+"""What stands at a place inside of a column of Spark: the twin of :mod:`sparkrank.sources.nested`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from sparkrank.engines.field_paths import (
+from sparkrank.engines.spark.values import is_plain, named
+from sparkrank.inputs.field_paths import (
     VECTOR_FIELDS,
     Each,
     Element,
@@ -22,8 +23,7 @@ from sparkrank.engines.field_paths import (
     places,
     with_nan_ratings,
 )
-from sparkrank.engines.spark.values import is_plain, named
-from sparkrank.roles import Roles
+from sparkrank.inputs.roles import Roles
 
 _NAN = float("nan")
 
@@ -31,7 +31,8 @@ _NAN = float("nan")
 def with_nested(frame: DataFrame, roles: Roles, what: str) -> DataFrame:
     """``frame`` with the columns of ``roles`` that lie inside of others, under the names by which these ask for them.
 
-    Raises :class:`sparkrank.errors.InputError` where one names no place, or it is not plain which; ``what`` has them.
+    Raises :class:`sparkrank.base.errors.InputError` where one names no place, or it is not plain which; ``what`` has
+    them.
     """
     schema = frame.schema
     found = places(roles, {field.name: shape_of(field.dataType) for field in schema}, what)
@@ -45,7 +46,7 @@ def with_nested(frame: DataFrame, roles: Roles, what: str) -> DataFrame:
 
 
 def shape_of(kind: T.DataType) -> Shape:
-    """What :mod:`~sparkrank.engines.field_paths` knows of ``kind``."""
+    """What :mod:`~sparkrank.inputs.field_paths` knows of ``kind``."""
     text = kind.simpleString()
     if _is_vector(kind):
         return Shape("vector", is_vector=True)

@@ -15,8 +15,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_type
 
 from sparkrank.bucket.impressions import key_column
-from sparkrank.engines.arrow.parquet import SPLIT_ROWS
-from sparkrank.engines.arrow.sources import Sides, SideSplit
 from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.result import Solved
 from sparkrank.engines.spark.batches import BYTES_OF_PIECES, batches_of
@@ -35,6 +33,8 @@ from sparkrank.engines.spark.shuffle import (
 )
 from sparkrank.engines.spark.tasks import tune_worker
 from sparkrank.metrics import Plan
+from sparkrank.sources.parquet import SPLIT_ROWS
+from sparkrank.sources.sources import Sides, SideSplit
 
 if TYPE_CHECKING:
     from sparkrank.engines.one_group import Pick

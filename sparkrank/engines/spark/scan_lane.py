@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-    from sparkrank.engines.arrow.parquet import ParquetInput
-    from sparkrank.engines.arrow.sources import Sides
     from sparkrank.engines.group_files import GroupFiles
     from sparkrank.engines.one_group import GroupKeys, Pick
     from sparkrank.engines.request import Request
     from sparkrank.engines.result import Solved
     from sparkrank.metrics import Plan
+    from sparkrank.sources.parquet import ParquetInput
+    from sparkrank.sources.sources import Sides
 
 _NAMES = {"parquet": "Parquet", "csv": "CSV", "json": "JSON"}
 

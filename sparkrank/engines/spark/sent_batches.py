@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from sparkrank.engines.arrow.arrays import array_columns, exploded
-from sparkrank.engines.arrow.sizes import bytes_of_elements, elements_in, in_parts
 from sparkrank.engines.spark.batches import arrow_schema, gathered_rows, read_batches
+from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
 from sparkrank.numeric.text_arrays import is_text
-from sparkrank.roles import Roles
+from sparkrank.sources.arrays import array_columns, exploded
+from sparkrank.sources.sizes import bytes_of_elements, elements_in, in_parts
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class SentBatches:
     """What tasks make of the Arrow batches that Spark sends them: tables of bucket rows of the ``schema``.
 
     Batches have the schema ``sent``. Where their rows have arrays, ``arrays`` is the plan by which these are taken
-    apart, and ``by_rank`` says how (:func:`sparkrank.engines.arrow.arrays.exploded`).
+    apart, and ``by_rank`` says how (:func:`sparkrank.sources.arrays.exploded`).
     """
 
     sent: pa.Schema

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from sparkrank.engines.arrow.conditions import UntranslatableError, pushed_down
+from sparkrank.base.errors import SpecError, shown
 from sparkrank.engines.spark.session_features import all_settings, setting, setting_as
-from sparkrank.errors import SpecError, shown
-from sparkrank.roles import Roles
+from sparkrank.inputs.roles import Roles
+from sparkrank.sources.conditions import UntranslatableError, pushed_down
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

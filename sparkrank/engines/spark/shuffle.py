@@ -18,14 +18,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from sparkrank.engines.buckets import task_count, task_of
+from sparkrank.base.errors import MOST_SENTENCE, shortened
 from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.result import Solved
 from sparkrank.engines.shuffle.packing import pack_pieces, pieces_by_task
 from sparkrank.engines.spark.gather import RESULT_SCHEMA, RESULT_TYPE, gather, gather_states, read_at_once
 from sparkrank.engines.spark.session_features import packed_once
 from sparkrank.engines.spark.tasks import solve_pieces, solve_tables
-from sparkrank.errors import MOST_SENTENCE, shortened
+from sparkrank.inputs.buckets import task_count, task_of
 from sparkrank.metrics import Plan
 from sparkrank.states.pickling import stream_of
 

@@ -14,17 +14,17 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
+from sparkrank.base.errors import OutOfMemoryError
 from sparkrank.bucket import BucketResult, evaluate_bucket
 from sparkrank.bucket.group_rows import with_plain_models
-from sparkrank.engines.arrow.sizes import long_text_errors
 from sparkrank.engines.bucket_evaluation import add_pieces, evaluate_buckets
 from sparkrank.engines.group_files import GroupFiles, Part
-from sparkrank.engines.memory import give_back_if_large, keep_freed_memory
 from sparkrank.engines.score_ranges import sample_bins, split_exact
 from sparkrank.engines.shuffle.packing import unpack_piece
 from sparkrank.engines.shuffle.spill import LazyFile, PieceStore
-from sparkrank.errors import OutOfMemoryError
 from sparkrank.metrics import Plan
+from sparkrank.numeric.memory import give_back_if_large, keep_freed_memory
+from sparkrank.sources.sizes import long_text_errors
 from sparkrank.states import Partials
 from sparkrank.states.partials import add_partials
 from sparkrank.states.pickling import stream_of

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from pyspark.sql import DataFrame
 
-from sparkrank.engines.arrow.text_schema import STRICT, Field, is_set, typed_columns
-from sparkrank.errors import InputError, did_you_mean, listed, shortened
-from sparkrank.roles import Roles
+from sparkrank.base.errors import InputError, did_you_mean, listed, shortened
+from sparkrank.inputs.roles import Roles
+from sparkrank.sources.text_schema import STRICT, Field, is_set, typed_columns
 
 _GIVEN = re.compile(r"_c\d+|.*\d")  # names that Spark may have given to columns of a header without
 

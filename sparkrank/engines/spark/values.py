@@ -1,4 +1,4 @@
-"""A column of a Spark DataFrame as a bucket takes it: the twins of :mod:`sparkrank.engines.arrow.values`."""
+"""A column of a Spark DataFrame as a bucket takes it: the twins of :mod:`sparkrank.sources.values`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_type
 
-from sparkrank.role_table import Reader, Takes
+from sparkrank.inputs.role_table import Reader, Takes
 
 # Sessions may keep what a table says of the length of its texts; elsewhere all of them are strings.
 TEXTS = (T.StringType, T.CharType, T.VarcharType)

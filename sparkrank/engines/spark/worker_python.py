@@ -20,7 +20,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sparkrank.errors import SparkrankError, listed, shortened
+from sparkrank.base.errors import SparkrankError, listed, shortened
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -59,7 +59,7 @@ def write_run(
 
 def write_metrics(output: Path, day: str, rows: Sequence[Mapping[str, object]]) -> None:
     """A table metrics of these rows, whose other columns are null."""
-    from sparkrank.tables.schemas import METRICS as TABLE
+    from sparkrank.schemas.tables import METRICS as TABLE
 
     folder = output / f"metrics/day={day}"
     folder.mkdir(parents=True)

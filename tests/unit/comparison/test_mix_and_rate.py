@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sparkrank as sr
-from sparkrank.tables.schemas import METRICS
+from sparkrank.schemas.tables import METRICS
 from tests.unit.commands import exit_code
 from tests.unit.comparison.tables import write_metrics
 from tests.unit.windows.week import DAYS, impressions_of, spec_of, write_log

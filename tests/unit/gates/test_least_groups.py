@@ -14,7 +14,7 @@ from sparkrank.config import load_spec
 from sparkrank.gates.facts import Facts, Measured, Standard
 from sparkrank.gates.judge import Judge
 from sparkrank.gates.rules import Cell, Rule
-from sparkrank.report.gates_text import verdicts_text
+from sparkrank.text.gates_text import verdicts_text
 from tests.unit.commands import exit_code
 from tests.unit.nights import table_of
 from tests.unit.windows.week import DAYS, spec_of

@@ -11,8 +11,8 @@ import pytest
 from sparkrank import native
 from sparkrank.bucket import bucket_columns, evaluate_bucket
 from sparkrank.config import load_spec
+from sparkrank.jobs import evaluate_day
 from sparkrank.metrics import Plan
-from sparkrank.run import evaluate_day
 from sparkrank.run.stages import Stages
 from sparkrank.states import Partials
 from tests.unit.native.test_served import USUAL, user_rows

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sparkrank import checks, native
+from sparkrank import native
+from sparkrank.base import checks
 from sparkrank.bucket import BucketResult, bucket_columns, evaluate_bucket
 from sparkrank.bucket.impressions import ITEM, LABEL, TRUTH, key_column, score_column, slice_column
 from sparkrank.bucket.unmatched_rows import place_of

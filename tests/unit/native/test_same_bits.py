@@ -6,9 +6,9 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sparkrank.base.errors import InputError
 from sparkrank.bucket import BucketResult, evaluate_bucket
 from sparkrank.bucket.group_rows import with_plain_models
-from sparkrank.errors import InputError
 from sparkrank.metrics import Plan
 from sparkrank.states import Partials
 from tests.extent import examples

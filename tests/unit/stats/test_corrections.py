@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sparkrank.errors import SpecError
+from sparkrank.base.errors import SpecError
 from sparkrank.stats.corrections import METHODS, adjusted
 from tests.extent import examples
 from tests.unit.strategies import PATIENT

@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from sparkrank.errors import SpecError
+from sparkrank.base.errors import SpecError
 from sparkrank.stats.intervals import (
     NONE,
     TOO_FEW,

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from sparkrank.errors import SpecError
+from sparkrank.base.errors import SpecError
 from sparkrank.stats.intervals import jackknife
 from sparkrank.stats.paired import Difference, paired_t, t_test
 from tests.extent import examples

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sparkrank.errors import SpecError
+from sparkrank.base.errors import SpecError
 from sparkrank.stats.intervals import jackknife
 from sparkrank.stats.paired import paired_t, t_test
 from sparkrank.stats.power import smallest_detectable

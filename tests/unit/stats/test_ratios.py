@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from sparkrank.errors import SpecError
+from sparkrank.base.errors import SpecError
 from sparkrank.stats.ratios import StandardErrors, fieller, margin_stderr
 
 pytestmark = pytest.mark.same_without_loops

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
-from sparkrank.errors import SpecError
+from sparkrank.base.errors import SpecError
 from sparkrank.stats.intervals import NONE, jackknife
 from sparkrank.stats.sequential import TIGHTEST_AT, always_valid_p, confidence_sequence, radius
 

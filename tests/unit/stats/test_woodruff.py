@@ -16,8 +16,8 @@ import sparkrank as sr
 from sparkrank.metrics.merged import Merged
 from sparkrank.states import Partials
 from sparkrank.stats.woodruff import Share, difference_of_quantiles, share_of_groups, spread, woodruff
-from sparkrank.tables.comparisons import comparisons_table
-from sparkrank.tables.results import metrics_table
+from sparkrank.tables.rows.comparisons import comparisons_table
+from sparkrank.tables.rows.results import metrics_table
 from tests.extent import SPREAD, examples
 from tests.unit.commands import exit_code
 from tests.unit.windows.week import DAYS, evaluate, merging, spec_of, spoil, window_table, write_log

@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from sparkrank.config import load_spec
-from sparkrank.run.backfill import BackfilledDay, worst_code
+from sparkrank.jobs.backfill import BackfilledDay, worst_code
 from sparkrank.run.provenance import origin_of
-from sparkrank.tables.schemas import RUNS
+from sparkrank.schemas.tables import RUNS
 from tests.unit.commands import exit_code
 from tests.unit.stored_files import one_file
 from tests.unit.windows.week import DAYS, impressions_of, spec_of, write_log

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import sparkrank as sr
-from sparkrank import cli
+from sparkrank.doors import cli
 from tests.unit.windows.week import (
     DAYS,
     SCORES,

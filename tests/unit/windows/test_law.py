@@ -13,16 +13,16 @@ import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
-from sparkrank import cli
+from sparkrank.doors import cli
 from sparkrank.metrics import Plan
 from sparkrank.metrics.uncertainty import Uncertainty
+from sparkrank.schemas.tables import RUNS
 from sparkrank.states import MeanStates, Partials
 from sparkrank.states.keys import SliceKey
 from sparkrank.states.means import MeanRows, weighted_sums
-from sparkrank.tables import days
-from sparkrank.tables.schemas import RUNS
-from sparkrank.tables.states import states_table
-from sparkrank.tables.stored_days import find_days, merge_stored
+from sparkrank.tables.commit import days
+from sparkrank.tables.rows.states import states_table
+from sparkrank.tables.stored.stored_days import find_days, merge_stored
 from tests.unit.stored_files import one_file
 from tests.unit.windows.week import (
     DAY_METRICS,
@@ -240,7 +240,7 @@ def test_a_percentile_that_no_group_has_merges_as_undefined(tmp_path: Path) -> N
 
 
 def test_more_days_than_are_read_at_once(tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sparkrank.tables import stored_days as stored
+    from sparkrank.tables.stored import stored_days as stored
 
     cli.main(merging(spec_of(tables)))
     at_once = window_table(tables, "metrics")

@@ -12,15 +12,16 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
-from sparkrank import cli, native
+from sparkrank import native
+from sparkrank.base.errors import InputError
 from sparkrank.config import load_spec
-from sparkrank.errors import InputError
-from sparkrank.run import merge_days
+from sparkrank.doors import cli
+from sparkrank.inputs.window import Window
+from sparkrank.jobs import merge_days
 from sparkrank.run.provenance import runs_table
 from sparkrank.run.stages import Stages
-from sparkrank.run.window import Window
-from sparkrank.tables.results import Origin
-from sparkrank.tables.schemas import WINDOW_RUNS
+from sparkrank.schemas.tables import WINDOW_RUNS
+from sparkrank.tables.rows.results import Origin
 from tests.unit.stored_files import one_file
 from tests.unit.windows.week import (
     DAYS,
@@ -106,7 +107,7 @@ def test_a_day_replaced_meanwhile_is_the_old_one_or_named(
     tables: Path, capsys, monkeypatch: pytest.MonkeyPatch, keep: int
 ) -> None:
     """Its old run is still there for who has found it, unless none is kept."""
-    from sparkrank.run import merge_job as merge
+    from sparkrank.jobs import merge_job as merge
 
     find = merge.find_days
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sparkrank.tables.schemas import RUNS
+from sparkrank.schemas.tables import RUNS
 from tests.unit.commands import exit_code
 from tests.unit.stored_files import list_again, one_file, without_checksums
 from tests.unit.windows.test_damaged import ITEMS, TEXTS

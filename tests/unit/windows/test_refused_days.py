@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from sparkrank import cli
+from sparkrank.doors import cli
 from sparkrank.states.forms import VERSION
 from tests.unit.stored_files import one_file
 from tests.unit.windows.week import (

@@ -1,0 +1,358 @@
+"""The one family of errors: each says in a sentence what is wrong, where, and what is allowed.
+
+The exit codes are those of the command line: 2 the request is wrong (nothing was read), 4 the input is unusable
+(nothing was written), 1 anything else.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import reprlib
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+
+from sparkrank.base.redaction import redact
+
+# What Arrow says of a store, S3-compatible or Google's, that fails, be it for a moment. That it refuses somebody, or
+# has no such bucket, is no failure of its own.
+_STORE_FAILS = re.compile(
+    r"AWS Error (?:INTERNAL_FAILURE|NETWORK_CONNECTION|REQUEST_TIMEOUT|SERVICE_UNAVAILABLE|SLOW_DOWN|THROTTLING|"
+    r"UNKNOWN \(HTTP status 5\d\d\))"
+    r"|ExpiredToken|REQUEST_EXPIRED|TokenRefreshRequired|RequestTimeTooSkewed|curlCode: 28\b"
+    # what a store says of an expired token where its answer has no room for words
+    r"|HTTP status 400\) during HeadObject operation: No response body"
+    r"|google::cloud::Status\((?:ABORTED|DEADLINE_EXCEEDED|INTERNAL|RESOURCE_EXHAUSTED|UNAVAILABLE)\b"
+)
+
+
+# What Arrow says behind the sentence of a Python exception that went through it.
+_DETAIL = re.compile(r"\.? Detail: Python exception: ")
+
+# Letters of a value that a sentence repeats, of names that it lists, and of a sentence as a whole.
+MOST_SHOWN, MOST_LISTED, MOST_SENTENCE = 200, 600, 1500
+_MOST_CLEANED = 16_000  # that are looked at for secrets; of a longer text the middle is shown to nobody anyway
+
+
+class _Few(reprlib.Repr):
+    """Elements of a list, and of the lists in it. A text is cleaned before it is cut, which may cut off its mark."""
+
+    def repr_str(self, x: str, level: int) -> str:  # noqa: ARG002 - as the class above has it
+        return repr(_cut(redact(_cut(x, _MOST_CLEANED)), self.maxstring))
+
+
+_FEW = _Few()
+_FEW.maxlevel, _FEW.maxstring, _FEW.maxother, _FEW.maxlong = 3, MOST_SHOWN, MOST_SHOWN, MOST_SHOWN
+_FEW.maxlist = _FEW.maxtuple = _FEW.maxdict = _FEW.maxset = _FEW.maxfrozenset = 12
+
+
+class SparkrankError(Exception):
+    """The base class of all errors that sparkrank raises on purpose. Its text is one sentence in one line.
+
+    Parameters
+    ----------
+    sentence : object
+        What is wrong, where, and what is allowed. Long texts are shortened, control characters are escaped, and secrets
+        are left out (:mod:`sparkrank.base.redaction`).
+
+    Attributes
+    ----------
+    exit_code : int
+        The exit code of the command line: 2 for a wrong request, 4 for unusable input or states, 1 for anything else.
+    code : str
+        The kind of error for programs, whatever its sentence says; it never changes.
+
+    Examples
+    --------
+    >>> import sparkrank as sr
+    >>> try:
+    ...     sr.Metric.parse("ndgc@10")
+    ... except sr.SparkrankError as error:
+    ...     print(type(error).__name__, error.exit_code, str(error).partition(" (")[0])
+    MetricError 2 unknown metric "ndgc" in "ndgc@10", did you mean "ndcg"?
+    """
+
+    exit_code = 1
+    code = "failed"
+
+    def __init__(self, sentence: object = "") -> None:
+        super().__init__(shortened(sentence, MOST_SENTENCE))
+
+
+class SpecError(SparkrankError):
+    """The request is wrong: a key, a value or a combination of values. Nothing has been read yet."""
+
+    exit_code = 2
+    code = "spec"
+
+
+class FrameLaneNeededError(SpecError):
+    """The scan lane and the local lane cannot read the input, but the frame lane can; the text says why."""
+
+    code = "frame_lane_needed"
+
+
+class MetricError(SpecError):
+    """A text that does not name a metric with allowed parameters, or a declaration that cannot be registered."""
+
+    code = "metric"
+
+
+class OutOfMemoryError(SparkrankError):
+    """The rows of a group do not fit the memory of the process that evaluates them; the text names its key's hash."""
+
+    code = "out_of_memory"
+
+
+class InputError(SparkrankError):
+    """The input cannot be evaluated: it is missing, has the wrong schema, or has too many unusable rows."""
+
+    exit_code = 4
+    code = "input"
+
+
+class NoInputError(InputError):
+    """There is nothing where an input or a truth should be, or it has no rows: what a day without a log looks like."""
+
+    code = "no_input"
+
+
+class RejectedRowsError(InputError):
+    """More rows are rejected than is allowed; ``checks`` are the reasons, as the table ``quality`` names them."""
+
+    code = "rejected_rows"
+
+    def __init__(self, sentence: object = "", checks: Iterable[str] = ()) -> None:
+        super().__init__(sentence)
+        self.checks = tuple(checks)
+
+
+class StoreError(SparkrankError):
+    """A store of files, or the connection to it, fails. The same request may succeed later."""
+
+    code = "store"
+
+
+class StateError(SparkrankError):
+    """States cannot be merged, or the stored states are not those that the request needs."""
+
+    exit_code = 4
+    code = "state"
+
+
+class UnknownResultError(SparkrankError, KeyError):
+    """The results do not have the value that is looked up. It is also a ``KeyError``."""
+
+    code = "unknown_result"
+    __str__ = Exception.__str__  # that of a KeyError puts the sentence into quotes
+
+
+class CodedSentence(str):
+    """A sentence with the ``code`` by which programs know it, whatever its words are; a code never changes.
+
+    Examples
+    --------
+    >>> told = CodedSentence("no_labels", "no row has a label")
+    >>> told.code, told.capitalized()
+    ('no_labels', 'No row has a label')
+    """
+
+    __slots__ = ("code",)
+    code: str
+
+    def __new__(cls, code: str, sentence: str) -> CodedSentence:  # noqa: PYI034 - typing.Self is of Python 3.11
+        made = super().__new__(cls, sentence)
+        made.code = code
+        return made
+
+    def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]
+        return self.code, str(self)
+
+    def capitalized(self) -> CodedSentence:
+        """The same with a capital letter at its begin."""
+        return CodedSentence(self.code, f"{self[0].upper()}{self[1:]}")
+
+
+def did_you_mean(value: object, known: Iterable[object]) -> str:
+    """``, did you mean "x"?`` for the nearest of ``known``, or an empty text when none is near.
+
+    Near is what slips of the keyboard make of a word: their weights add up to a third of its letters at most.
+
+    Examples
+    --------
+    >>> did_you_mean("ndgc", ["ap", "ndcg", "rr"])
+    ', did you mean "ndcg"?'
+    >>> did_you_mean("rmse", ["ap", "ndcg", "rr"])
+    ''
+    """
+    typed = shortened(value).strip(" []()'\"").lower()
+    found = [(_slips(typed, name.lower()), name) for name in map(shortened, known)]
+    slips, near = min(found, key=lambda each: each[0], default=(1.0, ""))
+    return f', did you mean "{near}"?' if slips <= MOST_SLIPS else ""
+
+
+MOST_SLIPS = 1 / 3  # of the letters of the longer word; measured on the words of tests/unit/test_errors.py
+# What another letter weighs, where one too many, one too few, two that changed places, and the key beside weigh 1.
+_OTHER_LETTER = 1.5
+_KEYS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+
+
+def _slips(typed: str, name: str) -> float:
+    """The weight of the slips between two words, by the letters of the longer: a restricted Damerau distance."""
+    longest = max(len(typed), len(name))
+    if abs(len(typed) - len(name)) > MOST_SLIPS * longest:
+        return float("inf")
+    rows = [[float(place) for place in range(len(name) + 1)]]
+    for line in range(1, len(typed) + 1):
+        row = [float(line)]
+        for place, other in enumerate(name, start=1):
+            cost = min(
+                rows[-1][place] + 1,
+                row[place - 1] + 1,
+                rows[-1][place - 1] + _other(typed, line - 1, other),
+            )
+            if line > 1 and place > 1 and typed[line - 2 : line] == name[place - 2 : place][::-1]:
+                cost = min(cost, rows[-2][place - 2] + 1)
+            row.append(cost)
+        rows.append(row)
+    return rows[-1][-1] / longest if longest else float("inf")
+
+
+def _other(typed: str, place: int, letter: str) -> float:
+    """What it weighs that at ``place`` of ``typed`` another letter than ``letter`` may stand."""
+    if typed[place] == letter:
+        return 0.0
+    beside = any(typed[place] + letter in keys or letter + typed[place] in keys for keys in _KEYS)
+    return 1.0 if beside or typed[place] in typed[max(place - 1, 0) : place] else _OTHER_LETTER
+
+
+def listed(names: Iterable[object]) -> str:
+    """The allowed names of a sentence: ``a, b, c``; of very many, how many more there are."""
+    texts = list(map(shortened, names))
+    kept = texts[:1]
+    room = MOST_LISTED - sum(map(len, kept))
+    for text in texts[1:]:
+        room -= len(text) + 2
+        if room < 0:
+            return f"{', '.join(kept)} and {len(texts) - len(kept)} more"
+        kept.append(text)
+    return ", ".join(kept)
+
+
+def escaped(text: str) -> str:
+    """``text`` in one line that no terminal obeys: control characters, ends of lines and marks of direction as Python
+    writes them, ``\\x1b``.
+    """
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() or unicodedata.category(each) == "Zs" else _code(each) for each in text)
+
+
+def shortened(text: object, most: int = MOST_SHOWN) -> str:
+    """``text`` as a sentence shows it: without secrets, :func:`escaped`, and cut in the middle where it has more than
+    ``most`` letters.
+
+    It comes out as it went in where that was done before.
+    """
+    told = _cut(text if isinstance(text, str) else _written(text, str), _MOST_CLEANED)
+    return _cut(escaped(_cut(redact(told), most)), most)
+
+
+def shown(value: object) -> str:
+    """``value`` as Python writes it (a text in quotes), at most :data:`MOST_SHOWN` letters of it."""
+    told = _cut(redact(_cut(value, _MOST_CLEANED)), MOST_SHOWN) if isinstance(value, str) else value
+    return shortened(_written(told, repr))
+
+
+def _cut(text: str, most: int) -> str:
+    if len(text) <= most:
+        return text
+    half = (most - 1) // 2
+    return f"{text[: most - 1 - half]}…{text[-half:]}"
+
+
+def _code(letter: str) -> str:
+    return letter.encode("unicode_escape").decode("ascii")
+
+
+def _written(value: object, how: Callable[[object], str]) -> str:
+    """The text of ``value``, and not all of it where that is long: lists and mappings may hold each other."""
+    try:
+        return _FEW.repr(value) if isinstance(value, (list, tuple, dict, set, frozenset)) else how(value)
+    except Exception:  # noqa: BLE001 - a number of thousands of digits, and whatever has no text of its own
+        return f"a value of type {type(value).__name__}"
+
+
+@contextmanager
+def without_secrets() -> Iterator[None]:
+    """Let errors pass, those behind them and those that nobody expected too, without what is secret in their texts:
+    whoever catches none gets them all in one traceback.
+    """
+    try:
+        yield
+    except Exception as error:
+        _clean_chain(error, set())
+        if _is_clean(error):
+            raise
+        raise _stand_in(error) from None
+
+
+def _clean_chain(error: BaseException, seen: set[int]) -> None:
+    """Clean the texts of ``error`` and of those behind it; one that keeps its text is replaced."""
+    seen.add(id(error))
+    if not _is_clean(error):
+        error.args = tuple(redact(each) if isinstance(each, str) else each for each in error.args)
+        for name in ("strerror", "filename", "filename2", "msg", "problem", "context", "note"):
+            if isinstance(text := getattr(error, name, None), str):
+                with suppress(AttributeError, TypeError):
+                    setattr(error, name, redact(text))
+    if notes := getattr(error, "__notes__", None):
+        error.__notes__ = [redact(str(each)) for each in notes]
+    for behind in (error.__cause__, error.__context__):
+        if behind is not None and id(behind) not in seen:
+            _clean_chain(behind, seen)
+    suppressed = error.__suppress_context__
+    if error.__cause__ is not None and not _is_clean(error.__cause__):
+        error.__cause__ = _stand_in(error.__cause__)
+    if error.__context__ is not None and not _is_clean(error.__context__):
+        error.__context__ = _stand_in(error.__context__)
+    error.__suppress_context__ = suppressed
+
+
+def _is_clean(error: BaseException) -> bool:
+    text = _written(error, str)
+    return redact(text) == text
+
+
+def _stand_in(error: BaseException) -> SparkrankError:
+    """What says the same as an error whose text cannot be changed, as those of Java."""
+    told = SparkrankError(f"{type(error).__name__}: {first_line(error)}")
+    return told.with_traceback(error.__traceback__)
+
+
+@contextmanager
+def writing_errors(what: str, done: str = "written") -> Iterator[None]:
+    """Raise an error of the operating system, as a full disk, as one that says what cannot be ``done`` to ``what``."""
+    try:
+        yield
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else first_line(error)
+        raise SparkrankError(f"{what} cannot be {done}: {reason}") from error
+
+
+def unreadable(what: str, error: BaseException, advice: str = "") -> SparkrankError:
+    """The error that says ``what`` because of ``error``, and gives ``advice`` unless the store or memory fails."""
+    sentence = f"{what}: {shortened(first_line(error), MOST_LISTED)}"
+    if isinstance(error, MemoryError):  # of Arrow too; the file may be as it should
+        return SparkrankError(f"{sentence} (the process lacks memory)")
+    return StoreError(sentence) if _STORE_FAILS.search(str(error)) else InputError(sentence + advice)
+
+
+def first_line(error: BaseException) -> str:
+    """What ``error`` says, without the lines that libraries put below it, and without its traceback."""
+    text = _DETAIL.split(str(error), maxsplit=1)[0].strip()
+    lines = [line for line in text.split("\n") if line.strip()]
+    if lines and lines[0].startswith("Traceback (most recent call last)"):
+        return lines[-1].strip().rstrip(".")
+    return lines[0].rstrip(".") if lines else type(error).__name__

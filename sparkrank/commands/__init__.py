@@ -1,1 +1,0 @@
-"""The commands that are more than a call, each in a module; :mod:`sparkrank.cli` puts them together."""

@@ -1,0 +1,1 @@
+"""The ways in: the functions of Python and the command line."""

@@ -1,0 +1,302 @@
+"""``sr.evaluate``: one call from impressions to their metrics."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from sparkrank.base.errors import MOST_SENTENCE, SpecError, shortened, without_secrets
+from sparkrank.engines.group_files import GroupFiles
+from sparkrank.engines.request import Request, Side
+from sparkrank.inputs.role_table import row_roles
+from sparkrank.inputs.roles import TruthColumns, columns_of_key
+from sparkrank.inputs.spec_hash import hash_of_plan, rows_asked
+from sparkrank.metrics import Metric, find_preset
+from sparkrank.metrics.slices import Slices
+from sparkrank.metrics.uncertainty import Comparison, Uncertainty
+from sparkrank.results.evaluation import Evaluation
+from sparkrank.run.arguments import validate_argument_numbers, validate_other_arguments
+from sparkrank.run.called import request_called
+from sparkrank.run.execute import Outcome, open_request
+from sparkrank.run.interruption import interruptible
+from sparkrank.run.stages import seen_by_caller
+from sparkrank.tables.rows.quality import doubtful
+from sparkrank.tables.rows.results import Origin, with_origin
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from sparkrank.inputs.roles import Relevance
+    from sparkrank.metrics.definitions import Duplicates, Population, Undefined, Unjudged, Unretrieved
+    from sparkrank.metrics.presets import PresetName
+    from sparkrank.ranking.ranking import Positions, Ties
+    from sparkrank.sources.folders import PartitionTypes
+    from sparkrank.sources.in_memory import Rows
+
+
+@without_secrets()
+def evaluate(
+    impressions: Rows,
+    metrics: Sequence[str | Metric],
+    *,
+    group: str | Sequence[str] | None = None,
+    score: str | Mapping[str, str] | None = None,
+    rank: str | Mapping[str, str] | None = None,
+    label: str | None = None,
+    item: str | None = None,
+    reference_rank: str | None = None,
+    weight: str | None = None,
+    cluster: str | None = None,
+    truth: Rows | None = None,
+    truth_columns: Mapping[str, str | Sequence[str]] | None = None,
+    items: str | Mapping[str, str] | None = None,
+    true_items: str | None = None,
+    relevance: Relevance = "membership",
+    slices: Slices = (),
+    preset: PresetName | None = None,
+    ties: Ties | None = None,
+    undefined: Undefined | None = None,
+    unretrieved: Unretrieved | None = None,
+    unjudged: Unjudged | None = None,
+    duplicates: Duplicates | None = None,
+    population: Population | None = None,
+    positions: Positions | None = None,
+    group_table: bool | str | os.PathLike[str] = True,
+    score_sums: bool = False,
+    curve_points: int = 0,
+    max_bad_fraction: float = 0.0,
+    limits: Mapping[str, float] | None = None,
+    buckets: int | None = None,
+    row_memory: int | None = None,
+    uncertainty: Mapping[str, Any] | bool = True,
+    compare: str | None = None,
+    spark: SparkSession | None = None,
+    lane: str = "auto",
+    partition_types: PartitionTypes = "inferred",
+) -> Evaluation:
+    """Evaluate the rankings that scores give to the rows of a log: by group, and over all rows together.
+
+    Parameters
+    ----------
+    impressions : DataFrame, pyarrow Table or Dataset, path, or any object that exports Arrow data
+        A row per impression, or with ``items`` a row per list. A Spark DataFrame; a path to Parquet, which Spark's
+        tasks read if ``spark`` is given and this process reads otherwise; or a table in memory: of pyarrow, pandas
+        (whose NaN are nulls) or polars, a LazyFrame, a reader of record batches. Folders of a path that are named
+        ``key=value`` become columns.
+    metrics : sequence of str or Metric
+        Texts such as ``"ndcg@10"``, ``"ap(over=min_k_relevant)@10"`` or ``"auc"``. ``sparkrank metrics`` lists all.
+    group : str or sequence of str, optional
+        The column or columns that identify a group: a user, a query, a session. Metrics of all rows together need no
+        group.
+    score : str or mapping of str to str, optional
+        A column, or columns by the name of their model. All models are evaluated in one pass, over the same rows.
+        Higher is better; null means judged but not retrieved.
+    rank : str or mapping of str to str, optional
+        Takes the place of ``score`` where lower is better.
+    label : str, optional
+        A column of numbers; null means not judged. With ``truth`` it is a column of the truth, and without it every
+        row of the truth has label 1. Metrics that only compare with another order need no labels.
+    item : str, optional
+        The column of items. A truth needs it, as do ``ties="item"``, ``duplicates`` other than ``"keep"``, and metrics
+        that count items.
+    reference_rank : str, optional
+        The order that some metrics compare with: a column of numbers, the lowest first; null where the row is not in
+        that order.
+    weight : str, optional
+        A column of numbers from 0: how much each row counts in metrics of all rows together. The weight of a group in
+        a mean is a parameter of the metric, which may name a column: ``"ndcg(weight=revenue)@10"``.
+    cluster : str, optional
+        The column of who stands behind a group, as the user behind a session: one value in all rows of a group, and
+        none is null. Groups of one cluster are alike, so that intervals and tests take clusters for independent, and
+        not groups. No value of a metric depends on it.
+    truth : as impressions, optional
+        The relevant items, a row per group and item. ``impressions`` are then the lists. The two are joined by
+        ``group`` and ``item``. Truth that is in no list counts in the ideal list and in R.
+    truth_columns : mapping of str to str or sequence of str, optional
+        The names of the columns for ``group``, ``item`` or ``label`` in the truth, where they differ; and for
+        ``cluster``, which groups that are in no list need.
+    items : str or mapping of str to str, optional
+        An array column with the items that a model put first, second and so on. Each row of ``impressions`` is then a
+        list and a group of its own.
+    true_items : str, optional
+        The array column of the relevant items. ``label`` may name an array of their labels.
+    relevance : {"membership", "reciprocal_rank"}
+        The labels of ``true_items`` without ``label``: 1 each, or 1 / place.
+    slices : sequence of str or of sequences of str
+        Columns, or combinations of columns. Everything is evaluated again for every value of each, as if there were no
+        other rows. Values are texts, whole numbers, booleans or dates; rows without a value are under None.
+    preset : str, optional
+        A library of :data:`sparkrank.metrics.PRESETS`. It sets the definitions and the parameters that are not given.
+    ties, undefined, unretrieved, unjudged, duplicates, population, positions : str, optional
+        The definitions, see :class:`sparkrank.Definitions`. Where neither the caller nor the preset sets
+        ``duplicates``, it is ``"once"`` if lists are joined with a truth, in arrays too, and ``"keep"`` otherwise.
+    group_table : bool or path
+        Whether to make the group table. Without it, and without ``uncertainty``, long group keys need not be sent. With
+        a path, the tasks that evaluate the buckets write it there as Parquet, so that no process has all of it in
+        memory. An evaluation that fails leaves no file there.
+    score_sums : bool
+        Whether :attr:`Evaluation.blocks` has the sum of the scores of each bin even if no metric reads it.
+    curve_points : int
+        The approximate number of points of each ROC and PR curve; 0 for no curves.
+    max_bad_fraction : float
+        The largest share of rows, from 0 to 1, that may be rejected. A row is rejected if it has a null in the group
+        key, a NaN score, a label that is NaN or infinite, or a weight that is neither 0 nor from 1e-15 to 1e288. Where
+        items or ranks matter, so is a row without an item or with an invalid rank.
+    limits : mapping of str to float, optional
+        Upper limits of checks in :attr:`Evaluation.quality`, by the name of the check: ``{"truth in no list": 0.8}``.
+        A limit is a share from 0 to 1, or a count where the table has no share.
+    buckets : int, optional
+        The number of buckets that groups are divided into. If it is given, the rows of a DataFrame need not be counted
+        first. Results do not depend on it.
+    row_memory : int, optional
+        How many bytes of rows the local lane holds before they go to disk. Results do not depend on it.
+    uncertainty : mapping or bool
+        Which values get an interval: True for all that have an honest one, False for the means of groups alone, which
+        spares the parts that the others come from. A mapping sets the ``level`` (0.95), or ``slices`` to False.
+    compare : str, optional
+        The model with which :meth:`Evaluation.compare` compares all others group by group. Without it, models are
+        compared by their parts.
+    spark : SparkSession, optional
+        The session that reads a path.
+    lane : {"auto", "scan", "local", "frame"}
+        How rows reach the buckets: as Parquet read in Spark's tasks, in this process, or as a Spark DataFrame. All give
+        the same bits.
+    partition_types : {"inferred", "text"}
+        The types of columns from the names of folders: inferred from all values as Spark infers them, or texts.
+
+    Returns
+    -------
+    Evaluation
+        :attr:`Evaluation.metrics` has a row per model, slice and metric, :attr:`Evaluation.groups` a row per model and
+        group. They are Spark DataFrames, or pyarrow Tables where the lane is local. ``ev["ndcg@10"]`` is one value.
+
+    Raises
+    ------
+    SpecError
+        If the arguments make no sense. Nothing has been read.
+    InputError
+        If the input cannot be evaluated: a column is missing or of the wrong type; one side has no rows; no group is on
+        both sides; too many rows are rejected; a check is over its limit; ``undefined`` or ``duplicates`` is
+        ``"error"`` and there are some.
+    StoreError
+        If the store of the input fails. The same call may succeed later.
+    SparkrankError
+        The base class of the others; itself if the group table, or rows that outgrow memory, cannot be written.
+
+    Notes
+    -----
+    A role names a column, a level of pandas' index, or a part of a column: ``m.prob``, ``scores[2]``,
+    ``probability[1]`` of a vector of Spark ML. A vector of two stands for its second element. Arrays of structs, as ALS
+    recommends them, are arrays of items with the highest rating first. Results that probably come from an unsuitable
+    input are logged as warnings.
+
+    Examples
+    --------
+    Two users: the first clicked the second row of the list, the other the first.
+
+    >>> import pyarrow as pa
+    >>> import sparkrank as sr
+    >>> log = pa.table({"user": ["a", "a", "b", "b"], "score": [0.9, 0.5, 0.7, 0.2], "click": [0, 1, 1, 0]})
+    >>> ev = sr.evaluate(log, ["mrr", "hit@1", "auc"], group="user", score="score", label="click")
+    >>> ev["mrr"], ev["hit@1"], ev["auc"]
+    (0.75, 0.5, 0.5)
+    >>> ev.groups.select(["user", "rr", "hit@1"]).to_pylist()
+    [{'user': 'a', 'rr': 0.5, 'hit@1': 0.0}, {'user': 'b', 'rr': 1.0, 'hit@1': 1.0}]
+
+    Lists and their truth are two tables. Item ``y`` is in no list, and counts in recall all the same.
+
+    >>> lists = pa.table({"user": ["a", "a"], "item": ["x", "z"], "score": [2.0, 1.0]})
+    >>> truth = pa.table({"user": ["a", "a"], "item": ["x", "y"]})
+    >>> sr.evaluate(lists, ["r@2"], truth=truth, group="user", item="item", score="score")["r@2"]
+    0.5
+    """
+    columns = {
+        "score": score,
+        "rank": rank,
+        "item": item,
+        "reference_rank": reference_rank,
+        "weight": weight,
+        "cluster": cluster,
+        "items": items,
+        "true_items": true_items,
+    }
+    validate_argument_numbers(buckets, curve_points, max_bad_fraction, row_memory)
+    validate_other_arguments(group_table, spark)
+    library = find_preset(preset)
+    settings = {
+        "ties": ties,
+        "undefined": undefined,
+        "unretrieved": unretrieved,
+        "unjudged": unjudged,
+        "duplicates": duplicates,
+        "population": population,
+        "positions": positions,
+    }
+    folder = None if isinstance(group_table, bool) else os.fspath(group_table)
+    if folder is not None and group is None:
+        raise SpecError(f"group_table is {folder}, but no group column is named")
+    request, beside = request_called(
+        impressions,
+        metrics,
+        columns,
+        group=group,
+        label=label,
+        truth=truth,
+        truth_columns=truth_columns,
+        relevance=relevance,
+        settings=settings,
+        library=library,
+        spark=spark,
+        lane=lane,
+        partition_types=partition_types,
+        slices=slices,
+        group_table=bool(group_table),
+        score_sums=score_sums,
+        curve_points=curve_points,
+        max_bad_fraction=max_bad_fraction,
+        limits=limits,
+        buckets=buckets,
+        row_memory=row_memory,
+        uncertainty=Uncertainty.of(uncertainty),
+        compare=None if compare is None else Comparison(compare),
+    )
+    plan = request.plan
+    outcome = interruptible(None if request.is_in_memory else request.session, lambda: _evaluated(request, folder))
+    doubts = doubtful(outcome.solved.partials, plan, request.limits)  # the job shows these with the table
+    for sentence in (*outcome.warnings, *doubts):
+        own = {"code": getattr(sentence, "code", None)}  # of the record, for handlers
+        logging.getLogger(__name__).warning("%s", shortened(sentence, MOST_SENTENCE), extra=own)
+    session = request.session if outcome.lane.needs_session else None
+    solved = outcome.solved.leased()
+    of_lists = {**columns, "group": group, "label": label if truth is None else None, "relevance": relevance}
+    of_truth = None if beside is None else {"group": beside.group, "label": beside.label, **_of_both(beside)}
+    origin = Origin(_hash_of(request, of_lists, of_truth))
+    table = with_origin(outcome.metrics, origin)
+    return Evaluation(plan, solved, outcome.lane.name, table, request.limits, session, library, origin)
+
+
+def _evaluated(request: Request, folder: str | None) -> Outcome:
+    stages = seen_by_caller(request.session)
+    opened = open_request(request, stages)
+    return opened.evaluate(stages, None if folder is None else GroupFiles.at(folder))
+
+
+def _of_both(truth: TruthColumns) -> dict[str, str | None]:
+    """The columns of a truth for the roles that lists and truth both have."""
+    return {role.key: truth.of_rows.get(role.key) for role in row_roles("both")}
+
+
+def _hash_of(request: Request, lists: Mapping[str, Any], truth: Mapping[str, Any] | None) -> str:
+    """The hash of what is asked, by the rule of a spec, but without where the rows are and what reads them: the same
+    rows give the same table in every lane, be they a path, a table in memory or a DataFrame.
+    """
+
+    def asked(side: Side, columns: Mapping[str, Any]) -> dict[str, Any]:
+        group = columns["group"]
+        of_key = None if group is None else columns_of_key(group)
+        return rows_asked({**columns, "group": of_key}, side.partition_types)
+
+    true = None if truth is None or request.truth is None else asked(request.truth, truth)
+    return hash_of_plan(request.plan, {**asked(request.impressions, lists), "time_zone": None}, true)

@@ -1,0 +1,476 @@
+"""The command line, and what ``jobs/`` calls: days are evaluated, merged, compared, judged and accepted.
+
+Exit codes: 0 done; 2 the spec or the arguments are wrong, nothing was read; 3 a gate failed, the tables are written; 4
+the input is unusable, nothing was written; 5 no gate failed, but one is undecided whose policy is ``undecided: fail``,
+the tables are written; 1 anything else. An error is one sentence, the last line on stderr; ``--debug`` adds the
+traceback. Every command takes ``--json`` and ``--quiet`` (:mod:`sparkrank.doors.commands.answers`).
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+
+import click
+import yaml
+
+import sparkrank
+from sparkrank import native
+from sparkrank.base.errors import MOST_SENTENCE, SparkrankError, SpecError, did_you_mean, escaped, listed, shortened
+from sparkrank.base.redaction import shown_url
+from sparkrank.config import Spec, load_spec
+from sparkrank.doors.commands.answers import (
+    answer,
+    answer_line,
+    answer_page,
+    backfill_document,
+    day_document,
+    declaration_document,
+    form,
+    judgment_document,
+    preset_document,
+    replay_document,
+    table_document,
+    window_document,
+)
+from sparkrank.doors.commands.backfill_text import backfill_text, backfilled_text
+from sparkrank.doors.commands.compare import compare
+from sparkrank.doors.commands.explain import explain
+from sparkrank.doors.commands.movers import movers
+from sparkrank.doors.commands.options import form_options, spec_options, stages_seen
+from sparkrank.doors.commands.output import clean, export, path, unlock
+from sparkrank.doors.commands.planning import plan
+from sparkrank.doors.commands.report import report
+from sparkrank.doors.commands.starting import init, schema
+from sparkrank.doors.commands.stored import stored_options, target_of
+from sparkrank.engines.crew import are_left
+from sparkrank.engines.lanes import needs_session
+from sparkrank.engines.spark.failures import reason_of
+from sparkrank.gates.chance import records_of
+from sparkrank.inputs.window import Window, spans
+from sparkrank.jobs import BackfilledDay, DayResult, WindowResult, backfill, evaluate_day, merge_days
+from sparkrank.jobs.backfill import worst_code
+from sparkrank.jobs.evaluate_job import places_of, resolve_day
+from sparkrank.jobs.gate_job import Choice, Judgment, accept_stored, gate_stored, replay_days, replayed_window
+from sparkrank.jobs.interrupts import Interrupts
+from sparkrank.jobs.split_nights import noise_of_splits
+from sparkrank.metrics import CATALOG, Metric, find_preset
+from sparkrank.metrics.catalog import find, is_known
+from sparkrank.metrics.declaration import Declaration
+from sparkrank.metrics.registry import import_plugins
+from sparkrank.report.changes import changes_text
+from sparkrank.report.definitions_page import definitions_page
+from sparkrank.report.markdown import declarations_markdown
+from sparkrank.report.tables_page import table_text, tables_page
+from sparkrank.run.session import spark_session
+from sparkrank.tables.commit.days import needs_spark
+from sparkrank.tables.rows.outputs import OUTPUTS
+from sparkrank.text.comparison_text import stored_comparisons_text
+from sparkrank.text.gates_text import replay_text, verdicts_text
+from sparkrank.text.terminal import as_json_text, print_document, tell
+from sparkrank.text.text import declaration_text, metrics_text, preset_text, quality_text, warnings_text
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from sparkrank.config import Spec
+
+
+def run(arguments: Sequence[str] | None = None) -> None:
+    """What :func:`main` does, in a process that ends with it: no signal makes a failure of what has been shown."""
+    main(arguments, ends_process=True)
+
+
+def main(arguments: Sequence[str] | None = None, *, ends_process: bool = False) -> None:
+    """Run the command that ``arguments`` (those of the process where they are None) name, and exit with its code.
+
+    Unless it ``ends_process``, the process takes signals afterwards as before.
+    """
+    invocation = Invocation()
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a name that the terminal has no letters for must not fail the run
+            stream.reconfigure(errors="replace")
+    try:
+        with _interruptible(ends_process):
+            commands.main(args=words, prog_name="sparkrank", standalone_mode=False, obj=invocation)
+    except click.ClickException as error:
+        context = getattr(error, "ctx", None)
+        usage = "" if context is None else f"{context.get_usage()}\n"
+        sentence = shortened(error.format_message())
+        _answer_error(words, invocation, "usage", SpecError.exit_code, sentence)
+        tell(f"{usage}sparkrank: {sentence}", err=True)
+        sys.exit(SpecError.exit_code)
+    except click.exceptions.Exit as ended:  # --help and --version end so
+        sys.exit(ended.exit_code)
+    except click.Abort:  # an interrupt from the keyboard, or a scheduler's
+        _answer_error(words, invocation, "interrupted", 1, "interrupted")
+        tell("sparkrank: interrupted", err=True)
+        _end_with(1, ends_process)
+    except SparkrankError as error:
+        _explain(error, words, invocation)
+        _end_with(error.exit_code, ends_process)
+    except Exception as error:  # noqa: BLE001 - the last place before a person
+        _explain(error, words, invocation)
+        _end_with(1, ends_process)
+    finally:
+        if not ends_process:
+            invocation.interrupts.release()
+
+
+@dataclass
+class Invocation:
+    """One call of the command line: what holds its signals, and what it had done where an error ends it."""
+
+    interrupts: Interrupts = field(default_factory=Interrupts)
+    done: dict[str, object] = field(default_factory=dict)
+
+
+def _end_with(code: int, ends_process: bool) -> None:
+    """Exit; at once where the process ends with this and threads hang in a library, which would wait for them."""
+    if ends_process and are_left():
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
+
+
+@contextmanager
+def _interruptible(ends_process: bool) -> Iterator[None]:
+    """Let SIGTERM, by which schedulers stop a job, end it as an interrupt from the keyboard does: nothing is left.
+
+    An error that an interrupt has caused, as where Spark says of the job that it is cancelled, is that interrupt.
+    """
+    in_main = threading.current_thread() is threading.main_thread()  # no other may take a signal
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler) if in_main else None
+    try:
+        yield
+    except Exception as error:
+        cause: BaseException | None = error
+        while cause is not None and not isinstance(cause, KeyboardInterrupt):
+            cause = cause.__cause__ or cause.__context__
+        if cause is not None:
+            raise click.Abort from error
+        raise
+    finally:
+        if in_main and not ends_process:
+            signal.signal(signal.SIGTERM, before)
+
+
+def _answer_error(words: Sequence[str], invocation: Invocation, code: str, exit_code: int, sentence: str) -> None:
+    """The document of an error on stdout, where documents were asked for: a usage error may come before they are."""
+    if "--json" in words:
+        error = {"code": code, "exit_code": exit_code, "sentence": sentence}
+        with suppress(OSError):  # where stdout is what fails, stderr still has the sentence
+            print_document(as_json_text({"error": error, **invocation.done}))
+
+
+def _explain(error: Exception, words: Sequence[str], invocation: Invocation) -> None:
+    told = isinstance(error, SparkrankError)
+    sentence = shortened(str(error) if told else f"{reason_of(error)} (--debug shows where)", MOST_SENTENCE)
+    code, exit_code = (error.code, error.exit_code) if isinstance(error, SparkrankError) else ("unexpected", 1)
+    _answer_error(words, invocation, code, exit_code, sentence)
+    if "--debug" in words:
+        lines = "".join(traceback.format_exception(error)).rstrip().split("\n")
+        tell("\n".join(f"| {line}" for line in lines), err=True)  # a message may have lines that look like ours
+    tell(f"sparkrank: {sentence}", err=True)
+
+
+@click.group()
+@click.version_option(
+    sparkrank.__version__,
+    prog_name="sparkrank",
+    message=f"%(prog)s, version %(version)s, loops {'compiled' if native.COMPILED else 'in numpy'}",
+)
+def commands() -> None:
+    """Offline evaluation of recommenders, search and ads, on Spark."""
+
+
+@commands.command()
+@spec_options
+@click.option("--date", "day", metavar="YYYY-MM-DD", help="The day to evaluate; without it, the spec's day.")
+@click.option("--from", "first", metavar="YYYY-MM-DD", help="The first of many days to evaluate, in order.")
+@click.option("--to", "last", metavar="YYYY-MM-DD", help="The last of them.")
+@click.option("--again", is_flag=True, help="Of many days, evaluate also those that are there by the same spec.")
+@click.option("--allow-missing", is_flag=True, help="Of many days, pass over those without input, and list them.")
+@click.pass_obj
+def evaluate(
+    invocation: Invocation,
+    conf: str,
+    overrides: tuple[str, ...],
+    day: str | None,
+    first: str | None,
+    last: str | None,
+    again: bool,
+    allow_missing: bool,
+) -> None:
+    """Evaluate a day of impressions, or many in one session, and replace each in the tables."""
+    window = _window(day, first, last, {"--again": again, "--allow-missing": allow_missing})
+    spec = load_spec(conf, overrides)
+    if window is None:
+        day = resolve_day(spec, day)  # before Spark starts, which takes seconds
+    spark = spark_session("sparkrank evaluate") if needs_session(spec.engine.lane) else None
+    invocation.interrupts.spark = spark
+    try:
+        if window is not None:
+            _backfill(spec, window, spark, invocation, again, allow_missing)
+            return
+        result = evaluate_day(spec, day, spark, stages_seen(spark), invocation.interrupts.hold)
+    finally:
+        if spark is not None:
+            spark.stop()
+    head, lane = (
+        f"Metrics of {result.day} {_interval_told(spec)}",
+        f"Lane: {result.lane} ({escaped(result.lane_reason)})",
+    )
+    since = "" if result.changes is None else f"\n{changes_text(result.changes)}".rstrip()
+    answer(lambda: f"\n{head}\n\n{_shown(result)}\n{lane}{since}", lambda: day_document(result))
+    _end(result.judgment)
+
+
+def _window(day: str | None, first: str | None, last: str | None, flags: Mapping[str, bool]) -> Window | None:
+    """The days from ``first`` to ``last``, or None where one day is evaluated."""
+    if first is None and last is None:
+        for flag in (flag for flag, is_given in flags.items() if is_given):
+            raise click.UsageError(f"{flag} is for many days: name them with --from and --to")
+        return None
+    if day is not None:
+        raise click.UsageError(f"--date and {'--to' if first is None else '--from'} do not go together")
+    if first is None or last is None:
+        lacking, given = ("--from", "--to") if first is None else ("--to", "--from")
+        raise click.UsageError(f"{given} needs {lacking}: many days have a first and a last")
+    return Window.of(first, last)
+
+
+def _backfill(
+    spec: Spec, window: Window, spark: SparkSession | None, invocation: Invocation, again: bool, allow_missing: bool
+) -> None:
+    """Evaluate the days of ``window``, with a line for each as soon as it is done."""
+    done: list[BackfilledDay] = []
+    try:
+        hold = invocation.interrupts.hold
+        days = backfill(
+            spec, window, spark, again=again, allow_missing=allow_missing, before_commit=hold, stages=stages_seen
+        )
+        for each in days:
+            invocation.interrupts.release()
+            answer_line(partial(backfilled_text, each))
+            done.append(each)
+    except BaseException:
+        invocation.done = backfill_document(done)
+        if done and len(done) < window.count:
+            stopped = window.days[len(done)]
+            answer_line(lambda: f"Stopped at {stopped}: the days before it stay, and the same command resumes")
+        raise
+    code = worst_code(done)
+    answer(lambda: f"\n{backfill_text(done)}", lambda: {"exit_code": code, **backfill_document(done)})
+    if code:
+        sys.exit(code)
+
+
+@commands.command()
+@spec_options
+@click.option("--from", "first", required=True, metavar="YYYY-MM-DD", help="The first day of the window.")
+@click.option("--to", "last", required=True, metavar="YYYY-MM-DD", help="The last day of the window.")
+@click.option("--allow-missing", is_flag=True, help="Merge the days that are there, and list the others in runs.")
+@click.pass_obj
+def merge(
+    invocation: Invocation, conf: str, overrides: tuple[str, ...], first: str, last: str, allow_missing: bool
+) -> None:
+    """Evaluate a window of days from their stored states, and replace the window in the tables."""
+    window = Window.of(first, last)
+    spec = load_spec(conf, overrides)
+    spark = spark_session("sparkrank merge") if needs_spark(spec.output.path) else None
+    invocation.interrupts.spark = spark
+    try:
+        hold = invocation.interrupts.hold
+        result = merge_days(spec, window, spark, stages_seen(spark), allow_missing=allow_missing, before_commit=hold)
+    finally:
+        if spark is not None:
+            spark.stop()
+    head = f"Metrics of {window}, {len(result.days)} days pooled {_interval_told(spec)}"
+    missing = f"\nMissing: {spans(result.missing)}" if result.missing else ""
+    answer(lambda: f"\n{head}\n\n{_shown(result)}{missing}", lambda: window_document(result))
+    _end(result.judgment)
+
+
+def _end(judgment: Judgment | None) -> None:
+    """End with the code of the gates, where they stop the day."""
+    if judgment is not None and judgment.exit_code:
+        sys.exit(judgment.exit_code)
+
+
+def _interval_told(spec: Spec) -> str:
+    return f"(± {spec.uncertainty.level * 100:g} % interval)"
+
+
+def _shown(result: DayResult | WindowResult) -> str:
+    compared = "" if result.comparisons is None else stored_comparisons_text(result.comparisons)
+    parts = [metrics_text(result.metrics), compared, quality_text(result.quality), warnings_text(result.warnings)]
+    parts += [] if result.judgment is None else [verdicts_text(result.judgment.judged)]
+    longest = max(map(len, result.folders))
+    folders = [f"  {name:<{longest}}  {escaped(shown_url(str(of)))}" for name, of in sorted(result.folders.items())]
+    stages = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in result.seconds.items())
+    return "\n\n".join([*filter(None, parts), "\n".join(["Tables", *folders]), f"Stages: {stages}"])
+
+
+@commands.command()
+@spec_options
+@stored_options
+@click.option("--replay", metavar="90d", help="On which of so many nights, up to --date, a gate would have stopped.")
+@click.option("--splits", is_flag=True, help="With --replay: also in how many A/A splits by parts, from stored states.")
+def gate(
+    conf: str,
+    overrides: tuple[str, ...],
+    day: str | None,
+    first: str | None,
+    last: str | None,
+    replay: str | None,
+    splits: bool,
+) -> None:
+    """Judge a stored day, or a stored window, by the gates of the spec, without Spark; nothing is written."""
+    spec = load_spec(conf, overrides)
+    if replay is not None:
+        if first is not None or last is not None:
+            raise click.UsageError("--replay and --from do not go together: --replay goes back from --date")
+        window = replayed_window(spec, replay, day)
+        nights = replay_days(spec, window)
+        judged = [(night.day, night.judged) for night in nights]
+        records = records_of(judged, noise_of_splits(spec, judged) if splits else None)
+        first, last = str(window.first), str(window.last)
+        answer(
+            lambda: replay_text(first, last, len(nights), window.count, records),
+            lambda: replay_document(first, last, len(nights), window.count, records),
+        )
+        return
+    if splits:
+        raise click.UsageError("--splits is of a replay: give it with --replay, as --replay 90d --splits")
+    judgment = gate_stored(spec, target_of(spec, day, first, last))
+    _answer_verdicts(judgment)
+    _end(judgment)
+
+
+def _answer_verdicts(judgment: Judgment) -> None:
+    head = f"Gates of {judgment.name}"
+    answer(lambda: verdicts_text(judgment.judged, head), lambda: judgment_document(judgment))
+
+
+@commands.command()
+@spec_options
+@stored_options
+@click.option("--reason", required=True, metavar="TEXT", help="Why; it stands in the tables.")
+@click.option("--gate", "gate_name", metavar="PATTERN", help="Only the verdicts of the gates with this name.")
+@click.option("--metric", metavar="PATTERN", help="Only those about this metric.")
+@click.option("--model", metavar="PATTERN", help="Only those about this model.")
+@click.option("--slice", "slice_", metavar="COLUMN=VALUE", help="Only those about this slice value, or all.")
+@click.option("--from-now-on", is_flag=True, help="A change that is wanted: histories begin anew with the day.")
+def accept(
+    conf: str,
+    overrides: tuple[str, ...],
+    day: str | None,
+    first: str | None,
+    last: str | None,
+    reason: str,
+    gate_name: str | None,
+    metric: str | None,
+    model: str | None,
+    slice_: str | None,
+    from_now_on: bool,
+) -> None:
+    """Let a stored day in although a gate stops it: it may be a standard for the days after it."""
+    spec = load_spec(conf, overrides)
+    target = target_of(spec, day, first, last)
+    spark = spark_session("sparkrank accept") if needs_spark(spec.output.path) else None
+    try:
+        choice = Choice(gate_name, metric, model, slice_)
+        judgment = accept_stored(spec, target, reason, spark, choice, from_now_on=from_now_on)
+    finally:
+        if spark is not None:
+            spark.stop()
+    _answer_verdicts(judgment)
+
+
+@commands.command()
+@spec_options
+@click.option("--date", "day", metavar="YYYY-MM-DD", help="Print what is read and written for this day, too.")
+def validate(conf: str, overrides: tuple[str, ...], day: str | None) -> None:
+    """Check a spec without reading any input, and print it with every default written out."""
+    spec = load_spec(conf, overrides)
+    places = [] if day is None and spec.day is None else places_of(spec, resolve_day(spec, day))
+    answer_page(
+        lambda: yaml.safe_dump(spec.resolved(), sort_keys=False), lambda: {"spec": spec.resolved(), "places": places}
+    )
+    for place in places:  # comments, so that all of it stays a spec
+        answer_line(partial("# {}".format, place))
+
+
+@commands.command()
+@click.argument("names", nargs=-1)
+@click.option("--markdown", is_flag=True, help="Print one Markdown table, as in docs/metrics.md.")
+@click.option("--definitions", is_flag=True, help="Print docs/definitions.md: all of it, with examples worked.")
+@click.option("--preset", metavar="LIBRARY", help="Print what the preset of this name sets, and what it cannot.")
+@click.option("--plugin", "plugins", multiple=True, metavar="MODULE", help="Import a module that registers metrics.")
+def metrics(
+    names: tuple[str, ...], markdown: bool, definitions: bool, preset: str | None, plugins: tuple[str, ...]
+) -> None:
+    """Print every metric, or those NAMED: definition, parameters, undefined rule, reference."""
+    import_plugins(plugins, "--plugin")
+    asked = {"--preset": preset, "--definitions": definitions, "--markdown": markdown, "NAMES": names}
+    given = [name for name, value in asked.items() if value]
+    if len(given) > 1 and given != ["--markdown", "NAMES"]:
+        raise click.UsageError(f"{given[0]} and {given[1]} do not go together")
+    library = find_preset(preset)
+    if library is not None:
+        answer_page(lambda: preset_text(library), lambda: {"preset": preset_document(library)})
+        return
+    if form() == "json" and given and given[0] in ("--definitions", "--markdown"):
+        raise click.UsageError(f"{given[0]} and --json do not go together: it prints Markdown")
+    declarations = [each for name in names for each in _named(name)] if names else list(CATALOG.values())
+    pages: dict[bool, Callable[[], str]] = {
+        definitions: definitions_page,
+        markdown: lambda: declarations_markdown(declarations),
+    }
+    page = pages.get(True, lambda: "\n\n".join(map(declaration_text, declarations)))
+    answer_page(page, lambda: {"metrics": [declaration_document(each) for each in declarations]})
+
+
+@commands.command()
+@click.argument("names", nargs=-1)
+def tables(names: tuple[str, ...]) -> None:
+    """Print every table that a run writes, or those NAMED: columns, types and meaning (docs/tables.md)."""
+    known = {each.schema.name: each.schema for each in OUTPUTS}
+    for name in names:
+        if name not in known:
+            told = f'there is no table "{shortened(name)}"{did_you_mean(name, known)}'
+            raise click.UsageError(f"{told} (there are: {listed(list(known))})")
+    asked = [known[name] for name in names] or list(known.values())
+    answer_page(
+        lambda: "\n\n".join(map(table_text, asked)) if names else tables_page(),
+        lambda: {"tables": [table_document(each) for each in asked]},
+    )
+
+
+for _command in (compare, explain, movers, report, plan, path, export, clean, unlock, init, schema):
+    commands.add_command(_command)
+for _command in commands.commands.values():
+    _command.params += form_options()
+
+
+def _named(name: str) -> list[Declaration]:
+    """What ``name`` means with a cut-off, and what it means without where that is another metric.
+
+    It may also be the text of a metric, as ``ndcg@10`` or ``median(rr)``.
+    """
+    if not is_known(name):  # or it is nothing, and why is told
+        return [Metric.parse(name).declaration]
+    found = {each.name: each for each in (CATALOG.get(name.lower()), find(name, True, name)) if each is not None}
+    return list(found.values())

@@ -1,0 +1,221 @@
+"""``sparkrank compare``: two runs over their groups, or what moved the mean of two models or days."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sparkrank.base.errors import SpecError, did_you_mean, escaped, listed, shortened
+from sparkrank.comparison.mix_and_rate import decomposition
+from sparkrank.comparison.run_comparison import Groups, RunComparison
+from sparkrank.comparison.runs import CompareLane, compare_tables, pairs_groups, without_states
+from sparkrank.comparison.whole_runs import compare_states
+from sparkrank.doors.commands.answers import answer
+from sparkrank.doors.commands.options import DEBUG, PLUGIN, all_of, validate_alone
+from sparkrank.doors.commands.sides import SIDE_OPTIONS, SidesAsked, metrics_of, session_for, sides_of, states_of
+from sparkrank.inputs.day_marks import on_day
+from sparkrank.inputs.window import Window, spans
+from sparkrank.jobs.compare_job import compare_days
+from sparkrank.metrics import Metric
+from sparkrank.metrics.registry import import_plugins
+from sparkrank.metrics.uncertainty import FAMILIES, Comparison, Correction, Family
+from sparkrank.tables.commit.days import local_path
+from sparkrank.text.comparison_text import (
+    compared_groups,
+    comparisons_text,
+    decomposition_text,
+    metrics_by_slice_text,
+    stored_comparisons_text,
+    told_text,
+)
+
+if TYPE_CHECKING:
+    from sparkrank.config import Spec
+
+LEVEL = 0.95
+
+
+@click.command()
+@all_of(
+    DEBUG,
+    PLUGIN,
+    click.option("--lane", type=click.Choice(["auto", "local", "frame"]), default="auto", help="Who pairs the groups."),
+    click.option(
+        "--groups",
+        type=click.Choice(["all", "common"]),
+        help="Of two runs: all groups of each, by stored states, or those of both, in pairs; all where that can be.",
+    ),
+    click.option("--decompose", metavar="SLICE", help="Split the difference of means over the values of a slice."),
+    click.option("--other-definitions", is_flag=True, help="Compare metrics that the two runs define otherwise, too."),
+    click.option(
+        "--correction",
+        type=click.Choice(["holm", "benjamini-hochberg", "none"]),
+        help="How p is adjusted for many comparisons: holm without it, or as the spec says.",
+    ),
+    click.option(
+        "--family",
+        type=click.Choice(FAMILIES),
+        help="Which p are adjusted together, of --conf: those of the whole day and of each slice, or of a candidate, a "
+        "metric, or a value of a slice.",
+    ),
+    click.option("--metric", "metrics", multiple=True, metavar="TEXT", help="A metric to compare; all without it."),
+    click.option("--allow-missing", is_flag=True, help="Compare over the days that are there."),
+    click.option("--to", "last", metavar="YYYY-MM-DD", help="The last day of a window of --conf."),
+    click.option("--from", "first", metavar="YYYY-MM-DD", help="The first day of a window of --conf."),
+)
+@SIDE_OPTIONS
+def compare(
+    first: str | None,
+    last: str | None,
+    allow_missing: bool,
+    metrics: tuple[str, ...],
+    family: Family | None,
+    correction: Correction | None,
+    other_definitions: bool,
+    lane: CompareLane,
+    groups: Groups | None,
+    decompose: str | None,
+    plugins: tuple[str, ...],
+    **sides: Any,
+) -> None:
+    """Compare the models of stored days (--conf), or two runs (--left, --right), as they are or over common groups.
+
+    Of --conf, every model is compared with the baseline, by slice and metric, from the stored states of a day or of a
+    window: with --metric on every value of a slice, else of slices where it is sure. With --decompose, split the
+    difference of two means over the values of a slice: of two models or days of --conf, or of two runs.
+    """
+    asked = SidesAsked(**sides)
+    import_plugins(plugins, "--plugin")
+    of_states = asked.spec is not None and decompose is None and asked.left_date is None
+    other = lane if lane != "auto" else None
+    if of_states:
+        of_runs: dict[str, object] = {"--lane": other, "--other-definitions": other_definitions, "--groups": groups}
+        validate_alone("--conf alone", of_runs)
+    else:
+        beside = {"--from": first, "--to": last, "--family": family, "--allow-missing": allow_missing}
+        validate_alone("--left" if asked.spec is None else "--decompose or --left-date", beside)
+    if decompose is not None:
+        validate_alone("--decompose", {"--lane": other, "--correction": correction, "--groups": groups})
+    if asked.spec is not None and of_states:
+        window = _window(asked, first, last, allow_missing=allow_missing)
+        table, missing, told = _stored(asked, asked.spec, window, correction, family, allow_missing)
+        chosen = _chosen(table, asked, asked.spec, metrics)
+        text = metrics_by_slice_text if metrics else stored_comparisons_text
+        answer(
+            lambda: _stored_text(text(chosen), window, missing, told),
+            lambda: _stored_document(chosen, window, missing, told),
+        )
+        return
+    if decompose is not None:
+        _decompose(asked, decompose, metrics or None, other_definitions)
+        return
+    options: Any = {"correction": correction or "holm", "level": LEVEL, "other_definitions": other_definitions}
+    lacking: list[str] = []
+    if not pairs_groups(groups, lane):
+        before, after, models = states_of(asked)
+        lacking = without_states((before, after), groups)
+        if not (isinstance(before, str) or isinstance(after, str)):
+            whole = compare_states(before, after, models, metrics or None, **options, options=asked.model_options)
+            answer(lambda: _text(whole), lambda: _document(whole))
+            return
+    with sides_of(asked, lane) as (left, right, session):
+        found = compare_tables(left, right, metrics or None, **options, session=session, lane=lane, told=lacking)
+        answer(lambda: _text(found), lambda: _document(found))
+
+
+def _window(asked: SidesAsked, first: str | None, last: str | None, *, allow_missing: bool) -> Window:
+    if (first is None) != (last is None):
+        raise click.UsageError("--from and --to go together: they are the ends of a window")
+    if first is not None and last is not None:
+        validate_alone("--from", {"--date": asked.day})
+        return Window.of(first, last)
+    if allow_missing:
+        raise click.UsageError("--allow-missing is for a window: --from and --to")
+    (_, day), _ = asked.places
+    return Window.of(str(day), str(day))
+
+
+def _stored(
+    asked: SidesAsked,
+    spec: Spec,
+    window: Window,
+    correction: Correction | None,
+    family: Family | None,
+    allow_missing: bool,
+) -> tuple[pa.Table, tuple[str, ...], list[str]]:
+    """What the states of ``window`` say of every model against the baseline, the days that are missing, and sentences
+    about models that lack days.
+    """
+    own = None if spec.compare is None else spec.compare.comparison
+    baseline = asked.baseline or (None if own is None else own.baseline)
+    wanted = None
+    if baseline is not None:
+        given = own or Comparison(baseline)
+        wanted = replace(given, baseline=baseline, correction=correction or given.correction)
+        wanted = replace(wanted, family=family or given.family)
+    with session_for("auto") as session:
+        is_far = local_path(on_day(spec.output.path, str(window.first))) is None
+        spark = session() if is_far and session is not None else None
+        return compare_days(spec, window, wanted, spark, allow_missing=allow_missing)
+
+
+def _chosen(table: pa.Table, asked: SidesAsked, spec: Spec, metrics: tuple[str, ...]) -> pa.Table:
+    """The rows of one candidate, and of some metrics, where these are named. p is adjusted with all others."""
+    plan = spec.plan()
+    if asked.model is not None:
+        if asked.model not in plan.models:
+            near = did_you_mean(asked.model, plan.models)
+            raise SpecError(f'--model: the spec has no model "{shortened(asked.model)}"{near} ({listed(plan.models)})')
+        table = table.filter(pc.equal(table["candidate"], asked.model))
+    if metrics:
+        texts = [str(plan.resolved(Metric.parse(text))) for text in metrics]
+        known = [str(metric) for metric in plan.metrics]
+        for text in texts:
+            if text not in known:
+                raise SpecError(
+                    f'--metric: the spec has no "{shortened(text)}"{did_you_mean(text, known)} ({listed(known)})'
+                )
+        table = table.filter(pc.is_in(table["metric"], pa.array(texts)))
+    return table
+
+
+def _stored_document(table: pa.Table, window: Window, missing: tuple[str, ...], told: list[str]) -> dict[str, object]:
+    return {"window": str(window), "missing": list(missing), "told": told, "comparisons": table.to_pylist()}
+
+
+def _stored_text(text: str, window: Window, missing: tuple[str, ...], told: list[str]) -> str:
+    lacking = [f"no states of {spans(missing)}"] if missing else []
+    return "\n\n".join(filter(None, (f"Models of {spans(window.days)}", text, told_text([*lacking, *told]))))
+
+
+def _decompose(asked: SidesAsked, by: str, metrics: tuple[str, ...] | None, other_definitions: bool) -> None:
+    with metrics_of(asked) as (left, right):
+        before, after, _ = states_of(asked)
+        table, told = decomposition(left, right, by, metrics, (before, after), other_definitions=other_definitions)
+        head = f"{escaped(right.model)} ({escaped(right.place)})"
+        against = f"against {escaped(left.model)} ({escaped(left.place)})"
+        answer(
+            lambda: "\n\n".join(filter(None, (f"{head}\n{against}", decomposition_text(table), told_text(told)))),
+            lambda: {"told": told, "decomposition": table.to_pylist()},
+        )
+
+
+def _document(found: RunComparison) -> dict[str, object]:
+    whole = {**vars(found), "comparisons": found.table.to_pylist()}
+    return {name: value for name, value in whole.items() if name != "table"}
+
+
+def _text(found: RunComparison) -> str:
+    rows = found.table.to_pylist()
+    candidate, baseline = (escaped(rows[0][name]) for name in ("candidate", "baseline"))
+    head = f"{candidate} ({escaped(found.right)})\nagainst {baseline} ({escaped(found.left)})"
+    parts = [
+        f"{head}\n{compared_groups(found)}; intervals of {LEVEL:.0%}",
+        comparisons_text(rows),
+        told_text(found.told),
+    ]
+    return "\n\n".join(filter(None, parts))

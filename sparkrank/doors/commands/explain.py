@@ -1,0 +1,184 @@
+"""``sparkrank explain``: how a metric comes of one group, or why two libraries have two numbers for the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+import pyarrow.compute as pc
+
+from sparkrank.base.errors import InputError, SpecError, escaped
+from sparkrank.comparison.group_pairs import Side
+from sparkrank.comparison.group_tables import GroupTable
+from sparkrank.comparison.largest_changes import largest_changes
+from sparkrank.comparison.worst_groups import worst_groups
+from sparkrank.config import load_spec
+from sparkrank.doors.commands.answers import answer
+from sparkrank.doors.commands.options import all_of, spec_options, stages_seen
+from sparkrank.engines.lanes import needs_session
+from sparkrank.engines.one_group import GroupKeys
+from sparkrank.jobs.evaluate_job import resolve_day
+from sparkrank.jobs.explain_job import asked_models, explain_day
+from sparkrank.run.session import spark_session
+from sparkrank.text.explanation_text import MOST_ROWS
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from sparkrank.config import Spec
+
+MOST_CHOSEN = 1_000  # groups that are explained at once
+
+
+@click.command()
+@spec_options
+@all_of(
+    click.option("--rows", type=click.IntRange(1), default=MOST_ROWS, help="The most rows of a table in the terminal."),
+    click.option("--html", "page", metavar="FILE", help="Write a page of HTML instead of printing."),
+    click.option("--models", nargs=2, metavar="A B", help="With --moved: the baseline and the model."),
+    click.option("--moved", type=click.IntRange(1, MOST_CHOSEN), help="The groups that changed most, so many."),
+    click.option("--worst", type=click.IntRange(1, MOST_CHOSEN), help="The groups with the worst values, so many."),
+    click.option("--model", "model_names", multiple=True, metavar="NAME", help="A model to show; all without it."),
+    click.option("--metric", "texts", multiple=True, metavar="TEXT", help="A metric to explain: ndcg@10."),
+    click.option(
+        "--group", "group", multiple=True, metavar="COLUMN=VALUE", help="The group; once for each key column."
+    ),
+    click.option("--to", "other", metavar="PRESET", help="The preset of the second library."),
+    click.option("--from", "one", metavar="PRESET", help="The preset of the first library."),
+    click.option("--date", "day", metavar="YYYY-MM-DD", help="The day; without it, the spec's day."),
+)
+@click.argument("metrics", nargs=-1)
+def explain(
+    conf: str,
+    overrides: tuple[str, ...],
+    metrics: tuple[str, ...],
+    day: str | None,
+    one: str | None,
+    other: str | None,
+    group: tuple[str, ...],
+    texts: tuple[str, ...],
+    **more: Any,
+) -> None:
+    """Explain how METRICS come of one group's rows, or why two libraries have two numbers for the same day.
+
+    With --group, --worst or --moved: the list of each model, the terms of the metric, and the steps to its value. With
+    --from and --to: each setting in which two presets differ, and how far it moves the number. Nothing is written.
+    """
+    asked = (*metrics, *texts)
+    if not asked:
+        raise click.UsageError("no metric is named: name one with --metric, for example --metric ndcg@10")
+    spec = load_spec(conf, overrides)
+    day = resolve_day(spec, day)
+    if one is not None or other is not None:
+        _between_presets(spec, day, one, other, asked, {"--group": group, **_given(more)})
+        return
+    _validate_choice(group, more, asked)
+    with _session(spec) as spark:
+        keys = _keys(spec, day, group, asked, more, spark)
+        models = more["models"] or more["model_names"]
+        found = explain_day(spec, day, keys, asked, models or (), spark, stages_seen(spark))
+    if more["page"] is not None:
+        page = more["page"]
+        found.html(page)
+        answer(lambda: f"Written: {escaped(page)}", lambda: {"path": page, **found.to_dict()})
+        return
+    answer(lambda: found.text(more["rows"]), found.to_dict)
+
+
+def _given(more: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "--worst": more["worst"],
+        "--moved": more["moved"],
+        "--models": more["models"],
+        "--html": more["page"],
+    }
+
+
+def _validate_choice(group: Sequence[str], more: dict[str, Any], asked: Sequence[str]) -> None:
+    """Raise a usage error unless exactly one option says which groups, and what stands beside it goes with it."""
+    ways = {"--group": group, "--worst": more["worst"], "--moved": more["moved"]}
+    given = [name for name, value in ways.items() if value]
+    if not given:
+        raise click.UsageError("no group is chosen: name one with --group, or some with --worst or --moved")
+    if len(given) > 1:
+        raise click.UsageError(f"{given[0]} and {given[1]} do not go together")
+    if more["models"] and given != ["--moved"]:
+        raise click.UsageError("--models is for --moved: the models to show are named by --model")
+    if more["moved"] and more["model_names"]:
+        raise click.UsageError("--moved and --model do not go together: --models names both")
+    if given != ["--group"] and len(asked) > 1:
+        raise click.UsageError(f"{given[0]} chooses groups by one metric, but several are named")
+
+
+@contextmanager
+def _session(spec: Spec) -> Iterator[SparkSession | None]:
+    spark = spark_session("sparkrank explain") if needs_session(spec.engine.lane) else None
+    try:
+        yield spark
+    finally:
+        if spark is not None:
+            spark.stop()
+
+
+def _keys(
+    spec: Spec, day: str, group: Sequence[str], asked: Sequence[str], more: dict[str, Any], spark: SparkSession | None
+) -> GroupKeys:
+    columns = spec.plan().keys
+    if group:
+        return GroupKeys.of(columns, dict(_pair(text, columns) for text in group))
+    if not columns:
+        raise SpecError("no group column is named: without groups there is none to explain")
+    plan = spec.plan()
+    table = GroupTable.at("left", spec.output.path, day, spark)
+    if more["worst"]:
+        names = asked_models(plan, more["model_names"], "--model")
+        if len(names) > 1:
+            raise click.UsageError("--worst chooses groups by one model: name it with --model")
+        keys = worst_groups(table, names[0], asked[0], more["worst"])
+    else:
+        names = asked_models(plan, more["models"] or (), "--models")
+        if len(names) != 2:
+            raise click.UsageError("--moved compares two models: name them with --models A B")
+        keys = _moved(table, names, asked[0], more["moved"], spark)
+    if not keys:
+        raise InputError(f"no group of {table.place} is to be chosen by {asked[0]}")
+    return GroupKeys(tuple(columns), tuple(keys))
+
+
+def _pair(text: str, columns: Sequence[str]) -> tuple[str, str]:
+    """The column and the value of ``column=value``, where a column may have a = in its name."""
+    name = next((each for each in columns if text.startswith(f"{each}=")), None)
+    column, equals, value = text.partition("=") if name is None else (name, "=", text[len(name) + 1 :])
+    if not equals:
+        raise click.UsageError(f"--group {text} has no value: write it as column=value")
+    return column, value
+
+
+def _moved(
+    table: GroupTable, models: Sequence[str], metric: str, top: int, spark: SparkSession | None
+) -> list[tuple[Any, ...]]:
+    """The keys of the groups that changed most, gains and losses together, the largest first."""
+    left, right = (Side(table, table.model(name, "--models")) for name in models)
+    session = None if spark is None else lambda: spark
+    found = largest_changes(left, right, metric, top, other_definitions=True, session=session, lane="auto")
+    size = pc.negate(pc.abs(found["difference"]))
+    order = [("size of it", "ascending"), *((name, "ascending") for name in table.keys)]
+    ranked = found.append_column("size of it", size).sort_by(order)[:top]
+    return list(zip(*(ranked[name].to_pylist() for name in table.keys), strict=True))
+
+
+def _between_presets(
+    spec: Spec, day: str, one: str | None, other: str | None, asked: Sequence[str], beside: dict[str, Any]
+) -> None:
+    from sparkrank.doors.commands.options import validate_alone
+    from sparkrank.doors.commands.preset_differences_text import differences_document, differences_text
+    from sparkrank.jobs.preset_differences import explain_presets
+
+    if one is None or other is None:
+        raise click.UsageError("--from and --to go together: they name two presets")
+    validate_alone("--from", beside)
+    with _session(spec) as spark:
+        found = explain_presets(spec, day, one, other, asked, spark, stages_seen(spark))
+    answer(lambda: differences_text(found), lambda: differences_document(found))

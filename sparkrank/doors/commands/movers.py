@@ -1,0 +1,46 @@
+"""``sparkrank movers``: the groups that changed most between two models or runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from sparkrank.base.errors import escaped
+from sparkrank.comparison.largest_changes import MOST_TOP, TOP, largest_changes
+from sparkrank.comparison.runs import CompareLane
+from sparkrank.doors.commands.answers import answer
+from sparkrank.doors.commands.options import DEBUG, PLUGIN, all_of
+from sparkrank.doors.commands.sides import SIDE_OPTIONS, SidesAsked, sides_of
+from sparkrank.metrics.registry import import_plugins
+from sparkrank.text.comparison_text import movers_text
+
+
+@click.command()
+@all_of(
+    DEBUG,
+    PLUGIN,
+    click.option("--lane", type=click.Choice(["auto", "local", "frame"]), default="auto", help="Who pairs the groups."),
+    click.option("--other-definitions", is_flag=True, help="Compare a metric that the two runs define otherwise, too."),
+    click.option("--top", type=click.IntRange(1, MOST_TOP), default=TOP, help="How many gains, and how many losses."),
+    click.option("--metric", required=True, metavar="TEXT", help="The metric: ndcg@10."),
+)
+@SIDE_OPTIONS
+def movers(
+    metric: str,
+    top: int,
+    other_definitions: bool,
+    lane: CompareLane,
+    plugins: tuple[str, ...],
+    **sides: Any,
+) -> None:
+    """Print the groups that changed most, gains and losses apart: two models of --conf, or --left and --right."""
+    asked = SidesAsked(**sides)
+    import_plugins(plugins, "--plugin")
+    with sides_of(asked, lane) as (left, right, session):
+        found = largest_changes(
+            left, right, metric, top, other_definitions=other_definitions, session=session, lane=lane
+        )
+        head = f"{escaped(right.model)} ({escaped(right.table.place)})"
+        against = f"against {escaped(left.model)} ({escaped(left.table.place)})"
+        answer(lambda: f"{head}\n{against}\n\n{movers_text(found, metric)}", found.to_pylist)

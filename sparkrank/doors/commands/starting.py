@@ -1,0 +1,45 @@
+"""``sparkrank init`` and ``sparkrank schema``: a first spec, and what an editor checks and completes one by."""
+
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+
+import click
+
+from sparkrank.base.errors import SpecError, escaped, shortened, writing_errors
+from sparkrank.doors.commands.answers import answer, answer_page
+from sparkrank.doors.commands.options import DEBUG
+
+STARTER = "starter.yaml"  # of the package sparkrank.config
+
+
+@click.command()
+@DEBUG
+@click.argument("file", default="sparkrank.yaml")
+def init(file: str) -> None:
+    """Write a commented spec to FILE (sparkrank.yaml), to be filled in; a file that is there stays as it is."""
+    if not file.strip():
+        raise SpecError("FILE is empty: name the file that the spec is written to")
+    text = resources.files("sparkrank.config").joinpath(STARTER).read_text(encoding="utf-8")
+    with writing_errors(f"the spec {shortened(file)}"):
+        try:
+            with Path(file).open("x", encoding="utf-8") as written:
+                written.write(text)
+        except FileExistsError:
+            raise SpecError(f"{shortened(file)} is there already: name another file, or remove it") from None
+        except FileNotFoundError:
+            raise SpecError(f"there is no folder for {shortened(file)}: make it first, or name another file") from None
+    answer(
+        lambda: f"Written: {escaped(file)}\nCheck it with: sparkrank validate --conf {escaped(file)}",
+        lambda: {"path": file},
+    )
+
+
+@click.command()
+@DEBUG
+def schema() -> None:
+    """Print the JSON Schema of a spec, by which editors complete and check one (docs/schedulers.md)."""
+    from sparkrank.config.json_schema import spec_schema, spec_schema_text
+
+    answer_page(spec_schema_text, spec_schema)

@@ -1,0 +1,281 @@
+"""Metrics as functions of Spark columns: ``from sparkrank import functions as srf``.
+
+There is a function for each metric of groups and of all rows together, the registered ones included, by its name and
+its aliases: ``srf.ndcg("score", "label", k=10)``. In an aggregation it values the rows of a group, in ``select`` and
+its like the list that a row has in arrays. :func:`metric` takes the text of a metric, :func:`metrics` several of one
+list, and :func:`register` gives them to SQL.
+
+Values have the bits that :func:`sparkrank.evaluate` gives the same group. The undefined is null.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from sparkrank.base.errors import MetricError, SpecError, did_you_mean, listed, shown
+from sparkrank.functions.column_plans import ColumnPlan, column_plan
+from sparkrank.functions.function_docs import described
+from sparkrank.functions.spark_columns import OF, MetricColumn, validate_workers
+from sparkrank.functions.sql_functions import register_functions, sql_name
+from sparkrank.metrics import CATALOG, CatalogueMetric, Metric
+from sparkrank.metrics.catalog import find, is_known
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, SparkSession
+    from pyspark.sql.window import WindowSpec
+
+    from sparkrank.metrics.definitions import Duplicates, Population, Undefined, Unjudged, Unretrieved
+    from sparkrank.metrics.presets import PresetName
+    from sparkrank.ranking.ranking import Positions, Ties
+
+    ColumnOrName: TypeAlias = Column | str
+    Of: TypeAlias = Literal["lists", "rows", "batches"]
+
+__all__ = ["metric", "metrics", "register", "sql_name"]
+
+
+def metric(
+    text: str | Metric,
+    score: ColumnOrName | None = None,
+    label: ColumnOrName | None = None,
+    *,
+    rank: ColumnOrName | None = None,
+    item: ColumnOrName | None = None,
+    reference_rank: ColumnOrName | None = None,
+    weight: ColumnOrName | None = None,
+    ties: Ties | None = None,
+    undefined: Undefined | None = None,
+    unretrieved: Unretrieved | None = None,
+    unjudged: Unjudged | None = None,
+    duplicates: Duplicates | None = None,
+    population: Population | None = None,
+    positions: Positions | None = None,
+    preset: PresetName | None = None,
+    of: Of | None = None,
+    over: WindowSpec | None = None,
+) -> Column:
+    """A column of the metric that ``text`` names, for the list of each row or the rows of each group.
+
+    Parameters
+    ----------
+    text : str or Metric
+        A text such as ``"ap(over=min_k_relevant)@10"``, as :func:`sparkrank.evaluate` takes it.
+    score : Column or str, optional
+        The scores: higher is better, null means judged but not retrieved. Of lists, arrays of them; or arrays of
+        structs that have score, label and what else is needed, by these names or, with no other field, in this order,
+        and then there is no ``label``.
+    label : Column or str, optional
+        The labels: null means not judged.
+    rank : Column or str, optional
+        Takes the place of ``score`` where lower is better.
+    item, reference_rank, weight : Column or str, optional
+        Columns that some metrics or definitions need, as :func:`sparkrank.evaluate` has them.
+    ties, undefined, unretrieved, unjudged, duplicates, population, positions : str, optional
+        The definitions, see :class:`sparkrank.Definitions`.
+    preset : str, optional
+        A library of :data:`sparkrank.metrics.PRESETS`, which sets what is not given.
+    of : {"lists", "rows", "batches"}, optional
+        What the columns hold. Without it a metric of a group takes rows in an aggregation, over a window and inside of
+        another function of Spark, and else lists; one of all rows together takes rows anywhere. ``batches`` are rows
+        that such a metric folds into score bins, so that memory is bounded. Spark takes no other aggregate beside, and
+        where there is none in ``agg``, it is the default.
+    over : WindowSpec, optional
+        The window whose rows are valued, as ``.over(window)`` of the column says it.
+
+    Returns
+    -------
+    Column
+        Doubles, under the text of the metric: null where the metric is undefined, unless ``undefined`` says what it
+        counts; null where the list is null; NaN where a row cannot be evaluated, for a score or label that is NaN.
+
+    Raises
+    ------
+    SpecError
+        If the arguments make no sense, or the metric is of all lists together, as a coverage.
+
+    Examples
+    --------
+    >>> from sparkrank import functions as srf
+    >>> srf.metric("ndcg(ties=item)@10", "score", "label")
+    Traceback (most recent call last):
+        ...
+    sparkrank.base.errors.SpecError: ties=item of ndcg(ties=item)@10 orders tied rows by item, but no item column is
+    named
+    """
+    columns = {
+        "score": score,
+        "rank": rank,
+        "label": label,
+        "item": item,
+        "reference_rank": reference_rank,
+        "weight": weight,
+    }
+    settings = {
+        "ties": ties,
+        "undefined": undefined,
+        "unretrieved": unretrieved,
+        "unjudged": unjudged,
+        "duplicates": duplicates,
+        "population": population,
+        "positions": positions,
+    }
+    return _column([text], columns, settings, preset, of, over, is_struct=False)
+
+
+def metrics(
+    texts: Sequence[str | Metric],
+    score: ColumnOrName | None = None,
+    label: ColumnOrName | None = None,
+    *,
+    of: Of | None = None,
+    over: WindowSpec | None = None,
+    preset: PresetName | None = None,
+    **given: Any,
+) -> Column:
+    """One struct of several metrics of the same list: the list goes to Python once, and is ranked once.
+
+    Parameters
+    ----------
+    texts : sequence of str or Metric
+        Metrics of groups, or metrics of all rows together.
+    score, label : Column or str, optional
+        As in :func:`metric`.
+    of, over, preset
+        As in :func:`metric`.
+    **given
+        The other arguments of :func:`metric`.
+
+    Returns
+    -------
+    Column
+        A struct with a field for each metric, under its text: ``select("metrics.*")`` makes columns of them.
+
+    Raises
+    ------
+    SpecError
+        As :func:`metric` does, and where some metrics are of groups and others are not.
+
+    Examples
+    --------
+    >>> from sparkrank import functions as srf
+    >>> srf.metrics(["ap", "auc"], "score", "label")
+    Traceback (most recent call last):
+        ...
+    sparkrank.base.errors.SpecError: ap is a metric of a group and auc of all rows together: ask for them in two columns
+    """
+    known = [name for name in inspect.signature(metric).parameters if name != "text"]
+    for name in given:
+        if name not in known:
+            raise SpecError(f'metrics has no argument "{name}"{did_you_mean(name, known)} (allowed: {listed(known)})')
+    roles = ("rank", "item", "reference_rank", "weight")
+    columns = {"score": score, "label": label, **{name: given.pop(name, None) for name in roles}}
+    return _column(texts, columns, given, preset, of, over, is_struct=True)
+
+
+def _column(
+    texts: Sequence[str | Metric],
+    columns: Mapping[str, ColumnOrName | None],
+    settings: Mapping[str, Any],
+    preset: PresetName | None,
+    of: Of | None,
+    over: WindowSpec | None,
+    *,
+    is_struct: bool,
+) -> Column:
+    if of is not None and of not in OF:
+        raise SpecError(f"of is {shown(of)}{did_you_mean(str(of), OF)} (allowed: {listed(OF)})")
+    if over is not None and of not in (None, "rows"):
+        raise SpecError(f"over takes the rows of a window, and of={of} other ones: give one of the two")
+    given = {key: column for key, column in columns.items() if column is not None}
+    for key, column in given.items():
+        if not isinstance(column, str) and not hasattr(column, "alias"):
+            raise SpecError(f"{key} is {shown(column)}: the name of a column, or a column, is needed")
+    # one array of structs has what is not named; what its fields must be, the metrics say
+    of_structs = of in (None, "lists") and over is None and set(given) in ({"score"}, {"rank"})
+    found = MetricColumn(_plan(texts, given, settings, preset, of_structs=of_structs), given, is_struct)
+    validate_workers()
+    if over is not None:
+        return found.over(over)
+    if of == "lists" or of_structs:
+        return found.of_lists()
+    if of == "rows":
+        return found.of_rows()
+    return found.of_batches() if of == "batches" else found.of_either()
+
+
+def _plan(
+    texts: Sequence[str | Metric],
+    given: Mapping[str, ColumnOrName],
+    settings: Mapping[str, Any],
+    preset: PresetName | None,
+    *,
+    of_structs: bool,
+) -> ColumnPlan:
+    roles = (*given, "label", "item", "reference_rank") if of_structs else tuple(given)
+    return column_plan(texts, roles, settings, preset)
+
+
+def register(
+    spark: SparkSession,
+    metrics: Sequence[str | Metric] | Mapping[str, str | Metric] | None = None,
+    *,
+    prefix: str = "",
+    preset: PresetName | None = None,
+    **definitions: str | None,
+) -> tuple[str, ...]:
+    """Make metrics functions of SQL in the session ``spark``.
+
+    A metric of a group takes one array of structs, of score and label in this order or by these names, as
+    ``ndcg_at_10(collect_list(struct(score, label)))``, or an array of scores and one of labels. What else a metric
+    needs, the item or the reference rank, follows. A metric of all rows together is an aggregate of the columns:
+    ``SELECT day, auc(score, label) ... GROUP BY day``. Spark takes no aggregates of its own beside it, and all rows of
+    a group are in the memory of a worker.
+
+    Parameters
+    ----------
+    spark : SparkSession
+        The session, classic or of Connect. The functions are temporary: they go when it ends.
+    metrics : sequence of str or Metric, or mapping of str to these, optional
+        The metrics, under their :func:`sql_name` or the names of the mapping. Without it: every metric that needs no
+        more than scores and labels, those of groups for the whole list and at 5, 10 and 20.
+    prefix : str
+        What stands before every name, as ``"srf_"``.
+    preset : str, optional
+        A library of :data:`sparkrank.metrics.PRESETS`.
+    **definitions : str, optional
+        The definitions, see :class:`sparkrank.Definitions`.
+
+    Returns
+    -------
+    tuple of str
+        The names of the functions.
+
+    Raises
+    ------
+    SpecError
+        If a metric, a definition or a name makes no sense. Nothing is registered then.
+    """
+    return register_functions(spark, metrics, prefix, definitions, preset)
+
+
+def __getattr__(name: str) -> Callable[..., Column]:
+    """The function of the metric that is called ``name``, by its own name or an alias."""
+    if name.startswith("__") or not is_known(name):
+        known = __dir__()
+        raise AttributeError(
+            f'sparkrank.functions has no "{name}"{did_you_mean(name, known)}: metrics are functions here'
+        )
+    at_k = find(name, has_cutoff=True, text=name)
+    try:
+        declaration = find(name, has_cutoff=False, text=name)
+    except MetricError:  # an alias that needs a cut-off
+        declaration = at_k
+    return described(name, declaration, at_k, metric, __name__)
+
+
+def __dir__() -> list[str]:
+    """The functions of this module, and one for each metric that has a value in a group or over rows."""
+    found = (name for name, declared in CATALOG.items() if not isinstance(declared, CatalogueMetric))
+    return sorted({*__all__, *(name for name in found if name.isidentifier())})

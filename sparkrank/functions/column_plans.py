@@ -1,0 +1,96 @@
+"""What functions of columns are asked for: metrics, definitions and roles, checked as ``sr.evaluate`` checks them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sparkrank.base.errors import SpecError
+from sparkrank.inputs.role_table import row_roles
+from sparkrank.inputs.roles import Roles, planned
+from sparkrank.metrics import CatalogueMetric, Definitions, GroupMetric, Metric, Plan, find_preset
+from sparkrank.metrics.metric import asked_metrics
+from sparkrank.metrics.parameters import WEIGHT
+from sparkrank.metrics.presets import PresetName
+from sparkrank.metrics.uncertainty import Uncertainty
+
+GROUP = "group"  # what the key of a group is called where it is only the number of a list
+
+
+@dataclass(frozen=True)
+class ColumnPlan:
+    """What a function of columns computes. It travels to workers.
+
+    ``roles`` are the keys of the columns that it reads, in the order of its arguments: the score or rank, the label,
+    and those of a row that ``plan`` needs. ``of_groups``: the metrics are of groups, and not of all rows together.
+    """
+
+    plan: Plan
+    roles: tuple[str, ...]
+    of_groups: bool
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The texts of the metrics."""
+        return tuple(map(str, self.plan.metrics))
+
+
+def column_plan(
+    metrics: Sequence[str | Metric],
+    roles: Collection[str],
+    settings: Mapping[str, Any],
+    preset: PresetName | None = None,
+) -> ColumnPlan:
+    """The plan for ``metrics`` of columns that play ``roles``.
+
+    Raises
+    ------
+    SpecError
+        As :func:`sparkrank.evaluate` does, and where one value of a column cannot be that of a metric.
+    """
+    library = find_preset(preset)
+    asked = asked_metrics(metrics, library)
+    if not asked:
+        raise SpecError('metrics is empty: at least one is needed, for example "ndcg@10"')
+    for metric in asked:
+        _validate_metric(metric)
+    of_groups = isinstance(asked[0].declaration, GroupMetric)
+    for metric in asked:
+        if isinstance(metric.declaration, GroupMetric) != of_groups:
+            first, other = ("a group", "all rows together") if of_groups else ("all rows together", "a group")
+            raise SpecError(f"{asked[0]} is a metric of {first} and {metric} of {other}: ask for them in two columns")
+    named: dict[str, Any] = {role.key: role.key for role in row_roles() if role.key in roles}
+    named["rank"] = "rank" if "rank" in roles else None
+    label = "label" if "label" in roles else None
+    definitions = Definitions.of(library, settings)
+    _, plan = planned(
+        Roles.of(GROUP if of_groups else None, label, "score" if "score" in roles else None, **named),
+        metrics,
+        definitions,
+        library,
+        group_table=False,
+        uncertainty=Uncertainty(off=True),
+    )
+    read = [role.key for role in row_roles() if role.key in roles and role.needed(plan)]
+    scores = "rank" if plan.by_rank else "score"
+    return ColumnPlan(plan, (scores, *(["label"] if label else []), *read), of_groups)
+
+
+def _validate_metric(metric: Metric) -> None:
+    """Refuse what has no value in one group, or says something about a mean that nobody takes."""
+    if isinstance(metric.declaration, CatalogueMetric):
+        raise SpecError(
+            f"{metric} is a property of all lists together, and a function of columns has one list at a time: "
+            "sparkrank.evaluate computes it"
+        )
+    if metric.percentile is not None:
+        raise SpecError(
+            f"{metric} is a percentile over groups, and a function of columns has one group at a time: take a "
+            f"percentile of {metric.of_groups} over the groups"
+        )
+    if WEIGHT.name in dict(metric.settings):
+        raise SpecError(
+            f"{metric} says what a group weighs in a mean, and a function of columns has one group at a time: weigh "
+            "its values where their mean is taken"
+        )

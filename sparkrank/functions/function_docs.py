@@ -1,0 +1,98 @@
+"""The function of one metric, with the signature and the documentation that its declaration says."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sparkrank.base.errors import SpecError, did_you_mean, listed, shown
+from sparkrank.metrics import Declaration, GroupMetric
+from sparkrank.metrics.parameters import Parameter, format_number
+
+TEXT = "text"  # the argument of the general function that the name of a metric stands for
+
+
+def text_of(name: str, k: object, parameters: Mapping[str, object]) -> str:
+    """The text of the metric ``name`` with a cut-off, unless that is None, and with ``parameters``."""
+    if k is not None and (isinstance(k, bool) or not isinstance(k, int)):
+        raise SpecError(f"k is {shown(k)}: a whole number is needed")
+    given = [_written(key, value) for key, value in parameters.items() if value is not None and value is not False]
+    return name + (f"({','.join(given)})" if given else "") + ("" if k is None else f"@{k}")
+
+
+def _written(name: str, value: object) -> str:
+    if value is True:
+        return name
+    if isinstance(value, (list, tuple)):
+        return f"{name}=[{','.join(map(str, value))}]"
+    return f"{name}={format_number(value) if isinstance(value, (int, float)) else value}"
+
+
+def described(
+    name: str, declaration: Declaration, at_k: Declaration, general: Callable[..., Any], module: str
+) -> Callable[..., Any]:
+    """A function ``name`` that calls ``general`` with the text of a metric of ``declaration``, or with a cut-off of
+    ``at_k``: ``precision`` is one of all rows together, and ``precision@10`` one of a list.
+    """
+    arguments = inspect.signature(general).parameters
+    parameters = own_parameters(at_k, arguments) | own_parameters(declaration, arguments)
+    has_cutoff = at_k.cutoff == "optional" or at_k.at is not None
+
+    def function(*given: Any, **named: Any) -> Any:
+        cutoff = named.pop("k", None) if has_cutoff else None
+        inside = {key: named.pop(key) for key in (*parameters,) if key in named}
+        for key in named:
+            if key not in signature.parameters:
+                known = list(signature.parameters)
+                raise SpecError(f"{name} has no argument {key}{did_you_mean(key, known)} (allowed: {listed(known)})")
+        return general(text_of(name, cutoff, inside), *given, **named)
+
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    columns = [each for key, each in arguments.items() if key != TEXT and each.kind != keyword]
+    rest = [each for key, each in arguments.items() if key != TEXT and each.kind == keyword]
+    own = [inspect.Parameter("k", keyword, default=None, annotation="int | None")] if has_cutoff else []
+    own += [
+        inspect.Parameter(key, keyword, default=None, annotation=_annotation(each)) for key, each in parameters.items()
+    ]
+    signature = inspect.Signature([*columns, *own, *rest], return_annotation="Column")
+    function.__signature__ = signature  # type: ignore[attr-defined] # what inspect reads
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = module
+    function.__doc__ = _doc(name, declaration, parameters, has_cutoff)
+    return function
+
+
+def own_parameters(declaration: Declaration, arguments: Mapping[str, object]) -> dict[str, Parameter]:
+    """The parameters of the text of a metric that are arguments of its function: not the general ones, which it has
+    from there, nor the weight of a group in a mean.
+    """
+    return {
+        each.name: each for each in declaration.parameters if each.name not in arguments and each.name.isidentifier()
+    }
+
+
+def _annotation(parameter: Parameter) -> str:
+    return "bool | None" if parameter.is_flag else "str | float | None"
+
+
+def _doc(name: str, declaration: Declaration, parameters: Mapping[str, Parameter], has_cutoff: bool) -> str:
+    of = "a list" if isinstance(declaration, GroupMetric) else "all rows together"
+    lines = [
+        f"{declaration.title[:1].upper()}{declaration.title[1:]}, of {of}, as a column.",
+        "",
+        f"{declaration.formula}. Undefined, and then null, where: {declaration.undefined}.",
+        "",
+        "Parameters",
+        "----------",
+        "score, label : Column or str",
+        "    As of :func:`sparkrank.functions.metric`, which has the other arguments, too.",
+    ]
+    if has_cutoff:
+        lines += ["k : int, optional", "    The cut-off; without it the whole list."]
+    for key, each in parameters.items():
+        default = "" if each.default is None or each.is_flag else f" By default {each.write(each.default)}."
+        allowed = "bool" if each.is_flag else each.allowed
+        lines += [f"{key} : {allowed}, optional", f"    {each.doc}.{default}"]
+    lines += ["", "Returns", "-------", "Column", f"    Doubles, under the text of the metric, as ``{name}``."]
+    return "\n".join(lines)

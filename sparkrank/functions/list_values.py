@@ -1,0 +1,315 @@
+"""The values of group metrics for the lists of an Arrow batch: the kernels of a bucket, without a loop over rows.
+
+A batch is one array of lists of structs, or several arrays of lists of equal lengths. Its lists are groups that are
+numbered by their places, so nothing is hashed, and one ranking serves all metrics of the same lists.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sparkrank.base import checks
+from sparkrank.base.errors import InputError, listed, shortened
+from sparkrank.bucket.bucket_rows import BucketRows
+from sparkrank.bucket.evaluate import ranked_models
+from sparkrank.bucket.grouping import Groups
+from sparkrank.bucket.impressions import LABEL, LIST, in_one_piece, score_column
+from sparkrank.bucket.joining import judge
+from sparkrank.bucket.ranked import RankedModel
+from sparkrank.bucket.rejection import reject
+from sparkrank.functions.column_plans import ColumnPlan
+from sparkrank.inputs.role_table import LABEL as OF_LABEL
+from sparkrank.inputs.role_table import NEEDED, RANK, SCORE, Role, row_roles
+from sparkrank.metrics import Definitions, Metric, Plan
+from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
+from sparkrank.sources.types import is_list, list_parts, plain_array
+from sparkrank.sources.values import FITS, READERS
+
+# Rows that are evaluated at a time, unless one list has more: a batch has ten thousand lists, whatever their length.
+MOST_ROWS = 1 << 20
+MOST_METRICS = 100  # of other queries, which a worker may serve too, before they are forgotten
+ROLES = {
+    "score": SCORE,
+    "rank": RANK,
+    "label": OF_LABEL,
+    **{role.key: role for role in row_roles()},
+}
+
+
+def values_of_lists(arrays: Sequence[pa.Array], asked: ColumnPlan) -> list[pa.Array]:
+    """The value of each metric for each list of a batch (n), null where it is undefined or the list is null.
+
+    It is NaN where a row of the list cannot be evaluated, as one with a NaN score: ``sr.evaluate`` rejects and counts
+    such rows, and Spark's own functions of numbers give NaN for NaN.
+
+    Raises
+    ------
+    InputError
+        Where a column is of a type that its role cannot have, where arrays of a row differ in length, and where
+        ``undefined`` or ``duplicates`` is ``"error"`` and there are some.
+    """
+    return _LAST.ranked(arrays, asked).values_of(asked.plan)
+
+
+@dataclass(frozen=True)
+class Lists:
+    """The lists of a batch: where each ends in all elements (``ends``, n + 1, from 0), and which are ``null`` (n).
+
+    ``columns`` has the elements by the key of their role.
+    """
+
+    ends: Ints
+    null: Flags
+    columns: dict[str, pa.Array]
+
+    def parts(self) -> Iterator[Lists]:
+        """The same in parts of whole lists, of :data:`MOST_ROWS` rows or fewer where no list has more."""
+        first, count = 0, len(self.null)
+        if self.ends[-1] <= MOST_ROWS:
+            yield self
+            return
+        while first < count:
+            last = int(np.searchsorted(self.ends, self.ends[first] + MOST_ROWS, side="right")) - 1
+            last = max(last, first + 1)
+            low, high = int(self.ends[first]), int(self.ends[last])
+            columns = {key: column.slice(low, high - low) for key, column in self.columns.items()}
+            yield Lists(self.ends[first : last + 1] - low, self.null[first:last], columns)
+            first = last
+
+    def without(self, lists: Flags) -> Lists:
+        """The same with nothing in the flagged ``lists``."""
+        lengths = np.diff(self.ends)
+        kept = pa.array(~np.repeat(lists, lengths))
+        ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.where(lists, 0, lengths))])
+        return Lists(ends, self.null, {key: column.filter(kept) for key, column in self.columns.items()})
+
+
+def lists_of(arrays: Sequence[pa.Array], roles: Sequence[str]) -> Lists:
+    """The lists of a batch whose columns play ``roles``: of structs in one array, or of values in one array a role."""
+    null = np.logical_or.reduce([each.is_null().to_numpy(zero_copy_only=False) for each in arrays])
+    arrays = [_lists_if_null(each) for each in arrays]
+    arrays = [plain_array(each) if is_list(each.type) else each for each in arrays]
+    if len(arrays) == 1 and is_list(arrays[0].type) and _is_struct(arrays[0].type.value_type):
+        ends, elements = list_parts(arrays[0])
+        return Lists(ends, null, _fields(elements, roles))
+    if len(arrays) != len(roles):
+        raise InputError(
+            f"{len(arrays)} columns are given, and {len(roles)} are needed, arrays of {listed(roles)}, or one array of "
+            "structs of these"
+        )
+    for key, array in zip(roles, arrays, strict=True):
+        if not is_list(array.type):
+            raise InputError(
+                f"the {ROLES[key].name} column is {shortened(array.type)}: an array is needed, that of a list in each "
+                'row (of="rows" says that it has the rows of a list)'
+            )
+    if null.any():
+        nothing = pa.array(~null)
+        arrays = [array.filter(nothing) for array in arrays]
+    parts = [list_parts(array) for array in arrays]
+    ends = parts[0][0]
+    for key, (others, _) in zip(roles, parts, strict=True):
+        if not np.array_equal(ends, others):
+            place = int(np.argmax(np.diff(ends) != np.diff(others)))
+            sizes = (int(np.diff(each)[place]) for each in (ends, others))
+            raise InputError(
+                "a row has {} {}s and {} {}s: arrays of one row need equal lengths".format(
+                    *(
+                        word
+                        for pair in zip(sizes, (ROLES[roles[0]].name, ROLES[key].name), strict=True)
+                        for word in pair
+                    )
+                )
+            )
+    if null.any():
+        lengths = np.zeros(len(null), np.int64)
+        lengths[~null] = np.diff(ends)
+        ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+    return Lists(ends, null, {key: values for key, (_, values) in zip(roles, parts, strict=True)})
+
+
+def _lists_if_null(array: pa.Array) -> pa.Array:
+    """``array``, or nulls that may be lists where it has no type: the NULL of SQL."""
+    return array.cast(pa.list_(pa.null())) if pa.types.is_null(array.type) else array
+
+
+def _is_struct(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_struct(kind) or pa.types.is_null(kind))
+
+
+def _fields(elements: pa.Array, roles: Sequence[str]) -> dict[str, pa.Array]:
+    """The fields of structs that play ``roles``: by name where all these are there, else by place.
+
+    By place there is a field for each role and no other, and none that is called after a role stands where another is:
+    an item would be taken for the score.
+    """
+    if pa.types.is_null(elements.type):  # of lists that are all empty
+        return dict.fromkeys(roles, elements)
+    names = [field.name.lower() for field in elements.type]
+    fields = elements.flatten()
+    if set(roles) <= set(names):
+        return {key: fields[names.index(key)] for key in roles}
+    misplaced = any(name in ROLES and name != key for name, key in zip(names, roles, strict=False))
+    if len(names) != len(roles) or misplaced:
+        raise InputError(
+            f"the structs have {len(names)} fields ({listed(names)}), and {listed(roles)} are needed, by these names "
+            "or no more than these in this order"
+        )
+    return dict(zip(roles, fields, strict=True))
+
+
+@dataclass(frozen=True)
+class RankedLists:
+    """The ranked lists of a batch, in parts. ``bad`` (n) flags lists with a row that cannot be evaluated."""
+
+    lists: Lists
+    models: tuple[RankedModel, ...]
+    bad: Flags
+    repeated: int
+
+    @classmethod
+    def of(cls, lists: Lists, plan: Plan) -> RankedLists:
+        """The rankings of ``lists``; of those with a bad row, rankings of nothing."""
+        models: list[RankedModel] = []
+        bad, repeated = [np.zeros(0, np.bool_)], 0
+        for part in lists.parts():
+            model, bad_lists, counts = _ranked(part, plan)
+            models.append(model)
+            bad.append(bad_lists)
+            repeated += counts[checks.REPEATED_ROWS, model.name]
+        return cls(lists, tuple(models), np.concatenate(bad), repeated)
+
+    def values_of(self, plan: Plan) -> list[pa.Array]:
+        """The value of each metric of ``plan``, which has the definitions that the lists were ranked under."""
+        definitions = plan.definitions
+        if definitions.duplicates == "error" and self.repeated:
+            raise InputError(f"duplicates=error, and there are duplicates ({checks.REPEATED_ROWS}: {self.repeated})")
+        models = [replace(model, plan=plan) for model in self.models]
+        left_out = np.concatenate([self.lists.null[:0], *map(_left_out, models)]) | self.lists.null
+        return [self._values(str(metric), models, left_out, definitions) for metric in plan.metrics]
+
+    def _values(self, name: str, models: Sequence[RankedModel], left_out: Flags, definitions: Definitions) -> pa.Array:
+        found: Floats = np.concatenate([np.empty(0), *(model.values()[name].of_groups() for model in models)])
+        undefined = np.isnan(found) & ~left_out & ~self.bad
+        if definitions.undefined == "error" and undefined.any():
+            count = int(np.count_nonzero(undefined))
+            raise InputError(f"{name} is undefined in {count} lists of a batch, and undefined=error")
+        if definitions.counts_undefined_as is not None:
+            found = np.where(undefined, definitions.counts_undefined_as, found)
+            undefined = np.zeros(len(found), np.bool_)
+        found = np.where(self.bad, np.nan, found)
+        return pa.array(found, pa.float64(), mask=undefined | left_out)
+
+
+def _left_out(model: RankedModel) -> Flags:
+    """A flag for each list in which the model is not evaluated."""
+    return np.zeros(model.ranking.groups, np.bool_) if model.chosen is None else ~model.chosen
+
+
+def _ranked(lists: Lists, plan: Plan) -> tuple[RankedModel, Flags, Counter[tuple[str, str]]]:
+    """The rankings of ``lists``, flags for those with a row that cannot be evaluated (n), and the counts."""
+    counts: Counter[tuple[str, str]] = Counter()
+    rows, codes = _bucket_rows(lists)
+    accepted = reject(BucketRows(rows), plan, counts)
+    bad = np.zeros(len(lists.null), np.bool_)
+    if len(accepted) < rows.num_rows:
+        left = accepted.values(LIST).astype(np.int32)
+        bad = np.bincount(codes, minlength=len(bad)) != np.bincount(left, minlength=len(bad))
+        model, _, counts = _ranked(lists.without(bad), plan)
+        return model, bad, counts
+    groups = Groups(codes, len(bad))
+    (model,) = ranked_models(judge(accepted, groups, plan, counts), plan, counts, {})
+    return model, bad, counts
+
+
+def _bucket_rows(lists: Lists) -> tuple[pa.Table, Codes]:
+    """The rows of a bucket that ``lists`` hold, and the list of each. An empty one has a row that only names it."""
+    lengths = np.diff(lists.ends)
+    codes = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
+    empty = np.flatnonzero(lengths == 0).astype(np.int32)
+    codes = np.concatenate([codes, empty])
+    columns = {}
+    for key, values in lists.columns.items():
+        column = read_column(values, ROLES[key])
+        name = score_column(0) if key in ("score", "rank") else key
+        if key == "rank":
+            column = pc.negate(column)
+        if len(empty):
+            column = pa.chunked_array([pa.concat_arrays([*column.chunks, pa.nulls(len(empty), column.type)])])
+        columns[name] = column
+    if LABEL not in columns:
+        columns[LABEL] = pa.chunked_array([pa.nulls(len(codes), pa.int8())])
+    columns[LIST] = pa.chunked_array([codes])
+    return in_one_piece(pa.table(columns)), codes
+
+
+def read_column(values: pa.Array, role: Role) -> pa.ChunkedArray:
+    """``values`` as a bucket takes them; raises :class:`InputError` where ``role`` cannot be played by their type."""
+    if not FITS[role.takes[0]](values.type):
+        raise InputError(
+            f"the {role.name} column is {shortened(values.type)}: {NEEDED[role.takes[0]]} is needed" + _hint(values)
+        )
+    return READERS[role.reads](pa.chunked_array([values]))
+
+
+def _hint(values: pa.Array) -> str:
+    return ' (of="lists" says that a row has the arrays of a whole list)' if is_list(values.type) else ""
+
+
+def _same_memory(one: pa.Array, other: pa.Array) -> bool:
+    """Whether two arrays have the same bytes: Arrow compares list by list, and finds NaN unequal."""
+    if one.type != other.type or len(one) != len(other) or one.offset != other.offset:
+        return False
+    pairs = zip(one.buffers(), other.buffers(), strict=True)
+    return all(mine is its or (mine is not None and its is not None and mine.equals(its)) for mine, its in pairs)
+
+
+class LastLists(threading.local):
+    """The lists that were ranked last, for the next metric of the same: Spark calls its functions one after the other.
+
+    Lists are the same where their arrays have the same contents: two equal aggregates of one query are one in Spark's
+    plan, and yet two columns of a batch. Once it has seen the metrics of the first batch, the sums of all of them are
+    made in one pass.
+    """
+
+    def __init__(self) -> None:
+        self._arrays: list[pa.Array] = []
+        self._rules: object = None
+        self._lists: RankedLists | None = None
+        self._seen: dict[Metric, None] = {}
+
+    def ranked(self, arrays: Sequence[pa.Array], asked: ColumnPlan) -> RankedLists:
+        """The rankings of the lists of ``arrays``."""
+        plan = asked.plan
+        read = tuple(role.key for role in row_roles() if plan.metric_reading(role.key) is not None)
+        rules = (asked.roles, plan.definitions, plan.by_rank, plan.references, plan.orders_by_item, read)
+        if self._lists is not None and rules == self._rules and self._are(arrays):
+            self._seen |= dict.fromkeys(plan.metrics)
+            return self._lists
+        self.forget()
+        if rules != self._rules or len(self._seen) > MOST_METRICS:
+            self._seen = {}
+        self._seen |= dict.fromkeys(plan.metrics)
+        lists = RankedLists.of(lists_of(arrays, asked.roles), replace(plan, metrics=tuple(self._seen)))
+        self._arrays, self._rules, self._lists = list(arrays), rules, lists
+        return lists
+
+    def _are(self, arrays: Sequence[pa.Array]) -> bool:
+        return len(arrays) == len(self._arrays) and all(map(_same_memory, arrays, self._arrays))
+
+    def forget(self) -> None:
+        """Free the memory of the last lists."""
+        if self._lists is not None:
+            for model in self._lists.models:
+                model.drop_cached()
+        self._arrays, self._lists = [], None
+
+
+_LAST = LastLists()

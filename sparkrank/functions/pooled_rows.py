@@ -1,0 +1,133 @@
+"""The value of pooled metrics over Arrow batches of rows, folded into score bins and exact sums: memory is bounded."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sparkrank.base.errors import InputError
+from sparkrank.bucket.evaluate import evaluate_bucket
+from sparkrank.bucket.impressions import LABEL, score_column
+from sparkrank.functions.column_plans import ColumnPlan
+from sparkrank.functions.list_values import ROLES, lists_of, read_column
+from sparkrank.inputs.role_table import rejections
+from sparkrank.metrics.merged import Merged
+from sparkrank.metrics.slices import ALL
+from sparkrank.sources.types import plain_array
+from sparkrank.states import Partials
+from sparkrank.states.keys import Subject
+
+FOLDED_ROWS = 1 << 19  # rows that are held before they become bins and sums
+
+
+class PooledRows:
+    """Rows of all groups together, added batch by batch: the states of those before, and a few rows.
+
+    Exact bins are as many as there are distinct scores, so of these the memory grows.
+    """
+
+    def __init__(self, asked: ColumnPlan) -> None:
+        self._asked = asked
+        self._states: Partials | None = None
+        self._batches: list[pa.Table] = []
+        self._rows = 0
+
+    def add(self, arrays: Sequence[pa.Array]) -> None:
+        """Add the rows of a batch, whose columns play the roles that are asked for."""
+        columns = {}
+        for key, array in zip(self._asked.roles, arrays, strict=True):
+            column = read_column(plain_array(array), ROLES[key])
+            name = score_column(0) if key in ("score", "rank") else key
+            columns[name] = pc.negate(column) if key == "rank" else column
+        rows = pa.table(columns)
+        if LABEL not in columns:
+            rows = rows.append_column(LABEL, pa.nulls(len(rows), pa.int8()))
+        self._batches.append(rows)
+        self._rows += rows.num_rows
+        if self._rows >= FOLDED_ROWS:
+            self._fold()
+
+    def _fold(self) -> None:
+        states = evaluate_bucket(pa.concat_tables(self._batches), self._asked.plan).partials
+        self._states = states if self._states is None else Partials.merged([self._states, states])
+        self._batches, self._rows = [], 0
+
+    def pack(self) -> bytes | None:
+        """The states of all rows as bytes, which :meth:`unpack` merges with others; None of no rows."""
+        if self._batches:
+            self._fold()
+        return None if self._states is None else self._states.pack()
+
+    @classmethod
+    def unpack(cls, packed: Sequence[bytes], asked: ColumnPlan) -> PooledRows:
+        """The rows whose states :meth:`pack` packed, all together."""
+        rows = cls(asked)
+        rows._states = Partials.unpack(packed) if packed else None
+        return rows
+
+    def values(self) -> list[float | None]:
+        """The value of each metric, None where it is undefined, NaN where a row cannot be evaluated.
+
+        Raises
+        ------
+        InputError
+            Where ``undefined`` is ``"error"`` and a value is.
+        """
+        if self._batches:
+            self._fold()
+        if self._states is None:  # of no rows
+            return [self._value(math.nan, name) for name in self._asked.names]
+        counts, merged = self._states.counts, Merged(self._states)
+        subject = Subject(self._asked.plan.models[0], ALL, ALL)
+        if any(counts.get((reason, ""), 0) for reason in rejections()):
+            return [math.nan for _ in self._asked.names]
+        return [self._value(merged.row(subject, metric).value, str(metric)) for metric in self._asked.plan.metrics]
+
+    def _value(self, value: float, name: str) -> float | None:
+        """``value``, or what stands for it where it is undefined."""
+        definitions = self._asked.plan.definitions
+        if not math.isnan(value):
+            return float(value)
+        if definitions.undefined == "error":
+            raise InputError(f"{name} is undefined, and undefined=error")
+        return definitions.counts_undefined_as
+
+
+def states_of_batches(batches: Iterable[Sequence[pa.Array]], asked: ColumnPlan) -> Iterator[pa.Array]:
+    """For each batch of the rows of a task nulls, except for the last: its first row has the states of them all.
+
+    So an aggregate of Spark that drops nulls, as ``collect_list``, gets one value from a task.
+    """
+    rows, waiting = PooledRows(asked), 0
+    for arrays in batches:
+        if waiting:
+            yield pa.nulls(waiting, pa.binary())
+        rows.add(arrays)
+        waiting = len(arrays[0])
+    if waiting:
+        yield pa.array([rows.pack(), *[None] * (waiting - 1)], pa.binary())
+
+
+def values_of_states(packed: pa.Array, asked: ColumnPlan) -> list[pa.Array]:
+    """The value of each pooled metric for each list of packed states (n)."""
+    found = [PooledRows.unpack(states or (), asked).values() for states in packed.to_pylist()]
+    return [pa.array([values[index] for values in found], pa.float64()) for index in range(len(asked.names))]
+
+
+def pooled_values_of_lists(arrays: Sequence[pa.Array], asked: ColumnPlan) -> list[pa.Array]:
+    """The value of each pooled metric for each list of a batch (n), null where it is undefined or the list is null.
+
+    One list is evaluated after the other: they are those of a few large groups, as a day.
+    """
+    lists = lists_of(arrays, asked.roles)
+    found: list[list[float | None]] = []
+    for place, null in enumerate(lists.null.tolist()):
+        low, high = lists.ends[place : place + 2].tolist()
+        rows = PooledRows(asked)
+        if high > low:
+            rows.add([lists.columns[key].slice(low, high - low) for key in asked.roles])
+        found.append([None] * len(asked.names) if null else rows.values())
+    return [pa.array([values[index] for values in found], pa.float64()) for index in range(len(asked.names))]

@@ -1,0 +1,97 @@
+"""Metrics as functions of SQL: their names, and their registration in a session."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from sparkrank.base.errors import SpecError, shown
+from sparkrank.functions.column_plans import column_plan
+from sparkrank.functions.spark_columns import has_arrow_functions, list_function, row_function, validate_workers
+from sparkrank.metrics import CATALOG, CatalogueMetric, GroupMetric, Metric
+from sparkrank.metrics.presets import PresetName
+from sparkrank.metrics.rank_comparison import REF
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+DEFAULT_CUTOFFS = (5, 10, 20)
+
+
+def sql_name(text: str | Metric) -> str:
+    """The name that a metric has in SQL: its text, with ``at`` for @ and _ for what no name may hold.
+
+    Parameters
+    ----------
+    text : str or Metric
+        The text of a metric.
+
+    Returns
+    -------
+    str
+        A name of small letters, digits and _.
+
+    Examples
+    --------
+    >>> sql_name("ndcg@10"), sql_name("ap(over=min_k_relevant)@10"), sql_name("auc(exact)")
+    ('ndcg_at_10', 'ap_over_min_k_relevant_at_10', 'auc_exact')
+    """
+    return re.sub(r"[^a-z0-9]+", "_", str(text).lower().replace("@", "_at_")).strip("_")
+
+
+def default_texts() -> tuple[str, ...]:
+    """Every metric that needs no more than scores and labels; those of groups also at :data:`DEFAULT_CUTOFFS`."""
+    found: list[str] = []
+    for name, declared in CATALOG.items():
+        compares = REF.name in declared.defaults and declared.defaults[REF.name] != "label"
+        if isinstance(declared, CatalogueMetric) or declared.columns or compares:
+            continue
+        found.append(name)
+        if isinstance(declared, GroupMetric) and declared.cutoff == "optional" and not declared.at:
+            found += [f"{name}@{k}" for k in DEFAULT_CUTOFFS]
+    return tuple(found)
+
+
+def register_functions(
+    spark: SparkSession,
+    metrics: Sequence[str | Metric] | Mapping[str, str | Metric] | None,
+    prefix: str,
+    settings: Mapping[str, Any],
+    preset: PresetName | None,
+) -> tuple[str, ...]:
+    """Register ``metrics`` in ``spark``, after all of them are known to be right; returns their names."""
+    if not hasattr(spark, "udf"):
+        raise SpecError(f"spark is {shown(spark)}: a session of Spark is needed")
+    if metrics is None:
+        metrics = _possible(settings, preset)
+    named = dict(metrics) if isinstance(metrics, Mapping) else {sql_name(text): text for text in _texts(metrics)}
+    roles = ("score", "label", "item", "reference_rank")
+    plans = {f"{prefix}{name}": column_plan([text], roles, settings, preset) for name, text in named.items()}
+    for name in plans:
+        if not re.fullmatch(r"[A-Za-z_]\w*", name):
+            raise SpecError(f"{shown(name)} is no name of a function in SQL: letters, digits and _ are allowed")
+    validate_workers()
+    for name, asked in plans.items():
+        folds = not asked.of_groups and has_arrow_functions()
+        made = row_function(asked, is_struct=False, at_once=True) if folds else list_function(asked, is_struct=False)
+        spark.udf.register(name, made)
+    return tuple(plans)
+
+
+def _possible(settings: Mapping[str, Any], preset: PresetName | None) -> list[str]:
+    """The default metrics but for those that the settings rule out, which nobody has asked for by name."""
+    found = []
+    for text in default_texts():
+        try:
+            column_plan([text], ("score", "label", "item"), settings, preset)
+        except SpecError:
+            continue
+        found.append(text)
+    return found
+
+
+def _texts(metrics: Sequence[str | Metric]) -> Sequence[str | Metric]:
+    if isinstance(metrics, str):
+        raise SpecError(f'metrics is "{metrics}", one text: a list of texts is needed, for example ["ndcg@10"]')
+    return metrics

@@ -1,0 +1,82 @@
+"""The number of buckets of a day and of tasks for them. It affects speed and memory, and never the results."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from sparkrank.base.errors import SpecError
+from sparkrank.numeric.key_hashes import MAX_LOOP_BUCKETS
+
+if TYPE_CHECKING:
+    from sparkrank.metrics import Plan
+
+# Each bucket has a fixed cost of some milliseconds. 20 million rows of one model and integer keys take all lanes a
+# tenth longer in buckets of 400,000 rows, and as long in buckets of 2,500,000 (docs/performance.md). A bucket of this
+# size with three models, slices or a truth needs 0.1 to 0.4 GB.
+BUCKET_ROWS = 1_000_000
+MOST_BUCKET_ROWS = 1_000_000_000_000
+# With more models a bucket has fewer rows, so that it has no more scores: each takes some 30 bytes while its bucket is
+# evaluated, and twenty models of a million rows took more than a gigabyte.
+MODELS_OF_A_BUCKET = 8
+# Compiled loops cut rows for no more. A day beyond 65 billion rows has more rows in a bucket, and one beyond 131
+# billion has buckets that are cut once more where they are evaluated.
+MOST_BUCKETS = MAX_LOOP_BUCKETS
+# A day of one or two million rows is fastest in as many buckets as there are cores, with at least this many rows each.
+BUCKETS_OF_A_SMALL_DAY = 4
+LEAST_BUCKET_ROWS = 250_000
+
+# Starting a Python task costs 15 ms, and each bucket 80 ms. A task merges its states before it sends them, so more
+# buckets per task send less. The few tasks of a small day get fewer buckets each, so that no core is idle.
+BUCKETS_PER_TASK = 3
+TASKS_OF_A_SMALL_DAY = 8
+# Every split sends a piece to every task. If tasks grew with the rows, as splits do, pieces would grow with the square
+# of the rows. So beyond some hundred million rows tasks grow with the root of the buckets, this many times.
+TASKS_BY_ROOT = 5
+
+FAN_IN = 64  # packed states that one task merges, and at the end the driver
+# The same where there are slices, whose states have megabytes: 64 of them would be more than the driver may collect
+# (spark.driver.maxResultSize), and tasks merge at once what the driver would merge one after the other.
+FAN_IN_OF_SLICES = 8
+
+
+def bucket_count(rows: int, bucket_rows: int = BUCKET_ROWS, models: int = 1) -> int:
+    """The number of buckets for ``rows`` rows, with at most about ``bucket_rows`` rows each up to :data:`MOST_BUCKETS`.
+
+    With more ``models`` than :data:`MODELS_OF_A_BUCKET` they have as many scores, and fewer rows.
+
+    Examples
+    --------
+    >>> bucket_count(10_000_000), bucket_count(10_000_000, models=8), bucket_count(10_000_000, models=20)
+    (10, 10, 25)
+    """
+    small = min(BUCKETS_OF_A_SMALL_DAY, math.ceil(rows / LEAST_BUCKET_ROWS))
+    of_scores = math.ceil(rows * models / (bucket_rows * MODELS_OF_A_BUCKET))
+    return min(MOST_BUCKETS, max(1, small, math.ceil(rows / bucket_rows), of_scores))
+
+
+def validate_buckets(buckets: int | None, plan: Plan) -> None:
+    """Raise :class:`SpecError` where ``buckets`` are requested but the plan has no groups."""
+    if buckets is not None and not plan.keys:
+        raise SpecError(f"buckets is {buckets}, but no group column is named: rows are evaluated where they are read")
+
+
+def task_count(buckets: int) -> int:
+    """The number of tasks that evaluate ``buckets`` buckets."""
+    most = math.ceil(TASKS_BY_ROOT * math.sqrt(buckets))
+    return min(buckets, max(TASKS_OF_A_SMALL_DAY, min(most, math.ceil(buckets / BUCKETS_PER_TASK))))
+
+
+def fan_in(plan: Plan) -> int:
+    """How many packed states of ``plan`` are merged at a time."""
+    return min(FAN_IN, FAN_IN_OF_SLICES) if plan.slices else FAN_IN
+
+
+def first_buckets(buckets: int, tasks: int) -> list[int]:
+    """The first bucket of each of ``tasks``, and ``buckets``: a task has buckets that follow one another."""
+    return [-(-task * buckets // tasks) for task in range(tasks + 1)]
+
+
+def task_of(bucket: int, buckets: int, tasks: int) -> int:
+    """The task that has ``bucket``."""
+    return bucket * tasks // buckets

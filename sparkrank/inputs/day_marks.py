@@ -1,0 +1,232 @@
+"""The marks in a spec that stand for a day, ``{date}`` and its kin, and days as they are written.
+
+A mark is ``{date}``, the day as ``2026-01-31``; ``{date_nodash}``, as ``20260131``; or ``{date:FORMAT}``, with the
+parts of :data:`PARTS` and any other letters, also slashes. Days before and after are ``{date-1}`` and ``{date+7}``,
+with a format behind a colon or without. In a path ``{date}..{date+7}`` stands for all days from the first to the last.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sparkrank.base.errors import SpecError, did_you_mean, listed, shortened
+
+DATE = "{date}"
+_DASHED, _UNDASHED = "%Y-%m-%d", "%Y%m%d"
+WORDS = {"date": _DASHED, "date_nodash": _UNDASHED}
+ALLOWED = "allowed: {date}, {date_nodash}, {date-1}, {date+7}, {date:%Y%m%d}, and in paths {date}..{date+7}"
+# Written here, not by strftime: that knows other parts on each platform, and words in each language.
+PARTS: dict[str, Callable[[dt.date], str]] = {
+    "%Y": lambda day: f"{day.year:04}",
+    "%y": lambda day: f"{day.year % 100:02}",
+    "%m": lambda day: f"{day.month:02}",
+    "%-m": lambda day: str(day.month),
+    "%d": lambda day: f"{day.day:02}",
+    "%-d": lambda day: str(day.day),
+    "%j": lambda day: f"{day.timetuple().tm_yday:03}",
+    "%-j": lambda day: str(day.timetuple().tm_yday),
+    "%G": lambda day: f"{day.isocalendar()[0]:04}",
+    "%V": lambda day: f"{day.isocalendar()[1]:02}",
+    "%u": lambda day: str(day.isoweekday()),
+    "%F": lambda day: day.isoformat(),
+    "%%": lambda _: "%",
+}
+MOST_DAYS = 1_000  # of a range in a path; each is looked for
+_WHOLE_DAYS = ({"%F"}, {"%Y", "%m", "%d"}, {"%Y", "%j"}, {"%G", "%V", "%u"})
+_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_PART = re.compile(r"%-?.|%$", re.DOTALL)
+MOST_AROUND = 40  # letters of a text that are shown
+# In a path other braces hold alternatives, as in dt={a,b}, also marks. In SQL they are regular expressions', as
+# [a-z]{2} or \p{L}.
+_BRACES = re.compile(r"\\.|[{},]", re.DOTALL)  # one behind a backslash is a letter
+_BEGINS_AS_MARK = re.compile(r"\{date(?:_nodash)?[-+:][^{}]*\}")
+_IN_NAMES = re.compile(r"\{[^{}]*\}?|\}")
+_UNCLOSED = re.compile(r"\{date(?:_nodash)?(?![A-Za-z0-9_])[^{}]*(?:\{|$)")
+_DOUBLE = re.compile(r"\{\{\s*date[^{}]*\}\}")
+_IN_SQL = re.compile(r"(?<!\\[pP])\{(?:[A-Za-z_][^{},]*|date(?:_nodash)?[-+:][^{}]*)\}")
+_MARK = re.compile(r"\{(date|date_nodash)([-+]\d{1,5})?(?::([^{}]*))?\}", re.ASCII)
+_RANGE = re.compile(r"(\{date[^{}]*\})\.\.(\{date[^{}]*\})")
+# What stands before the dots is looked at from its begin alone: from each letter it would be the square of a text.
+_END_OF_RANGE = re.compile(r"(?<![^/{}])[^/{}]*\.\.\{date[^{}]*\}|\{date[^{}]*\}\.\.[^/{}]*")
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A mark: so many days after the day, written as ``form``."""
+
+    offset: int
+    form: str
+
+    @classmethod
+    def of(cls, text: str) -> Mark:
+        """The mark that ``text`` is, with its braces; raises ``ValueError`` with what is allowed where it is none."""
+        found = _MARK.fullmatch(text)
+        if found is None:
+            raise ValueError(f"{text} stands for nothing{_near(text)} ({ALLOWED})")
+        word, offset, form = found.groups()
+        if form is None:
+            return cls(int(offset or 0), WORDS[word])
+        if word != "date":
+            raise ValueError(f"{text} has two formats: {{{word}}} is {{date:{WORDS[word]}}}")
+        parts = _PART.findall(form)
+        if unknown := [part for part in parts if part not in PARTS]:
+            raise ValueError(f"{text} has the unknown part {unknown[0]}: a format of a day takes {listed(PARTS)}")
+        if not set(parts) - {"%%"}:
+            raise ValueError(f"{text} has a format without a part of a day: it takes {listed(PARTS)}")
+        return cls(int(offset or 0), form)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the text of a day is that of no other."""
+        parts = {part.replace("-", "") for part in _PART.findall(self.form)}
+        return any(day <= parts for day in _WHOLE_DAYS)
+
+    def on(self, day: dt.date) -> str:
+        try:
+            shifted = day + dt.timedelta(self.offset)
+        except OverflowError:
+            raise SpecError(f"{{date{self.offset:+}}} of {day} is beyond the calendar") from None
+        return _PART.sub(lambda part: PARTS[part[0]](shifted), self.form)
+
+    def pattern(self) -> str:
+        """A pattern with wildcards for the text of any day."""
+        longest = dt.date(2026, 12, 31)
+        return _PART.sub(lambda part: _digits(PARTS[part[0]](longest), "-" in part[0]), self.form)
+
+
+def _digits(text: str, shorter: bool) -> str:
+    return "[0-9]*" if shorter else re.sub(r"\d", "[0-9]", text)
+
+
+def _near(text: str) -> str:
+    near = did_you_mean(re.split("[-+:]", text.strip("{}"))[0], WORDS)
+    return re.sub(r'"(\w+)"', r'"{\1}"', near)
+
+
+def day_of(text: str) -> dt.date | None:
+    """The day that ``text`` is, written YYYY-MM-DD and in no other way; None where it is none."""
+    try:
+        return dt.date.fromisoformat(text) if _DAY.fullmatch(text) else None
+    except ValueError:
+        return None
+
+
+def check_path(path: str) -> None:
+    """Raise ``ValueError``, with what is allowed, where braces in ``path`` are neither a mark nor alternatives."""
+    opened: list[list[int]] = []  # of each brace that is open its place, and how many commas stand right in it
+    for found in _BRACES.finditer(path):
+        if found[0] == "{":
+            opened.append([found.start(), 0])
+        elif found[0] == "," and opened:
+            opened[-1][1] += 1
+        elif found[0] == "}":
+            if not opened:
+                raise ValueError(f"{_around(path, found.start())} closes a brace that is not open ({ALLOWED})")
+            start, commas = opened.pop()
+            group = path[start : found.end()]
+            if not commas or _BEGINS_AS_MARK.match(group):
+                Mark.of(group)
+    if opened:
+        raise ValueError(f"{_around(path, opened[-1][0])} opens a brace that is not closed ({ALLOWED})")
+    _range_in(path)
+
+
+def check_sql(text: str) -> None:
+    """The same for a condition, where braces around anything but a word are left to SQL."""
+    if found := _UNCLOSED.search(text):
+        raise ValueError(f"{_around(text, found.start())} opens a brace that is not closed ({ALLOWED})")
+    for mark in _DOUBLE.findall(text) + _IN_SQL.findall(text):
+        Mark.of(mark)
+    _validate_no_range(text)
+
+
+def check_name(name: str) -> None:
+    """The same for what has marks and no other braces: a table's name, or the folder of the output."""
+    for mark in _IN_NAMES.findall(name):
+        Mark.of(mark)
+    _validate_no_range(name)
+
+
+def _around(text: str, place: int) -> str:
+    """What stands from ``place`` on, as a sentence shows it."""
+    return shortened(text[place : place + MOST_AROUND])
+
+
+def on_day(text: str, day: str) -> str:
+    """``text`` with all of its marks written for ``day``."""
+    return _marks(text, lambda mark: mark.on(dt.date.fromisoformat(day)))
+
+
+def on_days(path: str, day: str) -> list[str]:
+    """The paths that ``path`` stands for on ``day``: one, or one for each day of its range."""
+    found = _range_in(path)
+    if found is None:
+        return [on_day(path, day)]
+    before, marks, after = found
+    return [on_day(before, day) + mark.on(dt.date.fromisoformat(day)) + on_day(after, day) for mark in marks]
+
+
+def as_pattern(path: str, day: str) -> str:
+    """``path`` on ``day`` as one text: the days of its range are alternatives in braces."""
+    found = _range_in(path)
+    if found is None or len(found[1]) == 1:
+        return on_days(path, day)[0]
+    before, marks, after = found
+    days = ",".join(mark.on(dt.date.fromisoformat(day)) for mark in marks)
+    return f"{on_day(before, day)}{{{days}}}{on_day(after, day)}"
+
+
+def in_window(text: str, first: str, last: str) -> str:
+    """``text`` with each mark written as ``first..last``."""
+    days = [dt.date.fromisoformat(day) for day in (first, last)]
+    return _marks(text, lambda mark: "..".join(map(mark.on, days)))
+
+
+def on_any_day(path: str) -> str:
+    """``path`` with wildcards in place of its marks and of its range."""
+    return _marks(_RANGE.sub(r"\1", path), Mark.pattern)
+
+
+def _marks(text: str, written: Callable[[Mark], str]) -> str:
+    return _MARK.sub(lambda mark: written(Mark.of(mark[0])), text)
+
+
+def _validate_no_range(text: str) -> None:
+    if found := _RANGE.search(text):
+        raise ValueError(f"{found[0]} is a range of days: it stands in the path of an input or a truth alone")
+    _validate_whole_ranges(text)
+
+
+def _validate_whole_ranges(text: str) -> None:
+    """Raise ``ValueError`` where a mark has the dots of a range on one side and there no other mark."""
+    if found := _END_OF_RANGE.search(text):
+        raise ValueError(
+            f"{shortened(found[0])} is not a range of days: it has a mark at both ends, as {{date}}..{{date+7}}"
+        )
+
+
+def _range_in(path: str) -> tuple[str, list[Mark], str] | None:
+    """What stands before the range in ``path``, a mark for each of its days, and what stands behind."""
+    ranges = list(_RANGE.finditer(path))
+    if len(ranges) > 1:
+        raise ValueError(f"{ranges[1][0]} is a second range of days: a path takes one")
+    _validate_whole_ranges(_RANGE.sub("", path))
+    if not ranges:
+        return None
+    found = ranges[0]
+    first, last = (Mark.of(mark) for mark in found.groups())
+    if first.form != last.form:
+        raise ValueError(f"{found[0]} has ends in two formats: one is needed")
+    if not first.is_whole:
+        raise ValueError(
+            f"{found[0]} has ends that are not whole days: one mark takes all of a day, also with slashes, as in "
+            f"{{date:year=%Y/month=%m/day=%d}}"
+        )
+    count = last.offset - first.offset + 1
+    if not 1 <= count <= MOST_DAYS:
+        raise ValueError(f"{found[0]} is a range of {max(count, 0)} days: 1 to {MOST_DAYS} are allowed, earliest first")
+    marks = [Mark(offset, first.form) for offset in range(first.offset, last.offset + 1)]
+    return path[: found.start()], marks, path[found.end() :]

@@ -1,0 +1,316 @@
+"""Values that lie inside of a column: fields of structs, values of maps, elements of arrays and of Spark ML's vectors.
+
+A role names them as Spark's SQL does: ``m.prob``, ``scores['prob']``, ``probability[1]``, ``recommendations.item``;
+places count from 0. A column whose own name is that text comes first. The types alone decide what is meant, in
+the same way whoever reads: a :class:`Shape` is a type of Arrow or of Spark as this needs to know it, and
+:class:`Place` says where the values lie.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from sparkrank.base.errors import MOST_SHOWN, InputError, did_you_mean, listed, shortened
+from sparkrank.inputs.role_table import LABEL, LABELS, SLICE, TRUE_ITEMS, Role
+from sparkrank.inputs.roles import Roles
+
+ITEM_FIELD, RATING_FIELD = "item", "rating"  # of the structs that Spark ML's ALS recommends
+POSITIVE = 1  # the place of the positive class in a vector of two, as Spark ML's evaluators take it
+VECTOR_FIELDS = ("type", "size", "indices", "values")  # how Spark ML stores a vector, dense (type 1) or sparse (0)
+_NO_VECTOR = (
+    "a vector that is malformed: one of type 1 has all its values, and one of type 0 a size, and as many indices as "
+    "values, which ascend and are below the size"
+)
+_ELEMENT = re.compile(r"\[(\d{1,9})\]")
+_KEY = re.compile(r"""\[(?:'([^']*)'|"([^"]*)")\]|\.([^.\[]+)""")
+
+
+class Shape(NamedTuple):
+    """A type: its ``text``, whether it is one of ``numbers`` or of other ``plain`` values, and what it is made of."""
+
+    text: str
+    is_plain: bool = False
+    is_number: bool = False
+    fields: Mapping[str, Shape] | None = None
+    element: Shape | None = None
+    is_vector: bool = False
+    value: Shape | None = None  # of a map whose keys are texts
+
+
+class Field(NamedTuple):
+    """The field ``name`` of a struct."""
+
+    name: str
+
+
+class Element(NamedTuple):
+    """The element at ``place`` of an array.
+
+    ``to_number``: the steps lead to a number, a double, which is NaN, as in a bad row, where there is no such element:
+    null would be read as a value, as "not retrieved" of a score.
+    """
+
+    place: int
+    to_number: bool = False
+
+
+class Key(NamedTuple):
+    """The value of the key ``name`` of a map: null where the map has no such key."""
+
+    name: str
+
+
+class VectorElement(NamedTuple):
+    """The element at ``place`` of a vector; ``only_of`` is the one size that vectors may have, where one may be meant.
+
+    ``refused`` is then the sentence for any other, and ``malformed`` that for what is no vector.
+    """
+
+    place: int
+    only_of: int | None = None
+    refused: str = ""
+    malformed: str = f"a column has {_NO_VECTOR}"
+
+
+class Each(NamedTuple):
+    """``steps`` inside of every element of an array."""
+
+    steps: tuple[Step, ...]
+
+
+class Recommended(NamedTuple):
+    """The field ``item`` of every struct in an array, the highest ``rating`` first; equal ones keep their order."""
+
+    item: str
+    rating: str
+
+
+class NanRatings(NamedTuple):
+    """How many structs of an array have a ``rating`` that is NaN."""
+
+    rating: str
+
+
+Step: TypeAlias = Field | Element | Key | VectorElement | Each | Recommended | NanRatings
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the values of a role lie: inside of ``column``, at the end of ``steps``."""
+
+    column: str
+    steps: tuple[Step, ...]
+
+
+def nan_ratings(name: str) -> str:
+    """The column that says how many of the last items of arrays in the column ``name`` have NaN for a rating.
+
+    No column of an input has such a name.
+    """
+    return f"sparkrank: NaN ratings of {name}"
+
+
+def with_nan_ratings(nested: Mapping[str, Place]) -> dict[str, Place]:
+    """The places of ``nested`` with those of the columns of :func:`nan_ratings`, where items have a rating."""
+    beside = {}
+    for name, place in nested.items():
+        if place.steps and isinstance(last := place.steps[-1], Recommended):
+            beside[nan_ratings(name)] = Place(place.column, (*place.steps[:-1], NanRatings(last.rating)))
+    return {**nested, **beside}
+
+
+def ratings_at(place: Place) -> Place | None:
+    """Where the ratings of the items at ``place`` are; None where they have none."""
+    if not place.steps or not isinstance(last := place.steps[-1], Recommended):
+        return None
+    return Place(place.column, (*place.steps[:-1], Each((Field(last.rating),))))
+
+
+def elements_of(roles: Roles) -> list[str]:
+    """The columns of ``roles`` that name an element of an array or a vector, where a number is needed."""
+    named = (column for role, _, column in roles.played() if not role.is_name and _ELEMENT.search(column))
+    return list(dict.fromkeys(named))
+
+
+def columns_of(roles: Roles, names: Sequence[str]) -> list[str]:
+    """Those of ``names`` that have a role or hold what has one; all of them where a role has none, to name them."""
+    read: dict[str, None] = {}
+    for _, column in roles.columns():
+        within = (
+            [column] if column in names else [name for name in names if column.startswith((f"{name}.", f"{name}["))]
+        )
+        if not within:
+            return list(names)
+        read.update(dict.fromkeys(within))
+    return list(read)
+
+
+def places(roles: Roles, columns: Mapping[str, Shape], what: str) -> dict[str, Place]:
+    """The place of each column of ``roles`` that is not simply one of ``columns``, those of ``what``.
+
+    A name that says nothing here is left out. Raises :class:`InputError` where it leads into a column that has no such
+    place, or to a value of which it is not plain which part is meant.
+    """
+    found: dict[str, Place] = {}
+    for role, title, name in roles.played():
+        whole = _found(name, columns)
+        if whole is None:
+            _validate_part_of_column(title, name, columns, what)
+            continue
+        place, shape = whole
+        steps = place.steps + _meant(role, title, name, shape, roles)
+        malformed = f'the column "{shortened(name)}" has {_NO_VECTOR}'
+        place = Place(place.column, tuple(_of_role(step, malformed, to_number=not role.is_name) for step in steps))
+        if place.steps and found.setdefault(name, place) != place:
+            raise InputError(
+                f'the column "{shortened(name)}" is of type {shortened(shape.text)}: name the part that is the {title}'
+            )
+    return found
+
+
+def _of_role(step: Step, malformed: str, *, to_number: bool) -> Step:
+    """``step`` that knows what its role is."""
+    if isinstance(step, VectorElement):
+        return step._replace(malformed=malformed)
+    return step._replace(to_number=to_number) if isinstance(step, Element) else step
+
+
+def _found(name: str, columns: Mapping[str, Shape]) -> tuple[Place, Shape] | None:
+    if name in columns:
+        return Place(name, ()), columns[name]
+    for column in _beginnings(name, columns):
+        inside = _inside(name[len(column) :], columns[column])
+        if inside is not None:
+            return Place(column, inside[0]), inside[1]
+    return None
+
+
+def _beginnings(text: str, names: Mapping[str, Shape]) -> list[str]:
+    """The names that ``text`` begins with, before a dot or a bracket, the longest first."""
+    return sorted((name for name in names if text.startswith((f"{name}.", f"{name}["))), key=len, reverse=True)
+
+
+def _inside(text: str, shape: Shape) -> tuple[tuple[Step, ...], Shape] | None:
+    """The steps that ``text`` makes inside of ``shape``, and the shape at their end."""
+    if not text:
+        return (), shape
+    if element := _ELEMENT.match(text):
+        place, rest = int(element[1]), text[element.end() :]
+        if shape.is_vector:
+            return _then(VectorElement(place), _inside(rest, DOUBLE))
+        return None if shape.element is None else _then(Element(place), _inside(rest, shape.element))
+    if shape.element is not None:
+        return _in_each(_inside(text, shape.element))
+    if shape.value is not None:
+        return _in_map(text, shape.value)
+    return _in_fields(text[1:], shape.fields or {}) if text.startswith(".") else None
+
+
+def _in_each(inner: tuple[tuple[Step, ...], Shape] | None) -> tuple[tuple[Step, ...], Shape] | None:
+    if inner is None:
+        return None
+    steps, shape = inner
+    return (Each(steps),), Shape(f"array of {shortened(shape.text)}", element=shape)
+
+
+def _in_map(text: str, value: Shape) -> tuple[tuple[Step, ...], Shape] | None:
+    """A key without quotes ends where the next step begins; where no step can, it is all that is left."""
+    if text.startswith(".") and value.is_plain:
+        return (Key(text[1:]),), value
+    key = _KEY.match(text)
+    return None if key is None else _then(Key(key[key.lastindex or 0]), _inside(text[key.end() :], value))
+
+
+def _in_fields(text: str, fields: Mapping[str, Shape]) -> tuple[tuple[Step, ...], Shape] | None:
+    if text in fields:
+        return (Field(text),), fields[text]
+    found = (_then(Field(name), _inside(text[len(name) :], fields[name])) for name in _beginnings(text, fields))
+    return next((each for each in found if each is not None), None)
+
+
+def _then(step: Step, rest: tuple[tuple[Step, ...], Shape] | None) -> tuple[tuple[Step, ...], Shape] | None:
+    return None if rest is None else ((step, *rest[0]), rest[1])
+
+
+DOUBLE = Shape("double", is_plain=True, is_number=True)
+
+
+def _validate_part_of_column(role: str, name: str, columns: Mapping[str, Shape], what: str) -> None:
+    """Raise :class:`InputError` where ``name`` begins as one of ``columns`` that has parts, but is none of them."""
+    for column in _beginnings(name, columns):
+        parts = list(_parts(column, columns[column]))
+        if parts:
+            near = did_you_mean(name, parts)
+            raise InputError(
+                f'the {role} column "{shortened(name)}" is not in the {what}{near} '
+                f"({shortened(column)} has {listed(parts)})"
+            )
+
+
+def _parts(name: str, shape: Shape) -> Iterator[str]:
+    """What may be named inside of a column."""
+    if shape.is_vector or (shape.element is not None and not shape.element.fields):
+        yield f"{name}[0]"
+    if shape.value is not None:
+        yield f"{name}['key']"
+    inner = shape if shape.element is None else shape.element
+    for field, of in (inner.fields or {}).items():
+        yield f"{name}.{field}"
+        if of.fields:
+            yield from _parts(f"{name}.{field}", of)
+
+
+def _again(name: str) -> str:
+    """``name`` where a sentence has it a second time."""
+    return f"{name[: MOST_SHOWN // 4]}…" if len(name) > MOST_SHOWN // 2 else name
+
+
+def _meant(role: Role, title: str, name: str, shape: Shape, roles: Roles) -> tuple[Step, ...]:
+    """The steps to what the value at ``name`` can only mean, where it has parts."""
+    shown = f"{name[: MOST_SHOWN // 4]}…" if len(name) > MOST_SHOWN // 2 else name  # where it stands a second time
+    problem = f'the {title} column "{shortened(name)}" is of type {shortened(shape.text)}'
+    if roles.true_items is not None and role != SLICE and not role.of_groups:
+        fields = None if shape.element is None else shape.element.fields
+        return () if fields is None else _items(role, name, problem, fields)
+    is_value = role.is_name
+    needed = "a plain value is needed" if is_value else "a number is needed"
+    if shape.is_vector:
+        is_score = name in roles.scores.values() and not is_value and role != LABEL and role.key != "weight"
+        if not is_score or roles.by_rank:
+            raise InputError(f"{problem}: {needed}, as {shown}[0]")
+        remedy = f"name the element that is the score, as {shown}[2]"
+        return (
+            VectorElement(
+                POSITIVE, 2, f'the {title} column "{shortened(name)}" has a vector of another size than 2: {remedy}'
+            ),
+        )
+    if shape.element is not None and _fits(shape.element, is_value):
+        raise InputError(f"{problem}: {needed}, as {shown}[0]")
+    if shape.value is not None and _fits(shape.value, is_value):
+        raise InputError(f"{problem}: {needed}, as {shown}['key'], with a key of the map")
+    fitting = [field for field, of in (shape.fields or {}).items() if _fits(of, is_value)]
+    if len(fitting) > 1:
+        raise InputError(f"{problem}: {needed}, as {shown}.{fitting[0]} (it has {listed(_parts(name, shape))})")
+    return tuple(map(Field, fitting))
+
+
+def _fits(shape: Shape, is_value: bool) -> bool:
+    return shape.is_plain if is_value else shape.is_number
+
+
+def _items(role: Role, name: str, problem: str, fields: Mapping[str, Shape]) -> tuple[Step, ...]:
+    """The steps to the items, or the labels, of an array of structs of ``fields``."""
+    is_label = role == LABELS
+    rating = RATING_FIELD if RATING_FIELD in fields and fields[RATING_FIELD].is_number and not is_label else None
+    fitting = [field for field, of in fields.items() if _fits(of, not is_label) and field != rating]
+    if ITEM_FIELD in fitting and not is_label:
+        fitting = [ITEM_FIELD]
+    if len(fitting) != 1:
+        example = next(iter(fitting or fields), ITEM_FIELD)
+        raise InputError(f"{problem}: name the field, as {_again(name)}.{example} (it has {listed(fields)})")
+    if rating is None or role == TRUE_ITEMS:
+        return (Each((Field(fitting[0]),)),)
+    return (Recommended(fitting[0], rating),)

@@ -1,0 +1,440 @@
+"""Which column of the input plays which role, as a person names them: the one owner of the user's column names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias, get_args
+
+from sparkrank.base.errors import SpecError, did_you_mean, listed, shortened, shown
+from sparkrank.inputs.buckets import validate_buckets
+from sparkrank.inputs.role_table import (
+    CLUSTER,
+    GROUP,
+    GROUP_WEIGHT,
+    ITEMS,
+    LABEL,
+    LABELS,
+    RANK,
+    SCORE,
+    SLICE,
+    TRUE_ITEMS,
+    Role,
+    row_roles,
+)
+from sparkrank.metrics import Definitions, Metric, Plan
+from sparkrank.metrics.presets import Preset
+from sparkrank.metrics.slices import Slices, columns_of_slices, named_slices
+from sparkrank.metrics.uncertainty import DEFAULT, Comparison, Uncertainty
+
+
+@dataclass(frozen=True)
+class TruthColumns:
+    """The columns of a truth as a person names them: those left out have the names that the lists give them.
+
+    ``of_rows`` maps roles of rows that lists and truth both have, as the item, to their columns.
+    """
+
+    group: str | Sequence[str] | None = None
+    label: str | None = None
+    of_rows: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, label: str | None, named: Mapping[str, Any] | None) -> TruthColumns:
+        """The columns that ``named`` maps roles to; ``label`` where it names none for the label.
+
+        Raises :class:`SpecError` for a role that a truth has not.
+        """
+        if named is not None and not isinstance(named, Mapping):
+            raise SpecError(f"truth_columns is {shown(named)}: a mapping of roles to columns of the truth is needed")
+        given = {"label": label, **(named or {})}
+        of_both = [role.key for role in row_roles("both")]
+        roles = ("group", *of_both, "label")
+        for role in given:
+            if role not in roles:
+                problem = f'truth_columns names "{shortened(role)}"{did_you_mean(role, roles)}'
+                raise SpecError(f"{problem} (allowed: {listed(roles)})")
+        of_rows = {key: given[key] for key in of_both if given.get(key) is not None}
+        return cls(given.get("group"), given["label"], of_rows)
+
+
+def columns_of_key(group: Any) -> tuple[str, ...]:
+    """The columns of the group key; one that is no text is refused with the others, by its role."""
+    return tuple(group) if isinstance(group, Iterable) and not isinstance(group, (str, bytes)) else (group,)
+
+
+def by_model(role: str, named: Any) -> dict[str, str]:
+    """The column of each model: one is named after its column. Raises :class:`SpecError` for anything else."""
+    if isinstance(named, str):
+        return {named: named}
+    if not hasattr(named, "items"):
+        raise SpecError(f"{role} is {shown(named)}: a column, or a mapping of names of models to columns, is needed")
+    models = dict(named)
+    for model in models:
+        if not isinstance(model, str):
+            raise SpecError(f"{role} names a model {shown(model)}: a text is needed")
+        if not model:  # which stands for all models where rows are counted
+            raise SpecError(f"{role} names a model '': a text that is not empty is needed")
+    return models
+
+
+def of_model(model: str, what: str, column: str) -> str:
+    """The role of a model's ``column``: a model that is named after it needs no naming."""
+    return what if model == column else f"{shortened(model)} {what}"
+
+
+Relevance: TypeAlias = Literal["membership", "reciprocal_rank"]
+RELEVANCE: tuple[str, ...] = get_args(Relevance)
+# Columns that the tables have of their own, beside those of the group key.
+RESERVED = ("day", "model", "n_rows", "n_retrieved", "n_relevant")
+
+
+def _truth_roles(
+    truth: TruthColumns, group: tuple[str, ...], of_rows: Mapping[str, str], slices: tuple[tuple[str, ...], ...]
+) -> Roles:
+    if "item" not in of_rows:
+        raise SpecError("lists and truth are joined by item, but no item column is named")
+    keys = group if truth.group is None else columns_of_key(truth.group)
+    if len(keys) != len(group):
+        raise SpecError(f"the group key has {len(group)} columns in the lists and {len(keys)} in the truth")
+    for key, column in truth.of_rows.items():
+        if key not in of_rows:
+            raise SpecError(f'the truth has a {key} column, "{shortened(column)}", but the lists name none')
+    shared = (role.key for role in row_roles("both") if not role.of_lists_first)
+    both = {key: of_rows[key] for key in shared if key in of_rows}
+    return Roles(keys, truth.label, {}, {**both, **truth.of_rows}, slices=slices)
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The columns of an impression log, or of lists that stand beside a ``truth`` with columns of its own.
+
+    ``group`` are the columns of the group key, none where no metric is of groups; ``scores`` maps each model's name to
+    its score column, which holds ranks where ``by_rank``. ``of_rows`` maps roles of a row
+    (:data:`sparkrank.inputs.role_table.ROW_ROLES`: the item, a reference rank, a weight) to their columns, where
+    somebody names one. ``label`` is None where the labels are those of the truth, or no metric reads any. The roles of
+    a truth have no scores, and where they have no label, each row's is 1.
+
+    Where ``true_items`` names a column, a row is a list and a group: ``scores`` maps each model's name to an array of
+    items in rank order, ``true_items`` is the array of what is true, and ``label`` one of labels beside it, if any;
+    ``relevance`` says what they are without.
+
+    ``slices`` are the columns of each slice, which may have another role as well; a truth has them too.
+    ``group_weights`` are the columns by which groups weigh in the mean of some metric; they may have another role, too.
+    """
+
+    group: tuple[str, ...]
+    label: str | None
+    scores: Mapping[str, str]
+    of_rows: Mapping[str, str] = field(default_factory=dict)
+    by_rank: bool = False
+    truth: Roles | None = None
+    true_items: str | None = None
+    relevance: str = "membership"
+    slices: tuple[tuple[str, ...], ...] = ()
+    group_weights: tuple[str, ...] = ()
+
+    @classmethod
+    def named(
+        cls,
+        columns: Mapping[str, Any],
+        group: str | Sequence[str] | None,
+        label: str | None,
+        truth: TruthColumns | None,
+        relevance: str,
+        slices: Slices = (),
+    ) -> Roles:
+        """The roles that ``columns`` names (score, rank, those of rows, items, true_items): of rows, or of arrays.
+
+        Raises :class:`SpecError` where columns of both are named.
+        """
+        if columns["items"] is None and columns["true_items"] is None:
+            if relevance != "membership":
+                raise SpecError(
+                    f"relevance={shortened(relevance)} says what true_items are, but no such column is named"
+                )
+            of_rows = {name: column for name, column in columns.items() if name not in ("items", "true_items")}
+            return cls.of(group, label, truth=truth, slices=slices, **of_rows)
+        of_single_rows = (role.key for role in row_roles() if not role.of_groups)
+        for role in ("score", "rank", *of_single_rows, "items", "true_items"):
+            column, of_arrays = columns.get(role), role in ("items", "true_items")
+            if (column is None) == of_arrays:
+                state = "is missing" if of_arrays else f'is "{shortened(column)}"'
+                raise SpecError(
+                    f"{role} {state}: a table of arrays has items and true_items, and no columns of single rows"
+                )
+        if truth is not None:
+            raise SpecError("true_items and a truth are given: one of the two says what is true")
+        if group is None:
+            raise SpecError("items and true_items are lists of groups, but no group column is named")
+        beside = {role.key: columns.get(role.key) for role in row_roles() if role.of_groups}
+        return cls.of_arrays(group, columns["items"], columns["true_items"], label, relevance, slices, **beside)
+
+    @classmethod
+    def of_arrays(
+        cls,
+        group: str | Sequence[str],
+        items: str | Mapping[str, str],
+        true_items: str,
+        label: str | None = None,
+        relevance: str = "membership",
+        slices: Slices = (),
+        **of_rows: str | None,
+    ) -> Roles:
+        """The roles of a table with a row per group and arrays of items: one array of predictions, or a mapping.
+
+        A true item is relevant (``membership``), has the label at its place in the array ``label``, or 1 / its place
+        in the array (``reciprocal_rank``). ``of_rows`` are roles of a row that have one value in a group. Raises
+        :class:`SpecError` as :meth:`of` does.
+        """
+        if relevance not in RELEVANCE:
+            near = did_you_mean(relevance, RELEVANCE)
+            raise SpecError(f'relevance is "{shortened(relevance)}"{near} (allowed: {listed(RELEVANCE)})')
+        if label is not None and relevance != "membership":
+            raise SpecError(f'label="{shortened(label)}" and relevance={relevance}: labels come from one of the two')
+        roles = cls(
+            columns_of_key(group),
+            label,
+            by_model("items", items),
+            {key: column for key, column in of_rows.items() if column is not None},
+            by_rank=True,
+            true_items=true_items,
+            relevance=relevance,
+            slices=named_slices(slices),
+        )
+        roles.validate_roles()
+        return roles
+
+    @classmethod
+    def of(
+        cls,
+        group: str | Sequence[str] | None,
+        label: str | None,
+        score: str | Mapping[str, str] | None,
+        item: str | None = None,
+        *,
+        rank: str | Mapping[str, str] | None = None,
+        truth: TruthColumns | None = None,
+        slices: Slices = (),
+        **of_rows: str | None,
+    ) -> Roles:
+        """Roles as a person writes them: one column or several; one score, named after its column, or a mapping.
+
+        ``rank`` stands in place of ``score``, and ``truth`` in place of ``label``; ``of_rows`` are the other roles of
+        rows by their keys, as ``weight``. Without ``group`` all rows are
+        together. Raises :class:`SpecError` when a role is missing, a column has two of which one rules out the other,
+        or the group key has a reserved name.
+        """
+        ordered = rank if score is None else score
+        if ordered is None or (score is not None and rank is not None):
+            given = "neither score nor rank names" if ordered is None else "both score and rank name"
+            raise SpecError(f"{given} a column: one of the two orders a list")
+        keys = () if group is None else columns_of_key(group)
+        if group is None and truth is not None:
+            raise SpecError("lists and truth are joined by group and item, but no group column is named")
+        scores = by_model("rank" if score is None else "score", ordered)
+        sliced = named_slices(slices)
+        beside = {"item": item, **of_rows}
+        named = {role.key: each for role in row_roles() if (each := beside.get(role.key)) is not None}
+        joined = None if truth is None else _truth_roles(truth, keys, named, sliced)
+        roles = cls(keys, label, scores, named, score is None, joined, slices=sliced)
+        if label is not None and truth is not None:
+            raise SpecError(
+                f'label="{shortened(label)}" and a truth: labels come from a column of the input or from the truth'
+            )
+        if group is not None and not keys:
+            raise SpecError("group names no column: name at least one, or leave it out where no metric is of groups")
+        roles.validate_roles()
+        if joined is not None:
+            joined.validate_roles(is_truth=True)
+        return roles
+
+    def validate_roles(self, *, is_truth: bool = False) -> None:
+        """Raise :class:`SpecError` where the group key is reserved or stands twice, or where one role of a column rules
+        out another: a group key is the same in all rows of a group, and items are no labels.
+        """
+        if not self.scores and not is_truth:
+            raise SpecError("score names no column: name at least one")
+        role_of: dict[str, tuple[Role, str]] = {}
+        for role, title, column in self.played():
+            if not isinstance(column, str):
+                raise SpecError(
+                    f"the {title} column is {shown(column)}: a name, which is a text, is needed (columns of pandas get "
+                    f"such names by rows.columns = rows.columns.map(str))"
+                )
+            first, first_title = role_of.setdefault(column, (role, title))
+            shares = role in (SLICE, GROUP_WEIGHT, CLUSTER)
+            if shares or title == first_title or (first != GROUP and role != LABELS):
+                continue
+            of, why = " of the truth" if is_truth else "", "labels are numbers beside the items"
+            if first == GROUP:
+                why = "in a group all rows have the same"
+            raise SpecError(f'column "{shortened(column)}"{of} is both {first_title} and {title}: {why}')
+        for column in self.group:
+            if column.lower() in RESERVED:  # in Spark, names that differ in case alone are one
+                raise SpecError(
+                    f'the group column "{shortened(column)}" has the name of a column of the tables: rename it '
+                    f"(reserved: {listed(RESERVED)})"
+                )
+            if self.group.count(column) > 1:
+                raise SpecError(f'the group column "{shortened(column)}" is named twice')
+        if self.cluster is not None and not is_truth:
+            self._validate_cluster(f'cluster="{shortened(self.cluster)}"')
+
+    def _validate_cluster(self, named: str) -> None:
+        """Raise :class:`SpecError` where there are no groups, or each is a cluster of its own."""
+        if not self.group:
+            raise SpecError(f"{named} says who stands behind a group, but no group column is named")
+        if self.group == (self.cluster,) and self.true_items is None:
+            raise SpecError(f"{named} is the group column: without a cluster each group stands for itself")
+
+    def validate_positions(self, positions: str) -> None:
+        """Raise :class:`SpecError` where positions are to be given and no column gives ranks, or not those from 0."""
+        if positions != "dense" and not self.by_rank:
+            raise SpecError(f"positions={positions} takes ranks as positions, but no rank column is named")
+        if positions == "given_from_0" and self.true_items is not None:
+            raise SpecError(f"positions={positions} takes ranks from 0, but places in arrays of items count from 1")
+
+    def validate_weight_is_read(self, is_read: bool) -> None:
+        """Raise :class:`SpecError` where rows have a weight that counts in nothing that is asked for.
+
+        ``is_read``: some metric is of all rows together, or reads the weight for itself.
+        """
+        if self.weight is not None and not is_read and self.weight not in self.group_weights:
+            raise SpecError(
+                f'weight="{shortened(self.weight)}" multiplies what a row counts in the metrics of all rows together, '
+                f"as auc, and none is asked for: as the weight of groups in a mean it stands in the metric, as in "
+                f"ndcg(weight={shortened(self.weight)})@10"
+            )
+
+    def validate_required_roles(self, plan: Plan) -> None:
+        """Raise :class:`SpecError` where a role of rows or a label is needed and no column is named."""
+        keys = [role.key for role in row_roles()]
+        for metric in plan.metrics:
+            for name in metric.declaration.columns:
+                if name not in keys:
+                    problem = f'{metric} reads the role "{shortened(name)}"{did_you_mean(name, keys)}'
+                    raise SpecError(f"{problem} (roles of a row: {listed(keys)})")
+        for role in row_roles():
+            known = role.key in self.of_rows or (self.true_items is not None and role.key == "item")
+            of_truth = not self.scores and role.side == "lists"
+            if not known and not of_truth and (reason := role.needed_by(plan)) is not None:
+                raise SpecError(f"{reason}, but no {role.key} column is named")
+        labelled = self.label is not None or self.joins or not self.scores
+        if plan.label_is_for is not None and not labelled:
+            raise SpecError(f"{plan.label_is_for}, but label names no column, and there is no truth")
+
+    @property
+    def joins(self) -> bool:
+        """Whether labels are those of a truth that the lists are joined with."""
+        return self.truth is not None or self.true_items is not None
+
+    @property
+    def item(self) -> str | None:
+        """The column of items."""
+        return self.of_rows.get("item")
+
+    @property
+    def weight(self) -> str | None:
+        """The column of weights; without one every row weighs 1."""
+        return self.of_rows.get("weight")
+
+    @property
+    def cluster(self) -> str | None:
+        """The column of who stands behind a group; without one every group stands for itself."""
+        return self.of_rows.get("cluster")
+
+    @property
+    def arrays(self) -> list[str]:
+        """The columns whose arrays have an element for each row of a list or a truth."""
+        return list(dict.fromkeys(column for role, _, column in self.played() if role in (ITEMS, TRUE_ITEMS)))
+
+    def columns(self) -> Iterator[tuple[str, str]]:
+        """Every (role as sentences name it, column)."""
+        yield from ((title, column) for _, title, column in self.played())
+
+    def played(self) -> Iterator[tuple[Role, str, str]]:
+        """Every (role, role as sentences name it, column)."""
+        yield from ((GROUP, GROUP.name, column) for column in self.group)
+        yield from ((SLICE, SLICE.name, column) for column in columns_of_slices(self.slices))
+        yield from ((GROUP_WEIGHT, GROUP_WEIGHT.name, column) for column in self.group_weights)
+        of_arrays = self.true_items is not None
+        if self.label is not None and not of_arrays:
+            yield LABEL, LABEL.name, self.label
+        scored = ITEMS if of_arrays else RANK if self.by_rank else SCORE
+        yield from ((scored, of_model(model, scored.name, column), column) for model, column in self.scores.items())
+        if self.true_items is not None:
+            yield TRUE_ITEMS, TRUE_ITEMS.name, self.true_items
+            yield from [] if self.label is None else [(LABELS, LABELS.name, self.label)]
+        yield from ((role, role.name, self.of_rows[role.key]) for role in row_roles() if role.key in self.of_rows)
+
+
+def planned(
+    roles: Roles,
+    metrics: Sequence[str | Metric],
+    definitions: Definitions,
+    preset: Preset | None = None,
+    *,
+    group_table: bool = True,
+    score_sums: bool = False,
+    curve_points: int = 0,
+    buckets: int | None = None,
+    uncertainty: Uncertainty = DEFAULT,
+    compare: Comparison | None = None,
+) -> tuple[Roles, Plan]:
+    """The plan for ``metrics`` over the columns of ``roles``, and these with the columns by which groups weigh.
+
+    Parameters
+    ----------
+    roles : Roles
+        The columns as a person names them.
+    metrics : sequence of str or Metric
+        What is asked for, a text read under ``preset``.
+    definitions : Definitions
+        What the numbers mean.
+    preset : Preset, optional
+        The library whose parameters a text takes that does not give its own.
+    group_table, score_sums, curve_points
+        What is asked for beside the metrics, as :meth:`sparkrank.metrics.Plan.of` has it.
+    buckets : int, optional
+        How many buckets are asked for.
+    uncertainty : Uncertainty
+        Which values get an interval.
+    compare : Comparison, optional
+        The model that all others are compared with.
+
+    Returns
+    -------
+    tuple of Roles and Plan
+
+    Raises
+    ------
+    SpecError
+        Where a metric is unknown or does not go with the definitions, where it needs a column that no role names, and
+        where a role or a number would do nothing.
+    """
+    plan = Plan.of(
+        metrics,
+        tuple(roles.scores),
+        roles.group,
+        definitions,
+        group_table=group_table,
+        score_sums=score_sums,
+        weighted=roles.weight is not None,
+        joins=roles.joins,
+        preset=preset,
+        curve_points=curve_points,
+        slices=roles.slices,
+        item=roles.item,
+        arrays=roles.true_items is not None,
+        by_rank=roles.by_rank,
+        uncertainty=uncertainty,
+        compare=compare,
+        cluster=roles.cluster,
+    )
+    roles = replace(roles, group_weights=plan.group_weights)
+    roles.validate_positions(definitions.positions)
+    roles.validate_weight_is_read(bool(plan.pooled_metrics) or plan.metric_reading("weight") is not None)
+    roles.validate_required_roles(plan)
+    validate_buckets(buckets, plan)
+    return roles, plan

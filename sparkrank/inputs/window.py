@@ -1,0 +1,75 @@
+"""A window of days, and where its tables stand.
+
+The tables of a window are those of a day without its groups and states. They have a place of their own,
+``<output>/windows``, so that who reads the tables of days meets days alone:
+
+    <output>/windows/metrics/window=2026-11-13..2026-11-19
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sparkrank.base.errors import SpecError, shortened
+from sparkrank.inputs.day_marks import day_of
+
+WINDOW = "window"  # the column by which the tables of windows are partitioned
+WINDOWS = "windows"  # their folder
+_ONE = dt.timedelta(days=1)
+# A century, of which a year is not what was meant. Each day is looked for in its own folders: 0.17 ms where the disk is
+# near, and many times that in a store.
+MOST_DAYS = 36_525
+
+
+@dataclass(frozen=True)
+class Window:
+    """The days from ``first`` to ``last``, both included."""
+
+    first: dt.date
+    last: dt.date
+
+    @classmethod
+    def of(cls, first: str, last: str) -> Window:
+        """The window between two days as a person writes them.
+
+        Raises :class:`SpecError` when one is no day, ``last`` is before ``first``, or there are more than
+        :data:`MOST_DAYS`.
+        """
+        window = cls(_day("--from", first), _day("--to", last))
+        if window.last < window.first:
+            raise SpecError(f"--from {first} is after --to {last}: a window begins with its earliest day")
+        if window.count > MOST_DAYS:
+            raise SpecError(
+                f"--from {first} --to {last} is a window of {window.count} days: at most {MOST_DAYS} are allowed"
+            )
+        return window
+
+    @property
+    def count(self) -> int:
+        """How many days there are."""
+        return (self.last - self.first).days + 1
+
+    @property
+    def days(self) -> tuple[str, ...]:
+        return tuple((self.first + index * _ONE).isoformat() for index in range(self.count))
+
+    def __str__(self) -> str:
+        return f"{self.first}..{self.last}"
+
+
+def spans(days: Iterable[str]) -> str:
+    """Days in ascending order as a sentence has them, neighbours together: ``2026-11-13, 2026-11-15..2026-11-17``."""
+    numbered = enumerate(map(dt.date.fromisoformat, days))
+    runs = (list(run) for _, run in itertools.groupby(numbered, lambda each: each[1] - each[0] * _ONE))
+    ends = ((run[0][1], run[-1][1]) for run in runs)
+    return ", ".join(str(first) if first == last else f"{first}..{last}" for first, last in ends)
+
+
+def _day(option: str, text: str) -> dt.date:
+    day = day_of(text)
+    if day is None:
+        raise SpecError(f"{option} {shortened(text)} is not a day of the form YYYY-MM-DD")
+    return day

@@ -1,1 +1,0 @@
-"""sparkrank where people already work: functions of Spark columns, and what other programs ask for."""

@@ -1,0 +1,207 @@
+"""Many days evaluated one after the other in one session, earliest first: a history made, repaired or continued.
+
+A day that is there already, as this very spec leaves it, is not evaluated again, so that a backfill that failed goes on
+where it stopped. Whether the rows of its log have changed since nobody looks up: ``again`` evaluates it in any case.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sparkrank.base.errors import InputError, NoInputError, SpecError, StoreError, shortened
+from sparkrank.engines.lanes import needs_session
+from sparkrank.engines.spark.session_settings import told
+from sparkrank.inputs.day_marks import on_day
+from sparkrank.inputs.window import Window
+from sparkrank.jobs.evaluate_job import DayResult, evaluate_day
+from sparkrank.run.provenance import origin_of
+from sparkrank.run.stages import Stages
+from sparkrank.schemas.tables import FILES, RUN_ID, RUNS
+from sparkrank.tables.commit.days import local_path, shown_run
+from sparkrank.tables.commit.output_folder import DAY, OutputFolder
+from sparkrank.tables.stored.day_files import day_files
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from sparkrank.config import Spec
+
+# What of a spec changes neither a number nor which tables a day has.
+_HOW_IT_RUNS = ("engine", "day")
+_FROM_BEST = (0, 5, 3)  # exit codes of days that are written: done, undecided, failed
+
+
+def worst_code(days: Sequence[BackfilledDay]) -> int:
+    """The exit code of a backfill: that of its worst day."""
+    return max((day.exit_code for day in days), key=_FROM_BEST.index, default=0)
+
+
+@dataclass(frozen=True)
+class BackfilledDay:
+    """What became of one day: ``result`` where it was evaluated, else ``told`` says why it was not."""
+
+    day: str
+    state: Literal["evaluated", "there", "no input"]
+    seconds: float = 0.0
+    result: DayResult | None = None
+    told: str = ""
+
+    @property
+    def exit_code(self) -> int:
+        """What the day alone would end with: 3 or 5 where its gates stop it."""
+        judgment = None if self.result is None else self.result.judgment
+        return 0 if judgment is None else judgment.exit_code
+
+
+def backfill(
+    spec: Spec,
+    window: Window,
+    spark: SparkSession | None,
+    *,
+    again: bool = False,
+    allow_missing: bool = False,
+    before_commit: Callable[[], None] = lambda: None,
+    stages: Callable[[SparkSession | None], Stages] = Stages,
+) -> Iterator[BackfilledDay]:
+    """Evaluate the days of ``window`` in order, and yield each when it is done.
+
+    A day that fails raises its error, and no day after it is evaluated; the days before it stay. Whatever one day
+    caches in ``spark`` is given back before the next begins.
+
+    Parameters
+    ----------
+    spec : Spec
+        What to evaluate. Its own ``day`` is not read.
+    window : Window
+        The first and the last day.
+    spark : SparkSession, optional
+        The session of all days; None where ``engine.lane`` is ``local``.
+    again : bool
+        Whether to evaluate also the days that are there already as ``spec`` leaves them.
+    allow_missing : bool
+        Whether to go on past a day without input.
+    before_commit : callable
+        Called right before each day is shown; what it raises leaves that day as it was.
+    stages : callable
+        Makes the stages of each day of the session.
+
+    Yields
+    ------
+    BackfilledDay
+        Each day of the window, in order.
+
+    Raises
+    ------
+    SpecError
+        Where the days of ``spec`` are all the same rows. Nothing has been read then.
+    InputError
+        Where the rows of a day cannot be evaluated, or there are none and ``allow_missing`` is False. Also where no
+        day of the window has input.
+    """
+    _validate_days_differ(spec, window)
+    missing = 0
+    for day in window.days:
+        started = time.monotonic()
+        found = None if again else stored_run(spec, day, spark)
+        if found is not None:
+            yield BackfilledDay(day, "there", told=found)
+            continue
+        try:
+            result = evaluate_day(spec, day, spark, stages(spark), before_commit)
+        except NoInputError as error:
+            if not allow_missing:
+                raise
+            missing += 1
+            yield BackfilledDay(day, "no input", time.monotonic() - started, told=str(error))
+            continue
+        yield BackfilledDay(day, "evaluated", time.monotonic() - started, result)
+    if missing == window.count:
+        raise NoInputError(f"no day of {window} has input: nothing was evaluated")
+
+
+def _validate_days_differ(spec: Spec, window: Window) -> None:
+    """Raise :class:`SpecError` where nothing of the input says which day is read."""
+    texts = [text for text in (spec.input.path, spec.input.table, spec.input.where) if text is not None]
+    ends = str(window.first), str(window.last)
+    if window.count > 1 and all(len({on_day(text, day) for day in ends}) == 1 for text in texts):
+        raise SpecError(
+            f"input has no mark of a day, as {{date}}, in {shortened(' or '.join(texts))}: all days of {window} would "
+            "be evaluated from the same rows"
+        )
+
+
+def stored_run(spec: Spec, day: str, spark: SparkSession | None) -> str | None:
+    """The run of ``day``, where the tables hold the day whole and as ``spec`` leaves it; None where they do not.
+
+    The spec is the same but for how it runs, the version of sparkrank is this one, and what of the Spark session the
+    day's rows were read by is set as it was.
+    """
+    folder = on_day(spec.output.path, day)
+    try:
+        run = _run_of(folder, day, spark)
+        if run is None or run["status"] != "done" or not _is_same_spec(spec, run["spec"]):
+            return None
+        session: dict[str, str] = json.loads(run["versions"] or "{}").get("session", {})
+        if _now(session, spec, spark) != session or origin_of(spec, day, session).run_id != run[RUN_ID]:
+            return None
+        return str(run[RUN_ID]) if _is_whole(folder, day, run, spark) else None
+    except StoreError:
+        raise
+    except (InputError, ValueError, KeyError):  # tables of another version, or damaged ones: the day is made anew
+        return None
+
+
+def _run_of(folder: str, day: str, spark: SparkSession | None) -> dict[str, Any] | None:
+    if local_path(folder) is not None and shown_run(folder, day) is None:
+        return None
+    files = day_files(folder, day, ("runs",), spark)
+    if not files.has("runs"):
+        return None
+    names = (RUN_ID, "status", "versions", "spec", FILES.name)
+    rows = files.read("runs", pa.schema([RUNS.schema.field(name) for name in names])).to_pylist()
+    return rows[0] if len(rows) == 1 else None
+
+
+def _is_same_spec(spec: Spec, stored: str) -> bool:
+    now, then = json.loads(spec.as_text()), json.loads(stored)
+    return {key: now[key] for key in now if key not in _HOW_IT_RUNS} == {
+        key: then[key] for key in then if key not in _HOW_IT_RUNS
+    }
+
+
+def _now(session: dict[str, str], spec: Spec, spark: SparkSession | None) -> dict[str, str]:
+    """The settings of ``session`` as they are now; in the lane local nothing is read of any."""
+    if spark is None or not needs_session(spec.engine.lane):
+        return {}
+    return {name: told(spark, name) for name in session}
+
+
+def _is_whole(folder: str, day: str, run: dict[str, Any], spark: SparkSession | None) -> bool:
+    """Whether the files that ``run`` wrote are there, or where it could not list them the metrics are its own."""
+    written = run[FILES.name]
+    if written is None:
+        files = day_files(folder, day, ("metrics",), spark)
+        if not files.has("metrics"):
+            return False
+        found = files.read("metrics", pa.schema([pa.field(RUN_ID, pa.string())]))
+        return bool(pc.unique(found[RUN_ID]).to_pylist() == [run[RUN_ID]])
+    local, shown = local_path(folder), shown_run(folder, day)
+    if local is None:
+        names = {each["table"] for each in written}
+        there = day_files(folder, day, sorted(names), spark)
+        return all(there.names(name) == {each["name"] for each in written if each["table"] == name} for name in names)
+    if shown is None:
+        return False
+    place = OutputFolder(local, DAY)
+    tables = {name: place.table_folder(shown, name) for name in {each["table"] for each in written}}
+    links = {name: place.table_link(name, day) for name in tables}
+    return all(links[name].is_symlink() or links[name] == folder for name, folder in tables.items()) and all(
+        (tables[each["table"]] / each["name"]).is_file() for each in written
+    )

@@ -1,0 +1,97 @@
+"""The comparison of the models of stored days: from their states, without reading an impression."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from sparkrank.base.errors import CodedSentence, InputError, SpecError, shortened
+from sparkrank.inputs.window import Window, spans
+from sparkrank.metrics import Plan
+from sparkrank.metrics.merged import Merged
+from sparkrank.metrics.uncertainty import Comparison
+from sparkrank.states import Partials
+from sparkrank.tables.rows.comparisons import comparisons_table
+from sparkrank.tables.rows.results import NO_ORIGIN, Origin
+from sparkrank.tables.stored.required_states import DayCoverage
+from sparkrank.tables.stored.stored_days import StoredDay, find_days, merge_stored
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from sparkrank.config import Spec
+
+
+def compare_days(
+    spec: Spec, window: Window, asked: Comparison | None, spark: SparkSession | None, *, allow_missing: bool = False
+) -> tuple[pa.Table, tuple[str, ...], list[str]]:
+    """The table ``comparisons`` of the days of ``window``, those of them that are missing, and sentences about models
+    that lack days.
+
+    ``asked`` stands in place of what the spec says; with another baseline than its, models are compared by their parts.
+
+    Raises
+    ------
+    SpecError
+        Where neither names a baseline, or there is no such model.
+    InputError
+        Where days lack states, without ``allow_missing`` or all of them, or their files cannot be read.
+    StateError
+        Where states are not those that ``spec`` asks for.
+    """
+    plan = spec.plan()
+    comparison = plan.compare if asked is None else asked
+    if comparison is None:
+        raise SpecError("no baseline is named: name it with --baseline MODEL or as compare.baseline in the spec")
+    comparison.validate_models(plan.models)
+    if plan.compare is not None and plan.compare.baseline != comparison.baseline:
+        plan = replace(plan, compare=None)
+    days = find_days(spec.output.path, window.days, spark)
+    there = {each.day for each in days}
+    missing = tuple(day for day in window.days if day not in there)
+    if not days or (missing and not allow_missing):
+        remedy = "evaluate them first" if not days else "evaluate them, or compare the others with --allow-missing"
+        raise InputError(
+            f"there are no states of {shortened(spans(missing))} under {shortened(spec.output.path)}: {remedy}"
+        )
+    source = spec.source()
+    partials, covered = merge_stored(days, plan, source)
+    table, told = compared(days, covered, Merged(partials), plan, comparison, source)
+    return table, missing, told
+
+
+def compared(
+    days: Sequence[StoredDay],
+    covered: Sequence[DayCoverage],
+    merged: Merged,
+    plan: Plan,
+    comparison: Comparison,
+    source: str,
+    origin: Origin = NO_ORIGIN,
+) -> tuple[pa.Table, list[str]]:
+    """The table ``comparisons`` of stored ``days``, whose states are ``merged``.
+
+    Each candidate is compared over the days that have it and the baseline: of other days the two values would differ
+    because the days do. Sentences say which candidates lack days.
+    """
+    own: dict[str, tuple[Merged, bool]] = {}
+    of_days: dict[tuple[str, ...], tuple[Merged, bool]] = {}
+    told: list[str] = []
+    for model in plan.models:
+        common = tuple(each.day for each in covered if {model, comparison.baseline} <= each.models)
+        if model == comparison.baseline or len(common) == len(covered):
+            continue
+        pair = f"{shortened(model)} is compared with {shortened(comparison.baseline)}"
+        those = (
+            f"over {len(common)} of {len(covered)} days, those that have both" if common else "on no day: none has both"
+        )
+        told.append(CodedSentence("candidate_lacks_days", f"{pair} {those}"))
+        if common not in of_days:
+            there = [each for each in days if each.day in common]
+            partials = merge_stored(there, plan, source)[0] if there else Partials()
+            of_days[common] = Merged(partials), len(common) > 1
+        own[model] = of_days[common]
+    return comparisons_table(merged, plan, comparison, origin, clustered=len(days) > 1, of_candidates=own), told

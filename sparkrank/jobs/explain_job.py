@@ -1,0 +1,108 @@
+"""Groups explained: from a request to the rows of these groups, which one pass picks, and to their explanation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from sparkrank.base.errors import SpecError, did_you_mean, listed, shortened
+from sparkrank.bucket.explained import explain_rows
+from sparkrank.engines.one_group import GroupKeys, raise_no_rows, rows_of_key, validate_few
+from sparkrank.engines.spark.session_settings import time_zone
+from sparkrank.jobs.evaluate_job import request_of
+from sparkrank.metrics import Metric, Plan, find_preset
+from sparkrank.metrics.plan import validate_plan
+from sparkrank.results.explanation import ExplainedKey, Explanation
+from sparkrank.run.lane import open_lane
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from sparkrank.config import Spec
+    from sparkrank.engines.request import Request
+    from sparkrank.run.stages import Stages
+
+
+def explain_request(
+    request: Request, keys: GroupKeys, metrics: Sequence[Metric], models: Sequence[str], stages: Stages
+) -> Explanation:
+    """Explain ``metrics``, which are of the plan, of ``models`` for the groups of ``keys``, in one pass.
+
+    Raises :class:`SpecError` for a key that its columns cannot have, and :class:`InputError` where no row has it.
+    """
+    with stages.stage("open"):
+        lane = open_lane(request)
+        lane.check(request.plan)
+    with stages.stage("explain"):
+        plan = request.plan
+        schema = lane.bucket_schema(plan)
+        typed = [tuple(scalar.as_py() for scalar in key) for key in keys.typed(schema)]
+        tables = lane.picked(plan, keys, keys.of_rows(schema))
+        rows = pa.concat_tables([schema.empty_table(), *(table.cast(schema) for table in tables)])
+        validate_few(rows.num_rows)
+        found = [_of_key(rows, key, schema, plan, metrics, models, keys) for key in typed]
+        if not rows.num_rows:
+            raise_no_rows(keys, lane.picked(plan, None, keys.near(schema)), schema)
+    return Explanation(tuple(found), lane.name, lane.reason)
+
+
+def _of_key(
+    rows: pa.Table,
+    key: tuple[Any, ...],
+    schema: pa.Schema,
+    plan: Plan,
+    metrics: Sequence[Metric],
+    models: Sequence[str],
+    keys: GroupKeys,
+) -> ExplainedKey:
+    own = rows_of_key(rows, key, schema)
+    groups = explain_rows(own, plan, metrics, models) if own.num_rows else []
+    return ExplainedKey(dict(zip(keys.columns, key, strict=True)), tuple(groups))
+
+
+def asked_models(plan: Plan, asked: Sequence[str], what: str) -> list[str]:
+    """The models that are ``asked`` for, all where none is; ``what`` names the argument. Raises :class:`SpecError`."""
+    for name in asked:
+        if name not in plan.models:
+            near = did_you_mean(name, plan.models)
+            raise SpecError(f'{what}: there is no model "{shortened(name)}"{near} (there are: {listed(plan.models)})')
+    return list(dict.fromkeys(asked)) or list(plan.models)
+
+
+def explained_plan(spec: Spec, texts: Sequence[str]) -> tuple[Spec, Plan, list[Metric]]:
+    """``spec`` with the metrics ``texts`` beside its own, by which rows are rejected as its day rejects them, its plan,
+    and these metrics.
+    """
+    plan = spec.plan()
+    preset = find_preset(spec.definitions.preset)
+    asked = [plan.resolved(Metric.parse(text, preset), preset) for text in texts]
+    more = [text for text, metric in zip(texts, asked, strict=True) if metric not in plan.metrics]
+    if more:
+        spec = spec.model_copy(update={"metrics": [*spec.metrics, *more]})
+        plan = spec.plan()
+    validate_plan(plan)
+    return spec, plan, asked
+
+
+def explain_day(
+    spec: Spec,
+    day: str,
+    keys: GroupKeys,
+    texts: Sequence[str],
+    models: Sequence[str],
+    spark: SparkSession | None,
+    stages: Stages,
+) -> Explanation:
+    """Explain the metrics ``texts`` for groups of a day of ``spec``; nothing is written.
+
+    Raises as :func:`explain_request` does, and :class:`SpecError` for a metric or a model that cannot be.
+    """
+    spec, plan, metrics = explained_plan(spec, texts)
+    models = asked_models(plan, models, "--model")
+    with time_zone(spark, spec.input.time_zone):
+        request = request_of(spec, day, spark)
+        request = replace(request, plan=replace(request.plan, shows_items=True))
+        return explain_request(request, keys, metrics, models, stages)

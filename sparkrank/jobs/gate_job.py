@@ -1,0 +1,422 @@
+"""Gates of a run that is being made, of stored days and windows, and of many nights again.
+
+The verdicts on record are those of the run: asking again (``sparkrank gate``) writes nothing, so that anybody may ask,
+with other gates too, and what a day is compared with does not depend on who has asked.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from sparkrank.base.errors import CodedSentence, InputError, SpecError, shortened
+from sparkrank.base.redaction import redact
+from sparkrank.gates.facts import Facts, Outcome, Standard, facts_of
+from sparkrank.gates.judge import Judge
+from sparkrank.gates.rules import Cell, matches
+from sparkrank.gates.verdicts import Judged, Key, accepted, exit_code, gates_table
+from sparkrank.inputs.day_marks import day_of
+from sparkrank.inputs.window import MOST_DAYS, Window
+from sparkrank.jobs.report_job import REPORT, validate_report, with_report
+from sparkrank.jobs.target import Target
+from sparkrank.metrics.slices import ALL
+from sparkrank.schemas.tables import ATTEMPT_ID, FILES, FROM_NOW_ON, RUNS, WINDOW_RUNS
+from sparkrank.tables.commit.days import Commit, day_run, stored_names
+from sparkrank.tables.commit.output_folder import DAY
+from sparkrank.tables.stored.stored_results import StoredResult, run_row
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from sparkrank.config import Spec
+
+# How far back the days of a history are looked for: so many times the days that are asked for, and an accepted one at
+# least so many days. What has vanished must not pass once it has been gone for a few nights.
+LOOKED_AT = 3
+LAST_ACCEPTED = 366
+_NIGHTS = re.compile(r"(\d{1,5})\s*d?", re.ASCII)
+_AT_ONCE = 16  # days that are looked for at a time
+_WEEK = 7
+
+
+@dataclass(frozen=True)
+class Judgment:
+    """The verdicts of a day or window. ``acceptance`` is when and why a person has let it in, ``dropped`` the reason of
+    one that no longer holds, because the result is another.
+    """
+
+    name: str
+    judged: tuple[Judged, ...]
+    facts: Facts | None
+    acceptance: Mapping[str, Any]
+    dropped: str | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """What the command ends with."""
+        return exit_code(self.judged)
+
+    @property
+    def table(self) -> pa.Table:
+        """The table ``gates``."""
+        return gates_table(self.judged, self.facts)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What a person must hear."""
+        if self.dropped is None:
+            return []
+        told = f'{self.name} was accepted ("{shortened(self.dropped)}") with another result: that no longer holds'
+        return [CodedSentence("acceptance_dropped", told)]
+
+
+Stored = Callable[[Target], "StoredResult | InputError | None"]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The verdicts that an acceptance is about: patterns of the gate, and of what it is about; None is whatever."""
+
+    gate: str | None = None
+    metric: str | None = None
+    model: str | None = None
+    slice: str | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is about all of the day."""
+        return self == Choice()
+
+    def covers(self, key: Key) -> bool:
+        """Whether it is about a verdict. The slice is as sentences have it, ``country=de``, or ``all``."""
+        texts = (key.gate, key.cell.metric, key.cell.model or "", key.cell.shown_slice or ALL)
+        patterns = (self.gate, self.metric, self.model, self.slice)
+        return all(pattern is None or matches(text, pattern) for text, pattern in zip(texts, patterns, strict=True))
+
+    def __str__(self) -> str:
+        given = {"gate": self.gate, "metric": self.metric, "model": self.model, "slice": self.slice}
+        return " ".join(f"--{name} {shortened(pattern)}" for name, pattern in given.items() if pattern is not None)
+
+
+def judge_run(spec: Spec, target: Target, tables: Mapping[str, Any], spark: SparkSession | None) -> Judgment | None:
+    """The verdicts of a run whose ``tables`` are about to be written; None where the spec has no gates.
+
+    What a person has accepted of the last run of the day holds on where this one has the same result.
+    """
+    judge = spec.judge(spec.plan())
+    if judge is None:
+        return None
+    before = _old(target, spark)
+    judgment = _judged(judge, target, tables["metrics"], tables.get("comparisons"), partial(_past, spark=spark))
+    if before is None or not before.acceptance:
+        return judgment
+    reason = before.acceptance["accepted_reason"]
+    if not before.has_same(tables["metrics"]):
+        return replace(judgment, dropped=reason)
+    return _with_acceptance(judgment, before)
+
+
+def added(tables: Mapping[str, Any], judgment: Judgment | None) -> dict[str, Any]:
+    """``tables`` of a day with its verdicts, and with the acceptance in its row of ``runs``, which stays the last."""
+    if judgment is None:
+        return dict(tables)
+    others = {name: table for name, table in tables.items() if name != "runs"}
+    return {**others, "gates": judgment.table, "runs": partial(tables["runs"], **judgment.acceptance)}
+
+
+def gate_stored(spec: Spec, target: Target, spark: SparkSession | None = None) -> Judgment:
+    """The verdicts of a stored day or window by the gates of ``spec``; nothing is written.
+
+    Raises :class:`SpecError` where the spec has no gates, and :class:`InputError` where the tables cannot be read.
+    """
+    judge, stored = _judge(spec), target.stored(spark)
+    judgment = _judgment(judge, target, stored, partial(_past, spark=spark))
+    return judgment if stored is None else _with_acceptance(judgment, stored)
+
+
+def accept_stored(
+    spec: Spec,
+    target: Target,
+    reason: str,
+    spark: SparkSession | None = None,
+    choice: Choice = Choice(),
+    *,
+    from_now_on: bool = False,
+) -> Judgment:
+    """Let a stored day or window in although gates stop it, and say so, for ``reason``, in ``gates`` and ``runs``.
+
+    Where ``choice`` is about some of its verdicts, the others stay as they are. ``from_now_on`` says that the day is a
+    new beginning: histories go back to it, those of the verdicts that are chosen, or all of them.
+
+    The day is replaced as a whole, as by a run of it; other tables keep their files. The same again changes nothing.
+    Raises :class:`SpecError` where the spec has no gates or there is no reason, and :class:`InputError` where there are
+    no tables, or no gate stops them.
+    """
+    judge, reason = _judge(spec), redact(reason.strip())  # for all who read the tables
+    if not reason:
+        raise SpecError("--reason is empty: say why the day may be a standard for others all the same")
+    lacking = f"{target.name} has no tables under {shortened(target.folder)}: there is nothing to accept"
+    if target.stored(spark) is None:  # before a run of it makes folders
+        raise InputError(lacking)
+    commit = Commit(spec.output.keep_runs, plain=spec.output.plain)
+    with day_run(target.folder, target.name, spark, target.column, commit) as run:
+        stored = target.stored(spark)
+        if stored is None:
+            raise InputError(lacking)
+        judgment = _judgment(judge, target, stored, partial(_past, spark=spark))
+        judgment = _accepted(judgment, stored, reason, choice, from_now_on=from_now_on)
+        row = run_row(target.folder, target.name, spark, target.column)
+        schema = (WINDOW_RUNS if target.is_window else RUNS).schema
+
+        def runs(files: list[dict[str, Any]] | None, attempt_id: str) -> pa.Table:
+            own = {FILES.name: files, ATTEMPT_ID: attempt_id}
+            return pa.Table.from_pylist([{**row, **judgment.acceptance, **own}], schema=schema)
+
+        kept, tables = run.keep_others(("gates", "runs", REPORT)), {"gates": judgment.table, "runs": runs}
+        if run.folder is not None and validate_report(spec, run):  # which says that it was accepted
+            kept, tables = (*kept, REPORT), with_report(spec, target, run, tables, spark)
+        run.commit(tables, kept)
+    return judgment
+
+
+def _accepted(judgment: Judgment, stored: StoredResult, reason: str, choice: Choice, *, from_now_on: bool) -> Judgment:
+    """``judgment`` with what is chosen let in for ``reason``, and with what a person has let in of it before."""
+    name, about = judgment.name, "" if choice.is_whole else f" that {choice} is about"
+    chosen = [each for each in judgment.judged if choice.covers(each.key)]
+    if not chosen:
+        raise InputError(f"{name} has no verdict{about}: there is nothing to accept")
+    failed_before = bool(stored.outcome.failed) and choice.is_whole  # by gates of then
+    if not from_now_on and not failed_before and not any(each.stops for each in chosen):
+        raise InputError(f"no gate{about} stops {name}: there is nothing to accept")
+    let_in = {each.key for each in chosen if each.stops}
+    begins = {each.key for each in chosen if from_now_on} | stored.beginnings
+    judged = tuple(
+        replace(each, accepted=reason if each.key in let_in else each.accepted, begins_anew=each.key in begins)
+        for each in accepted(judgment.judged, stored.acceptances)
+    )
+    old = stored.acceptance
+    is_same = old.get("accepted_reason") == reason
+    acceptance = {
+        "accepted_at": old["accepted_at"] if is_same else dt.datetime.now(dt.timezone.utc),
+        "accepted_reason": reason,
+        FROM_NOW_ON: (from_now_on and choice.is_whole) or bool(old.get(FROM_NOW_ON)),
+    }
+    return replace(judgment, judged=judged, acceptance=acceptance)
+
+
+@dataclass(frozen=True)
+class Night:
+    """A stored day of a replay, and its verdicts."""
+
+    day: str
+    judged: tuple[Judged, ...]
+
+
+def replay_days(spec: Spec, window: Window, spark: SparkSession | None = None) -> list[Night]:
+    """The verdicts of every stored day of ``window`` by the gates of ``spec``, as if they had been there every night.
+
+    A night on which one of them would have failed is no standard for what has failed, unless a person has accepted
+    that. Nights before the window count as they stand in the tables. Nothing is written.
+    """
+    judge = _judge(spec)
+    first = Target(spec.output.path, Window(window.first, window.first), False)
+    back = _days_back(judge, 1)
+    targets = [each for days in range(1 - window.count, back + 1) if (each := first.earlier(days)) is not None]
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        results = pool.map(lambda each: (_read if each.name in window.days else _past)(each, spark), targets)
+        known = dict(zip((each.name for each in targets), results, strict=True))
+    outcomes: dict[str, Outcome] = {}
+
+    def before(target: Target) -> StoredResult | InputError | None:
+        if target.name not in known:  # only where no night before the window is accepted
+            known[target.name] = _past(target, spark)
+        return known[target.name]
+
+    nights = []
+    for day in window.days:
+        stored = known[day]
+        if isinstance(stored, InputError):
+            raise stored
+        if stored is None:
+            continue
+        judgment = _judgment(judge, Target.of_day(spec, day), stored, before, outcomes)
+        nights.append(Night(day, judgment.judged))
+        failed = frozenset(each.key.cell for each in judgment.judged if each.verdict == "fail")
+        outcomes[day] = replace(stored.outcome, failed=failed - stored.outcome.let_in)
+    if not nights:
+        raise InputError(f"no day of {window} has tables under {shortened(spec.output.path)}: evaluate the days first")
+    return nights
+
+
+def replayed_window(spec: Spec, nights: str, day: str | None) -> Window:
+    """The window of so many ``nights`` (``90d`` or ``90``) up to ``day``, the spec's day, or the last stored one.
+
+    Raises :class:`SpecError` for what is no number of days, and where nothing says which day is the last.
+    """
+    found = _NIGHTS.fullmatch(nights.strip())
+    if found is None or not 1 <= int(found[1]) <= MOST_DAYS:
+        raise SpecError(f"--replay is {shortened(nights)}: a number of days from 1 to {MOST_DAYS} is needed, as 90d")
+    named = day if day is not None else None if spec.day is None else spec.day.isoformat()
+    last = _last_stored(spec) if named is None else day_of(named)
+    if last is None:
+        raise SpecError(f"--date {shortened(named)} is not a day of the form YYYY-MM-DD")
+    return Window(last - dt.timedelta(int(found[1]) - 1), last)
+
+
+def _last_stored(spec: Spec) -> dt.date:
+    """The last day that has metrics, where the output is one folder for all days."""
+    output = spec.output.path
+    if "{" not in output:
+        names = stored_names(output, DAY)
+        if names is None:
+            raise InputError(f"the tables under {shortened(output)} cannot be listed: name a day by --date YYYY-MM-DD")
+        days = list(map(day_of, names))
+        if there := [each for each in days if each is not None]:
+            return max(there)
+    raise SpecError("--replay goes back from a day: name it with --date YYYY-MM-DD")
+
+
+def _judge(spec: Spec) -> Judge:
+    judge = spec.judge(spec.plan())
+    if judge is None:
+        raise SpecError("the spec has no gates: name some, as gates: [{metric: ndcg@10, min: 0.3}]")
+    return judge
+
+
+def _judgment(
+    judge: Judge,
+    target: Target,
+    stored: StoredResult | None,
+    read: Stored,
+    outcomes: Mapping[str, Outcome] = MappingProxyType({}),
+) -> Judgment:
+    if stored is None:
+        return Judgment(target.name, tuple(judge.verdicts(None, target.name)), None, {})
+    return _judged(judge, target, stored.metrics, stored.comparisons, read, outcomes)
+
+
+def _judged(
+    judge: Judge,
+    target: Target,
+    metrics: pa.Table,
+    comparisons: pa.Table | None,
+    read: Stored,
+    outcomes: Mapping[str, Outcome] = MappingProxyType({}),
+) -> Judgment:
+    """The verdicts on tables. ``outcomes`` are those of days whose own tables do not count."""
+
+    def facts(name: str, of: pa.Table, compared: pa.Table | None) -> Facts:
+        return facts_of(name, of, compared, judge.rules, judge.models_compared_with)
+
+    results, unread = _days_before(judge, target, read, outcomes)
+    days = [replace(facts(each.name, each.metrics, None), outcome=outcome) for each, outcome in results]
+    today = facts(target.name, metrics, comparisons)
+    return Judgment(target.name, tuple(judge.verdicts(today, target.name, Standard(days, unread))), today, {})
+
+
+def _with_acceptance(judgment: Judgment, stored: StoredResult) -> Judgment:
+    if not stored.acceptance:
+        return judgment
+    judged = accepted(judgment.judged, stored.acceptances)
+    judged = [replace(each, begins_anew=each.key in stored.beginnings) for each in judged]
+    return replace(judgment, judged=tuple(judged), acceptance=stored.acceptance)
+
+
+def _old(target: Target, spark: SparkSession | None) -> StoredResult | None:
+    """The last run of a day that is being replaced; None where it cannot be read, which is no reason to stop."""
+    found = _read(target, spark)
+    return None if isinstance(found, InputError) else found
+
+
+def _read(target: Target, spark: SparkSession | None = None) -> StoredResult | InputError | None:
+    try:
+        return target.stored(spark)
+    except InputError as error:
+        return error
+
+
+def _past(target: Target, spark: SparkSession | None = None) -> StoredResult | InputError | None:
+    try:
+        return target.past(spark)
+    except InputError as error:
+        return error
+
+
+def _days_before(
+    judge: Judge, target: Target, read: Stored, outcomes: Mapping[str, Outcome]
+) -> tuple[list[tuple[StoredResult, Outcome]], list[str]]:
+    """The last days before ``target``, as many as are needed, the latest first, and those that cannot be read.
+
+    There are enough where every cell has so many days on which it has not failed, and where one of them is a day on
+    which nothing has. Windows are as long as this one and share no day with it or with each other.
+    """
+    found: list[tuple[StoredResult, Outcome]] = []
+    unread: list[str] = []
+    failures: Counter[Cell] = Counter()
+    last, lacks_accepted, is_enough = target, True, False
+    for earlier, stored in _looked_up(judge, target, read):
+        is_enough = is_enough or len(found) - max(failures.values(), default=0) >= judge.needed_days
+        is_enough = is_enough or (bool(found) and earlier.window.first < _earliest(judge, target))
+        if is_enough and not lacks_accepted:
+            break
+        if stored is None or earlier.overlaps(last):
+            continue
+        if isinstance(stored, InputError):
+            unread.append(earlier.name)
+            continue
+        outcome = outcomes.get(earlier.name, stored.outcome)
+        lacks_accepted = lacks_accepted and bool(outcome.failed)
+        if not is_enough or not lacks_accepted:
+            found.append((stored, outcome))
+            failures.update(cell for cell in outcome.failed if judge.has_history(cell))
+            is_enough = is_enough or outcome.is_new
+            last = earlier
+    return found, unread
+
+
+def _step(judge: Judge) -> int:
+    """How many days lie between two days or windows that are looked at."""
+    return _WEEK if judge.history.same_weekday and any(rule.kind == "history" for rule in judge.rules) else 1
+
+
+def _days_back(judge: Judge, count: int) -> int:
+    """How many days before a window of ``count`` days the accepted ones of its history are looked for."""
+    step = _step(judge)
+    return step * LOOKED_AT * judge.needed_days * -(-count // step)
+
+
+def _earliest(judge: Judge, target: Target) -> dt.date:
+    try:
+        return target.window.first - dt.timedelta(_days_back(judge, target.window.count))
+    except OverflowError:
+        return dt.date.min
+
+
+def _looked_up(judge: Judge, target: Target, read: Stored) -> Iterator[tuple[Target, StoredResult | InputError | None]]:
+    """The days or windows before ``target`` and what is stored of them, the latest first.
+
+    They go back beyond the history, to a last accepted day before many that were not.
+    """
+    if not judge.needed_days:
+        return
+    step = _step(judge)
+    ends = range(step, max(_days_back(judge, target.window.count), LAST_ACCEPTED) + 1, step)
+    targets = (earlier for days in ends if (earlier := target.earlier(days)) is not None)
+    at_once = min(_AT_ONCE, judge.needed_days)
+    there = None if "{" in target.output else stored_names(target.folder, target.column)
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        while several := list(itertools.islice(targets, at_once)):
+            asked = [each for each in several if there is None or each.name in there]
+            found = dict(zip(asked, pool.map(read, asked), strict=True))
+            yield from ((each, found.get(each)) for each in several)
+            at_once = _AT_ONCE

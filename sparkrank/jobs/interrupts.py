@@ -1,0 +1,71 @@
+"""Signals that end a job, around the moment in which it shows a day.
+
+A scheduler reads the exit code of the process that it started: of ``spark-submit`` that is the JVM, whose child this
+process is then. If a signal ended one of the two after the day is shown, the job would have failed and the day be new
+all the same. So both ignore such signals from right before that moment on.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from sparkrank.base.errors import SparkrankError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import SparkSession
+
+_NAMES = ("TERM", "INT", "HUP")
+
+
+@dataclass
+class Interrupts:
+    """What :meth:`hold` makes this process, and the JVM of ``spark``, ignore until :meth:`release`."""
+
+    spark: SparkSession | None = None
+    _release: list[Callable[[], object]] = field(default_factory=list)
+
+    def hold(self) -> None:
+        """Ignore signals from now on. Raises :class:`SparkrankError` where the JVM is ending already.
+
+        Only the main thread of a process may say what it does about signals; in another nothing is held.
+        """
+        if threading.current_thread() is threading.main_thread():
+            for name in _NAMES:
+                number = getattr(signal, f"SIG{name}")
+                before = signal.signal(number, signal.SIG_IGN)
+                self._release.append(partial(signal.signal, number, before))
+        jvm = _jvm(self.spark)
+        if jvm is None:
+            return
+        try:
+            for name in _NAMES:
+                which = jvm.sun.misc.Signal(name)
+                before = jvm.sun.misc.Signal.handle(which, jvm.sun.misc.SignalHandler.SIG_IGN)
+                self._release.append(partial(jvm.sun.misc.Signal.handle, which, before))
+            hook = jvm.java.lang.Thread()
+            jvm.java.lang.Runtime.getRuntime().addShutdownHook(hook)  # refused once the JVM is ending
+            jvm.java.lang.Runtime.getRuntime().removeShutdownHook(hook)
+        except Exception as error:
+            self.release()
+            raise SparkrankError("Spark's process is ending: the day is not shown") from error
+
+    def release(self) -> None:
+        """Take signals again as before :meth:`hold`."""
+        while self._release:
+            self._release.pop()()
+
+
+def _jvm(spark: SparkSession | None) -> Any:
+    """The JVM that runs the driver; None where there is none, as over Spark Connect."""
+    if spark is None:
+        return None
+    try:
+        return spark.sparkContext._jvm  # noqa: SLF001 - no public interface says what a JVM does about signals
+    except Exception:  # noqa: BLE001 - Connect refuses in ways that differ by version
+        return None

@@ -1,0 +1,189 @@
+"""What is in the folder of tables beside the days that are shown: what runs have left, and where a day is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pyarrow as pa
+
+from sparkrank.base.errors import InputError, SparkrankError, SpecError, did_you_mean, listed, shortened, unreadable
+from sparkrank.config import Spec
+from sparkrank.inputs.window import WINDOW, WINDOWS
+from sparkrank.jobs.target import Target
+from sparkrank.tables.commit.days import local_path, run_folders, shown_run
+from sparkrank.tables.commit.links import export_day, remove_unfinished, replaced_runs
+from sparkrank.tables.commit.locks import is_locked, only_writer, remove_lock
+from sparkrank.tables.commit.manifests import StoreFolder
+from sparkrank.tables.commit.output_folder import DAY, OutputFolder
+
+
+def clean_stored(spec: Spec, targets: Iterable[Target] = ()) -> list[Path]:
+    """Remove the runs that days have shown before, and what killed runs have left, of every day that nobody writes.
+
+    Parameters
+    ----------
+    spec : Spec
+        Whose ``output.path``.
+    targets : iterable of Target
+        The days and windows to clean; all of the folder where there are none.
+
+    Returns
+    -------
+    list of Path
+        What was removed.
+
+    Raises
+    ------
+    SpecError
+        Where the folder is on no local file system, or a folder for each day and no day is named.
+    """
+    removed: list[Path] = []
+    for place, names in _places(spec, list(targets), "clean"):
+        for name in names or place.names():
+            removed += _cleaned(place, name)
+    return removed
+
+
+def _places(spec: Spec, targets: list[Target], command: str) -> list[tuple[OutputFolder, list[str]]]:
+    """The folders of ``targets`` with their names, or without targets those of the whole output, with none."""
+    if targets:
+        return [(OutputFolder(_local(each.folder, command), each.column), [each.name]) for each in targets]
+    if "{" in spec.output.path:
+        raise SpecError(
+            f"output.path has a mark of a day: name the days to {command}, by --date, or by --from and --to"
+        )
+    root = _local(spec.output.path, command)
+    return [(OutputFolder(root, DAY), []), (OutputFolder(root / WINDOWS, WINDOW), [])]
+
+
+def _cleaned(place: OutputFolder, name: str) -> list[Path]:
+    if not place.runs.is_dir():
+        return []
+    try:
+        with only_writer(place.lock(name), name, place.root, []):
+            removed = remove_unfinished(place, name)
+            for run in replaced_runs(place, name):
+                place.remove_run(run)
+                removed.append(run)
+            if place.shown(name) is None and place.column == DAY:
+                remove_lock(place.lock(name))
+            return removed
+    except SparkrankError:
+        if is_locked(place.lock(name)):
+            return []  # its run removes what is to be removed
+        raise
+
+
+def unlock_stored(target: Target, *, force: bool) -> list[Path]:
+    """Let the next run of a day begin: remove what a killed run has left, and with ``force`` take the lock from a run.
+
+    A run whose lock was taken away shows nothing. Raises :class:`SparkrankError` where a run holds the lock and
+    ``force`` is False.
+    """
+    place = OutputFolder(_local(target.folder, "unlock"), target.column)
+    lock = place.lock(target.name)
+    if not is_locked(lock):
+        return _cleaned(place, target.name)
+    if not force:
+        raise SparkrankError(
+            f"a run is writing {target.name} under {shortened(place.root)}: wait for it to end, or take its lock away "
+            f"with --force"
+        )
+    remove_lock(lock)
+    return [lock]
+
+
+def stored_path(target: Target, table: str | None) -> str:
+    """The folder of the run that a day shows, whose tables belong together, or of one ``table`` of it.
+
+    Raises :class:`InputError` where the day is not there, and :class:`SpecError` where it has no such table.
+    """
+    shown = shown_run(target.folder, target.name, target.column)
+    if shown is None and local_path(target.folder) is not None:
+        raise _not_there(target.name, OutputFolder(_local(target.folder, "path"), target.column))
+    if shown is None:
+        return _path_in_store(target, table)
+    place = OutputFolder(_local(target.folder, "path"), target.column)
+    there = place.tables_of(shown)
+    if table is None:
+        if place.plain_files(shown):
+            told = f"{target.name} is shown by real folders (output.plain), one for each table"
+            raise SpecError(f"{told}: name a --table (there are: {listed(list(there))})")
+        return str(shown)
+    if table not in there:
+        near = did_you_mean(table, list(there))
+        raise SpecError(f'{target.name} has no table "{shortened(table)}"{near} (there are: {listed(list(there))})')
+    return str(there[table])
+
+
+def export_stored(spec: Spec, folder: str, targets: Iterable[Target] = ()) -> list[tuple[str, bool]]:
+    """Show stored days in real folders below another ``folder``, for programs that follow no links.
+
+    Parameters
+    ----------
+    spec : Spec
+        Whose ``output.path``.
+    folder : str
+        The other folder, which is made where it is not there. Its days become those of the output; files are second
+        names of the same bytes where both are on one file system.
+    targets : iterable of Target
+        The days and windows to export; all of the output where there are none.
+
+    Returns
+    -------
+    list of (str, bool)
+        The name of each, and whether it was exported; False where it was there already.
+
+    Raises
+    ------
+    SpecError
+        Where one of the folders is on no local file system, the other one is the output or in it, or the output is a
+        folder for each day and no day is named.
+    InputError
+        Where a day has no tables.
+    """
+    goal = _local(folder, "export")
+    places = _places(spec, list(targets), "export")
+    done = []
+    for place, names in places:
+        root = goal / WINDOWS if place.column == WINDOW else goal
+        output = (place.root.parent if place.column == WINDOW else place.root).resolve()
+        if output in (goal.resolve(), *goal.resolve().parents):  # readers would find each row twice
+            where = "is" if goal.resolve() == output else "is in"
+            raise SpecError(f"{shortened(folder)} {where} the folder of the tables themselves: name another one")
+        for name in names or [each for each in place.names() if place.shown(each) is not None]:
+            if place.shown(name) is None:
+                raise _not_there(name, place)
+            done.append((name, export_day(place, name, root)))
+    return done
+
+
+def _not_there(name: str, place: OutputFolder) -> InputError:
+    return InputError(f"{name} has no tables under {shortened(place.root)}: evaluate the day first")
+
+
+def _path_in_store(target: Target, table: str | None) -> str:
+    place = StoreFolder.at(target.folder)
+    try:
+        manifest = None if place is None else place.read(target.name).manifest
+    except (pa.ArrowException, OSError) as error:
+        raise unreadable(f"the tables under {shortened(target.folder)} cannot be opened", error) from error
+    if place is None or manifest is None:
+        if table is None:
+            raise SpecError(f"{target.name} has no manifest, and each table was replaced alone: name a --table")
+        return run_folders(target.folder, target.name, [table], target.column)[table]
+    if table is None:
+        return place.run_url(manifest.run)
+    if table not in manifest.tables:
+        near = did_you_mean(table, manifest.tables)
+        told = f'{target.name} has no table "{shortened(table)}"{near}'
+        raise SpecError(f"{told} (there are: {listed(manifest.tables)})")
+    return f"{place.run_url(manifest.run)}/{table}"
+
+
+def _local(folder: str, command: str) -> Path:
+    local = local_path(folder)
+    if local is None:
+        raise SpecError(f"output.path is {shortened(folder)}: sparkrank {command} is for local and mounted folders")
+    return local

@@ -1,0 +1,323 @@
+"""The report of a stored day or window, and the one that a run writes beside its tables (``output.report``).
+
+A run makes it of the files that it has just written, right before its commit, and with the code that makes it of a
+stored day. So a day that is shown has the report of its own tables, and ``sparkrank report`` says the same of it later.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+
+from sparkrank.base.errors import (
+    InputError,
+    SparkrankError,
+    SpecError,
+    StoreError,
+    first_line,
+    shortened,
+    unreadable,
+    writing_errors,
+)
+from sparkrank.comparison.group_tables import GROUPS, GroupTable
+from sparkrank.inputs.window import Window
+from sparkrank.jobs.target import Target
+from sparkrank.metrics.slices import ALL
+from sparkrank.report import group_sections, score_sections
+from sparkrank.report.changes import Changes, changes_since
+from sparkrank.report.collect import (
+    Before,
+    Found,
+    comparisons_of,
+    names_of,
+    of_all,
+    report_data,
+    spec_of,
+    values_of,
+)
+from sparkrank.report.data import ReportData
+from sparkrank.report.trends import TrendDay, trend_of
+from sparkrank.report.written_forms import as_form
+from sparkrank.schemas.tables import COMPARISONS, CURVES, DISTRIBUTIONS, GATES, METRICS, QUALITY
+from sparkrank.sources.files import file_system
+from sparkrank.sources.integrity import CHECKED
+from sparkrank.tables.stored.day_files import ArrowFiles, DayFiles, SparkFolders, day_files, files_of_run
+from sparkrank.tables.stored.stored_days import READING_THREADS, written_by
+from sparkrank.tables.stored.stored_results import StoredResult, result_in, whole_run
+from sparkrank.tables.stored.validation import validate_results
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from sparkrank.config import Spec
+    from sparkrank.tables.commit.days import DayRun
+
+REPORT = "report"  # the folder beside those of the tables
+TREND_DAYS = 28  # up to the day of the report, and of a window at most
+LOOKED_BACK = 7  # days before in which a run looks for the last one
+_TABLES = ("metrics", "comparisons", "gates", "quality", "curves", "blocks", GROUPS, "distributions", "runs")
+_OF_TREND = pa.schema(
+    [
+        METRICS.schema.field(name)
+        for name in ("model", "slice", "metric", "value", "ci_low", "ci_high", "stderr", "definition")
+    ]
+)
+
+
+def report_stored(spec: Spec, target: Target, spark: SparkSession | None = None) -> ReportData:
+    """The report of a stored day or window.
+
+    Parameters
+    ----------
+    spec : Spec
+        Whose ``output.path``. What else the report says is of the spec that the run had.
+    target : Target
+        The day or window. Of a window that nobody has merged there is the trend of its days alone.
+    spark : SparkSession, optional
+        Reads the tables where Arrow cannot open their file system.
+
+    Returns
+    -------
+    ReportData
+
+    Raises
+    ------
+    InputError
+        Where there are no tables, or they cannot be read.
+    """
+    files = day_files(target.folder, target.name, _TABLES, spark, target.column)
+    if files.has("metrics"):
+        run = whole_run(files, target.name, target.column)
+        return report_of_files(spec, target, files, run, spark)
+    if not target.is_window:
+        raise InputError(f"{target.name} has no tables under {shortened(target.folder)}: evaluate the day first")
+    days = _days(spec, target.window, spark)
+    last = next((day for day in reversed(days) if day.metrics is not None), None)
+    if last is None or last.metrics is None:
+        raise InputError(f"no day of {target.name} has tables under {shortened(spec.output.path)}: evaluate them first")
+    ends = f"--from {target.window.first} --to {target.window.last}"
+    told = f"The window is not merged: run sparkrank merge {ends}."
+    lacking = dict.fromkeys(("headline", "quality", "definitions", "provenance"), told)
+    trend = trend_of(days, _keys(last.metrics))
+    return report_data(Found("window", target.name, METRICS.schema.empty_table(), trend=trend, missing=lacking))
+
+
+def report_of_files(
+    spec: Spec, target: Target, files: DayFiles, run: dict[str, Any], spark: SparkSession | None = None
+) -> ReportData:
+    """The report of the tables among ``files``, which the ``run`` of the day or window has written.
+
+    Raises :class:`InputError` where they are not those, or cannot be read.
+    """
+    result = result_in(files, target.name, run)
+    written = written_by(run)
+    tables = {
+        name: files.read(name, schema, written.get(name)) if files.has(name) else None
+        for name, schema in ((each.name, each.schema) for each in (COMPARISONS, QUALITY, CURVES))
+    }
+    before, days = _window_before(target, spark), _days(spec, _trend_window(target), spark, _today(target, result))
+    document = spec_of(run)
+    uncertainty = document.get("uncertainty") or {}
+    found = Found(
+        "window" if target.is_window else "day",
+        target.name,
+        result.metrics,
+        tables["comparisons"],
+        result.gates,
+        tables["quality"],
+        tables["curves"],
+        run,
+        (document.get("compare") or {}).get("baseline"),
+        None if uncertainty.get("off") else uncertainty.get("level"),
+        trend_of(days, _keys(result.metrics)),
+        before if target.is_window else _last_before(days),
+        **_large(files, result.metrics, tables["comparisons"], written.get("distributions")),
+    )
+    return report_data(found)
+
+
+def _keys(metrics: pa.Table) -> list[tuple[str, str]]:
+    """The metrics and models of a table ``metrics`` in its order, metrics first."""
+    rows = of_all(metrics).select(["metric", "model"]).to_pylist()
+    models = names_of(metrics, "model")
+    there = {(row["metric"], row["model"]) for row in rows}
+    return [(text, model) for text in names_of(metrics, "metric") for model in models if (text, model) in there]
+
+
+def _trend_window(target: Target) -> Window:
+    """The days whose trend is shown: those of a window, or those up to a day."""
+    first = target.window.last - dt.timedelta(TREND_DAYS - 1)
+    return Window(max(first, target.window.first) if target.is_window else first, target.window.last)
+
+
+def _today(target: Target, result: StoredResult) -> TrendDay | None:
+    """What the report's own day says: the tables that are shown may still be those of the run before."""
+    if target.is_window:
+        return None
+    return TrendDay(target.name, "stored", result.metrics, result.gates)
+
+
+def _days(spec: Spec, window: Window, spark: SparkSession | None, today: TrendDay | None = None) -> list[TrendDay]:
+    """What each day of ``window`` says; ``today`` is known already."""
+    known = {} if today is None else {today.name: today}
+    others = [day for day in window.days if day not in known]
+    with ThreadPoolExecutor(READING_THREADS) as pool:
+        read = partial(_stored_day, spark=spark)
+        known.update((each.name, each) for each in pool.map(read, [Target.of_day(spec, day) for day in others]))
+    return [known[day] for day in window.days]
+
+
+def _stored_day(target: Target, spark: SparkSession | None) -> TrendDay:
+    """What the tables of a day say of the trend; a day that cannot be read says why."""
+    try:
+        files = day_files(target.folder, target.name, ("metrics", "gates"), spark, target.column)
+        if not files.has("metrics"):
+            return TrendDay(target.name)
+        metrics = of_all(files.read("metrics", _OF_TREND))
+        gates = files.read("gates", GATES.schema) if files.has("gates") else None
+        validate_results(metrics, "metrics", target.name, once=False)
+    except (InputError, StoreError) as error:
+        return TrendDay(target.name, "unreadable", told=str(error))
+    return TrendDay(target.name, "stored", metrics, None if gates is None else _of_all_verdicts(gates))
+
+
+def _of_all_verdicts(gates: pa.Table) -> pa.Table:
+    """The verdicts of ``gates`` over the whole day."""
+    return gates.filter(pc.fill_null(pc.equal(gates["slice"].cast(pa.string()), ALL), False))
+
+
+def _window_before(target: Target, spark: SparkSession | None) -> Before | None:
+    """The window of as many days right before a window, where it is stored."""
+    earlier = target.earlier(target.window.count) if target.is_window else None
+    if earlier is None:
+        return None
+    found = _stored_day(earlier, spark)
+    return None if found.metrics is None else Before(found.name, found.metrics)
+
+
+def _last_before(days: Sequence[TrendDay]) -> Before | None:
+    """The last stored day of ``days`` but for the very last."""
+    there = [Before(day.name, day.metrics) for day in days[:-1] if day.metrics is not None]
+    return there[-1] if there else None
+
+
+def _large(files: DayFiles, metrics: pa.Table, comparisons: pa.Table | None, written: Any) -> dict[str, Any]:
+    """The sections of the large tables."""
+    models, values = names_of(metrics, "model"), values_of(of_all(metrics))
+    bins, told_of_bins = _bins_of(files)
+    made, missing = score_sections.sections_of_bins(bins, models, values, told_of_bins)
+    if files.has(GROUPS):
+        table = _group_table(files, models)
+        compared = comparisons_of(comparisons)
+        of_groups, unpaired = group_sections.sections_of_groups(table, models, compared)
+        made, missing = {**made, **of_groups}, {**missing, **unpaired}
+    elif files.has("distributions"):
+        rows = files.read("distributions", DISTRIBUTIONS.schema, written)
+        made["distributions"] = group_sections.stored_distributions(rows, values, models)
+    return {**made, "missing": missing}
+
+
+def _bins_of(files: DayFiles) -> tuple[score_sections.Bins, str | None]:
+    """The score bins over the whole day, and why they are not read."""
+    if not files.has("blocks"):
+        return {}, None
+    if isinstance(files, ArrowFiles):
+        return score_sections.score_bins(_batches(files)), None
+    if isinstance(files, SparkFolders):
+        return score_sections.frame_bins(files.spark.read.parquet(files.folders["blocks"]))
+    return {}, None
+
+
+def _batches(files: ArrowFiles) -> Iterator[pa.RecordBatch]:
+    try:
+        reader = ds.ParquetFileFormat(dictionary_columns={"model", "rule"}, **CHECKED)
+        rows = ds.dataset(list(files.files["blocks"]), filesystem=files.store, format=reader)
+        columns = [name for name in score_sections.COLUMNS if name in rows.schema.names]
+        yield from rows.scanner(columns=columns, filter=pc.field("slice") == ALL).to_batches()
+    except (pa.ArrowException, OSError) as error:
+        raise unreadable(f"the table blocks of {files.day} cannot be read", error) from error
+
+
+def _group_table(files: DayFiles, models: Sequence[str]) -> GroupTable:
+    place = f"of {files.day}"  # type: ignore[attr-defined]
+    if isinstance(files, ArrowFiles):
+        found = GroupTable.of_files("report", place, files.store, files.files[GROUPS])
+    else:
+        found = GroupTable.of_frame("report", place, files.spark.read.parquet(files.folders[GROUPS]))  # type: ignore[attr-defined]
+    return found.with_models(models)
+
+
+def with_report(
+    spec: Spec, target: Target, run: DayRun, tables: Mapping[str, Any], spark: SparkSession | None
+) -> dict[str, Any]:
+    """``tables`` of a run whose row in ``runs``, the last that is made, makes the report of the others, too.
+
+    The folder of the run has its file then, and the commit is to be told of :data:`REPORT`.
+    """
+    inner: Callable[..., pa.Table] = tables["runs"]
+
+    def runs(files: list[dict[str, Any]] | None, attempt_id: str) -> pa.Table:
+        made = inner(files=files, attempt_id=attempt_id)
+        there = files_of_run(str(run.folder), target.name, _TABLES)
+        data = report_of_files(spec, target, there, made.to_pylist()[0], spark)
+        _write(str(run.folder), f"report-{attempt_id}.html", as_form(data, "html").encode("utf-8"))
+        return made
+
+    return {**{name: table for name, table in tables.items() if name != "runs"}, "runs": runs}
+
+
+def validate_report(spec: Spec, run: DayRun | None = None) -> bool:
+    """Whether a report is asked for; raises :class:`SpecError` where it is and could not be written.
+
+    Without a ``run`` this is before hours of work, not after.
+    """
+    if not spec.output.report:
+        return False
+    from sparkrank.report.page import require_extra
+
+    require_extra()
+    if run is not None and run.folder is None:
+        raise SpecError(
+            f"output.report is true, but output.path is {shortened(spec.output.path)}, where a day is not replaced as "
+            "a whole: sparkrank report makes the report of a stored day"
+        )
+    return True
+
+
+def _write(folder: str, name: str, content: bytes) -> None:
+    store, path = file_system(f"{folder}/{REPORT}")
+    with writing_errors(f"the report in {shortened(folder)}"):
+        try:
+            store.create_dir(path, recursive=True)
+            with store.open_output_stream(f"{path}/{name}") as opened:
+                opened.write(content)
+        except pa.ArrowException as error:
+            told = shortened(first_line(error))
+            raise StoreError(f"the report cannot be written to {shortened(folder)}: {told}") from error
+
+
+def changes_of_run(target: Target, metrics: pa.Table, spark: SparkSession | None) -> Changes | None:
+    """What changed since the last day before, of the :data:`LOOKED_BACK`, that has tables; None where none has.
+
+    It is no reason to stop: a day that cannot be read is none.
+    """
+    if target.is_window:
+        return None
+    earlier = [day for days in range(1, LOOKED_BACK + 1) if (day := target.earlier(days)) is not None]
+    read = partial(_stored_day, spark=spark)
+    try:
+        found = list(map(read, earlier[:1]))
+        if found and found[0].metrics is None:  # of most runs the day before is there, and one look is enough
+            with ThreadPoolExecutor(READING_THREADS) as pool:
+                found += pool.map(read, earlier[1:])
+        last = next(((day.name, day.metrics) for day in found if day.metrics is not None), None)
+        return None if last is None else changes_since(Before(*last), metrics)
+    except SparkrankError:
+        return None

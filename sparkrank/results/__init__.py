@@ -1,0 +1,1 @@
+"""The values that users hold: an evaluation, and an explanation."""

@@ -1,0 +1,88 @@
+"""What an explanation gives: groups with their lists, and how each metric comes of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sparkrank.base.errors import writing_errors
+from sparkrank.bucket.explained import ExplainedGroup, ExplainedMetric
+from sparkrank.report.explanation_page import explanation_page
+from sparkrank.text.explanation_text import MOST_ROWS, explanation_document, explanation_text
+
+
+@dataclass(frozen=True)
+class ExplainedKey:
+    """What was found of one key: a group, or several lists of arrays that share it.
+
+    Parameters
+    ----------
+    key : mapping of str to object
+        The group key, by column.
+    groups : tuple of ExplainedGroup
+        One, or of rows that were arrays one for each list.
+    """
+
+    key: Mapping[str, Any]
+    groups: tuple[ExplainedGroup, ...]
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation:
+    """One or several groups explained, as :func:`sparkrank.explain` gives them.
+
+    Parameters
+    ----------
+    keys : tuple of ExplainedKey
+        The groups, in the order in which they were asked for.
+    lane : str
+        Which lane has read the rows.
+    lane_reason : str
+        Why.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> import sparkrank as sr
+    >>> log = pa.table({"user": ["a", "a"], "score": [0.9, 0.5], "click": [0, 1]})
+    >>> found = sr.explain(log, "rr", group={"user": "a"}, score="score", label="click")
+    >>> [(step.name, step.value) for step in found.metric.steps]
+    [('contributions', 0.5), ('R', 1.0), ('rr', 0.5)]
+    >>> found.to_dict()["groups"][0]["metrics"][0]["value"]
+    0.5
+    """
+
+    keys: tuple[ExplainedKey, ...]
+    lane: str
+    lane_reason: str
+
+    def __iter__(self) -> Iterator[ExplainedMetric]:
+        """Every metric of every model and group."""
+        return (metric for key in self.keys for group in key.groups for metric in group.metrics)
+
+    @property
+    def metric(self) -> ExplainedMetric:
+        """The first of them: where one metric of one model was asked for, that."""
+        return next(iter(self))
+
+    def text(self, rows: int = MOST_ROWS, width: int | None = None) -> str:
+        """All of it as plain text: at most so many ``rows`` of a table, models side by side where ``width`` allows."""
+        return explanation_text(self.keys, rows, width)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain values, for JSON."""
+        return explanation_document(self.keys, self.lane, self.lane_reason)
+
+    def html(self, path: str | os.PathLike[str]) -> None:
+        """Write all of it as one page of HTML, which asks no network for anything, to ``path``."""
+        text = explanation_page(self.keys)
+        with writing_errors(f"the page {os.fspath(path)}"), open(path, "w", encoding="utf-8") as file:  # noqa: PTH123
+            file.write(text)
+
+    def __repr__(self) -> str:
+        return self.text()
+
+    def _repr_html_(self) -> str:
+        return explanation_page(self.keys, fragment=True)

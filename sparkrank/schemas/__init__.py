@@ -1,0 +1,1 @@
+"""The tables of the output as data: their columns, types and meaning."""

@@ -1,0 +1,684 @@
+# ruff: noqa: E501 - a row of a Markdown table is one line
+"""The schemas of all tables that a run writes: their columns, and what each of them means.
+
+:mod:`sparkrank.tables.rows.outputs` says how the rows of each are made, and in which order ``docs/tables.md`` prints them. A state has its numbers here, too, for it is
+stored as rows of such a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import pyarrow as pa
+
+from sparkrank.numeric.exact_sums import LIMBS
+
+TEXT, FLOAT, WHOLE, FLAG = pa.string(), pa.float64(), pa.int64(), pa.bool_()
+TIME = pa.timestamp("us", tz="UTC")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column by its ``name`` and ``type``, and what it means, in Markdown; ``limbs`` stands for one column a limb."""
+
+    name: str
+    type: pa.DataType
+    meaning: str = ""
+    limbs: bool = False
+
+    @property
+    def fields(self) -> list[pa.Field]:
+        """The columns that it stands for: itself, or ``name_0`` to ``name_5``."""
+        names = [f"{self.name}_{limb}" for limb in range(LIMBS)] if self.limbs else [self.name]
+        return [pa.field(name, self.type) for name in names]
+
+
+def limbs(name: str, meaning: str) -> Column:
+    """The limbs of an exact sum (:mod:`sparkrank.numeric.exact_sums`)."""
+    return Column(name, FLOAT, meaning, limbs=True)
+
+
+def schema_of(columns: Iterable[Column]) -> pa.Schema:
+    """The Arrow schema of ``columns``."""
+    return pa.schema([field for column in columns for field in column.fields])
+
+
+@dataclass(frozen=True)
+class TableSchema:
+    """A table: what a row is (``about``), its ``columns``, and what else is to be said; texts are Markdown.
+
+    ``more`` are columns that it has in some runs alone, with when that is. A table without columns has those of its
+    input.
+    """
+
+    name: str
+    about: str
+    columns: tuple[Column, ...] = ()
+    more: tuple[str, tuple[Column, ...]] | None = None
+    notes: str = ""
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The types of its columns, without those of ``more``."""
+        return schema_of(self.columns)
+
+    @cached_property
+    def whole_schema(self) -> pa.Schema:
+        """The types of all of its columns."""
+        return schema_of((*self.columns, *(() if self.more is None else self.more[1])))
+
+
+SUBJECT = (Column("model", TEXT), Column("slice", TEXT), Column("slice_value", TEXT))
+
+METRICS = TableSchema(
+    "metrics",
+    "A row per model, slice value and metric, in the order in which the spec names the metrics.",
+    (
+        *SUBJECT,
+        Column("metric", TEXT, "the metric's text, which is its identity: `ndcg@10`"),
+        Column("value", FLOAT, "NaN where it is undefined"),
+        Column("ci_low", FLOAT, "end of the interval, of the level that the spec names; null where none is honest"),
+        Column("ci_high", FLOAT, "the other end"),
+        Column("stderr", FLOAT, "the standard error; null where there is none, and of a percentile"),
+        Column(
+            "interval",
+            TEXT,
+            "how it was made: `t`, `wilson`, `logit`, `jackknife`, `order statistics`, `woodruff`, `upper bound` (one end "
+            "alone is estimated) or `confidence sequence`; `too few` where the data cannot give one, `off` where the spec "
+            "turned off the parts that it needs; null for what has none by nature (`auc_up`, `coverage`, `gini`, `novelty`)",
+        ),
+        Column("degrees", FLOAT, "the degrees of freedom of the standard error; null where it has none"),
+        Column(
+            "noise_floor",
+            FLOAT,
+            "of `ece`, about what a calibrated model would have on as many rows; of `ks`, about what scores without "
+            "information would have; null of the others",
+        ),
+        Column("n_groups", WHOLE, "groups evaluated; null where rows have no group"),
+        Column(
+            "n_effective",
+            FLOAT,
+            "how many equal groups would carry as much: 1 / Σ share², by what each group adds (its weight in the mean; of "
+            "`auc` or `logloss` its relevant rows or its others, whichever gives fewer); 0 where none adds any",
+        ),
+        Column(
+            "n_undefined",
+            WHOLE,
+            "of them, those where the metric is undefined; of a metric of the whole day 1 where it is, else 0",
+        ),
+        Column("n_rows", WHOLE, "rows of these groups; of a metric of the whole day, rows with a score"),
+        Column(
+            "weight",
+            FLOAT,
+            "what is divided by: the weights of the groups in the mean added up (their number where all weigh "
+            "the same), or of the rows of the day (their number without `columns.weight`); of a percentile, "
+            "its groups",
+        ),
+        Column(
+            "error_bound",
+            FLOAT,
+            "how far the value may be from the metric's own definition, because blocks are coarse; null where "
+            "it is a mean, or undefined",
+        ),
+        Column("definition", TEXT, "every setting written out"),
+        Column(
+            "spec_hash",
+            TEXT,
+            "twelve hex digits that change with whatever may change a number; those of `sr.evaluate` say nothing of where "
+            "the rows are",
+        ),
+        Column("run_id", TEXT, "the run in `runs`; null of `sr.evaluate`, which stores none"),
+    ),
+    more=(
+        "A window has two columns more:",
+        (
+            Column("n_days", WHOLE, "the days that were there and have the row's model and slice"),
+            Column("pooling", TEXT, "what stood in for a group"),
+        ),
+    ),
+)
+COMPARISONS = TableSchema(
+    "comparisons",
+    """\
+A row per candidate, slice value and metric, where the spec has `compare`: the candidate against the baseline, over the
+groups of both; in a window, over the days that have both.""",
+    (
+        Column("candidate", TEXT, "the model that is compared"),
+        Column("baseline", TEXT, "the model that all others are compared with"),
+        Column("slice", TEXT),
+        Column("slice_value", TEXT),
+        Column("metric", TEXT),
+        Column(
+            "difference",
+            FLOAT,
+            "candidate minus baseline: of the two values in `metrics`",
+        ),
+        Column(
+            "relative", FLOAT, "the difference as a share of the baseline's value; null where that is 0 or undefined"
+        ),
+        Column(
+            "relative_low",
+            FLOAT,
+            "end of the interval of `relative` (Fieller 1954); null where the baseline's own interval reaches 0",
+        ),
+        Column("relative_high", FLOAT, "the other end"),
+        Column("stderr", FLOAT, "the standard error of the difference; null where there is none"),
+        Column("ci_low", FLOAT, "end of the interval of the difference"),
+        Column("ci_high", FLOAT, "the other end"),
+        Column(
+            "interval",
+            TEXT,
+            "how it was made: `paired t`, `jackknife`, `swapped parts`, `woodruff` or `confidence sequence`; `too few`, `off` "
+            "and null as in `metrics`",
+        ),
+        Column("degrees", FLOAT, "the degrees of freedom of the standard error; null where it has none"),
+        Column(
+            "p",
+            FLOAT,
+            "two-sided, of no difference, by Student's t, at least 2^(1-m) of m groups (or parts) that differ; null where "
+            "`interval` is `too few`, as where the models are equal in every group",
+        ),
+        Column("p_adjusted", FLOAT, "the same within its family"),
+        Column("correction", TEXT, "`holm`, `benjamini-hochberg` or `none`"),
+        Column(
+            "family",
+            TEXT,
+            "the rows that were corrected together: `whole day`, `slice country`; by other words `candidate b`, `metric "
+            "auc`, `slice country=de`",
+        ),
+        Column(
+            "wins",
+            WHOLE,
+            "groups in which the candidate is better; null where parts alone tell, and without a direction",
+        ),
+        Column("ties", WHOLE, "groups in which both are equal, up to rounding"),
+        Column("losses", WHOLE, "groups in which the candidate is worse"),
+        Column(
+            "smallest_detectable",
+            FLOAT,
+            "the smallest difference that would have been found in 80 of 100 cases, at this level; null where so few groups "
+            "differ that none would be found, however large",
+        ),
+        Column("n_groups", WHOLE, "as in `metrics`: the smaller number of the two models"),
+        Column("n_effective", FLOAT, "as in `metrics`: the smaller number of the two models"),
+        Column(
+            "n_unpaired",
+            WHOLE,
+            "groups in which one of the two alone is defined: parts test the difference where there are any; null where "
+            "models are in no pairs",
+        ),
+        Column("definition", TEXT, "as in `metrics`"),
+        Column("spec_hash", TEXT, "as in `metrics`"),
+        Column("run_id", TEXT, "the run in `runs`"),
+    ),
+)
+DECOMPOSITION = TableSchema(
+    "decomposition",
+    """\
+Why a mean moved: a row per metric and value of a slice, whose parts add up to the difference of the two means. It is
+printed by `sparkrank compare --decompose` and made by `sr.decompose` from two tables `metrics`; no run writes it.""",
+    (
+        Column("candidate", TEXT, "the model that is compared"),
+        Column("baseline", TEXT, "the model that it is compared with, or the same on another day"),
+        Column("slice", TEXT),
+        Column("slice_value", TEXT),
+        Column("metric", TEXT, "as in `metrics`"),
+        Column(
+            "presence", TEXT, "`both`; `entered` or `left`: the value is with the candidate, or the baseline, alone"
+        ),
+        Column("baseline_share", FLOAT, "the value's share of the weight of the baseline's mean"),
+        Column("share", FLOAT, "the same of the candidate"),
+        Column("baseline_value", FLOAT, "the mean of the baseline there; null where the value entered"),
+        Column("value", FLOAT, "that of the candidate; null where it left"),
+        Column(
+            "mix",
+            FLOAT,
+            "what the change of the share adds: (share - baseline_share) · (the middle of both means there - the "
+            "middle of both means of the whole day); of what entered or left, its share · (its mean - that middle)",
+        ),
+        Column(
+            "rate",
+            FLOAT,
+            "what the change of the mean there adds: the middle of both shares · (value - baseline_value)",
+        ),
+        Column("part", FLOAT, "mix + rate"),
+        *(
+            Column(
+                f"{name}_{end}", FLOAT, f"{what} of the interval of `{name}`, by parts of the groups; null without one"
+            )
+            for name in ("mix", "rate", "part")
+            for end, what in (("low", "lower end"), ("high", "upper end"))
+        ),
+        Column(
+            "interval",
+            TEXT,
+            "how that of `part` was made: `jackknife`; `too few` and `off` as in `metrics`; null where two tables alone "
+            "are at hand",
+        ),
+        Column("difference", FLOAT, "candidate - baseline: the sum of all parts of the metric"),
+        Column("definition", TEXT, "as in `metrics`"),
+        Column("candidate_run_id", TEXT, "the run in `runs`"),
+        Column("baseline_run_id", TEXT, "that of the baseline"),
+    ),
+)
+GROUPS = TableSchema(
+    "groups",
+    """\
+A row per model and group: `model`, the columns of the group key under their own names and types, `n_rows`,
+`n_retrieved` (rows with a score) and `n_relevant` (int64 each), and a column of doubles for each metric of groups,
+under its text. Nothing is null; NaN is undefined. An average with NaN is NaN in SQL; what leaves the undefined out,
+in Spark and in DuckDB, is `avg(nullif(ap, cast('NaN' as double)))`. Rows stand in no order. A window has no such
+table, nor has a day without a group key. `n_relevant` is R, retrieved or not: rows with a label of `rel` or above
+where all metrics that ask for relevant rows have one `rel`, else with a label above 0. Where the input has arrays
+of items, each of its rows is a list and a group of its own: a key that stands on two rows there has two rows for
+each model here, and `n_groups` counts lists.""",
+)
+BLOCKS = TableSchema(
+    "blocks",
+    "A row per model, slice value, bin rule and score bin, ascending by score.",
+    (
+        *SUBJECT,
+        Column(
+            "rule",
+            TEXT,
+            "which scores share a bin: `bits=12`, `digits=5`, `bins=15` or `exact`, with `rel` where a metric names it",
+        ),
+        Column(
+            "block", WHOLE, "the number of the bin, in the order of scores; equal numbers are the same bin on any day"
+        ),
+        Column(
+            "score",
+            FLOAT,
+            "the score that names the bin: its end nearer to 0 (`bits`), the rounded score (`digits`), its "
+            "lower edge (`bins`), or the score itself (`exact`)",
+        ),
+        Column("pos", WHOLE, "relevant rows"),
+        Column("neg", WHOLE, "other rows"),
+        Column(
+            "offset",
+            WHOLE,
+            "how far the scores lie from `score`, added up, in 2^-32 of the bin's width; null where no "
+            "metric reads sums of scores",
+        ),
+        Column("score_sum", FLOAT, "the sum of the scores, from `offset`; null where that is"),
+    ),
+    more=(
+        """\
+Where rows have weights, `pos`, `neg` and `offset` are doubles, sums of the weights and of weighted offsets,
+rounded. What merges are the columns behind them:""",
+        (
+            Column("rows", WHOLE, "rows, whatever their weight"),
+            limbs("pos", "the exact sum `pos`, as multiples of six units that add up without rounding"),
+            limbs("neg", "the same of `neg`"),
+            limbs("offset", "the same of `offset`; null where that is"),
+        ),
+    ),
+)
+CURVES = TableSchema(
+    "curves",
+    """\
+A row per model, slice value, curve and point, in the order of falling thresholds; about `output.curves` points a
+curve.""",
+    (
+        *SUBJECT,
+        Column("curve", TEXT, "`roc` for each `auc`, `pr` for each `pr_auc`"),
+        Column("metric", TEXT, "the metric that is the area under it"),
+        Column("point", WHOLE, "from 0"),
+        Column("x", FLOAT, "the false positive rate; of `pr` recall"),
+        Column("y", FLOAT, "the true positive rate; of `pr` precision"),
+        Column(
+            "threshold", FLOAT, "rows with this score or a higher one are taken; infinite at the point where none is"
+        ),
+    ),
+)
+DISTRIBUTIONS = TableSchema(
+    "distributions",
+    "A row per model, slice value, metric of which a percentile is asked for, and value.",
+    (
+        *SUBJECT,
+        Column("metric", TEXT, "the metric of groups"),
+        Column(
+            "rule",
+            TEXT,
+            "`exact`, or beyond 65,536 distinct values `bits=16`: values that share 16 bits of their mantissa",
+        ),
+        Column("block", WHOLE, "the value's number, in the order of values"),
+        Column("value", FLOAT),
+        Column("groups", WHOLE, "groups with that value"),
+    ),
+)
+ITEMS = TableSchema(
+    "items",
+    """\
+A row per model, slice value, what is counted, and item, where `coverage`, `gini` or `novelty` is asked for.""",
+    (
+        *SUBJECT,
+        Column(
+            "exposure",
+            TEXT,
+            "the first positions that count, and the least relevant label if it matters: `k=10`, `k=all,rel=3`",
+        ),
+        Column("item", TEXT, "as text"),
+        Column(
+            "shown",
+            WHOLE,
+            "how often it stands there, in 2^-32: a tie block that `k` cuts shows each of its rows in part",
+        ),
+        Column("relevant", WHOLE, "groups in which it is relevant"),
+    ),
+)
+PARTS = TableSchema(
+    "parts",
+    """\
+A row per model, slice value, rule, part of the groups and score block, from which the standard errors of pooled metrics
+come. A part is one of 64 sets of groups by the hash of the group key, or of the cluster where groups have one, the same
+on every day; values of slices have 16.""",
+    (
+        *SUBJECT,
+        Column(
+            "rule",
+            TEXT,
+            "as in `blocks`, but coarse: `bits=6` where a metric asks for more; `bits=6 of ap` for the values of groups, where "
+            "a percentile of `ap` is asked for",
+        ),
+        Column("part", WHOLE, "from 0"),
+        Column("block", WHOLE, "as in `blocks`"),
+        Column("pos", WHOLE, "relevant rows"),
+        Column("neg", WHOLE, "other rows; of values of groups, groups"),
+        Column("offset", WHOLE, "as in `blocks`, 0 where no metric reads sums of scores"),
+    ),
+    more=(
+        "Where rows have weights, these columns stand in place of the last three:",
+        (
+            limbs("pos", "the exact sum of the weights of relevant rows"),
+            limbs("neg", "the same of other rows"),
+            limbs("offset", "the same of weighted offsets"),
+            Column("rows", WHOLE, "rows, whatever their weight"),
+        ),
+    ),
+)
+QUALITY = TableSchema(
+    "quality",
+    """\
+A row per check. `groups without a scored row`, `groups of one class (label > 0)` and `groups with r@2 outside of its
+range, 0 to 1` are counted among the groups in which the model is evaluated: the second once for each `rel` that metrics
+ask for, the last for each metric that has a lowest and a highest value. `ndcg` of an `ideal` that labels may exceed has
+`groups with ndcg(ideal=[3,2,1])@3 above 1, better than its ideal list` instead. `rows without a label` are those of groups in which some
+model is evaluated. Rows with a score, and what is a share of these, are those of all groups.""",
+    (
+        Column("check", TEXT, "what is counted"),
+        Column("model", TEXT, "null where it concerns all models"),
+        Column("count", FLOAT, "rows, groups, or rows per block"),
+        Column("of", TEXT, "the check whose count is the whole; null where there is none"),
+        Column("fraction", FLOAT, "`count` of the whole; null without one, and where that is 0"),
+        Column(
+            "limit",
+            FLOAT,
+            "the most that `fraction` may be, or `count` where it has none, or the least rows per block; null "
+            "without a limit",
+        ),
+        Column("ok", FLAG, "whether the limit is kept; null without one"),
+        Column(
+            "example",
+            TEXT,
+            "of `truth in no list`, or `relevant truth in no list`, that is over its limit: a row of the lists and one of the truth without "
+            "the other half, as they are written (the group where there is a group table); of one of the largest groups, where it "
+            "has 1,000 rows, the hash by which Spark's SQL finds its key, `xxhash64(user) = 42`; else null",
+        ),
+        Column(
+            "code",
+            TEXT,
+            "the check for programs, as `truth_in_no_list`: the same for each level, metric and ideal that `check` names. "
+            "It never changes; tables of older runs have no such column",
+        ),
+    ),
+    notes="""\
+`quality.limits` of the spec, or `limits=` of `sr.evaluate`, bounds any check by its name, as `truth in no list:
+0.8`: over the limit a run ends with exit code 4 and writes nothing. A limit is a share of the whole from 0 to 1. Of
+`rows read`, `groups` and `rows of the largest group`, which have no whole, it is a count, and of `rows per block` the least. A limit for `rows
+rejected` stands in place of `max_bad_fraction`. A name that is no check, or one that the run does not count, is
+refused before anything is read. The limits that are there without asking stop nothing: 0.5 for `truth in no list`
+and, where some of the truth is not relevant, for `relevant truth in no list`, 0 for scores that are no probability and
+for values outside of their range, 20 rows per block. Checks, which keep their names:
+
+| check | of | counted |
+|---|---|---|
+| `rows read` | | always |
+| `rows of truth` | `rows read` | with a truth or `true_items` |
+| `rejected: null or NaN group key`, `rejected: NaN score`, `rejected: NaN or infinite label` | `rows read` | always |
+| `rejected: label above 0 and below 1e-6` | `rows read` | with `dcg` or `cg`, whose gains are labels |
+| `rejected: NaN reference rank` | `rows read` | always; bounded where a metric reads reference ranks |
+| `rejected: weight that is null, NaN, negative or above 1e288` | `rows read` | always; bounded with a weight |
+| `rejected: weight above 0 and below 1e-15` | `rows read` | with a weight |
+| `rejected: group weight that is null, NaN, negative or above 1e9, or not the same in all rows of its group`, `rejected: group weight above 0 and below 1e-6` | `rows read` | where groups weigh by a column |
+| `rejected: cluster that is not the same in all rows of its group` | `rows read` | where groups have clusters |
+| `rejected: text that is no number` | `rows read` | in CSV and JSON, of days that older releases stored |
+| `rejected: label beyond the last true item` | `rows read` | with `true_items` |
+| `rejected: null item` | `rows read` | where rows are told apart by item |
+| `rejected: rank that is no position` | `rows read` | with `positions=given` |
+| `rows rejected`, `rows evaluated` | `rows read` | always |
+| `rows without a label, counted as not relevant` | `rows read` | with `unjudged=nonrelevant` |
+| `rows without a label, dropped` | `rows read` | with `unjudged=drop` |
+| `labels that are NaN in pandas, taken as not judged`, `reference ranks that are NaN in pandas, taken as none` | `rows read` | where rows come from pandas |
+| `rows of a list without a cluster` | `rows read` | where groups have clusters; a single one stops the evaluation |
+| `rows without an item, counted in no coverage, gini or novelty` | `rows evaluated` | with one of these metrics |
+| `truth with a label, each item of a group once` | `rows of truth` | with a truth |
+| `truth found in a list, its label given to the list row`, `truth in no list` | the check above | with a truth |
+| `truth given again for the same group and item`, `truth with a lower label than given elsewhere for the same group and item`, `truth without a label` | `rows of truth` | with a truth |
+| `rows that only name their group` | `rows read` | with a truth |
+| `relevant truth, each item of a group once (label > 0)` | `truth with a label, each item of a group once` | with a truth, for each level that a metric names |
+| `relevant truth in no list (label > 0)` | the check above | with a truth, for each level that a metric names |
+| `groups` | | always |
+| `rows of the largest group`, `rows of the second largest group`, `rows of the third largest group` | | where rows are read; not of days that are merged |
+| `most rows of one group` | `rows evaluated` | as these |
+| `groups without truth`, `groups in the lists and in the truth` | `groups` | with a truth |
+| `group keys with several lists, each of which is a group` | | with `true_items` |
+| `rows with a score` | `rows evaluated` | of each model |
+| `rows with a score whose item is in the truth` | `rows with a score` | of each model, with a truth |
+| `scores that are NaN in pandas, taken as not retrieved` | `rows read` | of each model, where rows come from pandas |
+| `ratings that are NaN in pandas, whose items stand last in their list` | `rows read` | of each model, where arrays of items with ratings come from pandas |
+| `scored rows in tie blocks` | `rows with a score` | of each model |
+| `scored rows that repeat an item of their list` | `rows with a score` | of each model, where rows are told apart by item |
+| `groups without a scored row`, `groups of one class (label > 0)` | `groups` | of each model, the latter for each level that a metric names |
+| `groups evaluated that have no row in the lists, and so no weight` | `groups` | of each model, where groups weigh by a column |
+| `groups evaluated that have no row in the lists, and so no cluster` | `groups` | of each model, where groups have clusters and there is a truth; a single one stops the evaluation |
+| `most weight of one group in gauc` | `weight` | of each model and mean in which groups weigh differently; not of days that are merged |
+| `groups with r@2 outside of its range, 0 to 1` | `groups` | of each model and metric of groups that has such a range |
+| `values of slices left out of metrics and comparisons: fewer groups than least_groups.tables` | | where `least_groups.tables` is above 1 |
+| `groups left out by population or unretrieved` | `groups` | of each model, where these leave some out |
+| `scored rows whose score is no probability: logloss, ne, brier, ece and copc are undefined` | `rows with a score, of the groups evaluated` | of each model, with one of these metrics |
+| `rows per block of auc_up: few mean a value near 1 by construction` | | of each model and metric `auc_up`, under its text |""",
+)
+GATES = TableSchema(
+    "gates",
+    """\
+A row per gate of the spec and row of `metrics` that it is about, or that it should be about and is not there
+(docs/gates.md). Of a gate with `min` and `max` there are two. Runs without `gates` in their spec have no such table.""",
+    (
+        Column("gate", TEXT, "its `name`, or its text"),
+        Column("kind", TEXT, "`min`, `max`, `not_worse_than` (a model), `equivalent_to`, `history`"),
+        Column(
+            "metric", TEXT, "as in `metrics`; the pattern of the gate where nothing is there that it could be about"
+        ),
+        Column("model", TEXT),
+        Column("slice", TEXT),
+        Column("slice_value", TEXT),
+        Column("value", FLOAT, "that of the row in `metrics`; null where there is none"),
+        Column(
+            "against",
+            TEXT,
+            "of `not_worse_than` and `equivalent_to` the baseline and its value, of `history` the mean and the band; "
+            "else null",
+        ),
+        Column(
+            "bound",
+            FLOAT,
+            "the number that decides: that of `min` or `max`, the nearer end of the band, or the worse one, of `not_worse_than` the "
+            "least difference to the baseline that is good enough (the greatest where lower is better), and of "
+            "`equivalent_to` the end of the margin that is nearer to being passed",
+        ),
+        Column(
+            "ci_low",
+            FLOAT,
+            "end of the interval that is held against `bound`: of `not_worse_than` and `equivalent_to` that of the "
+            "difference, with the error of a margin that is a share; null without one. A history has a band in its place, "
+            "to which the standard error of the day is added",
+        ),
+        Column("ci_high", FLOAT, "the other end"),
+        Column(
+            "p",
+            FLOAT,
+            "one-sided, of the hypothesis that the truth is good enough: a small one speaks for `fail`. Null where nothing "
+            "was tested",
+        ),
+        Column("p_adjusted", FLOAT, "the same among all rows of the gate and `kind` with a `p`, by its `correction`"),
+        Column(
+            "left_out",
+            WHOLE,
+            "how many values of slices the gate leaves out because they have fewer groups than `least_groups.gates`: the "
+            "same in all of its rows",
+        ),
+        Column("verdict", TEXT, "`pass`, `fail` or `undecided`"),
+        Column("reason", TEXT, "a sentence"),
+        Column("accepted", FLAG, "whether a person has let the day in although this did not pass"),
+        Column("accepted_reason", TEXT, "why; null where nobody has"),
+        Column(
+            "from_now_on", FLAG, "whether a person has let the history of this row of `metrics` begin anew with the day"
+        ),
+        Column("spec_hash", TEXT, "as in `metrics`"),
+        Column("run_id", TEXT, "the run in `runs`"),
+    ),
+)
+# The numbers of each type of small state; names are unique among all of them.
+MEAN_NUMBERS = (
+    Column("n_groups", WHOLE, "of a mean: groups evaluated"),
+    Column("n_undefined", WHOLE, "of a mean: those where the metric is undefined"),
+    Column("n_averaged", WHOLE, "of a mean: groups in it"),
+    Column("n_rows", WHOLE, "of a mean: rows of the groups evaluated"),
+    limbs("w", "of a mean over groups with weight w and value v: Σ w"),
+    limbs("wv", "Σ wv"),
+    limbs("ww", "Σ w²"),
+    limbs("wwv", "Σ w²v"),
+    limbs("wwvv", "Σ w²v²"),
+)
+SUM_NUMBERS = (limbs("total", "of a sum over rows: its value"),)
+COUNT_NUMBERS = (Column("count", WHOLE, "of a count"),)
+PART = Column("part", WHOLE, "of the states of parts: which part of the groups, from 0")
+PART_MEAN_NUMBERS = (limbs("part_w", "of a mean, of one part: Σ w"), limbs("part_wv", "Σ wv"))
+PART_SUM_NUMBERS = (limbs("part_total", "of a sum over rows, of one part: its value"),)
+PAIR_NUMBERS = (
+    Column("n_pairs", WHOLE, "of a pair of models: groups where both are defined"),
+    Column("n_above", WHOLE, "of them, those where the candidate's value is the higher one"),
+    Column("n_equal", WHOLE, "those where both are equal, up to rounding"),
+    Column("n_below", WHOLE, "those where the baseline's value is the higher one"),
+    Column("n_unpaired", WHOLE, "groups where one of the two alone is defined"),
+    limbs("d", "with d the difference of candidate and baseline in a group: Σ d"),
+    limbs("dd", "Σ d²"),
+)
+SIZE_NUMBERS = (Column("n_blocks", WHOLE, "rows in the larger table"),)
+RUN_ID = "run_id"
+ATTEMPT_ID = "attempt_id"
+STATES = TableSchema(
+    "states",
+    """\
+A row per state, from which days merge: the means of metrics of groups (`mean`), sums over rows (`sum`), counts of
+`quality` (`count`), the means and sums of each part of the groups (`part_mean`, `part_sum`), the differences of pairs of
+models (`pair`), and how many rows the larger states have in `blocks`, `distributions`, `items` and `parts`. Sums are
+exact: six columns of multiples of six units, which add up without rounding in any order.""",
+    (
+        Column("kind", TEXT, "which of these"),
+        Column("version", WHOLE, "of what the numbers mean: days of another version are refused"),
+        Column("definition", TEXT, "every setting written out"),
+        Column(
+            "source",
+            TEXT,
+            "the columns, the condition, and `partition_types` where it is `text`: what makes a row, a group "
+            "and a label",
+        ),
+        Column("model", TEXT, "empty where a count concerns all models"),
+        Column("slice", TEXT),
+        Column("slice_value", TEXT),
+        Column("name", TEXT, "the metric, sum, check, bin rule or exposure"),
+        Column(RUN_ID, TEXT, "the run in `runs`: a merge refuses states of another"),
+        *MEAN_NUMBERS,
+        *SUM_NUMBERS,
+        *COUNT_NUMBERS,
+        *SIZE_NUMBERS,
+        PART,
+        *PART_MEAN_NUMBERS,
+        *PART_SUM_NUMBERS,
+        *PAIR_NUMBERS,
+    ),
+    notes="Columns that do not concern the kind are null.",
+)
+FILES = Column(
+    "files",
+    pa.list_(pa.struct([("table", TEXT), ("name", TEXT), ("rows", WHOLE), ("bytes", WHOLE), ("checksum", TEXT)])),
+    "what the run has written before this table: `table`, `name` of the file, its `rows`, `bytes` and `checksum` "
+    "(SHA-256); null where the store of the output does not say. A merge refuses a folder that holds anything else",
+)
+ATTEMPT = Column(
+    ATTEMPT_ID,
+    TEXT,
+    "what no other run has: the names of this run's files end in it, and their metadata of Parquet have it",
+)
+FROM_NOW_ON = "from_now_on"
+ACCEPTED = (
+    Column("accepted_at", TIME, "when a person let the day in although a gate had stopped it; null where nobody did"),
+    Column("accepted_reason", TEXT, "why (`sparkrank accept`); null where `accepted_at` is"),
+    Column(
+        FROM_NOW_ON,
+        FLAG,
+        "whether the history of every value begins anew with the day (`sparkrank accept --from-now-on`); null where "
+        "`accepted_at` is",
+    ),
+)
+RUNS = TableSchema(
+    "runs",
+    "One row: the last run of the day.",
+    (
+        Column(
+            "run_id",
+            TEXT,
+            "the day, and twelve hex digits that are the same for the same question: a rerun has the same",
+        ),
+        ATTEMPT,
+        Column("status", TEXT, "`done`: what fails leaves no tables"),
+        Column("started_at", TIME),
+        Column("lane", TEXT, "`frame`, `scan` or `local`"),
+        Column("lane_reason", TEXT, "why this one"),
+        Column("input", TEXT, "the path or table, and that of the truth"),
+        Column("rows", WHOLE, "rows read"),
+        Column("buckets", WHOLE),
+        Column("stages", TEXT, "JSON: seconds of each stage before the tables were written"),
+        Column(
+            "versions",
+            TEXT,
+            "JSON: sparkrank, Spark, Python, numpy, pyarrow, and whether the driver had compiled loops; "
+            "`loops of buckets` counts how often a loop or numpy served, where buckets were solved; "
+            "`session` has the settings of the Spark session that reading depended on, if it did; "
+            "`refused by the session` says what made the run slower, and why",
+        ),
+        Column("spec_hash", TEXT, "as in `metrics`"),
+        Column("spec", TEXT, "JSON: the spec, every default written out; `***` stands for what others are not shown"),
+        *ACCEPTED,
+        FILES,
+    ),
+    notes="""\
+Of a window, `days` and `days_missing` (lists of strings) stand in place of `lane`, `lane_reason`, `input` and
+`buckets`.""",
+)
+WINDOW_RUNS = TableSchema(
+    "runs",
+    "One row: the last run of the window.",
+    (
+        *(column for column in RUNS.columns if column.name in ("run_id", ATTEMPT_ID, "status", "started_at")),
+        Column("days", pa.list_(TEXT), "those that were merged"),
+        Column("days_missing", pa.list_(TEXT), "those that were not there"),
+        *(column for column in RUNS.columns if column.name in ("rows", "stages", "versions", "spec_hash", "spec")),
+        *ACCEPTED,
+        FILES,
+    ),
+)

@@ -1,0 +1,189 @@
+"""A row per group with arrays of items, as the rows of lists and truth that it stands for.
+
+Predictions are in rank order, so an item's score is its place in the array, negated. A group of which all arrays are
+empty or null leaves a row that only names it. Every lane has arrays here: Spark sends them as they are, because a row
+of Spark costs more than all that is made of it here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sparkrank.bucket.impressions import (
+    CLUSTER,
+    ITEM,
+    LABEL,
+    LIST,
+    TRUTH,
+    group_weight_column,
+    key_column,
+    one_array,
+    score_column,
+    slice_column,
+)
+from sparkrank.inputs.field_paths import nan_ratings
+from sparkrank.inputs.roles import Roles
+from sparkrank.metrics import Plan
+from sparkrank.numeric.array_types import Ints
+from sparkrank.sources.types import list_parts
+from sparkrank.sources.values import float_values, item_values, key_values, label_values
+
+TRUE_ITEMS, TRUE_LABELS = "true_items", "true_labels"
+_LISTED, _UNRATED = "listed_", "unrated_"
+
+
+def listed_column(index: int) -> str:
+    """The name of the column with the lists of the plan's ``index``-th model."""
+    return f"{_LISTED}{index}"
+
+
+def unrated_column(index: int) -> str:
+    """The name of the column that says how many of the last items of such a list have NaN for a rating."""
+    return f"{_UNRATED}{index}"
+
+
+def array_columns(names: Sequence[str]) -> list[str]:
+    """Those of the columns ``names`` of rows of arrays that have an element for each bucket row."""
+    return [name for name in names if name.startswith(_LISTED) or name == TRUE_ITEMS]
+
+
+def array_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int) -> list[pa.Table]:
+    """The bucket rows of lists, and those of a truth, that the arrays of ``rows`` hold.
+
+    ``rows`` are those of the input, and numbered from ``first``.
+    """
+    columns = {key_column(index): key_values(rows[column]) for index, column in enumerate(roles.group)}
+    columns |= {slice_column(index): item_values(rows[column]) for index, column in enumerate(plan.slice_columns)}
+    for index, column in enumerate(plan.group_weights):
+        columns[group_weight_column(index)] = float_values(rows[column]).cast(pa.float64())
+    if plan.cluster is not None:
+        columns[CLUSTER] = key_values(rows[plan.cluster])
+    columns[LIST] = pa.chunked_array([np.arange(first, first + rows.num_rows)])
+    for index, column in enumerate(roles.scores.values()):
+        columns[listed_column(index)] = rows[column]
+        if (beside := nan_ratings(column)) in rows.column_names:
+            columns[unrated_column(index)] = rows[beside]
+    columns[TRUE_ITEMS] = rows[str(roles.true_items)]
+    if roles.label is not None:
+        columns[TRUE_LABELS] = rows[roles.label]
+    return exploded(pa.table(columns), plan, by_rank=roles.relevance == "reciprocal_rank")
+
+
+def exploded(rows: pa.Table, plan: Plan, *, by_rank: bool) -> list[pa.Table]:
+    """The bucket rows of lists, and those of a truth, of rows of arrays.
+
+    These have the columns of a bucket that all rows of a group share, a list for each model of ``plan``
+    (:func:`listed_column`), the true items, and beside them labels or, ``by_rank``, the reciprocals of their places.
+    """
+    lists = [_Elements.of(rows[listed_column(index)]) for index in range(len(plan.models))]
+    truth = _Elements.of(rows[TRUE_ITEMS])
+    labels = _Elements.of(rows[TRUE_LABELS]) if TRUE_LABELS in rows.column_names else None
+    shared = [name for name in rows.column_names if not name.startswith((_LISTED, _UNRATED))]
+    keys = {name: one_array(rows[name]) for name in shared if name not in (TRUE_ITEMS, TRUE_LABELS)}
+    listed = [
+        _part(keys, of_list.lengths, of_list.items(), {score_column(index): _scores(of_list, rows, index)}, plan)
+        for index, of_list in enumerate(lists)
+    ]
+    items = truth.items()
+    of_items = _labels(labels, truth, by_rank=by_rank)
+    of_items = pc.if_else(pc.is_valid(items), of_items, pa.scalar(None, of_items.type))
+    true = [_part(keys, truth.lengths, items, {LABEL: of_items, TRUTH: True}, plan)]
+    said = [each.lengths for each in (*lists, truth)]
+    if labels is not None:
+        counts, beyond = _labels_beyond(labels, truth.lengths)
+        true.append(_part(keys, counts, pa.nulls(len(beyond)), {LABEL: beyond, TRUTH: True}, plan))
+        said.append(counts)
+    empty = np.logical_and.reduce([each == 0 for each in said]).astype(np.int64)
+    listed.append(_part(keys, empty, pa.nulls(int(empty.sum())), {}, plan))
+    return [_joined(listed), _joined(true)]
+
+
+class _Elements(NamedTuple):
+    """The elements ``values`` of arrays, one after the other, and how many each array has."""
+
+    lengths: Ints
+    values: pa.Array
+
+    @classmethod
+    def of(cls, arrays: pa.ChunkedArray) -> _Elements:
+        if pa.types.is_null(arrays.type):
+            return cls(np.zeros(len(arrays), np.int64), pa.nulls(0))
+        ends, values = list_parts(one_array(arrays))
+        return cls(np.diff(ends), values)
+
+    def items(self) -> pa.Array:
+        """The elements as items."""
+        if pa.types.is_null(self.values.type):
+            return self.values
+        return one_array(item_values(pa.chunked_array([self.values])))
+
+    def starts(self) -> Ints:
+        """The place in all elements of the first of each array (groups)."""
+        return np.cumsum(self.lengths) - self.lengths
+
+    def places(self) -> Ints:
+        """The place of each element in its array, from 0."""
+        return np.arange(int(self.lengths.sum())) - np.repeat(self.starts(), self.lengths)
+
+
+def _part(
+    keys: Mapping[str, pa.Array], counts: Ints, items: pa.Array, values: Mapping[str, object], plan: Plan
+) -> pa.Table:
+    """So many (``counts``) rows of each group, with their ``items`` and the columns ``keys`` that all have.
+
+    Of the other columns, ``values`` has some.
+    """
+    columns: dict[str, object] = {name: _repeated(key, counts) for name, key in keys.items()}
+    columns[LABEL] = values.get(LABEL, pa.nulls(len(items)))
+    for index in range(len(plan.models)):
+        columns[score_column(index)] = values.get(score_column(index), pa.nulls(len(items), pa.float64()))
+    columns[ITEM] = items
+    columns[TRUTH] = pa.repeat(TRUTH in values, len(items))
+    return pa.table(columns)
+
+
+def _repeated(key: pa.Array, counts: Ints) -> pa.Array:
+    """Each value of ``key`` as often as ``counts`` says."""
+    if (pa.types.is_integer(key.type) or pa.types.is_floating(key.type)) and not key.null_count:
+        return pa.array(np.repeat(key.to_numpy(), counts))
+    return key.take(pa.array(np.repeat(np.arange(len(key)), counts)))
+
+
+def _joined(parts: Sequence[pa.Table]) -> pa.Table:
+    with_rows = [part for part in parts if part.num_rows]
+    return with_rows[0] if len(with_rows) == 1 else pa.concat_tables(parts, promote_options="permissive")
+
+
+def _scores(of_list: _Elements, rows: pa.Table, index: int) -> np.ndarray:
+    """The score of each element: its place, negated, or NaN for as many of the last as have such a rating."""
+    scores = -1.0 - of_list.places()
+    if (beside := unrated_column(index)) not in rows.column_names:
+        return scores
+    rated = of_list.lengths - rows[beside].fill_null(0).to_numpy()
+    return np.where(-scores > np.repeat(rated, of_list.lengths), np.nan, scores)
+
+
+def _labels(labels: _Elements | None, truth: _Elements, *, by_rank: bool) -> pa.Array:
+    """The label of each true item; null where the array of labels is the shorter one."""
+    if by_rank:
+        return pa.array(1 / (truth.places() + 1.0))
+    if labels is None:
+        return pa.repeat(pa.scalar(1, pa.int8()), len(truth.values))
+    places = truth.places()
+    index = np.repeat(labels.starts(), truth.lengths) + places
+    missing = places >= np.repeat(labels.lengths, truth.lengths)
+    return label_values(labels.values.take(pa.array(index, mask=missing)))
+
+
+def _labels_beyond(labels: _Elements, true_items: Ints) -> tuple[Ints, pa.Array]:
+    """Labels behind the last of as many ``true_items`` as a row has, and how many these are; nulls say nothing."""
+    values = label_values(labels.values)
+    is_beyond = labels.places() >= np.repeat(true_items, labels.lengths)
+    beyond = np.flatnonzero(is_beyond & values.is_valid().to_numpy(zero_copy_only=False))
+    row = np.repeat(np.arange(len(labels.lengths)), labels.lengths)[beyond]
+    return np.bincount(row, minlength=len(labels.lengths)), values.take(pa.array(beyond))

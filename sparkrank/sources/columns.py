@@ -1,0 +1,92 @@
+"""From the columns of a Parquet file to those of a bucket: the twin of :mod:`sparkrank.engines.spark.columns`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sparkrank.bucket.impressions import (
+    ITEM,
+    LABEL,
+    TRUTH,
+    group_weight_column,
+    key_column,
+    score_column,
+    slice_column,
+)
+from sparkrank.inputs.role_table import GROUP, GROUP_WEIGHT, SCORE, SLICE, Role, row_roles
+from sparkrank.inputs.role_table import LABEL as OF_LABEL
+from sparkrank.inputs.roles import Roles
+from sparkrank.metrics import Plan
+from sparkrank.sources.arrays import array_rows
+from sparkrank.sources.joined_types import check_joined, check_roles
+from sparkrank.sources.values import FITS, READERS
+
+
+def check_arrow_schema(schema: pa.Schema, roles: Roles, plan: Plan, what: str = "input") -> None:
+    """Refuse a schema, that of ``what``, in which some role's column is missing or of a type that it cannot have."""
+    check_roles(roles, schema.names, lambda column: schema.field(column).type, FITS, str, what)
+    roles.validate_required_roles(plan)
+    if roles.true_items is not None:
+        check_joined(schema, schema, roles)
+
+
+def bucket_schema(sides: Sequence[tuple[pa.Schema, Roles]], plan: Plan) -> pa.Schema:
+    """The schema that holds the bucket rows of every side: integers and floats become the widest."""
+    read = [pa.schema(list(map(schema.field, needed_columns(roles, plan)))) for schema, roles in sides]
+    schemas = [
+        rows.schema
+        for each, (_, roles) in zip(read, sides, strict=True)
+        for rows in bucket_rows(each.empty_table(), roles, plan)
+    ]
+    return pa.unify_schemas(schemas, promote_options="permissive")
+
+
+def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int = 0) -> list[pa.Table]:
+    """The columns of a bucket (:func:`sparkrank.bucket.bucket_columns`) from those of the input, or of the truth.
+
+    Arrays give two tables, of lists and of a truth. What one of the two has and the other has not is null there. Rows
+    are numbered from ``first`` where it matters.
+    """
+    if roles.true_items is not None:
+        return array_rows(rows, roles, plan, first)
+    nothing = pa.chunked_array([pa.nulls(rows.num_rows)])
+    columns = {key_column(index): _read(rows, GROUP, column) for index, column in enumerate(roles.group)}
+    for index, column in enumerate(plan.slice_columns):
+        columns[slice_column(index)] = _read(rows, SLICE, column)
+    for index, column in enumerate(plan.group_weights):  # a truth has none: what a group weighs is said by its list
+        columns[group_weight_column(index)] = nothing if not roles.scores else _read(rows, GROUP_WEIGHT, column)
+    no_label = nothing if plan.joins else nothing.cast(pa.int8())
+    columns[LABEL] = no_label if roles.label is None else _read(rows, OF_LABEL, roles.label)
+    for index, column in enumerate(roles.scores.values()):
+        score = _read(rows, SCORE, column)
+        columns[score_column(index)] = pc.negate(score) if roles.by_rank else score
+    if not roles.scores:
+        columns |= {score_column(index): nothing for index in range(len(plan.models))}
+    for role in row_roles():
+        if role.needed(plan):
+            named = roles.of_rows.get(role.key)
+            columns[role.key] = _missing(rows, role) if named is None else _read(rows, role, named)
+    if plan.joins:
+        is_truth = not roles.scores
+        columns[TRUTH] = pa.chunked_array([pa.repeat(is_truth, rows.num_rows)])
+        if is_truth and roles.label is None:
+            columns[LABEL] = pc.if_else(pc.is_valid(columns[ITEM]), pa.scalar(1, pa.int8()), None)
+    return [pa.table(columns)]
+
+
+def _read(rows: pa.Table, role: Role, column: str) -> pa.ChunkedArray:
+    return READERS[role.reads](rows[column])
+
+
+def _missing(rows: pa.Table, role: Role) -> pa.ChunkedArray:
+    """What stands for ``role`` in rows of a side that has no such column."""
+    count = rows.num_rows
+    return pa.chunked_array([pa.nulls(count) if role.missing is None else pa.repeat(role.missing, count)])
+
+
+def needed_columns(roles: Roles, plan: Plan) -> list[str]:
+    """The input's columns that an evaluation reads."""
+    return list(dict.fromkeys(column for role, _, column in roles.played() if role.needed(plan)))

@@ -1,0 +1,146 @@
+"""The conditions of ``input.where`` that Arrow can push into a Parquet read.
+
+Understood are comparisons of a column with a literal, ``IN``, ``IS NULL`` and ``IS NOT NULL``, joined by ``AND``. They
+mean what they mean in Spark's SQL: a comparison with null holds for no row, and NaN is larger than any number. Anything
+else is left to Spark.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+import re
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sparkrank.base.errors import did_you_mean, shortened
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<text>'(?:[^']|'')*')|(?P<number>-?\d+(?:\.\d+)?(?![\w.]))|(?P<op><=|>=|<>|!=|==|=|<|>)|(?P<mark>[(),])"
+    r"|`(?P<quoted>[^`]+)`|(?P<word>[A-Za-z_]\w*))"
+)
+_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    "=": operator.eq,
+    "==": operator.eq,
+    "<>": operator.ne,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+# Comparisons joined by AND: Arrow goes as deep into an expression as they are many.
+_MOST_JOINED = 100
+_FOR_NAN = (">", ">=", "<>", "!=")  # what NaN is to every number
+Token = tuple[str, str]
+
+
+class UntranslatableError(ValueError):
+    """A condition that only Spark can decide, with the reason."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What a row must be to be read: both expressions hold, where there are any.
+
+    ``of_groups`` may be decided by the statistics of a row group too. ``of_rows`` may not: it can hold for NaN, of
+    which statistics know nothing. Of a group with NaN and one number Arrow believes that number of every row.
+    """
+
+    of_groups: pc.Expression | None
+    of_rows: pc.Expression | None
+    columns: frozenset[str] = frozenset()  # that they ask
+
+
+def pushed_down(condition: str, schema: pa.Schema, unlike: AbstractSet[str] = frozenset()) -> Condition:
+    """``condition`` as Arrow expressions over the columns of ``schema``.
+
+    Raises :class:`UntranslatableError` where only Spark can decide it: of the columns ``unlike`` it makes others.
+    """
+    tokens = _tokens(condition)
+    for kind, text in tokens:
+        if kind in ("word", "quoted") and text in unlike:
+            raise UntranslatableError(f"{shortened(text)} is a column that Spark and Arrow read differently")
+    holds, for_nan, rest = _comparison(tokens, schema)
+    parts = [(holds, for_nan)]
+    while rest:
+        if len(parts) == _MOST_JOINED:
+            raise UntranslatableError(f"more than {_MOST_JOINED} comparisons are joined")
+        if rest[0] != ("word", "AND"):
+            raise UntranslatableError(f"{shortened(rest[0][1])} is not understood")
+        holds, for_nan, rest = _comparison(rest[1:], schema)
+        parts.append((holds, for_nan))
+    of_groups, of_rows = (_all([holds for holds, for_nan in parts if for_nan == each]) for each in (False, True))
+    names = {text for kind, text in tokens if kind in ("word", "quoted")}
+    return Condition(of_groups, of_rows, frozenset(names).intersection(schema.names))
+
+
+def _all(parts: Sequence[pc.Expression]) -> pc.Expression | None:
+    return functools.reduce(operator.and_, parts) if parts else None
+
+
+def _tokens(condition: str) -> list[Token]:
+    tokens: list[Token] = []
+    place = 0
+    condition = condition.rstrip()
+    while place < len(condition):
+        match = _TOKEN.match(condition, place)
+        if match is None or match.lastgroup is None:
+            raise UntranslatableError(f"{condition[place : place + 40].strip()[:20]} is not understood")
+        kind, text = match.lastgroup, match[match.lastgroup]
+        keyword = kind == "word" and text.upper() in ("AND", "OR", "NOT", "IN", "IS", "NULL", "BETWEEN", "LIKE")
+        tokens.append((kind, text.upper() if keyword else text))
+        place = match.end()
+    return tokens
+
+
+def _comparison(tokens: list[Token], schema: pa.Schema) -> tuple[pc.Expression, bool, list[Token]]:
+    """The comparison at the start of ``tokens``, whether it may hold for NaN, and the tokens behind it."""
+    kinds = [kind for kind, _ in tokens]
+    texts = [text for _, text in tokens]
+    if not kinds or kinds[0] not in ("word", "quoted") or texts[0] not in schema.names:
+        name = texts[0] if texts else "an empty condition"
+        raise UntranslatableError(f"{shortened(name)} is not a column{did_you_mean(name, schema.names)}")
+    field = schema.field(texts[0])
+    column = pc.field(field.name)
+    if texts[1:3] == ["IS", "NULL"]:
+        return column.is_null(), False, tokens[3:]
+    if texts[1:4] == ["IS", "NOT", "NULL"]:
+        return column.is_valid(), False, tokens[4:]
+    if texts[1:3] == ["IN", "("] and ")" in texts:
+        end = texts.index(")")
+        values = [_literal(token, field.type).as_py() for token in tokens[3:end:2]]
+        if not values or texts[4:end:2] != [","] * (len(values) - 1):
+            raise UntranslatableError("a list is not understood")
+        if pa.types.is_floating(field.type) and 0 in values:  # Arrow tells -0.0 from 0.0 in a list, as SQL does not
+            values += [-0.0, 0.0]
+        return column.isin(pa.array(values, field.type)), False, tokens[end + 1 :]
+    if len(tokens) > 2 and kinds[1] == "op":
+        holds = _COMPARE[texts[1]](column, _literal(tokens[2], field.type))
+        for_nan = pa.types.is_floating(field.type) and texts[1] in _FOR_NAN
+        return holds | column.is_nan() if for_nan else holds, for_nan, tokens[3:]
+    raise UntranslatableError(f"what is asked of {shortened(field.name)} is not understood")
+
+
+def _literal(token: Token, kind: pa.DataType) -> pa.Scalar:
+    """The literal as a value of the column's type, where both are texts, both numbers, or a text is a date."""
+    form, text = token
+    value: str | float | Decimal
+    if "\\" in text:
+        raise UntranslatableError(f"{shortened(text)} has an escape")
+    if form == "text" and (pa.types.is_string(kind) or pa.types.is_date32(kind)):
+        value = text[1:-1].replace("''", "'")
+    elif form == "number" and (pa.types.is_integer(kind) or pa.types.is_float64(kind)):
+        value = Decimal(text) if pa.types.is_integer(kind) else float(text) if "." in text else int(text)
+    else:
+        raise UntranslatableError(f"{shortened(text)} is compared with a column of type {shortened(kind)}")
+    try:
+        return pa.scalar(value).cast(kind)
+    except (pa.ArrowInvalid, OverflowError):
+        raise UntranslatableError(f"{shortened(text)} is not a value of type {kind}") from None

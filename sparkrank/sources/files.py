@@ -1,0 +1,361 @@
+"""Which files stand at a path, on any file system that Arrow opens: the one listing by which every lane reads.
+
+Paths may be patterns, read as Hadoop and so Spark reads them.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from urllib.parse import quote
+
+from pyarrow import fs
+
+from sparkrank.base.errors import InputError, SpecError, shortened
+from sparkrank.base.redaction import HIDDEN, shown_url
+from sparkrank.sources.integrity import Stamp, stamp_of, stamps_of
+from sparkrank.sources.lakes import LakeTable, tables_above, tables_among
+
+_MARKS = frozenset("*?[]{}\\")
+_MOST = 1000  # alternatives of braces that hold slashes
+
+
+def is_pattern(path: str) -> bool:
+    """Whether ``path`` stands for all files that match it."""
+    return not _MARKS.isdisjoint(path)
+
+
+def escaped(path: str) -> str:
+    """``path`` as a pattern that only itself matches."""
+    return "".join(f"\\{letter}" if letter in _MARKS else letter for letter in path)
+
+
+def alternatives(path: str) -> list[list[str]]:
+    """The parts between the slashes of ``path``, once for each choice from braces that hold slashes."""
+    whole: list[str] = []
+    for one in _without_slashes_in_braces(path):
+        if len(whole) == _MOST:
+            raise SpecError(
+                f"the braces of the path {without_password(path)} stand for more than {_MOST} paths: name fewer"
+            )
+        whole.append(one)
+    return [each.split("/") for each in dict.fromkeys(whole)]
+
+
+def fixed_parts(pattern: Sequence[str]) -> list[str]:
+    """The parts of ``pattern`` that stand before the first of several meanings, without their backslashes."""
+    texts: list[str] = []
+    for part in pattern:
+        text = re.sub(r"\\(.)", r"\1", part)
+        if is_pattern(re.sub(r"\\.", "", part)):
+            break
+        texts.append(text)
+    return texts
+
+
+def matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:
+    """Whether a file, or a folder that it is in, matches ``pattern``; a wildcard does not pass a slash."""
+    within = parts[: len(pattern)]
+    return len(within) == len(pattern) and all(
+        _compiled(each).fullmatch(part) is not None for part, each in zip(within, pattern, strict=True)
+    )
+
+
+def _without_slashes_in_braces(path: str) -> Iterator[str]:
+    """``path`` with each choice from its first braces that hold a slash, and so on until none do."""
+    depth, start, commas, slashed, place = 0, 0, list[int](), False, 0
+    while place < len(path):
+        letter = path[place]
+        if letter == "\\":
+            place += 1
+        elif letter == "{":
+            depth += 1
+            if depth == 1:
+                start, commas, slashed = place, [], False
+        elif letter == "," and depth == 1:
+            commas.append(place)
+        elif letter == "/" and depth:
+            slashed = True
+        elif letter == "}" and depth:
+            depth -= 1
+            if not depth and slashed:
+                ends = [start, *commas, place]
+                for first, last in itertools.pairwise(ends):
+                    yield from _without_slashes_in_braces(path[:start] + path[first + 1 : last] + path[place + 1 :])
+                return
+        place += 1
+    yield path
+
+
+@functools.lru_cache(maxsize=1024)
+def _compiled(part: str) -> re.Pattern[str]:
+    """One part of a path as a regular expression; raises :class:`SpecError` where it has none."""
+    made: list[str] = []
+    braces, in_class, letters = 0, False, iter(part)
+    for letter in letters:
+        if letter == "\\":
+            made.append(re.escape(next(letters, "\\")))
+        elif in_class:
+            in_class = letter != "]"
+            first = made[-1] == "["
+            made.append("^" if first and letter in "!^" else letter if letter in "]-" else re.escape(letter))
+        elif letter == "[":
+            in_class = True
+            made.append("[")
+        elif letter in "*?":
+            made.append(".*" if letter == "*" else ".")
+        elif letter == "{":
+            braces += 1
+            made.append("(?:")
+        elif letter in ",}" and braces:
+            braces -= letter == "}"
+            made.append("|" if letter == "," else ")")
+        else:
+            made.append(re.escape(letter))
+    try:
+        return re.compile("".join(made), re.DOTALL)
+    except re.error:
+        raise SpecError(
+            f'"{part[:200]}" in a path is not a pattern: its brackets or braces do not close, and a backslash before '
+            "them takes them as they are"
+        ) from None
+
+
+_COPIED = "._COPYING_"  # the end of a file's name while Hadoop copies it
+_FOLDER = "_$folder$"  # the end of the name of an object of 0 bytes by which Hadoop told a folder of S3
+_SETTINGS = re.compile(r"\?(?=\w+=)")
+_TO_NOTHING = -1  # the size of a link to what is not there
+# Spark's readers of files leave out those that they cannot read where the session says so: not ours, uncounted.
+ALL_FILES = {"ignoreCorruptFiles": "false", "ignoreMissingFiles": "false"}
+S3_CONNECT_SECONDS, S3_REQUEST_SECONDS = 10.0, 30.0  # without a byte
+S3_ATTEMPTS = 5  # with pauses in between that double
+SCHEMES = {"s3a": "s3", "s3n": "s3"}  # Hadoop's names for what Arrow calls s3
+
+
+def file_system(path: str) -> tuple[fs.FileSystem, str]:
+    """The file system of ``path`` and the path inside it, which is taken as it is written, as Spark takes it.
+
+    Nothing in it is encoded, and ``#`` begins nothing; ``?`` does where a setting of the file system follows.
+    """
+    scheme, separator, rest = path.partition("://")
+    if not separator or scheme.lower() == "file":
+        return fs.LocalFileSystem(), os.path.normpath(
+            Path(rest if separator else path.removeprefix("file:")).absolute()
+        )
+    place, *settings = _SETTINGS.split(rest, maxsplit=1)
+    host, slash, inside = place.partition("/")
+    scheme = scheme.lower()
+    uri = "?".join([f"{SCHEMES.get(scheme, scheme)}://{host}{slash}{quote(inside)}", *settings])
+    store, inside = fs.FileSystem.from_uri(uri)
+    return _patient(store), inside.rstrip("/")
+
+
+def _patient(store: fs.FileSystem) -> fs.FileSystem:
+    """``store``, where it is S3 with our limits of time: a request that stalls ends, and is sent again after a while.
+
+    A path cannot say them. They travel to Spark's tasks, whose number of attempts is Arrow's (3).
+    """
+    if not isinstance(store, fs.S3FileSystem):
+        return store
+    _, (options,) = store.__reduce__()
+    options |= {"connect_timeout": S3_CONNECT_SECONDS, "request_timeout": S3_REQUEST_SECONDS}
+    patient: fs.FileSystem = type(store)(**options, retry_strategy=fs.AwsStandardS3RetryStrategy(S3_ATTEMPTS))
+    return patient
+
+
+def without_password(path: str) -> str:
+    """``path`` as a sentence may tell it, without who opens the file system."""
+    return shortened(shown_url(path).replace(f"://{HIDDEN}@", "://"))
+
+
+def store_of(path: str, inside: str) -> str | None:
+    """What stands in ``path`` before ``inside``, its path inside the file system: ``s3a://``, or ``hdfs://host:8020``.
+
+    ``file:`` on this machine, and None where ``path`` says where it is in another way.
+    """
+    scheme, separator, _ = path.partition("://")
+    if not separator or scheme.lower() == "file":
+        return "file:"
+    place = _SETTINGS.split(path, maxsplit=1)[0].rstrip("/")
+    return place.removesuffix(inside) if place.endswith(inside) else None
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The visible ``files`` that a path stands for, in the order of their names.
+
+    ``roots`` says of each the file or folder that the path names: the path itself, or what matches it. Where it is a
+    folder, ``base`` is that: the names of the folders below it give columns. ``tables`` are those of lake formats that
+    the path is in, or that have some of the files. ``lost`` are files that nobody should read past, with the reason.
+    ``shortly`` names the same files by their folders, where these have no others. ``stamps`` tell whether a file is
+    changed later, as far as the file system says when it was.
+    """
+
+    files: tuple[str, ...]
+    roots: tuple[str, ...]
+    base: str | None = None
+    tables: tuple[LakeTable, ...] = ()
+    lost: tuple[tuple[str, str], ...] = ()
+    shortly: tuple[str, ...] = ()
+    stamps: Mapping[str, Stamp] = field(default_factory=dict)
+
+    @classmethod
+    def at(cls, store: fs.FileSystem, path: str) -> Listing:
+        """What stands at ``path``, a file, a folder or a pattern; no files where nothing does. Errors are Arrow's."""
+        patterns = alternatives(path)
+        sizes: dict[str, int] = {}
+        links: list[str] = []
+        stamps: dict[str, Stamp] = {}
+        starts = dict.fromkeys(map(_start, patterns))
+        for start, whole in starts:
+            if whole and (info := store.get_file_info(start)).type == fs.FileType.File:
+                sizes[start] = info.size
+                stamps[start] = stamp_of(info, store)
+                continue
+            infos = store.get_file_info(fs.FileSelector(start, recursive=True, allow_not_found=True))
+            sizes |= {info.path: info.size for info in infos if info.type == fs.FileType.File}
+            stamps |= stamps_of(infos, store)
+            if isinstance(store, fs.LocalFileSystem) and Path(start).is_dir():
+                links += _links([start, *(info.path for info in infos if info.type == fs.FileType.Directory)])
+        # Arrow leaves out links to nothing
+        found = cls.of(sizes | {link: _TO_NOTHING for link in links if not Path(link).exists()}, patterns)
+        ways = set(itertools.chain.from_iterable(map(ways_of, found.files))) if links else set[str]()
+        led = {str(Path(os.path.realpath(link)).parent) for link in links if link in ways}
+        above = [*(start for start, _ in starts if found.files), *(f"{folder}/*" for folder in led)]
+        tables = (*found.tables, *(table for path in above for table in tables_above(store, path)))
+        return replace(found, tables=tables, stamps={file: stamps[file] for file in found.files if file in stamps})
+
+    @classmethod
+    def of(cls, sizes: Mapping[str, int], patterns: Sequence[Sequence[str]]) -> Listing:
+        """What of the files of ``sizes``, by their names, matches one of ``patterns`` or lies in a folder that does."""
+        starts = [(pattern, len(fixed_parts(pattern))) for pattern in patterns]
+        start, whole = _start(patterns[0])
+        named = start if len(patterns) == 1 and whole else None
+        roots: dict[str, str] = {}
+        lost: list[tuple[str, str]] = []
+        for file, size in sorted(sizes.items()):
+            root = _root(file, starts, named)
+            if root is None or (not size and file.endswith(_FOLDER)):
+                if file.endswith(_COPIED) and _root(file.removesuffix(_COPIED), starts, named):
+                    lost.append((file, "still being copied, or left of a copy that broke off"))
+                continue
+            if size <= 0:
+                lost.append((file, "a link to nothing" if size == _TO_NOTHING else "a file of 0 bytes"))
+            roots[file] = root
+        if list(roots) == [named] and is_hidden(_name(start)):
+            lost.append((start, "hidden from Spark by its name, which begins with _ or a dot"))
+        tables = tuple(
+            table
+            for table in tables_among(sizes)
+            if table.folder == named or any(file.startswith(f"{table.folder}/") for file in roots)
+        )
+        base = None if list(roots) == [named] else named
+        others = {_folder(file) for file in sizes if file not in roots and not is_hidden(_name(file))}
+        others |= {_folder(start) for start, whole in map(_start, patterns) if whole and start in sizes}
+        shortly = [base] if base else [file if _folder(file) in others else _folder(file) for file in roots]
+        return cls(tuple(roots), tuple(roots.values()), base, tables, tuple(lost), tuple(dict.fromkeys(shortly)))
+
+    def validate_complete(self) -> None:
+        """Raise :class:`InputError` where a file was lost: it is no day without rows."""
+        for file, reason in self.lost:
+            raise InputError(f"{file} is {reason}: write it anew, or give it another name or place")
+
+
+def files_at(store: fs.FileSystem, path: str) -> list[str]:
+    """The visible files at ``path`` in the order of their names; raises as :meth:`Listing.validate_complete` does."""
+    listing = Listing.at(store, path)
+    listing.validate_complete()
+    return list(listing.files)
+
+
+def visible_files(store: fs.FileSystem, folder: str, depth: int) -> list[str]:
+    """Files below ``folder`` of which no part of the path below ``depth`` is hidden, as Spark skips them.
+
+    None where the folder is missing: Arrow's errors for that differ from store to store.
+    """
+    infos = store.get_file_info(fs.FileSelector(folder, recursive=True, allow_not_found=True))
+    files = [info.path for info in infos if info.type == fs.FileType.File and not info.path.endswith(_FOLDER)]
+    return sorted(file for file in files if not any(map(is_hidden, file.split("/")[depth:])))
+
+
+def _start(pattern: Sequence[str]) -> tuple[str, bool]:
+    """The path that all matches of ``pattern`` begin with, and whether that is the whole of it."""
+    fixed = fixed_parts(pattern)
+    return "/".join(fixed) or "/", len(fixed) == len(pattern)
+
+
+def _folder(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def ways_of(path: str) -> Iterator[str]:
+    """``path`` and the folders that it is in."""
+    while path:
+        yield path
+        path = _folder(path)
+
+
+def _links(folders: Iterable[str]) -> list[str]:
+    """What in ``folders`` of this machine is a link."""
+    found: list[str] = []
+    for folder in folders:
+        with os.scandir(folder) as inside:
+            found += [each.path for each in inside if each.is_symlink()]
+    return found
+
+
+def _root_of(file: str, patterns: Sequence[tuple[Sequence[str], int]]) -> str | None:
+    """What of the path of ``file`` one of ``patterns`` matches, unless it is hidden below the parts that are fixed.
+
+    A hidden folder is seen where the pattern names it as such: ``*/_v2/*``, as a shell has it.
+    """
+    parts = file.split("/")
+    for pattern, fixed in patterns:
+        if matches(parts, pattern) and not any(
+            is_hidden(part) and (place >= min(len(pattern), len(parts) - 1) or pattern[place][:1] != part[0])
+            for place, part in enumerate(parts[fixed:], fixed)
+        ):
+            return "/".join(parts[: len(pattern)])
+    return None
+
+
+def _root(file: str, patterns: Sequence[tuple[Sequence[str], int]], named: str | None) -> str | None:
+    """The file or folder that the path names, all of whose parts are fixed where it is ``named``, by which ``file`` is
+    read.
+    """
+    return _root_of(file, patterns) if named is None else _seen_below(file, named)
+
+
+def _seen_below(file: str, path: str) -> str | None:
+    """``path``, where ``file`` is it or lies below and is not hidden there."""
+    below = file.removeprefix(f"{path.rstrip('/')}/")
+    if file == path or (below != file and not any(map(is_hidden, below.split("/")))):
+        return path
+    return None
+
+
+def is_hidden(name: str) -> bool:
+    """Whether Spark skips a file or folder of this ``name``; a partition column may begin with an underscore."""
+    return name.startswith(".") or (name.startswith("_") and "=" not in name) or name.endswith(_COPIED)
+
+
+def folders_in(store: fs.FileSystem, folder: str) -> list[str]:
+    """The names of the folders directly in ``folder`` of ``store``; none where it is not there.
+
+    Google Cloud Storage has folders only as beginnings of names, and Arrow finds them only by all that is below.
+    """
+    is_flat = store.type_name == "gcs"
+    found = store.get_file_info(fs.FileSelector(folder, allow_not_found=True, recursive=is_flat))
+    if not is_flat:
+        return sorted(info.base_name for info in found if not info.is_file)
+    below = (info.path[len(folder) + 1 :] for info in found if info.is_file or info.path.endswith("/"))
+    return sorted({path.split("/")[0] for path in below if "/" in path})

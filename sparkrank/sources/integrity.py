@@ -1,0 +1,75 @@
+"""Whether files are what they were: checksums of Parquet's pages, and files that changed since the plan was made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeAlias
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+from pyarrow import fs
+
+from sparkrank.base.errors import InputError, shortened
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# For pyarrow.parquet.ParquetFile: a page whose bytes are not those that were written is an error, where it has a
+# checksum.
+CHECKED = {"page_checksum_verification": True}
+SPARK_CHECKED = {"parquet.page.verify-checksum.enabled": "true"}  # for Spark's reader; its writer has them by itself
+# The size of a file in bytes, and when it was last changed, in nanoseconds.
+Stamp: TypeAlias = tuple[int, int]
+_SECOND = 10**9
+
+
+def checked_scan() -> ds.ParquetFragmentScanOptions:
+    """The same for a scan of Arrow's datasets."""
+    return ds.ParquetFragmentScanOptions(page_checksum_verification=True)
+
+
+def read_checked(rows: ds.Dataset, columns: list[str]) -> pa.Table:
+    """The ``columns`` of a dataset of the caller's, whose own settings of Parquet stay."""
+    if not (isinstance(rows, ds.FileSystemDataset) and isinstance(rows.format, ds.ParquetFileFormat)):
+        return rows.to_table(columns)
+    options = rows.format.default_fragment_scan_options  # a view of those that the dataset has
+    before, options.page_checksum_verification = options.page_checksum_verification, True
+    try:
+        return rows.to_table(columns, fragment_scan_options=options)
+    finally:
+        options.page_checksum_verification = before
+
+
+def stamp_of(info: fs.FileInfo, store: fs.FileSystem) -> Stamp:
+    """The stamp of a file of ``store``; a store of objects tells whole seconds in one answer, and less in another."""
+    changed = info.mtime_ns or 0
+    return info.size, changed if isinstance(store, fs.LocalFileSystem) else changed // _SECOND * _SECOND
+
+
+def stamps_of(infos: Iterable[fs.FileInfo], store: fs.FileSystem) -> dict[str, Stamp]:
+    """The stamps of those of ``infos`` that are files, by their paths."""
+    return {info.path: stamp_of(info, store) for info in infos if info.type == fs.FileType.File}
+
+
+@contextmanager
+def unchanged(store: fs.FileSystem, path: str, stamp: Stamp | None) -> Iterator[None]:
+    """What runs inside reads the file at ``path``, which had this ``stamp`` when it was listed.
+
+    Raises :class:`InputError` where it was changed or deleted since, until all of it was read: also in place of the
+    error that reading then raises.
+    """
+    try:
+        yield
+    except Exception:
+        _validate_unchanged(store, path, stamp)
+        raise
+    _validate_unchanged(store, path, stamp)
+
+
+def _validate_unchanged(store: fs.FileSystem, path: str, stamp: Stamp | None) -> None:
+    info = store.get_file_info(path)
+    if info.type == fs.FileType.NotFound:
+        raise InputError(f"{shortened(path)} was deleted while the job ran")
+    if stamp is not None and stamp_of(info, store) != stamp:
+        raise InputError(f"{shortened(path)} was written anew while the job ran")

@@ -1,0 +1,112 @@
+"""Types that must fit each other: lists and truth are joined by columns that can hold equal values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+import pyarrow as pa
+
+from sparkrank.base.errors import InputError, did_you_mean, listed, shortened
+from sparkrank.inputs.role_table import ITEMS, NEEDED, SLICE, Takes
+from sparkrank.inputs.roles import Roles, of_model
+from sparkrank.metrics.slices import columns_of_slices
+from sparkrank.sources.types import plain_type
+from sparkrank.sources.values import is_array
+
+
+def joined_columns(roles: Roles) -> list[tuple[str, str, str]]:
+    """(role, column of the lists, column of the truth) of what lists and truth are joined by."""
+    if roles.true_items is not None:
+        return [
+            (of_model(model, ITEMS.name, column), column, roles.true_items) for model, column in roles.scores.items()
+        ]
+    truth = roles.truth
+    if truth is None or roles.item is None or truth.item is None:
+        return []
+    keys = [("group", *pair) for pair in zip(roles.group, truth.group, strict=True)]
+    clusters = [("cluster", roles.cluster, truth.cluster)] if roles.cluster and truth.cluster else []
+    return [*keys, ("item", roles.item, truth.item), *clusters]
+
+
+def check_joined(kinds: pa.Schema, truth_kinds: pa.Schema, roles: Roles) -> None:
+    """Refuse a truth whose group key or item is of another kind than that of the lists: nothing would be found."""
+    for role, column, truth_column in joined_columns(roles):
+        kind, truth_kind = kinds.field(column).type, truth_kinds.field(truth_column).type
+        if not _fit(kind, truth_kind):
+            raise_different_types(role, column, str(kind), truth_column, str(truth_kind))
+    for column in sides_of_slices(roles):
+        kind, truth_kind = kinds.field(column).type, truth_kinds.field(column).type
+        if pa.types.is_integer(plain_type(kind)) != pa.types.is_integer(plain_type(truth_kind)):
+            raise_different_types(SLICE.name, column, str(kind), column, str(truth_kind))
+
+
+def sides_of_slices(roles: Roles) -> Sequence[str]:
+    """The columns of slices that lists and truth both have: in both whole numbers, or in both what becomes a text."""
+    return [] if roles.truth is None else columns_of_slices(roles.slices)
+
+
+def raise_different_types(role: str, column: str, kind: str, truth_column: str, truth_kind: str) -> None:
+    raise InputError(
+        f'the {role} column is of type {shortened(kind)} in the lists ("{shortened(column)}") and of type '
+        f'{shortened(truth_kind)} in the truth ("{shortened(truth_column)}"): one type is needed'
+    )
+
+
+def validate_column(role: str, column: str, names: Sequence[str], what: str) -> None:
+    """Raise :class:`InputError` where ``column`` is none of ``names``, those of ``what``, or Spark may take another."""
+    if column not in names:
+        near = did_you_mean(column, names)
+        raise InputError(f'the {role} column "{shortened(column)}" is not in the {what}{near} ({listed(names)})')
+    alike = [name for name in names if name.lower() == column.lower()]
+    if len(alike) > 1:
+        raise InputError(
+            f'the {role} column "{shortened(column)}" of the {what} is not the only one of that name, upper or lower '
+            f"case ({listed(alike)}): rename the others"
+        )
+
+
+K = TypeVar("K")  # a type as an engine has it
+
+
+def check_roles(
+    roles: Roles,
+    names: Sequence[str],
+    kind_of: Callable[[str], K],
+    fits: Mapping[Takes, Callable[[K], bool]],
+    text_of: Callable[[K], str],
+    what: str,
+) -> None:
+    """Raise :class:`InputError` where a column of ``roles`` is none of ``names``, those of ``what``, or of a type that
+    the role cannot have, as ``fits`` says of the type that it is of.
+    """
+    for role, title, column in roles.played():
+        validate_column(title, column, names, what)
+        kind = kind_of(column)
+        for rule in role.takes:
+            if not fits[rule](kind):
+                raise of_wrong_type(title, column, text_of(kind), NEEDED[rule])
+
+
+def of_wrong_type(role: str, column: str, kind: object, needed: str) -> InputError:
+    """The error that says of which type a column is, and what is ``needed``."""
+    return InputError(f'the {role} column "{shortened(column)}" is of type {shortened(kind)}: {needed} is needed')
+
+
+def _fit(kind: pa.DataType, other: pa.DataType) -> bool:
+    """Whether values of the two types can be equal, or one of them has none."""
+    if is_array(kind) and is_array(other):
+        return _fit(kind.value_type, other.value_type)
+    return pa.types.is_null(kind) or pa.types.is_null(other) or _family(kind) == _family(other)
+
+
+def _family(kind: pa.DataType) -> str:
+    """Types of one family hold values that can be equal."""
+    kind = plain_type(kind)
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        return "bytes"
+    if pa.types.is_integer(kind):
+        return "integer"
+    if pa.types.is_floating(kind):
+        return "float"
+    return "text" if pa.types.is_string(kind) or pa.types.is_large_string(kind) else str(kind)

@@ -1,0 +1,103 @@
+"""Tables of Delta, Hudi and Iceberg among files: their logs say which files count, and others still hold removed rows.
+
+A table is known by what its format leaves in its folder. A folder of the user's own that is called ``metadata`` makes
+no Iceberg table: that has files named as Iceberg names them, or any ``*.metadata.json`` where ``data`` stands beside.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyarrow import fs
+
+from sparkrank.base.errors import StoreError, unreadable
+
+LAKE_FORMATS = ("delta", "hudi", "iceberg")
+_MARKS = {"_delta_log": "delta", ".hoodie": "hudi", ".hoodie_partition_metadata": "hudi"}
+_METADATA, _HINT, _DATA = "metadata", "version-hint.text", "data"
+_OF_ICEBERG = re.compile(r"(v\d+|\d{5}-[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12})(\.\w+)?\.metadata\.json(\.gz)?")
+_MAY_BE_OF_ICEBERG = re.compile(r".+\.metadata\.json(\.gz)?")
+_MARK = re.compile(rf"/(?:{'|'.join(map(re.escape, _MARKS))})(?=/|\.parquet$|$)|/{_METADATA}/[^/]+$")
+
+
+@dataclass(frozen=True)
+class LakeTable:
+    """The folder of a table of some lake ``format``, and the ``mark`` in it by which it is known."""
+
+    folder: str
+    format: str
+    mark: str
+
+
+def tables_among(files: Collection[str]) -> list[LakeTable]:
+    """The tables whose marks are among the paths of ``files``, which hold those of hidden files too."""
+    found: dict[str, LakeTable] = {}
+    metadata: dict[str, set[str]] = {}
+    for file in files:
+        mark = _MARK.search(file)
+        if mark is None:
+            continue
+        folder, name = file[: mark.start()] or "/", mark[0][1:]
+        if name.startswith(f"{_METADATA}/"):
+            metadata.setdefault(folder, set()).add(name.partition("/")[2])
+        else:
+            found[folder] = LakeTable(folder, _MARKS[name], name)
+    for folder, names in metadata.items():
+        if (table := _iceberg(folder, names, any(file.startswith(f"{folder}/{_DATA}/") for file in files))) is not None:
+            found.setdefault(folder, table)
+    return list(found.values())
+
+
+def tables_above(store: fs.FileSystem, path: str) -> list[LakeTable]:
+    """The table that a folder above ``path`` is, the nearest one, or none.
+
+    On this machine names are looked up, where links lead to as well; elsewhere each folder is listed once. A folder
+    that may not be listed ends the search; where the store fails, Arrow's error is raised.
+    """
+    local = isinstance(store, fs.LocalFileSystem)
+    for each in dict.fromkeys([path, os.path.realpath(path)] if local else [path]):
+        for folder in _above(each):
+            try:
+                if (table := _table_at(store, folder, local)) is not None:
+                    return [table]
+            except OSError as error:
+                if isinstance(unreadable(folder, error), StoreError):
+                    raise
+                break
+    return []
+
+
+def _above(path: str) -> Iterator[str]:
+    while (folder := path.rpartition("/")[0]) and folder != path:
+        yield folder
+        path = folder
+
+
+def _table_at(store: fs.FileSystem, folder: str, local: bool) -> LakeTable | None:
+    if local:
+        names = {name for name in (*_MARKS, _DATA) if Path(folder, name).exists()}
+        names |= {_METADATA} if Path(folder, _METADATA).is_dir() else set()
+    else:
+        names = _names(store, folder)
+    for mark, kind in _MARKS.items():
+        if mark in names:
+            return LakeTable(folder, kind, mark)
+    if _METADATA not in names:
+        return None
+    return _iceberg(folder, _names(store, f"{folder}/{_METADATA}"), _DATA in names)
+
+
+def _names(store: fs.FileSystem, folder: str) -> set[str]:
+    infos = store.get_file_info(fs.FileSelector(folder, allow_not_found=True))
+    return {info.base_name for info in infos if info.base_name != _METADATA or info.type == fs.FileType.Directory}
+
+
+def _iceberg(folder: str, names: Iterable[str], beside_data: bool) -> LakeTable | None:
+    for name in sorted(names):
+        if _OF_ICEBERG.fullmatch(name) or (beside_data and (name == _HINT or _MAY_BE_OF_ICEBERG.fullmatch(name))):
+            return LakeTable(folder, "iceberg", f"{_METADATA}/{name}")
+    return None

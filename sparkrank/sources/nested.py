@@ -1,0 +1,309 @@
+"""What stands at a place inside of a column, in Arrow, and which leaves of a Parquet file are read for it.
+
+Places are those of :mod:`sparkrank.inputs.field_paths`.
+
+The Spark twin is :mod:`sparkrank.engines.spark.nested`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from sparkrank.base.errors import InputError
+from sparkrank.inputs.field_paths import (
+    VECTOR_FIELDS,
+    Each,
+    Element,
+    Field,
+    Key,
+    NanRatings,
+    Place,
+    Recommended,
+    Shape,
+    Step,
+    VectorElement,
+)
+from sparkrank.numeric.array_types import Flags, Ints
+from sparkrank.numeric.memory import is_limited
+from sparkrank.numeric.text_arrays import is_text
+from sparkrank.sources.conditions import Condition
+from sparkrank.sources.integrity import CHECKED
+from sparkrank.sources.sizes import batch_rows_of
+from sparkrank.sources.types import is_list, list_parts, plain, plain_array, plain_type, stored_type
+from sparkrank.sources.values import is_number
+
+SPARSE, DENSE = 0, 1  # the types of vectors: that has some of its values, or all
+
+
+def shape_of(kind: pa.DataType) -> Shape:
+    """What :mod:`~sparkrank.inputs.field_paths` knows of ``kind``."""
+    text, plain = str(kind), plain_type(kind)
+    if pa.types.is_list(plain) or pa.types.is_large_list(plain):
+        return Shape(text, element=shape_of(plain.value_type))
+    if pa.types.is_map(plain) and is_text(plain_type(plain.key_type)):
+        return Shape(text, value=shape_of(plain.item_type))
+    if not pa.types.is_struct(plain):
+        is_plain = not pa.types.is_nested(plain) and not pa.types.is_interval(plain)
+        return Shape(text, is_plain, is_number(plain))
+    fields = {field.name: field.type for field in plain}
+    if tuple(fields) == VECTOR_FIELDS and pa.types.is_list(fields["values"]) and pa.types.is_list(fields["indices"]):
+        return Shape("vector", is_vector=True)
+    return Shape(text, fields={name: shape_of(of) for name, of in fields.items()})
+
+
+def taken(column: pa.ChunkedArray, steps: Sequence[Step]) -> pa.ChunkedArray:
+    """The values of ``column`` at the end of ``steps``, in plain types.
+
+    Raises :class:`InputError` where a vector has another size than the only one that it may have.
+    """
+    if not column.num_chunks:
+        return pa.chunked_array([_after(pa.nulls(0, plain_type(column.type)), steps)])
+    return pa.chunked_array([_after(plain_array(chunk), steps) for chunk in column.chunks])
+
+
+def columns_at(table: pa.Table, at: Mapping[str, Place]) -> pa.Table:
+    """The columns that lie ``at`` these places of ``table``, in plain types."""
+    columns = {
+        name: taken(table[place.column], place.steps) if place.steps else table[name] for name, place in at.items()
+    }
+    return plain(pa.table(columns))
+
+
+def _after(values: pa.Array, steps: Sequence[Step]) -> pa.Array:
+    beyond = np.zeros(len(values), np.bool_)
+    for step in steps:
+        if isinstance(step, Element):
+            ends, items = list_parts(values)
+            missing = step.place >= np.diff(ends)
+            beyond |= _valid(values) & missing
+            values = items.take(pa.array(ends[:-1] + step.place, mask=missing))
+        else:
+            values = _step(values, step)
+        values = plain_array(values)
+    if not any(isinstance(step, Element) and step.to_number for step in steps):
+        return values
+    return pc.if_else(pa.array(beyond), pa.scalar(float("nan")), values.cast(pa.float64(), safe=False))
+
+
+def _step(values: pa.Array, step: Field | Key | VectorElement | Each | Recommended | NanRatings) -> pa.Array:
+    if isinstance(step, Field):
+        return pc.struct_field(values, step.name)
+    if isinstance(step, Key):
+        return pc.map_lookup(values, pa.scalar(step.name, values.type.key_type), "first")
+    if isinstance(step, VectorElement):
+        return _vector_element(values, step)
+    ends, items = list_parts(values)
+    if isinstance(step, NanRatings):
+        return _nan_ratings(ends, items, step)
+    items = _by_rating(ends, items, step) if isinstance(step, Recommended) else _after(items, step.steps)
+    kind = pa.large_list(items.type) if pa.types.is_large_list(values.type) else pa.list_(items.type)
+    return _lists(kind, ends, items, values)
+
+
+def _lists(kind: pa.DataType, ends: Ints, items: pa.Array, like: pa.Array) -> pa.Array:
+    """Arrays of ``items``, with nulls where ``like`` has them; each ends at its one of ``ends``, which begin with 0."""
+    wide = pa.types.is_large_list(kind)
+    offsets = pa.array(ends, pa.int64() if wide else pa.int32())
+    mask = like.is_null() if like.null_count else None
+    return (pa.LargeListArray if wide else pa.ListArray).from_arrays(offsets, items, kind, mask=mask)
+
+
+def _valid(values: pa.Array) -> Flags:
+    return np.asarray(values.is_valid().to_numpy(zero_copy_only=False), np.bool_)
+
+
+def _vector_element(vectors: pa.Array, step: VectorElement) -> pa.Array:
+    """The element of each vector, which is 0 where a sparse one does not name it, and NaN beyond its end.
+
+    Raises :class:`InputError` where one is malformed.
+    """
+    kinds, sizes = (_whole(pc.struct_field(vectors, name)) for name in VECTOR_FIELDS[:2])
+    (named, places), (ends, values) = (list_parts(pc.struct_field(vectors, name)) for name in VECTOR_FIELDS[2:])
+    numbers = _floats(values)
+    is_there, dense, lengths = _valid(vectors), kinds == DENSE, np.diff(ends)
+    if (is_there & ~dense).any() and not _well_formed(is_there & ~dense, kinds, sizes, named, _whole(places), lengths):
+        raise InputError(step.malformed)
+    sizes = np.where(dense, lengths, sizes)
+    if step.only_of is not None and (sizes[is_there] != step.only_of).any():
+        raise InputError(step.refused)
+    found = np.zeros(len(vectors))
+    within = np.flatnonzero(dense & (step.place < lengths))
+    found[within] = numbers[ends[within] + step.place]
+    hits = np.flatnonzero(_whole(places) == step.place)
+    rows = np.searchsorted(named, hits, side="right") - 1
+    behind = hits - named[rows]
+    hits = np.flatnonzero(~dense[rows] & (behind < lengths[rows]))
+    found[rows[hits]] = numbers[ends[rows[hits]] + behind[hits]]
+    found[step.place >= sizes] = np.nan
+    return pa.array(found, mask=~is_there)
+
+
+def _well_formed(sparse: Flags, kinds: Ints, sizes: Ints, named: Ints, places: Ints, lengths: Ints) -> bool:
+    """Whether all vectors that are ``sparse`` (n) name ascending ``places`` below their ``sizes`` (n, -1 for none).
+
+    Those of each end at its one of ``named`` (n + 1), and ``lengths`` (n) are how many values it has.
+    """
+    counts = np.diff(named)
+    if (sparse & ((kinds != SPARSE) | (sizes < 0) | (counts != lengths))).any():
+        return False
+    owner = np.repeat(np.arange(len(counts)), counts)
+    beyond = (places < 0) | (places >= sizes[owner])
+    ascends = (places[1:] > places[:-1]) | (owner[1:] != owner[:-1])
+    return not (beyond & sparse[owner]).any() and bool((ascends | ~sparse[owner[1:]]).all())
+
+
+def _whole(values: pa.Array) -> Ints:
+    return np.asarray(values.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False), np.int64)
+
+
+def _floats(values: pa.Array) -> NDArray[np.float64]:
+    return np.asarray(values.cast(pa.float64()).to_numpy(zero_copy_only=False), np.float64)  # a null is NaN
+
+
+def _nan_ratings(ends: Ints, structs: pa.Array, step: NanRatings) -> pa.Array:
+    """How many ratings are NaN in each of the arrays that end at ``ends``; null is none."""
+    ratings = pc.struct_field(structs, step.rating)
+    if not pa.types.is_floating(ratings.type):
+        return pa.array(np.zeros(len(ends) - 1, np.int64))
+    is_nan = np.asarray(pc.is_nan(plain_array(ratings)).fill_null(False).to_numpy(zero_copy_only=False), np.bool_)
+    before = np.concatenate([np.zeros(1, np.int64), np.cumsum(is_nan)])
+    return pa.array(np.diff(before[ends]))
+
+
+def _by_rating(ends: Ints, structs: pa.Array, step: Recommended) -> pa.Array:
+    """The items of arrays that end at ``ends``, in each of them the highest rating first, then those without one, and
+    last those of which it is NaN.
+    """
+    items = pc.struct_field(structs, step.item)
+    stored = pc.struct_field(structs, step.rating).cast(pa.float64(), safe=False)
+    ratings: NDArray[Any] = _floats(stored)
+    first = np.zeros(len(items) + 1, np.bool_)
+    first[ends] = True
+    last = np.where(np.isnan(ratings), np.where(_valid(stored), 2, 1), 0)
+    falls = (ratings[1:] <= ratings[:-1]) | (last[1:] >= last[:-1]) & (last[1:] > 0) | first[1:-1]
+    if falls.all():  # as ALS gives them
+        return items
+    array = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
+    return items.take(pa.array(np.lexsort((-ratings, last, array))))  # stable
+
+
+Steps: TypeAlias = Sequence[Step]
+
+
+def leaf_batches(
+    fragment: ds.ParquetFileFragment, schema: pa.Schema, columns: Mapping[str, Place], where: Condition
+) -> Iterator[pa.RecordBatch]:
+    """The ``columns``, each from its place, of the rows of ``fragment`` that ``where`` holds for.
+
+    ``schema`` is that of all files together.
+    """
+    of_folders = ds.get_partition_keys(fragment.partition_expression)
+    physical = fragment.physical_schema
+    read = {**{name: Place(name, ()) for name in where.columns}, **columns}
+    stored = [place for place in read.values() if place.column not in of_folders]
+    leaves = sorted({leaf for place in stored for leaf in _of(physical, place)})
+    names = [fragment.metadata.schema.column(leaf).path for leaf in leaves]
+    holds = [each for each in (where.of_groups, where.of_rows) if each is not None]
+    groups = [group.id for group in fragment.row_groups]
+    with fragment.open() as file:
+        batches = pq.ParquetFile(file, metadata=fragment.metadata, pre_buffer=not is_limited(), **CHECKED).iter_batches
+        at_once = batch_rows_of(fragment, leaves)
+        for batch in batches(at_once, row_groups=groups, columns=names, use_threads=False):
+            rows = _Rows(pa.table(batch), batch.num_rows, of_folders, schema)
+            found = pa.table({name: rows.at(place) for name, place in read.items()})
+            for condition in holds:
+                found = found.filter(condition)
+            yield from found.select(list(columns)).to_batches()
+
+
+class _Rows:
+    """Rows of a file as it has them, to be read as ``schema`` has them."""
+
+    def __init__(self, rows: pa.Table, count: int, of_folders: Mapping[str, object], schema: pa.Schema) -> None:
+        self._rows, self._count, self._of_folders, self._schema = rows, count, of_folders, schema
+
+    def at(self, place: Place) -> pa.ChunkedArray:
+        kind = self._schema.field(place.column).type
+        if place.column in self._of_folders:
+            value = pa.scalar(self._of_folders[place.column]).cast(kind)
+            return taken(pa.chunked_array([pa.repeat(value, self._count)]), place.steps)
+        needed = _pruned(kind, place.steps)
+        if place.column not in self._rows.column_names:
+            return taken(pa.chunked_array([pa.nulls(self._count, needed)]), place.steps)
+        column = self._rows[place.column]
+        return taken(column.cast(needed) if column.type != needed else column, place.steps)
+
+
+def _pruned(kind: pa.DataType, steps: Steps) -> pa.DataType:
+    """``kind``, a stored one, with what ``steps`` lead to and nothing beside."""
+    if not steps:
+        return kind
+    step, rest = steps[0], steps[1:]
+    if isinstance(step, Field):
+        field = kind.field(step.name)
+        return pa.struct([field.with_type(_pruned(field.type, rest))])
+    if isinstance(step, Recommended):
+        return pa.list_(pa.struct([kind.value_type.field(name) for name in (step.item, step.rating)]))
+    if isinstance(step, NanRatings):
+        return pa.list_(pa.struct([kind.value_type.field(step.rating)]))
+    if isinstance(step, (Each, Element)):
+        return pa.list_(_pruned(kind.value_type, step.steps if isinstance(step, Each) else rest))
+    return kind
+
+
+def _of(physical: pa.Schema, place: Place) -> list[int]:
+    """The numbers of the leaves of a file that ``place`` needs, as far as the file has them."""
+    first = 0
+    for field in physical:
+        if field.name == place.column:
+            return _leaves(field.type, place.steps, first)
+        first += _count(field.type)
+    return []
+
+
+def lacks(physical: pa.Schema, kind: pa.DataType, place: Place) -> bool:
+    """Whether a file lacks some of what ``place`` is in files where its column is of ``kind``."""
+    return len(_of(physical, place)) < _count(_pruned(kind, place.steps))
+
+
+def _leaves(kind: pa.DataType, steps: Steps, first: int) -> list[int]:
+    """The leaves of ``kind``, which begin with number ``first``, that ``steps`` need."""
+    if isinstance(kind, pa.BaseExtensionType):
+        return _leaves(kind.storage_type, steps, first)
+    if is_list(kind) and steps:
+        step, rest = steps[0], steps[1:]
+        if isinstance(step, (Recommended, NanRatings)):
+            both = map(Field, step)
+            return [leaf for each in both for leaf in _leaves(kind.value_type, [each], first)]
+        return _leaves(kind.value_type, step.steps if isinstance(step, Each) else rest, first)
+    if pa.types.is_struct(kind) and steps and isinstance(steps[0], Field):
+        for field in kind:
+            if field.name == steps[0].name:
+                return _leaves(field.type, steps[1:], first)
+            first += _count(field.type)
+        return []
+    return list(range(first, first + _count(kind)))
+
+
+def _count(kind: pa.DataType) -> int:
+    """The leaves of ``kind``."""
+    if isinstance(kind, pa.BaseExtensionType):
+        return _count(kind.storage_type)
+    if pa.types.is_struct(kind):
+        return sum(_count(field.type) for field in kind)
+    if pa.types.is_map(kind):
+        return _count(kind.key_type) + _count(kind.item_type)
+    return _count(kind.value_type) if is_list(kind) else 1
+
+
+def taken_type(kind: pa.DataType, steps: Steps) -> pa.DataType:
+    """The type of what ``steps`` lead to inside of a column of type ``kind``."""
+    return stored_type(taken(pa.chunked_array([], kind), steps).type)

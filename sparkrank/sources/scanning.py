@@ -1,0 +1,46 @@
+"""Scans of files by Arrow: the rows that a condition holds for, in tables of bounded size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sparkrank.sources.conditions import Condition
+from sparkrank.sources.sizes import MOST_BYTES
+
+_HOLDS = ""  # a name that no column has
+
+
+def filtered(
+    scan: Callable[..., Iterator[pa.RecordBatch]], columns: Sequence[str], where: Condition | None
+) -> Iterator[pa.RecordBatch]:
+    """The ``columns`` of the rows of ``scan`` that ``where`` holds for; it takes ``columns`` and a ``filter``."""
+    of_groups, of_rows = (None, None) if where is None else (where.of_groups, where.of_rows)
+    if of_rows is None:
+        yield from scan(columns=list(columns), filter=of_groups)
+        return
+    for batch in scan(columns={name: pc.field(name) for name in columns} | {_HOLDS: of_rows}, filter=of_groups):
+        yield batch.filter(batch[_HOLDS]).select(list(columns))
+
+
+def gathered(batches: Iterable[pa.RecordBatch], batch_rows: int) -> Iterator[pa.Table]:
+    """The rows of ``batches`` in tables of about ``batch_rows`` rows, or of :data:`MOST_BYTES` where that is less."""
+    held: list[pa.RecordBatch] = []
+    rows = size = 0
+    for batch in batches:
+        held.append(batch)
+        rows, size = rows + batch.num_rows, size + batch.nbytes
+        if rows >= batch_rows or size >= MOST_BYTES:
+            yield _table(held)
+            rows = size = 0
+    if held:
+        yield _table(held)
+
+
+def _table(batches: list[pa.RecordBatch]) -> pa.Table:
+    """The rows of ``batches``, which is empty then: who gets the table is the only one to hold it."""
+    table = pa.Table.from_batches(batches)
+    batches.clear()
+    return table

@@ -1,0 +1,206 @@
+"""Rows of long texts by their bytes: they bound what is in memory at once, and not by the number of rows alone.
+
+Rows of numbers have some ten bytes each, and so have most texts; of those nothing here looks at a single row. Texts may
+be of any length, stand once in a dictionary for many rows, or beside each element of an array.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+
+from sparkrank.base.errors import InputError, first_line
+from sparkrank.numeric.memory import is_limited
+from sparkrank.numeric.text_arrays import is_text
+from sparkrank.sources.integrity import CHECKED
+from sparkrank.sources.types import plain_type
+
+# What is cut at once: a split of two million rows with all that the nightly set reads has three quarters. A worker
+# needs several times as much. Arrays of texts that become one must stay below 2 GiB.
+MOST_BYTES = 64 << 20
+# Rows that Arrow reads at once where nobody says how many, and those that tell how long texts are.
+BATCH_ROWS, PROBED_ROWS = 1 << 17, 64
+PROBE_BYTES = 1 << 16  # of a file that are fetched at once for the latter
+BYTES_OF_A_ROW = 1 << 10  # a bucket of a million is 1 GiB; a row that is longer counts as several
+_TOO_LARGE = ("offset overflow", "overflowed binary array", "array cannot contain more than 2147483646 bytes")
+
+
+def may_be_wide(kind: pa.DataType) -> bool:
+    """Whether a value of this type may have any number of bytes."""
+    kind = plain_type(kind)
+    return is_text(kind) or pa.types.is_nested(kind) or pa.types.is_fixed_size_binary(kind)
+
+
+def in_parts(
+    rows: pa.Table, size: Callable[[pa.Table], int] | None = None, most: int = MOST_BYTES
+) -> Iterator[pa.Table]:
+    """``rows`` in parts of which none has more than ``most`` bytes by ``size``, unless it is a single row."""
+    size = plain_bytes if size is None else size
+    if rows.num_rows < 2 or not any(map(may_be_wide, rows.schema.types)) or (total := size(rows)) <= most:
+        yield rows
+        return
+    step = max(1, rows.num_rows // math.ceil(total / most))
+    for start in range(0, rows.num_rows, step):
+        yield from in_parts(rows.slice(start, step), size, most)
+
+
+def plain_bytes(rows: pa.Table) -> int:
+    """The bytes of ``rows`` when their dictionaries have been looked up."""
+    return sum(_text_bytes(column) if _lie_apart(column.type) else _bytes_of(column) for column in rows.columns)
+
+
+def _bytes_of(column: pa.ChunkedArray) -> int:
+    """The bytes of the rows of ``column``; of all that it refers to where pyarrow 18 cannot tell those of views."""
+    try:
+        return int(column.nbytes)
+    except pa.ArrowTypeError:
+        return int(column.get_total_buffer_size())
+
+
+def bytes_of_elements(arrays: Sequence[str], texts: Sequence[str]) -> Callable[[pa.Table], int]:
+    """What rows have when each element of their ``arrays`` has a row with the ``texts`` of its group."""
+
+    def size(rows: pa.Table) -> int:
+        lengths = [pc.list_value_length(rows[name]) for name in arrays if _has_lengths(rows[name].type)]
+        beside = [_lengths(rows[name]) for name in texts if is_text(plain_type(rows[name].type))]
+        return plain_bytes(rows) + sum(
+            int(pc.sum(pc.multiply(pc.cast(count, pa.int64()), pc.cast(length, pa.int64()))).as_py() or 0)
+            for count in lengths
+            for length in beside
+        )
+
+    return size
+
+
+def _has_lengths(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
+
+
+def _lie_apart(kind: pa.DataType) -> bool:
+    """Whether rows only refer to their texts, so that some of them seem to have all."""
+    return bool((pa.types.is_dictionary(kind) and is_text(plain_type(kind))) or _is_view(kind))
+
+
+def _is_view(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string_view(kind) or pa.types.is_binary_view(kind))
+
+
+def _text_bytes(column: pa.ChunkedArray) -> int:
+    return int(pc.sum(pc.cast(_lengths(column), pa.int64())).as_py() or 0)
+
+
+def _lengths(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The bytes of each text of ``column``; a null has none, or no length."""
+    return pa.chunked_array([_lengths_of(chunk) for chunk in column.chunks], pa.int64())
+
+
+def _lengths_of(texts: pa.Array) -> pa.Array:
+    if pa.types.is_dictionary(texts.type):
+        return _lengths_of(texts.dictionary).take(texts.indices)
+    if not _is_view(texts.type):
+        return pc.binary_length(texts).cast(pa.int64())
+    views = np.frombuffer(texts.buffers()[1] or b"", np.int32).reshape(-1, 4)  # of 16 bytes, the length first
+    lengths = views[texts.offset : texts.offset + len(texts), 0].astype(np.int64)
+    return pc.if_else(texts.is_valid(), pa.array(lengths), 0)
+
+
+def batch_rows(fragment: ds.ParquetFileFragment, columns: Sequence[str]) -> int:
+    """How many rows of ``columns`` of ``fragment`` are read at once, so that these have some hundred megabytes."""
+    if not any(_is_wide(fragment.physical_schema, name) for name in columns):
+        return BATCH_ROWS
+    return batch_rows_of(fragment, _leaves(fragment, columns))
+
+
+def batch_rows_of(fragment: ds.ParquetFileFragment, leaves: Sequence[int]) -> int:
+    """The same of some of the leaves of its columns.
+
+    The footer tells how many bytes a row has, but those of a dictionary may stand for any number: a few rows are read.
+    """
+    stored = fragment.metadata.schema
+    wide = [stored.column(leaf) for leaf in leaves]
+    wide = [leaf for leaf in wide if leaf.physical_type.endswith("BYTE_ARRAY") or leaf.max_repetition_level]
+    if not wide or not fragment.row_groups:
+        return BATCH_ROWS
+    first = fragment.row_groups[0].id
+    group = fragment.metadata.row_group(first)
+    of_row = sum(group.column(leaf).total_uncompressed_size for leaf in leaves) / max(1, group.num_rows)
+    with fragment.open() as file:
+        few = pq.ParquetFile(
+            file, metadata=fragment.metadata, buffer_size=PROBE_BYTES, pre_buffer=not is_limited(), **CHECKED
+        )
+        for batch in few.iter_batches(PROBED_ROWS, [first], [leaf.path for leaf in wide], use_threads=False):
+            of_row = max(of_row, batch.nbytes / max(1, batch.num_rows))
+            break
+    return max(1, min(BATCH_ROWS, int(MOST_BYTES / max(1.0, of_row))))
+
+
+def _is_wide(schema: pa.Schema, name: str) -> bool:
+    return name in schema.names and may_be_wide(schema.field(name).type)
+
+
+def _leaves(fragment: ds.ParquetFileFragment, columns: Sequence[str]) -> list[int]:
+    """The numbers of the leaves of ``columns``."""
+    stored = fragment.metadata.schema
+    paths = [stored.column(leaf).path for leaf in range(len(stored))]
+    return [
+        leaf for leaf, path in enumerate(paths) if any(path == name or path.startswith(f"{name}.") for name in columns)
+    ]
+
+
+def rows_of_elements(part: ds.ParquetFileFragment, arrays: Sequence[str]) -> int:
+    """The bucket rows that ``part`` of a file makes: its rows, or one for each element of its ``arrays``.
+
+    The footer counts elements, and an empty array as one.
+    """
+    rows = sum(int(group.num_rows) for group in part.row_groups)
+    if not arrays:
+        return rows
+    leaves = [_leaves(part, [name]) for name in arrays]
+    groups = [part.metadata.row_group(group.id) for group in part.row_groups]
+    of_arrays = (
+        max((int(group.column(leaf).num_values) for leaf in of), default=0) for group in groups for of in leaves
+    )
+    return max(rows, sum(of_arrays))
+
+
+def elements_in(rows: pa.Table | pa.RecordBatch, arrays: Sequence[str]) -> int:
+    """The same of ``rows`` in memory."""
+    elements = (int(pc.sum(pc.cast(pc.list_value_length(rows[name]), pa.int64())).as_py() or 0) for name in arrays)
+    return max(int(rows.num_rows), sum(elements))
+
+
+def as_rows(count: int, size: int) -> int:
+    """For how many rows ``count`` of ``size`` bytes stand where buckets are counted."""
+    return max(count, size // BYTES_OF_A_ROW)
+
+
+def stored_bytes(fragments: Sequence[ds.ParquetFileFragment], columns: Sequence[str]) -> int:
+    """What the texts and arrays of ``columns`` have in the files, before they were compressed."""
+    total = 0
+    for fragment in fragments:
+        if wide := [name for name in columns if _is_wide(fragment.physical_schema, name)]:
+            leaves, metadata = _leaves(fragment, wide), fragment.metadata
+            for group in map(metadata.row_group, range(metadata.num_row_groups)):
+                total += sum(group.column(leaf).total_uncompressed_size for leaf in leaves)
+    return total
+
+
+@contextmanager
+def long_text_errors() -> Iterator[None]:
+    """Raise what Arrow says of texts that are too many bytes for one array as an :class:`InputError`."""
+    try:
+        yield
+    except pa.ArrowException as error:
+        if any(text in str(error) for text in _TOO_LARGE):
+            raise InputError(
+                "rows that must be held together have more than 2 GiB of texts in one column, those of a group or of "
+                f"a bucket: shorten them, or ask for more buckets (Arrow: {first_line(error)[:80]})"
+            ) from error
+        raise

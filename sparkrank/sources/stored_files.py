@@ -1,0 +1,150 @@
+"""The files of an input or a truth, found and looked through before anybody reads a row: what every lane reads.
+
+Spark reads them by this listing too, in the frame lane, so that no lane reads a file that another leaves out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyarrow import fs
+
+from sparkrank.base.errors import InputError, NoInputError, listed, shortened, unreadable
+from sparkrank.inputs.roles import Roles
+from sparkrank.sources.files import Listing, file_system, store_of, without_password
+from sparkrank.sources.folders import NO_COLUMNS, FolderColumns, folder_columns, validate_even_folders
+from sparkrank.sources.joined_types import joined_columns, sides_of_slices
+from sparkrank.sources.lakes import LakeTable
+
+# Texts of SQL, of which those between double quotes are names under a setting of Spark that few sessions have.
+_TEXTS = re.compile(r"'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.|\"\")*\"", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class StoredFiles:
+    """The files at ``path``, of a ``store``; ``what`` names them in sentences: input or truth.
+
+    ``prefix`` is what Spark needs before a path inside the store; None where that cannot be told.
+    """
+
+    path: str
+    what: str
+    store: fs.FileSystem | None
+    prefix: str | None
+    listing: Listing
+
+    @classmethod
+    def at(cls, path: str, what: str = "input", kind: str = "parquet") -> StoredFiles:
+        """The files at ``path``: a file, a folder, or a pattern with wildcards.
+
+        Raises :class:`InputError` when nothing is there, a file is lost, or the files are those of a lake table or do
+        not fit together, and :class:`StoreError` when the store fails.
+        """
+        place = without_password(path)
+        try:
+            found = cls.found(path, what)
+        except (FileNotFoundError, NotADirectoryError):
+            raise NoInputError(f"there is no {kind} {what} at {place}") from None
+        except (pa.ArrowException, OSError) as error:
+            raise unreadable(f"the {what} {place} cannot be read as {kind}", error) from error
+        if not found.listing.files:
+            found.listing.validate_complete()
+            raise NoInputError(f"there is no {kind} {what} at {place}")
+        found.validate_files()
+        return found
+
+    @classmethod
+    def found(cls, path: str, what: str = "input") -> StoredFiles:
+        """The same, where there may be none, or some that :meth:`validate_files` refuses; errors are those of Arrow.
+
+        Raises :class:`InputError` where they are those of a lake table.
+        """
+        store, inside = file_system(path)
+        found = cls(path, what, store, store_of(path, inside), Listing.at(store, inside))
+        for table in found.listing.tables:
+            found.raise_lake_table(table)
+        return found
+
+    @property
+    def _subject(self) -> str:
+        return f"the {self.what} {without_password(self.path)}"
+
+    def validate_files(self) -> None:
+        """Raise :class:`InputError` where a file is lost, or some stand in folders that others have not."""
+        self.listing.validate_complete()
+        files: dict[str, list[str]] = {}
+        for file, root in zip(self.listing.files, self.listing.roots, strict=True):
+            if file != root:
+                files.setdefault(root, []).append(file)
+        for root, below in files.items():
+            validate_even_folders(self._subject, below, root)
+
+    def raise_lake_table(self, table: LakeTable) -> None:
+        """Raise :class:`InputError`: the files are among those of ``table``."""
+        folder = without_password(f"{(self.prefix or '').removeprefix('file:')}{table.folder}")
+        raise InputError(
+            f"{self._subject} is in a table of {table.format.capitalize()} ({folder} has {table.mark}), whose files "
+            f"hold removed rows too: write format: {table.format} with the path of the table, or give sr.evaluate "
+            f'spark.read.format("{table.format}").load(path)'
+        )
+
+    def folder_columns(self, inferred: bool) -> FolderColumns:
+        """The columns of the folders; none of a file or a pattern."""
+        base = self.listing.base
+        return NO_COLUMNS if base is None else folder_columns(self.listing.files, base, inferred)
+
+
+def validate_present(paths: Sequence[str], kind: str, what: str) -> None:
+    """Raise :class:`InputError` that names all of several ``paths`` at which there are no files.
+
+    A file system that Arrow cannot open is left to those who read it.
+    """
+    missing = []
+    for path in paths if len(paths) > 1 else ():
+        try:
+            there = StoredFiles.found(path, what).listing.files
+        except (FileNotFoundError, NotADirectoryError):
+            there = ()
+        except (pa.ArrowException, OSError):
+            return
+        if not there:
+            missing.append(without_password(path))
+    if missing:
+        raise NoInputError(f"there is no {kind} {what} at {listed(missing)}")
+
+
+def validate_spelled_once(folders: FolderColumns, what: str, columns: Iterable[str], where: str | None) -> None:
+    """Raise :class:`InputError` where a folder column of ``columns``, or in ``where``, makes one value of two names."""
+    for name in named_in(folders.twice, columns, where):
+        one, other = folders.twice[name]
+        raise InputError(
+            f'the {what} has the folders "{one}" and "{other}", which are one value of the column {name}: write '
+            f"{what}.partition_types: text to keep them apart (sr.evaluate has partition_types), or rename one"
+        )
+
+
+def validate_same_spelling(lists: FolderColumns, truth: FolderColumns, roles: Roles) -> None:
+    """Raise :class:`InputError` where lists and truth meet in a folder column whose value each side spells in its way.
+
+    They would be one group in numbers, as ``007`` and ``7``, and two in texts.
+    """
+    pairs = [*joined_columns(roles), *(("slice", column, column) for column in sides_of_slices(roles))]
+    for role, column, truth_column in pairs:
+        if (pair := lists.spelled_otherwise(column, truth, truth_column)) is not None:
+            raise InputError(
+                f'the input has the folder "{shortened(pair[0])}" and the truth the folder "{shortened(pair[1])}", '
+                f"which are one value of the {role} column: write partition_types: text in input and truth to keep "
+                "them apart (sr.evaluate has partition_types), or rename one"
+            )
+
+
+def named_in(names: Iterable[str], columns: Iterable[str], where: str | None) -> Iterator[str]:
+    """Those of ``names`` that are among ``columns``, or that the SQL of ``where`` names, outside of its texts."""
+    where = None if where is None else _TEXTS.sub("''", where)
+    used = {column.lower() for column in columns}
+    for name in names:
+        if name.lower() in used or (where and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", where, re.IGNORECASE)):
+            yield name

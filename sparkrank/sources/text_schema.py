@@ -1,0 +1,167 @@
+"""The columns of a text format: its schema in Spark's DDL, which every lane reads, and the types that roles ask for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from sparkrank.base.errors import SpecError, did_you_mean, listed, shortened
+from sparkrank.inputs.roles import Roles
+
+# Spark's words for the plain types that every lane knows.
+_PLAIN = {
+    "string": "string",
+    "tinyint": "tinyint",
+    "byte": "tinyint",
+    "smallint": "smallint",
+    "short": "smallint",
+    "int": "int",
+    "integer": "int",
+    "bigint": "bigint",
+    "long": "bigint",
+    "float": "float",
+    "real": "float",
+    "double": "double",
+    "boolean": "boolean",
+}
+_NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "boolean")
+# Others of Spark's.
+_OTHERS = (
+    *("date", "timestamp", "timestamp_ntz", "timestamp_ltz", "binary", "decimal", "dec", "numeric", "char", "varchar"),
+    *("array", "map", "struct", "interval", "variant"),
+)
+_FIELD = re.compile(
+    r"\s*(?:`((?:[^`]|``)+)`|(\w+))(?:\s*:\s*|\s+)([A-Za-z_]+)(.*?)"
+    r"(\s+not\s+null)?(\s+comment\s+(?:'[^']*'|\"[^\"]*\"))?\s*",
+    re.IGNORECASE | re.DOTALL,
+)
+_ARRAY = re.compile(r"array<\s*(\w+)\s*>", re.IGNORECASE)
+_ARGUMENTS = re.compile(r"\s*(?:\(.*\)|<.*>)?", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Field:
+    """A column and its type, in Spark's words; ``is_plain`` where every lane knows it."""
+
+    name: str
+    kind: str
+    is_plain: bool
+
+    def __str__(self) -> str:
+        return f"`{self.name.replace('`', '``')}` {self.kind}"
+
+
+def fields_of(schema: str) -> tuple[Field, ...]:
+    """The columns of ``schema``; raises ``ValueError`` with what is allowed where it is no such text."""
+    fields = tuple(_field(text) for text in _parts(schema))
+    names = [field.name.lower() for field in fields]
+    for field in fields:
+        if names.count(field.name.lower()) > 1:
+            raise ValueError(f'names the column "{shortened(field.name)}" twice')
+    return fields
+
+
+def _field(text: str) -> Field:
+    found = _FIELD.fullmatch(text)
+    if found is None:
+        raise ValueError(
+            f'"{text.strip()[:200]}" is not a column with its type: u STRING, s DOUBLE is of the form needed'
+        )
+    quoted, bare, word, arguments = found.group(1, 2, 3, 4)
+    name = bare or quoted.replace("``", "`")
+    kind = word.lower()
+    if kind in _PLAIN and not arguments.strip():
+        return Field(name, _PLAIN[kind], True)
+    if kind not in _OTHERS or (kind != "interval" and not _ARGUMENTS.fullmatch(arguments)):
+        near = did_you_mean(kind, (*_PLAIN, *_OTHERS)) if kind not in _PLAIN else ""
+        raise ValueError(f'gives "{name}" the unknown type {word}{arguments}{near} (known: {listed(_PLAIN)})')
+    return Field(name, f"{kind}{arguments}", False)
+
+
+def _parts(schema: str) -> list[str]:
+    """``schema`` at its commas, but for those within brackets and quotes."""
+    parts, depth, quote = [""], 0, ""
+    for letter in schema:
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "`'\"":
+            quote = letter
+        else:
+            depth += (letter in "(<") - (letter in ")>")
+        if letter == "," and not depth and not quote:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return parts
+
+
+TEXT_FORMATS = ("csv", "json")
+# What a reader of texts does with rows that it cannot make out: none is dropped, and none becomes null.
+STRICT = {"mode": "FAILFAST"}
+_ARROW = {
+    "string": pa.string(),
+    "tinyint": pa.int8(),
+    "smallint": pa.int16(),
+    "int": pa.int32(),
+    "bigint": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "boolean": pa.bool_(),
+    "date": pa.date32(),
+}
+
+
+def arrow_type(name: str, kind: str, what: str) -> pa.DataType:
+    """The Arrow type of the column ``name`` of ``what``, which is of ``kind``.
+
+    Raises :class:`SpecError` for a type of Spark's alone.
+    """
+    inner = _ARRAY.fullmatch(kind)
+    element = "" if inner is None else inner[1].lower()
+    found = _ARROW.get(kind if inner is None else _PLAIN.get(element, element))
+    if found is None:
+        raise SpecError(
+            f'{what}.schema gives "{shortened(name)}" the type {shortened(kind)}, which is Spark\'s alone (known to '
+            f"Arrow: {listed(_ARROW)}, and arrays of these): lane: frame reads the {what} with Spark"
+        )
+    return found if inner is None else pa.list_(found)
+
+
+def number_kinds(roles: Roles, fields: Sequence[Field] | None) -> dict[str, str]:
+    """The columns of ``roles`` that are numbers, and the kind of each: that of the schema, or a double.
+
+    Raises :class:`SpecError` where a column is a name as well, and no schema says what it is.
+    """
+    if roles.true_items is not None:
+        return {}
+    declared = {field.name: field.kind for field in fields or () if field.kind in _NUMBERS}
+    names = {column for role, _, column in roles.played() if role.is_name}
+    kinds: dict[str, str] = {}
+    for role, title, column in roles.played():
+        if role.is_name:
+            continue
+        if column in names and column not in declared:
+            raise SpecError(
+                f'the {title} column "{shortened(column)}" is also a name, as a text is: input.schema says which it is'
+            )
+        kinds[column] = declared.get(column, "double")
+    return kinds
+
+
+def typed_columns(names: Sequence[str], roles: Roles, fields: Sequence[Field] | None) -> dict[str, str]:
+    """The kind of each of the columns ``names``: a text where neither schema nor role says it."""
+    numbers = number_kinds(roles, fields)
+    declared = {field.name: field.kind for field in fields or ()}
+    return {name: numbers.get(name) or declared.get(name, "string") for name in names}
+
+
+def is_set(options: Mapping[str, str], name: str) -> bool:
+    """Whether a reader's option is true; upper and lower case do not matter to Spark."""
+    return option(options, name).lower() == "true"
+
+
+def option(options: Mapping[str, str], name: str, usual: str = "") -> str:
+    return next((value for key, value in options.items() if key.lower() == name.lower()), usual)

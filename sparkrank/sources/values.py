@@ -1,0 +1,94 @@
+"""A column of the input as a bucket takes it: key, item, label, float. The Arrow twins of what the frame lane asks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sparkrank.inputs.role_table import Reader, Takes
+
+
+def is_number(kind: pa.DataType) -> bool:
+    """Whether this is the type of numbers, or of a column in which nothing stands at all."""
+    number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    return bool(number or pa.types.is_null(kind))
+
+
+def is_slice_value(kind: pa.DataType) -> bool:
+    """Whether values of this type have one text, whoever writes it."""
+    text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_null(kind)
+    return bool(text or pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_date32(kind))
+
+
+def decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column without dictionaries, which two tables do not share."""
+    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+
+
+def key_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.add(column, pa.scalar(0, column.type)) if pa.types.is_floating(column.type) else column  # -0.0 is 0.0
+
+
+def item_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Whole numbers and texts as they are, floats as those of 64 bits, anything else as text.
+
+    A float becomes text where items are compared: Arrow writes ``10`` where Spark writes ``10.0``. NaN is no item.
+    Bytes are the text of which they are, as for Spark, also where that is none in UTF-8.
+    """
+    column = decoded(column)
+    kind = column.type
+    if pa.types.is_floating(kind):
+        numbers = key_values(column.cast(pa.float64()))
+        return pc.if_else(pc.is_nan(numbers), pa.scalar(None, pa.float64()), numbers)
+    plain = pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    return column if plain else column.cast(pa.string(), safe=False)
+
+
+def label_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if pa.types.is_boolean(column.type) or pa.types.is_null(column.type):
+        return column.cast(pa.int8())
+    return float_values(column) if pa.types.is_decimal(column.type) else column
+
+
+def float_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if pa.types.is_floating(column.type):
+        return column
+    if pa.types.is_decimal(column.type):  # by its text: Arrow's own way makes 0.30000000000000004 of 0.3
+        column = column.cast(pa.string())
+    return pc.cast(column, pa.float64(), safe=False)
+
+
+def double_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return float_values(column).cast(pa.float64())
+
+
+def is_array(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
+
+
+def _is_plain(kind: pa.DataType) -> bool:
+    return not (pa.types.is_nested(kind) or pa.types.is_interval(kind))
+
+
+def _is_label(kind: pa.DataType) -> bool:
+    return is_number(kind) or bool(pa.types.is_boolean(kind))
+
+
+# By the names that the table of roles has for them.
+READERS: dict[Reader, Callable[[pa.ChunkedArray], pa.ChunkedArray]] = {
+    "key": key_values,
+    "item": item_values,
+    "label": label_values,
+    "float": float_values,
+    "double": double_values,
+}
+FITS: dict[Takes, Callable[[pa.DataType], bool]] = {
+    "plain": _is_plain,
+    "slice": is_slice_value,
+    "number": is_number,
+    "label": _is_label,
+    "array": lambda kind: is_array(kind) and _is_plain(kind.value_type),
+    "numbers": lambda kind: is_array(kind) and _is_label(kind.value_type),
+}

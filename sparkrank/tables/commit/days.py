@@ -1,0 +1,214 @@
+"""Writing a day: either all of its tables become visible at once, or none.
+
+On a local or mounted file system, one link determines which run a day shows (:mod:`sparkrank.tables.commit.links`).
+
+In an object store that Arrow opens, one small object does (:mod:`sparkrank.tables.commit.store_run`).
+
+Other file systems have neither. There Spark's dynamic partition overwrite replaces the day of each table, one table
+after the other, and ``runs`` last. A day is complete when its row in ``runs`` names the run of its tables.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+import pyarrow as pa
+
+from sparkrank.base.errors import SparkrankError, shortened
+from sparkrank.sources.files import file_system, folders_in
+from sparkrank.tables.commit.links import KEEP_RUNS, linked_run
+from sparkrank.tables.commit.manifests import StoreFolder
+from sparkrank.tables.commit.output_folder import DAY, OutputFolder, new_attempt
+from sparkrank.tables.commit.store_run import store_run
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_SCHEME = re.compile(r"([A-Za-z][\w+.-]*):(//)?")
+Table: TypeAlias = "pa.Table | DataFrame | Callable[..., pa.Table]"
+
+
+class DayRun(Protocol):
+    """The tables of one day that a run is writing."""
+
+    @property
+    def attempt(self) -> str:
+        """What no other run has; the names of its files end in it."""
+
+    @property
+    def folder(self) -> Path | str | None:
+        """Where tables may be written before the commit, unseen by readers, or None where there is no such place."""
+
+    def commit(self, tables: Mapping[str, Table], written: Collection[str] = ()) -> None:
+        """Replace the day by ``tables`` and the tables ``written`` into the folder already.
+
+        The last of ``tables`` may be a function that makes a table from the ``files`` of the tables before it
+        (as ``runs`` lists them), or from None where the file system does not list them, and from the ``attempt_id``.
+
+        Where the day has a table that the run lacks, that table loses the day on a file system with links. On other
+        file systems it keeps its old rows.
+        """
+
+    def keep_others(self, names: Collection[str]) -> tuple[str, ...]:
+        """Take over all tables that the day shows now, but for ``names``, unseen by readers before the commit.
+
+        Returns those that the commit has to be told of: none where it replaces the tables that it is given alone.
+        """
+
+
+@dataclass(frozen=True)
+class Commit:
+    """How a day is replaced: ``keep_runs`` of those that were shown before stay, for readers that have them open.
+
+    ``before`` is called right before the day is shown. What it raises leaves the old run. ``plain`` asks for real
+    folders where links would show the tables.
+    """
+
+    keep_runs: int = KEEP_RUNS
+    before: Callable[[], None] = lambda: None
+    plain: bool = False
+
+
+DEFAULT_COMMIT = Commit()
+
+
+@contextmanager
+def day_run(
+    output: str, day: str, spark: SparkSession | None = None, column: str = DAY, how: Commit = DEFAULT_COMMIT
+) -> Iterator[DayRun]:
+    """A run of ``day`` under ``output``, which no other run can write meanwhile. Tables without a commit are removed.
+
+    ``column`` is the partition column of the tables: days, or windows of days. Raises :class:`SparkrankError` when
+    another run is writing the same day.
+    """
+    local = local_path(output)
+    if local is None:
+        place = StoreFolder.that_opens(output)
+        if place is None:
+            yield _ReplacedRun(output, day, spark, column, new_attempt())
+            return
+        stored = store_run(place, day, column, new_attempt(), how.keep_runs, how.before)
+        try:
+            yield stored
+        except (Exception, KeyboardInterrupt):
+            with suppress(Exception):  # the error that ended the run is told; in doubt what it has written stays
+                stored.discard()
+            raise
+        return
+    with linked_run(local, day, column, how.keep_runs, how.before, is_plain=how.plain) as run:
+        yield run
+
+
+def write_day(
+    output: str,
+    day: str,
+    tables: Mapping[str, Table],
+    spark: SparkSession | None = None,
+    column: str = DAY,
+    how: Commit = DEFAULT_COMMIT,
+) -> None:
+    """Replace ``day`` in every table under ``output`` by ``tables``, in one step where the file system allows it.
+
+    Raises what :func:`day_run` raises.
+    """
+    with day_run(output, day, spark, column, how) as run:
+        run.commit(tables)
+
+
+@dataclass(frozen=True)
+class _ReplacedRun:
+    """A run whose tables Spark replaces, one after the other."""
+
+    output: str
+    day: str
+    spark: SparkSession | None
+    column: str
+    attempt: str
+    folder: None = None
+
+    def keep_others(self, names: Collection[str]) -> tuple[str, ...]:  # noqa: ARG002 - the others stay as they are
+        return ()
+
+    def commit(self, tables: Mapping[str, Table], written: Collection[str] = ()) -> None:
+        if written:
+            raise ValueError("no table is written ahead of the commit here")
+        from pyspark.sql import functions as F
+
+        if self.spark is None:
+            raise SparkrankError(f"{shortened(self.output)} is not a local path: writing there needs a Spark session")
+        folders = table_folders(self.output, self.day, tables, self.column)
+        for name in sorted(tables, key=lambda name: name == "runs"):
+            given = tables[name]
+            table = given(files=None, attempt_id=self.attempt) if callable(given) else given
+            # One chunk: pyspark 4.3 stops reading a table at its first empty chunk.
+            frame = self.spark.createDataFrame(table.combine_chunks()) if isinstance(table, pa.Table) else table
+            if isinstance(table, pa.Table) and not table.num_rows:
+                frame.write.mode("overwrite").parquet(
+                    folders[name]
+                )  # dynamic overwrite only replaces days that have new rows
+                continue
+            writer = frame.withColumn(self.column, F.lit(self.day)).write.mode("overwrite").partitionBy(self.column)
+            writer.option("partitionOverwriteMode", "dynamic").parquet(f"{self.output.rstrip('/')}/{name}")
+
+
+def local_path(output: str) -> Path | None:
+    """The folder that ``output`` names on this machine's file system, or None where it names another file system."""
+    found = _SCHEME.match(output)
+    if found is None:
+        return Path(output).absolute()
+    # the rest is taken literally: folder names are not encoded, and # and ? have no meaning
+    return Path(output[found.end() :]).absolute() if found[1].lower() == "file" else None
+
+
+def table_folders(output: str, day: str, names: Iterable[str], column: str = DAY) -> dict[str, str]:
+    """The folder of the day in each table."""
+    return {name: f"{output.rstrip('/')}/{name}/{column}={day}" for name in names}
+
+
+def shown_run(output: str, day: str, column: str = DAY) -> Path | None:
+    """The folder of the run that ``day`` shows; None where it shows none, and where the file system has no links."""
+    local = local_path(output)
+    return None if local is None else OutputFolder(local, column).shown(day)
+
+
+def run_folders(output: str, day: str, names: Iterable[str], column: str = DAY) -> dict[str, str]:
+    """Folders from which the tables of a day can be read as those of one run, even while another run replaces the day.
+
+    On a file system with links, and in an object store with a manifest of the day, these are the folders of the run
+    that the day shows now. Elsewhere they are the folders of the tables.
+
+    Raises :class:`sparkrank.base.errors.InputError` where the manifest is none, and what Arrow raises where it fails.
+    """
+    local, shown = local_path(output), shown_run(output, day, column)
+    if local is not None and shown is not None:
+        place = OutputFolder(local, column)
+        return {name: str(place.table_folder(shown, name)) for name in names}
+    run = _run_of_manifest(output, day)
+    return table_folders(output, day, names, column) if run is None else {name: f"{run}/{name}" for name in names}
+
+
+def stored_names(output: str, column: str = DAY) -> set[str] | None:
+    """The days, or windows, that have the table ``metrics`` under ``output``; None where Arrow cannot list them."""
+    try:
+        store, folder = file_system(f"{output.rstrip('/')}/metrics")
+        found = folders_in(store, folder)
+    except (pa.ArrowException, OSError):
+        return None
+    return {name.partition("=")[2] for name in found if name.startswith(f"{column}=")}
+
+
+def needs_spark(output: str) -> bool:
+    """Whether only Spark can write tables under ``output``: in no local folder, and in no store that Arrow opens."""
+    return local_path(output) is None and StoreFolder.that_opens(output) is None
+
+
+def _run_of_manifest(output: str, day: str) -> str | None:
+    """The folder of the run that ``day`` shows in an object store; None where the day has no manifest there."""
+    place = None if local_path(output) is not None else StoreFolder.at(output)
+    manifest = None if place is None else place.read(day).manifest
+    return None if place is None or manifest is None else place.run_url(manifest.run)

@@ -1,0 +1,82 @@
+"""Folders and files that survive a loss of power, with the rights of the folder that they are in."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from sparkrank.base.errors import writing_errors
+
+_NO_SYNC = (errno.EINVAL, errno.ENOTSUP)  # of a file system that brings the names of a folder to the disk by itself
+_BITS = 0o7777  # of a mode: the rights, and whether what is made in the folder gets its group
+
+
+def make_folder(path: Path, made: list[Path] | None = None) -> None:
+    """Make the folder ``path`` and those above it, each with the rights and the group of the one above.
+
+    Parameters
+    ----------
+    path
+        An absolute path. A folder that is there stays as it is.
+    made
+        Gets each folder as soon as it is made, the outermost first.
+
+    Raises
+    ------
+    SparkrankError
+        Where the operating system refuses one of them.
+    """
+    made = [] if made is None else made
+    with writing_errors(f"the folder {path}"):
+        missing = [each for each in (path, *path.parents) if not each.exists()]
+        for folder in reversed(missing):
+            above = folder.parent.stat()
+            try:
+                folder.mkdir()
+            except FileExistsError:  # a run of another day has made it meanwhile
+                continue
+            made.append(folder)
+            with suppress(OSError):  # who is not of that group may not give it away
+                os.chown(folder, -1, above.st_gid)
+            with suppress(OSError):
+                folder.chmod(above.st_mode & _BITS)
+        path.mkdir(exist_ok=True)  # which says what else stands in its place
+
+
+def sync_all(paths: Iterable[Path]) -> None:
+    """Have all of ``paths`` on the disk before going on: the bytes of files, and the names that folders hold.
+
+    Raises :class:`SparkrankError` where the disk fails.
+    """
+    for path in paths:
+        with writing_errors(f"{path}", "brought to the disk"):
+            _sync(path)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in _NO_SYNC or not path.is_dir():
+            raise
+    finally:
+        os.close(handle)
+
+
+def files_and_folders(root: Path) -> list[Path]:
+    """What is below ``root``, the innermost first, and ``root`` itself last. Links are not followed."""
+    found: list[Path] = []
+    for folder, _, files in os.walk(root, topdown=False):
+        found += [Path(folder, name) for name in files if not Path(folder, name).is_symlink()]
+        found.append(Path(folder))
+    return found
+
+
+def remove_if_empty(folder: Path) -> None:
+    """Remove ``folder`` unless something is in it."""
+    with suppress(OSError):
+        folder.rmdir()

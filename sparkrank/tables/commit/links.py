@@ -1,0 +1,328 @@
+"""A day becomes visible by one atomic rename of a link, and survives a loss of power from then on.
+
+:mod:`sparkrank.tables.commit.output_folder` draws the folders. A run writes all of its tables into a folder of its own,
+brings them to the disk, makes the links that readers open, and then replaces the one link that says which run the day
+shows. Its files have names of their own, so a reader that listed the files of one run never opens those of another. The
+run that was shown before stays for such readers, and goes with a later run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sparkrank.base.errors import SparkrankError, first_line, shortened, writing_errors
+from sparkrank.schemas.tables import ATTEMPT_ID
+from sparkrank.tables.commit.durable_folders import files_and_folders, make_folder, remove_if_empty, sync_all
+from sparkrank.tables.commit.locks import Lock, only_writer, remove_lock
+from sparkrank.tables.commit.output_folder import PLAIN, REPLACED, OutputFolder, new_attempt, replace_link
+from sparkrank.tables.commit.plain_folders import is_unpublished, publish, withdraw_all
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+KEEP_RUNS = 1
+_PIECE = 1 << 20  # bytes that are read at a time
+
+
+@dataclass(frozen=True)
+class LinkedRun:
+    """The run ``attempt`` of a day with its ``folder``, which a link will show.
+
+    ``made`` are the folders that it has made for its links and its lock, ``keep_runs`` how many runs that were shown
+    before stay. One that ``is_plain`` moves its tables into real folders, in place of links to them.
+    """
+
+    place: OutputFolder
+    day: str
+    attempt: str
+    lock: Lock
+    keep_runs: int
+    before_commit: Callable[[], None]
+    is_plain: bool = False
+    made: list[Path] = field(default_factory=list)
+
+    @property
+    def folder(self) -> Path:
+        return self.place.run_folder(self.day, self.attempt)
+
+    def commit(
+        self, tables: Mapping[str, pa.Table | DataFrame | Callable[..., pa.Table]], written: Collection[str] = ()
+    ) -> None:
+        for name, table in tables.items():
+            self._write(name, table(files=self._files(), attempt_id=self.attempt) if callable(table) else table)
+        names = sorted({*tables, *written})
+        self.place.validate(self.day, names)
+        if self.is_plain:
+            files = {name: sorted(each.name for each in (self.folder / name).iterdir()) for name in names}
+            with writing_errors(f"{self.folder / PLAIN}"):
+                (self.folder / PLAIN).write_text(json.dumps(files), encoding="utf-8")
+        sync_all(files_and_folders(self.folder))
+        folders = [self.place.days, *(self.place.table_link(name, self.day).parent for name in names)]
+        for folder in folders:
+            make_folder(folder, self.made)
+        if not self.is_plain:
+            withdraw_all(self.place, self.day, self.attempt)
+            for name in names:
+                link, target = self.place.table_link(name, self.day), self.place.table_target(name, self.day)
+                replace_link(link, target, self.attempt)
+        above = {folder.parent for folder in (*self.made, self.place.root)}
+        sync_all(sorted({*folders, self.place.runs, *above}))
+        shown = self.place.shown(self.day)
+        if shown is not None:
+            with writing_errors(f"{shown / REPLACED}"):
+                (shown / REPLACED).touch()
+        self._show()
+        try:
+            publish(self.place, self.day)
+        except (SparkrankError, OSError) as error:
+            raise SparkrankError(f"{self.day} is shown, but {first_line(error)}: run the day again") from error
+        self.clear(names)
+
+    def _show(self) -> None:
+        """Let the day show this run: the commit."""
+        if not self.lock.is_held():
+            raise SparkrankError(
+                f"the lock of {self.day} was taken away while it was written under {shortened(self.place.root)}: "
+                f"nothing of this run is shown"
+            )
+        self.before_commit()
+        target = Path("..") / self.place.runs.name / self.folder.name
+        replace_link(self.place.day_link(self.day), target, self.attempt)
+        with suppress(OSError, SparkrankError):  # the day is shown, and what fails now is no reason to say otherwise
+            sync_all([self.place.days])
+
+    def clear(self, names: Collection[str]) -> None:
+        """Remove links to tables that the run lacks, and the runs that nobody needs any more.
+
+        A run stays while its tables may still be in the real folders that this one has not taken yet.
+        """
+        if is_unpublished(self.place, self.place.shown(self.day)):
+            return
+        with suppress(OSError):
+            for link in list(self.place.links_of(self.day)):
+                if link.parent.name not in names:
+                    link.unlink()
+            for run in replaced_runs(self.place, self.day)[: -self.keep_runs or None]:
+                self.place.remove_run(run)
+
+    def keep_others(self, names: Collection[str]) -> tuple[str, ...]:
+        shown = self.place.shown(self.day)
+        there = {} if shown is None else self.place.tables_of(shown)
+        kept = {name: folder for name, folder in there.items() if name not in names}
+        self.take(kept)
+        return tuple(kept)
+
+    def take(self, tables: Mapping[str, Path]) -> None:
+        """Give the files in the folders of ``tables`` a second name in the folder of the run."""
+        for name, folder in tables.items():
+            with writing_errors(f"the table {name} in {self.folder}"):
+                shutil.copytree(folder, self.folder / name, copy_function=_same_file, symlinks=True)
+
+    def _files(self) -> list[dict[str, Any]]:
+        """The files of each table in the folder, in order: what the row of the run in ``runs`` lists."""
+        return [
+            {
+                "table": file.parent.name,
+                "name": file.name,
+                "rows": pq.read_metadata(file).num_rows,
+                "bytes": file.stat().st_size,
+                "checksum": checksum(file),
+            }
+            for file in sorted(self.folder.glob("*/[!._]*.parquet"))
+        ]
+
+    def _write(self, name: str, table: pa.Table | DataFrame) -> None:
+        folder = self.folder / name
+        if isinstance(table, pa.Table):
+            # numbers of bins and states hardly repeat, so dictionaries took three times as long, for a larger file
+            texts = [column.name for column in table.schema if pa.types.is_string(column.type)]
+            own = table.replace_schema_metadata({**(table.schema.metadata or {}), ATTEMPT_ID: self.attempt})
+            make_folder(folder)
+            with writing_errors(f"the table {name} in {folder}"):
+                pq.write_table(
+                    own, folder / f"part-0-{self.attempt}.parquet", use_dictionary=texts, write_page_checksum=True
+                )
+            return
+        from pyspark.sql import Observation
+        from pyspark.sql import functions as F
+
+        observed = Observation()
+        table.observe(observed, F.count(F.lit(1)).alias("rows")).write.parquet(f"file://{folder}")
+        files = sorted(folder.glob("*.parquet"))
+        rows, there = observed.get["rows"], sum(pq.read_metadata(file).num_rows for file in files)
+        if there != rows:
+            raise SparkrankError(
+                f"{shortened(folder)} has {there} of the {rows} rows of the table {name}: name an output.path that "
+                f"every executor reaches, as a folder that is mounted on all of them"
+            )
+        with writing_errors(f"the table {name} in {folder}"):
+            for number, file in enumerate(files):
+                file.rename(folder / f"part-{number}-{self.attempt}.parquet")
+                file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
+
+
+@contextmanager
+def linked_run(
+    output: Path,
+    day: str,
+    column: str,
+    keep_runs: int = KEEP_RUNS,
+    before_commit: Callable[[], None] = lambda: None,
+    *,
+    is_plain: bool = False,
+) -> Iterator[LinkedRun]:
+    """A run of ``day``, which no other run can write meanwhile.
+
+    Parameters
+    ----------
+    output, day, column
+        The folder of all tables, the day or window, and the column by which tables are partitioned.
+    keep_runs
+        How many of the runs that were shown before stay.
+    before_commit
+        Called right before the day is shown; what it raises leaves the old run.
+    is_plain
+        Whether its tables are in real folders, in place of links to them.
+
+    Raises
+    ------
+    SparkrankError
+        When another run is writing the day, when something that is not sparkrank's stands in the way, or when the
+        operating system refuses a folder.
+    """
+    place = OutputFolder(output, column)
+    place.validate(day)  # before hours of work, not after
+    made: list[Path] = []
+    try:
+        with only_writer(place.lock(day), day, output, made) as lock:
+            run = LinkedRun(place, day, new_attempt(), lock, keep_runs, before_commit, is_plain, made)
+            try:
+                remove_unfinished(place, day)
+                _tidy_others(place, day)
+                make_folder(run.folder)
+                yield run
+            except (Exception, KeyboardInterrupt):
+                _leave_no_trace(run)
+                raise
+    except (Exception, KeyboardInterrupt):
+        for folder in reversed(made):
+            remove_if_empty(folder)
+        raise
+
+
+def export_day(source: OutputFolder, day: str, output: Path) -> bool:
+    """Show ``day`` of ``source`` under ``output``, too, in real folders; False where they are there already.
+
+    Raises :class:`SparkrankError` where the day shows no run, and as :func:`linked_run` does.
+    """
+    shown = source.shown(day)
+    if shown is None:
+        raise SparkrankError(f"{day} has no tables under {shortened(source.root)}")
+    tables, goal = source.tables_of(shown), OutputFolder(output, source.column)
+    there = goal.shown(day)
+    if there is not None and _sizes(goal.tables_of(there)) == _sizes(tables) and not is_unpublished(goal, there):
+        return False
+    with linked_run(output, day, source.column, keep_runs=0, is_plain=True) as run:
+        run.take(tables)
+        run.commit({}, tables)
+    return True
+
+
+def _sizes(tables: Mapping[str, Path]) -> dict[str, dict[str, int]]:
+    """The files of each table, whose names no other run has, with their bytes."""
+    return {name: {each.name: each.stat().st_size for each in folder.iterdir()} for name, folder in tables.items()}
+
+
+def remove_unfinished(place: OutputFolder, day: str) -> list[Path]:
+    """Remove what runs of ``day`` have left that died before their commit; the lock of the day must be held.
+
+    One that died after it brings its tables into their folders now.
+    """
+    publish(place, day)
+    shown, removed = place.shown(day), []
+    for run in place.runs_of(day):
+        if run != shown and not (run / REPLACED).exists():
+            place.remove_run(run)
+            removed.append(run)
+    dangling = [each for each in place.links_of(day) if not each.exists() or each.name.startswith(".")]
+    for link in (*place.unfinished_day_links(day), *dangling):
+        link.unlink()
+        removed.append(link)
+    return removed
+
+
+def has_leftovers(place: OutputFolder, day: str, runs: Collection[Path] | None = None) -> bool:
+    """Whether a run of ``day`` that is not shown, and never was, has left something, or one that is has not ended.
+
+    ``runs`` are all runs of the day, for those who know them.
+    """
+    shown = place.shown(day)
+    return (
+        shown is None
+        or is_unpublished(place, shown)
+        or any(run != shown and not (run / REPLACED).exists() for run in (place.runs_of(day) if runs is None else runs))
+    )
+
+
+def replaced_runs(place: OutputFolder, day: str) -> list[Path]:
+    """The runs of ``day`` that were shown before the one that is, the first replaced first."""
+    shown = place.shown(day)
+    return [run for run in place.runs_of(day) if run != shown and (run / REPLACED).exists()]
+
+
+def checksum(file: Path) -> str:
+    """The SHA-256 of the bytes of ``file``, in hexadecimal digits."""
+    digest = hashlib.sha256()
+    with file.open("rb") as opened:
+        while piece := opened.read(_PIECE):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+def _tidy_others(place: OutputFolder, own: str) -> None:
+    """Remove what killed runs of other days have left, unless a run of them is writing."""
+    runs = place.runs_by_name()
+    for day in place.names():
+        if day != own and has_leftovers(place, day, runs.get(day, [])):
+            with suppress(SparkrankError, OSError), only_writer(place.lock(day), day, place.root, []):
+                remove_unfinished(place, day)
+                if place.shown(day) is None and not replaced_runs(place, day):
+                    remove_lock(place.lock(day))
+
+
+def _leave_no_trace(run: LinkedRun) -> None:
+    """Remove what a run without a commit has made; one whose commit is done stays shown, and removes the old one."""
+    place, day = run.place, run.day
+    if place.shown(day) == run.folder:
+        with suppress(SparkrankError, OSError):
+            publish(place, day)
+        run.clear(set(place.tables_of(run.folder)))
+        return
+    remove_unfinished(place, day)
+    shown = place.shown(day)
+    if shown is not None:
+        (shown / REPLACED).unlink(missing_ok=True)
+    for folder in reversed(run.made):
+        if folder not in (place.root, place.runs):
+            remove_if_empty(folder)
+    if not place.days.exists():
+        remove_lock(place.lock(day))
+
+
+def _same_file(source: str, target: str) -> None:
+    """A second name of the file ``source``, or its copy on a file system where files have one name."""
+    try:
+        os.link(source, target, follow_symlinks=False)
+    except OSError:
+        shutil.copy2(source, target, follow_symlinks=False)

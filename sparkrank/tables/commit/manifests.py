@@ -1,0 +1,211 @@
+"""The manifest of a day in an object store: one small object that says which run the day shows, and which files it has.
+
+An object store has no links and no rename, but it replaces one object in one step, and many replace it only if it is
+still what the writer has read. So the manifest ``_days/2026-11-19.json`` takes the place that the link has on a file
+system: whoever reads a day by it sees the old run or the new one, whole, and of two runs that write a day one wins.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyarrow import fs
+
+from sparkrank.base.errors import InputError, SparkrankError, StoreError, first_line, shortened
+from sparkrank.sources.files import file_system, folders_in
+from sparkrank.tables.commit.output_folder import DAYS_FOLDER, RUNS_FOLDER
+
+if TYPE_CHECKING:
+    from obstore import UpdateVersion
+    from obstore.store import ObjectStore
+
+# File systems of Arrow's without folders, and the schemes by which paths name them.
+_SCHEMES = re.compile(r"(s3a?|s3n|gs|gcs)://", re.IGNORECASE)
+_OBSTORE_SCHEMES = {"s3a": "s3", "s3n": "s3", "gcs": "gs"}
+_RUN = re.compile(r"(?P<name>\d{4}-\d{2}-\d{2}(\.\.\d{4}-\d{2}-\d{2})?)\.[0-9a-f]{12}")
+_TABLE = re.compile(r"[a-z][a-z_]*")
+MOST_BYTES = 16 << 20  # of a manifest: more is none
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """Which ``run`` a day shows, with which ``tables``; ``replaced`` are the runs before it that stay, newest last."""
+
+    run: str
+    tables: tuple[str, ...]
+    replaced: tuple[str, ...] = ()
+
+    def as_json(self) -> bytes:
+        """The bytes of the object."""
+        return json.dumps(asdict(self), indent=1).encode()
+
+    @classmethod
+    def of(cls, content: bytes, name: str, place: str) -> Manifest:
+        """The manifest of the day ``name``, which somebody else may have written at ``place``.
+
+        Raises :class:`InputError` where it is none, or names what is no run of the day.
+        """
+        try:
+            found: dict[str, Any] = json.loads(content)
+            manifest = cls(str(found["run"]), tuple(map(str, found["tables"])), tuple(map(str, found["replaced"])))
+        except (ValueError, KeyError, TypeError):
+            raise InputError(f"{shortened(place)} is no manifest of sparkrank's: evaluate that day again") from None
+        runs = [_RUN.fullmatch(run) for run in (manifest.run, *manifest.replaced)]
+        if not all(run is not None and run["name"] == name for run in runs):
+            raise InputError(f"{shortened(place)} names no run of {name}: evaluate that day again")
+        if not all(map(_TABLE.fullmatch, manifest.tables)):
+            raise InputError(f"{shortened(place)} names no tables: evaluate that day again")
+        return manifest
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A manifest, and by what the store tells it from another one: None where it cannot tell."""
+
+    manifest: Manifest | None
+    tag: UpdateVersion | None = None
+
+
+@dataclass(frozen=True)
+class StoreFolder:
+    """The folder ``url`` of tables in an object store: ``root`` of the file system ``store`` of Arrow's."""
+
+    url: str
+    store: fs.FileSystem
+    root: str
+
+    @classmethod
+    def at(cls, output: str) -> StoreFolder | None:
+        """The folder ``output``; None where it is in no object store that Arrow knows. The store is asked nothing."""
+        if _SCHEMES.match(output) is None:
+            return None
+        try:
+            store, root = file_system(output)
+        except (pa.ArrowException, OSError):
+            return None
+        return cls(output.rstrip("/"), store, root)
+
+    @classmethod
+    def that_opens(cls, output: str) -> StoreFolder | None:
+        """The folder ``output``; None where Arrow cannot look into it, as without the credentials that Spark has."""
+        place = cls.at(output)
+        try:
+            if place is not None:
+                place.store.get_file_info(fs.FileSelector(place.root, allow_not_found=True))
+        except (pa.ArrowException, OSError):
+            return None
+        return place
+
+    def run_url(self, run: str) -> str:
+        """The folder of a run."""
+        return f"{self.url}/{RUNS_FOLDER}/{run}"
+
+    def read(self, name: str) -> Stored:
+        """The manifest of the day ``name``.
+
+        Raises :class:`InputError` where the object is none, and what Arrow raises where the store fails.
+        """
+        key = f"{DAYS_FOLDER}/{name}.json"
+        try:
+            with self.store.open_input_file(f"{self.root}/{key}") as opened:
+                content = opened.read(min(opened.size(), MOST_BYTES))
+        except FileNotFoundError:
+            return Stored(None)
+        return Stored(Manifest.of(content, name, f"{self.url}/{key}"))
+
+    def read_to_replace(self, name: str) -> Stored:
+        """The manifest of the day ``name`` with its tag, where the package obstore is there to read and write it."""
+        objects = self._objects()
+        if objects is None:
+            return self.read(name)
+        import obstore
+
+        key = f"{DAYS_FOLDER}/{name}.json"
+        try:
+            found = obstore.get(objects, key)
+            content = bytes(found.bytes())
+        except FileNotFoundError:
+            return Stored(None)
+        except obstore.exceptions.BaseError as error:
+            raise StoreError(f"{shortened(self.url)}/{key} cannot be read: {shortened(first_line(error))}") from error
+        # Stores tell an object by its tag (S3, Azure) or its version (a generation of Google Cloud Storage).
+        tag: UpdateVersion = {}
+        if (e_tag := found.meta["e_tag"]) is not None:
+            tag["e_tag"] = e_tag
+        if (version := found.meta["version"]) is not None:
+            tag["version"] = version
+        try:
+            return Stored(Manifest.of(content, name, f"{self.url}/{key}"), tag)
+        except InputError:  # what is no manifest is replaced by one
+            return Stored(None, tag)
+
+    def replace(self, name: str, before: Stored, manifest: Manifest) -> None:
+        """Let the day ``name`` show the run of ``manifest``, if it still shows the one of ``before``: the commit.
+
+        Raises :class:`SparkrankError` where another run has replaced the day meanwhile, and :class:`StoreError` where
+        the store fails.
+        """
+        key, objects = f"{DAYS_FOLDER}/{name}.json", self._objects()
+        if objects is None:
+            with self.store.open_output_stream(f"{self.root}/{key}") as opened:
+                opened.write(manifest.as_json())
+            return
+        import obstore
+        from obstore.exceptions import AlreadyExistsError, PreconditionError
+
+        try:
+            if before.tag is None:
+                obstore.put(objects, key, manifest.as_json(), mode="create", use_multipart=False)
+            else:
+                obstore.put(objects, key, manifest.as_json(), mode=before.tag, use_multipart=False)
+        except obstore.exceptions.BaseError as error:
+            if self.read(name).manifest == manifest:  # the answer was lost, and the request perhaps sent again
+                return
+            if isinstance(error, (AlreadyExistsError, PreconditionError)):
+                told = f"another run has replaced {name} under {shortened(self.url)} meanwhile"
+                raise SparkrankError(f"{told}: nothing of this run is shown") from None
+            told = shortened(first_line(error))
+            raise StoreError(f"{shortened(self.url)}/{key} cannot be written: {told}") from error
+
+    def _objects(self) -> ObjectStore | None:
+        """The folder as the package obstore opens it, which can write on a condition; None where it is not there."""
+        try:
+            from obstore.store import from_url
+        except ImportError:
+            return None
+        scheme, _, rest = self.url.partition("://")
+        scheme = _OBSTORE_SCHEMES.get(scheme.lower(), scheme.lower())
+        return from_url(f"{scheme}://{rest}", client_options={"allow_http": True})
+
+    def tables(self) -> list[str]:
+        """The folders that may have copies of a table."""
+        return list(filter(_TABLE.fullmatch, folders_in(self.store, self.root)))
+
+    def files(self, folder: str) -> list[fs.FileInfo]:
+        """The visible files below ``folder`` of the root, in the order of their names."""
+        selector = fs.FileSelector(f"{self.root}/{folder}", allow_not_found=True, recursive=True)
+        found = (info for info in self.store.get_file_info(selector) if info.type == fs.FileType.File)
+        return sorted((info for info in found if info.base_name[:1] not in "._"), key=lambda info: info.path)
+
+    def remove(self, folder: str) -> None:
+        """Remove ``folder`` of the root and all that is below it, if it is there."""
+        selector = fs.FileSelector(f"{self.root}/{folder}", allow_not_found=True, recursive=True)
+        if not self.store.get_file_info(selector):
+            return
+        try:
+            self.store.delete_dir(f"{self.root}/{folder}")
+        except FileNotFoundError:
+            # In Google Cloud Storage, Arrow removes an object for the folder itself at last, and copies make none.
+            if self.store.get_file_info(selector):
+                raise
+
+
+def manifest_runs(manifest: Manifest, keep: int) -> tuple[Sequence[str], Sequence[str]]:
+    """The runs that stay when another replaces that of ``manifest``, and those that go, of which ``keep`` may stay."""
+    shown = (*manifest.replaced, manifest.run)
+    return (shown[-keep:], shown[:-keep]) if keep else ((), shown)

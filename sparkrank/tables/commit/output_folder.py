@@ -1,0 +1,268 @@
+"""What in the output folder is sparkrank's own: the one place that answers it, by name, kind and target.
+
+::
+
+    output/
+      metrics/day=2026-11-19 -> ../_days/2026-11-19/metrics        what a reader opens
+      _days/2026-11-19       -> ../_runs/2026-11-19.5f0c2a9d1b7e   the run that the day shows: a commit replaces it
+      _runs/2026-11-19.5f0c2a9d1b7e/metrics/part-0-5f0c2a9d1b7e.parquet
+      _runs/2026-11-19.lock
+
+With ``output.plain`` the first of them is a real folder, into which the files of the run were moved
+(:mod:`sparkrank.tables.commit.plain_folders`), and ``_PLAIN`` in the folder of the run says which they are.
+
+Others may write into the folder, too, and a user may keep rows or links of their own in it. Nothing there is believed:
+what has another name, is of another kind or leads elsewhere is neither replaced nor removed, and where it stands in the
+way of a run, the run is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import uuid
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from sparkrank.base.errors import SparkrankError, shortened, writing_errors
+
+RUNS_FOLDER, DAYS_FOLDER = "_runs", "_days"
+REPLACED = "_REPLACED"  # the file in the folder of a run that was shown until another replaced it
+PLAIN = "_PLAIN"  # the file in the folder of a run whose tables are shown by real folders: the files of each table
+_DAY = r"\d{4}-\d{2}-\d{2}"
+_DAY_NAME, _WINDOW_NAME = re.compile(_DAY), re.compile(rf"{_DAY}\.\.{_DAY}")
+# Runs have a random part of twelve hex digits. Runs of releases before had eight letters, digits or underscores.
+_RUN = re.compile(rf"(?P<name>{_DAY}(\.\.{_DAY})?)\.(?P<attempt>[0-9a-f]{{12}}|[a-z0-9_]{{8}})")
+_TABLE = re.compile(r"[a-z][a-z_]*")
+_MOST_BYTES = 16 << 20  # of a list of files: more is none
+DAY = "day"  # the column by which the tables of days are partitioned
+
+
+def new_attempt() -> str:
+    """A name that no other run has."""
+    return uuid.uuid4().hex[:12]
+
+
+@dataclass(frozen=True)
+class OutputFolder:
+    """The folder ``root`` of tables that are partitioned by ``column``: days, or windows of days."""
+
+    root: Path
+    column: str
+
+    def is_name(self, name: str) -> bool:
+        """Whether ``name`` is that of a day, or of a window: in a folder of one kind the other is not touched."""
+        return bool((_DAY_NAME if self.column == DAY else _WINDOW_NAME).fullmatch(name))
+
+    @property
+    def runs(self) -> Path:
+        return self.root / RUNS_FOLDER
+
+    @property
+    def days(self) -> Path:
+        return self.root / DAYS_FOLDER
+
+    def lock(self, name: str) -> Path:
+        """The file that a run of the day ``name`` locks."""
+        return self.runs / f"{name}.lock"
+
+    def day_link(self, name: str) -> Path:
+        """The link to the run that the day ``name`` shows."""
+        return self.days / name
+
+    def run_folder(self, name: str, attempt: str) -> Path:
+        """The folder of the run ``attempt`` of the day ``name``."""
+        return self.runs / f"{name}.{attempt}"
+
+    def table_link(self, table: str, name: str) -> Path:
+        """The link by which a reader finds the day ``name`` of ``table``."""
+        return self.root / table / f"{self.column}={name}"
+
+    def table_target(self, table: str, name: str) -> Path:
+        """Where :meth:`table_link` leads."""
+        return Path("..") / DAYS_FOLDER / name / table
+
+    def validate(self, name: str, tables: Iterable[str] = ()) -> None:
+        """Raise :class:`SparkrankError` where what stands in a place of the day ``name`` is not sparkrank's.
+
+        No folder of sparkrank's is a link. ``tables`` are those that a run is about to show.
+        """
+        for folder in (self.runs, self.days, *(self.root / table for table in tables)):
+            if folder.is_symlink():
+                raise SparkrankError(
+                    f"{shortened(folder)} is a link, which sparkrank does not follow to write: make it a folder, or "
+                    f"choose another folder for the tables"
+                )
+        day = self.day_link(name)
+        if _is_there(day) and self.shown(name) is None:
+            raise _foreign(day)
+        for table in tables:
+            link = self.table_link(table, name)
+            if _is_there(link) and not (
+                self.owns_table_link(link, table, name) or self.owns_plain_folder(link, table, name)
+            ):
+                raise _foreign(link)
+
+    def owns_table_link(self, link: Path, table: str, name: str) -> bool:
+        """Whether ``link`` is one that a run made to show the day ``name`` of ``table``."""
+        return link.is_symlink() and link.readlink() == self.table_target(table, name)
+
+    def owns_plain_folder(self, folder: Path, table: str, name: str) -> bool:
+        """Whether ``folder`` is the real one by which a run shows the day ``name`` of ``table``, with no other file."""
+        there = _files_alone(folder)
+        if not there:
+            return False
+        known = (self.plain_files(run).get(table, set()) for run in self.runs_of(name))
+        return any(there <= files for files in known)
+
+    def plain_files(self, run: Path) -> dict[str, set[str]]:
+        """The names of the files of each table of ``run``, if real folders show them; empty where links do."""
+        mark = run / PLAIN
+        if mark.is_symlink() or not mark.is_file() or mark.stat().st_size > _MOST_BYTES:
+            return {}
+        try:
+            found = json.loads(mark.read_bytes())
+            return {table: set(map(str, files)) for table, files in found.items() if _TABLE.fullmatch(table)}
+        except (ValueError, TypeError, AttributeError):  # somebody else's
+            return {}
+
+    def tables_of(self, run: Path) -> dict[str, Path]:
+        """The folder of each table of ``run``, in its own folder, or where readers look once it was moved there."""
+        own = [each.name for each in run.iterdir() if each.is_dir() and not each.is_symlink()]
+        names = sorted(name for name in {*own, *self.plain_files(run)} if name[0] != ".")
+        return {name: folder for name in names if (folder := self.table_folder(run, name)).is_dir()}
+
+    def table_folder(self, run: Path, table: str) -> Path:
+        """The folder of ``table`` of ``run``, whether it is there or not."""
+        own, name = run / table, self.run_of(run)
+        is_moved = name is not None and not own.is_dir() and table in self.plain_files(run)
+        return self.table_link(table, str(name)) if is_moved else own
+
+    def shown(self, name: str) -> Path | None:
+        """The folder of the run that the day ``name`` shows; None where it shows none of sparkrank's."""
+        link = self.day_link(name)
+        if self.days.is_symlink() or not _names_run(link, name):
+            return None
+        run = self.runs / link.readlink().name
+        return run if self.run_of(run) == name else None
+
+    def run_of(self, folder: Path) -> str | None:
+        """The day whose run ``folder`` is by its name and kind; None where it is no folder of a run."""
+        found = _RUN.fullmatch(folder.name)
+        if (
+            found is None
+            or not self.is_name(found["name"])
+            or self.runs.is_symlink()
+            or folder.is_symlink()
+            or not folder.is_dir()
+        ):
+            return None
+        return found["name"]
+
+    def runs_of(self, name: str | None = None) -> list[Path]:
+        """The folders of runs of the day ``name``, or of all days, the oldest first."""
+        own = [self.runs / entry for day, entry in self._entries(name or "") if name in (None, day)]
+        return sorted(own, key=lambda folder: folder.stat().st_mtime_ns) if len(own) > 1 else own
+
+    def runs_by_name(self) -> dict[str, list[Path]]:
+        """The folders of runs of every day, by their names, from one look at the folder of all."""
+        found: dict[str, list[Path]] = {}
+        for day, entry in self._entries():
+            found.setdefault(day, []).append(self.runs / entry)
+        return found
+
+    def _entries(self, beginning: str = "") -> list[tuple[str, str]]:
+        """The day of each run whose folder's name has that ``beginning``, and that name, in their order.
+
+        There are as many as days that were ever evaluated, so the operating system is asked once for all.
+        """
+        if not self.runs.is_dir() or self.runs.is_symlink():
+            return []
+        with os.scandir(self.runs) as entries:
+            there = [
+                each.name for each in entries if each.name.startswith(beginning) and each.is_dir(follow_symlinks=False)
+            ]
+        runs = ((name, _RUN.fullmatch(name)) for name in sorted(there))
+        return [(run["name"], name) for name, run in runs if run is not None and self.is_name(run["name"])]
+
+    def names(self) -> list[str]:
+        """The days that show a run, or have the folder or the lock of one, in order."""
+        found = {day for day, _ in self._entries()}
+        for folder, ending in ((self.days, ""), (self.runs, ".lock")):
+            if folder.is_dir() and not folder.is_symlink():
+                names = (each.name.removesuffix(ending) for each in folder.iterdir() if each.name.endswith(ending))
+                found.update(name for name in names if self.is_name(name))
+        return sorted(found)
+
+    def links_of(self, name: str) -> Iterator[Path]:
+        """The links that show tables of the day ``name``, and those that a run was about to make."""
+        for table in self.tables():
+            link = self.table_link(table, name)
+            for each in (link, *_unfinished(link)):
+                if self.owns_table_link(each, table, name):
+                    yield each
+
+    def unfinished_day_links(self, name: str) -> list[Path]:
+        """The links that a run was about to make the one that says what the day ``name`` shows."""
+        if self.days.is_symlink():
+            return []
+        return [each for each in _unfinished(self.day_link(name)) if _names_run(each, name)]
+
+    def tables(self) -> list[str]:
+        """The folders that may be those of tables: :meth:`owns_table_link` tells whether a day in them is."""
+        if not self.root.is_dir():
+            return []
+        folders = (each for each in sorted(self.root.iterdir()) if each.is_dir() and not each.is_symlink())
+        return [each.name for each in folders if each.name not in (RUNS_FOLDER, DAYS_FOLDER)]
+
+    def remove_run(self, folder: Path) -> None:
+        """Remove the folder of a run. What stands there meanwhile in its place is left alone."""
+        if self.run_of(folder) is not None:
+            shutil.rmtree(folder, ignore_errors=True)  # which follows no link
+
+
+def replace_link(link: Path, target: Path, attempt: str) -> None:
+    """Make ``link``, which is missing or sparkrank's own, lead to ``target`` in one atomic step."""
+    if link.is_symlink() and link.readlink() == target:
+        return
+    new = link.with_name(f".{link.name}.{attempt}")
+    with writing_errors(f"the link {link}"):
+        new.symlink_to(target, target_is_directory=True)
+        new.replace(link)
+
+
+def _unfinished(link: Path) -> list[Path]:
+    """The temporary names of ``link`` that are there; releases before had one of them for each day."""
+    if not link.parent.is_dir() or link.parent.is_symlink():
+        return []
+    name = re.compile(re.escape(f".{link.name}") + r"(\.[0-9a-f]{12})?")
+    return sorted(each for each in link.parent.iterdir() if name.fullmatch(each.name))
+
+
+def _names_run(link: Path, name: str) -> bool:
+    """Whether ``link`` leads to where a run of the day ``name`` is or was."""
+    target = link.readlink() if link.is_symlink() else Path()
+    found = _RUN.fullmatch(target.name)
+    return found is not None and found["name"] == name and target == Path("..") / RUNS_FOLDER / target.name
+
+
+def _files_alone(folder: Path) -> set[str]:
+    """The names of the files in ``folder``; none where it is no real folder, or holds anything but files."""
+    if folder.is_symlink() or not folder.is_dir():
+        return set()
+    there = list(folder.iterdir())
+    return {each.name for each in there} if all(each.is_file() and not each.is_symlink() for each in there) else set()
+
+
+def _is_there(path: Path) -> bool:
+    return path.is_symlink() or path.exists()
+
+
+def _foreign(path: Path) -> SparkrankError:
+    return SparkrankError(
+        f"{shortened(path)} is not a link of sparkrank's, nor a folder with files of one of its runs alone: move it "
+        f"away or choose another folder for the tables"
+    )

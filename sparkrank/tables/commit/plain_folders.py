@@ -1,0 +1,112 @@
+"""Days whose tables are in real folders, for programs that follow no links (``output.plain``).
+
+::
+
+    output/
+      metrics/day=2026-11-19/part-0-5f0c2a9d1b7e.parquet        what a reader opens
+      _days/2026-11-19 -> ../_runs/2026-11-19.5f0c2a9d1b7e      the run that the day shows: a commit replaces it
+      _runs/2026-11-19.5f0c2a9d1b7e/_PLAIN                      which files its tables have
+
+A run writes its tables into its own folder, and replaces the link, as every run does
+(:mod:`sparkrank.tables.commit.links`). After that the folders of its tables are renamed to where readers look, and
+those of the run before go back into the folder of that run. So a table is at one place at a time, and a copy or a sync
+of the output has each file once.
+
+The table ``runs`` goes first and comes last: while a day has it, all its tables are of that run. A run that is killed
+in between has shown the day, by its link, and the next run of any day moves what is left.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from sparkrank.base.errors import writing_errors
+from sparkrank.tables.commit.durable_folders import make_folder, sync_all
+from sparkrank.tables.commit.output_folder import OutputFolder, replace_link
+
+_LAST = "runs"
+
+
+def is_unpublished(place: OutputFolder, shown: Path | None) -> bool:
+    """Whether the run that a day shows has tables that are not where readers look."""
+    return bool(_unpublished(place, shown))
+
+
+def publish(place: OutputFolder, name: str) -> None:
+    """Bring the tables of the run that the day ``name`` shows to where readers look, if that run is a plain one.
+
+    The lock of the day must be held. Raises :class:`sparkrank.base.errors.SparkrankError` where something that is not
+    sparkrank's stands in the way, or the operating system refuses a step: the same again goes on.
+    """
+    run = place.shown(name)
+    tables = _unpublished(place, run)
+    if run is None or not tables:
+        return
+    place.validate(name, tables)
+    others = set(place.tables()) - place.plain_files(run).keys()  # of the run before, which this one lacks
+    folders = {run}
+    for table in sorted({*tables, *others}, key=lambda table: (table != _LAST, table)):
+        folders.update(_withdraw(place, table, name))
+    for table in sorted(tables, key=lambda table: (table == _LAST, table)):
+        goal = place.table_link(table, name)
+        make_folder(goal.parent)
+        with writing_errors(f"the folder {goal}"):
+            (run / table).rename(goal)
+        folders.add(goal.parent)
+    sync_all(sorted(each for each in folders if each.is_dir()))
+
+
+def withdraw_all(place: OutputFolder, name: str, attempt: str) -> None:
+    """Let links show what real folders show of the day ``name``: the same run, until a commit."""
+    folders: set[Path] = set()
+    for table in sorted(place.tables(), key=lambda table: (table != _LAST, table)):
+        link = place.table_link(table, name)
+        if place.owns_plain_folder(link, table, name):
+            folders.update(_withdraw(place, table, name))
+            replace_link(link, place.table_target(table, name), attempt)
+    sync_all(sorted(folders))
+
+
+def _unpublished(place: OutputFolder, run: Path | None) -> list[str]:
+    """The tables of ``run`` that are in its own folder and belong where readers look: those that have files."""
+    if run is None:
+        return []
+    files = place.plain_files(run)
+    if not files:
+        return []
+    own = [each for each in run.iterdir() if each.is_dir() and not each.is_symlink() and any(each.iterdir())]
+    return [each.name for each in own if each.name in files]
+
+
+def _withdraw(place: OutputFolder, table: str, name: str) -> Iterator[Path]:
+    """Take away what shows the day ``name`` of ``table``, if it is sparkrank's; yields the folders that change.
+
+    A folder of files goes back to the run that wrote them, the newest of those that name them.
+    """
+    shown = place.table_link(table, name)
+    if place.owns_table_link(shown, table, name):
+        with writing_errors(f"the link {shown}"):
+            shown.unlink()
+        yield shown.parent
+    elif place.owns_plain_folder(shown, table, name):
+        there = {each.name for each in shown.iterdir()}
+        runs = reversed(place.runs_of(name))
+        own = [run for run in runs if there <= place.plain_files(run).get(table, set()) and not (run / table).exists()]
+        with writing_errors(f"the folder {shown}"):
+            if own:
+                shown.rename(own[0] / table)
+                yield own[0]
+            else:
+                _discard(shown, place.runs_of(name)[-1] / f".{table}")
+        yield shown.parent
+
+
+def _discard(folder: Path, aside: Path) -> None:
+    """Remove ``folder``, which nobody sees any more from the first step on."""
+    with suppress(FileNotFoundError):
+        shutil.rmtree(aside)
+    folder.rename(aside)
+    shutil.rmtree(aside)

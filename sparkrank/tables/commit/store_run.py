@@ -1,0 +1,150 @@
+"""A day in an object store becomes visible by one small object, which is replaced in one step.
+
+::
+
+    output/
+      _days/2026-11-19.json                                     which run the day shows: a commit replaces it
+      _runs/2026-11-19.5f0c2a9d1b7e/metrics/part-0-5f0c2a9d1b7e.parquet
+      metrics/day=2026-11-19/part-0-5f0c2a9d1b7e.parquet        a copy, for who reads without the manifest
+
+A run writes all of its tables into a folder of its own and then replaces the manifest
+(:mod:`sparkrank.tables.commit.manifests`). Programs that know no manifest find copies of the tables in the places that
+they have on a file system. These are replaced one table after the other, ``runs`` last, and each is missing for a
+moment rather than there twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sparkrank.base.errors import StoreError, first_line, shortened
+from sparkrank.schemas.tables import ATTEMPT_ID
+from sparkrank.tables.commit.manifests import Manifest, Stored, StoreFolder, manifest_runs
+from sparkrank.tables.commit.output_folder import RUNS_FOLDER
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True)
+class StoreRun:
+    """The run ``attempt`` of ``day``, which replaces what the manifest says ``before``."""
+
+    place: StoreFolder
+    day: str
+    column: str
+    attempt: str
+    before: Stored
+    keep_runs: int
+    before_commit: Callable[[], None]
+
+    @property
+    def _run(self) -> str:
+        return f"{self.day}.{self.attempt}"
+
+    @property
+    def folder(self) -> str:
+        """Where tables may be written before the commit."""
+        return self.place.run_url(self._run)
+
+    def commit(
+        self, tables: Mapping[str, pa.Table | DataFrame | Callable[..., pa.Table]], written: Collection[str] = ()
+    ) -> None:
+        names = tuple(sorted({*tables, *written}))
+        files: list[dict[str, Any]] = [each for name in sorted(written) for each in self._listed(name)]
+        for name, given in tables.items():
+            table = given(files=files, attempt_id=self.attempt) if callable(given) else given
+            files += self._written(name, table)
+        shown = self.before.manifest
+        kept, gone = ((), ()) if shown is None else manifest_runs(shown, self.keep_runs)
+        self.before_commit()
+        self.place.replace(self.day, self.before, Manifest(self._run, names, tuple(kept)))
+        try:
+            self._copy(names, () if shown is None else shown.tables)
+            for run in gone:
+                self.place.remove(f"{RUNS_FOLDER}/{run}")
+        except (pa.ArrowException, OSError) as error:
+            told = shortened(first_line(error))
+            raise StoreError(
+                f"{self.day} is shown by its manifest, but not all copies of its tables under "
+                f"{shortened(self.place.url)} are new ({told}): run the day again"
+            ) from error
+
+    def keep_others(self, names: Collection[str]) -> tuple[str, ...]:
+        kept = {table: folder for table, folder in self._shown().items() if table not in names}
+        for table, folder in kept.items():
+            for info in self.place.files(folder):
+                target = f"{self.place.root}/{RUNS_FOLDER}/{self._run}/{table}/{info.base_name}"
+                self.place.store.copy_file(info.path, target)
+        return tuple(kept)
+
+    def _shown(self) -> dict[str, str]:
+        """The folder of each table that the day shows. Releases before had no manifest, and one folder for each."""
+        shown = self.before.manifest
+        if shown is not None:
+            return {table: f"{RUNS_FOLDER}/{shown.run}/{table}" for table in shown.tables}
+        found = {table: f"{table}/{self.column}={self.day}" for table in self.place.tables()}
+        return {table: folder for table, folder in found.items() if self.place.files(folder)}
+
+    def discard(self) -> None:
+        """Remove what the run has written, unless the day shows it."""
+        manifest = self.place.read(self.day).manifest
+        if manifest is None or manifest.run != self._run:
+            self.place.remove(f"{RUNS_FOLDER}/{self._run}")
+
+    def _written(self, name: str, table: pa.Table | DataFrame) -> list[dict[str, Any]]:
+        """Write ``table``; the files that it has, as ``runs`` lists them."""
+        if not isinstance(table, pa.Table):
+            table.write.parquet(f"{self.folder}/{name}")
+            return self._listed(name)
+        own = table.replace_schema_metadata({**(table.schema.metadata or {}), ATTEMPT_ID: self.attempt})
+        texts = [column.name for column in own.schema if pa.types.is_string(column.type)]
+        sink = pa.BufferOutputStream()
+        pq.write_table(own, sink, use_dictionary=texts, write_page_checksum=True)
+        content, file = sink.getvalue(), f"part-0-{self.attempt}.parquet"
+        path = f"{self.place.root}/{RUNS_FOLDER}/{self._run}/{name}/{file}"
+        try:
+            with self.place.store.open_output_stream(path) as opened:
+                opened.write(content)
+        except (pa.ArrowException, OSError) as error:
+            told = shortened(first_line(error))
+            raise StoreError(f"the table {name} cannot be written to {shortened(self.folder)}: {told}") from error
+        checksum = hashlib.sha256(content).hexdigest()
+        return [{"table": name, "name": file, "rows": own.num_rows, "bytes": content.size, "checksum": checksum}]
+
+    def _listed(self, name: str) -> list[dict[str, Any]]:
+        """The files of a table that others have written: nobody has read their bytes for a checksum."""
+        return [
+            {
+                "table": name,
+                "name": info.base_name,
+                "rows": pq.read_metadata(info.path, filesystem=self.place.store).num_rows,
+                "bytes": info.size,
+                "checksum": None,
+            }
+            for info in self.place.files(f"{RUNS_FOLDER}/{self._run}/{name}")
+        ]
+
+    def _copy(self, names: Collection[str], before: Collection[str]) -> None:
+        """Replace the copies of the tables; ``before`` are those that the day has shown."""
+        for name in sorted({*names, *before}, key=lambda name: (name == "runs", name)):
+            folder = f"{name}/{self.column}={self.day}"
+            self.place.remove(folder)
+            for info in self.place.files(f"{RUNS_FOLDER}/{self._run}/{name}"):
+                self.place.store.copy_file(info.path, f"{self.place.root}/{folder}/{info.base_name}")
+
+
+def store_run(
+    place: StoreFolder, day: str, column: str, attempt: str, keep_runs: int, before_commit: Callable[[], None]
+) -> StoreRun:
+    """A run of ``day``, which replaces the day as it is now.
+
+    Raises :class:`sparkrank.base.errors.StoreError` where the store fails.
+    """
+    return StoreRun(place, day, column, attempt, place.read_to_replace(day), keep_runs, before_commit)

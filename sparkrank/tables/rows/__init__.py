@@ -1,0 +1,1 @@
+"""What stands in each table: results, comparisons and counts as rows."""

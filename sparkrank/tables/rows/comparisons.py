@@ -1,0 +1,150 @@
+"""The table ``comparisons``: each candidate against the baseline, by metric and value of a slice.
+
+Both are evaluated on the same groups. How a difference is tested is said in :mod:`sparkrank.uncertainty.differences`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sparkrank.metrics import Metric, Plan
+from sparkrank.metrics.merged import Merged, subjects_of
+from sparkrank.metrics.slices import ALL
+from sparkrank.metrics.uncertainty import Comparison
+from sparkrank.schemas.tables import COMPARISONS
+from sparkrank.states.keys import Subject
+from sparkrank.stats.corrections import adjusted
+from sparkrank.stats.intervals import TOO_FEW
+from sparkrank.stats.power import smallest_detectable
+from sparkrank.stats.sequential import LEAST_EVENTS, LEAST_GROUPS, always_valid_p, confidence_sequence, radius
+from sparkrank.tables.rows.results import NO_ORIGIN, Origin
+from sparkrank.uncertainty.differences import Compared, PairSums, Sample, compared
+
+
+def comparisons_table(
+    merged: Merged,
+    plan: Plan,
+    comparison: Comparison,
+    origin: Origin = NO_ORIGIN,
+    *,
+    clustered: bool = False,
+    of_candidates: Mapping[str, tuple[Merged, bool]] | None = None,
+) -> pa.Table:
+    """A row per candidate, value of a slice and metric, in the order of models, slices and metrics.
+
+    ``clustered``: a group may have come on several days, and pairs of groups are not independent, nor are they where
+    groups have clusters. ``of_candidates`` are the same two for candidates that do not have all the days of the
+    baseline: those of the days of both.
+    """
+    rows, there = [], subjects_of(merged.partials, plan)
+    for candidate in plan.models:
+        own, is_clustered = (of_candidates or {}).get(candidate, (merged, clustered))
+        subjects = there if own is merged else subjects_of(own.partials, plan)
+        rows += [
+            _row(own, plan, subject, baseline, metric, clustered=is_clustered or plan.cluster is not None)
+            for subject, baseline in _pairs(subjects, candidate, comparison)
+            for metric in plan.metrics
+        ]
+    _correct(rows, comparison)
+    for row in rows:
+        row.update(spec_hash=origin.spec_hash, run_id=origin.run_id)
+    return pa.Table.from_pylist(rows, schema=COMPARISONS.schema)
+
+
+def _pairs(there: Sequence[Subject], candidate: str, comparison: Comparison) -> Iterator[tuple[Subject, Subject]]:
+    """A candidate with the baseline in every value of a slice where both are ``there``."""
+    if candidate == comparison.baseline:
+        return
+    known = set(there)
+    for subject in there:
+        baseline = subject._replace(model=comparison.baseline)
+        if subject.model == candidate and baseline in known:
+            yield subject, baseline
+
+
+def _row(
+    merged: Merged, plan: Plan, subject: Subject, baseline: Subject, metric: Metric, *, clustered: bool
+) -> dict[str, Any]:
+    has_parts, level = plan.parted_slices(subject.slice), plan.uncertainty.look_level
+    pairs = _pair_sums(merged, plan, subject, baseline.model, metric)
+    ours, theirs = (Sample(merged, each, has_parts, clustered) for each in (subject, baseline))
+    found = compared(ours, theirs, metric, level, None if clustered else pairs)
+    numbers = found.columns(level)
+    if plan.uncertainty.sequential:
+        numbers |= _at_all_looks(found, level, pairs)
+    elif numbers["p"] is not None:
+        numbers["p"] = min(1.0, numbers["p"] * plan.uncertainty.nights)
+    return {
+        "candidate": subject.model,
+        "baseline": baseline.model,
+        "slice": subject.slice,
+        "slice_value": subject.slice_value,
+        "metric": str(metric),
+        "definition": plan.definition(metric),
+        **numbers,
+        **_wins(pairs, metric),
+    }
+
+
+def _wins(pairs: PairSums | None, metric: Metric) -> dict[str, int | None]:
+    """How many groups each of the two is better in, which parts alone do not tell."""
+    if pairs is None:
+        return {}
+    up = metric.declaration.higher_is_better
+    wins = {"wins": pairs.n_above, "ties": pairs.n_equal, "losses": pairs.n_below}
+    if not up:
+        wins["wins"], wins["losses"] = wins["losses"], wins["wins"]
+    return {"n_unpaired": pairs.n_unpaired, **(wins if up is not None else {})}
+
+
+def _at_all_looks(found: Compared, level: float, pairs: PairSums | None) -> dict[str, Any]:
+    """An interval and a p-value that hold at all looks together, and what these would find; none before they begin."""
+    test, groups = found.test, found.n_groups or 0
+    of_one_look: dict[str, Any] = {"relative_low": None, "relative_high": None}
+    if test.stderr is None:
+        return of_one_look
+    if groups < LEAST_GROUPS or (pairs is not None and pairs.n_above + pairs.n_below < LEAST_EVENTS):
+        numbers = dict.fromkeys(("stderr", "ci_low", "ci_high", "degrees", "p", "smallest_detectable"))
+        return {**of_one_look, **numbers, "interval": TOO_FEW.method}
+    interval = confidence_sequence(found.difference, test.stderr, groups, level)
+    half = radius(test.stderr, groups, level)
+    return {
+        **of_one_look,
+        "ci_low": interval.low,
+        "ci_high": interval.high,
+        "interval": interval.method,
+        "p": always_valid_p(found.difference, test.stderr, groups, level),
+        "smallest_detectable": smallest_detectable(test.stderr, test.degrees or 0, level, half=half),
+    }
+
+
+def _pair_sums(merged: Merged, plan: Plan, subject: Subject, baseline: str, metric: Metric) -> PairSums | None:
+    """What the groups of both models add up to, where they are stored in pairs."""
+    if plan.compare is None or plan.compare.baseline != baseline or metric not in plan.paired_metrics:
+        return None
+    numbers = merged.partials.parts.pairs.of(subject, metric)
+    return None if numbers is None else PairSums.of(numbers[0])
+
+
+def _correct(rows: list[dict[str, Any]], comparison: Comparison) -> None:
+    """Add to ``rows`` what their p-values are within the family of each."""
+    families: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        families.setdefault(_family(row, comparison), []).append(row)
+    for name, of_family in families.items():
+        p = np.array([np.nan if row["p"] is None else row["p"] for row in of_family])
+        for row, value in zip(of_family, adjusted(p, comparison.correction).tolist(), strict=True):
+            row["p_adjusted"] = None if row["p"] is None else value
+            row["correction"], row["family"] = comparison.correction, name
+
+
+def _family(row: dict[str, Any], comparison: Comparison) -> str:
+    if comparison.family == "slice_column":
+        return "whole day" if row["slice"] == ALL else f"slice {row['slice']}"
+    if comparison.family == "slice":
+        return f"slice {row['slice']}={row['slice_value']}"
+    return f"{comparison.family} {row[comparison.family]}"

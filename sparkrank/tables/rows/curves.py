@@ -1,0 +1,48 @@
+"""The table ``curves``: ROC curves of the metrics ``auc`` and PR curves of the metrics ``pr_auc``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from sparkrank.histogram.curve_points import pr_area, pr_points, roc_area, roc_points, sketched, thinned
+from sparkrank.histogram.threshold_sweep import Extent, Sweep
+from sparkrank.metrics import Plan
+from sparkrank.metrics.merged import steps_of, subjects_of
+from sparkrank.schemas.tables import CURVES
+from sparkrank.states import Partials, ScoreHistogram, Series
+
+_CURVES = {"roc": (roc_points, roc_area), "pr": (pr_points, pr_area)}
+
+
+def curves_table(partials: Partials, plan: Plan, sketches: Mapping[Series, ScoreHistogram]) -> pa.Table:
+    """About ``plan.curve_points`` points for each model, slice value and metric that is the area under a curve.
+
+    The curve of exact bins comes from coarser bins (:mod:`sparkrank.histogram.curve_points`). These are in ``sketches``
+    where the ``partials`` lack the exact bins.
+    """
+    return pa.concat_tables([CURVES.schema.empty_table(), *_curves(partials, plan, sketches)])
+
+
+def _curves(partials: Partials, plan: Plan, sketches: Mapping[Series, ScoreHistogram]) -> Iterator[pa.Table]:
+    drawn = [(metric, declared, declared.curve) for metric, declared in plan.histogram_metrics if declared.curve]
+    for model, slice_, value in subjects_of(partials, plan):
+        for metric, declaration, curve in drawn:
+            histogram = _histogram(partials, sketches, Series(model, slice_, value, declaration.rule_of(metric)))
+            steps = steps_of(histogram)
+            points_of, area = _CURVES[curve]
+            points = thinned(points_of(Sweep(steps, Extent.of(steps)), histogram.score[::-1]), plan.curve_points, area)
+            count = len(points.x)
+            texts = (model, slice_, value, curve, str(metric))
+            columns = [pa.repeat(pa.scalar(text, pa.string()), count) for text in texts]
+            columns += [pa.array(np.arange(count)), *map(pa.array, (points.x, points.y, points.threshold))]
+            yield pa.Table.from_arrays(columns, schema=CURVES.schema)
+
+
+def _histogram(partials: Partials, sketches: Mapping[Series, ScoreHistogram], series: Series) -> ScoreHistogram:
+    if series in sketches:
+        return sketches[series]
+    histogram = partials.blocks.get(series, ScoreHistogram.empty(series.rule))
+    return sketched(histogram) if series.rule.kind == "exact" else histogram

@@ -1,0 +1,98 @@
+"""Limits of checks as they are asked for: names that the run counts, and numbers that can be limits of them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from numbers import Real
+from typing import Any
+
+import pyarrow as pa
+
+from sparkrank.base import checks
+from sparkrank.base.errors import InputError, SpecError, did_you_mean, listed, shortened, shown
+from sparkrank.bucket import bucket_columns, evaluate_bucket
+from sparkrank.bucket.impressions import TRUTH, slice_column
+from sparkrank.inputs.role_table import row_roles
+from sparkrank.metrics import Plan
+from sparkrank.tables.rows.quality import few_rows, is_least, quality_table
+
+_KNOWN = {name for key, name in vars(checks).items() if key.isupper() and isinstance(name, str)}
+_KNOWN |= set(checks.LARGEST_GROUPS)
+
+
+def limits_of(
+    plan: Plan, max_bad_fraction: float, given: Any, where: str = "limits", also: Iterable[str] = ()
+) -> checks.Limits:
+    """The limits that a caller names by check.
+
+    A limit is the most that a check may count, as a share of its whole from 0 to 1, or as a count where it has no
+    whole; of rows per block it is the least. Raises :class:`SpecError` for a name that is no check, or one that an
+    evaluation of ``plan`` does not count, and for what is no such number; ``where`` names the place. ``also`` are
+    shares of the rows read that are counted before the evaluation.
+    """
+    given = {} if given is None else given
+    if not isinstance(given, Mapping):
+        raise SpecError(f"{where} is {shown(given)}: a mapping of checks to numbers is needed")
+    if not given:
+        return checks.Limits(max_bad_fraction)
+    counted = checks_of(plan) | dict.fromkeys(also, True)
+    for name, limit in given.items():
+        if name not in counted:
+            near = did_you_mean(name, counted)
+            problem, names = f'{where} names "{shortened(name)}"', listed(f'"{each}"' for each in counted)
+            if name in _KNOWN:
+                raise SpecError(f"{problem}, which this run does not count (it counts {names})")
+            raise SpecError(f"{problem}{near} (checks of this run: {names})")
+        most = 1.0 if counted[name] else sys.float_info.max
+        is_number = isinstance(limit, Real) and not isinstance(limit, bool)
+        if not (is_number and 0 <= limit <= most):
+            needed = "a share from 0 to 1" if counted[name] else "a count from 0"
+            raise SpecError(f'{where} of "{shortened(name)}" is {shown(limit)}: {needed} is needed')
+    if checks.ROWS_REJECTED in given and max_bad_fraction:
+        raise SpecError(f'{where} of "{checks.ROWS_REJECTED}" and max_bad_fraction are one limit: give one of them')
+    limits = {name: float(limit) for name, limit in given.items()}
+    return checks.Limits(limits.get(checks.ROWS_REJECTED, max_bad_fraction), limits)
+
+
+def checks_of(plan: Plan) -> dict[str, bool]:
+    """The checks that an evaluation of ``plan`` counts, and whether each is a share of a whole.
+
+    They are those of a bucket without rows.
+    """
+    kinds = {TRUTH: pa.bool_()}
+    kinds |= {role.key: pa.string() for role in row_roles() if role.reads == "item"}
+    kinds |= {slice_column(index): pa.string() for index in range(len(plan.slice_columns))}
+    columns = bucket_columns(plan, len(plan.keys))
+    rows = pa.table({name: pa.array([], kinds.get(name, pa.float64())) for name in columns})
+    partials = evaluate_bucket(rows, replace(plan, group_table=False)).partials
+    counted = {
+        row["check"]: row["of"] is not None for row in quality_table(partials, plan, checks.NO_LIMITS).to_pylist()
+    }
+    counted |= {few_rows(metric): False for metric, declared in plan.histogram_metrics if declared.by_rate}
+    unread = {bad.check: not role.needed(plan) for role in row_roles() for bad in role.bad}
+    return {name: share for name, share in counted.items() if not unread.get(name)}
+
+
+def _number(value: float) -> str:
+    """``value`` as people write it, and all its digits where it is whole."""
+    return f"{value:,.0f}" if value.is_integer() else f"{value:,.6g}"
+
+
+def validate_quality(quality: pa.Table, limits: checks.Limits) -> None:
+    """Raise :class:`InputError` where a check of the table ``quality`` is over the limit that was asked for."""
+    if not limits.of:
+        return
+    for row in quality.to_pylist():
+        if row["check"] not in limits.of or row["ok"] is not False:
+            continue
+        of = "" if row["model"] is None else f" of {row['model']}"
+        if row["of"] is None:
+            least = "at least " if is_least(row["check"]) else ""
+            found, allowed = _number(row["count"]), f"{least}{_number(row['limit'])}"
+        else:
+            found = f"{row['fraction']:.4%} ({row['count']:,.0f}) of {row['of']}"
+            allowed = f"{row['limit']:.4%}"
+        example = f": {row['example']}" if row["example"] else ""
+        raise InputError(f'"{row["check"]}"{of} is {found}, and limits allows {allowed}{example}')

@@ -1,0 +1,252 @@
+"""What was counted on the way, as the rows of the table ``quality``."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from sparkrank.base import checks
+from sparkrank.base.errors import CodedSentence, escaped
+from sparkrank.inputs.role_table import rejections
+from sparkrank.metrics import Plan
+from sparkrank.metrics.calibration import OUTSIDE
+from sparkrank.metrics.merged import Measured, Merged, small_slices
+from sparkrank.metrics.metric import Metric
+from sparkrank.metrics.needs import ROWS_AND_WEIGHT
+from sparkrank.metrics.plan import level_text
+from sparkrank.metrics.slices import ALL
+from sparkrank.schemas.tables import QUALITY
+from sparkrank.states import Partials
+from sparkrank.states.keys import StateKey, Subject
+from sparkrank.tables.rows.warnings import as_shown, example_text, heaviest_shares
+
+# With fewer rows a block, auc_up comes near 1 whatever the scores: with one row per block it is 1 (docs/auc_up.md).
+FEW_ROWS_PER_BLOCK = 20
+_FEW_ROWS = "rows per block"
+
+
+def quality_table(
+    partials: Partials, plan: Plan, limits: checks.Limits, measured: Mapping[StateKey, Measured] | None = None
+) -> pa.Table:
+    """One row per check: what was counted, as a share of what, and whether it is within its limit.
+
+    Truth that is in no list has an example, where that is more than its limit.
+    """
+    counts = partials.counts
+    read = counts.get((checks.ROWS_READ, ""), 0)
+    rows = [_check(checks.ROWS_READ, "", read)]
+    if plan.joins:
+        rows.append(_check(checks.TRUTH_ROWS, "", counts.get((checks.TRUTH_ROWS, ""), 0), checks.ROWS_READ, read))
+    rows += _looked_for(rejections(), counts, checks.ROWS_READ, read)
+    rejected = sum(counts.get((name, ""), 0) for name in rejections())
+    rows.append(_check(checks.ROWS_REJECTED, "", rejected, checks.ROWS_READ, read, limits.bad))
+    evaluated = counts.get((checks.ROWS_EVALUATED, ""), 0)
+    rows.append(_check(checks.ROWS_EVALUATED, "", evaluated, checks.ROWS_READ, read))
+    rows += _looked_for((checks.UNJUDGED_ROWS, checks.UNJUDGED_DROPPED), counts, checks.ROWS_READ, read)
+    rows += _looked_for((checks.NAN_LABELS, checks.NAN_REFERENCE_OF_PANDAS), counts, checks.ROWS_READ, read)
+    rows += _looked_for((checks.NULL_CLUSTER,), counts, checks.ROWS_READ, read)
+    rows += _looked_for((checks.ITEMLESS_ROWS,), counts, checks.ROWS_EVALUATED, evaluated)
+    rows += [*_truth(counts, read), *_relevant_truth(counts, plan)] if plan.joins else []
+    groups = counts.get((checks.GROUPS, ""), 0)
+    rows += [_check(checks.GROUPS, "", groups)] if plan.keys else []
+    rows += _largest(partials, plan)
+    if (checks.SEVERAL_LISTS, "") in counts:
+        rows.append(_check(checks.SEVERAL_LISTS, "", counts[checks.SEVERAL_LISTS, ""]))
+    if plan.least_groups > 1:
+        rows.append(_check(checks.SMALL_SLICES, "", len(small_slices(partials, plan))))
+    rows += _looked_for((checks.GROUPS_WITHOUT_TRUTH, checks.GROUPS_JOINED), counts, checks.GROUPS, groups)
+    for model in plan.models:
+        # of a window, a model may have fewer days than the rest
+        evaluated, groups = (
+            counts.get((name, model), counts.get((name, ""), 0)) for name in (checks.ROWS_EVALUATED, checks.GROUPS)
+        )
+        scored = counts.get((checks.SCORED_ROWS, model), 0)
+        rows.append(_check(checks.SCORED_ROWS, model, scored, checks.ROWS_EVALUATED, evaluated))
+        rows += _looked_for((checks.NAN_OF_PANDAS, checks.NAN_RATINGS), counts, checks.ROWS_READ, read, model)
+        rows += _looked_for((checks.ROWS_IN_TRUTH,), counts, checks.SCORED_ROWS, scored, model)
+        tied = _check(checks.TIED_ROWS, model, counts.get((checks.TIED_ROWS, model), 0), checks.SCORED_ROWS, scored)
+        rows += [tied] if plan.keys else []
+        rows += _repeated(partials, plan, model)
+        one_class = (checks.one_class_groups(level_text(each)) for each in plan.levels)
+        for name in (checks.UNRETRIEVED_GROUPS, *one_class) if plan.keys else ():
+            rows.append(_check(name, model, counts.get((name, model), 0), checks.GROUPS, groups))
+        rows += _looked_for((checks.WEIGHTLESS_GROUPS, checks.CLUSTERLESS_GROUPS), counts, checks.GROUPS, groups, model)
+        rows += _looked_for((checks.GROUPS_LEFT_OUT,), counts, checks.GROUPS, groups, model)
+        rows += _impossible(partials, plan, model, groups)
+        rows += _heaviest(partials, model)
+        rows += _outside(partials, plan, model)
+        rows += _fine_blocks(partials, plan, model, measured or {})
+    rows = [_limited(row, limits) for row in rows]
+    unlisted = {checks.TRUTH_UNLISTED, *(checks.relevant_unlisted(level_text(level)) for level in plan.levels)}
+    for row in rows:
+        row["code"] = checks.code_of(row["check"])
+        if row["check"] in unlisted and row["ok"] is False:
+            row["example"] = example_text(partials.unmatched, plan) or None
+    return pa.Table.from_pylist(rows, schema=QUALITY.schema)
+
+
+def _largest(partials: Partials, plan: Plan) -> Iterator[dict[str, Any]]:
+    """The rows of the largest groups, with the hash of the key as Spark finds it; states of stored days have none."""
+    names, rows = ", ".join(map(as_shown, plan.keys)), partials.counts.get((checks.ROWS_EVALUATED, ""), 0)
+    for name, group in zip(checks.LARGEST_GROUPS, partials.largest, strict=False):
+        hashed = f"xxhash64({names}) = {group.key_hash}" if group.named else None
+        yield {**_check(name, "", group.rows), "example": hashed}
+    if partials.largest:
+        yield _check(checks.MOST_ROWS, "", partials.largest[0].rows, checks.ROWS_EVALUATED, rows)
+
+
+def _heaviest(partials: Partials, model: str) -> Iterator[dict[str, Any]]:
+    """How much of each weighted mean is of one group; states of stored days do not say it."""
+    for (metric, of), share in heaviest_shares(partials).items():
+        if of == model:
+            check = _check(checks.most_weight(metric), model, 0, "weight")
+            yield {**check, "count": share.weight, "fraction": share.fraction}
+
+
+def doubtful(partials: Partials, plan: Plan, limits: checks.Limits) -> Iterator[CodedSentence]:
+    """A sentence for each check that says of single values that they cannot be, or mean nothing, and is over its limit.
+
+    The terminal shows these with the table; who calls gets the table alone. ``rows per block`` is not among them:
+    finding it out sweeps all blocks once more.
+    """
+    groups = partials.counts.get((checks.GROUPS, ""), 0)
+    for model in plan.models:
+        rows = (_impossible(partials, plan, model, groups), _repeated(partials, plan, model))
+        for row in itertools.chain(*rows, _outside(partials, plan, model)):
+            if _limited(row, limits)["ok"] is False:
+                share = f"{row['fraction']:.4%} of {row['of']}"
+                told = f"{as_shown(model)}: {row['count']:,.0f} {escaped(row['check'])} ({share})"
+                yield CodedSentence(checks.code_of(row["check"]) or "over_limit", told)
+
+
+def _impossible(partials: Partials, plan: Plan, model: str, groups: int) -> Iterator[dict[str, Any]]:
+    """The groups with a value that its metric cannot have, or that beats the ideal that the metric names."""
+    names = [checks.outside_range(*each) for each in plan.ranges]
+    names += [checks.above_ideal(*each) for each in plan.beatable]
+    yield from _looked_for(names, partials.counts, checks.GROUPS, groups, model, 0.0)
+
+
+def _repeated(partials: Partials, plan: Plan, model: str) -> Iterator[dict[str, Any]]:
+    """The rows that repeat an item of their list, which ``duplicates=keep`` credits again."""
+    scored = partials.counts.get((checks.SCORED_ROWS, model), 0)
+    limit = 0.0 if plan.definitions.duplicates == "keep" else None
+    yield from _looked_for((checks.REPEATED_ROWS,), partials.counts, checks.SCORED_ROWS, scored, model, limit)
+
+
+def _truth(counts: Mapping[tuple[str, str], int], read: int) -> Iterator[dict[str, Any]]:
+    """What became of the rows of truth."""
+    given, (listed, unlisted) = (
+        counts.get((checks.TRUTH_ROWS, ""), 0),
+        (counts.get((name, ""), 0) for name in (checks.TRUTH_LISTED, checks.TRUTH_UNLISTED)),
+    )
+    yield _check(checks.TRUTH_ITEMS, "", listed + unlisted, checks.TRUTH_ROWS, given)
+    for name in checks.JOINED:
+        whole = {
+            checks.TRUTH_LISTED: (checks.TRUTH_ITEMS, listed + unlisted),
+            checks.TRUTH_UNLISTED: (checks.TRUTH_ITEMS, listed + unlisted),
+            checks.GROUP_ONLY: (checks.ROWS_READ, read),
+        }
+        yield from _looked_for((name,), counts, *whole.get(name, (checks.TRUTH_ROWS, given)))
+
+
+def _relevant_truth(counts: Mapping[tuple[str, str], int], plan: Plan) -> Iterator[dict[str, Any]]:
+    """How much of the truth that is relevant, at each level, is in no list. Where all of it is, a check of all says it;
+    states of days before this was counted have none.
+    """
+    whole = counts.get((checks.TRUTH_LISTED, ""), 0) + counts.get((checks.TRUTH_UNLISTED, ""), 0)
+    for level in map(level_text, plan.levels):
+        relevant = checks.relevant_truth(level)
+        total = counts.get((relevant, ""), 0)
+        yield from _looked_for((relevant,), counts, checks.TRUTH_ITEMS, whole)
+        limit = checks.MOST_UNLISTED if total < whole else None
+        yield from _looked_for((checks.relevant_unlisted(level),), counts, relevant, total, limit=limit)
+
+
+def _limited(row: dict[str, Any], limits: checks.Limits) -> dict[str, Any]:
+    """``row`` with the limit that was asked for, or that a check has where none was."""
+    limit = limits.of.get(row["check"], checks.LIMITS.get(row["check"]))
+    if limit is None:
+        return row
+    if row.get("of") is None:
+        ok = row["count"] >= limit if is_least(row["check"]) else row["count"] <= limit
+    else:
+        ok = (row["fraction"] or 0.0) <= limit
+    return {**row, "limit": limit, "ok": ok}
+
+
+def few_rows(metric: Metric) -> str:
+    """The check that counts the rows per block of ``metric``."""
+    return f"{_FEW_ROWS} of {metric}: few mean a value near 1 by construction"
+
+
+def is_least(check: str) -> bool:
+    """Whether the limit of a check is the least that is allowed."""
+    return check.startswith(_FEW_ROWS)
+
+
+def rejected_fraction(partials: Partials) -> float:
+    """The share of the rows read that were rejected, 0 where no row was read."""
+    read = partials.counts.get((checks.ROWS_READ, ""), 0)
+    rejected = sum(partials.counts.get((name, ""), 0) for name in rejections())
+    return rejected / read if read else 0.0
+
+
+def _outside(partials: Partials, plan: Plan, model: str) -> Iterator[dict[str, Any]]:
+    """Where a metric takes scores for probabilities: how many are none. A single one leaves it undefined."""
+    if OUTSIDE in plan.row_sums:
+        sums = partials.sums.results()
+        all_rows = Subject(model, ALL, ALL)
+        outside, scored = (int(sums.get(all_rows.state(each), 0)) for each in (OUTSIDE, ROWS_AND_WEIGHT[0]))
+        yield _check(checks.OUTSIDE_ROWS, model, outside, checks.SCORED_IN_GROUPS, scored)
+
+
+def _fine_blocks(
+    partials: Partials, plan: Plan, model: str, measured: Mapping[StateKey, Measured]
+) -> Iterator[dict[str, Any]]:
+    """For each auc_up: rows per block, which must not be few, or the value is near 1 by construction."""
+    all_rows = Subject(model, ALL, ALL)
+    for metric, declaration in plan.histogram_metrics:
+        if not declaration.by_rate:
+            continue
+        day = Merged(partials, measured).row(all_rows, metric)
+        if day.blocks:
+            rows_per_block = day.n_rows / day.blocks
+            yield {
+                "check": few_rows(metric),
+                "model": model,
+                "count": rows_per_block,
+                "limit": float(FEW_ROWS_PER_BLOCK),
+                "ok": rows_per_block >= FEW_ROWS_PER_BLOCK,
+            }
+
+
+def _looked_for(
+    names: Iterable[str],
+    counts: Mapping[tuple[str, str], int],
+    of: str,
+    total: int,
+    model: str = "",
+    limit: float | None = None,
+) -> Iterator[dict[str, Any]]:
+    """The checks among ``names`` that the definitions of the evaluation made the buckets look for."""
+    for name in names:
+        if (name, model) in counts:
+            yield _check(name, model, counts[name, model], of, total, limit)
+
+
+def _check(
+    name: str, model: str, count: int, of: str | None = None, total: int = 0, limit: float | None = None
+) -> dict[str, Any]:
+    fraction = count / total if of and total else None
+    return {
+        "check": name,
+        "model": model or None,
+        "count": float(count),
+        "of": of,
+        "fraction": fraction,
+        "limit": limit,
+        "ok": None if limit is None else (fraction or 0.0) <= limit,
+    }

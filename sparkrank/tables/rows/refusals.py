@@ -1,0 +1,179 @@
+"""What stops an evaluation once all is counted: an input that cannot be used, values that were asked to be there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sparkrank.base import checks
+from sparkrank.base.errors import InputError, NoInputError, RejectedRowsError, listed, shortened
+from sparkrank.bucket import slicing
+from sparkrank.inputs.role_table import rejections
+from sparkrank.metrics import Plan
+from sparkrank.metrics.parameters import NEED_AN_ORDER
+from sparkrank.metrics.plan import unexpected
+from sparkrank.metrics.slices import ALL, shown_value, slice_name
+from sparkrank.states import Partials
+from sparkrank.tables.rows.quality import rejected_fraction
+
+
+def validate_partials(
+    partials: Partials,
+    plan: Plan,
+    max_bad_fraction: float,
+    elements: Sequence[str] = (),
+) -> None:
+    """Raise :class:`InputError`: no rows, or none on one side, too many bad ones, nothing left to evaluate, a slice of
+    too many values, or duplicates where ``duplicates`` is ``error``.
+
+    ``elements`` are the columns that name an element of
+    an array, which need not be there.
+    """
+    if not partials.counts.get((checks.ROWS_READ, ""), 0):
+        raise NoInputError("the input has no rows")
+    fraction = rejected_fraction(partials)
+    if fraction > max_bad_fraction:
+        raise RejectedRowsError(
+            f"{fraction:.4%} of the rows cannot be evaluated ({_reasons(partials)}): max_bad_fraction allows "
+            f"{max_bad_fraction:.4%}{''.join(_remedies(partials, plan, elements))}",
+            [name for name in rejections() if partials.counts.get((name, ""))],
+        )
+    _validate_not_empty(partials, plan)
+    if plan.cluster is not None:
+        _validate_clusters(partials, plan, f'the cluster column "{shortened(plan.cluster)}"')
+    for model in plan.models if plan.group_weights else ():
+        if count := partials.counts.get((checks.WEIGHTLESS_GROUPS, model), 0):
+            weights = listed(f"weight={column}" for column in plan.group_weights)
+            raise InputError(
+                f"{count} groups of {model} have no row in the lists, and so no weight, which {weights} of a metric "
+                f"needs: population=lists leaves them out"
+            )
+    for name in map(slice_name, plan.slices):  # no bucket may have had as many: the refusal would depend on these
+        count = len(partials.slice_values(name))
+        if count > slicing.MOST_SLICE_VALUES:
+            slicing.raise_many_values(name, count)
+    if plan.definitions.duplicates == "error":
+        _validate_unique_items(partials)
+    if plan.by_rank:
+        _validate_ranks(partials, plan)
+
+
+def _validate_clusters(partials: Partials, plan: Plan, column: str) -> None:
+    """Raise :class:`InputError` where nobody knows who stands behind some group: it may be alike to any other."""
+    if count := partials.counts.get((checks.NULL_CLUSTER, ""), 0):
+        raise InputError(
+            f"{column} is null or NaN in {count:,} rows: give each an own value, as that of its group, where nobody "
+            f"knows who stands behind it"
+        )
+    for model in plan.models:
+        if count := partials.counts.get((checks.CLUSTERLESS_GROUPS, model), 0):
+            raise InputError(
+                f"{count:,} groups of {shortened(model)} have no row in the lists, and so no value of {column}: name "
+                f"the column of the truth that has it, or leave them out by population=lists"
+            )
+
+
+def _remedies(partials: Partials, plan: Plan, elements: Sequence[str]) -> Iterator[str]:
+    """What to do about rows that were rejected, as the end of a sentence."""
+
+    def rejected(*names: str) -> bool:
+        return any(partials.counts.get((name, "")) for name in names)
+
+    if rejected(checks.SMALL_WEIGHT, checks.SMALL_GROUP_WEIGHT):
+        yield ", and all weights may be multiplied by one number, or be 0"
+    if rejected(checks.SMALL_LABEL):
+        yield ", and all labels may be multiplied by one number, or be 0"
+    if rejected(checks.NAN_SCORE):
+        yield ", and a null score means not retrieved"
+    if elements and rejected(*rejections()):
+        yield f", and an array or a vector that has no element at its place in {listed(elements)} gives NaN"
+    if plan.definitions.positions == "given" and rejected(checks.BAD_RANK):
+        yield ", and ranks that begin with 0 are positions=given_from_0"
+
+
+def _validate_ranks(partials: Partials, plan: Plan) -> None:
+    """Raise :class:`InputError` where a metric that needs an order was asked for, and ranks give none."""
+    for metric, reason in unexpected(plan):
+        for model in plan.models:
+            if tied := partials.counts.get((checks.TIED_ROWS, model), 0):
+                raise InputError(
+                    f"{metric} is not computed under ties=expected ({reason}), and {tied} rows of {model} share their "
+                    f"rank with another: set ties to {NEED_AN_ORDER}"
+                )
+
+
+def _reasons(partials: Partials) -> str:
+    """How many rows were rejected, by reason."""
+    reasons = [(name, partials.counts.get((name, ""), 0)) for name in rejections()]
+    return ", ".join(f"{count} {name.removeprefix('rejected: ')}" for name, count in reasons if count)
+
+
+def _validate_not_empty(partials: Partials, plan: Plan) -> None:
+    """Raise :class:`InputError` where numbers would be those of nothing: lists or truth without a row, no group in
+    both, no row left, no group evaluated.
+
+    What is missing would read as a value otherwise: recall is 0.0 where no list came.
+    """
+
+    def count(check: str, model: str = "") -> int:
+        return partials.counts.get((check, model), 0)
+
+    if plan.joins:
+        unlisted = count(checks.TRUTH_UNLISTED)
+        listed = count(checks.ROWS_EVALUATED) + count(checks.UNJUDGED_DROPPED) - unlisted
+        lists_read = count(checks.ROWS_READ) - count(checks.TRUTH_ROWS)
+        _validate_side("lists", listed, lists_read, partials)
+        given = sum(map(count, (checks.TRUTH_LISTED, checks.TRUTH_REPEATED, checks.TRUTH_UNLABELLED)), unlisted)
+        _validate_side("truth", given, count(checks.TRUTH_ROWS), partials)
+        if not count(checks.GROUPS_JOINED):
+            raise InputError(
+                f"lists and truth have no group in common: each of the {count(checks.GROUPS):,} groups "
+                f"({', '.join(plan.keys)}) is on one side alone"
+            )
+    if not count(checks.ROWS_EVALUATED):
+        dropped = f"{count(checks.UNJUDGED_DROPPED)} without a label, which unjudged=drop drops"
+        reasons = [_reasons(partials), dropped if count(checks.UNJUDGED_DROPPED) else ""]
+        raise InputError(f"no row is left to evaluate ({', '.join(filter(None, reasons))})")
+    groups, definitions = count(checks.GROUPS), plan.definitions
+    if definitions.chooses_groups and all(count(checks.GROUPS_LEFT_OUT, model) == groups for model in plan.models):
+        skips = ", unretrieved=skip" if definitions.unretrieved == "skip" else ""
+        raise InputError(
+            f"no group is left to evaluate: population={definitions.population}{skips} leaves out all {groups:,}"
+        )
+
+
+def _validate_side(side: str, found: int, read: int, partials: Partials) -> None:
+    """Raise :class:`InputError` where of the rows of a ``side`` none was ``found`` to have an item."""
+    if not read:
+        raise InputError(f"the {side} {'have' if side == 'lists' else 'has'} no rows")
+    if not found:
+        rejected = _reasons(partials)
+        of_both = f", rejected of both sides: {rejected}" if rejected else ""
+        raise InputError(f"no row of the {side} has an item and can be evaluated (rows read: {read:,}{of_both})")
+
+
+def _validate_unique_items(partials: Partials) -> None:
+    """Raise :class:`InputError` where an item stands twice in a list or in the truth of its group."""
+    for (check, model), count in sorted(partials.counts.items()):
+        if count and check in (checks.REPEATED_ROWS, checks.TRUTH_REPEATED):
+            of = f"{check} of {shortened(model)}" if model else check
+            raise InputError(f"duplicates=error, and there are duplicates ({of}: {count})")
+
+
+def validate_defined(metrics: pa.Table, plan: Plan) -> None:
+    """Raise :class:`InputError` where ``undefined`` is ``error`` and some row of the table ``metrics`` is, or some
+    group of it; a slice's rows too.
+    """
+    if plan.definitions.undefined != "error":
+        return
+    of_groups = {str(metric) for metric in plan.metrics if metric.declaration.is_averaged}
+    reasons = {str(metric): metric.declaration.undefined for metric in plan.metrics}
+    for row in metrics.filter(pc.greater(metrics["n_undefined"], 0)).to_pylist():
+        name, value = row["metric"], shown_value(row["slice_value"], row["slice"])
+        where = "" if row["slice"] == ALL else f" where {row['slice']} is {value}"
+        how = f" in {row['n_undefined']} of {row['n_groups']} groups" if name in of_groups else f": {reasons[name]}"
+        raise InputError(
+            f"{shortened(name)} of {shortened(row['model'])}{where} is undefined{how}, and undefined=error"
+        )

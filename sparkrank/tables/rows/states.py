@@ -1,0 +1,123 @@
+"""The table ``states`` of a day, from which days merge without reading impressions again.
+
+Beside its numbers, every row names their meaning: the ``version`` of the stored numbers, the ``definition`` of the
+metric and of the evaluation, and the ``source`` (which columns make a group and a label, under which condition). Where
+one of these differs from what a merge requires (:mod:`sparkrank.tables.stored.required_states`), the merge refuses the
+day and names both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sparkrank.engines.result import ExactBins
+from sparkrank.metrics import Plan
+from sparkrank.metrics.merged import slices_of
+from sparkrank.metrics.needs import Needed
+from sparkrank.schemas.tables import PART, RUN_ID, STATES
+from sparkrank.states import Partials
+from sparkrank.states.forms import (
+    BLOCKS_KIND,
+    DISTRIBUTION_FORM,
+    ITEM_FORM,
+    PARTS_KIND,
+    SMALL_FORMS,
+    STATE_KEY,
+    VERSION,
+)
+from sparkrank.states.keys import StateKey
+
+OF_PARTS = {form.kind for form in SMALL_FORMS if form.is_of_parts}
+
+
+def needed_states(plan: Plan) -> Iterator[Needed]:
+    """The states from which the metrics of ``plan`` are computed."""
+    for metric in plan.metrics:
+        yield from metric.declaration.needed(metric, plan)
+
+
+def states_table(
+    partials: Partials,
+    plan: Plan,
+    source: str,
+    *,
+    blocks: bool,
+    exact: ExactBins | None = None,
+    run_id: str | None = None,
+) -> pa.Table:
+    """The rows of ``states``, sorted by kind and key. ``blocks`` says whether the run writes the table ``blocks``."""
+    definitions = {(need.kind, need.name): need.definition for need in needed_states(plan)}
+    parts = [(form.kind, form.to_table(partials)) for form in SMALL_FORMS]
+    parts = [(kind, rows) for kind, rows in parts if rows.num_rows or kind not in OF_PARTS]
+    large: dict[str, Iterable[tuple[StateKey, int]]] = {
+        DISTRIBUTION_FORM.kind: ((key, len(each.histogram.bins)) for key, each in partials.distributions.items()),
+        ITEM_FORM.kind: _item_counts(partials, plan).items(),
+    }
+    if blocks:
+        sizes = {series: len(each.bins) for series, each in partials.blocks.items()}
+        sizes |= {} if exact is None else exact.sizes
+        large[BLOCKS_KIND] = ((StateKey(*series[:3], str(series.rule)), size) for series, size in sizes.items())
+    if plan.has_parts and plan.part_bins:
+        large[PARTS_KIND] = _bins_of_parts(partials, plan).items()
+    parts += [(kind, _sizes(sizes)) for kind, sizes in large.items()]
+    tables = []
+    for kind, unordered in parts:
+        key = (*STATE_KEY, PART.name) if PART.name in unordered.column_names else STATE_KEY
+        rows = unordered.sort_by([(column, "ascending") for column in key])
+        names = rows["name"].combine_chunks().dictionary_encode()
+        meant = [definitions.get((kind, name), plan.settings) for name in names.dictionary.to_pylist()]
+        columns = {
+            "kind": pa.repeat(pa.scalar(kind), rows.num_rows),
+            "version": pa.repeat(pa.scalar(VERSION), rows.num_rows),
+            "definition": pa.array(meant, pa.string()).take(names.indices),
+            "source": pa.repeat(pa.scalar(source), rows.num_rows),
+            RUN_ID: pa.repeat(pa.scalar(run_id, pa.string()), rows.num_rows),
+        }
+        tables.append(pa.table({**columns, **dict(zip(rows.column_names, rows.columns, strict=True))}))
+    return pa.concat_tables([STATES.schema.empty_table(), *tables], promote_options="default")
+
+
+def of_run(tables: Mapping[str, Any], run_id: str | None) -> dict[str, Any]:
+    """``tables`` of which those that merge beside ``states`` say in their metadata by which run they were written."""
+    named = {RUN_ID: str(run_id)}
+    return {
+        name: table.replace_schema_metadata({**(table.schema.metadata or {}), **named})
+        if name in (BLOCKS_KIND, DISTRIBUTION_FORM.kind, ITEM_FORM.kind, PARTS_KIND) and isinstance(table, pa.Table)
+        else table
+        for name, table in tables.items()
+    }
+
+
+def _item_counts(partials: Partials, plan: Plan) -> dict[StateKey, int]:
+    """The number of items of each exposure of each model under each value of a slice, including zeros."""
+    none = {
+        StateKey(model, *value, str(exposure)): 0
+        for model in plan.models
+        for value in slices_of(partials, plan)
+        for exposure in plan.exposures
+    }
+    return none | dict(partials.items.sizes())
+
+
+def _bins_of_parts(partials: Partials, plan: Plan) -> dict[StateKey, int]:
+    """The number of bins of all parts, including zeros, of each coarse rule and model under each value of a slice."""
+    values = [value for value in slices_of(partials, plan) if plan.parted_slices(value[0])]
+    sizes = {StateKey(model, *value, name): 0 for model in plan.models for value in values for name in plan.part_bins}
+    for series, bins in partials.parts.histograms.by_series.items():
+        for value, count in zip(bins.values, np.bincount(bins.value, minlength=len(bins.values)).tolist(), strict=True):
+            sizes[StateKey(series.model, series.slice, value, series.name)] = count
+    return sizes
+
+
+def _sizes(sizes: Iterable[tuple[StateKey, int]]) -> pa.Table:
+    """A table with the number of rows of each state in the state's own table."""
+    rows = [(*key, size) for key, size in sizes]
+    columns = list(zip(*rows, strict=True)) or [()] * (len(STATE_KEY) + 1)
+    types = [pa.string()] * len(STATE_KEY) + [pa.int64()]
+    return pa.table(
+        [pa.array(column, kind) for column, kind in zip(columns, types, strict=True)], [*STATE_KEY, "n_blocks"]
+    )

@@ -1,0 +1,246 @@
+"""What a person must hear although it stops nothing: numbers that most likely come of an input that does not fit.
+
+Each is a sentence, for the terminal and for the log of ``sr.evaluate``.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sparkrank.base import checks
+from sparkrank.base.errors import CodedSentence
+from sparkrank.metrics import Plan
+from sparkrank.metrics.plan import level_text
+from sparkrank.metrics.slices import ALL
+from sparkrank.states import Partials
+from sparkrank.states.keys import StateKey
+from sparkrank.states.unmatched import IRRELEVANT, LISTS, TRUTH, Unmatched, UnmatchedRow
+
+# Letters of a key that are shown: the first and the last, of which a blank or another suffix may be the fault.
+FIRST_LETTERS, LAST_LETTERS = 40, 16
+MOST_OF_ONE = 0.05  # of the rows, or of the weight, in one group
+FEW_GROUPS = 30  # effective ones: with fewer, intervals of skewed values hold the truth less often than they say
+MOST_NAMED = 6
+HARDLY = 0.02  # of the share of the best model's rows that the truth has
+
+
+def warnings_of(partials: Partials, plan: Plan, metrics: pa.Table, limits: checks.Limits) -> list[CodedSentence]:
+    """The sentences about a day or a window; ``metrics`` is its table."""
+    found = [
+        *_of_pandas(partials),
+        *_unmatched(partials, plan, limits),
+        *_strangers(partials, plan),
+        *_missing(partials, plan),
+        *_undefined(metrics, plan),
+        *(_large_group(partials) if plan.has_parts else ()),
+        *(_few_groups(metrics) if plan.has_parts else ()),
+    ]
+    return [sentence.capitalized() for sentence in found]
+
+
+_OF_PANDAS = {
+    checks.NAN_OF_PANDAS: ("scores", "not retrieved"),
+    checks.NAN_RATINGS: ("ratings", "none: their items stand last"),
+    checks.NAN_LABELS: ("labels", "not judged"),
+    checks.NAN_REFERENCE_OF_PANDAS: ("reference ranks", "none"),
+}
+
+
+def _of_pandas(partials: Partials) -> Iterator[CodedSentence]:
+    """NaN that were taken as null, because pandas has one thing for both."""
+    for (check, model), count in partials.counts.items():
+        if count and check in _OF_PANDAS:
+            what, taken_as = _OF_PANDAS[check]
+            of = f" of {as_shown(model)}" if model else ""
+            yield CodedSentence(
+                "nan_of_pandas", f"in pandas NaN means null: {count:,} in the {what}{of}, taken as {taken_as}"
+            )
+
+
+def _unmatched(partials: Partials, plan: Plan, limits: checks.Limits) -> Iterator[CodedSentence]:
+    """Lists and truth that do not meet, or hardly: truth that is relevant, at the first level of which that is so.
+
+    What is not relevant may well be in no list, and where it is in some it hides that nothing else is.
+    """
+    counts = partials.counts
+    unlisted = _count(counts, checks.TRUTH_UNLISTED)
+    whole = unlisted + _count(counts, checks.TRUTH_LISTED)
+    limit = limits.of.get(checks.TRUTH_UNLISTED, checks.LIMITS[checks.TRUTH_UNLISTED])
+    found: list[tuple[tuple[str, str], int, int, float]] = []
+    for level in map(level_text, plan.levels):
+        total, check = _count(counts, checks.relevant_truth(level)), checks.relevant_unlisted(level)
+        if total:
+            named = ("truth", "items") if total == whole else ("relevant truth", f"items with {level}")
+            found.append((named, _count(counts, check), total, limits.of.get(check, limit)))
+    for (what, items), missing, total, most in found or [(("truth", "items"), unlisted, whole, limit)]:
+        if not missing or (missing < total and missing <= most * total):
+            continue
+        sentence = f"no {what} is found in any list (none of {total:,} {items})"
+        if missing < total:
+            sentence = f"most of the {what} is in no list ({missing:,} of {total:,} {items}, {missing / total:.2%})"
+        example = example_text(partials.unmatched, plan)
+        yield CodedSentence("truth_in_no_list", f"{sentence}{': ' if example else ''}{example}")
+        return
+
+
+def _count(counts: Mapping[tuple[str, str], int], check: str, model: str = "") -> int:
+    return counts.get((check, model), 0)
+
+
+def _strangers(partials: Partials, plan: Plan) -> Iterator[CodedSentence]:
+    """Models whose rows are hardly in the truth although those of others are: their items may be written otherwise."""
+    counts = partials.counts
+    found = {
+        model: (_count(counts, checks.ROWS_IN_TRUTH, model), _count(counts, checks.SCORED_ROWS, model))
+        for model in plan.models
+    }
+    shares = {model: there / scored for model, (there, scored) in found.items() if scored}
+    best = max(shares, key=lambda model: shares[model], default=None)
+    for model, share in shares.items():
+        if best is not None and shares[best] and share <= HARDLY * shares[best]:
+            (there, scored), (of_best, scored_best) = found[model], found[best]
+            how_many = f"{there:,} of the {scored:,} rows" if there else f"none of the {scored:,} rows"
+            yield CodedSentence(
+                "model_hardly_in_truth",
+                f"{how_many} with a score of {as_shown(model)} {'are' if there > 1 else 'is'} in the truth, while of "
+                f"{as_shown(best)} {of_best:,} of {scored_best:,} are: are its items written as those of the truth?",
+            )
+
+
+def example_text(unmatched: Unmatched, plan: Plan) -> str:
+    """A row of each side that the other side has not, as it is written; an empty text where none is known."""
+    sides = {LISTS: "the lists have {}, which the truth does not have", TRUTH: "the truth has {}, which no list has"}
+    shown = {TRUTH: unmatched[IRRELEVANT], **unmatched} if IRRELEVANT in unmatched else unmatched
+    return "; ".join(words.format(_key(shown[side], plan)) for side, words in sides.items() if side in shown)
+
+
+def _key(row: UnmatchedRow, plan: Plan) -> str:
+    named = [*zip(plan.keys, row.group, strict=False), (plan.item or "item", row.item)]
+    return ", ".join(f"{as_shown(name)} {quoted(text)}" for name, text in named)
+
+
+def quoted(text: bytes) -> str:
+    """``text`` in quotes, as :func:`as_shown` shows it."""
+    return f'"{as_shown(text.decode(errors="backslashreplace"), also=chr(34))}"'
+
+
+def as_shown(text: str, also: str = "") -> str:
+    """``text`` with all that cannot be seen written out, and those letters of ``also``; of a long one both ends.
+
+    Marks that combine with the letter before are written out where another spelling has one letter for both.
+    """
+    if len(text) > FIRST_LETTERS + LAST_LETTERS + 1:
+        text = f"{text[:FIRST_LETTERS]}…{text[-LAST_LETTERS:]}"
+    composed = unicodedata.is_normalized("NFC", text)
+    return "".join(
+        f"\\{letter}"
+        if letter in also or (also and letter == "\\")
+        else letter.encode("unicode_escape").decode()
+        if not letter.isprintable() or (unicodedata.combining(letter) and not composed)
+        else letter
+        for letter in text
+    )
+
+
+def _missing(partials: Partials, plan: Plan) -> Iterator[CodedSentence]:
+    """Labels, where something reads them, or scores that no row has."""
+    counts = partials.counts
+    unjudged, evaluated = (counts.get((name, ""), 0) for name in (checks.UNJUDGED_ROWS, checks.ROWS_EVALUATED))
+    if unjudged and unjudged == evaluated and plan.label_is_for is not None:
+        yield CodedSentence("no_labels", "no row has a label: all count as not relevant")
+    silent = [model for model in plan.models if counts.get((checks.SCORED_ROWS, model)) == 0]
+    if silent:
+        yield CodedSentence("no_scores", f"no row has a score of {_listed(silent)}: each of its lists is empty")
+
+
+def _undefined(metrics: pa.Table, plan: Plan) -> Iterator[CodedSentence]:
+    """Metrics of the whole day that are undefined everywhere, by the models for which they are."""
+    averaged = pa.array([str(metric) for metric in plan.metrics if metric.declaration.is_averaged], pa.string())
+    once = pc.invert(pc.is_in(metrics["metric"], averaged))  # a metric of the whole day is undefined once
+    groups = pc.if_else(once, 1, metrics["n_groups"])
+    everywhere = pc.and_(pc.equal(metrics["slice"], ALL), pc.equal(metrics["n_undefined"], groups))
+    of_model: dict[str, list[str]] = {}
+    for row in metrics.filter(everywhere).select(["model", "metric"]).to_pylist():
+        of_model.setdefault(row["metric"], []).append(row["model"])
+    by_models: dict[tuple[str, ...], list[str]] = {}
+    for metric, found in of_model.items():
+        by_models.setdefault(tuple(found), []).append(metric)
+    counted = plan.definitions.counts_undefined_as
+    of_groups = {str(metric) for metric, _ in plan.group_metrics}
+    for models, names in by_models.items():
+        as_value = counted is not None and not of_groups.isdisjoint(names)
+        how = f", and counted as {counted:g} by undefined={plan.definitions.undefined}" if as_value else ""
+        told = f"undefined in every group, or of the whole day: {_listed(names)} of {_listed(models)}{how}"
+        yield CodedSentence("undefined_everywhere", told)
+
+
+def _large_group(partials: Partials) -> Iterator[CodedSentence]:
+    """A group that has much of the rows or of a weight, where it is not merely one of few."""
+    rows, groups = (_count(partials.counts, name) for name in (checks.ROWS_EVALUATED, checks.GROUPS))
+    largest = partials.largest[0].rows if partials.largest else 0
+    if largest > MOST_OF_ONE * rows and largest * groups > 2 * rows:
+        yield CodedSentence(
+            "large_group",
+            f"the largest of {groups:,} groups has {largest / rows:.1%} of the rows ({largest:,} of {rows:,}): "
+            "metrics of all rows depend on it",
+        )
+    for (metric, model), share in heaviest_shares(partials).items():
+        if share.fraction is not None and share.fraction > MOST_OF_ONE and share.fraction * groups > 2:
+            yield CodedSentence(
+                "large_group",
+                f"one of {groups:,} groups has {share.fraction:.1%} of the weight in {metric} of {as_shown(model)}",
+            )
+
+
+class Share(NamedTuple):
+    """The ``weight`` of one group, and its ``fraction`` of that of all; None where no group has any."""
+
+    weight: float
+    fraction: float | None
+
+
+def heaviest_shares(partials: Partials) -> dict[tuple[str, str], Share]:
+    """The largest weight of a group in each mean of the whole day, by metric and model."""
+    means, found = partials.means.results(), {}
+    for (metric, model), weight in partials.heaviest.items():
+        mean = means.get(StateKey(model, ALL, ALL, metric))
+        found[metric, model] = Share(weight, weight / mean.weight if mean is not None and mean.weight else None)
+    return found
+
+
+def _few_groups(metrics: pa.Table) -> Iterator[CodedSentence]:
+    """Metrics with an interval, or too few groups for one, on which hardly any group bears; and how many slice values
+    have some.
+    """
+    asked = pc.and_(pc.is_valid(metrics["interval"]), pc.less(metrics["n_effective"], FEW_GROUPS))
+    few = metrics.filter(pc.fill_null(asked, fill_value=False))
+    if not few.num_rows:
+        return
+    is_whole = pc.equal(few["slice"], ALL)
+    whole, sliced = few.filter(is_whole), few.filter(pc.invert(is_whole))
+    told = []
+    if whole.num_rows:
+        names, least = [*dict.fromkeys(whole["metric"].to_pylist())], pc.min(whole["n_effective"]).as_py()
+        told.append(f"{_first(names)} ({least:.3g} at least)")
+    of_values = sliced.group_by(["slice", "slice_value"]).aggregate([])
+    for name in dict.fromkeys(of_values["slice"].to_pylist()):
+        count, every = (
+            pc.sum(pc.equal(each["slice"], name)).as_py()
+            for each in (of_values, metrics.group_by(["slice", "slice_value"]).aggregate([]))
+        )
+        told.append(f"metrics of {count:,} of the {every:,} values of {as_shown(name)}")
+    yield CodedSentence("few_groups", f"fewer than {FEW_GROUPS} effective groups stand behind {'; '.join(told)}")
+
+
+def _first(names: Sequence[str]) -> str:
+    more = len(names) - MOST_NAMED
+    return _listed(names[:MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(map(as_shown, names))

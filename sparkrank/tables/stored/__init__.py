@@ -1,0 +1,1 @@
+"""The stored tables of days and windows, read again."""

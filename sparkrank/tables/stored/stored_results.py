@@ -1,0 +1,214 @@
+"""The tables of a stored day, or window, that say how good it was, and whether its gates let it pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sparkrank.base.errors import InputError
+from sparkrank.gates.facts import COMPARED, Outcome
+from sparkrank.gates.rules import Cell
+from sparkrank.gates.verdicts import Key
+from sparkrank.schemas.tables import ACCEPTED, FILES, FROM_NOW_ON, GATES, METRICS, RUN_ID, RUNS, TIME, WINDOW_RUNS
+from sparkrank.tables.commit.days import shown_run
+from sparkrank.tables.commit.output_folder import DAY
+from sparkrank.tables.stored.agreement import validate_run
+from sparkrank.tables.stored.day_files import DayFiles, day_files
+from sparkrank.tables.stored.stored_days import written_by
+from sparkrank.tables.stored.validation import validate_results
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_TABLES = ("metrics", "comparisons", "gates", "runs")
+ACCEPTED_NAMES = tuple(column.name for column in ACCEPTED)
+_RUN = pa.schema([RUNS.schema.field(name) for name in (RUN_ID, "status", FILES.name, *ACCEPTED_NAMES)])
+# Of a day that others are compared with: its values, and what failed, and what a person has said of it.
+_VALUES = pa.schema(
+    [
+        METRICS.schema.field(name)
+        for name in (
+            *Cell._fields,
+            "value",
+            "ci_low",
+            "ci_high",
+            "stderr",
+            "interval",
+            "n_groups",
+            "definition",
+            RUN_ID,
+        )
+    ]
+)
+_VERDICTS = pa.schema(
+    [GATES.schema.field(name) for name in ("gate", "kind", *Cell._fields, "verdict", "accepted", FROM_NOW_ON, RUN_ID)]
+)
+_OWN = ("spec_hash", RUN_ID)  # columns that may differ between runs with the same result
+
+
+@dataclass(frozen=True)
+class StoredResult:
+    """The tables of the day or window ``name``; ``comparisons`` and ``gates`` are None where it has none."""
+
+    name: str
+    metrics: pa.Table
+    comparisons: pa.Table | None
+    gates: pa.Table | None
+    run: dict[str, Any]
+
+    @cached_property
+    def outcome(self) -> Outcome:
+        """What became of its cells: no gate has failed, or a person has let them in."""
+        is_new = bool(self.run.get(FROM_NOW_ON))
+        if self.gates is None:
+            return Outcome(is_new=is_new)
+        fails, accepted = pc.equal(self.gates["verdict"], "fail"), self._flags("accepted")
+        let_in = pc.and_(fails, accepted)
+        levels = pc.and_(let_in, pc.equal(self.gates["kind"], "history"))
+        masks = (pc.and_not(fails, accepted), let_in, levels, self._flags(FROM_NOW_ON))
+        failed, *others = (frozenset(key.cell for key in self._keys(mask)) for mask in masks)
+        return Outcome(failed, others[0], others[1], others[2], is_new)
+
+    @property
+    def beginnings(self) -> frozenset[Key]:
+        """The verdicts with which a history begins anew."""
+        return frozenset() if self.gates is None else frozenset(self._keys(self._flags(FROM_NOW_ON)))
+
+    def _flags(self, name: str) -> pa.ChunkedArray:
+        """A column of flags of ``gates``, as of old days that lack it."""
+        if self.gates is None or name not in self.gates.column_names:
+            return pa.array([False] * (0 if self.gates is None else self.gates.num_rows))
+        return pc.fill_null(self.gates[name], False)
+
+    def _keys(self, mask: pa.ChunkedArray) -> list[Key]:
+        return [] if self.gates is None else [key_of(row) for row in self.gates.filter(mask).to_pylist()]
+
+    @property
+    def acceptance(self) -> dict[str, Any]:
+        """When and why a person has let it in, as its row of ``runs`` says; empty where nobody has."""
+        found = {name: self.run.get(name) for name in ACCEPTED_NAMES}
+        return {} if None in (found["accepted_at"], found["accepted_reason"]) else found
+
+    @property
+    def acceptances(self) -> dict[Key, tuple[tuple[float | None, ...], str]]:
+        """The verdicts that a person has accepted: their numbers, and why."""
+        if self.gates is None:
+            return {}
+        return {
+            key_of(row): ((row["value"], row["ci_low"], row["ci_high"]), row["accepted_reason"])
+            for row in self.gates.filter(pc.fill_null(self.gates["accepted"], False)).to_pylist()
+        }
+
+    def has_same(self, metrics: pa.Table) -> bool:
+        """Whether ``metrics`` are its own, bit for bit, whichever run they are of."""
+        names = [name for name in self.metrics.column_names if name not in _OWN and name in metrics.column_names]
+        if self.metrics.num_rows != metrics.num_rows:
+            return False
+        return all(_same(self.metrics[name], metrics[name]) for name in names)
+
+
+def key_of(row: dict[str, Any]) -> Key:
+    """Which verdict a row of the table ``gates`` is."""
+    return Key(row["gate"], row["kind"], Cell(row["metric"], row["model"], row["slice"], row["slice_value"]))
+
+
+def _same(left: pa.ChunkedArray, right: pa.ChunkedArray) -> bool:
+    if pa.types.is_floating(left.type):
+        one, other = (each.combine_chunks().to_numpy(zero_copy_only=False) for each in (left, right))
+        return left.null_count == right.null_count and np.array_equal(one, other, equal_nan=True)
+    return bool(left.to_pylist() == right.to_pylist())
+
+
+def stored_result(
+    output: str, name: str, spark: SparkSession | None = None, column: str = DAY, *, is_past: bool = False
+) -> StoredResult | None:
+    """The tables of a day or window under ``output``, all of one run.
+
+    Parameters
+    ----------
+    output
+        The folder of the tables, without marks.
+    name
+        The day, or the window.
+    spark
+        Reads them where Arrow cannot open the file system.
+    column
+        The partition column of the tables.
+    is_past
+        Whether to read only what others are compared with: the values of ``metrics``, and what became of them.
+
+    Returns
+    -------
+    StoredResult or None
+        None where it has no tables.
+
+    Raises
+    ------
+    InputError
+        Where its files cannot be read, or are not those of one run.
+    """
+    files = day_files(output, name, _TABLES, spark, column)
+    if not files.has("metrics"):
+        return None
+    run = _run(files, name)
+    if shown_run(output, name, column) is not None and column == DAY and run.get(FILES.name, []) is None:
+        raise InputError(f"the table runs of {name} has lost its list of files: evaluate that day again")
+    return result_in(files, name, run, is_past=is_past)
+
+
+def result_in(files: DayFiles, name: str, run: dict[str, Any], *, is_past: bool = False) -> StoredResult:
+    """The tables among ``files`` of the day or window ``name``, which must be those that its ``run`` wrote.
+
+    Raises :class:`InputError` where they are not, or cannot be read.
+    """
+    written = written_by(run)
+    schemas = {"metrics": METRICS.whole_schema, "comparisons": COMPARED, "gates": GATES.schema}
+    if is_past:
+        schemas = {"metrics": _VALUES, "gates": _VERDICTS}
+    tables = {
+        table: files.read(table, schema, written.get(table)) for table, schema in schemas.items() if files.has(table)
+    }
+    for table, rows in tables.items():
+        validate_results(rows, table, name)
+    for table in ("metrics", "gates"):
+        if table in tables and RUN_ID in tables[table].column_names:
+            validate_run(run, pc.unique(tables[table][RUN_ID]).to_pylist(), name, table)
+    return StoredResult(name, tables["metrics"], tables.get("comparisons"), tables.get("gates"), run)
+
+
+def _run(files: DayFiles, name: str, schema: pa.Schema = _RUN) -> dict[str, Any]:
+    if not files.has("runs"):
+        raise InputError(f"{name} has lost its table runs: evaluate it again")
+    runs = _in_utc(files.read("runs", schema))
+    if runs.num_rows != 1:
+        raise InputError(f"the table runs of {name} has {runs.num_rows} rows, not one: evaluate it again")
+    run: dict[str, Any] = runs.to_pylist()[0]
+    return run
+
+
+def run_row(output: str, name: str, spark: SparkSession | None = None, column: str = DAY) -> dict[str, Any]:
+    """The whole row of ``runs`` of a day or window that is stored."""
+    return whole_run(day_files(output, name, ("runs",), spark, column), name, column)
+
+
+def whole_run(files: DayFiles, name: str, column: str = DAY) -> dict[str, Any]:
+    """The whole row of ``runs`` among ``files``.
+
+    Raises :class:`InputError` where there is none, or it cannot be read.
+    """
+    return _run(files, name, (RUNS if column == DAY else WINDOW_RUNS).schema)
+
+
+def _in_utc(table: pa.Table) -> pa.Table:
+    """``table`` whose instants are of one type, whoever has written them: those without a zone are in UTC."""
+    for index, field in enumerate(table.schema):
+        if pa.types.is_timestamp(field.type):
+            instants = table[field.name].cast(pa.timestamp("us", field.type.tz))
+            instants = instants.cast(TIME) if field.type.tz else pc.assume_timezone(instants, "UTC")
+            table = table.set_column(index, field.name, instants)
+    return table

@@ -1,0 +1,203 @@
+"""Plain text for a terminal: comparisons, the groups that moved most, and what moved a mean."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sparkrank.base.errors import escaped
+from sparkrank.base.redaction import redact
+from sparkrank.metrics.slices import ALL, shown_value
+from sparkrank.stats.intervals import TOO_FEW
+from sparkrank.text.notebook import MOST_METRICS, rows_html
+from sparkrank.text.text import aligned
+
+if TYPE_CHECKING:
+    from sparkrank.comparison.run_comparison import RunComparison
+
+SIDES = ("candidate", "baseline")
+SURE = 0.05  # adjusted p-values below it have a line of their own
+
+
+def comparisons_text(rows: Sequence[dict[str, Any]]) -> str:
+    """A line for each of ``rows`` of the table ``comparisons``, the largest relative difference first."""
+    return _comparisons("metric", [(row["metric"], row) for row in sorted(rows, key=_by_size)])
+
+
+def _comparisons(title: str, rows: Sequence[tuple[str, dict[str, Any]]]) -> str:
+    """A line for each of the named ``rows``, below the ``title`` of the names."""
+    return aligned(_lines(title, rows))
+
+
+def _lines(title: str, rows: Sequence[tuple[str, dict[str, Any]]]) -> list[tuple[str, ...]]:
+    correction = next((row["correction"] for _, row in rows), "none")
+    p = "p" if correction == "none" else f"p ({correction})"
+    lines: list[tuple[str, ...]] = [
+        (title, "difference", "from", "to", "relative", p, "wins", "ties", "losses", "groups", "detectable")
+    ]
+    for name_of_row, row in rows:
+        numbers = (number(row["difference"]), *_ends(row))
+        counts = (count(row[name]) for name in ("wins", "ties", "losses", "n_groups"))
+        detectable = number(row["smallest_detectable"], signed=False)
+        sure = share(row["relative"]), probability(row["p_adjusted"])
+        lines.append((name_of_row, *numbers, *sure, *counts, detectable))
+    return lines
+
+
+def _ends(row: dict[str, Any]) -> tuple[str, ...]:
+    """The ends of the interval, or why there is none."""
+    if row["ci_low"] is None:
+        return (row["interval"] or "",) * 2
+    return number(row["ci_low"]), number(row["ci_high"])
+
+
+def comparison_repr(found: RunComparison) -> str:
+    """Two runs compared, as plain text: what was compared, and a line per metric, up to :data:`MOST_METRICS`."""
+    told = [*_cut(found.table), *found.told]
+    parts = [*_heads(found), "", comparisons_text(found.table.slice(0, MOST_METRICS).to_pylist())]
+    return "\n".join([*parts, *(redact(escaped(line)) for line in told)])
+
+
+def comparison_html(found: RunComparison) -> str:
+    """The same as a table of HTML."""
+    rows = sorted(found.table.slice(0, MOST_METRICS).to_pylist(), key=_by_size)
+    titles, *lines = _lines("metric", [(row["metric"], row) for row in rows])
+    return rows_html(_heads(found), titles, lines, [*_cut(found.table), *found.told])
+
+
+def _heads(found: RunComparison) -> list[str]:
+    return [redact(escaped(f"right {found.right} against left {found.left}")), compared_groups(found)]
+
+
+def compared_groups(found: RunComparison) -> str:
+    """What is compared, and how."""
+    if found.n_common is None:
+        return f"all groups of each, {found.n_right:,} against {found.n_left:,}, by parts of them"
+    alone = f"{found.n_left_only:,} of left alone, {found.n_right_only:,} of right"
+    return f"over the {found.n_common:,} groups of both, in pairs ({alone})"
+
+
+def _cut(table: pa.Table) -> list[str]:
+    more = table.num_rows - MOST_METRICS
+    return [f"and {more:,} more metrics: see .table"] if more > 0 else []
+
+
+def stored_comparisons_text(table: pa.Table) -> str:
+    """The table ``comparisons`` of a day or a window: each candidate on the whole day, then slices that differ.
+
+    Of the values of slices a line stands for each comparison whose adjusted p is below 0.05, and one for the others.
+    """
+    parts = []
+    for candidate, baseline in dict.fromkeys(zip(*(table[name].to_pylist() for name in SIDES), strict=True)):
+        rows = table.filter(pc.equal(table["candidate"], candidate)).to_pylist()
+        whole = [row for row in rows if row["slice"] == ALL]
+        parts.append(f"{escaped(candidate)} against {escaped(baseline)}\n\n{comparisons_text(whole)}")
+        by_value: dict[tuple[str, str | None], list[dict[str, Any]]] = {}
+        for row in rows:
+            if row["slice"] != ALL and row["p_adjusted"] is not None and row["p_adjusted"] < SURE:
+                by_value.setdefault((row["slice"], row["slice_value"]), []).append(row)
+        for (of, value), found in by_value.items():
+            head = f"{escaped(candidate)} where {escaped(of)} is {escaped(shown_value(value, of))}"
+            parts.append(f"{head}\n\n{comparisons_text(found)}")
+        others = len(rows) - len(whole) - sum(map(len, by_value.values()))
+        if others:
+            few = sum(row["slice"] != ALL and row["interval"] == TOO_FEW.method for row in rows)
+            also = f", {few:,} of them for too few groups" if few else ""
+            parts.append(f"{others:,} comparisons of slices are not sure (adjusted p of {SURE:g} or more){also}")
+    return "\n\n".join(parts)
+
+
+def metrics_by_slice_text(table: pa.Table) -> str:
+    """The table ``comparisons``, for each candidate and metric with a line for every value of a slice, sure or not."""
+    rows = table.to_pylist()
+    parts = []
+    for key in dict.fromkeys((row["candidate"], row["baseline"], row["metric"]) for row in rows):
+        found = [row for row in rows if (row["candidate"], row["baseline"], row["metric"]) == key]
+        head = f"{escaped(key[0])} against {escaped(key[1])}, {escaped(key[2])}"
+        parts.append(f"{head}\n\n{_comparisons('slice', [(_shown_slice(row), row) for row in found])}")
+    return "\n\n".join(parts)
+
+
+def _shown_slice(row: dict[str, Any]) -> str:
+    return ALL if row["slice"] == ALL else f"{row['slice']}={shown_value(row['slice_value'], row['slice'])}"
+
+
+def _by_size(row: dict[str, Any]) -> float:
+    relative = row["relative"]
+    return math.inf if relative is None or math.isnan(relative) else -abs(relative)
+
+
+def number(value: float | None, *, signed: bool = True) -> str:
+    """A number of a metric's size, five digits behind the point."""
+    if value is None or math.isnan(value):
+        return "" if value is None else "undefined"
+    return f"{value:+.5f}" if signed else f"{value:.5f}"
+
+
+def share(value: float | None) -> str:
+    """A relative difference in percent."""
+    return "" if value is None or math.isnan(value) else f"{value:+.2%}"
+
+
+def probability(value: float | None) -> str:
+    """A p, of which the very small are not told apart."""
+    if value is None or math.isnan(value):
+        return ""
+    return "< 0.0001" if value < 0.0001 else f"{value:.4f}"
+
+
+def count(value: int | None) -> str:
+    """A whole number with commas."""
+    return "" if value is None else f"{value:,}"
+
+
+def movers_text(table: pa.Table, metric: str) -> str:
+    """The gains and the losses of :func:`sparkrank.movers`, each with a line a group."""
+    keys = table.column_names[1 : table.column_names.index("baseline_value")]
+    parts = []
+    for change, title in (("gain", "Gains"), ("loss", "Losses")):
+        rows = [row for row in table.to_pylist() if row["change"] == change]
+        lines = [(*keys, "baseline", metric, "difference", "rows", "relevant")]
+        for row in rows:
+            values = (number(row[name], signed=False) for name in ("baseline_value", "value"))
+            counts = (count(row[name]) for name in ("n_rows", "n_relevant"))
+            lines.append((*(str(row[key]) for key in keys), *values, number(row["difference"]), *counts))
+        parts.append(f"{title}\n{aligned(lines)}" if rows else f"{title}\n  none")
+    return "\n\n".join(parts)
+
+
+def decomposition_text(table: pa.Table) -> str:
+    """For each metric the difference, its mix and its rate, and a line for each slice value, the largest part first."""
+    parts = []
+    rows = table.to_pylist()
+    for metric in dict.fromkeys(row["metric"] for row in rows):
+        found = [row for row in rows if row["metric"] == metric]
+        mix, rate = (math.fsum(row[name] for row in found) for name in ("mix", "rate"))
+        head = f"{metric}: {number(found[0]['difference'])} = mix {number(mix)} + rate {number(rate)}"
+        lines: list[tuple[str, ...]] = [
+            (found[0]["slice"], "share was", "is", "value was", "is", "mix", "rate", "part", "presence")
+        ]
+        for row in sorted(found, key=lambda row: -abs(row["part"])):
+            shares = (f"{row[name]:.2%}" for name in ("baseline_share", "share"))
+            values = (number(row[name], signed=False) or "none" for name in ("baseline_value", "value"))
+            moved = (_with_half(row, name) for name in ("mix", "rate", "part"))
+            lines.append((shown_value(row["slice_value"], row["slice"]), *shares, *values, *moved, row["presence"]))
+        parts.append(f"{escaped(head)}\n{aligned(lines)}")
+    return "\n\n".join(parts)
+
+
+def _with_half(row: dict[str, Any], name: str) -> str:
+    """A part of a difference with half of the width of its interval, where it has one."""
+    high = row[f"{name}_high"]
+    return number(row[name]) if high is None else f"{number(row[name])} ± {number(high - row[name], signed=False)}"
+
+
+def told_text(sentences: Sequence[str]) -> str:
+    """What did not match, a line each."""
+    return (
+        "\n".join(["Not compared, or not the same", *(f"  {escaped(each)}" for each in sentences)]) if sentences else ""
+    )

@@ -1,0 +1,191 @@
+"""Plain text for a terminal: the metrics of a day, and the declarations for ``sparkrank metrics``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sparkrank.base.errors import escaped
+from sparkrank.metrics import CATALOG
+from sparkrank.metrics.declaration import Declaration, NeedsOrder
+from sparkrank.metrics.parameters import NEED_AN_ORDER, format_number
+from sparkrank.metrics.presets import Default, Preset
+from sparkrank.metrics.slices import ALL
+from sparkrank.stats.intervals import WHY_TOO_FEW
+
+UNDEFINED = "undefined"
+WIDEST = 160  # characters of a line that a terminal or a log shows as one
+
+
+def metrics_text(metrics: pa.Table) -> str:
+    """The metrics over the whole day with their interval, if any: a line each, a column per model.
+
+    An interval is the half of its width behind ``±``, or its two ends where it is not even. Where lines would be wider
+    than :data:`WIDEST`, or models differ in their groups, each model has a line of its own.
+    """
+    rows = metrics.filter(pc.field("slice") == ALL).to_pylist()
+    models = list(dict.fromkeys(row["model"] for row in rows))
+    by_metric: dict[str, dict[str, dict[str, Any]]] = {}
+    for row in rows:
+        by_metric.setdefault(row["metric"], {})[row["model"]] = row
+    side_by_side, below = [("metric", *models, *_COUNTS)], [("metric", "model", "value", *_COUNTS)]
+    for metric, found in by_metric.items():
+        values = {model: _value(row) for model, row in found.items()}
+        counts = {model: counts_of(row) for model, row in found.items()}
+        side_by_side.append((metric, *(values.get(model, "") for model in models), *next(iter(counts.values()))))
+        below += [(metric, model, values[model], *counts[model]) for model in found]
+    alike = all(len({counts_of(row) for row in found.values()}) == 1 for found in by_metric.values())
+    text = aligned(side_by_side)
+    if not alike or text.index("\n") > WIDEST:
+        text = aligned(below)
+    return "\n".join([text, *_slices(metrics)])
+
+
+def quality_text(quality: pa.Table) -> str:
+    """A line for each check of the table ``quality`` that is not within its limit; nothing where all are."""
+    failed = [row for row in quality.to_pylist() if row["ok"] is False]
+    if not failed:
+        return ""
+    return "\n".join(["Not within its limit (table quality)", *(f"  {_check(row)}" for row in failed)])
+
+
+def warnings_text(warnings: Sequence[str]) -> str:
+    """The sentences of :mod:`sparkrank.tables.rows.warnings`, a line each; nothing where there is none."""
+    return "\n".join(["Warnings", *(f"  {escaped(sentence)}" for sentence in warnings)]) if warnings else ""
+
+
+def _check(row: dict[str, Any]) -> str:
+    of = "" if row["model"] is None else f"{escaped(row['model'])}: "
+    if row["fraction"] is None:
+        return f"{of}{row['count']:.3g} {row['check']} (limit {row['limit']:g})"
+    share = f"{row['fraction']:.4%} of {row['of']}, limit {row['limit']:.4%}"
+    return f"{of}{row['count']:,.0f} {row['check']} ({share})"
+
+
+_COUNTS = ("groups", "undefined")
+
+
+def counts_of(row: Mapping[str, Any]) -> tuple[str, str]:
+    """The groups of a row of ``metrics``, and those of them where it is undefined."""
+    return "" if row["n_groups"] is None else f"{row['n_groups']:,}", f"{row['n_undefined']:,}"
+
+
+def _slices(metrics: pa.Table) -> list[str]:
+    """A line that says by which slices the table has more, if it has."""
+    every = pc.CountOptions(mode="all")  # None is a value too
+    values = metrics.select(["slice", "slice_value"]).group_by("slice")
+    keys = values.aggregate([("slice_value", "count_distinct", every)])
+    by = zip(*keys.to_pydict().values(), strict=True)
+    sliced = [f"{escaped(of)} (values: {values})" for of, values in by if of != ALL]
+    return ["", f"Also by {', '.join(sorted(sliced))}: see the table metrics"] if sliced else []
+
+
+def _value(row: dict[str, Any]) -> str:
+    return value_text(row["value"], row["ci_low"], row["ci_high"], row["interval"], row["error_bound"])
+
+
+def value_text(
+    value: float | None, low: float | None, high: float | None, interval: str | None, bound: float | None = None
+) -> str:
+    """A value with its interval, four digits behind the point: half of its width, or both ends where it is not even.
+
+    Where data are too few for an interval that is said, and of a value that has none how far bins may lead it astray.
+    """
+    if value is None or math.isnan(value):
+        return UNDEFINED
+    text = f"{value:.4f}"
+    if low is not None and high is not None:
+        below, above = f"{value - low:.4f}", f"{high - value:.4f}"
+        return f"{text} ± {above}" if below == above else f"{text} [{low:.4f}, {high:.4f}]"
+    if interval == WHY_TOO_FEW:
+        return f"{text} ({WHY_TOO_FEW})"
+    return f"{text} ± {bound:.4f} (bins)" if bound else text
+
+
+def value_of_row(row: Mapping[str, Any]) -> str:
+    """The value of a row of ``metrics``, four digits behind the point."""
+    return UNDEFINED if row["value"] is None or math.isnan(row["value"]) else f"{row['value']:.4f}"
+
+
+def ends_of(row: Mapping[str, Any]) -> str:
+    """The ends of its interval, or that data are too few for one; an empty text where it has none."""
+    if row["interval"] == WHY_TOO_FEW:
+        return WHY_TOO_FEW
+    return "" if row["ci_high"] is None else f"[{row['ci_low']:.4f}, {row['ci_high']:.4f}]"
+
+
+def aligned(lines: Sequence[Sequence[str]]) -> str:
+    """Columns under each other: the first to the left, the others to the right, a rule under the head."""
+    lines = [[escaped(text) for text in line] for line in lines]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+    texts = []
+    for line in lines:
+        first, *others = line
+        padded = [text.rjust(width) for text, width in zip(others, widths[1:], strict=True)]
+        texts.append("  ".join((first.ljust(widths[0]), *padded)).rstrip())
+    texts.insert(1, "  ".join("-" * width for width in widths))
+    return "\n".join(texts)
+
+
+_BETTER = {True: "higher", False: "lower", None: "neither higher nor lower"}
+
+
+def declaration_text(declaration: Declaration) -> str:
+    """Everything of one declaration, a line each."""
+    cutoff = "" if declaration.cutoff == "none" else "[@k]"
+    lines = [f"{declaration.name}{cutoff}  {declaration.title}", f"  = {declaration.formula}"]
+    for parameter in declaration.all_parameters:
+        if parameter.is_flag:
+            lines.append(f"  {parameter.name}: {parameter.doc}")
+            continue
+        default = "none" if parameter.default is None else parameter.write(parameter.default)
+        lines.append(f"  {parameter.name}={parameter.allowed} (default {default}): {parameter.doc}")
+    lines.append(f"  undefined: {declaration.undefined}")
+    lines.append(f"  range: {range_text(declaration)}")
+    lines.append(f"  better: {_BETTER[declaration.higher_is_better]}")
+    if declaration.needs_order is not None:
+        lines.append(f"  {order_text(declaration.needs_order)}")
+    if declaration.aliases:
+        lines.append(
+            f"  also: {', '.join(alias + 'k' if alias.endswith('@') else alias for alias in declaration.aliases)}"
+        )
+    lines.append(f"  reference: {declaration.reference}")
+    return "\n".join(lines)
+
+
+def range_text(declaration: Declaration) -> str:
+    """The lowest and the highest value that a declaration's metrics can have."""
+    low, high = format_number(declaration.lowest), declaration.highest
+    text = f"from {low}" if math.isinf(high) else f"{low} to {format_number(high)}"
+    return text if declaration.unbounded is None else f"{text}; from {low} with {declaration.unbounded.form}"
+
+
+def order_text(needs: NeedsOrder) -> str:
+    """Which settings of ties a declaration takes, and why not the default."""
+    form = f" with {needs.form}" if needs.form else ""
+    return f"ties{form}: {NEED_AN_ORDER}; expected is computed of ranks without ties alone ({needs.because})"
+
+
+def preset_text(preset: Preset) -> str:
+    """What a preset sets, and what it cannot make equal, a line each."""
+    lines = [f"{preset.name}  as {preset.library}", "  definitions (those left out keep their default)"]
+    lines += [f"    {name}={value}" for name, value in preset.definitions.items()]
+    lines.append("  metrics (a parameter that a text gives wins)")
+    lines += [f"    {bare} is {meant}" for bare, meant in map(default_texts, preset.defaults)]
+    if not preset.defaults:
+        lines.append("    none: sparkrank's own defaults are the same")
+    lines.append("  not matched, or by another text")
+    lines += [f"    {note}" for note in preset.unmatched]
+    return "\n".join(lines)
+
+
+def default_texts(default: Default) -> tuple[str, str]:
+    """The bare text that a preset's default is about, and what it means under the preset."""
+    at = {True: "@k", False: "", None: "[@k]"}[default.cutoff]
+    at = "" if CATALOG[default.metric].cutoff == "none" else at
+    setting = f"{default.parameter}={default.value}" if default.value else default.parameter
+    return f"{default.metric}{at}", f"{default.metric}({setting}){at}"

@@ -1,0 +1,1 @@
+"""Standard errors, intervals and differences of metrics, from merged states alone."""

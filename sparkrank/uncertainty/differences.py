@@ -1,0 +1,202 @@
+"""The difference of two values, and its test: of two models on the same groups, or of two days or runs.
+
+The difference is that of the two values as ``metrics`` has them, whatever tests it. Pairs of groups test a mean of one
+day: their moments are exact. Everything else is tested by what both values are without each part of the groups; the
+same group is in the same part on all days and for all models, so whatever comes again cancels.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from sparkrank.metrics import Metric
+from sparkrank.metrics.merged import Merged, MetricRow, Side, WithoutParts
+from sparkrank.numeric.array_types import Floats
+from sparkrank.numeric.exact_sums import LIMBS
+from sparkrank.states.keys import Subject
+from sparkrank.states.means import NO_GROUPS
+from sparkrank.states.part_states import PAIR_COUNTS
+from sparkrank.stats.intervals import LEAST_GROUPS, NOISE, OFF, jackknife, jackknife_degrees
+from sparkrank.stats.paired import Difference, paired_t, t_test
+from sparkrank.stats.power import smallest_detectable
+from sparkrank.stats.ratios import StandardErrors, fieller
+from sparkrank.uncertainty.unsmooth_metrics import own_test
+
+_Number = TypeVar("_Number", int, float)
+JACKKNIFE = "jackknife"
+# Of the size of the values, how far what rounding leaves of a part without a difference may be from 0.
+ROUNDED = 1e-10
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A model on one value of a slice, in the merged states of a day or a window.
+
+    ``has_parts``: whether the plan has states of parts there. ``clustered``: a group may have come on several days.
+    """
+
+    merged: Merged
+    subject: Subject
+    has_parts: bool = True
+    clustered: bool = False
+
+    @property
+    def side(self) -> Side:
+        return Side(self.merged, self.subject)
+
+    def row(self, metric: Metric) -> MetricRow:
+        """What ``metrics`` says of ``metric``."""
+        return self.merged.row(self.subject, metric)
+
+    def groups(self, row: MetricRow) -> int | None:
+        """How many groups ``row`` is of; None where rows have no group, or nobody has counted them."""
+        sizes = self.merged.sizes_of_parts(self.subject) if row.n_groups is None else None
+        return row.n_groups if sizes is None else int(sizes.sum())
+
+    def stderr_of_mean(self, metric: Metric) -> float:
+        """The standard error of a mean of independent groups of equal weight."""
+        return self.merged.means.get(self.subject.state(metric), NO_GROUPS).stderr
+
+    def n_effective(self, metric: Metric) -> float | None:
+        """How many equal groups would carry as much."""
+        return self.merged.n_effective(self.subject, metric, clustered=self.clustered)
+
+    def without_parts(self, metric: Metric) -> WithoutParts | None:
+        """Its values without each part of the groups; None where it has none."""
+        return self.merged.without_parts(self.subject, metric) if self.has_parts else None
+
+
+class PairSums(NamedTuple):
+    """How many groups are in a pair, by the sign of their difference d, and the sums of d and of d squared."""
+
+    n_pairs: int
+    n_above: int
+    n_equal: int
+    n_below: int
+    n_unpaired: int
+    d: Fraction
+    dd: Fraction
+
+    @classmethod
+    def of(cls, numbers: Floats) -> PairSums:
+        """Those of the one part that the states of pairs have."""
+        counts, limbs = numbers[: len(PAIR_COUNTS)], numbers[len(PAIR_COUNTS) :].reshape(2, LIMBS).tolist()
+        return cls(*map(int, counts), *(sum(map(Fraction, each), Fraction()) for each in limbs))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The values of a ``candidate`` and a ``baseline`` in one metric, and the ``test`` of their difference.
+
+    ``n_groups`` and ``n_effective`` are those of the side that has fewer. Without all three ``errors`` its share of the
+    baseline has no interval.
+    """
+
+    candidate: MetricRow
+    baseline: MetricRow
+    n_groups: int | None
+    n_effective: float | None
+    test: Difference
+    errors: StandardErrors | None = None
+
+    @property
+    def difference(self) -> float:
+        return self.candidate.value - self.baseline.value
+
+    def columns(self, level: float) -> dict[str, Any]:
+        """The numbers of a row of ``comparisons``."""
+        test, size = self.test, abs(self.baseline.value)
+        relative = self.difference / size if size and not math.isnan(self.difference) else None
+        ends = None
+        if self.errors is not None and test.degrees is not None and relative is not None:
+            ends = fieller(self.difference, self.baseline.value, self.errors, test.degrees, level)
+        if ends is not None and relative is not None:
+            has_width = ends[1] - ends[0] > NOISE * abs(relative)
+            ends = test.holding_0(*ends, level) if has_width else None
+        return {
+            "difference": self.difference,
+            "relative": relative,
+            "relative_low": None if ends is None else ends[0],
+            "relative_high": None if ends is None else ends[1],
+            "stderr": test.stderr,
+            "ci_low": test.low,
+            "ci_high": test.high,
+            "interval": test.method,
+            "degrees": test.degrees,
+            "p": test.p,
+            "smallest_detectable": (
+                smallest_detectable(test.stderr, test.degrees or 0, level) if test.finds(level) else None
+            ),
+            "n_groups": self.n_groups,
+            "n_effective": self.n_effective,
+        }
+
+
+def compared(
+    candidate: Sample, baseline: Sample, metric: Metric, level: float, pairs: PairSums | None = None
+) -> Compared:
+    """``candidate`` less ``baseline``, tested by ``pairs`` of independent groups where given, else by parts.
+
+    Groups in which one of the two alone is defined are in no pair, but in the values: where there are any, parts test
+    the difference of these.
+    """
+    ours, theirs = candidate.row(metric), baseline.row(metric)
+    groups = _smaller(candidate.groups(ours), baseline.groups(theirs))
+    effective = _smaller(candidate.n_effective(metric), baseline.n_effective(metric))
+    if pairs is not None and not pairs.n_unpaired:
+        test = paired_t(pairs.n_pairs, pairs.d, pairs.dd, level, pairs.n_above + pairs.n_below)
+        errors = _errors(test, baseline.stderr_of_mean(metric), candidate.stderr_of_mean(metric))
+        return Compared(ours, theirs, groups, effective, test, errors)
+    difference = ours.value - theirs.value
+    test, errors = _by_parts(
+        candidate, baseline, metric, difference, level, math.inf if effective is None else effective
+    )
+    return Compared(ours, theirs, groups, effective, test, errors)
+
+
+def _smaller(*numbers: _Number | None) -> _Number | None:
+    return min((each for each in numbers if each is not None), default=None)
+
+
+def _by_parts(
+    candidate: Sample, baseline: Sample, metric: Metric, difference: float, level: float, effective: float
+) -> tuple[Difference, StandardErrors | None]:
+    if math.isnan(difference):
+        return Difference(None), None
+    if metric.declaration.interval == "none":
+        return Difference(difference), None
+    if not (candidate.has_parts and baseline.has_parts):
+        return Difference(difference, method=OFF.method), None
+    own = own_test(candidate.side, baseline.side, metric, difference, level, effective)
+    if own is not None:
+        return own
+    ours, theirs = candidate.without_parts(metric), baseline.without_parts(metric)
+    if ours is None or theirs is None:
+        return Difference(difference), None
+    values = np.array([ours.value - theirs.value, theirs.value, ours.value])
+    of_ours, of_theirs = (np.where(each.sizes > 0, each.without, each.value) for each in (ours, theirs))
+    without = np.stack([of_ours - of_theirs, of_theirs, of_ours])
+    sizes = ours.sizes + theirs.sizes  # a part may have groups of one of the two alone
+    stderr = jackknife(values, without, sizes)[0].tolist()
+    degrees = min(float(jackknife_degrees(values, without, sizes)[0]), effective - 1)
+    moving = _moving(values, without[0], sizes) if effective >= LEAST_GROUPS else 0
+    test = t_test(difference, stderr[0], degrees, level, JACKKNIFE, moving)
+    return test, _errors(test, *stderr[1:])
+
+
+def _moving(values: Floats, without: Floats, sizes: Floats) -> int:
+    """In how many parts the difference, which comes first among ``values``, is not 0, by their pseudo-values."""
+    share = np.divide(sizes, sizes.sum(), out=np.zeros(len(sizes)), where=sizes > 0)
+    there = (share > 0) & (share < 1)
+    own = values[0] - (1 - share[there]) / share[there] * (without[there] - values[0])
+    return int(np.count_nonzero(np.abs(own) > ROUNDED / share[there] * np.abs(values).max()))
+
+
+def _errors(test: Difference, baseline: float, candidate: float) -> StandardErrors | None:
+    """The three standard errors of a ratio."""
+    return None if test.stderr is None else StandardErrors(test.stderr, baseline, candidate)

@@ -3,6 +3,7 @@
 Importing it imports no pyspark and starts nothing.
 """
 
+from sparkrank._version import __version__
 from sparkrank.base.errors import (
     InputError,
     MetricError,
@@ -29,8 +30,6 @@ from sparkrank.metrics import (
 )
 from sparkrank.results.evaluation import Evaluation
 from sparkrank.results.explanation import Explanation
-
-__version__ = "0.1.0"
 
 __all__ = [
     "CatalogueMetric",

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import pyarrow as pa
+
+from sparkrank.base.errors import escaped
+from sparkrank.base.redaction import redact
+from sparkrank.text.comparison_text import by_size, comparison_lines, comparisons_text
+from sparkrank.text.notebook import MOST_METRICS, rows_html
 
 Groups: TypeAlias = Literal["all", "common"]
 
@@ -45,11 +50,28 @@ class RunComparison:
     lane: str
 
     def __repr__(self) -> str:
-        from sparkrank.text.comparison_text import comparison_repr
-
-        return comparison_repr(self)
+        lines = comparisons_text(self._first_rows())
+        return "\n".join([*self._heads(), "", lines, *(redact(escaped(line)) for line in self._notes())])
 
     def _repr_html_(self) -> str:
-        from sparkrank.text.comparison_text import comparison_html
+        rows = sorted(self._first_rows(), key=by_size)
+        titles, *lines = comparison_lines("metric", [(row["metric"], row) for row in rows])
+        return rows_html(self._heads(), titles, lines, self._notes())
 
-        return comparison_html(self)
+    def groups_text(self) -> str:
+        """What is compared, and how."""
+        if self.n_common is None:
+            return f"all groups of each, {self.n_right:,} against {self.n_left:,}, by parts of them"
+        alone = f"{self.n_left_only:,} of left alone, {self.n_right_only:,} of right"
+        return f"over the {self.n_common:,} groups of both, in pairs ({alone})"
+
+    def _heads(self) -> list[str]:
+        return [redact(escaped(f"right {self.right} against left {self.left}")), self.groups_text()]
+
+    def _first_rows(self) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = self.table.slice(0, MOST_METRICS).to_pylist()
+        return rows
+
+    def _notes(self) -> list[str]:
+        more = self.table.num_rows - MOST_METRICS
+        return [*([f"and {more:,} more metrics: see .table"] if more > 0 else []), *self.told]

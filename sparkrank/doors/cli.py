@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING
 import click
 import yaml
 
-import sparkrank
 from sparkrank import native
+from sparkrank._version import __version__
 from sparkrank.base.errors import MOST_SENTENCE, SparkrankError, SpecError, did_you_mean, escaped, listed, shortened
 from sparkrank.base.redaction import shown_url
 from sparkrank.config import Spec, load_spec
@@ -187,7 +187,7 @@ def _explain(error: Exception, words: Sequence[str], invocation: Invocation) -> 
 
 @click.group()
 @click.version_option(
-    sparkrank.__version__,
+    __version__,
     prog_name="sparkrank",
     message=f"%(prog)s, version %(version)s, loops {'compiled' if native.COMPILED else 'in numpy'}",
 )

@@ -9,7 +9,7 @@ from contextlib import closing
 import numpy as np
 import pyarrow as pa
 
-from sparkrank.base.errors import OutOfMemoryError, listed
+from sparkrank.base.errors import OutOfMemoryError, escaped, listed
 from sparkrank.bucket import BucketResult, evaluate_bucket
 from sparkrank.bucket.grouping import groups_of
 from sparkrank.bucket.impressions import key_columns
@@ -22,7 +22,6 @@ from sparkrank.inputs.buckets import MOST_BUCKETS
 from sparkrank.metrics import Plan
 from sparkrank.numeric.free_memory import NotEnoughMemoryError
 from sparkrank.numeric.memory import give_back_freed_memory
-from sparkrank.tables.rows.warnings import as_shown
 
 # Bytes of pieces of a large bucket in memory while it is cut once more: beside them there is one run.
 ROW_MEMORY_OF_LARGE = 64 << 20
@@ -98,7 +97,7 @@ def _sentence(rows: int, sample: pa.Table, plan: Plan, lacking: str = "") -> str
     place = int(sizes.argmax())
     of_group = f"{sizes[place]:,}" if sample.num_rows == rows else f"about {rows * int(sizes[place]) // len(sample):,}"
     (key_hash,) = hashes_of_keys(sample, groups, np.array([place]), plan)
-    named = f"xxhash64({', '.join(map(as_shown, plan.keys))}) = {key_hash}"
+    named = f"xxhash64({', '.join(map(escaped, plan.keys))}) = {key_hash}"
     width = max(1, sample.nbytes // max(sample.num_rows, 1))
     ways = ["give executors more memory (spark.executor.pyspark.memory)", "take this group out of the input"]
     return (

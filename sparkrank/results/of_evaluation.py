@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-import sparkrank
+from sparkrank._version import __version__
 from sparkrank.base import checks
 from sparkrank.comparison.group_tables import GroupTable
 from sparkrank.report import group_sections, score_sections
@@ -57,7 +57,7 @@ def report_of_evaluation(evaluation: Evaluation) -> ReportData:
         "lane": evaluation.lane,
         "rows": evaluation.partials.counts.get((checks.ROWS_READ, "")),
         "spec_hash": evaluation.origin.spec_hash,
-        "versions": json.dumps({"sparkrank": sparkrank.__version__, "pyarrow": pa.__version__}),
+        "versions": json.dumps({"sparkrank": __version__, "pyarrow": pa.__version__}),
     }
     return report_data(
         Found(

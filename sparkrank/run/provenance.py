@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-import sparkrank
 from sparkrank import native
+from sparkrank._version import __version__
 from sparkrank.base.errors import MOST_SENTENCE, shortened
 from sparkrank.run.stages import Stages
 from sparkrank.tables.rows.results import Origin
@@ -32,7 +32,7 @@ def origin_of(spec: Spec, name: str, session: Mapping[str, str], days: Sequence[
     ``name`` is the day or the window, ``session`` what of Spark's was read, ``days`` those of a window that were there.
     """
     spec_hash = spec.hash(session)
-    asked = " ".join((spec_hash, name, *days, sparkrank.__version__))
+    asked = " ".join((spec_hash, name, *days, __version__))
     return Origin(spec_hash, f"{name}-{hashlib.sha256(asked.encode()).hexdigest()[:12]}")
 
 
@@ -50,7 +50,7 @@ def runs_table(
 ) -> pa.Table:
     """The one row of a run: what every run says of itself, and the columns of its ``own``."""
     versions: dict[str, Any] = {
-        "sparkrank": sparkrank.__version__,
+        "sparkrank": __version__,
         "spark": None if spark is None else spark.version,
         "python": platform.python_version(),
         "numpy": np.__version__,

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.base.errors import escaped
-from sparkrank.base.redaction import redact
 from sparkrank.metrics.slices import ALL, shown_value
 from sparkrank.stats.intervals import TOO_FEW
-from sparkrank.text.notebook import MOST_METRICS, rows_html
 from sparkrank.text.text import aligned
-
-if TYPE_CHECKING:
-    from sparkrank.comparison.run_comparison import RunComparison
 
 SIDES = ("candidate", "baseline")
 SURE = 0.05  # adjusted p-values below it have a line of their own
@@ -25,15 +20,16 @@ SURE = 0.05  # adjusted p-values below it have a line of their own
 
 def comparisons_text(rows: Sequence[dict[str, Any]]) -> str:
     """A line for each of ``rows`` of the table ``comparisons``, the largest relative difference first."""
-    return _comparisons("metric", [(row["metric"], row) for row in sorted(rows, key=_by_size)])
+    return _comparisons("metric", [(row["metric"], row) for row in sorted(rows, key=by_size)])
 
 
 def _comparisons(title: str, rows: Sequence[tuple[str, dict[str, Any]]]) -> str:
     """A line for each of the named ``rows``, below the ``title`` of the names."""
-    return aligned(_lines(title, rows))
+    return aligned(comparison_lines(title, rows))
 
 
-def _lines(title: str, rows: Sequence[tuple[str, dict[str, Any]]]) -> list[tuple[str, ...]]:
+def comparison_lines(title: str, rows: Sequence[tuple[str, dict[str, Any]]]) -> list[tuple[str, ...]]:
+    """The cells of a line for each of the named ``rows``, below their titles."""
     correction = next((row["correction"] for _, row in rows), "none")
     p = "p" if correction == "none" else f"p ({correction})"
     lines: list[tuple[str, ...]] = [
@@ -53,37 +49,6 @@ def _ends(row: dict[str, Any]) -> tuple[str, ...]:
     if row["ci_low"] is None:
         return (row["interval"] or "",) * 2
     return number(row["ci_low"]), number(row["ci_high"])
-
-
-def comparison_repr(found: RunComparison) -> str:
-    """Two runs compared, as plain text: what was compared, and a line per metric, up to :data:`MOST_METRICS`."""
-    told = [*_cut(found.table), *found.told]
-    parts = [*_heads(found), "", comparisons_text(found.table.slice(0, MOST_METRICS).to_pylist())]
-    return "\n".join([*parts, *(redact(escaped(line)) for line in told)])
-
-
-def comparison_html(found: RunComparison) -> str:
-    """The same as a table of HTML."""
-    rows = sorted(found.table.slice(0, MOST_METRICS).to_pylist(), key=_by_size)
-    titles, *lines = _lines("metric", [(row["metric"], row) for row in rows])
-    return rows_html(_heads(found), titles, lines, [*_cut(found.table), *found.told])
-
-
-def _heads(found: RunComparison) -> list[str]:
-    return [redact(escaped(f"right {found.right} against left {found.left}")), compared_groups(found)]
-
-
-def compared_groups(found: RunComparison) -> str:
-    """What is compared, and how."""
-    if found.n_common is None:
-        return f"all groups of each, {found.n_right:,} against {found.n_left:,}, by parts of them"
-    alone = f"{found.n_left_only:,} of left alone, {found.n_right_only:,} of right"
-    return f"over the {found.n_common:,} groups of both, in pairs ({alone})"
-
-
-def _cut(table: pa.Table) -> list[str]:
-    more = table.num_rows - MOST_METRICS
-    return [f"and {more:,} more metrics: see .table"] if more > 0 else []
 
 
 def stored_comparisons_text(table: pa.Table) -> str:
@@ -126,7 +91,7 @@ def _shown_slice(row: dict[str, Any]) -> str:
     return ALL if row["slice"] == ALL else f"{row['slice']}={shown_value(row['slice_value'], row['slice'])}"
 
 
-def _by_size(row: dict[str, Any]) -> float:
+def by_size(row: dict[str, Any]) -> float:
     relative = row["relative"]
     return math.inf if relative is None or math.isnan(relative) else -abs(relative)
 

@@ -1,8 +1,9 @@
-"""Imports point one way: no Spark and no engine below the engine, no metric below the metrics, and in no circle."""
+"""Imports point one way: every module stands in a layer, knows those below it alone, and is part of no circle."""
 
 from __future__ import annotations
 
 import ast
+import graphlib
 import subprocess
 import sys
 from pathlib import Path
@@ -14,106 +15,134 @@ import sparkrank
 pytestmark = pytest.mark.same_without_loops
 
 PACKAGE = Path(sparkrank.__file__).parent
+SPARK = ("pyspark", "py4j")
+
+# The rooms from the ground up, and what of other packages they know. A room knows those above it in this table alone.
+LAYERS: dict[str, tuple[str, ...]] = {
+    "_version": (),
+    "base": (),
+    "native": ("numpy",),
+    "numeric": ("numpy", "pyarrow", "scipy"),
+    "schemas": ("pyarrow",),
+    "ranking": ("numpy",),
+    "stats": ("numpy", "scipy"),
+    "histogram": ("numpy",),
+    "states": ("numpy", "pyarrow"),
+    "metrics": ("numpy",),
+    "inputs": ("numpy", "pyarrow"),
+    "bucket": ("numpy", "pyarrow"),
+    "gates": ("numpy", "pyarrow", "scipy"),
+    "sources": ("numpy", "pyarrow", "pandas", "polars", *SPARK),
+    "engines": ("numpy", "pyarrow", *SPARK),
+    "uncertainty": ("numpy", "pyarrow", "scipy"),
+    "tables": ("numpy", "pyarrow", "obstore", *SPARK),
+    "config": ("pydantic", "pydantic_core", "yaml"),
+    "text": ("click", "pyarrow", *SPARK),
+    "comparison": ("numpy", "pyarrow", *SPARK),
+    "report": ("numpy", "pyarrow", "altair", "jinja2", "markupsafe", "vl_convert", *SPARK),
+    "results": ("pyarrow", "pandas", "altair", *SPARK),
+    "run": ("numpy", "pyarrow", "tqdm", *SPARK),
+    "jobs": ("numpy", "pyarrow", *SPARK),
+    "doors": ("click", "pyarrow", "yaml", *SPARK),
+    "functions": ("numpy", "pyarrow", "pandas", *SPARK),
+    "ml": ("typing_extensions", *SPARK),
+    "__main__": (),
+    "": (),  # the package's own __init__, its face
+}
+ORDER = list(LAYERS)
+BELOW_THE_ENGINE = ORDER[: ORDER.index("gates") + 1]
 
 
-def modules(part: str) -> dict[str, Path]:
-    """The modules of a folder or a file of the package, by dotted name."""
-    files = [PACKAGE / part] if part.endswith(".py") else sorted((PACKAGE / part).rglob("*.py"))
+def modules() -> dict[str, Path]:
+    """All modules of the package by dotted name, without the package's own."""
     return {
-        ".".join(("sparkrank", *file.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__"): file
-        for file in files
+        ".".join(file.relative_to(PACKAGE).with_suffix("").parts).removesuffix("__init__").rstrip("."): file
+        for file in sorted(PACKAGE.rglob("*.py"))
     }
 
 
-# What each layer may import beside the standard library.
-ALLOWED = {
-    "native": ("sparkrank.native",),
-    "numeric": ("numpy", "pyarrow", "sparkrank.base.errors", "sparkrank.native", "sparkrank.numeric"),
-    "ranking": ("numpy", "sparkrank.native", "sparkrank.numeric", "sparkrank.ranking"),
-    "histogram": (
-        "numpy",
-        "sparkrank.base.errors",
-        "sparkrank.native",
-        "sparkrank.numeric",
-        "sparkrank.ranking.judgments",
-        "sparkrank.histogram",
-    ),
-    "states": (
-        "numpy",
-        "pyarrow",
-        "sparkrank.base.errors",
-        "sparkrank.native",
-        "sparkrank.numeric",
-        "sparkrank.histogram",
-        "sparkrank.states",
-        "sparkrank.schemas.tables",
-    ),
-    "stats": ("numpy", "scipy", "sparkrank.base.errors", "sparkrank.numeric", "sparkrank.stats"),
-    "tables/schemas.py": ("pyarrow", "sparkrank.numeric.exact_sums"),
-    "metrics": (
-        "numpy",
-        "sparkrank.base.errors",
-        "sparkrank.numeric",
-        "sparkrank.ranking",
-        "sparkrank.histogram",
-        "sparkrank.states",
-        "sparkrank.metrics",
-    ),
-    "gates": (
-        "numpy",
-        "pyarrow",
-        "scipy",
-        "sparkrank.gates",
-        "sparkrank.metrics.slices",
-        "sparkrank.stats",
-        "sparkrank.schemas.tables",
-    ),
-    "role_table.py": ("sparkrank.base.checks", "sparkrank.metrics"),
-    "errors.py": ("sparkrank.base.redaction",),
-    "redaction.py": (),
-    "checks.py": (),
-}
-LAYERS = [pytest.param(layer, file, id=name) for layer in ALLOWED for name, file in modules(layer).items()]
-BUCKET = ("bucket",)
-# Compiled, so that they may be there or not.
-COMPILED = [f"sparkrank.native.{stub.stem}" for stub in (PACKAGE / "native").glob("*.pyi")]
-BELOW_THE_ENGINE = [name for part in (*ALLOWED, *BUCKET) for name in modules(part)]
-SPARK = ("pyspark", "py4j")
+MODULES = modules()
+COMPILED = {f"native.{stub.stem}" for stub in (PACKAGE / "native").glob("*.pyi")}  # they may be there or not
 
 
-def inside(module: str, packages: tuple[str, ...]) -> bool:
-    return any(f"{module}.".startswith(f"{package}.") for package in packages)
+def room(module: str) -> str:
+    return module.partition(".")[0]
 
 
-def imported(file: Path) -> set[str]:
-    """Every module that the file names in an import, at its top or anywhere inside."""
-    found = set()
+def imports(file: Path) -> set[str]:
+    """Every module that the file imports: at its top, under TYPE_CHECKING and inside functions."""
+    names = set()
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{file.name} imports relatively: write the whole name"
-            # "from sparkrank import states" imports sparkrank.states
-            top = node.module == "sparkrank"
-            found |= {f"sparkrank.{alias.name}" for alias in node.names} if top else {node.module or ""}
-    return found
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}".removeprefix("sparkrank.")
+                is_module = inner in MODULES or inner in COMPILED
+                names.add(f"sparkrank.{inner}" if is_module else str(node.module))
+    return names
 
 
-@pytest.mark.parametrize(("layer", "file"), LAYERS)
-def test_a_layer_knows_those_below_it_alone(layer: str, file: Path) -> None:
-    others = {name for name in imported(file) if name.partition(".")[0] not in sys.stdlib_module_names}
-    assert {name for name in others if not inside(name, ALLOWED[layer])} == set()
+def inner(file: Path) -> set[str]:
+    """The modules of the package that the file imports, without the package's name before them."""
+    names = {name for name in imports(file) if room(name) == "sparkrank"}
+    return {name.removeprefix("sparkrank").lstrip(".") for name in names}
+
+
+def test_every_module_stands_in_a_layer() -> None:
+    assert {room(name) for name in MODULES} == set(LAYERS)
+    assert len(MODULES) > 200
+
+
+def test_a_layer_knows_those_below_it_alone() -> None:
+    upward = {
+        f"{name} imports {other or 'sparkrank'}"
+        for name, file in MODULES.items()
+        for other in inner(file)
+        if ORDER.index(room(other)) > ORDER.index(room(name))
+    }
+    assert upward == set()
+
+
+def test_a_layer_knows_no_package_that_is_not_in_its_row() -> None:
+    strange = {
+        f"{name} imports {package}"
+        for name, file in MODULES.items()
+        for package in {room(other) for other in imports(file)} - set(sys.stdlib_module_names) - {"sparkrank"}
+        if package not in LAYERS[room(name)]
+    }
+    assert strange == set()
+
+
+def test_no_modules_import_one_another_in_a_circle() -> None:
+    edges = {name: inner(file) - {name} for name, file in MODULES.items()}
+    graphlib.TopologicalSorter(edges).prepare()  # raises CycleError, which names a circle
+    with pytest.raises(graphlib.CycleError):
+        graphlib.TopologicalSorter({"a": {"b"}, "b": {"c"}, "c": {"b"}}).prepare()
 
 
 def test_no_two_files_share_a_name_unless_they_are_twins() -> None:
-    """The same name in both engines is the same concept; elsewhere one of the two would be opened by mistake."""
+    """The same name in both readers is the same concept; elsewhere one of the two would be opened by mistake."""
     places: dict[str, set[str]] = {}
-    for file in PACKAGE.rglob("*.py"):
+    for file in MODULES.values():
         if not file.name.startswith("__"):
             places.setdefault(file.name, set()).add(file.parent.relative_to(PACKAGE).as_posix())
-    shared = {name: found for name, found in places.items() if len(found) > 1}
-    assert {name for name, found in shared.items() if found != {"engines/arrow", "engines/spark"}} == set()
-    assert {"arrays.py", "columns.py", "files.py", "nested.py", "values.py"} <= shared.keys()
+    shared = {name: folders for name, folders in places.items() if len(folders) > 1}
+    assert {name for name, folders in shared.items() if folders != {"sources", "engines/spark"}} == set()
+    assert {"arrays.py", "columns.py", "nested.py", "values.py"} <= shared.keys()
+
+
+def test_no_two_classes_share_a_name() -> None:
+    places: dict[str, set[str]] = {}
+    for name, file in MODULES.items():
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, set()).add(name)
+            elif isinstance(node, ast.AnnAssign) and ast.unparse(node.annotation) == "TypeAlias":
+                places.setdefault(ast.unparse(node.target), set()).add(name)
+    assert {name: where for name, where in places.items() if len(where) > 1} == {}
+    assert len(places) > 200
 
 
 def loaded_by(script: str) -> list[str]:
@@ -125,32 +154,21 @@ def loaded_by(script: str) -> list[str]:
     return done.stdout.split()
 
 
-def test_the_package_imports_without_spark() -> None:
-    loaded = loaded_by("import sparkrank")
-    assert "sparkrank" in loaded
-    assert [module for module in loaded if inside(module, SPARK)] == []
-
-
-WAYS_IN = ("sparkrank.functions", "sparkrank.integrations", "sparkrank.ml")  # of other programs, on top of all else
 OPTIONAL = ("IPython", "altair", "duckdb", "jinja2", "jsonschema", "obstore", "polars", "tqdm", "sklearn", "vl_convert")
 
 
-def test_nothing_of_the_ways_in_is_loaded_or_known_below_them() -> None:
-    loaded = loaded_by("import sparkrank")
-    assert [module for module in loaded if inside(module, (*WAYS_IN, *OPTIONAL))] == []
-    below = {name: file for name, file in modules(".").items() if not inside(name, WAYS_IN)}
-    assert len(below) > 200
-    assert {
-        name: imported(file) for name, file in below.items() if any(inside(m, WAYS_IN) for m in imported(file))
-    } == {}
-    assert any(inside(name, WAYS_IN) for name in modules("."))
+def test_the_package_imports_without_spark_and_without_extras() -> None:
+    loaded = {room(module) for module in loaded_by("import sparkrank")}
+    assert "sparkrank" in loaded
+    assert loaded & {*SPARK, *OPTIONAL} == set()
 
 
 def test_statistics_load_scipy_when_they_are_asked_for() -> None:
     """It takes as long to load as all the rest, and no worker needs it."""
-    loaded = loaded_by("\n".join(f"import {name}" for name in ("sparkrank", *modules("stats"))))
-    assert set(modules("stats")) <= set(loaded)
-    assert [module for module in loaded if inside(module, ("scipy",))] == []
+    statistics = [f"sparkrank.{name}" for name in MODULES if room(name) == "stats"]
+    loaded = loaded_by("\n".join(f"import {name}" for name in ("sparkrank", *statistics)))
+    assert set(statistics) <= set(loaded)
+    assert "scipy" not in {room(module) for module in loaded}
     asked = loaded_by("from sparkrank.stats.intervals import t_interval; t_interval(1.0, 1.0, 9)")
     assert "scipy.special" in asked
     assert "scipy.stats" not in asked
@@ -158,16 +176,11 @@ def test_statistics_load_scipy_when_they_are_asked_for() -> None:
 
 def test_what_is_below_the_engine_loads_without_it() -> None:
     """The package's own __init__, which names the whole of it, is left out by an empty module in its place."""
-    imports = "\n".join(f"import {name}" for name in BELOW_THE_ENGINE)
+    below = [f"sparkrank.{name}" for name in MODULES if room(name) in BELOW_THE_ENGINE]
     loaded = loaded_by(
         f"import sys, types\nsys.modules['sparkrank'] = types.ModuleType('sparkrank')\n"
-        f"sys.modules['sparkrank'].__path__ = [{str(PACKAGE)!r}]\n{imports}"
+        f"sys.modules['sparkrank'].__path__ = [{str(PACKAGE)!r}]\n" + "\n".join(f"import {name}" for name in below)
     )
-    assert set(BELOW_THE_ENGINE) <= set(loaded)
-    ours = {module for module in loaded if inside(module, ("sparkrank",))} - {
-        "sparkrank",
-        "sparkrank.tables",
-        *COMPILED,
-    }
-    assert sorted(ours) == sorted(BELOW_THE_ENGINE)  # so neither engines, other tables, config nor run
-    assert [module for module in loaded if inside(module, SPARK)] == []
+    ours = {module for module in loaded if room(module) == "sparkrank"}
+    assert ours - {"sparkrank", *(f"sparkrank.{name}" for name in COMPILED)} == set(below)
+    assert {room(module) for module in loaded}.isdisjoint(SPARK)

@@ -25,7 +25,6 @@ from sparkrank.metrics.registry import import_plugins
 from sparkrank.metrics.uncertainty import FAMILIES, Comparison, Correction, Family
 from sparkrank.tables.commit.days import local_path
 from sparkrank.text.comparison_text import (
-    compared_groups,
     comparisons_text,
     decomposition_text,
     metrics_by_slice_text,
@@ -214,7 +213,7 @@ def _text(found: RunComparison) -> str:
     candidate, baseline = (escaped(rows[0][name]) for name in ("candidate", "baseline"))
     head = f"{candidate} ({escaped(found.right)})\nagainst {baseline} ({escaped(found.left)})"
     parts = [
-        f"{head}\n{compared_groups(found)}; intervals of {LEVEL:.0%}",
+        f"{head}\n{found.groups_text()}; intervals of {LEVEL:.0%}",
         comparisons_text(rows),
         told_text(found.told),
     ]

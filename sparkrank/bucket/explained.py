@@ -104,9 +104,9 @@ def explain_rows(rows: pa.Table, plan: Plan, metrics: Sequence[Metric], models: 
     """
     if not plan.arrays:
         return [_explained(_in_one_order(rows), plan, metrics, models)]
-    lists = [rows.filter(pc.equal(rows[LIST], each)) for each in pc.unique(rows[LIST])]
+    lists = [rows.filter(pc.equal(rows[LIST], number)) for number in pc.unique(rows[LIST])]
     ordered = sorted(map(_in_one_order, lists), key=lambda each: repr(each.drop_columns([LIST]).to_pydict()))
-    return [_explained(each, plan, metrics, models) for each in ordered]
+    return [_explained(rows_of_list, plan, metrics, models) for rows_of_list in ordered]
 
 
 def _in_one_order(rows: pa.Table) -> pa.Table:
@@ -125,18 +125,18 @@ def _sortable(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
 
 def _explained(rows: pa.Table, plan: Plan, metrics: Sequence[Metric], models: Sequence[str]) -> ExplainedGroup:
     counted: Counter[tuple[str, str]] = Counter()
-    found = ranked_rows(rows, plan, counted)
+    ranked = ranked_rows(rows, plan, counted)
     counts = {check: count for (check, _), count in counted.items() if check in rejections() and count}
-    if not found.judged.groups:
+    if not ranked.judged.groups:
         return ExplainedGroup((), counts, rows.num_rows)
-    scores = [score_column(plan.models.index(model.name)) for model in found.models]
+    scores = [score_column(plan.models.index(model.name)) for model in ranked.models]
     explained = [
-        _metric(model, found.judged.rows.table[score], metric)
+        _metric(model, ranked.judged.rows.table[score], metric)
         for metric in metrics
-        for model, score in zip(found.models, scores, strict=True)
+        for model, score in zip(ranked.models, scores, strict=True)
         if model.name in models
     ]
-    for model in found.models:
+    for model in ranked.models:
         model.drop_cached()
     return ExplainedGroup(tuple(explained), counts, rows.num_rows)
 
@@ -212,22 +212,23 @@ def _list(terms: TermTable, ranking: Ranking, model: RankedModel, scores: pa.Chu
     columns["label"] = named["label"]
     columns["tie block"] = tuple(block)
     if (repeats := ranking.judgments.repeats) is not None:
-        columns["repeats"] = tuple(bool(each) for each in repeats[row])
+        columns["repeats"] = tuple(bool(flag) for flag in repeats[row])
     return ExplainedTable(RANKED, columns | _plain(terms.columns))
 
 
 def _named(rows: Ints, model: RankedModel, ranking: Ranking) -> dict[str, tuple[Any, ...]]:
     """The item, where there is one, and the label of each of ``rows`` of the judgments; None without a label."""
-    found: dict[str, tuple[Any, ...]] = {}
+    columns: dict[str, tuple[Any, ...]] = {}
     if ITEM in model.rows:
-        found[ITEM] = tuple(model.rows.table[ITEM].take(pa.array(rows)).to_pylist())
+        columns[ITEM] = tuple(model.rows.table[ITEM].take(pa.array(rows)).to_pylist())
     judgments = ranking.judgments
     labels, judged = judgments.labels[rows].tolist(), judgments.pooled()[rows].tolist()
-    found["label"] = tuple(label if there else None for label, there in zip(labels, judged, strict=True))
-    return found
+    columns["label"] = tuple(label if there else None for label, there in zip(labels, judged, strict=True))
+    return columns
 
 
 def _plain(columns: Mapping[str, Floats]) -> dict[str, tuple[Any, ...]]:
     return {
-        name: tuple(None if math.isnan(each) else each for each in values.tolist()) for name, values in columns.items()
+        name: tuple(None if math.isnan(value) else value for value in values.tolist())
+        for name, values in columns.items()
     }

@@ -148,9 +148,9 @@ def by_sorting(coding: Coding, code: Ints, base: int, segments: Segments) -> Sor
         starts = np.array([0, len(first)])
     else:
         order = stable_order(segments.code, order)
-        ascending, of = code[order], segments.code[order]
-        first = run_starts(ascending, of)
-        starts = np.searchsorted(of[first], np.arange(segments.count + 1))
+        ascending, segment = code[order], segments.code[order]
+        first = run_starts(ascending, segment)
+        starts = np.searchsorted(segment[first], np.arange(segments.count + 1))
     return Sorted(coding.numbers(ascending[first] + base), np.diff(first, append=len(code)), starts, order, first)
 
 
@@ -307,9 +307,9 @@ def count_segments(
     paged = most < span <= len(rows.scores) << PAGE_BITS
     sums = sums and rule.kind != "exact"
     if native.runs("count", (paged or span <= most) and has_loop(coding)):
-        found = count_by_loops(rule, coding, rows, sums, Places(lowest, span, NO_GAPS), most, segments, owner)
-        if found is not None:
-            return found
+        counted = count_by_loops(rule, coding, rows, sums, Places(lowest, span, NO_GAPS), most, segments, owner)
+        if counted is not None:
+            return counted
     segments = segments.of(owner)
     base = lowest if paged or span <= most else 0  # differences of codes over the whole range of float64 would overflow
     copies = COPIES if span <= most and span * segments.count <= FEW_BINS else 1

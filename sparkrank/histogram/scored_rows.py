@@ -186,16 +186,20 @@ def _weight(rows: ScoredRows, segments: Segments) -> Floats:
 
 
 _QUANTITIES: dict[str, Callable[[ScoredRows, RowSum, Segments], Floats]] = {
-    "rows": lambda rows, of, by: _rows(rows, by),
-    "weight": lambda rows, of, by: _weight(rows, by),
-    "positives": lambda rows, of, by: rows.weight_where(rows.flags(of.rel), by),
-    "negatives": lambda rows, of, by: rows.weight_where(~rows.flags(of.rel), by),
-    "predicted": lambda rows, of, by: rows.weight_where(rows.taken(_at(of)), by),
-    "true_positives": lambda rows, of, by: rows.weight_where(rows.flags(of.rel) & rows.taken(_at(of)), by),
-    "scores": lambda rows, of, by: rows.weighted_sum(rows.probabilities, by),
-    "squared_error": lambda rows, of, by: rows.weighted_sum(lambda part: rows.squared_errors(of.rel, part), by),
-    "log_loss": lambda rows, of, by: rows.weighted_sum(lambda part: rows.log_losses(of.rel, part), by),
-    "outside": lambda rows, of, by: whole_limbs(by.count_flagged(rows.outside())),
+    "rows": lambda rows, quantity, by: _rows(rows, by),
+    "weight": lambda rows, quantity, by: _weight(rows, by),
+    "positives": lambda rows, quantity, by: rows.weight_where(rows.flags(quantity.rel), by),
+    "negatives": lambda rows, quantity, by: rows.weight_where(~rows.flags(quantity.rel), by),
+    "predicted": lambda rows, quantity, by: rows.weight_where(rows.taken(_at(quantity)), by),
+    "true_positives": lambda rows, quantity, by: rows.weight_where(
+        rows.flags(quantity.rel) & rows.taken(_at(quantity)), by
+    ),
+    "scores": lambda rows, quantity, by: rows.weighted_sum(rows.probabilities, by),
+    "squared_error": lambda rows, quantity, by: rows.weighted_sum(
+        lambda part: rows.squared_errors(quantity.rel, part), by
+    ),
+    "log_loss": lambda rows, quantity, by: rows.weighted_sum(lambda part: rows.log_losses(quantity.rel, part), by),
+    "outside": lambda rows, quantity, by: whole_limbs(by.count_flagged(rows.outside())),
 }
 
 ROW_SUMS = tuple(_QUANTITIES)  # the names of sums

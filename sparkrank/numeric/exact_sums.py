@@ -180,13 +180,13 @@ def carried(limbs: Floats) -> Floats:
     >>> carried(half).tolist() == carried(whole).tolist() == whole.tolist()
     True
     """
-    found: Floats = limbs + 0.0  # a copy, in which a zero has no sign
+    form: Floats = limbs + 0.0  # a copy, in which a zero has no sign
     for index in range(LIMBS - 1, 0, -1):
         above = UNITS[index - 1]
-        more = np.floor(found[..., index] / above + 0.5) * above
-        found[..., index] -= more
-        found[..., index - 1] += more
-    return found
+        more = np.floor(form[..., index] / above + 0.5) * above
+        form[..., index] -= more
+        form[..., index - 1] += more
+    return form
 
 
 # Compiled loops add values below this, and their sums are exact for 2^32 values.
@@ -214,9 +214,9 @@ def exact_sums_of(values: Callable[[slice], Floats], rows: int, segments: Segmen
     """The same as :func:`exact_sums` for ``rows`` values that the function ``values`` returns slice by slice."""
     limbs = np.zeros((segments.count, LIMBS))
     for part in parts(rows, max(PART_ROWS, segments.count)):
-        inside, found = segments.of(part), values(part)
-        added = _sums_by_loops(found) if inside.code is None else None
-        limbs += _part_sums(found[np.newaxis], inside)[0] if added is None else added
+        inside, numbers = segments.of(part), values(part)
+        added = _sums_by_loops(numbers) if inside.code is None else None
+        limbs += _part_sums(numbers[np.newaxis], inside)[0] if added is None else added
     return limbs
 
 
@@ -252,22 +252,22 @@ def sums_with_squares(
     starts, times = segments.starts(len(values[0])), _times(segments)
     if native.runs("sums with squares") and all(
         native.sums.add_with_squares(
-            segments.by_segment(each), starts, times, counted_as, UNIT_ARRAY, LOOP_LIMIT, *sums
+            segments.by_segment(array), starts, times, counted_as, UNIT_ARRAY, LOOP_LIMIT, *sums
         )
-        for each, *sums in zip(values, undefined, first, second, strict=True)
+        for array, *sums in zip(values, undefined, first, second, strict=True)
     ):
         return undefined, first, second
     if segments.times is not None:
-        return sums_with_squares([segments.repeated(each) for each in values], counted_as, segments.each_once())
+        return sums_with_squares([segments.repeated(array) for array in values], counted_as, segments.each_once())
     undefined[:], first[:], second[:] = 0, 0.0, 0.0
     for part in parts(len(values[0]), max(PART_ROWS // len(values), segments.count)):
-        found = np.stack([each[part] for each in values])
-        missing = np.isnan(found)
-        found[missing] = counted_as
+        stacked = np.stack([array[part] for array in values])
+        missing = np.isnan(stacked)
+        stacked[missing] = counted_as
         inside = segments.of(part)
-        undefined += [inside.count_flagged(each) for each in missing]
-        first += _part_sums(found, inside)
-        second += _part_sums(np.multiply(found, found, out=found), inside)
+        undefined += [inside.count_flagged(flags) for flags in missing]
+        first += _part_sums(stacked, inside)
+        second += _part_sums(np.multiply(stacked, stacked, out=stacked), inside)
     return undefined, first, second
 
 
@@ -277,5 +277,5 @@ def _part_sums(values: Floats, segments: Segments) -> Floats:
         return row_sums(values)[:, np.newaxis]
     limbs = np.zeros((len(values), segments.count, LIMBS))
     for index, limb in limbs_of(values):
-        limbs[:, :, index] = [segments.sum(each) for each in limb]
+        limbs[:, :, index] = [segments.sum(row) for row in limb]
     return limbs

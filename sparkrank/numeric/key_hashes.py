@@ -53,12 +53,12 @@ def hash_keys(keys: Sequence[pa.Array]) -> Hashes:
 
 def buckets_of(hashes: Hashes, buckets: int) -> NDArray[np.unsignedinteger[Any]]:
     """The bucket of each hash, in as few bytes as needed: the scaled upper half of the hash, without a division."""
-    found = np.empty(len(hashes), np.min_scalar_type(buckets - 1))
+    bucket = np.empty(len(hashes), np.min_scalar_type(buckets - 1))
     for start in range(0, len(hashes), _BATCH):
         upper = hashes[start : start + _BATCH] >> _HALF
         upper *= np.uint64(buckets)
-        found[start : start + _BATCH] = upper >> _HALF
-    return found
+        bucket[start : start + _BATCH] = upper >> _HALF
+    return bucket
 
 
 def parts_of(hashes: Hashes) -> NDArray[np.int32]:
@@ -68,15 +68,15 @@ def parts_of(hashes: Hashes) -> NDArray[np.int32]:
 
 def buckets_of_keys(keys: Sequence[pa.Array], buckets: int) -> NDArray[np.unsignedinteger[Any]]:
     """The bucket of each row by the hash of its key. No key is null."""
-    key, found = keys[0], np.empty(len(keys[0]), np.uint16)
+    key, bucket = keys[0], np.empty(len(keys[0]), np.uint16)
     is_whole = pa.types.is_signed_integer(key.type)
     serves = len(keys) == 1 and buckets <= MAX_LOOP_BUCKETS and (is_whole or is_text(key.type))
     if native.runs("buckets", serves):
         if is_whole:
-            native.buckets.buckets_of(key.to_numpy(), buckets, found)
+            native.buckets.buckets_of(key.to_numpy(), buckets, bucket)
         else:
-            native.texts.buckets_of(text_ends(key), text_bytes(key), buckets, found)
-        return found
+            native.texts.buckets_of(text_ends(key), text_bytes(key), buckets, bucket)
+        return bucket
     return buckets_of(hash_keys(keys), buckets)
 
 
@@ -103,8 +103,8 @@ def _text_of(kind: pa.DataType) -> pa.DataType:
 
 def _by_code(numbers: Hashes, codes: pa.Array) -> Hashes:
     """The number of each code, where a null code has the number of a null."""
-    found: Hashes = np.append(numbers, _NULL_HASH)[codes.fill_null(len(numbers)).to_numpy(zero_copy_only=False)]
-    return found
+    of_codes: Hashes = np.append(numbers, _NULL_HASH)[codes.fill_null(len(numbers)).to_numpy(zero_copy_only=False)]
+    return of_codes
 
 
 def _hash_texts(texts: pa.Array) -> Hashes:
@@ -159,11 +159,11 @@ def _words_of(length: Any) -> Any:
 
 def _mixed_words(words: NDArray[Any], at: Ints, left: Ints, place: int | Ints) -> Hashes:
     """The word at each of ``at``, mixed with its place in the text. ``left`` bytes of it belong to the text."""
-    found = words[at]
+    word = words[at]
     if left.min() < _WORD:
-        found &= _FIRST_BYTES[np.minimum(left, _WORD)]
-    found += np.multiply(np.asarray(place).astype(np.uint64), _STEP)
-    return _mixed(found)
+        word &= _FIRST_BYTES[np.minimum(left, _WORD)]
+    word += np.multiply(np.asarray(place).astype(np.uint64), _STEP)
+    return _mixed(word)
 
 
 def _mixed(values: Hashes, added: np.uint64 = _NONE) -> Hashes:

@@ -94,7 +94,7 @@ def is_limited() -> bool:
     except ImportError:  # where there is no such limit
         return False
     return any(
-        resource.getrlimit(each)[0] != resource.RLIM_INFINITY for each in (resource.RLIMIT_AS, resource.RLIMIT_DATA)
+        resource.getrlimit(limit)[0] != resource.RLIM_INFINITY for limit in (resource.RLIMIT_AS, resource.RLIMIT_DATA)
     )
 
 

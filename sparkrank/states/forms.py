@@ -1,6 +1,6 @@
 """The stored form of states: tables that outlive the run that made them.
 
-Every type of state has a :class:`Form`: rows of numbers by key. Rows of several days merge by adding up the numbers of
+Every type of state has a :class:`StateForm`: rows of numbers by key. Rows of several days merge by adding up the numbers of
 equal keys, which is exact (:mod:`sparkrank.numeric.exact_sums`). The small states share the table ``states``. The large
 ones have tables of their own: histograms ``blocks``, distributions ``distributions``, and item counts ``items``.
 """
@@ -49,7 +49,7 @@ STATE_KEY = ("model", "slice", "slice_value", "name")
 
 
 @dataclass(frozen=True)
-class Form:
+class StateForm:
     """How a table stores states of one type: the columns of the key, and the columns of numbers that add up.
 
     ``to_table`` may return more columns than these, for people to read. The first columns of ``key`` correspond to
@@ -103,7 +103,7 @@ class Form:
 
 def _carried(table: pa.Table, numbers: Iterable[Column]) -> pa.Table:
     """``table`` whose sums have the one form of their limbs: in how many buckets they were added does not show."""
-    for names in ([field.name for field in each.fields] for each in numbers if each.limbs):
+    for names in ([field.name for field in column.fields] for column in numbers if column.limbs):
         limbs = carried(np.column_stack([table[name].to_numpy() for name in names]))
         for name, limb in zip(names, limbs.T, strict=True):
             field = table.schema.field(name)
@@ -148,21 +148,21 @@ def _numbers(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:
     return pa.schema([schema.field(name) for name in names])
 
 
-MEAN_FORM = Form(
+MEAN_FORM = StateForm(
     "mean",
     _numbers(means.MEAN_SCHEMA, means.MEAN_SCHEMA.names[len(means.MEAN_KEY) :]),
     _means_table,
     _means_of,
 )
 BLOCKS_KIND = "blocks"
-COUNT_FORM = Form("count", pa.schema([("count", pa.int64())]), _counts_table, _counts_of)
-SUM_FORM = Form(
+COUNT_FORM = StateForm("count", pa.schema([("count", pa.int64())]), _counts_table, _counts_of)
+SUM_FORM = StateForm(
     "sum",
     _numbers(sums.SUM_SCHEMA, sums.SUM_SCHEMA.names[len(sums.SUM_KEY) :]),
     _sums_table,
     _sums_of,
 )
-DISTRIBUTION_FORM = Form(
+DISTRIBUTION_FORM = StateForm(
     "distributions",
     _numbers(distributions.DISTRIBUTION_SCHEMA, ["groups"]),
     lambda partials: distributions.distributions_table(partials.distributions),
@@ -170,7 +170,7 @@ DISTRIBUTION_FORM = Form(
     key=distributions.DISTRIBUTION_KEY,
     shrinks=True,  # many distinct values fall into coarser bins
 )
-ITEM_FORM = Form(
+ITEM_FORM = StateForm(
     "items",
     _numbers(items.ITEM_SCHEMA, items.ITEM_AMOUNTS),
     lambda partials: items.items_table(partials.items),
@@ -184,10 +184,10 @@ def _part_form(
     columns: Iterable[Column],
     sums_of: Callable[[PartStates], PartSums],
     made_of: Callable[[PartSums], PartStates],
-) -> Form:
+) -> StateForm:
     """The form of sums by part, which ``sums_of`` takes out of the states and ``made_of`` makes states of."""
     numbers = schema_of(columns)
-    return Form(
+    return StateForm(
         kind,
         numbers,
         lambda partials: sums_of(partials.parts).rows(numbers),
@@ -206,10 +206,10 @@ PARTS_KIND = "parts"
 SMALL_FORMS = (MEAN_FORM, SUM_FORM, COUNT_FORM, PART_MEAN_FORM, PART_SUM_FORM, PAIR_FORM)
 
 
-def parts_form(*, weighted: bool) -> Form:
+def parts_form(*, weighted: bool) -> StateForm:
     """The form of the bins of parts: whole numbers, or limbs where rows are ``weighted``."""
     numbers = PARTS.more[1] if weighted and PARTS.more is not None else PARTS.columns[-3:]
-    return Form(
+    return StateForm(
         PARTS_KIND,
         schema_of(numbers),
         lambda partials: partials.parts.histograms.rows(weighted=weighted),
@@ -218,10 +218,10 @@ def parts_form(*, weighted: bool) -> Form:
     )
 
 
-def blocks_form(*, weighted: bool) -> Form:
+def blocks_form(*, weighted: bool) -> StateForm:
     """The form of histograms: whole numbers, or limbs where rows are ``weighted``."""
     names = [*histogram_table.LIMB_COLUMNS, histogram_table.ROWS_COLUMN] if weighted else AMOUNTS
-    return Form(
+    return StateForm(
         BLOCKS_KIND,
         _numbers(histogram_table.WEIGHTED_BLOCK_SCHEMA if weighted else histogram_table.BLOCK_SCHEMA, names),
         lambda partials: histogram_table.blocks_table(partials.blocks, weighted=weighted),
@@ -230,6 +230,6 @@ def blocks_form(*, weighted: bool) -> Form:
     )
 
 
-def large_forms(*, weighted: bool) -> tuple[Form, ...]:
+def large_forms(*, weighted: bool) -> tuple[StateForm, ...]:
     """The forms of states that have a table of their own, which is named after their kind."""
     return blocks_form(weighted=weighted), DISTRIBUTION_FORM, ITEM_FORM, parts_form(weighted=weighted)

@@ -49,13 +49,13 @@ class PartSeries(NamedTuple):
     @classmethod
     def named(cls, model: str, slice_: str, name: str) -> PartSeries:
         """The series with this :attr:`name`."""
-        rule, _, of = name.partition(OF)
-        return cls(model, slice_, BinRule.parse(rule), of)
+        rule, _, metric = name.partition(OF)
+        return cls(model, slice_, BinRule.parse(rule), metric)
 
 
-def rule_name(rule: BinRule, of: str = "") -> str:
+def rule_name(rule: BinRule, metric: str = "") -> str:
     """The name of ``rule`` by which the scores of rows are cut, or the values of groups of the metric ``of``."""
-    return f"{rule}{OF}{of}" if of else str(rule)
+    return f"{rule}{OF}{metric}" if metric else str(rule)
 
 
 def coarse(rule: BinRule) -> BinRule:
@@ -100,22 +100,27 @@ class PartBins:
 
     def merge(self, others: Iterable[PartBins]) -> PartBins:
         """The bins of all of them, equal ones as one."""
-        filled = [each for each in (self, *others) if len(each.bins)]
+        filled = [part_bins for part_bins in (self, *others) if len(part_bins.bins)]
         if len(filled) < 2:
             return filled[0] if filled else self
-        values = tuple(sorted({value for each in filled for value in each.values}, key=in_order))
+        values = tuple(sorted({value for part_bins in filled for value in part_bins.values}, key=in_order))
         at = {value: place for place, value in enumerate(values)}
-        value = np.concatenate([np.array([at[of] for of in each.values])[each.value] for each in filled])
+        value = np.concatenate(
+            [np.array([at[text] for text in part_bins.values])[part_bins.value] for part_bins in filled]
+        )
         part, bins, pos, neg = (
-            np.concatenate([getattr(each, name) for each in filled]) for name in ("part", "bins", "pos", "neg")
+            np.concatenate([getattr(part_bins, name) for part_bins in filled])
+            for name in ("part", "bins", "pos", "neg")
         )
         offset = None
-        if any(each.offset is not None for each in filled):
-            given = [np.zeros_like(each.pos) if each.offset is None else each.offset for each in filled]
+        if any(part_bins.offset is not None for part_bins in filled):
+            given = [
+                np.zeros_like(part_bins.pos) if part_bins.offset is None else part_bins.offset for part_bins in filled
+            ]
             offset = np.concatenate(given)
         rows = None
-        if all(each.rows is not None for each in filled):
-            rows = np.concatenate([each.rows for each in filled if each.rows is not None])
+        if all(part_bins.rows is not None for part_bins in filled):
+            rows = np.concatenate([part_bins.rows for part_bins in filled if part_bins.rows is not None])
         return PartBins(values, value, part, bins, pos, neg, offset, rows).added_up()
 
     def added_up(self) -> PartBins:
@@ -123,9 +128,9 @@ class PartBins:
         order = np.lexsort((self.bins, self.part, self.value))
         value, part, bins = self.value[order], self.part[order], self.bins[order]
         first = run_starts(value, part, bins)
-        pos, neg = (np.add.reduceat(each[order], first) for each in (self.pos, self.neg))
+        pos, neg = (np.add.reduceat(amounts[order], first) for amounts in (self.pos, self.neg))
         offset, rows = (
-            None if each is None else np.add.reduceat(each[order], first) for each in (self.offset, self.rows)
+            None if amounts is None else np.add.reduceat(amounts[order], first) for amounts in (self.offset, self.rows)
         )
         return PartBins(self.values, value[first], part[first], bins[first], pos, neg, offset, rows)
 
@@ -139,10 +144,10 @@ class PartBins:
         if values == self.values:
             return self
         place = {value: number for number, value in enumerate(values)}
-        value = np.array([place[each] for each in self.values])[self.value]
+        value = np.array([place[text] for text in self.values])[self.value]
         order = np.argsort(value, kind="stable")
-        part, bins, pos, neg = (each[order] for each in (self.part, self.bins, self.pos, self.neg))
-        offset, rows = (None if each is None else each[order] for each in (self.offset, self.rows))
+        part, bins, pos, neg = (column[order] for column in (self.part, self.bins, self.pos, self.neg))
+        offset, rows = (None if column is None else column[order] for column in (self.offset, self.rows))
         return PartBins(values, value[order], part, bins, pos, neg, offset, rows)
 
     def of_value(self, rule: BinRule, value: str | None) -> BinsOfParts | None:
@@ -159,7 +164,7 @@ class PartBins:
         rows = None if self.rows is None else self.rows[order]
         if not len(order):
             return None
-        all_pos, all_neg, all_offset = (np.add.reduceat(each, first) for each in (pos, neg, offset))
+        all_pos, all_neg, all_offset = (np.add.reduceat(amounts, first) for amounts in (pos, neg, offset))
         count = None if rows is None else np.add.reduceat(rows, first)
         together = ScoreHistogram(rule, self.bins[order][first], all_pos, all_neg, all_offset, count)
         return BinsOfParts(together, place, self.part[order], pos, neg, offset, rows)
@@ -178,7 +183,8 @@ def _narrowed(numbers: Amounts | None) -> tuple[int, Amounts | None]:
 
 def _widened(values: tuple[str | None, ...], *narrow: tuple[int, Amounts | None]) -> PartBins:
     value, part, bins, pos, neg, offset, rows = (
-        each if each is None or each.ndim > 1 else each.astype(np.int64) << zeros for zeros, each in narrow
+        numbers if numbers is None or numbers.ndim > 1 else numbers.astype(np.int64) << zeros
+        for zeros, numbers in narrow
     )
     return PartBins(values, value, part, bins, pos, neg, offset, rows)  # type: ignore[arg-type] # the first five are there
 
@@ -233,8 +239,8 @@ class BinsOfParts:
         if not score_sums:
             return pos, neg, None
         offset, bins = self._less(left_out, self.together.offset, self.offset), self.together.bins[::-1]
-        each = zip(pos + neg, offset, strict=True)
-        return pos, neg, np.stack([bin_sums(self.together.rule, bins, weight, inside) for weight, inside in each])
+        rows = zip(pos + neg, offset, strict=True)
+        return pos, neg, np.stack([bin_sums(self.together.rule, bins, weight, inside) for weight, inside in rows])
 
     @property
     def ranks(self) -> Floats:
@@ -267,11 +273,11 @@ class PartHistograms:
 
     def merge(self, others: Iterable[PartHistograms]) -> PartHistograms:
         """All of them, equal bins of equal parts as one."""
-        found: dict[PartSeries, list[PartBins]] = {}
-        for each in (self, *others):
-            for series, bins in each.by_series.items():
-                found.setdefault(series, []).append(bins)
-        return PartHistograms({series: first.merge(rest) for series, (first, *rest) in found.items()})
+        by_series: dict[PartSeries, list[PartBins]] = {}
+        for histograms in (self, *others):
+            for series, bins in histograms.by_series.items():
+                by_series.setdefault(series, []).append(bins)
+        return PartHistograms({series: first.merge(rest) for series, (first, *rest) in by_series.items()})
 
     def in_parts(self, part_of: Mapping[str, Ints]) -> PartHistograms:
         """The same in fewer parts: ``part_of`` has the new part of each, by slice."""
@@ -286,16 +292,16 @@ class PartHistograms:
         schema = pa.schema([*texts, *whole, *zip(names, kinds, strict=True)])
         tables = [schema.empty_table()]
         for series, unordered in sorted(self.by_series.items(), key=lambda item: (*item[0][:2], item[0].name)):
-            found = unordered.by_value()
-            count = len(found.bins)
-            value = pa.array(found.values, pa.string()).take(pa.array(found.value))
+            ordered = unordered.by_value()
+            count = len(ordered.bins)
+            value = pa.array(ordered.values, pa.string()).take(pa.array(ordered.value))
             columns = [
                 *(pa.repeat(pa.scalar(text, pa.string()), count) for text in (series.model, series.slice)),
                 value,
                 pa.repeat(pa.scalar(series.name, pa.string()), count),
-                pa.array(found.part, pa.int64()),
-                pa.array(found.bins),
-                *_stored(found, weighted=weighted),
+                pa.array(ordered.part, pa.int64()),
+                pa.array(ordered.bins),
+                *_stored(ordered, weighted=weighted),
             ]
             tables.append(pa.Table.from_arrays(columns, schema=schema))
         return pa.concat_tables(tables)
@@ -308,17 +314,17 @@ class PartHistograms:
         amounts = [_amounts(rows, name, weighted) for name in AMOUNTS]
         count = rows[ROWS_COLUMN].to_numpy() if weighted else None
         known, codes = encoded_texts(rows["slice_value"])
-        found = {}
-        for (model, of, text), places in rows_by_key(rows, KEY):
+        by_series = {}
+        for (model, slice_, text), places in rows_by_key(rows, KEY):
             own = codes[places]
             values = tuple(sorted((known[code] for code in np.unique(own)), key=in_order))
             at = np.zeros(len(known), np.int64)
-            at[[known.index(each) for each in values]] = np.arange(len(values))
+            at[[known.index(text) for text in values]] = np.arange(len(values))
             value = at[own]
             order = np.lexsort((bins[places], part[places], value))
             kept = places[order]
-            pos, neg, offset = (each[kept] for each in amounts)
-            found[PartSeries.named(model, of, text)] = PartBins(
+            pos, neg, offset = (column[kept] for column in amounts)
+            by_series[PartSeries.named(model, slice_, text)] = PartBins(
                 values,
                 value[order],
                 part[kept],
@@ -328,15 +334,20 @@ class PartHistograms:
                 offset if np.count_nonzero(offset) else None,
                 None if count is None else count[kept],
             )
-        return cls(found)
+        return cls(by_series)
 
 
 def _stored(found: PartBins, *, weighted: bool) -> list[pa.Array]:
     offset = np.zeros_like(found.pos) if found.offset is None else found.offset
     if not weighted:
-        return [pa.array(each, pa.int64()) for each in (found.pos, found.neg, offset)]
-    limbs = (each if each.ndim == 2 else np.zeros((len(each), LIMBS)) for each in (found.pos, found.neg, offset))
-    return [*(pa.array(np.ascontiguousarray(column)) for each in limbs for column in each.T), pa.array(found.rows)]
+        return [pa.array(amounts, pa.int64()) for amounts in (found.pos, found.neg, offset)]
+    limbs = (
+        amounts if amounts.ndim == 2 else np.zeros((len(amounts), LIMBS)) for amounts in (found.pos, found.neg, offset)
+    )
+    return [
+        *(pa.array(np.ascontiguousarray(column)) for amounts in limbs for column in amounts.T),
+        pa.array(found.rows),
+    ]
 
 
 def _amounts(rows: pa.Table, name: str, weighted: bool) -> Amounts:

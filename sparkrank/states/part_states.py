@@ -54,8 +54,8 @@ class PartStates:
         """The states of all groups together."""
         every = [self, *others]
         return PartStates(
-            self.means.merge(each.means for each in every[1:]),
-            self.sums.merge(each.sums for each in every[1:]),
-            self.histograms.merge(each.histograms for each in every[1:]),
-            self.pairs.merge(each.pairs for each in every[1:]),
+            self.means.merge(state.means for state in every[1:]),
+            self.sums.merge(state.sums for state in every[1:]),
+            self.histograms.merge(state.histograms for state in every[1:]),
+            self.pairs.merge(state.pairs for state in every[1:]),
         )

@@ -19,7 +19,7 @@ from sparkrank.histogram.scored_rows import ScoredRows
 from sparkrank.metrics import Metric
 from sparkrank.numeric.ordered_integers import Range, bin_numbers, bin_scores
 from sparkrank.numeric.segments import Segments
-from sparkrank.states import Partials, ScoreHistogram, Series
+from sparkrank.states import Partials, ScoreHistogram, ScoreSeries
 from sparkrank.states.forms import blocks_form
 from tests.extent import examples
 from tests.oracles import best_blocks_auc, pair_count_auc
@@ -263,7 +263,7 @@ def test_sums_of_scores_beyond_64_bits_are_refused(offsets: list[int], together:
         for offset in offsets
     ]
     form = blocks_form(weighted=False)
-    tables = [form.to_table(Partials(blocks={Series("m", "all", "all", RULE): part})) for part in parts]
+    tables = [form.to_table(Partials(blocks={ScoreSeries("m", "all", "all", RULE): part})) for part in parts]
     if together is None:
         with pytest.raises(StateError, match=r"the scores of one bin of digits=2 do not add up in 64 bits"):
             parts[0].merge(*parts[1:])

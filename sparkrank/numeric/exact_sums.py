@@ -25,11 +25,6 @@ PROBED_VALUES = 64  # of most arrays, this many values already show that a finer
 # Rows that one pass takes at a time: an intermediate array of them has 256 KB and stays in the processor's cache.
 PART_ROWS = 2**15
 
-# Values below this are summed in 1.4 ns each, others in up to 4.5. The sum of 2^15 such values is below 2^62 units of
-# 2^-40.
-SMALL_VALUE = 2.0**7
-_SPLIT_LIMB = 3  # the limb of 2^-40: what it leaves of a value is below 2^43 in the finest unit
-_RATIO = 2**22  # of a unit to the next finer one
 
 Amounts: TypeAlias = NDArray[Any]  # whole numbers (n), or limbs (n, 6)
 
@@ -39,71 +34,12 @@ def parts(rows: int, size: int = PART_ROWS) -> Iterator[slice]:
     return (slice(start, min(start + size, rows)) for start in range(0, rows, size))
 
 
-def row_sums(values: Floats) -> Floats:
-    """The limbs (m, 6) of the sums of the rows of ``values`` (m, n, no NaN), at most :data:`PART_ROWS` values."""
-    if (largest := _largest(values)) < SMALL_VALUE:
-        return _sums_of_small(values, largest)
-    limbs = np.zeros((len(values), LIMBS))
-    for index, limb in limbs_of(values):
-        limbs[:, index] = limb.sum(axis=1)
-    return limbs
-
-
-def _sums_of_small(values: Floats, largest: float) -> Floats:
-    """The limbs (m, 6) of the sums of the rows of ``values`` (m, n), whose ``largest`` is below :data:`SMALL_VALUE`.
-
-    The limb of a unit is the value rounded to that unit minus the value rounded to the next coarser one. Sums of limbs
-    are therefore differences of sums of rounded values, and values are split once instead of once for each limb.
-    """
-    limbs, room = np.zeros((len(values), LIMBS)), np.empty_like(values)
-    rest, multiples = values, np.zeros(len(values), np.int64)
-    for index, unit in enumerate(UNITS):
-        if largest < unit / 2:
-            continue
-        coarser, multiples = multiples, _multiples(rest, unit, room)
-        limbs[:, index] = (multiples - coarser * _RATIO) * unit
-        if index == _SPLIT_LIMB:
-            rest, multiples = values - _rounded_to(values, unit, room), np.zeros_like(multiples)
-            if not _any(rest):
-                break
-    return limbs
-
-
-def _multiples(values: Floats, unit: float, room: Floats) -> Ints:
-    """The sums (m) of the rows of ``values``, each value rounded to the nearest whole ``unit``. Overwrites ``room``.
-
-    Once the anchor is added, the last bit of a float is worth one unit, so its bits as a whole number count units.
-    """
-    anchor = np.array([_anchor(unit)])
-    bits = np.add(values, anchor, out=room).view(np.int64)
-    multiples: Ints = bits.sum(axis=1) - values.shape[1] * anchor.view(np.int64)  # arrays count modulo 2^64
-    return multiples
-
-
 def whole_limbs(counts: NDArray[np.integer[Any]]) -> Floats:
     """The limbs (n, 6) of whole numbers (n)."""
     limbs = np.zeros((len(counts), LIMBS))
     for index, limb in limbs_of(counts.astype(np.float64)):
         limbs[:, index] = limb
     return limbs
-
-
-def iter_limbs(values: Floats, room: Floats) -> Iterator[tuple[int, Floats]]:
-    """The limbs (n) of ``values`` (no NaN) with their index, leaving out limbs that are 0 for all values.
-
-    Each limb is written to ``room`` (n), so the caller reads it before it requests the next. Overwrites ``values``.
-    """
-    largest = _largest(values)
-    for index, unit in enumerate(UNITS):
-        if largest < unit / 2:
-            continue
-        for part in parts(len(values)):
-            rest, limb = values[part], room[part]
-            _rounded_to(rest, unit, limb)
-            rest -= limb
-        yield index, room
-        if not _any(values):
-            return
 
 
 def limbs_of(values: Floats) -> Iterator[tuple[int, Floats]]:
@@ -273,8 +209,6 @@ def sums_with_squares(
 
 def _part_sums(values: Floats, segments: Segments) -> Floats:
     """The limbs (m, s, 6) of the sums of the rows of ``values`` (m, n) over each of s segments."""
-    if segments.code is None:
-        return row_sums(values)[:, np.newaxis]
     limbs = np.zeros((len(values), segments.count, LIMBS))
     for index, limb in limbs_of(values):
         limbs[:, :, index] = [segments.sum(row) for row in limb]

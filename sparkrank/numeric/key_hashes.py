@@ -38,9 +38,6 @@ _NULL_HASH = np.uint64(0xD6E8FEB86659FD93)  # the hash of a null key
 _COLUMN = np.uint64(0x100000001B3)  # distinguishes a column of the key from the one before: FNV's prime
 _WORD = 8  # bytes
 _FIRST_BYTES = np.array([(1 << 8 * size) - 1 for size in range(_WORD + 1)], np.uint64)  # of a word
-# The number of words that are read one after the other, each from all texts that have it. Further words are read from
-# each text at once, at half the speed, so that one text of megabytes does not delay the others.
-_STEPS = 8
 
 
 def hash_keys(keys: Sequence[pa.Array]) -> Hashes:
@@ -129,40 +126,20 @@ def _words(data: NDArray[np.uint8], end: int) -> NDArray[Any]:
 
 
 def _hash_batch(words: NDArray[Any], starts: Ints, lengths: Ints) -> Hashes:
-    sums = np.zeros(len(starts), np.uint64)
-    for step in range(min(_STEPS, _words_of(int(lengths.max())))):
-        place = step * _WORD
-        if step and lengths.min() <= place:
-            having = np.flatnonzero(lengths > place)
-            sums[having] += _mixed_words(words, starts[having] + place, lengths[having] - place, place)
-        else:
-            sums += _mixed_words(words, starts + place, lengths - place, place)
-    if lengths.max() > _STEPS * _WORD:
-        longer = np.flatnonzero(lengths > _STEPS * _WORD)
-        sums[longer] += _sums_behind(words, starts[longer], lengths[longer])
-    return _mixed(sums + lengths.view(np.uint64) * _STEP)
-
-
-def _sums_behind(words: NDArray[Any], starts: Ints, lengths: Ints) -> Hashes:
-    """The sum of the words of each text after the first :data:`_STEPS`. Every text has such words."""
-    counts = _words_of(lengths) - _STEPS
-    firsts = np.cumsum(counts) - counts
-    places = (np.arange(int(counts.sum())) - np.repeat(firsts, counts) + _STEPS) * _WORD
+    counts = -(-lengths // _WORD)
+    through = np.cumsum(counts)
+    places = (np.arange(int(counts.sum())) - np.repeat(through - counts, counts)) * _WORD
     mixed = _mixed_words(words, np.repeat(starts, counts) + places, np.repeat(lengths, counts) - places, places)
-    sums: Hashes = np.add.reduceat(mixed, firsts)
-    return sums
+    sums = np.append(_NONE, np.cumsum(mixed))  # modulo 2^64
+    return _mixed(sums[through] - sums[through - counts] + lengths.view(np.uint64) * _STEP)
 
 
-def _words_of(length: Any) -> Any:
-    return -(-length // _WORD)
-
-
-def _mixed_words(words: NDArray[Any], at: Ints, left: Ints, place: int | Ints) -> Hashes:
+def _mixed_words(words: NDArray[Any], at: Ints, left: Ints, place: Ints) -> Hashes:
     """The word at each of ``at``, mixed with its place in the text. ``left`` bytes of it belong to the text."""
     word = words[at]
-    if left.min() < _WORD:
+    if left.min(initial=_WORD) < _WORD:
         word &= _FIRST_BYTES[np.minimum(left, _WORD)]
-    word += np.multiply(np.asarray(place).astype(np.uint64), _STEP)
+    word += place.astype(np.uint64) * _STEP
     return _mixed(word)
 
 

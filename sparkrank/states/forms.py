@@ -1,8 +1,9 @@
 """The stored form of states: tables that outlive the run that made them.
 
-Every type of state has a :class:`StateForm`: rows of numbers by key. Rows of several days merge by adding up the numbers of
-equal keys, which is exact (:mod:`sparkrank.numeric.exact_sums`). The small states share the table ``states``. The large
-ones have tables of their own: histograms ``blocks``, distributions ``distributions``, and item counts ``items``.
+Every type of state has a :class:`StateForm`: rows of numbers by key. Rows of several days merge by adding up the
+numbers of equal keys, which is exact (:mod:`sparkrank.numeric.exact_sums`). The small states share the table
+``states``. The large ones have tables of their own: histograms ``blocks``, ``distributions``, and item counts
+``items``.
 """
 
 from __future__ import annotations

@@ -199,19 +199,6 @@ def test_a_slice_by_hand() -> None:
     assert values["film", "auc"] == (1 / 2, 3)
 
 
-@pytest.mark.parametrize("metric", ["auc", "auc(exact)", "recall", "gini", "ap", "median(ap)"])
-def test_one_metric_alone_has_its_slices(metric: str) -> None:
-    found = sr.evaluate(log(3), [metric], **COLUMNS, slices=["kind"]).metrics
-    assert set(found["slice_value"].to_pylist()) == {"all", "1", "2", None}
-
-
-def test_the_group_key_and_a_score_may_be_a_slice_too() -> None:
-    rows = log(3)
-    found = sr.evaluate(rows, ["ap"], **{**COLUMNS, "item": None}, slices=["user"]).metrics
-    by_user = {row["slice_value"]: row["n_groups"] for row in found.to_pylist() if row["slice"] == "user"}
-    assert by_user == {str(user): 1 for user in rows["user"].unique().to_pylist()}
-
-
 # Texts that somebody might write where there is no value, and those that a combination writes of its own.
 LIKE_NOTHING = ["null", "(null)", "", "None", "NaN", "all", " ", "\\N", "\\", ",", "\\N,\\N"]
 

@@ -123,9 +123,8 @@ class RankedModel:
         by_metric: dict[Metric, ValueSums] = {}
         equal: dict[Segments, dict[Metric, Floats]] = {}
         lists: SegmentLists = {}
-        for metric, declared in self.plan.group_metrics:
-            of_lists = self.values()[str(metric)]
-            own = declared.weights_of(self.ranked(metric.ties), metric, self.weights)
+        for metric, _ in self.plan.group_metrics:
+            own, of_lists = self._weights_of(metric), self.values()[str(metric)]
             if own is not None and own.distinct is not of_lists.distinct:
                 own, of_lists = (GroupValues(numbers.of_groups()) for numbers in (own, of_lists))
             values, segments = self._over(of_lists, evaluated, lists)
@@ -215,24 +214,20 @@ class RankedModel:
             sums[:, places, LIMBS:] = limbs
         evaluated = parted.segments.of(self.chosen)
         for place, metric in enumerate(others, len(coarse)):
-            values = self._chosen(self.values()[str(metric)].of_groups())
-            sums[:, place] = _weighed(values, self._weights_of(metric), evaluated, self.plan)
+            values, own = self._chosen(self.values()[str(metric)].of_groups()), self._weights_of(metric)
+            weights = None if own is None else self._chosen(own.of_groups())
+            sums[:, place] = _weighed(values, weights, evaluated, self.plan)
         return sums
 
-    def _weights_of(self, metric: Metric) -> Floats | None:
-        """The weight of each evaluated group in the mean of ``metric``; None where all weigh the same."""
+    def _weights_of(self, metric: Metric) -> GroupValues | None:
+        """The weight of each group in the mean of ``metric``; None where all weigh the same."""
         declared = dict(self.plan.group_metrics)[metric]
-        own = declared.weights_of(self.ranked(metric.ties), metric, self.weights)
-        return None if own is None else self._chosen(own.of_groups())
+        return declared.weights_of(self.ranked(metric.ties), metric, self.weights)
 
     def heaviest(self) -> Iterator[tuple[tuple[str, str], float]]:
         """The largest weight of a group in each mean in which groups weigh differently, by metric and model."""
-        declared = dict(self.plan.group_metrics)
         for metric in self.plan.fine_metrics:
-            own, values = (
-                declared[metric].weights_of(self.ranked(metric.ties), metric, self.weights),
-                self.values()[str(metric)],
-            )
+            own, values = self._weights_of(metric), self.values()[str(metric)]
             if own is None:
                 continue
             alike = own.distinct is values.distinct and self.chosen is None

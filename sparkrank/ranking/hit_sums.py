@@ -70,6 +70,10 @@ class Sum(IntEnum):
     IDEAL = 5
 
 
+# The method of hits that computes a sum in numpy.
+_OF_HITS = {Sum.COUNT: "count", Sum.PRECISION: "precisions", Sum.ANY: "any", Sum.FIRST: "first"}
+
+
 @dataclass(frozen=True)
 class CompiledSums:
     """The ``sums`` (6, cut-offs, distinct) of a ranking at ``cutoffs``, the last of which is beyond every list.
@@ -260,31 +264,29 @@ class HitSums:
     def _hits_by_score(self) -> Hits:
         return hits_of(self._ranking.by_score, self._rel)
 
-    def _compiled_sums(self, quantity: Sum, k: int | None) -> Floats | None:
-        compiled = compiled_sums(
-            self._ranking, self._rel, k
-        )  # a cut-off that is not the ranking's takes another pass, which finds the same lists
-        return None if compiled is None else compiled.sum(quantity, k)
+    def _sum(self, quantity: Sum, k: int | None) -> Floats:
+        # a cut-off that is not the ranking's takes another pass, which finds the same lists
+        compiled = compiled_sums(self._ranking, self._rel, k)
+        if compiled is not None:
+            return compiled.sum(quantity, k)
+        sums: Floats = getattr(self._hits(), _OF_HITS[quantity])(k)
+        return sums
 
     def count(self, k: int | None) -> Floats:
         """hits@k."""
-        sums = self._compiled_sums(Sum.COUNT, k)
-        return self._hits().count(k) if sums is None else sums
+        return self._sum(Sum.COUNT, k)
 
     def precisions(self, k: int | None) -> Floats:
         """The sum over hits within k of hits so far / position."""
-        sums = self._compiled_sums(Sum.PRECISION, k)
-        return self._hits().precisions(k) if sums is None else sums
+        return self._sum(Sum.PRECISION, k)
 
     def any(self, k: int | None) -> Floats:
         """1 if there is a hit within k, else 0; under ``ties=expected`` the chance of a hit."""
-        sums = self._compiled_sums(Sum.ANY, k)
-        return self._hits().any(k) if sums is None else sums
+        return self._sum(Sum.ANY, k)
 
     def first(self, k: int | None) -> Floats:
         """1 / position of the first hit, or 0 without a hit within k."""
-        sums = self._compiled_sums(Sum.FIRST, k)
-        return self._hits().first(k) if sums is None else sums
+        return self._sum(Sum.FIRST, k)
 
     def retrieved_relevant(self) -> Ints:
         """The number of relevant rows of each list."""

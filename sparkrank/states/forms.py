@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -28,9 +29,9 @@ from sparkrank.schemas.tables import (
     Column,
     schema_of,
 )
-from sparkrank.states import distributions, histogram_table, items, means
-from sparkrank.states import row_sums as sums
+from sparkrank.states import distributions, histogram_table, items
 from sparkrank.states.items import ItemCounts
+from sparkrank.states.keys import KeyedSums
 from sparkrank.states.means import MeanStates
 from sparkrank.states.part_bins import PartHistograms
 from sparkrank.states.part_states import PartStates
@@ -112,22 +113,6 @@ def _carried(table: pa.Table, numbers: Iterable[Column]) -> pa.Table:
     return table
 
 
-def _means_table(partials: Partials) -> pa.Table:
-    return _carried(partials.means.table.rename_columns([*STATE_KEY, *MEAN_FORM.numbers.names]), MEAN_NUMBERS)
-
-
-def _means_of(rows: pa.Table) -> Partials:
-    return Partials(means=MeanStates(rows.rename_columns(means.MEAN_SCHEMA.names).cast(means.MEAN_SCHEMA)))
-
-
-def _sums_table(partials: Partials) -> pa.Table:
-    return _carried(partials.sums.table.rename_columns([*STATE_KEY, *SUM_FORM.numbers.names]), SUM_NUMBERS)
-
-
-def _sums_of(rows: pa.Table) -> Partials:
-    return Partials(sums=RowSums(rows.rename_columns(sums.SUM_SCHEMA.names).cast(sums.SUM_SCHEMA)))
-
-
 def _counts_table(partials: Partials) -> pa.Table:
     counts = sorted(partials.counts.items())
     any_slice = pa.repeat(pa.scalar(""), len(counts))
@@ -149,20 +134,26 @@ def _numbers(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:
     return pa.schema([schema.field(name) for name in names])
 
 
-MEAN_FORM = StateForm(
-    "mean",
-    _numbers(means.MEAN_SCHEMA, means.MEAN_SCHEMA.names[len(means.MEAN_KEY) :]),
-    _means_table,
-    _means_of,
-)
+def _keyed_form(kind: str, state: type[KeyedSums], columns: Iterable[Column], field: str) -> StateForm:
+    """The form of the ``state`` that :class:`Partials` have in their ``field``."""
+    names = state.schema.names
+    numbers = _numbers(state.schema, names[len(state.key) :])
+
+    def to_table(partials: Partials) -> pa.Table:
+        table = getattr(partials, field).table
+        return _carried(table.rename_columns([*STATE_KEY, *numbers.names]), columns)
+
+    def from_table(rows: pa.Table) -> Partials:
+        sums: Any = state(rows.rename_columns(names).cast(state.schema))
+        return Partials(**{field: sums})
+
+    return StateForm(kind, numbers, to_table, from_table)
+
+
+MEAN_FORM = _keyed_form("mean", MeanStates, MEAN_NUMBERS, "means")
+SUM_FORM = _keyed_form("sum", RowSums, SUM_NUMBERS, "sums")
 BLOCKS_KIND = "blocks"
 COUNT_FORM = StateForm("count", pa.schema([("count", pa.int64())]), _counts_table, _counts_of)
-SUM_FORM = StateForm(
-    "sum",
-    _numbers(sums.SUM_SCHEMA, sums.SUM_SCHEMA.names[len(sums.SUM_KEY) :]),
-    _sums_table,
-    _sums_of,
-)
 DISTRIBUTION_FORM = StateForm(
     "distributions",
     _numbers(distributions.DISTRIBUTION_SCHEMA, ["groups"]),

@@ -62,7 +62,7 @@ def _column(histogram: ScoreHistogram, name: str, schema: pa.Schema) -> pa.Array
 def blocks_of_table(rows: pa.Table) -> dict[ScoreSeries, ScoreHistogram]:
     """The histogram of each series in ``rows``, which have one row per bin in any order."""
     bins, weighted = rows["block"].to_numpy(), ROWS_COLUMN in rows.column_names
-    amounts = [_amounts(rows, name, weighted) for name in AMOUNTS]
+    amounts = [amounts_of(rows, name, weighted) for name in AMOUNTS]
     count = rows[ROWS_COLUMN].to_numpy() if weighted else None
     by_series = {}
     for (model, slice_, value, text), places in rows_by_key(rows, SERIES_COLUMNS):
@@ -76,7 +76,8 @@ def blocks_of_table(rows: pa.Table) -> dict[ScoreSeries, ScoreHistogram]:
     return by_series
 
 
-def _amounts(rows: pa.Table, name: str, weighted: bool) -> Amounts:
+def amounts_of(rows: pa.Table, name: str, weighted: bool) -> Amounts:
+    """The column ``name`` of ``rows``: whole numbers (n), or limbs (n, 6) where rows are ``weighted``."""
     if not weighted:
         whole: Amounts = rows[name].to_numpy()
         return whole

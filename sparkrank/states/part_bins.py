@@ -5,7 +5,7 @@ They serve the differences alone that a part makes: the value of a metric stays 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.cached import cached
 from sparkrank.numeric.exact_sums import LIMBS, Amounts, rounded
 from sparkrank.numeric.segments import run_starts
-from sparkrank.states.histogram_table import LIMB_COLUMNS, ROWS_COLUMN
+from sparkrank.states.histogram_table import LIMB_COLUMNS, ROWS_COLUMN, amounts_of
 from sparkrank.states.keys import encoded_texts, in_order, rows_by_key
 
 COARSE_BITS = 6  # of the mantissa: about a thousand bins of probabilities
@@ -95,44 +95,46 @@ class PartBins:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled in few bytes, for the way between workers."""
-        arrays = (self.value, self.part, self.bins, self.pos, self.neg, self.offset, self.rows)
-        return _widened, (self.values, *map(_narrowed, arrays))
+        return _widened, (self.values, *map(_narrowed, self.columns()))
 
     def merge(self, others: Iterable[PartBins]) -> PartBins:
         """The bins of all of them, equal ones as one."""
-        filled = [part_bins for part_bins in (self, *others) if len(part_bins.bins)]
+        filled = [part for part in (self, *others) if len(part.bins)]
         if len(filled) < 2:
             return filled[0] if filled else self
-        values = tuple(sorted({value for part_bins in filled for value in part_bins.values}, key=in_order))
-        at = {value: place for place, value in enumerate(values)}
-        value = np.concatenate(
-            [np.array([at[text] for text in part_bins.values])[part_bins.value] for part_bins in filled]
-        )
-        part, bins, pos, neg = (
-            np.concatenate([getattr(part_bins, name) for part_bins in filled])
-            for name in ("part", "bins", "pos", "neg")
-        )
-        offset = None
-        if any(part_bins.offset is not None for part_bins in filled):
-            given = [
-                np.zeros_like(part_bins.pos) if part_bins.offset is None else part_bins.offset for part_bins in filled
-            ]
-            offset = np.concatenate(given)
-        rows = None
-        if all(part_bins.rows is not None for part_bins in filled):
-            rows = np.concatenate([part_bins.rows for part_bins in filled if part_bins.rows is not None])
-        return PartBins(values, value, part, bins, pos, neg, offset, rows).added_up()
+        values = tuple(sorted({value for part in filled for value in part.values}, key=in_order))
+        if any(part.offset is not None for part in filled):
+            filled = [replace(part, offset=part.offsets) for part in filled]
+        columns = zip(*(part.among(values).columns() for part in filled), strict=True)
+        together: list[Any] = [None if column[0] is None else np.concatenate(column) for column in columns]
+        return PartBins(values, *together).added_up()
+
+    def columns(self) -> tuple[Any, ...]:
+        """The arrays (n each); None for one that there is not."""
+        return self.value, self.part, self.bins, self.pos, self.neg, self.offset, self.rows
+
+    @property
+    def offsets(self) -> Amounts:
+        """The :attr:`offset`, zeros where no metric reads it."""
+        return np.zeros_like(self.pos) if self.offset is None else self.offset
+
+    def among(self, values: Sequence[str | None]) -> PartBins:
+        """The same among ``values``, which have all of its own."""
+        place = {value: number for number, value in enumerate(values)}
+        return replace(self, values=tuple(values), value=np.array([place[text] for text in self.values])[self.value])
+
+    def ordered(self, order: Ints) -> PartBins:
+        """The bins in the given ``order``."""
+        columns: list[Any] = [None if column is None else column[order] for column in self.columns()]
+        return PartBins(self.values, *columns)
 
     def added_up(self) -> PartBins:
         """The same with equal bins of equal parts as one, in their order."""
-        order = np.lexsort((self.bins, self.part, self.value))
-        value, part, bins = self.value[order], self.part[order], self.bins[order]
-        first = run_starts(value, part, bins)
-        pos, neg = (np.add.reduceat(amounts[order], first) for amounts in (self.pos, self.neg))
-        offset, rows = (
-            None if amounts is None else np.add.reduceat(amounts[order], first) for amounts in (self.offset, self.rows)
-        )
-        return PartBins(self.values, value[first], part[first], bins[first], pos, neg, offset, rows)
+        ordered = self.ordered(np.lexsort((self.bins, self.part, self.value)))
+        first = run_starts(ordered.value, ordered.part, ordered.bins)
+        value, part, bins, *amounts = ordered.columns()
+        sums: list[Any] = [None if column is None else np.add.reduceat(column, first) for column in amounts]
+        return PartBins(self.values, value[first], part[first], bins[first], *sums)
 
     def in_parts(self, part_of: Ints) -> PartBins:
         """The same in fewer parts: each of its own becomes the one that ``part_of`` has for it."""
@@ -143,12 +145,8 @@ class PartBins:
         values = tuple(sorted(self.values, key=in_order))
         if values == self.values:
             return self
-        place = {value: number for number, value in enumerate(values)}
-        value = np.array([place[text] for text in self.values])[self.value]
-        order = np.argsort(value, kind="stable")
-        part, bins, pos, neg = (column[order] for column in (self.part, self.bins, self.pos, self.neg))
-        offset, rows = (None if column is None else column[order] for column in (self.offset, self.rows))
-        return PartBins(values, value[order], part, bins, pos, neg, offset, rows)
+        among = self.among(values)
+        return among.ordered(np.argsort(among.value, kind="stable"))
 
     def of_value(self, rule: BinRule, value: str | None) -> BinsOfParts | None:
         """The bins of one of the :attr:`values`, by ``rule``; None where it has none."""
@@ -156,18 +154,15 @@ class PartBins:
             return None
         number = self.values.index(value)
         here = np.arange(*np.searchsorted(self.value, [number, number + 1]))  # values are ascending
-        order = here[np.argsort(self.bins[here], kind="stable")]
-        first = run_starts(self.bins[order])
-        place = np.repeat(np.arange(len(first)), np.diff(first, append=len(order)))
-        pos, neg = self.pos[order], self.neg[order]
-        offset = np.zeros_like(pos) if self.offset is None else self.offset[order]
-        rows = None if self.rows is None else self.rows[order]
-        if not len(order):
+        if not len(here):
             return None
-        all_pos, all_neg, all_offset = (np.add.reduceat(amounts, first) for amounts in (pos, neg, offset))
-        count = None if rows is None else np.add.reduceat(rows, first)
-        together = ScoreHistogram(rule, self.bins[order][first], all_pos, all_neg, all_offset, count)
-        return BinsOfParts(together, place, self.part[order], pos, neg, offset, rows)
+        own = self.ordered(here[np.argsort(self.bins[here], kind="stable")])
+        first = run_starts(own.bins)
+        place = np.repeat(np.arange(len(first)), np.diff(first, append=len(here)))
+        pos, neg, offset = (np.add.reduceat(amounts, first) for amounts in (own.pos, own.neg, own.offsets))
+        count = None if own.rows is None else np.add.reduceat(own.rows, first)
+        together = ScoreHistogram(rule, own.bins[first], pos, neg, offset, count)
+        return BinsOfParts(together, place, own.part, own.pos, own.neg, own.offsets, own.rows)
 
 
 def _narrowed(numbers: Amounts | None) -> tuple[int, Amounts | None]:
@@ -182,11 +177,11 @@ def _narrowed(numbers: Amounts | None) -> tuple[int, Amounts | None]:
 
 
 def _widened(values: tuple[str | None, ...], *narrow: tuple[int, Amounts | None]) -> PartBins:
-    value, part, bins, pos, neg, offset, rows = (
+    columns: list[Any] = [
         numbers if numbers is None or numbers.ndim > 1 else numbers.astype(np.int64) << zeros
         for zeros, numbers in narrow
-    )
-    return PartBins(values, value, part, bins, pos, neg, offset, rows)  # type: ignore[arg-type] # the first five are there
+    ]
+    return PartBins(values, *columns)
 
 
 @dataclass(frozen=True)
@@ -311,47 +306,24 @@ class PartHistograms:
         """The bins whose :meth:`rows` these are, in any order, each once."""
         weighted = ROWS_COLUMN in rows.column_names
         part, bins = (rows[name].to_numpy() for name in ("part", "block"))
-        amounts = [_amounts(rows, name, weighted) for name in AMOUNTS]
+        pos, neg, offset = (amounts_of(rows, name, weighted) for name in AMOUNTS)
         count = rows[ROWS_COLUMN].to_numpy() if weighted else None
         known, codes = encoded_texts(rows["slice_value"])
         by_series = {}
         for (model, slice_, text), places in rows_by_key(rows, KEY):
-            own = codes[places]
-            values = tuple(sorted((known[code] for code in np.unique(own)), key=in_order))
-            at = np.zeros(len(known), np.int64)
-            at[[known.index(text) for text in values]] = np.arange(len(values))
-            value = at[own]
-            order = np.lexsort((bins[places], part[places], value))
-            kept = places[order]
-            pos, neg, offset = (column[kept] for column in amounts)
-            by_series[PartSeries.named(model, slice_, text)] = PartBins(
-                values,
-                value[order],
-                part[kept],
-                bins[kept],
-                pos,
-                neg,
-                offset if np.count_nonzero(offset) else None,
-                None if count is None else count[kept],
-            )
+            used, value = np.unique(codes[places], return_inverse=True)
+            columns = [None if column is None else column[places] for column in (part, bins, pos, neg, offset, count)]
+            own = PartBins(tuple(known[code] for code in used), value, *columns)  # type: ignore[arg-type]
+            own = own.among(sorted(own.values, key=in_order)).added_up()
+            if not own.offsets.any():
+                own = replace(own, offset=None)
+            by_series[PartSeries.named(model, slice_, text)] = own
         return cls(by_series)
 
 
-def _stored(found: PartBins, *, weighted: bool) -> list[pa.Array]:
-    offset = np.zeros_like(found.pos) if found.offset is None else found.offset
+def _stored(bins: PartBins, *, weighted: bool) -> list[pa.Array]:
+    amounts = (bins.pos, bins.neg, bins.offsets)
     if not weighted:
-        return [pa.array(amounts, pa.int64()) for amounts in (found.pos, found.neg, offset)]
-    limbs = (
-        amounts if amounts.ndim == 2 else np.zeros((len(amounts), LIMBS)) for amounts in (found.pos, found.neg, offset)
-    )
-    return [
-        *(pa.array(np.ascontiguousarray(column)) for amounts in limbs for column in amounts.T),
-        pa.array(found.rows),
-    ]
-
-
-def _amounts(rows: pa.Table, name: str, weighted: bool) -> Amounts:
-    if weighted:
-        return np.column_stack([rows[f"{name}_{limb}"].to_numpy() for limb in range(LIMBS)])
-    whole: Amounts = rows[name].to_numpy()
-    return whole
+        return [pa.array(column, pa.int64()) for column in amounts]
+    limbs = (column if column.ndim == 2 else np.zeros((len(column), LIMBS)) for column in amounts)
+    return [*(pa.array(np.ascontiguousarray(limb)) for column in limbs for limb in column.T), pa.array(bins.rows)]

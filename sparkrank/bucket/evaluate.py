@@ -221,4 +221,5 @@ def _references(judged: JudgedRows, plan: Plan) -> dict[str, Floats]:
         else -judged.rows.floats(score_column(plan.models.index(name)))
         for name in plan.references
     }
-    return {name: judged.first_of_item(order) for name, order in orders.items()}
+    twins = judged.twins  # the lists of two models may have the same item on different rows
+    return orders if twins is None else {name: twins.first_of(order) for name, order in orders.items()}

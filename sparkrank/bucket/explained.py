@@ -112,15 +112,11 @@ def explain_rows(rows: pa.Table, plan: Plan, metrics: Sequence[Metric], models: 
 def _in_one_order(rows: pa.Table) -> pa.Table:
     """``rows`` in an order that is the same whoever has read them."""
     names = sorted(name for name in rows.column_names if name != LIST and not pa.types.is_null(rows[name].type))
-    plain = {name: rows[name].type for name in names}
-    keys = pa.table({name: _sortable(rows[name], kind) for name, kind in plain.items()})
+    flags = [name for name in names if pa.types.is_boolean(rows[name].type)]
+    keys = pa.table({name: rows[name].cast(pa.int8()) if name in flags else rows[name] for name in names})
     first = [name for name in (ITEM,) if name in names]
     order = pc.sort_indices(keys, [(name, "ascending") for name in dict.fromkeys((*first, *names))])
     return rows.take(order)
-
-
-def _sortable(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    return column.cast(pa.int8()) if pa.types.is_boolean(kind) else column
 
 
 def _explained(rows: pa.Table, plan: Plan, metrics: Sequence[Metric], models: Sequence[str]) -> ExplainedGroup:

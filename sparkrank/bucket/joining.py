@@ -89,13 +89,6 @@ class JudgedRows:
         labels = np.where(has_label, self.labels, self.labels.dtype.type(0))
         return Judgments(self.codes, labels, self.groups, judged, orders, None, repeats)
 
-    def first_of_item(self, order: Floats) -> Floats:
-        """``order`` (n, lowest first, NaN where a row has no place), where each row has the first place of its item.
-
-        The lists of two models may have the same item on different rows.
-        """
-        return order if self.twins is None else self.twins.first_of(order)
-
 
 def judge(
     rows: BucketRows, groups: Groups, plan: Plan, counts: Counts, unmatched: dict[str, UnmatchedRow] | None = None
@@ -169,7 +162,7 @@ def _joined(
     return JudgedRows(
         rows=BucketRows(pa.concat_tables([of_lists, read.slice(lists).take(pa.array(unlisted))])),
         codes=np.concatenate([codes[own], codes[lists:][unlisted]]),
-        labels=np.concatenate([matches.labels_of_lists()[own], matches.labels[unlisted]]),
+        labels=np.concatenate([matches.labels_of_lists[own], matches.labels[unlisted]]),
         groups=groups.count,
         judged=None if matched.all() else np.concatenate([matched, np.ones(len(unlisted), np.bool_)]),
         twins=twins,

@@ -52,6 +52,7 @@ class Matches:
         matched: Flags = self.row >= 0
         return matched
 
+    @property
     def labels_of_lists(self) -> NDArray[np.generic]:
         """The label of each row of a list (lists), 0 where it has none."""
         return np.append(self.labels, self.labels.dtype.type(0))[self.row]

@@ -80,13 +80,11 @@ class RankedModel:
             **{
                 checks.above_ideal(*bound): self._outside(bound[0], -math.inf, bound[1]) for bound in self.plan.beatable
             },
-            **({checks.WEIGHTLESS_GROUPS: self._without_weight()} if self.weights else {}),
         }
+        if self.weights:
+            lacking = np.any([np.isnan(self._chosen(weights)) for weights in self.weights.values()], axis=0)
+            counted[checks.WEIGHTLESS_GROUPS] = int(np.count_nonzero(lacking))
         return {(check, self.name): count for check, count in counted.items()}
-
-    def _without_weight(self) -> int:
-        """The number of evaluated groups that lack one of the ``weights``."""
-        return int(np.any([np.isnan(self._chosen(weights)) for weights in self.weights.values()], axis=0).sum())
 
     def _of_one_class(self, level: float | None) -> int:
         """The number of evaluated groups whose list has rows of one class only. An empty list does not count."""

@@ -6,7 +6,6 @@ numpy sorts rows by bin.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
@@ -18,7 +17,7 @@ from sparkrank import native
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.scored_rows import ScoredRows
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
-from sparkrank.numeric.exact_sums import LIMBS, UNIT_ARRAY, Amounts, limbs_of, parts
+from sparkrank.numeric.exact_sums import LIMBS, UNIT_ARRAY, Amounts, limbs_of, limbs_used, parts
 from sparkrank.numeric.ordered_integers import Bins, Coding, Decimals, LeadingBits
 from sparkrank.numeric.segments import WHOLE, Segments, run_starts, stable_order
 
@@ -70,11 +69,6 @@ class Places(NamedTuple):
         return place + self.lowest + (self.gaps[place >> PAGE_BITS] if len(self.gaps) else 0)
 
 
-def empty_pages(span: int) -> Flags:
-    """A flag for each page of ``span`` places, all false."""
-    return np.zeros((span >> PAGE_BITS) + 1, np.bool_)
-
-
 def page_gaps(filled: Flags) -> tuple[int, Ints, Ints]:
     """The number of places in ``filled`` pages, and how many places are left out before each filled page and before
     each page.
@@ -124,7 +118,7 @@ def count_by_loops(
     cut, scores = loop_coding(coding), rows.wide()
     before = _NO_INTS
     if places.span > most:
-        filled = empty_pages(places.span)
+        filled = np.zeros((places.span >> PAGE_BITS) + 1, np.bool_)
         native.blocks.pages(*cut, scores, places.lowest, filled.view(np.uint8))
         span, gaps, before = page_gaps(filled)
         if span > most:
@@ -146,7 +140,7 @@ def count_by_loops(
         return SegmentCounts(bins, starts, pos, neg, offsets[place] if sums else np.zeros_like(pos))
     number = np.empty(segments.count * span, np.int32)
     number[place] = np.arange(len(place), dtype=np.int32)
-    used = rows.limbs_of_weights()
+    used = limbs_used(np.ascontiguousarray(rows.weights))
     # all limbs of all bins would outgrow the cache
     of_positives, of_negatives = np.zeros((2, len(place), used.stop - used.start))
     positives, negatives, steps = np.zeros((3, len(place), LIMBS))
@@ -187,18 +181,11 @@ def loop_coding(coding: Coding) -> tuple[int, float]:
 DENSE_BINS_PER_ROW = 4
 
 
-class BinCounts(NamedTuple):
-    """The rows of each bin, bins in ascending order, as :class:`sparkrank.states.ScoreHistogram` has them."""
-
-    bins: Ints
-    pos: Amounts
-    neg: Amounts
-    offset: Amounts
-    weighted_rows: Ints | None = None
-
-
 class SegmentCounts(NamedTuple):
-    """The bins of all segments, as :class:`BinCounts` has those of one; ``starts`` (segments + 1) says where."""
+    """The rows of each bin, bins in ascending order, as :class:`sparkrank.states.ScoreHistogram` has them.
+
+    The bins of all segments follow each other; ``starts`` (segments + 1) says where.
+    """
 
     bins: Ints
     starts: Ints
@@ -208,25 +195,14 @@ class SegmentCounts(NamedTuple):
     weighted_rows: Ints | None = None
 
 
-def count_bins(rule: BinRule, rows: ScoredRows, sums: bool, segments: Segments = WHOLE) -> list[BinCounts]:
-    """The bins of the ``rows`` of each segment in ascending order.
-
-    ``offset`` is the sum over the bin's rows of score minus bin score, in units of the bin's width / 2^32, or 0 where
-    ``sums`` is false. Where rows have weights, positives, negatives and offsets are weighted sums in limbs.
-    """
-    bins, starts, pos, neg, offset, count = count_segments(rule, rows, sums, segments)
-    return [
-        BinCounts(bins[a:z], pos[a:z], neg[a:z], offset[a:z], None if count is None else count[a:z])
-        for a, z in itertools.pairwise(starts.tolist())
-    ]
-
-
 def count_segments(
     rule: BinRule, rows: ScoredRows, sums: bool, segments: Segments = WHOLE, owner: Codes | None = None
 ) -> SegmentCounts:
-    """The bins of all segments together, as :func:`count_bins` has them of each.
+    """The bins of the ``rows`` of all segments.
 
-    Where rows have an ``owner`` (n), as their group, ``segments`` are those of the owners.
+    ``offset`` is the sum over the bin's rows of score minus bin score, in units of the bin's width / 2^32, or 0 where
+    ``sums`` is false. Where rows have weights, positives, negatives and offsets are weighted sums in limbs. Where rows
+    have an ``owner`` (n), as their group, ``segments`` are those of the owners.
     """
     weighted = rows.weights is not None
     if len(rows.scores) == 0:

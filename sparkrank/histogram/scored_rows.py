@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sparkrank.numeric.array_types import Flags, Floats, Ints
 from sparkrank.numeric.cached import cached
 from sparkrank.numeric.elementary import log
-from sparkrank.numeric.exact_sums import exact_sums, exact_sums_of, limbs_of, limbs_used, whole_limbs
+from sparkrank.numeric.exact_sums import exact_sums, exact_sums_of, limbs_of, whole_limbs
 from sparkrank.numeric.ordered_integers import Range
 from sparkrank.numeric.segments import WHOLE, Segments
 from sparkrank.ranking.judgments import is_relevant
@@ -93,11 +93,6 @@ class ScoredRows:
     def weight_limbs(self) -> list[tuple[int, Floats]]:
         """The limbs of each weight with their index. Rows must have weights."""
         return [(index, limb.copy()) for index, limb in limbs_of(np.asarray(self.weights, np.float64))]
-
-    @cached
-    def limbs_of_weights(self) -> slice:
-        """Which limbs the weights have. Rows must have weights, at least one; for compiled loops."""
-        return limbs_used(np.ascontiguousarray(self.weights))
 
     @cached
     def outside(self) -> Flags:

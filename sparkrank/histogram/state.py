@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from sparkrank.base.errors import StateError
 from sparkrank.histogram.bins import BinRule, score_sums
-from sparkrank.histogram.count import count_bins
+from sparkrank.histogram.count import count_segments
 from sparkrank.histogram.merge import CodedBins, MergedBins, Whole, fill_codes, merge_bins, merge_by_loops, range_of
 from sparkrank.histogram.scored_rows import ScoredRows
 from sparkrank.histogram.threshold_sweep import BinSteps, Extent, RowSteps
@@ -71,7 +72,11 @@ class ScoreHistogram:
     @classmethod
     def of_each(cls, rule: BinRule, rows: ScoredRows, sums: bool, segments: Segments = WHOLE) -> list[ScoreHistogram]:
         """The histogram of the ``rows`` of each segment, relevant by ``rule``. ``sums`` requests score sums."""
-        return [cls(rule, *counted) for counted in count_bins(rule, rows, sums, segments)]
+        bins, starts, *amounts = count_segments(rule, rows, sums, segments)
+        return [
+            cls(rule, bins[start:end], *(None if column is None else column[start:end] for column in amounts))  # type: ignore[arg-type]
+            for start, end in itertools.pairwise(starts.tolist())
+        ]
 
     def merge(self, *others: ScoreHistogram) -> ScoreHistogram:
         """The histogram of all rows together.

@@ -350,7 +350,9 @@ def joined(steps: BinSteps, min_rows: int) -> BinSteps:
         return steps
     first = joined_starts(steps.rows, min_rows)
     short = len(first) > 1 and steps.rows[first[-1] :].sum() < min_rows
-    return _summed(steps, first[:-1] if short else first)
+    first = first[:-1] if short else first
+    pos, neg, rows = (np.add.reduceat(amounts, first) for amounts in (steps.pos, steps.neg, steps.rows))
+    return BinSteps(pos, neg, rows)
 
 
 def joined_starts(rows: Ints, min_rows: int) -> Ints:
@@ -373,8 +375,3 @@ def _links(rows: Ints, min_rows: int) -> Ints:
     """The bin after the end of a run that starts at each bin, or a number beyond ``len(rows)`` where it has no end."""
     taken = np.cumsum(rows)
     return np.append(np.searchsorted(taken, taken - rows + min_rows) + 1, len(rows))
-
-
-def _summed(steps: BinSteps, first: Ints) -> BinSteps:
-    pos, neg, rows = (np.add.reduceat(amounts, first) for amounts in (steps.pos, steps.neg, steps.rows))
-    return BinSteps(pos, neg, rows)

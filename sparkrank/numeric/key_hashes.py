@@ -80,7 +80,9 @@ def buckets_of_keys(keys: Sequence[pa.Array], buckets: int) -> NDArray[np.unsign
 def _numbers_of(key: pa.Array) -> Hashes:
     """A number for each value, not yet mixed. Equal values have equal numbers."""
     if pa.types.is_dictionary(key.type):
-        return _by_code(_numbers_of(key.dictionary), key.indices)
+        numbers = np.append(_numbers_of(key.dictionary), _NULL_HASH)  # a null code has the number of a null
+        of_codes: Hashes = numbers[key.indices.fill_null(len(numbers) - 1).to_numpy(zero_copy_only=False)]
+        return of_codes
     if pa.types.is_timestamp(key.type):
         key = key.cast(pa.timestamp("us", key.type.tz), safe=False)  # in one unit, whoever reads it
     if pa.types.is_floating(key.type) or pa.types.is_temporal(key.type):
@@ -89,19 +91,9 @@ def _numbers_of(key: pa.Array) -> Hashes:
         whole = key.cast(pa.int64(), safe=False)
         numbers = whole.fill_null(0).to_numpy(zero_copy_only=False).view(np.uint64)
     else:
-        numbers = _hash_texts(key if is_text(key.type) else key.cast(_text_of(key.type)))
+        is_fixed = pa.types.is_fixed_size_binary(key.type)  # its bytes may be invalid UTF-8
+        numbers = _hash_texts(key if is_text(key.type) else key.cast(pa.binary() if is_fixed else pa.string()))
     return np.where(pc.is_null(key).to_numpy(zero_copy_only=False), _NULL_HASH, numbers) if key.null_count else numbers
-
-
-def _text_of(kind: pa.DataType) -> pa.DataType:
-    """The type to cast values that are not text to. Fixed-width bytes stay bytes, since they may be invalid UTF-8."""
-    return pa.binary() if pa.types.is_fixed_size_binary(kind) else pa.string()
-
-
-def _by_code(numbers: Hashes, codes: pa.Array) -> Hashes:
-    """The number of each code, where a null code has the number of a null."""
-    of_codes: Hashes = np.append(numbers, _NULL_HASH)[codes.fill_null(len(numbers)).to_numpy(zero_copy_only=False)]
-    return of_codes
 
 
 def _hash_texts(texts: pa.Array) -> Hashes:

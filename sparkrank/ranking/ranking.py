@@ -441,11 +441,6 @@ class Ranking:
         """The groups of :meth:`relevant_rows`."""
         return self.lists.group_of(self.relevant_rows(rel))
 
-    @cached
-    def relevant_positions(self, rel: float | None) -> NDArray[np.int32]:
-        """The positions of :meth:`relevant_rows`."""
-        return self.position_of(self.relevant_rows(rel))
-
     def position_of(self, rows: Ints) -> NDArray[np.int32]:
         """The position of each of the ranked ``rows``, from 1."""
         return self.lists.place_of(rows) if self._given is None else self._given[rows]

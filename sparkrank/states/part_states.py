@@ -11,13 +11,10 @@ from sparkrank.numeric.array_types import Ints
 from sparkrank.states.part_bins import PartHistograms
 from sparkrank.states.part_sums import PARTS_OF_SLICE, PartSums, parts_of_slice
 
-# With w the weight and v the value of a group, of each part: the limbs of the sums of w and of wv.
-PART_MEAN_SUMS = ("w", "wv")
 # With d the difference of a candidate and the baseline in a group where both are defined: how many groups there are,
 # in how many it is above 0, 0, and below, in how many one of the two alone is defined, and the limbs of the sums of d
 # and d squared.
 PAIR_COUNTS = ("n_pairs", "n_above", "n_equal", "n_below", "n_unpaired")
-PAIR_SUMS = ("d", "dd")
 
 
 @dataclass(frozen=True)

@@ -125,11 +125,7 @@ class Partials:
 def add_partials(parts: list[Partials], part: Partials) -> None:
     """Append ``part`` to ``parts``, and merge these to one where they are :data:`MERGED_AT_ONCE`, or large."""
     parts.append(part)
-    is_large = len(parts) > 1 and sum(map(_bytes_of_sums, parts)) > MERGED_BYTES
+    wide = [own.means.nbytes + own.parts.means.nbytes + own.parts.sums.nbytes for own in parts]
+    is_large = len(parts) > 1 and sum(wide) > MERGED_BYTES
     if is_large or len(parts) == MERGED_AT_ONCE:
         parts[:] = [Partials.merged(parts)]
-
-
-def _bytes_of_sums(part: Partials) -> int:
-    """The bytes of what grows with models, values of slices and metrics."""
-    return part.means.nbytes + part.parts.means.nbytes + part.parts.sums.nbytes

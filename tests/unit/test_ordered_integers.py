@@ -11,7 +11,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sparkrank.histogram import count as counting
 from sparkrank.histogram import merge as adding
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.scored_rows import RowSum, ScoredRows
@@ -62,14 +61,13 @@ def _all(rows: list[tuple[float, bool, float]], weighted: bool) -> list[Any]:
     for segments in (Segments(), Segments(3, (np.arange(len(rows)) % 3).astype(np.int32))):
         scored = ScoredRows(scores, flags, weights if weighted else None)
         for rule in RULES:
-            found += [[np.asarray(part).tolist() for part in each[:4]] for each in _blocks(rule, scored, segments)]
+            blocks = ScoreHistogram.of_each(rule, scored, True, segments)
+            found += [
+                [each.bins.tolist(), each.pos.tolist(), each.neg.tolist(), each.offset.tolist()] for each in blocks
+            ]
         for name in ("weight", "positives", "scores", "squared_error", "log_loss", "outside"):
             found.append(scored.sums(RowSum(name), segments).tolist())
     return found
-
-
-def _blocks(rule: BinRule, scored: ScoredRows, segments: Segments) -> list[counting.BinCounts]:
-    return counting.count_bins(rule, scored, True, segments)
 
 
 @pytest.mark.parametrize("weighted", [True, False], ids=["weights", "no weights"])

@@ -26,6 +26,7 @@ from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.scored_rows import ScoredRows
 from sparkrank.metrics.slices import slice_name
 from sparkrank.numeric.segments import Segments
+from sparkrank.states import ScoreHistogram
 from sparkrank.states.distributions import distributions_table
 from sparkrank.states.items import items_table
 from sparkrank.text.text import metrics_text
@@ -286,13 +287,13 @@ def test_blocks_of_segments_are_those_of_their_rows(most: int, monkeypatch: pyte
     scores, flags, code = rng.random(200).round(2), rng.random(200) < 0.3, rng.choice([0, 1, 3], 200).astype(np.int32)
     for weights in (None, 1 / rng.uniform(0.1, 1, 200)):
         rule = BinRule("digits", 1)
-        found = counting.count_bins(rule, ScoredRows(scores, flags, weights), True, Segments(4, code))
+        found = ScoreHistogram.of_each(rule, ScoredRows(scores, flags, weights), True, Segments(4, code))
         for segment, counted in enumerate(found):
             own = code == segment
             rows = ScoredRows(scores[own], flags[own], None if weights is None else weights[own])
-            (alone,) = counting.count_bins(rule, rows, True)
-            for got, expected in zip(counted[:4], alone[:4], strict=True):
-                assert got.tolist() == expected.tolist()
+            (alone,) = ScoreHistogram.of_each(rule, rows, True)
+            for name in ("bins", "pos", "neg", "offset"):
+                assert getattr(counted, name).tolist() == getattr(alone, name).tolist()
             assert len(counted.bins) == (0 if segment == 2 else len(np.unique(scores[own].round(1))))
 
 

@@ -21,7 +21,6 @@ from sparkrank.bucket.grouping import groups_of
 from sparkrank.bucket.unmatched_rows import unmatched_rows
 from sparkrank.engines.shuffle.partition import partition_rows
 from sparkrank.histogram.bins import BinRule
-from sparkrank.histogram.count import count_bins
 from sparkrank.histogram.row_histogram import histograms_of_rows
 from sparkrank.histogram.scored_rows import ScoredRows
 from sparkrank.histogram.state import ScoreHistogram
@@ -79,8 +78,8 @@ def sums_of_hits() -> object:
 
 
 def histogram(rows: slice) -> ScoreHistogram:
-    (counted,) = count_bins(CENTS, ScoredRows(SCORES[rows], FLAGS[rows]), sums=True)
-    return ScoreHistogram(CENTS, *counted)
+    (counted,) = ScoreHistogram.of_each(CENTS, ScoredRows(SCORES[rows], FLAGS[rows]), sums=True)
+    return counted
 
 
 def of_histogram(found: ScoreHistogram) -> object:
@@ -113,7 +112,7 @@ FORMS: dict[str, Callable[[], object]] = {
     "ascending": lambda: narrow_integers.widen_ascending(*narrow_integers.narrow_ascending(np.sort(KEYS))),
     "buckets": lambda: [key_hashes.buckets_of_keys([pa.array(each)], 700).tolist() for each in (KEYS, TEXTS)],
     "codes": lambda: of_histogram(histogram(slice(0, 9)).merge(histogram(slice(9, ROWS)))),
-    "count": lambda: [list(counts) for counts in count_bins(CENTS, SCORED, sums=True)],
+    "count": lambda: [of_histogram(counts) for counts in ScoreHistogram.of_each(CENTS, SCORED, sums=True)],
     "first place": lambda: unmatched_rows({"lists": (0, FLAGS)}, KEYS, None, None),
     "hashes": lambda: key_hashes.hash_keys([pa.array(TEXTS)]),
     "hits": sums_of_hits,

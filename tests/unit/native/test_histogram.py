@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sparkrank.histogram.bins import BinRule
-from sparkrank.histogram.count import count_bins
 from sparkrank.histogram.scored_rows import ScoredRows
 from sparkrank.histogram.wire import NarrowHistogram, merged
 from sparkrank.numeric.ordered_integers import bin_scores
@@ -28,7 +27,7 @@ HALF, QUARTER, WHOLE_BLOCK = 2**31, 2**30, 2**32  # of a block's width, in units
 def counted(rule: BinRule, scores: Sequence[float], labels: Sequence[float]) -> dict[float, tuple[int, int]]:
     """The relevant and the other rows of the block of each score."""
     with calls() as called:
-        (found,) = count_bins(rule, ScoredRows(np.array(scores), np.array(labels)), sums=False)
+        (found,) = ScoreHistogram.of_each(rule, ScoredRows(np.array(scores), np.array(labels)), sums=False)
     assert called["blocks.kept"] == 1
     assert found.offset.tolist() == [0] * len(found.bins)
     blocks = bin_scores(found.bins).tolist()
@@ -61,7 +60,7 @@ def test_equal_blocks_of_several_parts_add_up() -> None:
 def offsets(rule: BinRule, scores: Sequence[float]) -> dict[float, int]:
     """The sum of the offsets of each block's rows."""
     with calls() as called:
-        (found,) = count_bins(rule, ScoredRows(np.array(scores), np.zeros(len(scores))), sums=True)
+        (found,) = ScoreHistogram.of_each(rule, ScoredRows(np.array(scores), np.zeros(len(scores))), sums=True)
     assert called["blocks.kept"] == 1
     return dict(zip(bin_scores(found.bins).tolist(), found.offset.tolist(), strict=True))
 
@@ -111,7 +110,7 @@ def test_places_without_rows_are_left_out_page_by_page(sums: bool) -> None:
     """Tenths about 0 and about 305 are 3,055 places, of which two pages of 256 have rows: for 200 rows 800 are few."""
     rows = ScoredRows(np.tile([0.0, 305.25], 100), np.tile([1, 1, 0, 0, 0], 40))
     with calls() as called:
-        (found,) = count_bins(BinRule("digits", 1), rows, sums)
+        (found,) = ScoreHistogram.of_each(BinRule("digits", 1), rows, sums)
     assert (called["blocks.pages"], called["blocks.count"]) == (1, 1)
     assert bin_scores(found.bins).tolist() == [0.0, 305.2]
     assert (found.pos.tolist(), found.neg.tolist()) == ([40, 40], [60, 60])
@@ -123,7 +122,7 @@ def test_where_too_many_pages_have_rows_they_are_sorted() -> None:
     """Four pages of 256 are more than four places for each of 200 rows."""
     rows = ScoredRows(np.tile([0.0, 60.0, 120.0, 180.0], 50), np.ones(200))
     with calls() as called:
-        (found,) = count_bins(BinRule("digits", 1), rows, False)
+        (found,) = ScoreHistogram.of_each(BinRule("digits", 1), rows, False)
     assert (called["blocks.pages"], called["blocks.count"]) == (1, 0)
     assert found.pos.tolist() == [50] * 4
 
@@ -134,21 +133,21 @@ def test_weights_are_added_up_by_class_and_block() -> None:
         np.array([0.25, 0.5, 0.25, 0.5, 0.5, 0.75]), np.array([1, 1, 1, 0, 0, 0]), np.array([0.5, 3, 0.1, 4, 0.1, 0])
     )
     with calls() as called:
-        (found,) = count_bins(BinRule("bins", 4), rows, False)
+        (found,) = ScoreHistogram.of_each(BinRule("bins", 4), rows, False)
     assert called["blocks.weigh"] == 1
     assert bin_scores(found.bins).tolist() == [0.25, 0.5, 0.75]
     tenth = Fraction(0.1)
     assert [sum(map(Fraction, limbs)) for limbs in found.pos] == [Fraction(1, 2) + tenth, 3, 0]
     assert [sum(map(Fraction, limbs)) for limbs in found.neg] == [0, 4 + tenth, 0]
-    assert found.weighted_rows is not None
-    assert found.weighted_rows.tolist() == [2, 3, 1]
+    assert found.count is not None
+    assert found.count.tolist() == [2, 3, 1]
     assert not found.offset.any()
 
 
 def test_offsets_count_by_weight() -> None:
     """0.3125 lies a quarter of a width in its bin and weighs 3; 0.375 a half, and weighs a half."""
     rows = ScoredRows(np.array([0.3125, 0.375, 0.25]), np.array([1, 0, 0]), np.array([3, 0.5, 7]))
-    (found,) = count_bins(BinRule("bins", 4), rows, True)
+    (found,) = ScoreHistogram.of_each(BinRule("bins", 4), rows, True)
     assert found.offset.sum() == 3 * QUARTER + HALF / 2
 
 
@@ -181,11 +180,13 @@ def test_blocks_have_the_bits_of_numpy(
     labels = np.array(data.draw(st.lists(st.sampled_from([0, 1]), min_size=n, max_size=n)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sparkrank.histogram.count.DENSE_BINS_PER_ROW", data.draw(st.sampled_from([4, 600, 10**5])))
-        compiled, plain = both(lambda: count_bins(rule, ScoredRows(np.array(scores), labels, weights), sums, segments))
+        compiled, plain = both(
+            lambda: ScoreHistogram.of_each(rule, ScoredRows(np.array(scores), labels, weights), sums, segments)
+        )
     assert len(compiled) == len(plain) == segments.count
     for loops, numpy in zip(compiled, plain, strict=True):
-        for name, found, expected in zip(loops._fields, loops, numpy, strict=True):
-            assert (found is expected is None) or array_bits(found) == array_bits(expected), name
+        for name in ("bins", "pos", "neg", "offset", "count"):
+            assert array_bits(getattr(loops, name)) == array_bits(getattr(numpy, name)), name
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)

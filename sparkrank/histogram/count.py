@@ -1,14 +1,14 @@
 """Counts of rows by score bin: the bins of a bucket's rows in ascending order, with positives and negatives.
 
-Where bins are close together, one compiled pass counts rows in an array (:mod:`sparkrank.native.blocks`). Otherwise
-numpy sorts rows by bin.
+Where bins are close together, rows are counted in an array, in one compiled pass (:mod:`sparkrank.native.blocks`) or by
+numpy. Otherwise rows are sorted by bin.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,9 @@ from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.scored_rows import ScoredRows
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.exact_sums import LIMBS, UNIT_ARRAY, Amounts, limbs_of, limbs_used, parts
-from sparkrank.numeric.ordered_integers import Bins, Coding, Decimals, LeadingBits
+from sparkrank.numeric.ordered_integers import OFFSET_BITS, Bins, Coding, Decimals, LeadingBits
 from sparkrank.numeric.segments import WHOLE, Segments, run_starts, stable_order
 
-T = TypeVar("T", bound=np.generic)
 # Bins that span many places are often close together except for gaps: where some scores are 0, or where scores of both
 # signs are cut by their leading bits. Pages of 256 places without a row are left out (4 ns a row).
 PAGE_BITS = 8
@@ -29,22 +28,17 @@ NO_GAPS = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True)
-class Sorted:
-    """Rows sorted by bin: ``order`` sorts them, and ``first`` is where each bin starts in that order.
+class GroupedRows:
+    """Rows by bin: the numbers of the ``bins`` in ascending order, and of the ``rows`` of each.
 
-    ``bins`` are the bin numbers in ascending order, and ``rows`` the number of rows of each. ``starts`` (segments + 1)
-    is where the bins of each segment start.
+    ``starts`` (segments + 1) is where the bins of each segment start. ``sum`` adds up amounts (one per row) over the
+    rows of each bin.
     """
 
     bins: Ints
     rows: Ints
     starts: Ints
-    order: Ints
-    first: Ints
-
-    def sum(self, amounts: NDArray[T]) -> NDArray[T]:
-        """The sum of ``amounts`` (one per row) over the rows of each bin."""
-        return np.add.reduceat(amounts[self.order], self.first)
+    sum: Callable[[NDArray[Any]], NDArray[Any]]
 
     def limbs(self, limbs: Iterable[tuple[int, Floats]], flags: Flags | None = None) -> Floats:
         """The limbs (bins, 6) of the sum over each bin, or over its rows with ``flags``, of values with ``limbs``."""
@@ -80,7 +74,23 @@ def page_gaps(filled: Flags) -> tuple[int, Ints, Ints]:
     return len(pages) << PAGE_BITS, gaps, before
 
 
-def by_sorting(coding: Coding, code: Ints, segments: Segments) -> Sorted:
+def in_place(coding: Coding, code: Ints, places: Places, segments: Segments) -> GroupedRows:
+    """The rows counted in an array of ``places`` for each segment. Only pages of it that have rows are kept."""
+    place = code - places.lowest
+    filled_pages = np.zeros((places.span >> PAGE_BITS) + 1, np.bool_)
+    filled_pages[place >> PAGE_BITS] = True
+    span, gaps, before = page_gaps(filled_pages)
+    place -= before[place >> PAGE_BITS]
+    if segments.code is not None:
+        place += segments.code * np.int64(span)
+    rows = np.bincount(place, minlength=span * segments.count)
+    filled = np.flatnonzero(rows)
+    bins = coding.numbers(Places(places.lowest, span, gaps).codes(filled % span))
+    starts = np.searchsorted(filled, np.arange(segments.count + 1) * span)
+    return GroupedRows(bins, rows[filled], starts, lambda amounts: np.bincount(place, amounts, len(rows))[filled])
+
+
+def by_sorting(coding: Coding, code: Ints, segments: Segments) -> GroupedRows:
     """The rows sorted by segment and ``code``."""
     order = np.argsort(code)
     if segments.code is None:
@@ -92,7 +102,8 @@ def by_sorting(coding: Coding, code: Ints, segments: Segments) -> Sorted:
         ascending, segment = code[order], segments.code[order]
         first = run_starts(ascending, segment)
         starts = np.searchsorted(segment[first], np.arange(segments.count + 1))
-    return Sorted(coding.numbers(ascending[first]), np.diff(first, append=len(code)), starts, order, first)
+    bins, rows = coding.numbers(ascending[first]), np.diff(first, append=len(code))
+    return GroupedRows(bins, rows, starts, lambda amounts: np.add.reduceat(amounts[order], first))
 
 
 _NO_INTS = np.empty(0, np.int64)  # for a loop: no page is left out, or no sum is requested
@@ -177,8 +188,10 @@ def loop_coding(coding: Coding) -> tuple[int, float]:
     return native.blocks.BINS, coding.size
 
 
-# Loops count rows in an array where its bins are at most this many per row, so that it stays in the cache.
+# Rows are counted in an array where its bins are at most this many per row, so that it stays in the cache.
 DENSE_BINS_PER_ROW = 4
+# Steps of at most this many rows of one bin add up to at most 2^53, so float64 adds them exactly.
+EXACT_ROWS = 1 << (53 - OFFSET_BITS)
 
 
 class SegmentCounts(NamedTuple):
@@ -221,12 +234,16 @@ def count_segments(
             return counted
     scores, flags = rows.wide(), rows.flags(rule.rel)
     code = np.concatenate([coding.codes(scores[part]) for part in parts(len(scores))])
-    grouped = by_sorting(coding, code, segments.of(owner))
-    steps = coding.steps(scores, code) if sums else np.zeros(len(scores))
+    if (paged or span <= most) and len(scores) <= EXACT_ROWS:
+        grouped = in_place(coding, code, Places(lowest, span, NO_GAPS), segments.of(owner))
+    else:
+        grouped = by_sorting(coding, code, segments.of(owner))
+    steps = coding.steps(scores, code) if sums else None
     if rows.weights is not None:
         limbs = rows.weight_limbs()
         weight = grouped.limbs(limbs, flags)
-        offset = grouped.limbs(limbs_of(steps * rows.weights)) if sums else np.zeros_like(weight)
-        return SegmentCounts(grouped.bins, grouped.starts, weight, grouped.limbs(limbs) - weight, offset, grouped.rows)
-    count = grouped.sum(flags.astype(np.int64))
-    return SegmentCounts(grouped.bins, grouped.starts, count, grouped.rows - count, grouped.sum(steps.astype(np.int64)))
+        inside = np.zeros_like(weight) if steps is None else grouped.limbs(limbs_of(steps * rows.weights))
+        return SegmentCounts(grouped.bins, grouped.starts, weight, grouped.limbs(limbs) - weight, inside, grouped.rows)
+    count = grouped.sum(flags.astype(np.int64)).astype(np.int64)
+    offset = np.zeros_like(count) if steps is None else grouped.sum(steps.astype(np.int64)).astype(np.int64)
+    return SegmentCounts(grouped.bins, grouped.starts, count, grouped.rows - count, offset)

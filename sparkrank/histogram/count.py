@@ -74,13 +74,14 @@ def page_gaps(filled: Flags) -> tuple[int, Ints, Ints]:
     return len(pages) << PAGE_BITS, gaps, before
 
 
-def in_place(coding: Coding, code: Ints, places: Places, segments: Segments) -> GroupedRows:
-    """The rows counted in an array of ``places`` for each segment. Only pages of it that have rows are kept."""
-    place = code - places.lowest
-    filled_pages = np.zeros((places.span >> PAGE_BITS) + 1, np.bool_)
-    filled_pages[place >> PAGE_BITS] = True
-    span, gaps, before = page_gaps(filled_pages)
-    place -= before[place >> PAGE_BITS]
+def in_place(coding: Coding, code: Ints, places: Places, segments: Segments, most: int) -> GroupedRows:
+    """The rows counted in an array of ``places`` for each segment, of more than ``most`` in the pages with rows."""
+    place, span, gaps = code - places.lowest, places.span, places.gaps
+    if span > most:
+        filled_pages = np.zeros((span >> PAGE_BITS) + 1, np.bool_)
+        filled_pages[place >> PAGE_BITS] = True
+        span, gaps, before = page_gaps(filled_pages)
+        place -= before[place >> PAGE_BITS]
     if segments.code is not None:
         place += segments.code * np.int64(span)
     rows = np.bincount(place, minlength=span * segments.count)
@@ -235,7 +236,7 @@ def count_segments(
     scores, flags = rows.wide(), rows.flags(rule.rel)
     code = np.concatenate([coding.codes(scores[part]) for part in parts(len(scores))])
     if (paged or span <= most) and len(scores) <= EXACT_ROWS:
-        grouped = in_place(coding, code, Places(lowest, span, NO_GAPS), segments.of(owner))
+        grouped = in_place(coding, code, Places(lowest, span, NO_GAPS), segments.of(owner), most)
     else:
         grouped = by_sorting(coding, code, segments.of(owner))
     steps = coding.steps(scores, code) if sums else None

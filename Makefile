@@ -54,7 +54,7 @@ TELL_NUMPY = $(BIN)/python -c 'from sparkrank.native import COMPILED; \
 .DEFAULT_GOAL := help
 # Two pips in one environment do not go together.
 .NOTPARALLEL:
-.PHONY: help demo test test-airflow test-long test-minimum first-steps faults soak lint format check bench bench-all wheel clean distclean java chromium
+.PHONY: help demo pages test test-airflow test-long test-minimum first-steps faults soak lint format check bench bench-all wheel clean distclean java chromium
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -111,6 +111,9 @@ lint: $(VENV)/.dev ## Style, format and types
 format: $(VENV)/.dev ## Rewrite the code in the project's format
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
+
+pages: $(VENV)/.dev ## Print the pages of docs/ that are made of the code
+	$(BIN)/python -m docs.printers
 
 check: lint test ## Everything that must pass before a change goes in
 

@@ -32,7 +32,7 @@ from sparkrank.numeric.memory import give_back_freed_memory
 from sparkrank.run.stages import Stages
 from sparkrank.schemas.tables import FILES
 from sparkrank.states.histogram_table import blocks_table
-from sparkrank.tables.commit.days import write_day
+from sparkrank.tables.commit.days import day_run
 from sparkrank.tables.rows.states import states_table
 
 FIRST = dt.date(2026, 1, 1)
@@ -103,7 +103,8 @@ def measure(team: str, days: int, rows: int, repeats: int, folder: Path) -> tupl
     made = [day_of(spec, rows_of(models, slices, min(rows, most), seed)) for seed in range(min(MADE, days))]
     window = Window(FIRST, FIRST + dt.timedelta(days=days - 1))
     for index, day in enumerate(window.days):
-        write_day(spec.output.path, day, {**made[index % MADE], "runs": _runs})
+        with day_run(spec.output.path, day) as run:
+            run.commit({**made[index % MADE], "runs": _runs})
     counts = [sum(made[index % MADE][name].num_rows for index in range(days)) for name in ("states", "blocks")]
     del made
     give_back_freed_memory()

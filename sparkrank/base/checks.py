@@ -1,4 +1,4 @@
-"""The names of everything that is counted on the way: what a bucket counts and the ``quality`` table prints.
+"""The names of all checks: what a bucket counts and the table ``quality`` has.
 
 Every row read is rejected, evaluated, or gone for one of the reasons in :data:`GONE`.
 """
@@ -101,12 +101,14 @@ LIMITS: Mapping[str, float] = {TRUTH_UNLISTED: MOST_UNLISTED, OUTSIDE_ROWS: 0.0}
 
 @dataclass(frozen=True)
 class Limits:
-    """What the input may be like: ``bad`` is the share of rows that may be rejected, ``of`` has the most of each check
-    that was asked for, as a share of its whole, or as a count where it has none. Beyond them nothing is written.
+    """Limits of the input, beyond which nothing is written.
+
+    ``bad`` is the share of rows that may be rejected. ``by_check`` has the most of each check that was asked for, as a
+    share of its whole, or as a count where it has none.
     """
 
     bad: float = 0.0
-    of: Mapping[str, float] = field(default_factory=dict)
+    by_check: Mapping[str, float] = field(default_factory=dict)
 
 
 NO_LIMITS = Limits()
@@ -178,7 +180,7 @@ _CODES_OF_FORMS = (
 
 
 def code_of(check: str) -> str | None:
-    """The code of a ``check``; None for one that has none, as of a role that is not sparkrank's own.
+    """The code of a ``check``; None for a check without one, as that of a role from outside the package.
 
     Examples
     --------
@@ -200,7 +202,7 @@ def one_class_groups(level: str) -> str:
 
 
 def above_ideal(metric: object, ideal: float) -> str:
-    """Groups evaluated whose list is better than the ideal that the metric names, which labels may exceed."""
+    """Groups whose list is better than the ideal that ``metric`` names: labels may exceed it."""
     return f"groups with {metric} above {ideal:g}, better than its ideal list"
 
 
@@ -210,15 +212,15 @@ def most_weight(metric: str) -> str:
 
 
 def relevant_truth(level: str) -> str:
-    """Truth with a label of a ``level`` that makes it relevant."""
+    """Truth that is relevant at a ``level`` of the labels."""
     return f"relevant truth, each item of a group once ({level})"
 
 
 def relevant_unlisted(level: str) -> str:
-    """What of it is in no list: truth that is not relevant may be in none of them, or hide that this is."""
+    """Relevant truth in no list, at a ``level`` of the labels."""
     return f"relevant truth in no list ({level})"
 
 
 def outside_range(metric: object, low: float, high: float) -> str:
-    """Groups evaluated with a value that the metric cannot have, as of a list that is credited twice with an item."""
+    """Groups with a value that ``metric`` cannot have, as when a list is credited twice for an item."""
     return f"groups with {metric} outside of its range, {low:g} to {high:g}"

@@ -1,4 +1,4 @@
-"""The one family of errors: each says in a sentence what is wrong, where, and what is allowed.
+"""The errors of sparkrank. The text of each is a sentence: what is wrong, where, and what is allowed.
 
 The exit codes are those of the command line: 2 the request is wrong (nothing was read), 4 the input is unusable
 (nothing was written), 1 anything else.
@@ -6,6 +6,7 @@ The exit codes are those of the command line: 2 the request is wrong (nothing wa
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 import reprlib
@@ -36,7 +37,8 @@ _MOST_CLEANED = 16_000  # that are looked at for secrets; of a longer text the m
 
 
 class _Few(reprlib.Repr):
-    """Elements of a list, and of the lists in it. A text is cleaned before it is cut, which may cut off its mark."""
+    """The texts of nested collections. A text is cleaned before it is cut, because a cut may remove what marks a
+    secret."""
 
     def repr_str(self, x: str, level: int) -> str:  # noqa: ARG002 - as the class above has it
         return repr(_cut(redact(_cut(x, _MOST_CLEANED)), self.maxstring))
@@ -113,7 +115,7 @@ class InputError(SparkrankError):
 
 
 class NoInputError(InputError):
-    """There is nothing where an input or a truth should be, or it has no rows: what a day without a log looks like."""
+    """The input or the truth is missing or has no rows, as on a day without a log."""
 
     code = "no_input"
 
@@ -142,7 +144,7 @@ class StateError(SparkrankError):
 
 
 class UnknownResultError(SparkrankError, KeyError):
-    """The results do not have the value that is looked up. It is also a ``KeyError``."""
+    """The results lack the value that was looked up. It is also a ``KeyError``."""
 
     code = "unknown_result"
     __str__ = Exception.__str__  # that of a KeyError puts the sentence into quotes
@@ -170,14 +172,12 @@ class CodedSentence(str):
         return self.code, str(self)
 
     def capitalized(self) -> CodedSentence:
-        """The same with a capital letter at its begin."""
+        """The sentence with a capital first letter."""
         return CodedSentence(self.code, f"{self[0].upper()}{self[1:]}")
 
 
 def did_you_mean(value: object, known: Iterable[object]) -> str:
     """``, did you mean "x"?`` for the nearest of ``known``, or an empty text when none is near.
-
-    Near is what slips of the keyboard make of a word: their weights add up to a third of its letters at most.
 
     Examples
     --------
@@ -187,48 +187,16 @@ def did_you_mean(value: object, known: Iterable[object]) -> str:
     ''
     """
     typed = shortened(value).strip(" []()'\"").lower()
-    found = [(_slips(typed, name.lower()), name) for name in map(shortened, known)]
-    slips, near = min(found, key=lambda each: each[0], default=(1.0, ""))
-    return f', did you mean "{near}"?' if slips <= MOST_SLIPS else ""
+    names = {name.lower(): name for name in map(shortened, known)}
+    near = difflib.get_close_matches(typed, names, 1, LEAST_ALIKE)
+    return f', did you mean "{names[near[0]]}"?' if near else ""
 
 
-MOST_SLIPS = 1 / 3  # of the letters of the longer word; measured on the words of tests/unit/test_errors.py
-# What another letter weighs, where one too many, one too few, two that changed places, and the key beside weigh 1.
-_OTHER_LETTER = 1.5
-_KEYS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
-
-
-def _slips(typed: str, name: str) -> float:
-    """The weight of the slips between two words, by the letters of the longer: a restricted Damerau distance."""
-    longest = max(len(typed), len(name))
-    if abs(len(typed) - len(name)) > MOST_SLIPS * longest:
-        return float("inf")
-    rows = [[float(place) for place in range(len(name) + 1)]]
-    for line in range(1, len(typed) + 1):
-        row = [float(line)]
-        for place, other in enumerate(name, start=1):
-            cost = min(
-                rows[-1][place] + 1,
-                row[place - 1] + 1,
-                rows[-1][place - 1] + _other(typed, line - 1, other),
-            )
-            if line > 1 and place > 1 and typed[line - 2 : line] == name[place - 2 : place][::-1]:
-                cost = min(cost, rows[-2][place - 2] + 1)
-            row.append(cost)
-        rows.append(row)
-    return rows[-1][-1] / longest if longest else float("inf")
-
-
-def _other(typed: str, place: int, letter: str) -> float:
-    """What it weighs that at ``place`` of ``typed`` another letter than ``letter`` may stand."""
-    if typed[place] == letter:
-        return 0.0
-    beside = any(typed[place] + letter in keys or letter + typed[place] in keys for keys in _KEYS)
-    return 1.0 if beside or typed[place] in typed[max(place - 1, 0) : place] else _OTHER_LETTER
+LEAST_ALIKE = 0.7  # of the letters of both words; measured on the words of tests/unit/test_errors.py
 
 
 def listed(names: Iterable[object]) -> str:
-    """The allowed names of a sentence: ``a, b, c``; of very many, how many more there are."""
+    """The ``names`` for use in a sentence: ``a, b, c``. Of very many the first, and how many more there are."""
     texts = list(map(shortened, names))
     kept = texts[:1]
     room = MOST_LISTED - sum(map(len, kept))
@@ -241,28 +209,29 @@ def listed(names: Iterable[object]) -> str:
 
 
 def escaped(text: str) -> str:
-    """``text`` in one line that no terminal obeys: control characters, ends of lines and marks of direction as Python
-    writes them, ``\\x1b``.
+    """``text`` on one line, safe to print: control characters, ends of lines and marks of direction are written as in
+    Python, ``\\x1b``.
     """
     if text.isprintable():
         return text
-    return "".join(each if each.isprintable() or unicodedata.category(each) == "Zs" else _code(each) for each in text)
+    return "".join(
+        letter if letter.isprintable() or unicodedata.category(letter) == "Zs" else _code(letter) for letter in text
+    )
 
 
 def shortened(text: object, most: int = MOST_SHOWN) -> str:
-    """``text`` as a sentence shows it: without secrets, :func:`escaped`, and cut in the middle where it has more than
-    ``most`` letters.
+    """``text`` for use in a sentence: without secrets, :func:`escaped`, and cut in the middle to ``most`` letters.
 
-    It comes out as it went in where that was done before.
+    A text that was shortened before stays as it is.
     """
-    told = _cut(text if isinstance(text, str) else _written(text, str), _MOST_CLEANED)
-    return _cut(escaped(_cut(redact(told), most)), most)
+    clean = _cut(text if isinstance(text, str) else _written(text, str), _MOST_CLEANED)
+    return _cut(escaped(_cut(redact(clean), most)), most)
 
 
 def shown(value: object) -> str:
-    """``value`` as Python writes it (a text in quotes), at most :data:`MOST_SHOWN` letters of it."""
-    told = _cut(redact(_cut(value, _MOST_CLEANED)), MOST_SHOWN) if isinstance(value, str) else value
-    return shortened(_written(told, repr))
+    """The ``repr`` of ``value`` for use in a sentence, at most :data:`MOST_SHOWN` letters of it."""
+    clean = _cut(redact(_cut(value, _MOST_CLEANED)), MOST_SHOWN) if isinstance(value, str) else value
+    return shortened(_written(clean, repr))
 
 
 def _cut(text: str, most: int) -> str:
@@ -277,7 +246,7 @@ def _code(letter: str) -> str:
 
 
 def _written(value: object, how: Callable[[object], str]) -> str:
-    """The text of ``value``, and not all of it where that is long: lists and mappings may hold each other."""
+    """The text of ``value``, shortened if it is a long collection. Lists and mappings may be nested."""
     try:
         return _FEW.repr(value) if isinstance(value, (list, tuple, dict, set, frozenset)) else how(value)
     except Exception:  # noqa: BLE001 - a number of thousands of digits, and whatever has no text of its own
@@ -286,8 +255,8 @@ def _written(value: object, how: Callable[[object], str]) -> str:
 
 @contextmanager
 def without_secrets() -> Iterator[None]:
-    """Let errors pass, those behind them and those that nobody expected too, without what is secret in their texts:
-    whoever catches none gets them all in one traceback.
+    """Remove secrets from the texts of all errors that pass, expected or not, and of their causes: a traceback prints
+    them all.
     """
     try:
         yield
@@ -299,16 +268,16 @@ def without_secrets() -> Iterator[None]:
 
 
 def _clean_chain(error: BaseException, seen: set[int]) -> None:
-    """Clean the texts of ``error`` and of those behind it; one that keeps its text is replaced."""
+    """Remove secrets from ``error`` and its causes. An exception whose text cannot be changed is replaced."""
     seen.add(id(error))
     if not _is_clean(error):
-        error.args = tuple(redact(each) if isinstance(each, str) else each for each in error.args)
+        error.args = tuple(redact(text) if isinstance(text, str) else text for text in error.args)
         for name in ("strerror", "filename", "filename2", "msg", "problem", "context", "note"):
             if isinstance(text := getattr(error, name, None), str):
                 with suppress(AttributeError, TypeError):
                     setattr(error, name, redact(text))
     if notes := getattr(error, "__notes__", None):
-        error.__notes__ = [redact(str(each)) for each in notes]
+        error.__notes__ = [redact(str(text)) for text in notes]
     for behind in (error.__cause__, error.__context__):
         if behind is not None and id(behind) not in seen:
             _clean_chain(behind, seen)
@@ -326,14 +295,14 @@ def _is_clean(error: BaseException) -> bool:
 
 
 def _stand_in(error: BaseException) -> SparkrankError:
-    """What says the same as an error whose text cannot be changed, as those of Java."""
-    told = SparkrankError(f"{type(error).__name__}: {first_line(error)}")
-    return told.with_traceback(error.__traceback__)
+    """An error with the text of one that cannot be changed, as those of Java."""
+    replacement = SparkrankError(f"{type(error).__name__}: {first_line(error)}")
+    return replacement.with_traceback(error.__traceback__)
 
 
 @contextmanager
 def writing_errors(what: str, done: str = "written") -> Iterator[None]:
-    """Raise an error of the operating system, as a full disk, as one that says what cannot be ``done`` to ``what``."""
+    """Turn an error of the operating system, as a full disk, into one that says that ``what`` cannot be ``done``."""
     try:
         yield
     except OSError as error:
@@ -342,7 +311,8 @@ def writing_errors(what: str, done: str = "written") -> Iterator[None]:
 
 
 def unreadable(what: str, error: BaseException, advice: str = "") -> SparkrankError:
-    """The error that says ``what`` because of ``error``, and gives ``advice`` unless the store or memory fails."""
+    """The error for a failed read: ``what`` failed, the first line of ``error``, and ``advice`` unless a store or
+    memory failed."""
     sentence = f"{what}: {shortened(first_line(error), MOST_LISTED)}"
     if isinstance(error, MemoryError):  # of Arrow too; the file may be as it should
         return SparkrankError(f"{sentence} (the process lacks memory)")
@@ -350,7 +320,7 @@ def unreadable(what: str, error: BaseException, advice: str = "") -> SparkrankEr
 
 
 def first_line(error: BaseException) -> str:
-    """What ``error`` says, without the lines that libraries put below it, and without its traceback."""
+    """The first line of the text of ``error``, without a traceback."""
     text = _DETAIL.split(str(error), maxsplit=1)[0].strip()
     lines = [line for line in text.split("\n") if line.strip()]
     if lines and lines[0].startswith("Traceback (most recent call last)"):

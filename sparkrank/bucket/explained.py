@@ -51,7 +51,7 @@ class ExplainedTable:
 
 @dataclass(frozen=True)
 class ExplainedMetric:
-    """How a metric of one model comes of the rows of one group.
+    """How a metric of one model is computed for one group.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class ExplainedMetric:
     weight : float
         How much it weighs in the mean.
     tables : tuple of ExplainedTable
-        The list first, then what else the value comes of.
+        The list first, then the other tables that the value is computed from.
     steps : tuple of Step
         From the columns of the tables to the value.
     told : tuple of str
@@ -97,6 +97,22 @@ class ExplainedGroup:
     rows: int = 0
 
 
+@dataclass(frozen=True)
+class ExplainedKey:
+    """The explanation of one key: a group, or several lists of arrays that share it.
+
+    Parameters
+    ----------
+    key : mapping of str to object
+        The group key, by column.
+    groups : tuple of ExplainedGroup
+        One, or of rows that were arrays one for each list.
+    """
+
+    key: Mapping[str, Any]
+    groups: tuple[ExplainedGroup, ...]
+
+
 def explain_rows(rows: pa.Table, plan: Plan, metrics: Sequence[Metric], models: Sequence[str]) -> list[ExplainedGroup]:
     """Explain ``metrics`` of ``models`` for the rows of one key, which have the columns of a bucket of ``plan``.
 
@@ -104,9 +120,9 @@ def explain_rows(rows: pa.Table, plan: Plan, metrics: Sequence[Metric], models: 
     """
     if not plan.arrays:
         return [_explained(_in_one_order(rows), plan, metrics, models)]
-    lists = [rows.filter(pc.equal(rows[LIST], number)) for number in pc.unique(rows[LIST])]
-    ordered = sorted(map(_in_one_order, lists), key=lambda each: repr(each.drop_columns([LIST]).to_pydict()))
-    return [_explained(rows_of_list, plan, metrics, models) for rows_of_list in ordered]
+    lists = [_in_one_order(rows.filter(pc.equal(rows[LIST], number))) for number in pc.unique(rows[LIST])]
+    lists.sort(key=lambda own: repr(own.drop_columns([LIST]).to_pydict()))
+    return [_explained(own, plan, metrics, models) for own in lists]
 
 
 def _in_one_order(rows: pa.Table) -> pa.Table:
@@ -144,7 +160,7 @@ def _metric(model: RankedModel, scores: pa.ChunkedArray, metric: Metric) -> Expl
     is_mean = of_groups.declaration.is_averaged
     is_left_out = model.chosen is not None and not bool(model.chosen[0])
     value = counts_as = weight = math.nan
-    told = list(arithmetic.told)
+    notes = list(arithmetic.told)
     if is_mean:
         declared = dict(plan.group_metrics)[of_groups]
         value = float(model.values()[str(of_groups)].of_groups()[0])
@@ -152,11 +168,11 @@ def _metric(model: RankedModel, scores: pa.ChunkedArray, metric: Metric) -> Expl
         weights = declared.weights_of(ranking, of_groups, model.weights)
         weight = 1.0 if weights is None else float(weights.of_groups()[0])
     if metric.percentile is not None:
-        told.append(f"{metric} is the percentile of the values of all groups, of which this is one")
+        notes.append(f"{metric} is the percentile of the values of all groups, of which this is one")
     if is_left_out:
         definitions = plan.definitions
         setting = f"population={definitions.population}, unretrieved={definitions.unretrieved}"
-        told.append(f"the group is left out of the means ({setting})")
+        notes.append(f"the group is left out of the means ({setting})")
     tables = _tables(arithmetic, ranking, model, scores)
     return ExplainedMetric(
         str(metric),
@@ -169,7 +185,7 @@ def _metric(model: RankedModel, scores: pa.ChunkedArray, metric: Metric) -> Expl
         weight,
         tables,
         arithmetic.steps,
-        tuple(told),
+        tuple(notes),
     )
 
 
@@ -208,7 +224,7 @@ def _list(terms: TermTable, ranking: Ranking, model: RankedModel, scores: pa.Chu
     columns["label"] = named["label"]
     columns["tie block"] = tuple(block)
     if (repeats := ranking.judgments.repeats) is not None:
-        columns["repeats"] = tuple(bool(flag) for flag in repeats[row])
+        columns["repeats"] = tuple(map(bool, repeats[row]))
     return ExplainedTable(RANKED, columns | _plain(terms.columns))
 
 

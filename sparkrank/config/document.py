@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from sparkrank.base.checks import Limits
 from sparkrank.base.errors import SpecError, did_you_mean, listed, shortened
-from sparkrank.base.redaction import told_apart
+from sparkrank.base.redaction import options_to_hash
 from sparkrank.config.gate_sections import (
     Gate,
     HistorySettings,
@@ -39,6 +39,7 @@ from sparkrank.config.sections import (
 from sparkrank.config.validators import as_day, as_keys, as_list
 from sparkrank.engines.lanes import time_zone_lanes
 from sparkrank.gates.judge import Judge
+from sparkrank.gates.register import KINDS
 from sparkrank.inputs.role_table import CLUSTER, GROUP_WEIGHT, ITEMS, RANK, SCORE, SLICE
 from sparkrank.inputs.roles import Roles, TruthColumns, planned
 from sparkrank.inputs.spec_hash import hash_of_plan
@@ -180,8 +181,8 @@ class Spec(Section):
         baseline: str | None = getattr(compare, "baseline", None)
         compares = compare is not None or "compare" not in type(self).model_fields
         preset = find_preset(self.definitions.preset)
-        rules = rules_of(self.gates, plan, preset, self.undecided, baseline, compares=compares, sides=history.sides)
-        if history != HistorySettings().history and not any(rule.kind == "history" for rule in rules):
+        rules = rules_of(self.gates, plan, preset, self.undecided, baseline, compares=compares, history=history)
+        if history != HistorySettings().history and not any(KINDS[rule.kind].reads_history for rule in rules):
             raise SpecError("history is given, but no gate compares with it: add one with not_worse_than: history")
         if not rules:
             return None
@@ -237,7 +238,7 @@ def _asked(resolved: Mapping[str, Any], rows: Rows) -> dict[str, Any]:
 
     What is expected of them changes no number.
     """
-    asked = {**resolved, "options": told_apart(rows.options), "where": rows.where}
+    asked = {**resolved, "options": options_to_hash(rows.options), "where": rows.where}
     return {key: value for key, value in asked.items() if key != "expect"}
 
 

@@ -6,13 +6,15 @@ import datetime as dt
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, create_model, model_validator
 
 from sparkrank.base.errors import SpecError, did_you_mean, listed, shortened
 from sparkrank.config.sections import Section
 from sparkrank.config.validators import as_number
+from sparkrank.gates.kind import GateKind
+from sparkrank.gates.register import KINDS, kind_asked_by, words
 from sparkrank.gates.rules import History, Margin, Rule, columns_match, is_pattern, matches
 from sparkrank.metrics import Plan
 from sparkrank.metrics.presets import Preset
@@ -20,7 +22,8 @@ from sparkrank.metrics.slices import slice_name
 from sparkrank.metrics.uncertainty import Correction
 from sparkrank.tables.rows.lookup import found_metric
 
-BASELINE, HISTORY = "baseline", "history"
+BASELINE = "baseline"
+_BOTH_SIDES = History()
 _SHARE = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*%", re.ASCII)
 _Finite = Annotated[float, Field(allow_inf_nan=False)]
 _Policy = Literal["fail", "warn", "pass"]
@@ -49,7 +52,27 @@ def _as_values(value: object) -> object:
     return {column: str(of) if isinstance(of, (int, float)) else of for column, of in texts.items()}
 
 
-class Gate(Section):
+class _GateSubject(Section):
+    metric: str
+    name: str | None = None
+    model: str | None = None
+    of: Annotated[dict[str, str | None] | None, BeforeValidator(_as_values)] = Field(default=None, alias="slice")
+
+
+def with_conditions(kinds: Mapping[str, GateKind]) -> type[_GateSubject]:
+    """A section with a key for each of the ``kinds`` of gates, by their words."""
+    number = Annotated[_Finite | None, BeforeValidator(as_number)]
+    fields: dict[str, Any] = {word: (str | None if kind.compares else number, None) for word, kind in kinds.items()}
+    return create_model("_GateConditions", __base__=_GateSubject, **fields)
+
+
+if TYPE_CHECKING:
+    _GateConditions: TypeAlias = _GateSubject
+else:
+    _GateConditions = with_conditions(words())
+
+
+class Gate(_GateConditions):
     """A condition under which a day passes. ``metric``, ``model`` and ``slice`` may have wildcards.
 
     Without ``model`` it is about every model, without ``slice`` about the whole day alone. ``not_worse_than`` is a
@@ -58,36 +81,37 @@ class Gate(Section):
     ``correction`` is how failures of its cells are corrected for being many.
     """
 
-    metric: str
-    name: str | None = None
-    model: str | None = None
-    of: Annotated[dict[str, str | None] | None, BeforeValidator(_as_values)] = Field(default=None, alias="slice")
-    min: Annotated[_Finite | None, BeforeValidator(as_number)] = None
-    max: Annotated[_Finite | None, BeforeValidator(as_number)] = None
-    not_worse_than: str | None = None
-    equivalent_to: str | None = None
     by: Annotated[float | str | None, BeforeValidator(as_margin)] = None
     correction: Correction = "holm"
     undecided: _Policy | None = None
 
     @model_validator(mode="after")
     def _some_condition(self) -> Gate:
-        compared = self.not_worse_than if self.equivalent_to is None else self.equivalent_to
-        if self.min is None and self.max is None and compared is None:
-            raise ValueError("has no condition: min, max, not_worse_than or equivalent_to is needed")
-        if self.by is not None and compared is None:
-            raise ValueError("has by, but neither not_worse_than nor equivalent_to, of which it is the margin")
-        if self.not_worse_than is not None and self.equivalent_to is not None:
-            raise ValueError("has not_worse_than and equivalent_to, but by is the margin of one: write two gates")
-        if self.equivalent_to is not None and not self.margin.amount > 0:
-            raise ValueError("has equivalent_to without a margin: by above 0 says how much is the same, as by: 1%")
-        if self.min is not None and self.max is not None and self.min > self.max:
-            raise ValueError(f"has min {self.min:g} above max {self.max:g}: no value lies between them")
+        asked = self.conditions
+        with_margin = [word for word in asked if words()[word].compares]
+        if not asked:
+            *others, last = words()
+            raise ValueError(f"has no condition: {', '.join(others)} or {last} is needed")
+        if self.by is not None and not with_margin:
+            names = " nor ".join(word for word, kind in words().items() if kind.compares)
+            raise ValueError(f"has by, but neither {names}, of which it is the margin")
+        if len(with_margin) > 1:
+            raise ValueError(f"has {' and '.join(with_margin)}, but by is the margin of one: write two gates")
+        if with_margin and words()[with_margin[0]].needs_margin and not self.margin.amount > 0:
+            raise ValueError(f"has {with_margin[0]} without a margin: by above 0 says how much is the same, as by: 1%")
+        if {"min", "max"} <= asked.keys() and asked["min"] > asked["max"]:
+            raise ValueError(f"has min {asked['min']:g} above max {asked['max']:g}: no value lies between them")
         if self.of is not None and not self.of:
             raise ValueError("has an empty slice: name a column with a value, or leave slice out for the whole day")
         if self.name is not None and not self.name.strip():
             raise ValueError("has an empty name")
         return self
+
+    @property
+    def conditions(self) -> dict[str, Any]:
+        """The words of kinds that are given, with their values."""
+        values = {word: getattr(self, word, None) for word in words()}
+        return {word: value for word, value in values.items() if value is not None}
 
     @property
     def margin(self) -> Margin:
@@ -148,7 +172,7 @@ def rules_of(
     baseline: str | None,
     *,
     compares: bool = True,
-    sides: str = "both",
+    history: History = _BOTH_SIDES,
 ) -> tuple[Rule, ...]:
     """The rules that ``gates`` mean for ``plan``.
 
@@ -166,8 +190,8 @@ def rules_of(
         The model that the spec compares others with, if it names one.
     compares
         Whether the spec compares models at all.
-    sides
-        Which side of a history is bad. Where it is the worse one, no gate is about a metric that has none.
+    history
+        How days are compared with their history.
 
     Returns
     -------
@@ -181,9 +205,9 @@ def rules_of(
     rules: list[Rule] = []
     for index, gate in enumerate(gates):
         where = f"gates[{index}]"
-        found = list(_rules_of(gate, where, plan, preset, policy or "warn", baseline, sides))
+        found = list(_rules_of(gate, where, plan, preset, policy or "warn", baseline, history))
         if not compares and (against := [rule.against for rule in found if rule.against is not None]):
-            word = "not_worse_than" if gate.equivalent_to is None else "equivalent_to"
+            word = next(KINDS[rule.kind].word for rule in found if rule.against is not None)
             told = f"{where}.{word} is {against[0]}, but the spec compares no models"
             raise SpecError(f"{told}: give compare: {{baseline: {against[0]}}}")
         names = {rule.gate for rule in rules}
@@ -195,7 +219,7 @@ def rules_of(
 
 
 def _rules_of(
-    gate: Gate, where: str, plan: Plan, preset: Preset | None, policy: _Policy, baseline: str | None, sides: str
+    gate: Gate, where: str, plan: Plan, preset: Preset | None, policy: _Policy, baseline: str | None, history: History
 ) -> Iterator[Rule]:
     metric, metrics = _metrics(gate, where, plan, preset)
     slices = _slices(gate, where, plan)
@@ -208,32 +232,38 @@ def _rules_of(
         "undecided": gate.undecided or policy,
         "correction": gate.correction,
     }
-    bounds: tuple[tuple[str, float | None], ...] = (("min", gate.min), ("max", gate.max))
-    for kind, bound in bounds:
-        if bound is not None:
-            name = gate.name or f"{gate.subject} {kind} {bound:.6g}"
-            yield Rule(name, kind, metrics=metrics, models=models, bound=bound, **given)
-    if gate.equivalent_to is not None:
-        other = _against(gate.equivalent_to, f"{where}.equivalent_to", plan, baseline, history=False)
-        models = _models_beside(other, where, models)
-        name = gate.name or f"{gate.subject} equivalent to {gate.equivalent_to} by {gate.margin}"
-        yield Rule(name, "equivalent_to", metrics=metrics, models=models, against=other, margin=gate.margin, **given)
-    if gate.not_worse_than is None:
-        return
-    against = _against(gate.not_worse_than, f"{where}.not_worse_than", plan, baseline)
-    if against is not None or sides == "worse":
-        metrics = tuple(text for text in metrics if _is_directed(text, plan))
-    if not metrics:
-        instead = "history: {sides: both}" if against is None else "min and max"
+    for word, value in gate.conditions.items():
+        kind, against = kind_asked_by(word, value, plan.models), None
+        if kind.compares and kind.value is None:
+            against = _against(value, f"{where}.{word}", plan, baseline)
+        text = f"{value:.6g}" if not kind.compares else f"{value} by {gate.margin}" if gate.by is not None else value
+        yield Rule(
+            gate.name or f"{gate.subject} {kind.phrase} {text}",
+            kind.name,
+            metrics=_metrics_with_direction(kind, metrics, gate, where, plan)
+            if kind.needs_direction(history)
+            else metrics,
+            models=_models_beside(against, where, models),
+            bound=0.0 if kind.compares else value,
+            against=against,
+            margin=gate.margin if kind.compares else Margin(),
+            **given,
+        )
+
+
+def _metrics_with_direction(
+    kind: GateKind, metrics: tuple[str, ...], gate: Gate, where: str, plan: Plan
+) -> tuple[str, ...]:
+    """Those of ``metrics`` of which one side is better."""
+    better = directions_of(plan)
+    directed = tuple(metric for metric in metrics if better[metric] is not None)
+    if not directed:
+        instead = "history: {sides: both}" if kind.reads_history else "min and max"
         raise SpecError(
-            f"{where}.not_worse_than cannot hold for {shortened(gate.metric)}, of which neither higher nor lower is "
+            f"{where}.{kind.word} cannot hold for {shortened(gate.metric)}, of which neither higher nor lower is "
             f"better: give {instead}"
         )
-    models = _models_beside(against, where, models)
-    by = f" by {gate.margin}" if gate.by is not None else ""
-    name = gate.name or f"{gate.subject} not worse than {gate.not_worse_than}{by}"
-    compared = "history" if against is None else "not_worse_than"
-    yield Rule(name, compared, metrics=metrics, models=models, against=against, margin=gate.margin, **given)
+    return directed
 
 
 def _models_beside(against: str | None, where: str, models: tuple[str, ...]) -> tuple[str, ...]:
@@ -241,10 +271,6 @@ def _models_beside(against: str | None, where: str, models: tuple[str, ...]) -> 
     if not beside:
         raise SpecError(f"{where} compares {against} with itself: name another model, or none for all others")
     return beside
-
-
-def _is_directed(text: str, plan: Plan) -> bool:
-    return directions_of(plan)[text] is not None
 
 
 def directions_of(plan: Plan) -> dict[str, bool | None]:
@@ -291,20 +317,19 @@ def _slices(gate: Gate, where: str, plan: Plan) -> tuple[tuple[str, ...], ...]:
     return found
 
 
-def _against(word: str, where: str, plan: Plan, baseline: str | None, *, history: bool = True) -> str | None:
-    """The model that a gate compares with; None for the history, which not all can."""
+def _against(word: str, where: str, plan: Plan, baseline: str | None) -> str:
+    """The model that a gate compares with."""
     if word in plan.models:
         against = word
-    elif word == HISTORY and history:
-        return None
     elif word == BASELINE and baseline is not None:
         against = baseline
     elif word == BASELINE:
         raise SpecError(f"{where} is {BASELINE}, but the spec names none: give compare.baseline, or a model")
     else:
-        words = (BASELINE, HISTORY) if history else (BASELINE,)
-        known = (*words, *plan.models)
-        needed = f"a model, {BASELINE} or {HISTORY}" if history else f"a model or {BASELINE}"
+        own = where.rpartition(".")[2]
+        special = [kind.value for kind in KINDS.values() if kind.word == own and kind.value is not None]
+        known = (BASELINE, *special, *plan.models)
+        needed = f"a model, {BASELINE} or {special[0]}" if special else f"a model or {BASELINE}"
         near = did_you_mean(word, known)
         raise SpecError(f'{where} is "{shortened(word)}"{near}: {needed} is needed ({listed(known)})')
     if baseline is not None and against != baseline:

@@ -166,7 +166,10 @@ class Rows(Section):
     """
 
     path: Annotated[str, AfterValidator(as_filled), AfterValidator(as_rows), PlainSerializer(shown_url)] | None = None
-    table: Annotated[str, AfterValidator(as_filled), AfterValidator(as_marked(check_name))] | None = None
+    table: (
+        Annotated[str, AfterValidator(as_filled), AfterValidator(as_marked(check_name)), PlainSerializer(shown_url)]
+        | None
+    ) = None
     format: Annotated[str, AfterValidator(as_format)] = "parquet"
     ddl: Annotated[str | None, AfterValidator(as_schema)] = Field(default=None, alias="schema")
     options: Annotated[dict[str, str], BeforeValidator(as_options), PlainSerializer(shown_options)] = Field(
@@ -184,6 +187,7 @@ class Rows(Section):
             given = "neither a path nor a table" if self.path is None else "a path and a table"
             raise ValueError(f"names {given}: one of the two is needed")
         validate_no_password(self.path)
+        validate_no_password(self.table)  # a path too: parquet.`s3a://...`
         if self.partition_types == "text" and not self._is_files:
             read = f"format {self.format}" if self.table is None else f"table {self.table}"
             raise ValueError(f"has partition_types text, but {read}, whose columns have types of their own")

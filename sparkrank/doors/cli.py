@@ -14,7 +14,7 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -35,7 +35,6 @@ from sparkrank.doors.commands.answers import (
     backfill_document,
     day_document,
     declaration_document,
-    form,
     judgment_document,
     preset_document,
     replay_document,
@@ -46,7 +45,7 @@ from sparkrank.doors.commands.backfill_text import backfill_text, backfilled_tex
 from sparkrank.doors.commands.compare import compare
 from sparkrank.doors.commands.explain import explain
 from sparkrank.doors.commands.movers import movers
-from sparkrank.doors.commands.options import form_options, spec_options, stages_seen
+from sparkrank.doors.commands.options import form_options, removed, spec_options, stages_seen
 from sparkrank.doors.commands.output import clean, export, path, unlock
 from sparkrank.doors.commands.planning import plan
 from sparkrank.doors.commands.report import report
@@ -68,16 +67,20 @@ from sparkrank.metrics.catalog import find, is_known
 from sparkrank.metrics.declaration import Declaration
 from sparkrank.metrics.registry import import_plugins
 from sparkrank.report.changes import changes_text
-from sparkrank.report.definitions_page import definitions_page
-from sparkrank.report.markdown import declarations_markdown
-from sparkrank.report.tables_page import table_text, tables_page
 from sparkrank.run.session import spark_session
 from sparkrank.tables.commit.days import needs_spark
 from sparkrank.tables.rows.outputs import OUTPUTS
 from sparkrank.text.comparison_text import stored_comparisons_text
 from sparkrank.text.gates_text import replay_text, verdicts_text
 from sparkrank.text.terminal import as_json_text, print_document, tell
-from sparkrank.text.text import declaration_text, metrics_text, preset_text, quality_text, warnings_text
+from sparkrank.text.text import (
+    declaration_text,
+    metrics_text,
+    preset_text,
+    quality_text,
+    table_text,
+    warnings_text,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -415,32 +418,24 @@ def validate(conf: str, overrides: tuple[str, ...], day: str | None) -> None:
 
 @commands.command()
 @click.argument("names", nargs=-1)
-@click.option("--markdown", is_flag=True, help="Print one Markdown table, as in docs/metrics.md.")
-@click.option("--definitions", is_flag=True, help="Print docs/definitions.md: all of it, with examples worked.")
 @click.option("--preset", metavar="LIBRARY", help="Print what the preset of this name sets, and what it cannot.")
 @click.option("--plugin", "plugins", multiple=True, metavar="MODULE", help="Import a module that registers metrics.")
-def metrics(
-    names: tuple[str, ...], markdown: bool, definitions: bool, preset: str | None, plugins: tuple[str, ...]
-) -> None:
+@removed("--markdown", "docs/metrics.md has the table, and --json has the declarations")
+@removed("--definitions", "it is docs/definitions.md")
+def metrics(names: tuple[str, ...], preset: str | None, plugins: tuple[str, ...]) -> None:
     """Print every metric, or those NAMED: definition, parameters, undefined rule, reference."""
     import_plugins(plugins, "--plugin")
-    asked = {"--preset": preset, "--definitions": definitions, "--markdown": markdown, "NAMES": names}
-    given = [name for name, value in asked.items() if value]
-    if len(given) > 1 and given != ["--markdown", "NAMES"]:
-        raise click.UsageError(f"{given[0]} and {given[1]} do not go together")
     library = find_preset(preset)
     if library is not None:
+        if names:
+            raise click.UsageError("--preset and NAMES do not go together")
         answer_page(lambda: preset_text(library), lambda: {"preset": preset_document(library)})
         return
-    if form() == "json" and given and given[0] in ("--definitions", "--markdown"):
-        raise click.UsageError(f"{given[0]} and --json do not go together: it prints Markdown")
-    declarations = [each for name in names for each in _named(name)] if names else list(CATALOG.values())
-    pages: dict[bool, Callable[[], str]] = {
-        definitions: definitions_page,
-        markdown: lambda: declarations_markdown(declarations),
-    }
-    page = pages.get(True, lambda: "\n\n".join(map(declaration_text, declarations)))
-    answer_page(page, lambda: {"metrics": [declaration_document(each) for each in declarations]})
+    declarations = [declaration for name in names for declaration in _named(name)] if names else list(CATALOG.values())
+    answer_page(
+        lambda: "\n\n".join(map(declaration_text, declarations)),
+        lambda: {"metrics": [declaration_document(declaration) for declaration in declarations]},
+    )
 
 
 @commands.command()
@@ -454,7 +449,7 @@ def tables(names: tuple[str, ...]) -> None:
             raise click.UsageError(f"{told} (there are: {listed(list(known))})")
     asked = [known[name] for name in names] or list(known.values())
     answer_page(
-        lambda: "\n\n".join(map(table_text, asked)) if names else tables_page(),
+        lambda: "\n\n".join(map(table_text, asked)),
         lambda: {"tables": [table_document(each) for each in asked]},
     )
 

@@ -82,8 +82,8 @@ def explain(
     Returns
     -------
     Explanation
-        The list of each model with the terms of the metric, and the steps to its value. ``print`` shows it,
-        :meth:`Explanation.html` writes it as a page, and :meth:`Explanation.to_dict` has it as plain values.
+        The list of each model with the terms of the metric, and the steps to its value. ``print`` and
+        notebooks show it, and :meth:`Explanation.to_dict` has it as plain values.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Gates with a bound, and a number against a bound: which side of it the truth is on, or that nobody knows."""
+"""Gates with a bound: the truth is on its good side, on its bad side, or nobody knows."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import math
 from statistics import NormalDist
 from typing import ClassVar, NamedTuple
 
-from sparkrank.gates.facts import Measured
-from sparkrank.gates.kind import Kind, Night
+from sparkrank.gates.facts import IntervalEstimate
+from sparkrank.gates.kind import Evidence, GateKind
 from sparkrank.gates.rules import Cell, Rule
-from sparkrank.gates.verdicts import Judged, Key, Verdict, shown_number
+from sparkrank.gates.verdicts import Judged, VerdictKey, VerdictWord, shown_number
 from sparkrank.stats.intervals import OFF, TOO_FEW, tail
 from sparkrank.stats.sequential import METHOD as SEQUENCE
 
@@ -18,19 +18,21 @@ _SHARES = ("wilson", "logit")  # whose tests are of shares from 0 to 1
 _TAILS = ("t", "paired t", "jackknife", *_SHARES)  # methods of intervals whose tail is known
 
 
-class Side(NamedTuple):
-    """On which side of a bound a number is.
+class BoundVerdict(NamedTuple):
+    """The side of a bound on which a number is, as a verdict.
 
     ``p`` is that of the one-sided test whose hypothesis is that the truth is on the good side, or on the bound: a small
     one says that it is beyond. None where nothing was tested. ``why`` says why nothing could be.
     """
 
-    verdict: Verdict
+    verdict: VerdictWord
     p: float | None = None
     why: str | None = None
 
 
-def side_of(measured: Measured, bound: float, sign: int, level: float = 0.95, *, has_interval: bool = True) -> Side:
+def side_of(
+    measured: IntervalEstimate, bound: float, sign: int, level: float = 0.95, *, has_interval: bool = True
+) -> BoundVerdict:
     """On which side of ``bound`` a measured number is; lower is worse where ``sign`` is 1.
 
     It passes where its whole interval is on the good side, the bound included, and fails where all of it is beyond.
@@ -50,27 +52,27 @@ def side_of(measured: Measured, bound: float, sign: int, level: float = 0.95, *,
 
     Examples
     --------
-    >>> side_of(Measured(0.35, 0.31, 0.39, 0.02), 0.3, 1).verdict
+    >>> side_of(IntervalEstimate(0.35, 0.31, 0.39, 0.02), 0.3, 1).verdict
     'pass'
-    >>> side_of(Measured(0.35, 0.31, 0.39, 0.02), 0.36, 1).verdict
+    >>> side_of(IntervalEstimate(0.35, 0.31, 0.39, 0.02), 0.36, 1).verdict
     'undecided'
-    >>> side_of(Measured(1.0, None, None, None, interval="too few", n_groups=2), 0.3, 1)
-    Side(verdict='undecided', p=None, why='2 groups are too few to say')
+    >>> side_of(IntervalEstimate(1.0, None, None, None, interval="too few", n_groups=2), 0.3, 1)
+    BoundVerdict(verdict='undecided', p=None, why='2 groups are too few to say')
     """
     value = float(measured.value or 0.0)
     low, high = (_known(end) for end in (measured.low, measured.high))
     if low is None and high is None and measured.interval is None and not has_interval:
-        return Side("pass" if sign * (value - bound) >= 0 else "fail")
+        return BoundVerdict("pass" if sign * (value - bound) >= 0 else "fail")
     if (why := _lack(measured, low, high)) is not None:
-        return Side("undecided", why=why)
+        return BoundVerdict("undecided", why=why)
     worst, best = (low, high) if sign > 0 else (high, low)
     p = _p(measured, bound, sign, level, low, high)
     if worst is not None and sign * (worst - bound) >= 0:
-        return Side("pass", p)
-    return Side("fail" if best is not None and sign * (best - bound) < 0 else "undecided", p)
+        return BoundVerdict("pass", p)
+    return BoundVerdict("fail" if best is not None and sign * (best - bound) < 0 else "undecided", p)
 
 
-def _lack(measured: Measured, low: float | None, high: float | None) -> str | None:
+def _lack(measured: IntervalEstimate, low: float | None, high: float | None) -> str | None:
     """Why the interval says nothing; None where it does."""
     if measured.interval == OFF.method:
         return "uncertainty.off has turned its interval off"
@@ -83,13 +85,13 @@ def _lack(measured: Measured, low: float | None, high: float | None) -> str | No
     return None
 
 
-def too_few_pairs(difference: Measured, level: float) -> str | None:
+def too_few_pairs(difference: IntervalEstimate, level: float) -> str | None:
     """Why so few pairs decide nothing: all that agree show no more than as many coins that fall alike; else None."""
     groups = _groups(difference)
     return _too_few(difference) if groups is not None and 2.0**-groups > (1 - level) / 2 else None
 
 
-def _groups(measured: Measured) -> float | None:
+def _groups(measured: IntervalEstimate) -> float | None:
     """How many groups a number rests on; None where nobody has counted them."""
     if measured.n_groups is None:
         return measured.n_effective
@@ -97,7 +99,7 @@ def _groups(measured: Measured) -> float | None:
     return min(measured.n_groups - (measured.n_undefined or 0), effective)
 
 
-def _too_few(measured: Measured) -> str:
+def _too_few(measured: IntervalEstimate) -> str:
     """Many groups may still be too few, where hardly any of them differ."""
     known = _groups(measured)
     if known is None:
@@ -109,7 +111,7 @@ def _too_few(measured: Measured) -> str:
 
 
 def _p(
-    measured: Measured, bound: float, sign: int, level: float, low: float | None, high: float | None
+    measured: IntervalEstimate, bound: float, sign: int, level: float, low: float | None, high: float | None
 ) -> float | None:
     """The p of the hypothesis that the truth is on the good side of ``bound``, or on it; None where there is no test.
 
@@ -127,7 +129,7 @@ def _p(
     return 0.5 * math.erfc(quantile * (1 + sign * (bound - best) / half) / math.sqrt(2))
 
 
-def _p_of_method(measured: Measured, bound: float, sign: int) -> float:
+def _p_of_method(measured: IntervalEstimate, bound: float, sign: int) -> float:
     """The same by the tail of the interval's method; NaN where that has none."""
     method, value = measured.interval or "t", float(measured.value or 0.0)
     if method not in _TAILS:
@@ -137,17 +139,16 @@ def _p_of_method(measured: Measured, bound: float, sign: int) -> float:
     return tail(value, bound, measured.stderr, measured.degrees, method, measured.n_effective)
 
 
-class _Bound(Kind):
+class _Bound(GateKind):
     """A bound on a value, whichever side is better."""
 
-    is_directed: ClassVar[bool] = False
     sign: ClassVar[int]
     beyond: ClassVar[str]
 
-    def judged(self, rule: Rule, cell: Cell, measured: Measured, night: Night) -> Judged:
+    def verdict(self, rule: Rule, cell: Cell, measured: IntervalEstimate, evidence: Evidence) -> Judged:
         """Whether the whole interval is on the good side of the bound."""
-        has_interval = cell.metric not in night.without_interval
-        side = side_of(measured, rule.bound, self.sign, night.level, has_interval=has_interval)
+        has_interval = cell.metric not in evidence.without_interval
+        side = side_of(measured, rule.bound, self.sign, evidence.level, has_interval=has_interval)
         bound = shown_number(rule.bound)
         sentence = {
             "pass": f"is not {self.beyond} {bound}",
@@ -155,7 +156,7 @@ class _Bound(Kind):
             "undecided": f"could be {self.beyond} {bound}: {side.why or reach_text(measured, self.sign)}",
         }[side.verdict]
         return Judged(
-            Key(rule.gate, rule.kind, cell),
+            VerdictKey(rule.gate, rule.kind, cell),
             side.verdict,
             f"{interval_text(measured)} {sentence}{alone_text(side, measured)}",
             measured.value,
@@ -169,7 +170,7 @@ class _Bound(Kind):
             degrees=measured.degrees or math.inf,
             sign=self.sign,
             p=side.p,
-            alpha=night.alpha,
+            alpha=evidence.alpha,
         )
 
 
@@ -189,21 +190,21 @@ class Max(_Bound):
     beyond: ClassVar[str] = "above"
 
 
-def interval_text(measured: Measured) -> str:
+def interval_text(measured: IntervalEstimate) -> str:
     """A number with its interval, as sentences of gates print it."""
     if _known(measured.low) is None or _known(measured.high) is None:
         return shown_number(measured.value)
     return f"{shown_number(measured.value)} ({shown_number(measured.low)} to {shown_number(measured.high)})"
 
 
-def reach_text(measured: Measured, sign: int) -> str:
+def reach_text(measured: IntervalEstimate, sign: int) -> str:
     """How far the interval reaches to the bad side."""
     worst = _known(measured.low if sign > 0 else measured.high)
     return "its interval has no end there" if worst is None else f"the interval reaches {shown_number(worst)}"
 
 
-def alone_text(side: Side, measured: Measured) -> str:
-    """What is said of a value that decides without an interval."""
+def alone_text(side: BoundVerdict, measured: IntervalEstimate) -> str:
+    """The remark on a value that decides without an interval."""
     alone = side.verdict != "undecided" and _known(measured.low) is None and _known(measured.high) is None
     return " (the value alone decides: it has no interval by nature)" if alone else ""
 

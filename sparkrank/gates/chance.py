@@ -7,7 +7,8 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from sparkrank.gates.verdicts import Judged, Key
+from sparkrank.gates.register import KINDS
+from sparkrank.gates.verdicts import Judged, VerdictKey
 
 
 def chance_of_failing(distance: float, stderr: float, degrees: float = math.inf) -> float:
@@ -68,7 +69,8 @@ class GateRecord:
 
 
 def records_of(
-    nights: Iterable[tuple[str, Sequence[Judged]]], splits: Mapping[str, Mapping[Key, Sequence[float]]] | None = None
+    nights: Iterable[tuple[str, Sequence[Judged]]],
+    splits: Mapping[str, Mapping[VerdictKey, Sequence[float]]] | None = None,
 ) -> list[GateRecord]:
     """What each gate did on ``nights``: the days and their verdicts.
 
@@ -89,7 +91,7 @@ def records_of(
         In the order of the gates.
     """
     nights = list(nights)
-    values: dict[Key, list[float]] = {}
+    values: dict[VerdictKey, list[float]] = {}
     for _, judged in nights:
         for each in judged:
             if each.judged is not None:
@@ -122,7 +124,7 @@ def _expected(nights: Iterable[Sequence[float | None]]) -> float | None:
     return sum(map(_any_of, known)) if any(known) else None
 
 
-def _chance(judged: Judged, usual: Mapping[Key, float]) -> float | None:
+def _chance(judged: Judged, usual: Mapping[VerdictKey, float]) -> float | None:
     """The probability that noise alone makes the verdict a failure; None where nobody knows how much noise there is."""
     deviation, distances = judged.deviation, _distances(judged, usual)
     if not distances or deviation is None or math.isnan(deviation):
@@ -130,7 +132,7 @@ def _chance(judged: Judged, usual: Mapping[Key, float]) -> float | None:
     return sum(chance_of_failing(distance, deviation, judged.degrees) for distance in distances)
 
 
-def _distances(judged: Judged, usual: Mapping[Key, float]) -> list[float]:
+def _distances(judged: Judged, usual: Mapping[VerdictKey, float]) -> list[float]:
     """How far noise would have to move what is judged for the verdict to be a failure: to each side that is bad.
 
     Empty where there is no value. Among many tests of a gate a single failure is one that stands out of all of them.
@@ -139,7 +141,7 @@ def _distances(judged: Judged, usual: Mapping[Key, float]) -> list[float]:
         return []
     expected = usual[judged.key] if judged.expected is None else judged.expected
     more = 0.0
-    if judged.key.kind != "history" and judged.low is not None and judged.high is not None:
+    if not KINDS[judged.key.kind].reads_history and judged.low is not None and judged.high is not None:
         more = judged.high - judged.judged if judged.sign > 0 else judged.judged - judged.low
     if judged.p is not None and judged.tests > 1 and judged.deviation is not None:
         alone, among = (_quantile(judged.alpha / tests, judged.degrees) for tests in (1, judged.tests))
@@ -157,7 +159,9 @@ def _quantile(tail: float, degrees: float) -> float:
     return -float(special.ndtri(tail) if math.isinf(degrees) else special.stdtrit(degrees, tail))
 
 
-def _in_splits(judged: Iterable[Judged], usual: Mapping[Key, float], splits: Mapping[Key, Sequence[float]]) -> float:
+def _in_splits(
+    judged: Iterable[Judged], usual: Mapping[VerdictKey, float], splits: Mapping[VerdictKey, Sequence[float]]
+) -> float:
     """The share of a night's A/A splits in which at least one of its verdicts is a failure; each half is both in turn.
 
     The scatter of a history is no difference between halves: it has their noise in it, and it is a distribution.
@@ -167,7 +171,7 @@ def _in_splits(judged: Iterable[Judged], usual: Mapping[Key, float], splits: Map
         distances, noise = _distances(each, usual), splits.get(each.key)
         if not distances or noise is None:
             continue
-        is_history = each.key.kind == "history"
+        is_history = KINDS[each.key.kind].reads_history
         moved = [0.0 if is_history else each.sign * turn * half for turn in (1, -1) for half in noise]
         scatter = each.deviation if is_history and each.deviation is not None else 0.0
         alone = [1.0 - sum(chance_of_failing(end + by, scatter, each.degrees) for end in distances) for by in moved]

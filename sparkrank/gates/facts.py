@@ -1,4 +1,4 @@
-"""What the tables of a day, or of a window, say, as far as gates ask."""
+"""The facts that gates need from the tables of a day or window."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COMPARED = pa.schema(
 )
 
 
-class Measured(NamedTuple):
+class IntervalEstimate(NamedTuple):
     """A value, or a difference, with its interval where it has one.
 
     ``interval`` is its method, or why there is none; ``n_unpaired`` are the groups in which one of two models alone is
@@ -44,15 +44,15 @@ class Measured(NamedTuple):
     n_undefined: int | None = None
 
     @classmethod
-    def of(cls, table: pa.Table, value: str) -> Iterator[Measured]:
+    def of(cls, table: pa.Table, value: str) -> Iterator[IntervalEstimate]:
         """Those of the rows of a ``table``, where the column ``value`` is what is measured."""
         names = (value, "ci_low", "ci_high", *cls._fields[3:])
         return map(cls, *(_column(table, name) for name in names))
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What became of a stored day: the cells that ``failed``, and those that a person has ``let_in`` after all.
+class DayOutcome:
+    """The outcome of a stored day: the cells that ``failed``, and those that a person has accepted (``let_in``).
 
     Of these ``levels`` are those that had failed against their history. The history of the cells in ``anew`` begins
     anew with the day, or that of all cells (``is_new``).
@@ -78,13 +78,13 @@ class Facts:
     """
 
     name: str
-    measured: Mapping[Cell, Measured]
-    compared: Mapping[tuple[Cell, str], Measured] | None = None
+    measured: Mapping[Cell, IntervalEstimate]
+    compared: Mapping[tuple[Cell, str], IntervalEstimate] | None = None
     spec_hash: str | None = None
     run_id: str | None = None
     metrics: frozenset[str] = frozenset()
     models: frozenset[str] = frozenset()
-    outcome: Outcome = Outcome()
+    outcome: DayOutcome = DayOutcome()
 
     @property
     def values(self) -> list[tuple[str, str | None]]:
@@ -117,7 +117,7 @@ NO_STANDARD = Standard()
 def facts_of(
     name: str, metrics: pa.Table, comparisons: pa.Table | None, rules: Sequence[Rule], beside: Iterable[str] = ()
 ) -> Facts:
-    """What two tables say of what the ``rules`` are about.
+    """The facts in two tables that concern the ``rules``.
 
     Parameters
     ----------
@@ -136,12 +136,12 @@ def facts_of(
     """
     beside = set(beside)
     rows = _asked(metrics, rules, beside)
-    measured = dict(zip(_cells(rows, "model"), Measured.of(rows, "value"), strict=True))
+    measured = dict(zip(_cells(rows, "model"), IntervalEstimate.of(rows, "value"), strict=True))
     compared = None
     if comparisons is not None:
         pairs = _asked(comparisons, rules, None)
         keys = zip(_cells(pairs, "candidate"), _column(pairs, "baseline"), strict=True)
-        compared = dict(zip(keys, Measured.of(pairs, "difference"), strict=True))
+        compared = dict(zip(keys, IntervalEstimate.of(pairs, "difference"), strict=True))
     texts, models = (frozenset(_distinct(metrics, column)) for column in ("metric", "model"))
     return Facts(name, measured, compared, _first(metrics, "spec_hash"), _first(metrics, "run_id"), texts, models)
 
@@ -179,8 +179,8 @@ def _may_be_of(rule: Rule, slice_: str) -> bool:
 
 
 def _distinct(table: pa.Table, column: str) -> list[str]:
-    found: list[str] = pc.unique(table[column]).to_pylist()
-    return found
+    texts: list[str] = pc.unique(table[column]).to_pylist()
+    return texts
 
 
 def _first(table: pa.Table, column: str) -> Any:

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import ClassVar, NamedTuple
 
-from sparkrank.gates.facts import Measured, Standard
-from sparkrank.gates.kind import Kind, Night
+from sparkrank.gates.facts import IntervalEstimate, Standard
+from sparkrank.gates.kind import Evidence, GateKind
 from sparkrank.gates.rules import Cell, History, Margin, Rule
-from sparkrank.gates.verdicts import Judged, Key, shown_number
+from sparkrank.gates.verdicts import Judged, VerdictKey, shown_number
 from sparkrank.stats.intervals import TOO_FEW
 
 # A day that lies so far from the others that one of a normal history would in one of a thousand of them is a stray: it
@@ -226,7 +226,7 @@ def _furthest(degrees: int, days: int) -> float:
     return quantile * math.sqrt(degrees / (degrees - 1 + quantile**2))
 
 
-def own_error(measured: Measured) -> float | None:
+def own_error(measured: IntervalEstimate) -> float | None:
     """The standard error of a value, or a quarter of its interval where it has an interval alone, as percentiles have.
 
     None where it has neither, or none of any width.
@@ -244,7 +244,7 @@ class Past:
     ``anew`` is the day with which a person has let the history begin anew.
     """
 
-    days: Sequence[tuple[str, Measured]]
+    days: Sequence[tuple[str, IntervalEstimate]]
     left_out: Mapping[str, int]
     anew: str | None = None
 
@@ -257,7 +257,7 @@ def past_of(cell: Cell, definition: str | None, standard: Standard, most: int) -
     history was accepted: twice is a new level.
     """
     left_out = dict.fromkeys(("on which it failed", "of another definition", "without a value"), 0)
-    days: list[tuple[str, Measured]] = []
+    days: list[tuple[str, IntervalEstimate]] = []
     anew, was_let_in = None, False
     for facts in standard.days:
         day, outcome = facts.measured.get(cell), facts.outcome
@@ -281,18 +281,21 @@ def past_of(cell: Cell, definition: str | None, standard: Standard, most: int) -
     return Past(days, {**left_out, "that cannot be read": len(standard.unread)}, anew)
 
 
-class AsBefore(Kind):
+class AsBefore(GateKind):
     """Not outside of the band of its own history."""
 
     name: ClassVar[str] = "history"
-    is_directed: ClassVar[bool] = False  # with `sides: worse` the rules leave out what has no worse side
+    word: ClassVar[str] = "not_worse_than"
+    phrase: ClassVar[str] = "not worse than"
+    value: ClassVar[str | None] = "history"
+    compares: ClassVar[bool] = True
     reads_history: ClassVar[bool] = True
 
-    def judged(self, rule: Rule, cell: Cell, measured: Measured, night: Night) -> Judged:
+    def verdict(self, rule: Rule, cell: Cell, measured: IntervalEstimate, evidence: Evidence) -> Judged:
         """Whether the value is beyond its band, on either side or on the worse one."""
-        options = night.history
-        past = past_of(cell, measured.definition, night.standard, options.days)
-        key, value, days = Key(rule.gate, rule.kind, cell), float(measured.value or 0.0), _days(len(past.days))
+        options = evidence.history
+        past = past_of(cell, measured.definition, evidence.standard, options.days)
+        key, value, days = VerdictKey(rule.gate, rule.kind, cell), float(measured.value or 0.0), _days(len(past.days))
         undecided = Judged(key, "undecided", "", value, low=measured.low, high=measured.high, policy=rule.undecided)
         if len(past.days) < options.least_days:
             alike = " of the same weekday" if options.same_weekday else ""
@@ -302,13 +305,13 @@ class AsBefore(Kind):
         stderrs = [own_error(day) for _, day in past.days]
         if measured.interval == TOO_FEW.method and any(stderr is not None for stderr in stderrs):
             return replace(undecided, reason="it has too few groups to say how far they move it, unlike on days before")
-        weekdays = [_weekday(name, options) for name in (night.facts.name, *(name for name, _ in past.days))]
+        weekdays = [_weekday(name, options) for name in (evidence.facts.name, *(name for name, _ in past.days))]
         band = band_of([float(day.value or 0.0) for _, day in past.days], stderrs, weekdays[1:], weekdays[0])
         if band.prediction(own_error(measured))[0] == 0:
             alone = f"it was {shown_number(band.centre)} on all of the {days} before, and has no error of its own"
             return replace(undecided, reason=f"{alone}: nothing says how far it may move")
         left_out = _left_out_text({**past.left_out, "far from the others": band.strays})
-        judged = _against_band(undecided, band, own_error(measured), rule.margin, options, night.sign(cell))
+        judged = _against_band(undecided, band, own_error(measured), rule.margin, options, evidence.sign(cell))
         return replace(judged, reason=f"{judged.reason}{left_out}")
 
 

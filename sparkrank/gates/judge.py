@@ -1,4 +1,4 @@
-"""From the rules and what the tables say to verdicts.
+"""Verdicts from the rules and the facts of the tables.
 
 Nothing that is not there, and nothing undefined, ever passes: that is a failure with its reason.
 """
@@ -10,10 +10,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sparkrank.gates.facts import NO_STANDARD, Facts, Standard
-from sparkrank.gates.kind import Night
+from sparkrank.gates.kind import Evidence
 from sparkrank.gates.register import KINDS
 from sparkrank.gates.rules import Cell, History, Rule
-from sparkrank.gates.verdicts import Judged, Key, corrected, failed
+from sparkrank.gates.verdicts import Judged, VerdictKey, VerdictWord, corrected, failed
 from sparkrank.metrics.slices import ALL
 
 
@@ -38,9 +38,13 @@ class Judge:
     @property
     def needed_days(self) -> int:
         """How many days before the day are needed: none, or the last accepted one, to see what has vanished."""
-        if any(KINDS[rule.kind].reads_history for rule in self.rules):
-            return self.history.days
-        return int(any(rule.has_wildcards for rule in self.rules))
+        days = [KINDS[rule.kind].needed_days(self.history) for rule in self.rules]
+        return max(days, default=0) or int(any(rule.has_wildcards for rule in self.rules))
+
+    @property
+    def days_apart(self) -> int:
+        """How many days lie between two days or windows before the day that are looked at."""
+        return max(KINDS[rule.kind].days_apart(self.history) for rule in self.rules)
 
     def has_history(self, cell: Cell) -> bool:
         """Whether ``cell`` is compared with its history."""
@@ -75,7 +79,7 @@ class Judge:
             unnamed = Cell(rule.metric, rule.model or "*", *_named_slice(rule))
             return [failed(rule, unnamed, f"{name} has no tables, and what has no data never passes")]
         kind, settings = KINDS[rule.kind], (self.level, self.without_interval, self.most_unpaired)
-        night = Night(facts, standard, self.history, self.better, *settings)
+        evidence = Evidence(facts, standard, self.history, self.better, *settings)
         before = standard.before
         cells = rule.cells(facts.values)
         if before is not None:
@@ -90,18 +94,19 @@ class Judge:
         if not kept:
             unnamed = Cell(rule.metric, rule.model or "*", *_named_slice(rule))
             reason = f"{_small_text(left_out, self.least_groups)}: nothing is left to decide by"
-            key = Key(rule.gate, rule.kind, unnamed)
+            key = VerdictKey(rule.gate, rule.kind, unnamed)
             return [Judged(key, "undecided", reason, policy=rule.undecided, left_out=left_out)]
-        found = []
+        otherwise: VerdictWord = "pass" if kind.reads_history else "undecided"
+        verdicts = []
         for cell in kept:
             measured = facts.measured.get(cell)
             if measured is None:
-                found.append(failed(rule, cell, _vanished(cell, facts, before)))
+                verdicts.append(failed(rule, cell, _vanished(cell, facts, before)))
             elif measured.value is None or math.isnan(measured.value):
-                found.append(failed(rule, cell, f"it is undefined on {name}, and what is undefined never passes"))
+                verdicts.append(failed(rule, cell, f"it is undefined on {name}, and what is undefined never passes"))
             else:
-                found.append(kind.judged(rule, cell, measured, night))
-        return [replace(each, left_out=left_out) for each in corrected(found, rule.correction)]
+                verdicts.append(kind.verdict(rule, cell, measured, evidence))
+        return [replace(verdict, left_out=left_out) for verdict in corrected(verdicts, rule.correction, otherwise)]
 
     def _is_small(self, cell: Cell, facts: Facts, before: Facts | None) -> bool:
         """Whether ``cell`` is of a slice value with too few groups, on the day or, where it has vanished, before it."""
@@ -111,10 +116,7 @@ class Judge:
 
     def _covers(self, rule: Rule, cell: Cell) -> bool:
         """Whether ``rule`` is about ``cell``: rules of some kinds are about metrics alone that can be worse."""
-        undirected = cell.metric in self.better and self.better[cell.metric] is None
-        kind = KINDS[rule.kind]
-        is_directed = kind.is_directed or (kind.reads_history and self.history.sides == "worse")
-        return rule.covers(cell) and not (undirected and is_directed)
+        return KINDS[rule.kind].covers(rule, cell, self.better, self.history)
 
 
 def _small_text(count: int, least: int) -> str:
@@ -130,7 +132,7 @@ def _named_slice(rule: Rule) -> tuple[str, str | None]:
 
 
 def _vanished(cell: Cell, facts: Facts, before: Facts | None) -> str:
-    """What of ``cell`` is not there."""
+    """The reason why ``cell`` is missing."""
     if cell.model not in facts.models:
         what = f"the model {cell.model}"
     elif cell.metric not in facts.metrics:

@@ -5,33 +5,34 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
-from sparkrank.gates.bounds import Side, alone_text, interval_text, reach_text, side_of, too_few_pairs
-from sparkrank.gates.facts import Measured
-from sparkrank.gates.kind import Kind, Night
+from sparkrank.gates.bounds import BoundVerdict, alone_text, interval_text, reach_text, side_of, too_few_pairs
+from sparkrank.gates.facts import IntervalEstimate
+from sparkrank.gates.kind import Evidence, GateKind
 from sparkrank.gates.rules import Cell, Rule
-from sparkrank.gates.verdicts import Judged, Key, failed, shown_number
+from sparkrank.gates.verdicts import Judged, VerdictKey, failed, shown_number
 from sparkrank.stats.intervals import TOO_FEW, t_quantile
 from sparkrank.stats.ratios import StandardErrors, margin_stderr
 
 
-class _Difference(Kind):
+class _Difference(GateKind):
     """A condition on the difference of two models, with a margin on each side that is bad."""
 
+    compares: ClassVar[bool] = True
     good: ClassVar[str]
     bad: ClassVar[str]
     doubtful: ClassVar[str]
 
-    def signs(self, cell: Cell, night: Night) -> tuple[int, ...]:
+    def signs(self, cell: Cell, evidence: Evidence) -> tuple[int, ...]:
         """1 where differences below the margin are bad, -1 where those above it are."""
         raise NotImplementedError
 
-    def judged(self, rule: Rule, cell: Cell, measured: Measured, night: Night) -> Judged:
+    def verdict(self, rule: Rule, cell: Cell, measured: IntervalEstimate, evidence: Evidence) -> Judged:
         """Whether the whole interval of the difference is within the margin, on every side that is bad."""
-        facts, value, against = night.facts, measured.value, str(rule.against)
+        facts, value, against = evidence.facts, measured.value, str(rule.against)
         if facts.compared is None:
             return failed(rule, cell, f"{facts.name} has no table comparisons, so nothing tells", value)
         difference = facts.compared.get((cell, against))
-        baseline = facts.measured.get(cell._replace(model=against), Measured(None, None, None, None))
+        baseline = facts.measured.get(cell._replace(model=against), IntervalEstimate(None, None, None, None))
         if difference is None:
             return failed(rule, cell, f"{facts.name} has no comparison of it with {against}", value)
         if _is_undefined(difference):
@@ -39,28 +40,28 @@ class _Difference(Kind):
         if rule.margin.relative and _is_undefined(baseline):
             share = f"{against} has no value on {facts.name}, of which the margin {rule.margin} is a share"
             return failed(rule, cell, share, value)
-        why = _unpaired(cell, difference, measured, baseline, rule, night.most_unpaired)
-        if why is None and cell.metric not in night.without_interval:
-            why = too_few_pairs(difference, night.level)
+        why = _unpaired(cell, difference, measured, baseline, rule, evidence.most_unpaired)
+        if why is None and cell.metric not in evidence.without_interval:
+            why = too_few_pairs(difference, evidence.level)
         margin = rule.margin.of(float(baseline.value or 0.0))
         tests = []
-        for sign in self.signs(cell, night):
-            tested, lack = _with_margin(difference, measured, baseline, rule, sign, night.level)
+        for sign in self.signs(cell, evidence):
+            tested, lack = _with_margin(difference, measured, baseline, rule, sign, evidence.level)
             bound = 0.0 - sign * margin
-            has_interval = cell.metric not in night.without_interval
-            side = side_of(tested, bound, sign, night.level, has_interval=has_interval)
+            has_interval = cell.metric not in evidence.without_interval
+            side = side_of(tested, bound, sign, evidence.level, has_interval=has_interval)
             if (lack := why or lack) is not None:
-                side = Side("undecided", why=lack)
+                side = BoundVerdict("undecided", why=lack)
             tests.append((side, bound, sign, tested))
         side, bound, sign, tested = min(tests, key=_decisive)
         words = {"pass": self.good, "fail": self.bad, "undecided": self.doubtful}[side.verdict]
         details = [side.why or ("" if side.verdict != "undecided" else reach_text(tested, sign))]
         if side.why is None:
-            of = f" ({rule.margin} of {shown_number(baseline.value)})" if rule.margin.relative else ""
-            details.append(f"the margin is {shown_number(margin)}{of}")
+            share = f" ({rule.margin} of {shown_number(baseline.value)})" if rule.margin.relative else ""
+            details.append(f"the margin is {shown_number(margin)}{share}")
         reason = f"its difference to {against}, {interval_text(tested)}, {words}: {', '.join(filter(None, details))}"
         return Judged(
-            Key(rule.gate, rule.kind, cell),
+            VerdictKey(rule.gate, rule.kind, cell),
             side.verdict,
             f"{reason}{alone_text(side, tested)}",
             value,
@@ -75,7 +76,7 @@ class _Difference(Kind):
             degrees=tested.degrees or math.inf,
             sign=sign,
             p=side.p,
-            alpha=night.alpha,
+            alpha=evidence.alpha,
         )
 
 
@@ -83,14 +84,15 @@ class NotWorse(_Difference):
     """Not worse than a model by more than a margin."""
 
     name: ClassVar[str] = "not_worse_than"
+    phrase: ClassVar[str] = "not worse than"
     is_directed: ClassVar[bool] = True
     good: ClassVar[str] = "is no worse than allowed"
     bad: ClassVar[str] = "is worse than allowed"
     doubtful: ClassVar[str] = "could be worse than allowed"
 
-    def signs(self, cell: Cell, night: Night) -> tuple[int, ...]:
+    def signs(self, cell: Cell, evidence: Evidence) -> tuple[int, ...]:
         """The side that is worse."""
-        return (-1 if night.better.get(cell.metric) is False else 1,)
+        return (-1 if evidence.better.get(cell.metric) is False else 1,)
 
 
 class Equivalent(_Difference):
@@ -103,35 +105,45 @@ class Equivalent(_Difference):
     """
 
     name: ClassVar[str] = "equivalent_to"
-    is_directed: ClassVar[bool] = False
+    phrase: ClassVar[str] = "equivalent to"
+    needs_margin: ClassVar[bool] = True
     good: ClassVar[str] = "is no larger than allowed"
     bad: ClassVar[str] = "is larger than allowed"
     doubtful: ClassVar[str] = "could be larger than allowed"
 
-    def signs(self, cell: Cell, night: Night) -> tuple[int, ...]:  # noqa: ARG002 - of each cell the same
+    def signs(self, cell: Cell, evidence: Evidence) -> tuple[int, ...]:  # noqa: ARG002 - of each cell the same
         """Both sides."""
         return 1, -1
 
 
-def _is_undefined(measured: Measured) -> bool:
+def _is_undefined(measured: IntervalEstimate) -> bool:
     return measured.value is None or math.isnan(measured.value)
 
 
-def _decisive(test: tuple[Side, float, int, Measured]) -> tuple[int, float]:
-    """Of two sides the one that fails goes before one that is undecided, and then the smaller p."""
+def _decisive(test: tuple[BoundVerdict, float, int, IntervalEstimate]) -> tuple[int, float]:
+    """The sort key of the side that decides: a failure before an undecided side, then the smaller p."""
     side = test[0]
     return ("fail", "undecided", "pass").index(side.verdict), 1.0 if side.p is None else side.p
 
 
 def _unpaired(
-    cell: Cell, difference: Measured, candidate: Measured, baseline: Measured, rule: Rule, most: float
+    cell: Cell,
+    difference: IntervalEstimate,
+    candidate: IntervalEstimate,
+    baseline: IntervalEstimate,
+    rule: Rule,
+    most: float,
 ) -> str | None:
-    """Why groups in which one model alone is defined leave the difference open; None where they are few.
+    """The reason why too many groups in which only one model is defined leave the verdict open; None if they are few.
 
     The share is of all groups in which some of the two is defined.
     """
     unpaired = difference.n_unpaired or 0
-    defined = [each.n_groups - (each.n_undefined or 0) for each in (candidate, baseline) if each.n_groups is not None]
+    defined = [
+        estimate.n_groups - (estimate.n_undefined or 0)
+        for estimate in (candidate, baseline)
+        if estimate.n_groups is not None
+    ]
     groups = (sum(defined) + unpaired) // 2 if len(defined) == 2 else (difference.n_groups or 0) + unpaired
     if unpaired <= most * groups:
         return None
@@ -140,9 +152,14 @@ def _unpaired(
 
 
 def _with_margin(
-    difference: Measured, candidate: Measured, baseline: Measured, rule: Rule, sign: int, level: float
-) -> tuple[Measured, str | None]:
-    """The difference with the interval that is held against the margin, or why there is none.
+    difference: IntervalEstimate,
+    candidate: IntervalEstimate,
+    baseline: IntervalEstimate,
+    rule: Rule,
+    sign: int,
+    level: float,
+) -> tuple[IntervalEstimate, str | None]:
+    """The difference with the interval to compare with the margin, or the reason why there is none.
 
     A margin that is a share of the baseline's estimate has an error of its own. What is tested is the difference and
     the margin together, candidate - (1 - share) · baseline.
@@ -153,12 +170,14 @@ def _with_margin(
     known = bool(baseline.value) and not holds_0
     if not known:
         return difference, f"{rule.against}, {interval_text(baseline)}, could be 0, of which no share is a margin"
-    stderrs = [_stderr(each) for each in (difference, baseline, candidate)]
+    stderrs = [_stderr(estimate) for estimate in (difference, baseline, candidate)]
     if any(stderr is None for stderr in stderrs):
         return difference, "a margin that is a share needs the standard errors of both models: give by as a number"
     errors = StandardErrors(*(float(stderr or 0.0) for stderr in stderrs))
     stderr = margin_stderr(sign * rule.margin.amount, float(baseline.value or 0.0), errors)
-    degrees = min((each.degrees for each in (difference, baseline) if each.degrees is not None), default=None)
+    degrees = min(
+        (estimate.degrees for estimate in (difference, baseline) if estimate.degrees is not None), default=None
+    )
     if degrees is not None:
         half = t_quantile(degrees, 0.5 + level / 2) * stderr
     else:  # of an older run: as many standard errors as the interval of the difference has
@@ -170,6 +189,6 @@ def _with_margin(
     return difference._replace(low=low, high=high, stderr=stderr, degrees=degrees), None
 
 
-def _stderr(measured: Measured) -> float | None:
-    """The standard error; 0 of a value in which no variation is seen, while its difference to another has some."""
+def _stderr(measured: IntervalEstimate) -> float | None:
+    """The standard error; 0 for a value without any variation, whose difference to another value may have some."""
     return 0.0 if measured.stderr is None and measured.interval in ("wilson", TOO_FEW.method) else measured.stderr

@@ -17,7 +17,7 @@ _EVERYTHING = re.compile(r"\*+")
 
 
 class Cell(NamedTuple):
-    """What one row of the table ``metrics`` is about."""
+    """A cell of the table ``metrics``: the subject of one row."""
 
     metric: str
     model: str
@@ -32,7 +32,7 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class Margin:
-    """How much worse is still good enough: an ``amount``, or that share of the value that is compared with."""
+    """How much worse is still good enough: an ``amount``, or a share of the value compared with."""
 
     amount: float = 0.0
     relative: bool = False
@@ -62,7 +62,7 @@ class Margin:
 
 @dataclass(frozen=True)
 class History:
-    """With which days a day is compared: the last ``days``, of the ``same_weekday`` where that is asked.
+    """The days that a day is compared with: the last ``days``, optionally of the ``same_weekday`` alone.
 
     ``sides`` of the band that a value must not leave: both, or the worse one. The band is as wide as ``width`` standard
     deviations of a normal distribution would be if they were known exactly. By the ``rhythm`` weekly weekdays have
@@ -104,7 +104,7 @@ class Rule:
 
     @property
     def has_wildcards(self) -> bool:
-        """Whether what it is about depends on what there is, so that something may vanish unseen."""
+        """Whether a pattern decides what the rule covers, so that a cell could vanish unseen."""
         patterns = [self.metric, self.model or "*", *itertools.chain.from_iterable(self.of_slices)]
         return any(pattern is not None and is_pattern(pattern) for pattern in patterns)
 
@@ -125,15 +125,15 @@ class Rule:
         return cell.model != self.against and covers_slice(self.of_slices, cell.slice, cell.slice_value)
 
     def cells(self, values: Iterable[tuple[str, str | None]]) -> list[Cell]:
-        """What it is about by the spec, for the slices and their ``values`` that are there.
+        """The cells that the rule covers, among the slices and ``values`` that are there.
 
-        Values that it names without a wildcard are among them, there or not.
+        Values that it names without a wildcard are included even if they are missing.
         """
         if not self.of_slices:
             places: list[tuple[str, str | None]] = [(ALL, ALL)]
         else:
             named = [(",".join(columns), value) for columns in self.slices for value in self._literal(columns)]
-            places = list(dict.fromkeys([*named, *(each for each in values if covers_slice(self.of_slices, *each))]))
+            places = list(dict.fromkeys([*named, *(place for place in values if covers_slice(self.of_slices, *place))]))
         return [Cell(metric, model, *place) for metric in self.metrics for model in self.models for place in places]
 
     def _literal(self, columns: tuple[str, ...]) -> list[str | None]:
@@ -191,10 +191,10 @@ def slice_parts(columns: tuple[str, ...], value: str | None) -> dict[str, str | 
     """
     if len(columns) == 1 or value is None:
         return dict.fromkeys(columns, value)
-    found = re.findall(r"((?:\\.|[^\\,])*)(?:,|$)", value, re.DOTALL)[: len(columns)]
+    parts = re.findall(r"((?:\\.|[^\\,])*)(?:,|$)", value, re.DOTALL)[: len(columns)]
     return {
         column: None if part == NO_PART else re.sub(r"\\(.)", r"\1", part, flags=re.DOTALL)
-        for column, part in zip(columns, found, strict=True)
+        for column, part in zip(columns, parts, strict=True)
     }
 
 

@@ -1,4 +1,4 @@
-"""Verdicts: what gates say of a day or window, and the table and the exit code that come of it."""
+"""Verdicts of gates on a day or window, with their table and exit code."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from sparkrank.gates.rules import Cell, Policy, Rule
 from sparkrank.schemas.tables import FROM_NOW_ON, GATES
 from sparkrank.stats.corrections import adjusted
 
-Verdict: TypeAlias = Literal["pass", "fail", "undecided"]
+VerdictWord: TypeAlias = Literal["pass", "fail", "undecided"]
 FAILED, UNDECIDED = 3, 5  # exit codes
 
 
-class Key(NamedTuple):
-    """Which verdict of a day or window it is."""
+class VerdictKey(NamedTuple):
+    """The identity of a verdict within a day or window."""
 
     gate: str
     kind: str
@@ -40,8 +40,8 @@ class Judged:
     let the history of its cell begin anew with the day.
     """
 
-    key: Key
-    verdict: Verdict
+    key: VerdictKey
+    verdict: VerdictWord
     reason: str
     value: float | None = None
     against: str | None = None
@@ -65,28 +65,28 @@ class Judged:
 
     @property
     def stops(self) -> bool:
-        """Whether somebody has to look at it before the day goes on."""
+        """Whether it stops the day."""
         is_bad = self.verdict == "fail" or (self.verdict == "undecided" and self.policy == "fail")
         return is_bad and self.accepted is None
 
     @property
     def numbers(self) -> tuple[float | None, ...]:
-        """What an acceptance holds for."""
+        """The numbers that an acceptance is bound to."""
         return self.value, self.low, self.high
 
 
 def failed(rule: Rule, cell: Cell, reason: str, value: float | None = None) -> Judged:
-    """The verdict on what is not there, or undefined."""
-    return Judged(Key(rule.gate, rule.kind, cell), "fail", reason, value, policy=rule.undecided)
+    """The verdict on a cell that is missing or undefined: a failure."""
+    return Judged(VerdictKey(rule.gate, rule.kind, cell), "fail", reason, value, policy=rule.undecided)
 
 
 def shown_number(number: float | None) -> str:
-    """A number as sentences of gates print it."""
+    """A number for use in sentences of gates."""
     return "none" if number is None else f"{number:.6g}"
 
 
-def corrected(judged: Sequence[Judged], correction: str) -> list[Judged]:
-    """The verdicts of one gate of one night, where a failure stays one only if it is none by chance among all of them.
+def corrected(judged: Sequence[Judged], correction: str, otherwise: VerdictWord = "undecided") -> list[Judged]:
+    """The verdicts of one gate on one night, corrected for multiple tests: a failure must hold among all of them.
 
     Each was made alone. To pass needs no correction: all of them have to (Berger: Multiparameter hypothesis testing and
     acceptance sampling, Technometrics 1982).
@@ -97,6 +97,8 @@ def corrected(judged: Sequence[Judged], correction: str) -> list[Judged]:
         The verdicts of all cells of the gate. Those without a ``p`` stay as they are and do not count.
     correction
         One of :data:`sparkrank.stats.corrections.METHODS`.
+    otherwise
+        The verdict in place of a failure that is none among all of them.
 
     Returns
     -------
@@ -106,49 +108,48 @@ def corrected(judged: Sequence[Judged], correction: str) -> list[Judged]:
     Examples
     --------
     >>> cell = Cell("auc", "candidate")
-    >>> alone = [Judged(Key("g", "min", cell), "fail", "it is below", p=p) for p in (0.005, 0.01, 0.02, 0.02)]
+    >>> alone = [Judged(VerdictKey("g", "min", cell), "fail", "it is below", p=p) for p in (0.005, 0.01, 0.02, 0.02)]
     >>> [each.verdict for each in corrected(alone, "holm")]  # 4 · 0.005, 3 · 0.01 ... against 0.025
     ['fail', 'undecided', 'undecided', 'undecided']
     """
-    family = adjusted([math.nan if each.p is None else each.p for each in judged], correction).tolist()
-    tests = sum(each.p is not None for each in judged)
+    family = adjusted([math.nan if verdict.p is None else verdict.p for verdict in judged], correction).tolist()
+    tests = sum(verdict.p is not None for verdict in judged)
     return [
-        each if each.p is None else _corrected(replace(each, p_adjusted=p, tests=tests))
-        for each, p in zip(judged, family, strict=True)
+        verdict if verdict.p is None else _corrected(replace(verdict, p_adjusted=p, tests=tests), otherwise)
+        for verdict, p in zip(judged, family, strict=True)
     ]
 
 
-def _corrected(judged: Judged) -> Judged:
+def _corrected(judged: Judged, otherwise: VerdictWord) -> Judged:
     if judged.verdict != "fail" or judged.tests == 1 or float(judged.p_adjusted or 0.0) <= judged.alpha:
         return judged
     p, own = (f"{number:.2g}" for number in (judged.p_adjusted, judged.p))
     among = f"alone it would fail, but among {judged.tests:,} checks chance does as much (p {own}, adjusted {p})"
-    verdict: Verdict = (
-        "pass" if judged.key.kind == "history" else "undecided"
-    )  # where it usually is, as far as can be told
-    return replace(judged, verdict=verdict, reason=f"{judged.reason}; {among}")
+    return replace(judged, verdict=otherwise, reason=f"{judged.reason}; {among}")
 
 
-def accepted(judged: Iterable[Judged], reasons: Mapping[Key, tuple[tuple[float | None, ...], str]]) -> list[Judged]:
-    """``judged`` of which those that a person has accepted say why.
+def accepted(
+    judged: Iterable[Judged], reasons: Mapping[VerdictKey, tuple[tuple[float | None, ...], str]]
+) -> list[Judged]:
+    """The verdicts ``judged``, with the reasons of those that a person has accepted.
 
     Parameters
     ----------
     judged
         The verdicts.
     reasons
-        Of each accepted verdict its numbers then, and the reason. It holds as long as the numbers do.
+        The numbers and the reason of each accepted verdict. An acceptance holds as long as the numbers are the same.
 
     Returns
     -------
     list of Judged
     """
-    found = []
-    for each in judged:
-        numbers, reason = reasons.get(each.key, ((), None))
-        holds = each.verdict != "pass" and reason is not None and _equal(numbers, each.numbers)
-        found.append(replace(each, accepted=reason) if holds else each)
-    return found
+    verdicts = []
+    for verdict in judged:
+        numbers, reason = reasons.get(verdict.key, ((), None))
+        holds = verdict.verdict != "pass" and reason is not None and _equal(numbers, verdict.numbers)
+        verdicts.append(replace(verdict, accepted=reason) if holds else verdict)
+    return verdicts
 
 
 def _equal(left: Sequence[float | None], right: Sequence[float | None]) -> bool:
@@ -156,9 +157,9 @@ def _equal(left: Sequence[float | None], right: Sequence[float | None]) -> bool:
 
 
 def exit_code(judged: Iterable[Judged]) -> int:
-    """What the command ends with: a failure goes before what is undecided."""
-    stopping = [each for each in judged if each.stops]
-    if any(each.verdict == "fail" for each in stopping):
+    """The exit code of the command. A failure takes precedence over an undecided verdict."""
+    stopping = [verdict for verdict in judged if verdict.stops]
+    if any(verdict.verdict == "fail" for verdict in stopping):
         return FAILED
     return UNDECIDED if stopping else 0
 
@@ -167,25 +168,25 @@ def gates_table(judged: Iterable[Judged], facts: Facts | None) -> pa.Table:
     """The table ``gates``: a row for each verdict."""
     rows = [
         {
-            "gate": each.key.gate,
-            "kind": each.key.kind,
-            **each.key.cell._asdict(),
-            "value": each.value,
-            "against": each.against,
-            "bound": each.bound,
-            "ci_low": each.low,
-            "ci_high": each.high,
-            "p": each.p,
-            "p_adjusted": each.p_adjusted,
-            "left_out": each.left_out,
-            "verdict": each.verdict,
-            "reason": each.reason,
-            "accepted": each.accepted is not None,
-            "accepted_reason": each.accepted,
-            FROM_NOW_ON: each.begins_anew,
+            "gate": verdict.key.gate,
+            "kind": verdict.key.kind,
+            **verdict.key.cell._asdict(),
+            "value": verdict.value,
+            "against": verdict.against,
+            "bound": verdict.bound,
+            "ci_low": verdict.low,
+            "ci_high": verdict.high,
+            "p": verdict.p,
+            "p_adjusted": verdict.p_adjusted,
+            "left_out": verdict.left_out,
+            "verdict": verdict.verdict,
+            "reason": verdict.reason,
+            "accepted": verdict.accepted is not None,
+            "accepted_reason": verdict.accepted,
+            FROM_NOW_ON: verdict.begins_anew,
             "spec_hash": None if facts is None else facts.spec_hash,
             "run_id": None if facts is None else facts.run_id,
         }
-        for each in judged
+        for verdict in judged
     ]
     return pa.Table.from_pylist(rows, schema=GATES.schema)

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from sparkrank.base.errors import SpecError, did_you_mean, listed, shortened
-from sparkrank.bucket.explained import explain_rows
+from sparkrank.bucket.explained import ExplainedKey, explain_rows
 from sparkrank.engines.one_group import GroupKeys, raise_no_rows, rows_of_key, validate_few
 from sparkrank.engines.spark.session_settings import time_zone
 from sparkrank.jobs.evaluate_job import request_of
 from sparkrank.metrics import Metric, Plan, find_preset
 from sparkrank.metrics.plan import validate_plan
-from sparkrank.results.explanation import ExplainedKey, Explanation
+from sparkrank.results.explanation import Explanation
 from sparkrank.run.lane import open_lane
 
 if TYPE_CHECKING:

@@ -21,10 +21,10 @@ import pyarrow as pa
 
 from sparkrank.base.errors import CodedSentence, InputError, SpecError, shortened
 from sparkrank.base.redaction import redact
-from sparkrank.gates.facts import Facts, Outcome, Standard, facts_of
+from sparkrank.gates.facts import DayOutcome, Facts, Standard, facts_of
 from sparkrank.gates.judge import Judge
 from sparkrank.gates.rules import Cell, matches
-from sparkrank.gates.verdicts import Judged, Key, accepted, exit_code, gates_table
+from sparkrank.gates.verdicts import Judged, VerdictKey, accepted, exit_code, gates_table
 from sparkrank.inputs.day_marks import day_of
 from sparkrank.inputs.window import MOST_DAYS, Window
 from sparkrank.jobs.report_job import REPORT, validate_report, with_report
@@ -46,7 +46,6 @@ LOOKED_AT = 3
 LAST_ACCEPTED = 366
 _NIGHTS = re.compile(r"(\d{1,5})\s*d?", re.ASCII)
 _AT_ONCE = 16  # days that are looked for at a time
-_WEEK = 7
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,7 @@ class Choice:
         """Whether it is about all of the day."""
         return self == Choice()
 
-    def covers(self, key: Key) -> bool:
+    def covers(self, key: VerdictKey) -> bool:
         """Whether it is about a verdict. The slice is as sentences have it, ``country=de``, or ``all``."""
         texts = (key.gate, key.cell.metric, key.cell.model or "", key.cell.shown_slice or ALL)
         patterns = (self.gate, self.metric, self.model, self.slice)
@@ -235,7 +234,7 @@ def replay_days(spec: Spec, window: Window, spark: SparkSession | None = None) -
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         results = pool.map(lambda each: (_read if each.name in window.days else _past)(each, spark), targets)
         known = dict(zip((each.name for each in targets), results, strict=True))
-    outcomes: dict[str, Outcome] = {}
+    outcomes: dict[str, DayOutcome] = {}
 
     def before(target: Target) -> StoredResult | InputError | None:
         if target.name not in known:  # only where no night before the window is accepted
@@ -298,7 +297,7 @@ def _judgment(
     target: Target,
     stored: StoredResult | None,
     read: Stored,
-    outcomes: Mapping[str, Outcome] = MappingProxyType({}),
+    outcomes: Mapping[str, DayOutcome] = MappingProxyType({}),
 ) -> Judgment:
     if stored is None:
         return Judgment(target.name, tuple(judge.verdicts(None, target.name)), None, {})
@@ -311,7 +310,7 @@ def _judged(
     metrics: pa.Table,
     comparisons: pa.Table | None,
     read: Stored,
-    outcomes: Mapping[str, Outcome] = MappingProxyType({}),
+    outcomes: Mapping[str, DayOutcome] = MappingProxyType({}),
 ) -> Judgment:
     """The verdicts on tables. ``outcomes`` are those of days whose own tables do not count."""
 
@@ -353,14 +352,14 @@ def _past(target: Target, spark: SparkSession | None = None) -> StoredResult | I
 
 
 def _days_before(
-    judge: Judge, target: Target, read: Stored, outcomes: Mapping[str, Outcome]
-) -> tuple[list[tuple[StoredResult, Outcome]], list[str]]:
+    judge: Judge, target: Target, read: Stored, outcomes: Mapping[str, DayOutcome]
+) -> tuple[list[tuple[StoredResult, DayOutcome]], list[str]]:
     """The last days before ``target``, as many as are needed, the latest first, and those that cannot be read.
 
     There are enough where every cell has so many days on which it has not failed, and where one of them is a day on
     which nothing has. Windows are as long as this one and share no day with it or with each other.
     """
-    found: list[tuple[StoredResult, Outcome]] = []
+    found: list[tuple[StoredResult, DayOutcome]] = []
     unread: list[str] = []
     failures: Counter[Cell] = Counter()
     last, lacks_accepted, is_enough = target, True, False
@@ -384,14 +383,9 @@ def _days_before(
     return found, unread
 
 
-def _step(judge: Judge) -> int:
-    """How many days lie between two days or windows that are looked at."""
-    return _WEEK if judge.history.same_weekday and any(rule.kind == "history" for rule in judge.rules) else 1
-
-
 def _days_back(judge: Judge, count: int) -> int:
     """How many days before a window of ``count`` days the accepted ones of its history are looked for."""
-    step = _step(judge)
+    step = judge.days_apart
     return step * LOOKED_AT * judge.needed_days * -(-count // step)
 
 
@@ -409,7 +403,7 @@ def _looked_up(judge: Judge, target: Target, read: Stored) -> Iterator[tuple[Tar
     """
     if not judge.needed_days:
         return
-    step = _step(judge)
+    step = judge.days_apart
     ends = range(step, max(_days_back(judge, target.window.count), LAST_ACCEPTED) + 1, step)
     targets = (earlier for days in ends if (earlier := target.earlier(days)) is not None)
     at_once = min(_AT_ONCE, judge.needed_days)

@@ -30,20 +30,12 @@ from sparkrank.comparison.group_tables import GROUPS, GroupTable
 from sparkrank.inputs.window import Window
 from sparkrank.jobs.target import Target
 from sparkrank.metrics.slices import ALL
-from sparkrank.report import group_sections, score_sections
 from sparkrank.report.changes import Changes, changes_since
-from sparkrank.report.collect import (
-    Before,
-    Found,
-    comparisons_of,
-    names_of,
-    of_all,
-    report_data,
-    spec_of,
-    values_of,
-)
+from sparkrank.report.collect import report_data
 from sparkrank.report.data import ReportData
-from sparkrank.report.trends import TrendDay, trend_of
+from sparkrank.report.report_tables import DayBefore, ReportTables, json_object, names_of, whole_day
+from sparkrank.report.score_bins import COLUMNS, BinsByRule, frame_bins, score_bins
+from sparkrank.report.sections.trend import TrendDay, trend_of
 from sparkrank.report.written_forms import as_form
 from sparkrank.schemas.tables import COMPARISONS, CURVES, DISTRIBUTIONS, GATES, METRICS, QUALITY
 from sparkrank.sources.files import file_system
@@ -106,7 +98,7 @@ def report_stored(spec: Spec, target: Target, spark: SparkSession | None = None)
     told = f"The window is not merged: run sparkrank merge {ends}."
     lacking = dict.fromkeys(("headline", "quality", "definitions", "provenance"), told)
     trend = trend_of(days, _keys(last.metrics))
-    return report_data(Found("window", target.name, METRICS.schema.empty_table(), trend=trend, missing=lacking))
+    return report_data(ReportTables("window", target.name, METRICS.schema.empty_table(), trend=trend, missing=lacking))
 
 
 def report_of_files(
@@ -123,29 +115,30 @@ def report_of_files(
         for name, schema in ((each.name, each.schema) for each in (COMPARISONS, QUALITY, CURVES))
     }
     before, days = _window_before(target, spark), _days(spec, _trend_window(target), spark, _today(target, result))
-    document = spec_of(run)
+    document = json_object(run.get("spec"))
     uncertainty = document.get("uncertainty") or {}
-    found = Found(
-        "window" if target.is_window else "day",
-        target.name,
-        result.metrics,
-        tables["comparisons"],
-        result.gates,
-        tables["quality"],
-        tables["curves"],
-        run,
-        (document.get("compare") or {}).get("baseline"),
-        None if uncertainty.get("off") else uncertainty.get("level"),
-        trend_of(days, _keys(result.metrics)),
-        before if target.is_window else _last_before(days),
-        **_large(files, result.metrics, tables["comparisons"], written.get("distributions")),
+    return report_data(
+        ReportTables(
+            "window" if target.is_window else "day",
+            target.name,
+            result.metrics,
+            tables["comparisons"],
+            result.gates,
+            tables["quality"],
+            tables["curves"],
+            run=run,
+            baseline=(document.get("compare") or {}).get("baseline"),
+            level=None if uncertainty.get("off") else uncertainty.get("level"),
+            trend=trend_of(days, _keys(result.metrics)),
+            before=before if target.is_window else _last_before(days),
+            **_large(files, names_of(result.metrics, "model"), written.get("distributions")),
+        )
     )
-    return report_data(found)
 
 
 def _keys(metrics: pa.Table) -> list[tuple[str, str]]:
     """The metrics and models of a table ``metrics`` in its order, metrics first."""
-    rows = of_all(metrics).select(["metric", "model"]).to_pylist()
+    rows = whole_day(metrics).select(["metric", "model"]).to_pylist()
     models = names_of(metrics, "model")
     there = {(row["metric"], row["model"]) for row in rows}
     return [(text, model) for text in names_of(metrics, "metric") for model in models if (text, model) in there]
@@ -180,11 +173,11 @@ def _stored_day(target: Target, spark: SparkSession | None) -> TrendDay:
         files = day_files(target.folder, target.name, ("metrics", "gates"), spark, target.column)
         if not files.has("metrics"):
             return TrendDay(target.name)
-        metrics = of_all(files.read("metrics", _OF_TREND))
+        metrics = whole_day(files.read("metrics", _OF_TREND))
         gates = files.read("gates", GATES.schema) if files.has("gates") else None
         validate_results(metrics, "metrics", target.name, once=False)
     except (InputError, StoreError) as error:
-        return TrendDay(target.name, "unreadable", told=str(error))
+        return TrendDay(target.name, "unreadable", reason=str(error))
     return TrendDay(target.name, "stored", metrics, None if gates is None else _of_all_verdicts(gates))
 
 
@@ -193,45 +186,40 @@ def _of_all_verdicts(gates: pa.Table) -> pa.Table:
     return gates.filter(pc.fill_null(pc.equal(gates["slice"].cast(pa.string()), ALL), False))
 
 
-def _window_before(target: Target, spark: SparkSession | None) -> Before | None:
+def _window_before(target: Target, spark: SparkSession | None) -> DayBefore | None:
     """The window of as many days right before a window, where it is stored."""
     earlier = target.earlier(target.window.count) if target.is_window else None
     if earlier is None:
         return None
     found = _stored_day(earlier, spark)
-    return None if found.metrics is None else Before(found.name, found.metrics)
+    return None if found.metrics is None else DayBefore(found.name, found.metrics)
 
 
-def _last_before(days: Sequence[TrendDay]) -> Before | None:
+def _last_before(days: Sequence[TrendDay]) -> DayBefore | None:
     """The last stored day of ``days`` but for the very last."""
-    there = [Before(day.name, day.metrics) for day in days[:-1] if day.metrics is not None]
+    there = [DayBefore(day.name, day.metrics) for day in days[:-1] if day.metrics is not None]
     return there[-1] if there else None
 
 
-def _large(files: DayFiles, metrics: pa.Table, comparisons: pa.Table | None, written: Any) -> dict[str, Any]:
-    """The sections of the large tables."""
-    models, values = names_of(metrics, "model"), values_of(of_all(metrics))
-    bins, told_of_bins = _bins_of(files)
-    made, missing = score_sections.sections_of_bins(bins, models, values, told_of_bins)
+def _large(files: DayFiles, models: Sequence[str], written: Any) -> dict[str, Any]:
+    """The tables that are read a batch at a time."""
+    bins, bins_missing = _bins_of(files)
+    tables: dict[str, Any] = {"bins": bins, "bins_missing": bins_missing}
     if files.has(GROUPS):
-        table = _group_table(files, models)
-        compared = comparisons_of(comparisons)
-        of_groups, unpaired = group_sections.sections_of_groups(table, models, compared)
-        made, missing = {**made, **of_groups}, {**missing, **unpaired}
+        tables["groups"] = _group_table(files, models)
     elif files.has("distributions"):
-        rows = files.read("distributions", DISTRIBUTIONS.schema, written)
-        made["distributions"] = group_sections.stored_distributions(rows, values, models)
-    return {**made, "missing": missing}
+        tables["distributions"] = files.read("distributions", DISTRIBUTIONS.schema, written)
+    return tables
 
 
-def _bins_of(files: DayFiles) -> tuple[score_sections.Bins, str | None]:
+def _bins_of(files: DayFiles) -> tuple[BinsByRule, str | None]:
     """The score bins over the whole day, and why they are not read."""
     if not files.has("blocks"):
         return {}, None
     if isinstance(files, ArrowFiles):
-        return score_sections.score_bins(_batches(files)), None
+        return score_bins(_batches(files)), None
     if isinstance(files, SparkFolders):
-        return score_sections.frame_bins(files.spark.read.parquet(files.folders["blocks"]))
+        return frame_bins(files.spark.read.parquet(files.folders["blocks"]))
     return {}, None
 
 
@@ -239,7 +227,7 @@ def _batches(files: ArrowFiles) -> Iterator[pa.RecordBatch]:
     try:
         reader = ds.ParquetFileFormat(dictionary_columns={"model", "rule"}, **CHECKED)
         rows = ds.dataset(list(files.files["blocks"]), filesystem=files.store, format=reader)
-        columns = [name for name in score_sections.COLUMNS if name in rows.schema.names]
+        columns = [name for name in COLUMNS if name in rows.schema.names]
         yield from rows.scanner(columns=columns, filter=pc.field("slice") == ALL).to_batches()
     except (pa.ArrowException, OSError) as error:
         raise unreadable(f"the table blocks of {files.day} cannot be read", error) from error
@@ -318,6 +306,6 @@ def changes_of_run(target: Target, metrics: pa.Table, spark: SparkSession | None
             with ThreadPoolExecutor(READING_THREADS) as pool:
                 found += pool.map(read, earlier[1:])
         last = next(((day.name, day.metrics) for day in found if day.metrics is not None), None)
-        return None if last is None else changes_since(Before(*last), metrics)
+        return None if last is None else changes_since(DayBefore(*last), metrics)
     except SparkrankError:
         return None

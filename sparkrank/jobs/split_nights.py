@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sparkrank.base.errors import InputError, StateError
-from sparkrank.gates.verdicts import Judged, Key
+from sparkrank.gates.verdicts import Judged, VerdictKey
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.merged import Merged
 from sparkrank.metrics.slices import slice_name
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def noise_of_splits(
     spec: Spec, nights: Sequence[tuple[str, Sequence[Judged]]], spark: SparkSession | None = None
-) -> dict[str, dict[Key, list[float]]]:
+) -> dict[str, dict[VerdictKey, list[float]]]:
     """Half of the difference of two halves of the groups, of every verdict of ``nights``, in each of 15 splits.
 
     Nights without states that the spec can read are left out, and so are verdicts on what does not come from parts.
@@ -63,7 +63,7 @@ def _halves(day: StoredDay, plan: Plan, source: str) -> list[Merged] | None:
 
 def _noise(
     halves: Sequence[Merged], plan: Plan, judged: Sequence[Judged], against: Mapping[tuple[str, str], str | None]
-) -> Iterable[tuple[Key, list[float]]]:
+) -> Iterable[tuple[VerdictKey, list[float]]]:
     metrics = {str(metric): metric for metric in plan.metrics}
     for key in (each.key for each in judged):
         metric, baseline = metrics.get(key.cell.metric), against.get((key.gate, key.kind))

@@ -1,4 +1,4 @@
-"""The two forms that charts of a report have: lines over an axis, steps among them, and intervals in rows.
+"""Draws the two kinds of charts of a report by altair: lines over an axis, steps among them, and intervals in rows.
 
 Colours are those of Okabe and Ito, darker where they would be hard to see on white, and each series has a dash and a
 shape, too. All other ink is ``currentColor``: black in a file, the colour of the text in a page. Sizes are set, never
@@ -10,10 +10,11 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import altair as alt
+
+from sparkrank.report.figures import Frame, IntervalChart, LineChart
 
 INK = "currentColor"
 # Blue, vermillion, green, purple, orange, sky blue and grey: 3 : 1 or more on white. The style sheet has those of a
@@ -21,84 +22,20 @@ INK = "currentColor"
 PALETTE = ("#0072b2", "#d55e00", "#008a65", "#b0578c", "#a97200", "#2a86b8", "#6b6f76")
 DASHES = ([1, 0], [7, 3], [2, 2], [9, 3, 2, 3], [4, 2], [12, 4])
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
-MOST_SERIES = 8  # lines that can be told apart in one chart; the tables have all
 LONGEST_NAME = 20  # letters of a name in a chart
 
 Chart: TypeAlias = "alt.LayerChart"
-Place: TypeAlias = "float | str"
 
 
-@dataclass(frozen=True)
-class Key:
-    """What a colour, a dash and a shape stand for: ``style`` is their number."""
-
-    name: str
-    style: int = 0
+def drawn_chart(chart: LineChart | IntervalChart, title: str | None = None) -> Chart:
+    """The chart as altair has it. With a ``title`` it stands alone, and has that and a legend in it."""
+    return _lines(chart, title) if isinstance(chart, LineChart) else _intervals(chart, title)
 
 
-@dataclass(frozen=True)
-class Series:
-    """Points in their order; a value of None breaks the line.
-
-    ``band`` is an area around them, ``limits`` a pair of thin lines. ``flags`` are rings around points.
-    """
-
-    key: Key
-    points: tuple[tuple[Place, float | None], ...]
-    band: tuple[tuple[Place, float, float], ...] = ()
-    limits: tuple[tuple[Place, float, float], ...] = ()
-    flags: tuple[tuple[Place, float], ...] = ()
-
-
-@dataclass(frozen=True)
-class Interval:
-    """A value with the ends of its interval, if it has one; ``key`` is the place of its key."""
-
-    key: int
-    value: float
-    low: float | None = None
-    high: float | None = None
-
-
-@dataclass(frozen=True)
-class Row:
-    """The intervals that stand under each other behind one label."""
-
-    label: str
-    intervals: tuple[Interval, ...]
-
-
-@dataclass(frozen=True)
-class Frame:
-    """What is around the marks: titles, sizes of the plot in pixels, ends of axes, and lines that guide the eye.
-
-    ``alone``: the chart has its title and a legend in it; in a page the figure has them. ``diagonal`` are the ends of a
-    line where x is y. ``marks`` are how many points a line may have and still show each; of a longer one the last has a
-    mark. ``days`` are those of an x axis of days. ``powers``: the y axis has powers of ten, and 0.
-    """
-
-    title: str
-    x_title: str
-    y_title: str = ""
-    alone: bool = False
-    width: int = 290
-    height: int = 180
-    days: tuple[str, ...] = ()
-    x_domain: tuple[float, float] | None = None
-    y_domain: tuple[float, float] | None = None
-    diagonal: tuple[float, float] | None = None
-    zero: bool = False
-    marks: int = 0
-    steps: bool = False
-    powers: float | None = None
-    noted: tuple[Place, ...] = ()
-
-
-def lines_chart(series: Sequence[Series], frame: Frame) -> Chart:
-    """Lines with their bands and points; at places ``noted`` of the x axis there is a rule."""
-    drawn = _Drawn()
-    names = short_names(each.key.name for each in series)
-    coded = _coded(names, [each.key.style for each in series], alone=frame.alone)
+def _lines(chart: LineChart, title: str | None) -> Chart:
+    drawn, series, frame = _Drawn(), chart.lines, chart.frame
+    names = short_names(line.key.name for line in series)
+    coded = _coded(names, [line.key.style for line in series], alone=title is not None)
     x = alt.X(
         "x",
         type="temporal" if frame.days else "quantitative",
@@ -111,15 +48,15 @@ def lines_chart(series: Sequence[Series], frame: Frame) -> Chart:
     named = list(zip(names, series, strict=True))
     layers: list[alt.Chart] = []
     bands = [
-        {"x": place, "y": low, "high": high, "name": name} for name, each in named for place, low, high in each.band
+        {"x": place, "y": low, "high": high, "name": name} for name, line in named for place, low, high in line.band
     ]
     if bands:
         area = drawn.chart(bands).mark_area(opacity=0.16, interpolate=curve)
         layers.append(area.encode(x=x, y=y, y2="high", color=coded["color"]))
     limits = [
         {"x": place, "y": end, "name": name, "side": side}
-        for name, each in named
-        for place, *ends in each.limits
+        for name, line in named
+        for place, *ends in line.limits
         for side, end in zip(("low", "high"), ends, strict=True)
     ]
     if limits:
@@ -128,42 +65,42 @@ def lines_chart(series: Sequence[Series], frame: Frame) -> Chart:
     layers += _guides(frame, drawn, x, y)
     points = [
         {"x": place, "y": value, "name": name, "at": at}
-        for name, each in named
-        for at, (place, value) in enumerate(each.points)
+        for name, line in named
+        for at, (place, value) in enumerate(line.points)
     ]
-    lines = drawn.chart(points).mark_line(strokeWidth=1.8, interpolate=curve, strokeJoin="round")
+    drawn_lines = drawn.chart(points).mark_line(strokeWidth=1.8, interpolate=curve, strokeJoin="round")
     in_order = alt.Order("at", type="quantitative")
-    layers.append(lines.encode(x=x, y=y, color=coded["color"], strokeDash=coded["strokeDash"], order=in_order))
+    layers.append(drawn_lines.encode(x=x, y=y, color=coded["color"], strokeDash=coded["strokeDash"], order=in_order))
     marked = [
         {"x": place, "y": value, "name": name}
-        for name, each in named
-        for place, value in (each.points if len(each.points) <= frame.marks else each.points[-1:])
+        for name, line in named
+        for place, value in (line.points if len(line.points) <= frame.marks else line.points[-1:])
         if frame.marks and value is not None
     ]
     if marked:
         marks = drawn.chart(marked).mark_point(filled=True, size=30, opacity=1)
         layers.append(marks.encode(x=x, y=y, color=coded["color"], shape=coded["shape"]))
-    flags = [{"x": place, "y": value} for _, each in named for place, value in each.flags]
+    flags = [{"x": place, "y": value} for _, line in named for place, value in line.flags]
     if flags:
         layers.append(drawn.chart(flags).mark_point(size=110, strokeWidth=1.4, opacity=1, color=INK).encode(x=x, y=y))
-    return _framed(layers, drawn, frame, _LINES, frame.height)
+    return _framed(layers, drawn, frame.width, frame.height, _LINES, title)
 
 
-def intervals_chart(rows: Sequence[Row], keys: Sequence[Key], frame: Frame) -> Chart:
-    """Intervals in rows, from the top, under each other where a row has several; the height follows their number."""
-    drawn = _Drawn()
-    names = short_names(key.name for key in keys)
+def _intervals(chart: IntervalChart, title: str | None) -> Chart:
+    """Under each other where a row has several; the height follows their number."""
+    drawn, rows, frame = _Drawn(), chart.rows, chart.frame
+    names = short_names(key.name for key in chart.keys)
     step = 12 + 8 * max((len(row.intervals) for row in rows), default=1)
     height = step * max(len(rows), 1)
     values = [
-        {"x": each.value, "low": low, "high": high, "y": y, "name": names[each.key]}
+        {"x": mark.value, "low": low, "high": high, "y": y, "name": names[mark.key]}
         for at, row in enumerate(rows)
-        for place, each in enumerate(row.intervals)
-        for low, high in [[each.value if end is None else end for end in (each.low, each.high)]]
+        for place, mark in enumerate(row.intervals)
+        for low, high in [[mark.value if end is None else end for end in (mark.low, mark.high)]]
         for y in [step * at + step / 2 + 8 * (place - (len(row.intervals) - 1) / 2)]
     ]
     labels = [{"y": step * at + step / 2, "label": cut(row.label)} for at, row in enumerate(rows)]
-    coded = _coded(names, [key.style for key in keys], alone=frame.alone)
+    coded = _coded(names, [key.style for key in chart.keys], alone=title is not None)
     scale = _scale(frame.x_domain)
     x = alt.X("x", type="quantitative", title=frame.x_title, scale=scale, axis=_axis(frame))
     low_x = alt.X("low", type="quantitative", title=frame.x_title, scale=scale, axis=_axis(frame))
@@ -181,7 +118,7 @@ def intervals_chart(rows: Sequence[Row], keys: Sequence[Key], frame: Frame) -> C
         .mark_text(align="right", baseline="middle", color=INK, fontSize=11)
         .encode(x=alt.value(-8), y=y, text=alt.Text("label", type="nominal")),
     ]
-    return _framed(layers, drawn, frame, _INTERVALS, height)
+    return _framed(layers, drawn, frame.width, height, _INTERVALS, title)
 
 
 def cut(name: str, most: int = LONGEST_NAME) -> str:
@@ -203,14 +140,14 @@ def short_names(names: Iterable[str]) -> list[str]:
     >>> short_names(["a", "x" * 30, "x" * 31])
     ['a', 'xxxxxxxxxxx…xxxxxxxx', 'xxxxxxxxxxx…xxxxxxxx (2)']
     """
-    found: list[str] = []
+    shown: list[str] = []
     for name in map(cut, names):
-        again, number = name, 1
-        while again in found:
+        distinct, number = name, 1
+        while distinct in shown:
             number += 1
-            again = f"{name} ({number})"
-        found.append(again)
-    return found
+            distinct = f"{name} ({number})"
+        shown.append(distinct)
+    return shown
 
 
 def style_of(number: int) -> tuple[str, list[int], str]:
@@ -225,17 +162,17 @@ _INTERVALS = {"left": _LABELS, "right": 16, "top": 2, "bottom": 36}
 
 
 def _guides(frame: Frame, drawn: _Drawn, x: alt.X, y: alt.Y) -> list[alt.Chart]:
-    found = []
+    guides = []
     if frame.diagonal is not None:
         line = drawn.chart([{"x": end, "y": end} for end in frame.diagonal]).mark_line(
             strokeWidth=1, strokeDash=[3, 3], **_INKED
         )
-        found.append(line.encode(x=x, y=y))
+        guides.append(line.encode(x=x, y=y))
     noted = [*frame.noted, *((0.0,) if frame.zero else ())]
     if noted:
         rule = drawn.chart([{"x": place} for place in noted]).mark_rule(strokeDash=[2, 3], **_INKED)
-        found.append(rule.encode(x=x))
-    return found
+        guides.append(rule.encode(x=x))
+    return guides
 
 
 class _Drawn:
@@ -295,11 +232,13 @@ def _coded(names: Sequence[str], styles: Sequence[int], *, alone: bool) -> dict[
     }
 
 
-def _framed(layers: Sequence[alt.Chart], drawn: _Drawn, frame: Frame, padding: dict[str, int], height: int) -> Chart:
+def _framed(
+    layers: Sequence[alt.Chart], drawn: _Drawn, width: int, height: int, padding: dict[str, int], title: str | None
+) -> Chart:
     layered: Any = alt.layer(*layers)  # of layers without facets it is a LayerChart
-    made: Chart = layered.properties(width=frame.width, height=height)
-    if frame.alone:
-        made = made.properties(padding=14, title=alt.Title(frame.title, color=INK, fontSize=13, anchor="start"))
+    made: Chart = layered.properties(width=width, height=height)
+    if title is not None:
+        made = made.properties(padding=14, title=alt.Title(title, color=INK, fontSize=13, anchor="start"))
     else:  # all margins are set: nothing is measured, and plots of one kind stand under each other
         made = made.properties(padding=padding, autosize=alt.AutoSizeParams(type="none"))
     labels = {
@@ -318,3 +257,13 @@ def _framed(layers: Sequence[alt.Chart], drawn: _Drawn, frame: Frame, padding: d
     )
     framed["datasets"] = drawn.rows
     return framed
+
+
+def svg_of(chart: Chart) -> str:
+    """The chart as SVG; the same text for the same chart."""
+    import vl_convert
+
+    # the version of Vega-Lite that altair writes, as the converter names it: 5.20 of v5.20.1
+    version = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
+    svg: str = vl_convert.vegalite_to_svg(chart.to_json(validate=False), vl_version=version)
+    return svg

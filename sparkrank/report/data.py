@@ -1,64 +1,88 @@
 """What a report says, as values: one frozen object, made of tables alone, from which every form of it is written.
 
-:mod:`sparkrank.report.collect` makes it. Nothing here knows Arrow, Spark or a file. Undefined numbers are None, never
-NaN, so that the same tables make equal objects. What the tables do not hold is None, and :attr:`ReportData.missing`
-says what to ask for. Names of models, columns and slice values are those of strangers: whoever shows them escapes them.
+:mod:`sparkrank.report.collect` makes it. Nothing here knows Spark or a file. Undefined numbers are None, never NaN, so
+that the same tables make equal objects. What the tables do not hold is None, and :attr:`ReportData.missing` says what
+to ask for. Names of models, columns and slice values are those of strangers: whoever shows them escapes them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+
+from sparkrank.schemas.tables import COMPARISONS, GATES, METRICS, QUALITY, RUNS
 
 State: TypeAlias = Literal["pass", "fail", "undecided"]
-Kind: TypeAlias = Literal["day", "window", "evaluation"]
-
-# The sections by the names that `missing` has for them, in the order of the page, each with its title.
-SECTIONS: Mapping[str, str] = {
-    "verdict": "Verdict",
-    "headline": "Headline",
-    "trend": "Trend",
-    "comparisons": "Comparisons",
-    "slices": "Slices",
-    "roc": "ROC curves",
-    "pr": "Precision-recall curves",
-    "calibration": "Calibration",
-    "histograms": "Scores by class",
-    "auc_up": "AUC against AUC_UP",
-    "distributions": "Distribution over groups",
-    "paired": "Paired differences of groups",
-    "gates": "Gates",
-    "quality": "Quality",
-    "definitions": "Definitions",
-    "provenance": "Provenance",
-}
+ReportKind: TypeAlias = Literal["day", "window", "evaluation"]
+_T = TypeVar("_T")
 
 
-@dataclass(frozen=True)
-class GateRow:
+class TableRow:
+    """A row of a stored table, with the columns of the table's schema as fields. What an older table lacks is None."""
+
+    if TYPE_CHECKING:
+
+        def __init__(self, *values: Any, **named: Any) -> None: ...
+        def __getattr__(self, column: str) -> Any: ...
+
+
+def _with_columns(names: Iterable[str], *without: str) -> Callable[[type[_T]], type[_T]]:
+    """Make a frozen dataclass whose first fields are the columns ``names``, but for those ``without``."""
+
+    def made(kind: type[_T]) -> type[_T]:
+        columns = [name for name in names if name not in without]
+        kind.__annotations__ = dict.fromkeys(columns, Any) | inspect.get_annotations(kind)
+        for name in columns:
+            setattr(kind, name, None)
+        return dataclass(frozen=True)(kind)
+
+    return made
+
+
+@_with_columns(METRICS.whole_schema.names, "degrees", "noise_floor", "n_effective", "definition", "spec_hash", "run_id")
+class MetricValue(TableRow):
+    """A row of the table ``metrics``; ``value`` is None where the metric is undefined."""
+
+
+@_with_columns(
+    COMPARISONS.schema.names,
+    *("relative_low", "relative_high", "degrees", "n_effective", "definition", "spec_hash", "run_id"),
+)
+class ComparisonRow(TableRow):
+    """A row of the table ``comparisons``: a candidate against the baseline."""
+
+
+@_with_columns(GATES.schema.names, "p", "p_adjusted", "left_out", "spec_hash", "run_id")
+class GateRow(TableRow):
     """A row of the table ``gates``."""
 
-    gate: str
-    kind: str
-    metric: str
-    model: str | None
-    slice: str | None
-    slice_value: str | None
-    value: float | None
-    against: str | None
-    bound: float | None
-    ci_low: float | None
-    ci_high: float | None
-    verdict: State
-    reason: str
-    accepted: bool
-    accepted_reason: str | None
-    from_now_on: bool | None = None
+
+@_with_columns(QUALITY.schema.names)
+class QualityRow(TableRow):
+    """A row of the table ``quality``."""
+
+
+@_with_columns(column.name for column in RUNS.schema.field("files").type.value_type)
+class FileRow(TableRow):
+    """A file that the run wrote."""
+
+
+@_with_columns(RUNS.schema.names, "from_now_on")
+class Provenance(TableRow):
+    """Where the numbers come from: the row of the table ``runs``. An evaluation has what it knows of itself.
+
+    Instants are ISO 8601 in UTC, ``stages`` and ``versions`` pairs, ``spec`` is indented JSON and ``files`` are
+    :class:`FileRow`.
+    """
+
+    days: tuple[str, ...] = ()
+    days_missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class Verdict:
+class OverallVerdict:
     """What the gates say together.
 
     ``state`` is the worst verdict. ``is_accepted``: a person has let in what a gate stopped, for ``accepted_reason``.
@@ -75,33 +99,6 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """A row of the table ``comparisons``: a candidate against the baseline."""
-
-    candidate: str
-    baseline: str
-    slice: str
-    slice_value: str | None
-    metric: str
-    difference: float | None
-    relative: float | None
-    stderr: float | None
-    ci_low: float | None
-    ci_high: float | None
-    interval: str | None
-    p: float | None
-    p_adjusted: float | None
-    correction: str | None
-    family: str | None
-    wins: int | None
-    ties: int | None
-    losses: int | None
-    smallest_detectable: float | None
-    n_groups: int | None
-    n_unpaired: int | None
-
-
-@dataclass(frozen=True)
 class Comparisons:
     """The table ``comparisons``: the rows of the whole day first, then those of slices.
 
@@ -109,30 +106,8 @@ class Comparisons:
     """
 
     baseline: str
-    rows: tuple[Comparison, ...]
+    rows: tuple[ComparisonRow, ...]
     n_left_out: int = 0
-
-
-@dataclass(frozen=True)
-class MetricValue:
-    """A row of the table ``metrics``; ``value`` is None where the metric is undefined."""
-
-    model: str
-    slice: str
-    slice_value: str | None
-    metric: str
-    value: float | None
-    ci_low: float | None
-    ci_high: float | None
-    stderr: float | None
-    interval: str | None
-    n_groups: int | None
-    n_undefined: int | None
-    n_rows: int | None
-    weight: float | None
-    error_bound: float | None
-    n_days: int | None = None
-    pooling: str | None = None
 
 
 @dataclass(frozen=True)
@@ -144,7 +119,7 @@ class HeadlineRow:
     """
 
     row: MetricValue
-    comparison: Comparison | None = None
+    comparison: ComparisonRow | None = None
     before: float | None = None
     change: float | None = None
     verdicts: tuple[GateRow, ...] = ()
@@ -204,7 +179,7 @@ class Trend:
 
 @dataclass(frozen=True)
 class SliceRow:
-    """A metric in a value of a slice: one cell a model, in the order of :attr:`Slices.models`; None where it has none.
+    """A metric in a value of a slice: a cell for each of :attr:`SliceTable.models`, None where it has no value.
 
     ``n_groups`` and ``n_rows`` are those of the first model there.
     """
@@ -218,7 +193,7 @@ class SliceRow:
 
 
 @dataclass(frozen=True)
-class Slices:
+class SliceTable:
     """The rows of slices: by slice, by metric in the order of the spec, then by rows, the most first.
 
     ``n_left_out`` are the rows of ``metrics`` that are not here, because there are too many.
@@ -385,22 +360,7 @@ class PairedDistribution:
     counts: tuple[int, ...]
     n_equal: int
     n_unpaired: int
-    comparison: Comparison | None = None
-
-
-@dataclass(frozen=True)
-class QualityLine:
-    """A row of the table ``quality``."""
-
-    check: str
-    model: str | None
-    count: float | None
-    of: str | None
-    fraction: float | None
-    limit: float | None
-    ok: bool | None
-    example: str | None
-    code: str | None
+    comparison: ComparisonRow | None = None
 
 
 @dataclass(frozen=True)
@@ -415,41 +375,6 @@ class Definition:
     reference: str | None = None
     higher_is_better: bool | None = None
     link: str | None = None
-
-
-@dataclass(frozen=True)
-class File:
-    """A file that the run wrote."""
-
-    table: str
-    name: str
-    rows: int | None
-    bytes: int | None
-    checksum: str | None
-
-
-@dataclass(frozen=True)
-class Provenance:
-    """Where the numbers come from: the row of the table ``runs``. An evaluation has what it knows of itself."""
-
-    run_id: str | None = None
-    attempt_id: str | None = None
-    status: str | None = None
-    started_at: str | None = None  # ISO 8601, in UTC
-    lane: str | None = None
-    lane_reason: str | None = None
-    input: str | None = None
-    rows: int | None = None
-    buckets: int | None = None
-    days: tuple[str, ...] = ()
-    days_missing: tuple[str, ...] = ()
-    stages: tuple[tuple[str, float], ...] = ()
-    versions: tuple[tuple[str, str], ...] = ()
-    spec_hash: str | None = None
-    spec: str | None = None  # JSON, indented
-    files: tuple[File, ...] = ()
-    accepted_at: str | None = None
-    accepted_reason: str | None = None
 
 
 @dataclass(frozen=True)
@@ -471,24 +396,26 @@ class ReportData:
     previous : str or None
         The stored day before, to which :attr:`HeadlineRow.before` refers.
     missing : mapping
-        Why a section is None, empty, or without some models, and what to ask for, by its name in :data:`SECTIONS`.
+        Why a section is None, empty, or without some models, and what to ask for, by the section's name.
+    more : mapping
+        By name, the sections that are no fields of this class.
 
     Other fields are the sections: None, or an empty tuple, where the tables do not hold them. Of large tables some are
-    bounded (:mod:`sparkrank.report.collect`): they say themselves how much is left out.
+    bounded: they say themselves how much is left out.
     """
 
-    kind: Kind
+    kind: ReportKind
     name: str
     models: tuple[str, ...]
     metrics: tuple[str, ...]
     baseline: str | None = None
     level: float | None = None
     previous: str | None = None
-    verdict: Verdict | None = None
+    verdict: OverallVerdict | None = None
     headline: Headline | None = None
     trend: Trend | None = None
     comparisons: Comparisons | None = None
-    slices: Slices | None = None
+    slices: SliceTable | None = None
     roc: tuple[Curve, ...] = ()
     pr: tuple[Curve, ...] = ()
     calibration: tuple[Calibration, ...] = ()
@@ -497,7 +424,12 @@ class ReportData:
     distributions: tuple[GroupDistribution, ...] = ()
     paired: tuple[PairedDistribution, ...] = ()
     gates: tuple[GateRow, ...] = ()
-    quality: tuple[QualityLine, ...] = ()
+    quality: tuple[QualityRow, ...] = ()
     definitions: tuple[Definition, ...] = ()
     provenance: Provenance | None = None
     missing: Mapping[str, str] = field(default_factory=dict)
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    def section(self, name: str) -> Any:
+        """The section of this name; None where the tables do not hold it."""
+        return getattr(self, name, None) if name in self.__dataclass_fields__ else self.more.get(name)

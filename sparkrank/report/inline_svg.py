@@ -39,24 +39,11 @@ _NOWHERE = ("", "translate(0,0)", "translate(0, 0)")
 
 
 def inline_svg(svg: str, ident: str, colours: Mapping[str, str], described_by: str = "") -> str:
-    """``svg`` for the page.
+    """``svg``, as the library wrote it, for the page: one element without a namespace, as HTML has it.
 
-    Parameters
-    ----------
-    svg : str
-        What the library wrote.
-    ident : str
-        What ids of this chart begin with, so that no two charts of a page have the same; its letters are ASCII.
-    colours : mapping
-        The class that stands for a colour, by the colour in lower case: ``{"#0072b2": "c0"}``. A fill gets it as it is,
-        a stroke behind ``s``.
-    described_by : str, optional
-        The ids of the elements that name and describe the chart, in the attributes' own form.
-
-    Returns
-    -------
-    str
-        One ``svg`` element without a namespace, for HTML.
+    ``ident`` is what its ids begin with, so that no two charts of a page share one. ``colours`` has the class that
+    stands for a colour in lower case, as ``{"#0072b2": "c0"}``: a fill gets it as it is, a stroke behind ``s``.
+    ``described_by`` are the ids of the elements that name and describe the chart.
 
     Examples
     --------
@@ -95,7 +82,7 @@ def _slim(element: ET.Element, ids: Mapping[str, str], colours: Mapping[str, str
         elif name in _NUMBERS:
             kept[name] = _LONG.sub(_rounded, value)
         else:
-            kept[name] = _LINK_TO_ID.sub(lambda found: f"url(#{ids.get(found[1], found[1])})", value)
+            kept[name] = _LINK_TO_ID.sub(lambda link: f"url(#{ids.get(link[1], link[1])})", value)
     if kept.get("transform") in _NOWHERE:
         del kept["transform"]
     if classes:
@@ -104,8 +91,8 @@ def _slim(element: ET.Element, ids: Mapping[str, str], colours: Mapping[str, str
     element.attrib.update(kept)
 
 
-def _rounded(found: re.Match[str]) -> str:
-    text = f"{float(found[0]):.1f}"
+def _rounded(number: re.Match[str]) -> str:
+    text = f"{float(number[0]):.1f}"
     return text.removesuffix(".0") if text != "-0.0" else "0"
 
 

@@ -12,8 +12,10 @@ from collections.abc import Iterator, Sequence
 from sparkrank.base.errors import escaped
 from sparkrank.base.redaction import redact
 from sparkrank.metrics.slices import ALL, shown_value
-from sparkrank.report.data import Comparison, GateRow, HeadlineRow, MetricValue, ReportData
+from sparkrank.report.data import ComparisonRow, GateRow, HeadlineRow, MetricValue, ReportData
+from sparkrank.report.sections.model_comparisons import SURE, adjusted_p
 from sparkrank.stats.intervals import WHY_TOO_FEW
+from sparkrank.text.comparison_text import probability
 from sparkrank.text.text import UNDEFINED, value_text
 
 MOST_ROWS = 40  # of the headline
@@ -32,32 +34,14 @@ _LATEX = {
     "|": r"\textbar{}",
     '"': r"\textquotedbl{}",
 }
+_NO_METRICS = "There are no metrics."
 _SIGNS = {"pass": "pass", "fail": "**fail**", "undecided": "*undecided*"}
 
 
 def one_page(data: ReportData) -> str:
-    """The summary in Markdown: verdict, headline with intervals and comparisons, and what is not as it should be.
-
-    Parameters
-    ----------
-    data : ReportData
-        What it says.
-
-    Returns
-    -------
-    str
-        It ends in a newline.
-    """
-    parts = [
-        f"### {_title(data)}",
-        *_verdict(data),
-        *_headline(data),
-        *_changes(data),
-        *_gates(data),
-        *_slices(data),
-        *_quality(data),
-        *_source(data),
-    ]
+    """The summary in Markdown: verdict, headline with intervals and comparisons, and what is not as it should be."""
+    makers = (_verdict, _headline, _changes, _gates, _slices, _quality, _source)
+    parts = [f"### {_title(data)}", *(part for maker in makers for part in maker(data))]
     return "\n\n".join(parts) + "\n"
 
 
@@ -85,37 +69,34 @@ def _verdict(data: ReportData) -> Iterator[str]:
 
 def _headline(data: ReportData) -> Iterator[str]:
     if data.headline is None:
-        yield _md_sentence(data.missing.get("headline", "There are no metrics."))
+        yield _md_sentence(data.missing.get("headline", _NO_METRICS))
         return
-    by_key = {(each.row.metric, each.row.model): each for each in data.headline.rows}
-    models = _first_models(data.headline.models, data.baseline)
-    compared = [model for model in models if any(each.comparison for each in data.headline.rows if _is(each, model))]
+    cells = _cells_of(data)
+    models, metrics = _first_models(data.headline.models, data.baseline), data.headline.metrics[:MOST_ROWS]
+    compared = [model for model in models if any(cell.comparison for key, cell in cells.items() if key[1] == model)]
     head = ["metric", *map(_md, models), *(f"{_md(model)} - {_md(data.baseline or '')}" for model in compared)]
     lines = []
-    metrics = data.headline.metrics[:MOST_ROWS]
     for metric in metrics:
-        rows = {model: by_key.get((metric, model)) for model in models}
-        cells = [_md(metric), *("" if row is None else _value(row.row) for row in rows.values())]
-        of_compared = [rows[model] for model in compared]
-        cells += ["" if row is None or row.comparison is None else _difference(row.comparison) for row in of_compared]
-        lines.append(cells)
+        values = ["" if (cell := cells.get((metric, model))) is None else _value(cell.row) for model in models]
+        comparisons = [None if (cell := cells.get((metric, model))) is None else cell.comparison for model in compared]
+        lines.append([_md(metric), *values, *("" if row is None else _difference(row) for row in comparisons)])
     yield _table(head, lines)
-    if len(data.headline.metrics) > len(metrics):
-        yield f"and {len(data.headline.metrics) - len(metrics)} more metrics"
-    if len(data.headline.models) > len(models):
-        yield f"and {len(data.headline.models) - len(models)} more models"
+    for shown, all_, what in ((metrics, data.headline.metrics, "metrics"), (models, data.headline.models, "models")):
+        if len(all_) > len(shown):
+            yield f"and {len(all_) - len(shown)} more {what}"
     if data.level is not None:
         yield f"± and [ ]: intervals of {data.level * 100:g} %"
+
+
+def _cells_of(data: ReportData) -> dict[tuple[str, str], HeadlineRow]:
+    rows = () if data.headline is None else data.headline.rows
+    return {(cell.row.metric, cell.row.model): cell for cell in rows}
 
 
 def _first_models(models: Sequence[str], baseline: str | None) -> list[str]:
     """The first models, the baseline always among them."""
     first = list(models[:MOST_MODELS])
     return first if baseline is None or baseline in first or baseline not in models else [*first[:-1], baseline]
-
-
-def _is(row: HeadlineRow, model: str) -> bool:
-    return row.row.model == model
 
 
 def _md_sentence(sentence: str) -> str:
@@ -133,7 +114,7 @@ def _value(row: MetricValue) -> str:
     return value_text(row.value, row.ci_low, row.ci_high, row.interval, row.error_bound)
 
 
-def _difference(row: Comparison) -> str:
+def _difference(row: ComparisonRow) -> str:
     if row.difference is None:
         return UNDEFINED
     text = f"{row.difference:+.4f}"
@@ -141,24 +122,19 @@ def _difference(row: Comparison) -> str:
         text += f" [{row.ci_low:+.4f}, {row.ci_high:+.4f}]"
     elif row.interval == WHY_TOO_FEW:
         text += f" ({WHY_TOO_FEW})"
-    p = row.p if row.p_adjusted is None else row.p_adjusted
-    return text if p is None else f"{text}, p {_p(p)}"
-
-
-def _p(p: float) -> str:
-    return "< 0.0001" if p < 0.0001 else f"{p:.4f}"
+    p = adjusted_p(row)
+    return text if p is None else f"{text}, p {probability(p)}"
 
 
 def _changes(data: ReportData) -> Iterator[str]:
     if data.headline is None or data.previous is None:
         return
-    moved = [each for each in data.headline.rows if each.change]
-    moved.sort(key=lambda each: -_size(each))
-    told = [
-        f"{_md(each.row.model)} {_md(each.row.metric)} {each.before:.4f} → {each.row.value:.4f} ({each.change:+.4f})"
-        for each in moved[:3]
+    moved = sorted((cell for cell in data.headline.rows if cell.change), key=_size, reverse=True)
+    changes = [
+        f"{_md(cell.row.model)} {_md(cell.row.metric)} {cell.before:.4f} → {cell.row.value:.4f} ({cell.change:+.4f})"
+        for cell in moved[:3]
     ]
-    yield f"Since {_md(data.previous)}: {'; '.join(told) if told else 'nothing changed'}"
+    yield f"Since {_md(data.previous)}: {'; '.join(changes) if changes else 'nothing changed'}"
 
 
 def _size(row: HeadlineRow) -> float:
@@ -168,12 +144,12 @@ def _size(row: HeadlineRow) -> float:
 
 
 def _gates(data: ReportData) -> Iterator[str]:
-    told = [gate for gate in data.gates if gate.verdict != "pass" or gate.accepted]
-    if told:
-        lines = [
-            f"- {_SIGNS[gate.verdict]} {_md(gate.gate)}: {_cell(gate)}: {_md_sentence(gate.reason)}" for gate in told
-        ]
-        yield "\n".join(["**Gates**", "", *lines[:MOST_LINES], *_more(len(lines), "verdicts")])
+    lines = [
+        f"{_SIGNS[gate.verdict]} {_md(gate.gate)}: {_cell(gate)}: {_md_sentence(gate.reason)}"
+        for gate in data.gates
+        if gate.verdict != "pass" or gate.accepted
+    ]
+    yield from _list("Gates", lines, "verdicts")
 
 
 def _cell(gate: GateRow) -> str:
@@ -183,72 +159,59 @@ def _cell(gate: GateRow) -> str:
     return ", ".join(_md(text) for text in (gate.metric, gate.model or "", own) if text)
 
 
-def _more(count: int, what: str) -> list[str]:
-    return [f"- and {count - MOST_LINES:,} more {what}"] if count > MOST_LINES else []
+def _list(title: str, lines: Sequence[str], what: str) -> Iterator[str]:
+    """A list below a title in bold, up to :data:`MOST_LINES` of it; nothing where it is empty."""
+    if lines:
+        more = [f"and {len(lines) - MOST_LINES:,} more {what}"] if len(lines) > MOST_LINES else []
+        yield "\n".join([f"**{title}**", "", *(f"- {line}" for line in (*lines[:MOST_LINES], *more))])
 
 
 def _slices(data: ReportData) -> Iterator[str]:
     """The values of slices where a candidate differs from the baseline beyond chance."""
-    rows = [] if data.comparisons is None else [row for row in data.comparisons.rows if row.slice != ALL]
-    sure = [
-        row for row in rows if (p := row.p_adjusted if row.p_adjusted is not None else row.p) is not None and p < 0.05
+    rows = () if data.comparisons is None else data.comparisons.rows
+    sure = [row for row in rows if row.slice != ALL and (p := adjusted_p(row)) is not None and p < SURE]
+    lines = [
+        f"{_md(row.slice)} = {_md(shown_value(row.slice_value, row.slice))}: "
+        f"{_md(row.candidate)} {_md(row.metric)} {_difference(row)}"
+        for row in sorted(sure, key=_in_errors, reverse=True)
     ]
-    sure.sort(key=_in_errors, reverse=True)
-    if sure:
-        lines = [
-            f"- {_md(row.slice)} = {_md(shown_value(row.slice_value, row.slice))}: "
-            f"{_md(row.candidate)} {_md(row.metric)} {_difference(row)}"
-            for row in sure
-        ]
-        yield "\n".join(["**Slices that differ**", "", *lines[:MOST_LINES], *_more(len(lines), "values of slices")])
+    yield from _list("Slices that differ", lines, "values of slices")
 
 
-def _in_errors(row: Comparison) -> float:
+def _in_errors(row: ComparisonRow) -> float:
     """How large a difference is in standard errors: metrics have scales of their own."""
     return abs(row.difference or 0.0) / row.stderr if row.stderr else math.inf
 
 
 def _quality(data: ReportData) -> Iterator[str]:
-    bad = [line for line in data.quality if line.ok is False]
-    if bad:
-        lines = [
-            f"- {_md_sentence(line.check)}{'' if line.model is None else f' ({_md(line.model)})'}: {line.count:,.6g}"
-            + ("" if line.fraction is None else f" ({line.fraction:.4%} of {_md(line.of or '')})")
-            for line in bad
-        ]
-        yield "\n".join(["**Not within its limit**", "", *lines[:MOST_LINES], *_more(len(lines), "checks")])
+    lines = [
+        f"{_md_sentence(row.check)}{'' if row.model is None else f' ({_md(row.model)})'}: {row.count:,.6g}"
+        + ("" if row.fraction is None else f" ({row.fraction:.4%} of {_md(row.of or '')})")
+        for row in data.quality
+        if row.ok is False
+    ]
+    yield from _list("Not within its limit", lines, "checks")
 
 
 def _source(data: ReportData) -> Iterator[str]:
-    found = data.provenance
-    if found is None:
+    run = data.provenance
+    if run is None:
         return
-    versions = dict(found.versions)
-    told = [
-        None if found.run_id is None else f"run {_md(found.run_id)}",
-        None if found.spec_hash is None else f"spec {_md(found.spec_hash)}",
-        None if found.rows is None else f"{found.rows:,} rows",
+    versions = dict(run.versions)
+    parts = [
+        None if run.run_id is None else f"run {_md(run.run_id)}",
+        None if run.spec_hash is None else f"spec {_md(run.spec_hash)}",
+        None if run.rows is None else f"{run.rows:,} rows",
         f"sparkrank {_md(versions['sparkrank'])}" if "sparkrank" in versions else None,
     ]
-    yield f"<sub>{', '.join(filter(None, told))}</sub>"
+    yield f"<sub>{', '.join(filter(None, parts))}</sub>"
 
 
 def latex_table(data: ReportData) -> str:
-    """The headline as a ``tabular`` of LaTeX: a row a metric, a column a model, intervals behind the values.
-
-    Parameters
-    ----------
-    data : ReportData
-        What it says.
-
-    Returns
-    -------
-    str
-        It needs the package booktabs, and ends in a newline.
-    """
+    """The headline as a ``tabular`` of LaTeX, with the package booktabs: a row a metric, a column a model."""
     if data.headline is None:
-        return f"% {redact(escaped(data.missing.get('headline', 'There are no metrics.')))}\n"
-    models, by_key = data.headline.models, {(each.row.metric, each.row.model): each for each in data.headline.rows}
+        return f"% {redact(escaped(data.missing.get('headline', _NO_METRICS)))}\n"
+    models, cells = data.headline.models, _cells_of(data)
     lines = [
         f"% {redact(escaped(data.name))}",
         f"\\begin{{tabular}}{{l{'r' * len(models)}}}",
@@ -257,17 +220,18 @@ def latex_table(data: ReportData) -> str:
         r"\midrule",
     ]
     for metric in data.headline.metrics:
-        rows = [by_key.get((metric, model)) for model in models]
-        cells = ["" if row is None else _value(row.row).replace("±", r"$\pm$") + _stars(row) for row in rows]
-        lines.append(" & ".join([_tex(metric), *cells]) + r" \\")
+        values = [_tex_value(cells.get((metric, model))) for model in models]
+        lines.append(" & ".join([_tex(metric), *values]) + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
 
 
-def _stars(row: HeadlineRow) -> str:
-    """A star where the model differs from the baseline at 5 %, after correction."""
-    of = row.comparison
-    p = None if of is None else of.p if of.p_adjusted is None else of.p_adjusted
-    return "$^{*}$" if p is not None and p < 0.05 else ""
+def _tex_value(cell: HeadlineRow | None) -> str:
+    """The value, with a star where the model differs from the baseline at 5 %, after correction."""
+    if cell is None:
+        return ""
+    p = None if cell.comparison is None else adjusted_p(cell.comparison)
+    star = "$^{*}$" if p is not None and p < SURE else ""
+    return _value(cell.row).replace("±", r"$\pm$") + star
 
 
 def _tex(text: str) -> str:

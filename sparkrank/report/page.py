@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from itertools import groupby
@@ -17,16 +16,17 @@ from typing import TYPE_CHECKING, Any
 from sparkrank.base.errors import SpecError
 from sparkrank.metrics.slices import ALL
 from sparkrank.report.data import (
-    SECTIONS,
-    Comparison,
+    ComparisonRow,
     HeadlineRow,
     MetricValue,
-    QualityLine,
+    QualityRow,
     ReportData,
-    SliceRow,
     TrendPoint,
     TrendSeries,
 )
+from sparkrank.report.figures import MOST_SERIES, charted, shown_name, shown_number
+from sparkrank.report.section_register import section_of, sections
+from sparkrank.report.sections.model_comparisons import directions_of, side_of
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -34,20 +34,6 @@ if TYPE_CHECKING:
 
 EXTRA = "report"
 _PACKAGES = ("altair", "jinja2", "vl_convert")
-# Sections of the page, which hold several of those of the data.
-PARTS: dict[str, tuple[str, ...]] = {
-    "headline": ("headline",),
-    "trend": ("trend",),
-    "comparisons": ("comparisons",),
-    "slices": ("slices",),
-    "curves": ("roc", "pr", "calibration", "histograms", "auc_up"),
-    "groups": ("distributions", "paired"),
-    "gates": ("gates",),
-    "quality": ("quality",),
-    "definitions": ("definitions",),
-    "provenance": ("provenance",),
-}
-_TITLES = {**SECTIONS, "curves": "Curves and scores", "groups": "Groups"}
 # What marks the points of a series in the key: paths around the middle of the sign.
 _SIGNS = {
     "circle": "M23 8a3.5 3.5 0 1 0-7 0a3.5 3.5 0 1 0 7 0",
@@ -60,13 +46,7 @@ _SIGNS = {
 
 
 def require_extra() -> None:
-    """Refuse in one sentence where the packages of the extra ``report`` are not installed.
-
-    Raises
-    ------
-    SpecError
-        It says what to install.
-    """
+    """Raise :class:`SpecError`, which says what to install, where a package of the extra ``report`` is not there."""
     import importlib.util
 
     missing = [package for package in _PACKAGES if importlib.util.find_spec(package) is None]
@@ -77,34 +57,13 @@ def require_extra() -> None:
 
 
 def page(data: ReportData) -> str:
-    """The report as HTML; the same text for the same data and versions of the libraries.
+    """The report as one page of HTML, complete in itself; the same text for the same data and versions of libraries.
 
-    Parameters
-    ----------
-    data : ReportData
-        What the tables hold.
-
-    Returns
-    -------
-    str
-        One page, complete in itself.
-
-    Raises
-    ------
-    SpecError
-        Where the extra ``report`` is not installed.
+    Raises :class:`SpecError` where the extra ``report`` is not installed.
     """
     require_extra()
     template = _environment().get_template("report.jinja")
     return template.render(data=data, view=View(data), **_assets())
-
-
-@dataclass(frozen=True)
-class Slice:
-    """A metric by the values of one slice, as the page shows it."""
-
-    metric: str
-    rows: tuple[SliceRow, ...]
 
 
 class View:
@@ -116,44 +75,41 @@ class View:
             (row.candidate, row.slice, row.slice_value, row.metric): row
             for row in (() if data.comparisons is None else data.comparisons.rows)
         }
-        self._directions = {each.metric: each.higher_is_better for each in data.definitions}
+        self._directions = directions_of(data)
 
     @property
     def parts(self) -> list[tuple[str, str]]:
-        """The sections that the page has, by name and title."""
-        return [(part, _TITLES[part]) for part, sections in PARTS.items() if any(map(self._has, sections))]
+        """The parts that the page has below the verdict, by name and title."""
+        there = [section for section in sections()[1:] if self._data.section(section.name)]
+        return list({section.part_name: section.part_title for section in there}.items())
 
     @property
     def missing(self) -> list[tuple[str, str]]:
         """The sections that are not there, by title, and what to ask for."""
-        told = self._data.missing.items()
-        return [(SECTIONS.get(name, name), why) for name, why in told if name != "verdict" and not self._has(name)]
+        missing = [(name, why) for name, why in self._data.missing.items() if not self._data.section(name)]
+        titles = {section.name: section.title for section in sections()}
+        return [(titles.get(name, name), why) for name, why in missing if name != "verdict"]
 
     def notes(self, part: str) -> list[str]:
         """What is said of sections that are there in part."""
-        found = [self._data.missing.get(name, "") for name in PARTS[part] if self._has(name)]
-        return list(filter(None, found))
-
-    def _has(self, section: str) -> bool:
-        return bool(getattr(self._data, section, None))
+        own = [section.name for section in sections() if section.part_name == part]
+        notes = [self._data.missing.get(name, "") for name in own if self._data.section(name)]
+        return list(filter(None, notes))
 
     @property
     def many(self) -> bool:
         """Whether charts leave out models."""
-        from sparkrank.report.chart_forms import MOST_SERIES
-
         return len(self._data.models) > MOST_SERIES
 
     def keys(self) -> list[dict[str, Any]]:
         """The models with the signs that they have in all charts."""
         from sparkrank.report.chart_forms import PALETTE, style_of
-        from sparkrank.report.charts import charted
 
-        found = []
+        keys = []
         for model in charted(self._data.models, self._data.baseline):
             number = self._data.models.index(model)
             _, dash, shape = style_of(number)
-            found.append(
+            keys.append(
                 {
                     "model": model,
                     "colour": number % len(PALETTE),
@@ -161,24 +117,24 @@ class View:
                     "sign": _SIGNS[shape],
                 }
             )
-        return found
+        return keys
 
-    def charts(self, section: str) -> list[dict[str, Any]]:
+    def charts(self, name: str) -> list[dict[str, Any]]:
         """The figures of a section, each with its SVG."""
         from markupsafe import Markup
 
-        from sparkrank.report.chart_forms import PALETTE
-        from sparkrank.report.charts import figures, svg_of
+        from sparkrank.report.chart_forms import PALETTE, drawn_chart, svg_of
+        from sparkrank.report.charts import figures
         from sparkrank.report.inline_svg import inline_svg
 
         colours = {colour: f"c{number}" for number, colour in enumerate(PALETTE)}
-        found = []
-        for number, figure in enumerate(figures(self._data, section), start=1):
-            ident = f"{section}-{number}"
-            svg = inline_svg(svg_of(figure.draw(False)), ident, colours, f"{ident}-title {ident}-about")
+        charts = []
+        for number, figure in enumerate(figures(self._data, name), start=1):
+            ident = f"{name}-{number}"
+            svg = inline_svg(svg_of(drawn_chart(figure.chart)), ident, colours, f"{ident}-title {ident}-about")
             # escaped by the library that wrote it, and parsed and written again since
-            found.append({"ident": ident, "title": figure.title, "about": figure.about, "svg": Markup(svg)})  # noqa: S704
-        return found
+            charts.append({"ident": ident, "title": figure.title, "about": figure.about, "svg": Markup(svg)})  # noqa: S704
+        return charts
 
     @property
     def headline(self) -> list[tuple[str, list[HeadlineRow | None]]]:
@@ -186,49 +142,44 @@ class View:
         headline = self._data.headline
         if headline is None:
             return []
-        cells = {(each.row.metric, each.row.model): each for each in headline.rows}
+        cells = {(cell.row.metric, cell.row.model): cell for cell in headline.rows}
         return [(metric, [cells.get((metric, model)) for model in headline.models]) for metric in headline.metrics]
 
     @property
-    def whole(self) -> list[tuple[str, str, list[Comparison]]]:
+    def whole(self) -> list[tuple[str, str, list[ComparisonRow]]]:
         """The comparisons over all rows, by candidate."""
-        rows = [row for row in self._compared.values() if row.slice == ALL]
-        found: dict[tuple[str, str], list[Comparison]] = {}
-        for row in rows:
-            found.setdefault((row.candidate, row.baseline), []).append(row)
-        return [(*names, rows) for names, rows in found.items()]
+        by_pair: dict[tuple[str, str], list[ComparisonRow]] = {}
+        for row in self._compared.values():
+            if row.slice == ALL:
+                by_pair.setdefault((row.candidate, row.baseline), []).append(row)
+        return [(*names, rows) for names, rows in by_pair.items()]
 
     @property
     def sentences(self) -> list[dict[str, Any]]:
         """Of each candidate, the metrics in which it is better, worse, and neither for sure."""
-        found = []
+        sentences = []
         for candidate, baseline, rows in self.whole:
             sides: dict[str, list[str]] = {"better": [], "worse": [], "unsure": []}
             for row in rows:
                 sides[self.side(row) or "unsure"].append(row.metric)
-            found.append({"candidate": candidate, "baseline": baseline, **sides})
-        return found
+            sentences.append({"candidate": candidate, "baseline": baseline, **sides})
+        return sentences
 
-    def side(self, row: Comparison | None) -> str:
+    def side(self, row: ComparisonRow | None) -> str:
         """``better`` or ``worse`` where the difference is sure and the metric has a direction, else empty."""
-        from sparkrank.report.charts import is_sure
+        return side_of(row, self._directions)
 
-        direction = None if row is None else self._directions.get(row.metric)
-        if row is None or direction is None or not row.difference or not is_sure(row):
-            return ""
-        return "better" if (row.difference > 0) == direction else "worse"
-
-    def compared(self, cell: MetricValue) -> Comparison | None:
+    def compared(self, cell: MetricValue) -> ComparisonRow | None:
         """The comparison of a value with that of the baseline."""
         return self._compared.get((cell.model, cell.slice, cell.slice_value, cell.metric))
 
     @property
-    def slices(self) -> list[tuple[str, list[Slice]]]:
+    def slices(self) -> list[tuple[str, list[dict[str, Any]]]]:
         """The slices, each with its metrics."""
         rows = () if self._data.slices is None else self._data.slices.rows
-        by_slice: dict[str, list[Slice]] = {}
-        for (name, metric), found in groupby(rows, key=lambda row: (row.slice, row.metric)):
-            by_slice.setdefault(name, []).append(Slice(metric, tuple(found)))
+        by_slice: dict[str, list[dict[str, Any]]] = {}
+        for (name, metric), own in groupby(rows, key=lambda row: (row.slice, row.metric)):
+            by_slice.setdefault(name, []).append({"metric": metric, "rows": tuple(own)})
         return list(by_slice.items())
 
     @property
@@ -237,34 +188,32 @@ class View:
         trend = self._data.trend
         if trend is None:
             return []
-        found = []
+        by_metric = []
         for metric in dict.fromkeys(series.metric for series in trend.series):
-            series = [each for each in trend.series if each.metric == metric]
-            points = [{point.day: point for point in each.points} for each in series]
-            found.append((metric, series, [(day, [each.get(day) for each in points]) for day in trend.days]))
-        return found
+            own = [series for series in trend.series if series.metric == metric]
+            points = [{point.day: point for point in series.points} for series in own]
+            by_metric.append((metric, own, [(day, [of_day.get(day) for of_day in points]) for day in trend.days]))
+        return by_metric
 
     @property
-    def quality(self) -> list[QualityLine]:
+    def quality(self) -> list[QualityRow]:
         """The checks, those over their limit first."""
-        return sorted(self._data.quality, key=lambda line: line.ok is not False)
+        return sorted(self._data.quality, key=lambda row: row.ok is not False)
 
 
 @cache
 def _environment() -> Environment:
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-    from sparkrank.report.charts import shown_name, shown_number
-
-    made = Environment(
+    environment = Environment(
         autoescape=True,
-        loader=FunctionLoader(_file),
+        loader=FunctionLoader(_template),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=False,
     )
-    made.filters |= {
+    environment.filters |= {
         "name": shown_name,
         "number": shown_number,
         "signed": lambda value: "undefined" if value is None else f"{value:+.5f}",
@@ -276,7 +225,12 @@ def _environment() -> Environment:
         "exact": _exact,
         "interval": _interval,
     }
-    return made
+    return environment
+
+
+def _template(name: str) -> str:
+    section = section_of(name.removesuffix(".jinja"))
+    return _file(name) if section is None or section.template is None else section.template
 
 
 def _file(name: str) -> str:
@@ -293,8 +247,8 @@ def _assets() -> dict[str, Any]:
         f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; img-src data:; base-uri 'none'; "
         "form-action 'none'"
     )
-    found: dict[str, str | Markup] = {"policy": policy, "style": Markup(style), "script": Markup(script)}  # noqa: S704
-    return found
+    assets: dict[str, str | Markup] = {"policy": policy, "style": Markup(style), "script": Markup(script)}  # noqa: S704
+    return assets
 
 
 def _hash(text: str) -> str:

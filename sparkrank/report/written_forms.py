@@ -6,65 +6,53 @@ import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from sparkrank.base.errors import SpecError, did_you_mean, shortened, writing_errors
 from sparkrank.report.data import ReportData
 from sparkrank.report.one_page import latex_table, one_page
 from sparkrank.text.terminal import as_json_text
 
-Form: TypeAlias = Literal["html", "md", "json", "latex"]
-FORMS: tuple[Form, ...] = get_args(Form)
-PlotForm: TypeAlias = Literal["svg", "png", "pdf"]
-PLOT_FORMS: tuple[PlotForm, ...] = get_args(PlotForm)  # of charts alone
-ENDINGS: Mapping[str, Form] = {".html": "html", ".htm": "html", ".md": "md", ".json": "json", ".tex": "latex"}
+ReportForm: TypeAlias = Literal["html", "md", "json", "latex"]
+FORMS: tuple[ReportForm, ...] = get_args(ReportForm)
+# Forms that older versions wrote, and what stands in for them.
+_REMOVED = {
+    **dict.fromkeys(("pdf", ".pdf"), "; print the page of html from a browser"),
+    **dict.fromkeys(("png", ".png"), "; --plots writes charts as SVG, and ev.plot(...).save as PNG"),
+}
+ENDINGS: Mapping[str, ReportForm] = {".html": "html", ".htm": "html", ".md": "md", ".json": "json", ".tex": "latex"}
 
 
-def as_form(data: ReportData, form: Form) -> str:
-    """The report in one of its forms.
+def as_form(data: ReportData, form: ReportForm) -> str:
+    """The report in one of its forms, the same for equal data.
 
-    Parameters
-    ----------
-    data : ReportData
-        What it says.
-    form : {"html", "md", "json", "latex"}
-        A page of HTML that needs nothing else, a summary in Markdown, all of it as JSON, or the headline as a table of
-        LaTeX (with the package booktabs).
-
-    Returns
-    -------
-    str
-        The same for equal data.
-
-    Raises
-    ------
-    SpecError
-        Where what makes the page is not installed.
+    ``html`` is a page that needs nothing else, ``md`` a summary in Markdown, ``json`` all of it, and ``latex`` the
+    headline as a table (with the package booktabs). Raises :class:`SpecError` where what makes the page is not there.
     """
     return _FORMS[form](data)
 
 
-def form_of(out: str | None, asked: str | None) -> Form:
+def form_of(out: str | None, asked: str | None) -> ReportForm:
     """The form that is ``asked`` for, or that of the ending of the file ``out``; HTML where neither says.
 
     Raises :class:`SpecError` where a form or an ending is unknown.
     """
+    ending = "" if out is None else Path(out).suffix.lower()
+    instead = _REMOVED.get(ending if asked is None else asked, "")
     if asked is not None:
         if asked not in FORMS:
             near = did_you_mean(asked, FORMS)
-            raise SpecError(f"format is {shortened(asked)}{near}: {', '.join(FORMS)} are allowed")
+            raise SpecError(f"format is {shortened(asked)}{near}: {', '.join(FORMS)} are allowed{instead}")
         return asked
     if out is None:
         return "html"
-    ending = Path(out).suffix.lower()
     if ending not in ENDINGS:
-        raise SpecError(
-            f"out is {shortened(out)}, whose ending names no form: {', '.join(ENDINGS)} are known, or give a format"
-        )
+        known = f"{', '.join(ENDINGS)} are known, or give a format{instead}"
+        raise SpecError(f"out is {shortened(out)}, whose ending names no form: {known}")
     return ENDINGS[ending]
 
 
-def write_report(data: ReportData, out: str, form: Form) -> Path:
+def write_report(data: ReportData, out: str, form: ReportForm) -> Path:
     """Write the report to the file ``out``, in one step: whoever reads it sees the old one or the new one.
 
     Raises :class:`SpecError` where its folder is not there, and :class:`SparkrankError` where it cannot be written.
@@ -93,11 +81,18 @@ def _html(data: ReportData) -> str:
     return page(data)
 
 
+def report_document(data: ReportData) -> dict[str, Any]:
+    """All of the report as plain values."""
+    document = asdict(data)
+    more: dict[str, Any] = document.pop("more")
+    return document | more
+
+
 def _json(data: ReportData) -> str:
-    return f"{as_json_text(asdict(data))}\n"
+    return f"{as_json_text(report_document(data))}\n"
 
 
-_FORMS: Mapping[Form, Callable[[ReportData], str]] = {
+_FORMS: Mapping[ReportForm, Callable[[ReportData], str]] = {
     "html": _html,
     "md": one_page,
     "json": _json,

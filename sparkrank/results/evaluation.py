@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
+from sparkrank._version import __version__
 from sparkrank.base import checks
 from sparkrank.base.checks import Limits
 from sparkrank.engines.result import Solved
@@ -18,6 +20,7 @@ from sparkrank.metrics.presets import Preset
 from sparkrank.metrics.uncertainty import Comparison, Correction, Family
 from sparkrank.schemas.tables import CURVES
 from sparkrank.states import Partials
+from sparkrank.states.distributions import distributions_table
 from sparkrank.tables.rows.blocks import all_blocks
 from sparkrank.tables.rows.comparisons import comparisons_table
 from sparkrank.tables.rows.curves import curves_table
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from sparkrank.report.data import ReportData
-    from sparkrank.report.written_forms import Form
+    from sparkrank.report.written_forms import ReportForm
 
 # By the lane: ``isinstance`` with :class:`pyarrow.Table` tells which.
 LaneTable: TypeAlias = "pa.Table | DataFrame"
@@ -95,17 +98,17 @@ class Evaluation:
     origin: Origin = NO_ORIGIN
 
     def __repr__(self) -> str:
-        return evaluation_text(self.table, self._told)
+        return evaluation_text(self.table, self._heading)
 
     def _repr_html_(self) -> str:
-        return evaluation_html(self.table, self._told)
+        return evaluation_html(self.table, self._heading)
 
     @property
-    def _told(self) -> str:
+    def _heading(self) -> str:
         """What stands above the numbers."""
-        groups = self.partials.counts.get((checks.GROUPS, ""), 0)
-        of = f", {groups:,} group{'s' if groups != 1 else ''}" if self.plan.keys else ""
-        return f"Evaluation in the lane {self.lane}{of}, intervals of {self.plan.uncertainty.level * 100:g} %"
+        count = self.partials.counts.get((checks.GROUPS, ""), 0)
+        groups = f", {count:,} group{'s' if count != 1 else ''}" if self.plan.keys else ""
+        return f"Evaluation in the lane {self.lane}{groups}, intervals of {self.plan.uncertainty.level * 100:g} %"
 
     @property
     def partials(self) -> Partials:
@@ -233,7 +236,7 @@ class Evaluation:
         comparison.validate_models(self.plan.models)
         return with_whole_numbers(comparisons_table(self.solved.merged, self.plan, comparison, self.origin))
 
-    def report(self, out: str | os.PathLike[str] | None = None, *, format: Form | None = None) -> ReportData:  # noqa: A002
+    def report(self, out: str | os.PathLike[str] | None = None, *, format: ReportForm | None = None) -> ReportData:  # noqa: A002
         """The report that people open: a page of HTML, or another form of it.
 
         Parameters
@@ -267,10 +270,9 @@ class Evaluation:
         'There is no ROC curve: ask for the metric auc, and for curve_points=1000.'
         """
         from sparkrank.report.written_forms import form_of, write_report
-        from sparkrank.results.of_evaluation import report_of_evaluation
 
         chosen = form_of(None if out is None else os.fspath(out), format)  # before the work
-        data = report_of_evaluation(self)
+        data = self._report_data()
         if out is not None:
             write_report(data, os.fspath(out), chosen)
         return data
@@ -318,9 +320,54 @@ class Evaluation:
 
         require_extra()
         from sparkrank.report.charts import chart
-        from sparkrank.results.of_evaluation import report_of_evaluation
 
-        return chart(report_of_evaluation(self), name, metric=metric, model=model, slice=slice)
+        return chart(self._report_data(), name, metric=metric, model=model, slice=slice)
+
+    def _report_data(self) -> ReportData:
+        """The report of the tables that the evaluation has. Of Spark tables the counts of bins alone come here."""
+        from sparkrank.comparison.group_tables import GroupTable
+        from sparkrank.report.collect import report_data
+        from sparkrank.report.report_tables import ReportTables, names_of
+        from sparkrank.report.score_bins import BinsByRule, frame_bins, score_bins
+
+        plan, compare, blocks, groups = self.plan, self.plan.compare, self.blocks, self.groups
+        comparisons = None
+        if compare is not None:
+            comparisons = self.compare(compare.baseline, correction=compare.correction, family=compare.family)
+        bins: BinsByRule
+        bins_missing: str | None = None
+        if isinstance(blocks, pa.Table):
+            bins = score_bins(blocks.to_batches())
+        else:
+            bins, bins_missing = frame_bins(blocks)
+        table, distributions = None, None
+        if groups is not None:
+            table = GroupTable.of("report", groups).with_models(names_of(self.table, "model"))
+        elif plan.distributions:
+            distributions = distributions_table(self.partials.distributions)
+        run = {
+            "lane": self.lane,
+            "rows": self.partials.counts.get((checks.ROWS_READ, "")),
+            "spec_hash": self.origin.spec_hash,
+            "versions": json.dumps({"sparkrank": __version__, "pyarrow": pa.__version__}),
+        }
+        return report_data(
+            ReportTables(
+                "evaluation",
+                "evaluation",
+                self.table,
+                comparisons,
+                quality=self.quality,
+                curves=self.curves,
+                distributions=distributions,
+                run=run,
+                baseline=None if compare is None else compare.baseline,
+                level=None if plan.uncertainty.off else plan.uncertainty.level,
+                bins=bins,
+                bins_missing=bins_missing,
+                groups=table,
+            )
+        )
 
     @property
     def blocks(self) -> LaneTable:

@@ -1,32 +1,14 @@
-"""What an explanation gives: groups with their lists, and how each metric comes of them."""
+"""Explanations: groups with their lists, and how each metric is computed from them."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sparkrank.base.errors import writing_errors
-from sparkrank.bucket.explained import ExplainedGroup, ExplainedMetric
-from sparkrank.report.explanation_page import explanation_page
+from sparkrank.bucket.explained import ExplainedKey, ExplainedMetric
+from sparkrank.text.explanation_html import explanation_html
 from sparkrank.text.explanation_text import MOST_ROWS, explanation_document, explanation_text
-
-
-@dataclass(frozen=True)
-class ExplainedKey:
-    """What was found of one key: a group, or several lists of arrays that share it.
-
-    Parameters
-    ----------
-    key : mapping of str to object
-        The group key, by column.
-    groups : tuple of ExplainedGroup
-        One, or of rows that were arrays one for each list.
-    """
-
-    key: Mapping[str, Any]
-    groups: tuple[ExplainedGroup, ...]
 
 
 @dataclass(frozen=True, repr=False)
@@ -75,14 +57,8 @@ class Explanation:
         """All of it as plain values, for JSON."""
         return explanation_document(self.keys, self.lane, self.lane_reason)
 
-    def html(self, path: str | os.PathLike[str]) -> None:
-        """Write all of it as one page of HTML, which asks no network for anything, to ``path``."""
-        text = explanation_page(self.keys)
-        with writing_errors(f"the page {os.fspath(path)}"), open(path, "w", encoding="utf-8") as file:  # noqa: PTH123
-            file.write(text)
-
     def __repr__(self) -> str:
         return self.text()
 
     def _repr_html_(self) -> str:
-        return explanation_page(self.keys, fragment=True)
+        return explanation_html(self.keys)

@@ -98,7 +98,7 @@ class Opened:
         before = [*self.completeness.warnings, *self.lane.warnings, *_slower(solved)]
         warnings = [*before, *warnings_of(solved.partials, plan, metrics, limits)]
         outcome = Outcome(request, self.lane, self.buckets, solved, metrics, warnings)
-        if limits.of:
+        if limits.by_check:
             validate_quality(outcome.quality, limits)
         return outcome
 

@@ -20,7 +20,7 @@ TIME = pa.timestamp("us", tz="UTC")
 
 
 @dataclass(frozen=True)
-class Column:
+class TableColumn:
     """A column by its ``name`` and ``type``, and what it means, in Markdown; ``limbs`` stands for one column a limb."""
 
     name: str
@@ -35,12 +35,12 @@ class Column:
         return [pa.field(name, self.type) for name in names]
 
 
-def limbs(name: str, meaning: str) -> Column:
+def limbs(name: str, meaning: str) -> TableColumn:
     """The limbs of an exact sum (:mod:`sparkrank.numeric.exact_sums`)."""
-    return Column(name, FLOAT, meaning, limbs=True)
+    return TableColumn(name, FLOAT, meaning, limbs=True)
 
 
-def schema_of(columns: Iterable[Column]) -> pa.Schema:
+def schema_of(columns: Iterable[TableColumn]) -> pa.Schema:
     """The Arrow schema of ``columns``."""
     return pa.schema([field for column in columns for field in column.fields])
 
@@ -55,8 +55,8 @@ class TableSchema:
 
     name: str
     about: str
-    columns: tuple[Column, ...] = ()
-    more: tuple[str, tuple[Column, ...]] | None = None
+    columns: tuple[TableColumn, ...] = ()
+    more: tuple[str, tuple[TableColumn, ...]] | None = None
     notes: str = ""
 
     @cached_property
@@ -70,72 +70,74 @@ class TableSchema:
         return schema_of((*self.columns, *(() if self.more is None else self.more[1])))
 
 
-SUBJECT = (Column("model", TEXT), Column("slice", TEXT), Column("slice_value", TEXT))
+SUBJECT = (TableColumn("model", TEXT), TableColumn("slice", TEXT), TableColumn("slice_value", TEXT))
 
 METRICS = TableSchema(
     "metrics",
     "A row per model, slice value and metric, in the order in which the spec names the metrics.",
     (
         *SUBJECT,
-        Column("metric", TEXT, "the metric's text, which is its identity: `ndcg@10`"),
-        Column("value", FLOAT, "NaN where it is undefined"),
-        Column("ci_low", FLOAT, "end of the interval, of the level that the spec names; null where none is honest"),
-        Column("ci_high", FLOAT, "the other end"),
-        Column("stderr", FLOAT, "the standard error; null where there is none, and of a percentile"),
-        Column(
+        TableColumn("metric", TEXT, "the metric's text, which is its identity: `ndcg@10`"),
+        TableColumn("value", FLOAT, "NaN where it is undefined"),
+        TableColumn(
+            "ci_low", FLOAT, "end of the interval, of the level that the spec names; null where none is honest"
+        ),
+        TableColumn("ci_high", FLOAT, "the other end"),
+        TableColumn("stderr", FLOAT, "the standard error; null where there is none, and of a percentile"),
+        TableColumn(
             "interval",
             TEXT,
             "how it was made: `t`, `wilson`, `logit`, `jackknife`, `order statistics`, `woodruff`, `upper bound` (one end "
             "alone is estimated) or `confidence sequence`; `too few` where the data cannot give one, `off` where the spec "
             "turned off the parts that it needs; null for what has none by nature (`auc_up`, `coverage`, `gini`, `novelty`)",
         ),
-        Column("degrees", FLOAT, "the degrees of freedom of the standard error; null where it has none"),
-        Column(
+        TableColumn("degrees", FLOAT, "the degrees of freedom of the standard error; null where it has none"),
+        TableColumn(
             "noise_floor",
             FLOAT,
             "of `ece`, about what a calibrated model would have on as many rows; of `ks`, about what scores without "
             "information would have; null of the others",
         ),
-        Column("n_groups", WHOLE, "groups evaluated; null where rows have no group"),
-        Column(
+        TableColumn("n_groups", WHOLE, "groups evaluated; null where rows have no group"),
+        TableColumn(
             "n_effective",
             FLOAT,
             "how many equal groups would carry as much: 1 / Σ share², by what each group adds (its weight in the mean; of "
             "`auc` or `logloss` its relevant rows or its others, whichever gives fewer); 0 where none adds any",
         ),
-        Column(
+        TableColumn(
             "n_undefined",
             WHOLE,
             "of them, those where the metric is undefined; of a metric of the whole day 1 where it is, else 0",
         ),
-        Column("n_rows", WHOLE, "rows of these groups; of a metric of the whole day, rows with a score"),
-        Column(
+        TableColumn("n_rows", WHOLE, "rows of these groups; of a metric of the whole day, rows with a score"),
+        TableColumn(
             "weight",
             FLOAT,
             "what is divided by: the weights of the groups in the mean added up (their number where all weigh "
             "the same), or of the rows of the day (their number without `columns.weight`); of a percentile, "
             "its groups",
         ),
-        Column(
+        TableColumn(
             "error_bound",
             FLOAT,
             "how far the value may be from the metric's own definition, because blocks are coarse; null where "
             "it is a mean, or undefined",
         ),
-        Column("definition", TEXT, "every setting written out"),
-        Column(
+        TableColumn("definition", TEXT, "every setting written out"),
+        TableColumn(
             "spec_hash",
             TEXT,
             "twelve hex digits that change with whatever may change a number; those of `sr.evaluate` say nothing of where "
             "the rows are",
         ),
-        Column("run_id", TEXT, "the run in `runs`; null of `sr.evaluate`, which stores none"),
+        TableColumn("run_id", TEXT, "the run in `runs`; null of `sr.evaluate`, which stores none"),
     ),
     more=(
         "A window has two columns more:",
         (
-            Column("n_days", WHOLE, "the days that were there and have the row's model and slice"),
-            Column("pooling", TEXT, "what stood in for a group"),
+            TableColumn("n_days", WHOLE, "the days that were there and have the row's model and slice"),
+            TableColumn("pooling", TEXT, "what stood in for a group"),
         ),
     ),
 )
@@ -145,73 +147,73 @@ COMPARISONS = TableSchema(
 A row per candidate, slice value and metric, where the spec has `compare`: the candidate against the baseline, over the
 groups of both; in a window, over the days that have both.""",
     (
-        Column("candidate", TEXT, "the model that is compared"),
-        Column("baseline", TEXT, "the model that all others are compared with"),
-        Column("slice", TEXT),
-        Column("slice_value", TEXT),
-        Column("metric", TEXT),
-        Column(
+        TableColumn("candidate", TEXT, "the model that is compared"),
+        TableColumn("baseline", TEXT, "the model that all others are compared with"),
+        TableColumn("slice", TEXT),
+        TableColumn("slice_value", TEXT),
+        TableColumn("metric", TEXT),
+        TableColumn(
             "difference",
             FLOAT,
             "candidate minus baseline: of the two values in `metrics`",
         ),
-        Column(
+        TableColumn(
             "relative", FLOAT, "the difference as a share of the baseline's value; null where that is 0 or undefined"
         ),
-        Column(
+        TableColumn(
             "relative_low",
             FLOAT,
             "end of the interval of `relative` (Fieller 1954); null where the baseline's own interval reaches 0",
         ),
-        Column("relative_high", FLOAT, "the other end"),
-        Column("stderr", FLOAT, "the standard error of the difference; null where there is none"),
-        Column("ci_low", FLOAT, "end of the interval of the difference"),
-        Column("ci_high", FLOAT, "the other end"),
-        Column(
+        TableColumn("relative_high", FLOAT, "the other end"),
+        TableColumn("stderr", FLOAT, "the standard error of the difference; null where there is none"),
+        TableColumn("ci_low", FLOAT, "end of the interval of the difference"),
+        TableColumn("ci_high", FLOAT, "the other end"),
+        TableColumn(
             "interval",
             TEXT,
             "how it was made: `paired t`, `jackknife`, `swapped parts`, `woodruff` or `confidence sequence`; `too few`, `off` "
             "and null as in `metrics`",
         ),
-        Column("degrees", FLOAT, "the degrees of freedom of the standard error; null where it has none"),
-        Column(
+        TableColumn("degrees", FLOAT, "the degrees of freedom of the standard error; null where it has none"),
+        TableColumn(
             "p",
             FLOAT,
             "two-sided, of no difference, by Student's t, at least 2^(1-m) of m groups (or parts) that differ; null where "
             "`interval` is `too few`, as where the models are equal in every group",
         ),
-        Column("p_adjusted", FLOAT, "the same within its family"),
-        Column("correction", TEXT, "`holm`, `benjamini-hochberg` or `none`"),
-        Column(
+        TableColumn("p_adjusted", FLOAT, "the same within its family"),
+        TableColumn("correction", TEXT, "`holm`, `benjamini-hochberg` or `none`"),
+        TableColumn(
             "family",
             TEXT,
             "the rows that were corrected together: `whole day`, `slice country`; by other words `candidate b`, `metric "
             "auc`, `slice country=de`",
         ),
-        Column(
+        TableColumn(
             "wins",
             WHOLE,
             "groups in which the candidate is better; null where parts alone tell, and without a direction",
         ),
-        Column("ties", WHOLE, "groups in which both are equal, up to rounding"),
-        Column("losses", WHOLE, "groups in which the candidate is worse"),
-        Column(
+        TableColumn("ties", WHOLE, "groups in which both are equal, up to rounding"),
+        TableColumn("losses", WHOLE, "groups in which the candidate is worse"),
+        TableColumn(
             "smallest_detectable",
             FLOAT,
             "the smallest difference that would have been found in 80 of 100 cases, at this level; null where so few groups "
             "differ that none would be found, however large",
         ),
-        Column("n_groups", WHOLE, "as in `metrics`: the smaller number of the two models"),
-        Column("n_effective", FLOAT, "as in `metrics`: the smaller number of the two models"),
-        Column(
+        TableColumn("n_groups", WHOLE, "as in `metrics`: the smaller number of the two models"),
+        TableColumn("n_effective", FLOAT, "as in `metrics`: the smaller number of the two models"),
+        TableColumn(
             "n_unpaired",
             WHOLE,
             "groups in which one of the two alone is defined: parts test the difference where there are any; null where "
             "models are in no pairs",
         ),
-        Column("definition", TEXT, "as in `metrics`"),
-        Column("spec_hash", TEXT, "as in `metrics`"),
-        Column("run_id", TEXT, "the run in `runs`"),
+        TableColumn("definition", TEXT, "as in `metrics`"),
+        TableColumn("spec_hash", TEXT, "as in `metrics`"),
+        TableColumn("run_id", TEXT, "the run in `runs`"),
     ),
 )
 DECOMPOSITION = TableSchema(
@@ -220,47 +222,47 @@ DECOMPOSITION = TableSchema(
 Why a mean moved: a row per metric and value of a slice, whose parts add up to the difference of the two means. It is
 printed by `sparkrank compare --decompose` and made by `sr.decompose` from two tables `metrics`; no run writes it.""",
     (
-        Column("candidate", TEXT, "the model that is compared"),
-        Column("baseline", TEXT, "the model that it is compared with, or the same on another day"),
-        Column("slice", TEXT),
-        Column("slice_value", TEXT),
-        Column("metric", TEXT, "as in `metrics`"),
-        Column(
+        TableColumn("candidate", TEXT, "the model that is compared"),
+        TableColumn("baseline", TEXT, "the model that it is compared with, or the same on another day"),
+        TableColumn("slice", TEXT),
+        TableColumn("slice_value", TEXT),
+        TableColumn("metric", TEXT, "as in `metrics`"),
+        TableColumn(
             "presence", TEXT, "`both`; `entered` or `left`: the value is with the candidate, or the baseline, alone"
         ),
-        Column("baseline_share", FLOAT, "the value's share of the weight of the baseline's mean"),
-        Column("share", FLOAT, "the same of the candidate"),
-        Column("baseline_value", FLOAT, "the mean of the baseline there; null where the value entered"),
-        Column("value", FLOAT, "that of the candidate; null where it left"),
-        Column(
+        TableColumn("baseline_share", FLOAT, "the value's share of the weight of the baseline's mean"),
+        TableColumn("share", FLOAT, "the same of the candidate"),
+        TableColumn("baseline_value", FLOAT, "the mean of the baseline there; null where the value entered"),
+        TableColumn("value", FLOAT, "that of the candidate; null where it left"),
+        TableColumn(
             "mix",
             FLOAT,
             "what the change of the share adds: (share - baseline_share) · (the middle of both means there - the "
             "middle of both means of the whole day); of what entered or left, its share · (its mean - that middle)",
         ),
-        Column(
+        TableColumn(
             "rate",
             FLOAT,
             "what the change of the mean there adds: the middle of both shares · (value - baseline_value)",
         ),
-        Column("part", FLOAT, "mix + rate"),
+        TableColumn("part", FLOAT, "mix + rate"),
         *(
-            Column(
+            TableColumn(
                 f"{name}_{end}", FLOAT, f"{what} of the interval of `{name}`, by parts of the groups; null without one"
             )
             for name in ("mix", "rate", "part")
             for end, what in (("low", "lower end"), ("high", "upper end"))
         ),
-        Column(
+        TableColumn(
             "interval",
             TEXT,
             "how that of `part` was made: `jackknife`; `too few` and `off` as in `metrics`; null where two tables alone "
             "are at hand",
         ),
-        Column("difference", FLOAT, "candidate - baseline: the sum of all parts of the metric"),
-        Column("definition", TEXT, "as in `metrics`"),
-        Column("candidate_run_id", TEXT, "the run in `runs`"),
-        Column("baseline_run_id", TEXT, "that of the baseline"),
+        TableColumn("difference", FLOAT, "candidate - baseline: the sum of all parts of the metric"),
+        TableColumn("definition", TEXT, "as in `metrics`"),
+        TableColumn("candidate_run_id", TEXT, "the run in `runs`"),
+        TableColumn("baseline_run_id", TEXT, "that of the baseline"),
     ),
 )
 GROUPS = TableSchema(
@@ -280,36 +282,36 @@ BLOCKS = TableSchema(
     "A row per model, slice value, bin rule and score bin, ascending by score.",
     (
         *SUBJECT,
-        Column(
+        TableColumn(
             "rule",
             TEXT,
             "which scores share a bin: `bits=12`, `digits=5`, `bins=15` or `exact`, with `rel` where a metric names it",
         ),
-        Column(
+        TableColumn(
             "block", WHOLE, "the number of the bin, in the order of scores; equal numbers are the same bin on any day"
         ),
-        Column(
+        TableColumn(
             "score",
             FLOAT,
             "the score that names the bin: its end nearer to 0 (`bits`), the rounded score (`digits`), its "
             "lower edge (`bins`), or the score itself (`exact`)",
         ),
-        Column("pos", WHOLE, "relevant rows"),
-        Column("neg", WHOLE, "other rows"),
-        Column(
+        TableColumn("pos", WHOLE, "relevant rows"),
+        TableColumn("neg", WHOLE, "other rows"),
+        TableColumn(
             "offset",
             WHOLE,
             "how far the scores lie from `score`, added up, in 2^-32 of the bin's width; null where no "
             "metric reads sums of scores",
         ),
-        Column("score_sum", FLOAT, "the sum of the scores, from `offset`; null where that is"),
+        TableColumn("score_sum", FLOAT, "the sum of the scores, from `offset`; null where that is"),
     ),
     more=(
         """\
 Where rows have weights, `pos`, `neg` and `offset` are doubles, sums of the weights and of weighted offsets,
 rounded. What merges are the columns behind them:""",
         (
-            Column("rows", WHOLE, "rows, whatever their weight"),
+            TableColumn("rows", WHOLE, "rows, whatever their weight"),
             limbs("pos", "the exact sum `pos`, as multiples of six units that add up without rounding"),
             limbs("neg", "the same of `neg`"),
             limbs("offset", "the same of `offset`; null where that is"),
@@ -323,12 +325,12 @@ A row per model, slice value, curve and point, in the order of falling threshold
 curve.""",
     (
         *SUBJECT,
-        Column("curve", TEXT, "`roc` for each `auc`, `pr` for each `pr_auc`"),
-        Column("metric", TEXT, "the metric that is the area under it"),
-        Column("point", WHOLE, "from 0"),
-        Column("x", FLOAT, "the false positive rate; of `pr` recall"),
-        Column("y", FLOAT, "the true positive rate; of `pr` precision"),
-        Column(
+        TableColumn("curve", TEXT, "`roc` for each `auc`, `pr` for each `pr_auc`"),
+        TableColumn("metric", TEXT, "the metric that is the area under it"),
+        TableColumn("point", WHOLE, "from 0"),
+        TableColumn("x", FLOAT, "the false positive rate; of `pr` recall"),
+        TableColumn("y", FLOAT, "the true positive rate; of `pr` precision"),
+        TableColumn(
             "threshold", FLOAT, "rows with this score or a higher one are taken; infinite at the point where none is"
         ),
     ),
@@ -338,15 +340,15 @@ DISTRIBUTIONS = TableSchema(
     "A row per model, slice value, metric of which a percentile is asked for, and value.",
     (
         *SUBJECT,
-        Column("metric", TEXT, "the metric of groups"),
-        Column(
+        TableColumn("metric", TEXT, "the metric of groups"),
+        TableColumn(
             "rule",
             TEXT,
             "`exact`, or beyond 65,536 distinct values `bits=16`: values that share 16 bits of their mantissa",
         ),
-        Column("block", WHOLE, "the value's number, in the order of values"),
-        Column("value", FLOAT),
-        Column("groups", WHOLE, "groups with that value"),
+        TableColumn("block", WHOLE, "the value's number, in the order of values"),
+        TableColumn("value", FLOAT),
+        TableColumn("groups", WHOLE, "groups with that value"),
     ),
 )
 ITEMS = TableSchema(
@@ -355,18 +357,18 @@ ITEMS = TableSchema(
 A row per model, slice value, what is counted, and item, where `coverage`, `gini` or `novelty` is asked for.""",
     (
         *SUBJECT,
-        Column(
+        TableColumn(
             "exposure",
             TEXT,
             "the first positions that count, and the least relevant label if it matters: `k=10`, `k=all,rel=3`",
         ),
-        Column("item", TEXT, "as text"),
-        Column(
+        TableColumn("item", TEXT, "as text"),
+        TableColumn(
             "shown",
             WHOLE,
             "how often it stands there, in 2^-32: a tie block that `k` cuts shows each of its rows in part",
         ),
-        Column("relevant", WHOLE, "groups in which it is relevant"),
+        TableColumn("relevant", WHOLE, "groups in which it is relevant"),
     ),
 )
 PARTS = TableSchema(
@@ -377,17 +379,17 @@ come. A part is one of 64 sets of groups by the hash of the group key, or of the
 on every day; values of slices have 16.""",
     (
         *SUBJECT,
-        Column(
+        TableColumn(
             "rule",
             TEXT,
             "as in `blocks`, but coarse: `bits=6` where a metric asks for more; `bits=6 of ap` for the values of groups, where "
             "a percentile of `ap` is asked for",
         ),
-        Column("part", WHOLE, "from 0"),
-        Column("block", WHOLE, "as in `blocks`"),
-        Column("pos", WHOLE, "relevant rows"),
-        Column("neg", WHOLE, "other rows; of values of groups, groups"),
-        Column("offset", WHOLE, "as in `blocks`, 0 where no metric reads sums of scores"),
+        TableColumn("part", WHOLE, "from 0"),
+        TableColumn("block", WHOLE, "as in `blocks`"),
+        TableColumn("pos", WHOLE, "relevant rows"),
+        TableColumn("neg", WHOLE, "other rows; of values of groups, groups"),
+        TableColumn("offset", WHOLE, "as in `blocks`, 0 where no metric reads sums of scores"),
     ),
     more=(
         "Where rows have weights, these columns stand in place of the last three:",
@@ -395,7 +397,7 @@ on every day; values of slices have 16.""",
             limbs("pos", "the exact sum of the weights of relevant rows"),
             limbs("neg", "the same of other rows"),
             limbs("offset", "the same of weighted offsets"),
-            Column("rows", WHOLE, "rows, whatever their weight"),
+            TableColumn("rows", WHOLE, "rows, whatever their weight"),
         ),
     ),
 )
@@ -408,26 +410,26 @@ ask for, the last for each metric that has a lowest and a highest value. `ndcg` 
 `groups with ndcg(ideal=[3,2,1])@3 above 1, better than its ideal list` instead. `rows without a label` are those of groups in which some
 model is evaluated. Rows with a score, and what is a share of these, are those of all groups.""",
     (
-        Column("check", TEXT, "what is counted"),
-        Column("model", TEXT, "null where it concerns all models"),
-        Column("count", FLOAT, "rows, groups, or rows per block"),
-        Column("of", TEXT, "the check whose count is the whole; null where there is none"),
-        Column("fraction", FLOAT, "`count` of the whole; null without one, and where that is 0"),
-        Column(
+        TableColumn("check", TEXT, "what is counted"),
+        TableColumn("model", TEXT, "null where it concerns all models"),
+        TableColumn("count", FLOAT, "rows, groups, or rows per block"),
+        TableColumn("of", TEXT, "the check whose count is the whole; null where there is none"),
+        TableColumn("fraction", FLOAT, "`count` of the whole; null without one, and where that is 0"),
+        TableColumn(
             "limit",
             FLOAT,
             "the most that `fraction` may be, or `count` where it has none, or the least rows per block; null "
             "without a limit",
         ),
-        Column("ok", FLAG, "whether the limit is kept; null without one"),
-        Column(
+        TableColumn("ok", FLAG, "whether the limit is kept; null without one"),
+        TableColumn(
             "example",
             TEXT,
             "of `truth in no list`, or `relevant truth in no list`, that is over its limit: a row of the lists and one of the truth without "
             "the other half, as they are written (the group where there is a group table); of one of the largest groups, where it "
             "has 1,000 rows, the hash by which Spark's SQL finds its key, `xxhash64(user) = 42`; else null",
         ),
-        Column(
+        TableColumn(
             "code",
             TEXT,
             "the check for programs, as `truth_in_no_list`: the same for each level, metric and ideal that `check` names. "
@@ -497,66 +499,68 @@ GATES = TableSchema(
 A row per gate of the spec and row of `metrics` that it is about, or that it should be about and is not there
 (docs/gates.md). Of a gate with `min` and `max` there are two. Runs without `gates` in their spec have no such table.""",
     (
-        Column("gate", TEXT, "its `name`, or its text"),
-        Column("kind", TEXT, "`min`, `max`, `not_worse_than` (a model), `equivalent_to`, `history`"),
-        Column(
+        TableColumn("gate", TEXT, "its `name`, or its text"),
+        TableColumn("kind", TEXT, "`min`, `max`, `not_worse_than` (a model), `equivalent_to`, `history`"),
+        TableColumn(
             "metric", TEXT, "as in `metrics`; the pattern of the gate where nothing is there that it could be about"
         ),
-        Column("model", TEXT),
-        Column("slice", TEXT),
-        Column("slice_value", TEXT),
-        Column("value", FLOAT, "that of the row in `metrics`; null where there is none"),
-        Column(
+        TableColumn("model", TEXT),
+        TableColumn("slice", TEXT),
+        TableColumn("slice_value", TEXT),
+        TableColumn("value", FLOAT, "that of the row in `metrics`; null where there is none"),
+        TableColumn(
             "against",
             TEXT,
             "of `not_worse_than` and `equivalent_to` the baseline and its value, of `history` the mean and the band; "
             "else null",
         ),
-        Column(
+        TableColumn(
             "bound",
             FLOAT,
             "the number that decides: that of `min` or `max`, the nearer end of the band, or the worse one, of `not_worse_than` the "
             "least difference to the baseline that is good enough (the greatest where lower is better), and of "
             "`equivalent_to` the end of the margin that is nearer to being passed",
         ),
-        Column(
+        TableColumn(
             "ci_low",
             FLOAT,
             "end of the interval that is held against `bound`: of `not_worse_than` and `equivalent_to` that of the "
             "difference, with the error of a margin that is a share; null without one. A history has a band in its place, "
             "to which the standard error of the day is added",
         ),
-        Column("ci_high", FLOAT, "the other end"),
-        Column(
+        TableColumn("ci_high", FLOAT, "the other end"),
+        TableColumn(
             "p",
             FLOAT,
             "one-sided, of the hypothesis that the truth is good enough: a small one speaks for `fail`. Null where nothing "
             "was tested",
         ),
-        Column("p_adjusted", FLOAT, "the same among all rows of the gate and `kind` with a `p`, by its `correction`"),
-        Column(
+        TableColumn(
+            "p_adjusted", FLOAT, "the same among all rows of the gate and `kind` with a `p`, by its `correction`"
+        ),
+        TableColumn(
             "left_out",
             WHOLE,
             "how many values of slices the gate leaves out because they have fewer groups than `least_groups.gates`: the "
             "same in all of its rows",
         ),
-        Column("verdict", TEXT, "`pass`, `fail` or `undecided`"),
-        Column("reason", TEXT, "a sentence"),
-        Column("accepted", FLAG, "whether a person has let the day in although this did not pass"),
-        Column("accepted_reason", TEXT, "why; null where nobody has"),
-        Column(
+        TableColumn("verdict", TEXT, "`pass`, `fail` or `undecided`"),
+        TableColumn("reason", TEXT, "a sentence"),
+        TableColumn("accepted", FLAG, "whether a person has let the day in although this did not pass"),
+        TableColumn("accepted_reason", TEXT, "why; null where nobody has"),
+        TableColumn(
             "from_now_on", FLAG, "whether a person has let the history of this row of `metrics` begin anew with the day"
         ),
-        Column("spec_hash", TEXT, "as in `metrics`"),
-        Column("run_id", TEXT, "the run in `runs`"),
+        TableColumn("spec_hash", TEXT, "as in `metrics`"),
+        TableColumn("run_id", TEXT, "the run in `runs`"),
     ),
 )
 # The numbers of each type of small state; names are unique among all of them.
 MEAN_NUMBERS = (
-    Column("n_groups", WHOLE, "of a mean: groups evaluated"),
-    Column("n_undefined", WHOLE, "of a mean: those where the metric is undefined"),
-    Column("n_averaged", WHOLE, "of a mean: groups in it"),
-    Column("n_rows", WHOLE, "of a mean: rows of the groups evaluated"),
+    TableColumn("n_groups", WHOLE, "of a mean: groups evaluated"),
+    TableColumn("n_undefined", WHOLE, "of a mean: those where the metric is undefined"),
+    TableColumn("n_averaged", WHOLE, "of a mean: groups in it"),
+    TableColumn("n_rows", WHOLE, "of a mean: rows of the groups evaluated"),
     limbs("w", "of a mean over groups with weight w and value v: Σ w"),
     limbs("wv", "Σ wv"),
     limbs("ww", "Σ w²"),
@@ -564,20 +568,20 @@ MEAN_NUMBERS = (
     limbs("wwvv", "Σ w²v²"),
 )
 SUM_NUMBERS = (limbs("total", "of a sum over rows: its value"),)
-COUNT_NUMBERS = (Column("count", WHOLE, "of a count"),)
-PART = Column("part", WHOLE, "of the states of parts: which part of the groups, from 0")
+COUNT_NUMBERS = (TableColumn("count", WHOLE, "of a count"),)
+PART = TableColumn("part", WHOLE, "of the states of parts: which part of the groups, from 0")
 PART_MEAN_NUMBERS = (limbs("part_w", "of a mean, of one part: Σ w"), limbs("part_wv", "Σ wv"))
 PART_SUM_NUMBERS = (limbs("part_total", "of a sum over rows, of one part: its value"),)
 PAIR_NUMBERS = (
-    Column("n_pairs", WHOLE, "of a pair of models: groups where both are defined"),
-    Column("n_above", WHOLE, "of them, those where the candidate's value is the higher one"),
-    Column("n_equal", WHOLE, "those where both are equal, up to rounding"),
-    Column("n_below", WHOLE, "those where the baseline's value is the higher one"),
-    Column("n_unpaired", WHOLE, "groups where one of the two alone is defined"),
+    TableColumn("n_pairs", WHOLE, "of a pair of models: groups where both are defined"),
+    TableColumn("n_above", WHOLE, "of them, those where the candidate's value is the higher one"),
+    TableColumn("n_equal", WHOLE, "those where both are equal, up to rounding"),
+    TableColumn("n_below", WHOLE, "those where the baseline's value is the higher one"),
+    TableColumn("n_unpaired", WHOLE, "groups where one of the two alone is defined"),
     limbs("d", "with d the difference of candidate and baseline in a group: Σ d"),
     limbs("dd", "Σ d²"),
 )
-SIZE_NUMBERS = (Column("n_blocks", WHOLE, "rows in the larger table"),)
+SIZE_NUMBERS = (TableColumn("n_blocks", WHOLE, "rows in the larger table"),)
 RUN_ID = "run_id"
 ATTEMPT_ID = "attempt_id"
 STATES = TableSchema(
@@ -588,20 +592,20 @@ A row per state, from which days merge: the means of metrics of groups (`mean`),
 models (`pair`), and how many rows the larger states have in `blocks`, `distributions`, `items` and `parts`. Sums are
 exact: six columns of multiples of six units, which add up without rounding in any order.""",
     (
-        Column("kind", TEXT, "which of these"),
-        Column("version", WHOLE, "of what the numbers mean: days of another version are refused"),
-        Column("definition", TEXT, "every setting written out"),
-        Column(
+        TableColumn("kind", TEXT, "which of these"),
+        TableColumn("version", WHOLE, "of what the numbers mean: days of another version are refused"),
+        TableColumn("definition", TEXT, "every setting written out"),
+        TableColumn(
             "source",
             TEXT,
             "the columns, the condition, and `partition_types` where it is `text`: what makes a row, a group "
             "and a label",
         ),
-        Column("model", TEXT, "empty where a count concerns all models"),
-        Column("slice", TEXT),
-        Column("slice_value", TEXT),
-        Column("name", TEXT, "the metric, sum, check, bin rule or exposure"),
-        Column(RUN_ID, TEXT, "the run in `runs`: a merge refuses states of another"),
+        TableColumn("model", TEXT, "empty where a count concerns all models"),
+        TableColumn("slice", TEXT),
+        TableColumn("slice_value", TEXT),
+        TableColumn("name", TEXT, "the metric, sum, check, bin rule or exposure"),
+        TableColumn(RUN_ID, TEXT, "the run in `runs`: a merge refuses states of another"),
         *MEAN_NUMBERS,
         *SUM_NUMBERS,
         *COUNT_NUMBERS,
@@ -613,22 +617,24 @@ exact: six columns of multiples of six units, which add up without rounding in a
     ),
     notes="Columns that do not concern the kind are null.",
 )
-FILES = Column(
+FILES = TableColumn(
     "files",
     pa.list_(pa.struct([("table", TEXT), ("name", TEXT), ("rows", WHOLE), ("bytes", WHOLE), ("checksum", TEXT)])),
     "what the run has written before this table: `table`, `name` of the file, its `rows`, `bytes` and `checksum` "
     "(SHA-256); null where the store of the output does not say. A merge refuses a folder that holds anything else",
 )
-ATTEMPT = Column(
+ATTEMPT = TableColumn(
     ATTEMPT_ID,
     TEXT,
     "what no other run has: the names of this run's files end in it, and their metadata of Parquet have it",
 )
 FROM_NOW_ON = "from_now_on"
 ACCEPTED = (
-    Column("accepted_at", TIME, "when a person let the day in although a gate had stopped it; null where nobody did"),
-    Column("accepted_reason", TEXT, "why (`sparkrank accept`); null where `accepted_at` is"),
-    Column(
+    TableColumn(
+        "accepted_at", TIME, "when a person let the day in although a gate had stopped it; null where nobody did"
+    ),
+    TableColumn("accepted_reason", TEXT, "why (`sparkrank accept`); null where `accepted_at` is"),
+    TableColumn(
         FROM_NOW_ON,
         FLAG,
         "whether the history of every value begins anew with the day (`sparkrank accept --from-now-on`); null where "
@@ -639,21 +645,21 @@ RUNS = TableSchema(
     "runs",
     "One row: the last run of the day.",
     (
-        Column(
+        TableColumn(
             "run_id",
             TEXT,
             "the day, and twelve hex digits that are the same for the same question: a rerun has the same",
         ),
         ATTEMPT,
-        Column("status", TEXT, "`done`: what fails leaves no tables"),
-        Column("started_at", TIME),
-        Column("lane", TEXT, "`frame`, `scan` or `local`"),
-        Column("lane_reason", TEXT, "why this one"),
-        Column("input", TEXT, "the path or table, and that of the truth"),
-        Column("rows", WHOLE, "rows read"),
-        Column("buckets", WHOLE),
-        Column("stages", TEXT, "JSON: seconds of each stage before the tables were written"),
-        Column(
+        TableColumn("status", TEXT, "`done`: what fails leaves no tables"),
+        TableColumn("started_at", TIME),
+        TableColumn("lane", TEXT, "`frame`, `scan` or `local`"),
+        TableColumn("lane_reason", TEXT, "why this one"),
+        TableColumn("input", TEXT, "the path or table, and that of the truth"),
+        TableColumn("rows", WHOLE, "rows read"),
+        TableColumn("buckets", WHOLE),
+        TableColumn("stages", TEXT, "JSON: seconds of each stage before the tables were written"),
+        TableColumn(
             "versions",
             TEXT,
             "JSON: sparkrank, Spark, Python, numpy, pyarrow, and whether the driver had compiled loops; "
@@ -661,8 +667,10 @@ RUNS = TableSchema(
             "`session` has the settings of the Spark session that reading depended on, if it did; "
             "`refused by the session` says what made the run slower, and why",
         ),
-        Column("spec_hash", TEXT, "as in `metrics`"),
-        Column("spec", TEXT, "JSON: the spec, every default written out; `***` stands for what others are not shown"),
+        TableColumn("spec_hash", TEXT, "as in `metrics`"),
+        TableColumn(
+            "spec", TEXT, "JSON: the spec, every default written out; `***` stands for what others are not shown"
+        ),
         *ACCEPTED,
         FILES,
     ),
@@ -675,8 +683,8 @@ WINDOW_RUNS = TableSchema(
     "One row: the last run of the window.",
     (
         *(column for column in RUNS.columns if column.name in ("run_id", ATTEMPT_ID, "status", "started_at")),
-        Column("days", pa.list_(TEXT), "those that were merged"),
-        Column("days_missing", pa.list_(TEXT), "those that were not there"),
+        TableColumn("days", pa.list_(TEXT), "those that were merged"),
+        TableColumn("days_missing", pa.list_(TEXT), "those that were not there"),
         *(column for column in RUNS.columns if column.name in ("rows", "stages", "versions", "spec_hash", "spec")),
         *ACCEPTED,
         FILES,

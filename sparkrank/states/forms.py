@@ -26,7 +26,7 @@ from sparkrank.schemas.tables import (
     PART_SUM_NUMBERS,
     PARTS,
     SUM_NUMBERS,
-    Column,
+    TableColumn,
     schema_of,
 )
 from sparkrank.states import distributions, histogram_table, items
@@ -103,7 +103,7 @@ class StateForm:
         return merged
 
 
-def _carried(table: pa.Table, numbers: Iterable[Column]) -> pa.Table:
+def _carried(table: pa.Table, numbers: Iterable[TableColumn]) -> pa.Table:
     """``table`` whose sums have the one form of their limbs: in how many buckets they were added does not show."""
     for names in ([field.name for field in column.fields] for column in numbers if column.limbs):
         limbs = carried(np.column_stack([table[name].to_numpy() for name in names]))
@@ -134,7 +134,7 @@ def _numbers(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:
     return pa.schema([schema.field(name) for name in names])
 
 
-def _keyed_form(kind: str, state: type[KeyedSums], columns: Iterable[Column], field: str) -> StateForm:
+def _keyed_form(kind: str, state: type[KeyedSums], columns: Iterable[TableColumn], field: str) -> StateForm:
     """The form of the ``state`` that :class:`Partials` have in their ``field``."""
     names = state.schema.names
     numbers = _numbers(state.schema, names[len(state.key) :])
@@ -173,7 +173,7 @@ ITEM_FORM = StateForm(
 
 def _part_form(
     kind: str,
-    columns: Iterable[Column],
+    columns: Iterable[TableColumn],
     sums_of: Callable[[PartStates], PartSums],
     made_of: Callable[[PartSums], PartStates],
 ) -> StateForm:

@@ -65,26 +65,28 @@ def stored_comparisons_text(table: pa.Table) -> str:
         for row in rows:
             if row["slice"] != ALL and row["p_adjusted"] is not None and row["p_adjusted"] < SURE:
                 by_value.setdefault((row["slice"], row["slice_value"]), []).append(row)
-        for (of, value), found in by_value.items():
-            head = f"{escaped(candidate)} where {escaped(of)} is {escaped(shown_value(value, of))}"
-            parts.append(f"{head}\n\n{comparisons_text(found)}")
+        for (name, value), sure in by_value.items():
+            head = f"{escaped(candidate)} where {escaped(name)} is {escaped(shown_value(value, name))}"
+            parts.append(f"{head}\n\n{comparisons_text(sure)}")
         others = len(rows) - len(whole) - sum(map(len, by_value.values()))
         if others:
             few = sum(row["slice"] != ALL and row["interval"] == TOO_FEW.method for row in rows)
             also = f", {few:,} of them for too few groups" if few else ""
-            parts.append(f"{others:,} comparisons of slices are not sure (adjusted p of {SURE:g} or more){also}")
+            parts.append(
+                f"{others:,} comparisons of slices show no clear difference (adjusted p of {SURE:g} or more){also}"
+            )
     return "\n\n".join(parts)
 
 
 def metrics_by_slice_text(table: pa.Table) -> str:
     """The table ``comparisons``, for each candidate and metric with a line for every value of a slice, sure or not."""
-    rows = table.to_pylist()
-    parts = []
-    for key in dict.fromkeys((row["candidate"], row["baseline"], row["metric"]) for row in rows):
-        found = [row for row in rows if (row["candidate"], row["baseline"], row["metric"]) == key]
-        head = f"{escaped(key[0])} against {escaped(key[1])}, {escaped(key[2])}"
-        parts.append(f"{head}\n\n{_comparisons('slice', [(_shown_slice(row), row) for row in found])}")
-    return "\n\n".join(parts)
+    by_metric: dict[tuple[str, str, str], list[tuple[str, dict[str, Any]]]] = {}
+    for row in table.to_pylist():
+        by_metric.setdefault((row["candidate"], row["baseline"], row["metric"]), []).append((_shown_slice(row), row))
+    return "\n\n".join(
+        f"{escaped(candidate)} against {escaped(baseline)}, {escaped(metric)}\n\n{_comparisons('slice', rows)}"
+        for (candidate, baseline, metric), rows in by_metric.items()
+    )
 
 
 def _shown_slice(row: dict[str, Any]) -> str:
@@ -138,15 +140,15 @@ def movers_text(table: pa.Table, metric: str) -> str:
 def decomposition_text(table: pa.Table) -> str:
     """For each metric the difference, its mix and its rate, and a line for each slice value, the largest part first."""
     parts = []
-    rows = table.to_pylist()
-    for metric in dict.fromkeys(row["metric"] for row in rows):
-        found = [row for row in rows if row["metric"] == metric]
-        mix, rate = (math.fsum(row[name] for row in found) for name in ("mix", "rate"))
-        head = f"{metric}: {number(found[0]['difference'])} = mix {number(mix)} + rate {number(rate)}"
-        lines: list[tuple[str, ...]] = [
-            (found[0]["slice"], "share was", "is", "value was", "is", "mix", "rate", "part", "presence")
-        ]
-        for row in sorted(found, key=lambda row: -abs(row["part"])):
+    by_metric: dict[str, list[dict[str, Any]]] = {}
+    for row in table.to_pylist():
+        by_metric.setdefault(row["metric"], []).append(row)
+    for metric, rows in by_metric.items():
+        mix, rate = (math.fsum(row[name] for row in rows) for name in ("mix", "rate"))
+        head = f"{metric}: {number(rows[0]['difference'])} = mix {number(mix)} + rate {number(rate)}"
+        titles = (rows[0]["slice"], "share was", "is", "value was", "is", "mix", "rate", "part", "presence")
+        lines: list[tuple[str, ...]] = [titles]
+        for row in sorted(rows, key=lambda row: -abs(row["part"])):
             shares = (f"{row[name]:.2%}" for name in ("baseline_share", "share"))
             values = (number(row[name], signed=False) or "none" for name in ("baseline_value", "value"))
             moved = (_with_half(row, name) for name in ("mix", "rate", "part"))
@@ -163,6 +165,5 @@ def _with_half(row: dict[str, Any], name: str) -> str:
 
 def told_text(sentences: Sequence[str]) -> str:
     """What did not match, a line each."""
-    return (
-        "\n".join(["Not compared, or not the same", *(f"  {escaped(each)}" for each in sentences)]) if sentences else ""
-    )
+    lines = [f"  {escaped(sentence)}" for sentence in sentences]
+    return "\n".join(["Not compared, or not the same", *lines]) if lines else ""

@@ -10,28 +10,17 @@ import math
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 from sparkrank.base.errors import escaped, shortened
+from sparkrank.bucket.explained import ExplainedGroup, ExplainedKey, ExplainedMetric, ExplainedTable
 from sparkrank.metrics.arithmetic import Step
 from sparkrank.metrics.parameters import format_number
 from sparkrank.text.text import WIDEST, aligned
 
-if TYPE_CHECKING:
-    from sparkrank.bucket.explained import ExplainedGroup, ExplainedMetric, ExplainedTable
-
 MOST_ROWS = 50  # of a table
 MOST_LETTERS = 40  # of an item or a model
 BLANK = ""
-
-
-class Key(Protocol):
-    """What was found of one key."""
-
-    @property
-    def key(self) -> Mapping[str, Any]: ...
-    @property
-    def groups(self) -> tuple[ExplainedGroup, ...]: ...
 
 
 @dataclass(frozen=True)
@@ -83,20 +72,20 @@ def head_lines(key: Mapping[str, Any], group: ExplainedGroup, number: int, count
     return lines
 
 
-def by_metric(group: ExplainedGroup) -> Iterator[tuple[str, list[ExplainedMetric]]]:
-    """The metrics of a group, each with its models."""
-    for name, found in itertools.groupby(group.metrics, key=lambda each: each.metric):
-        yield name, list(found)
+def by_metric(group: ExplainedGroup) -> Iterator[list[ExplainedMetric]]:
+    """The metrics of a group, each as that of its models."""
+    for _, models in itertools.groupby(group.metrics, key=lambda metric: metric.metric):
+        yield list(models)
 
 
-def value_text(of: ExplainedMetric) -> str:
+def value_text(metric: ExplainedMetric) -> str:
     """The value, and what it counts where that is something else."""
-    if not of.is_mean:
+    if not metric.is_mean:
         return BLANK
-    told = number_text(of.value)
-    if math.isnan(of.value) and not math.isnan(of.counts_as):
-        told += f", counted as {number_text(of.counts_as)}"
-    return told if of.weight == 1 else f"{told}, weight {number_text(of.weight)}"
+    text = number_text(metric.value)
+    if math.isnan(metric.value) and not math.isnan(metric.counts_as):
+        text += f", counted as {number_text(metric.counts_as)}"
+    return text if metric.weight == 1 else f"{text}, weight {number_text(metric.weight)}"
 
 
 def shown_columns(table: ExplainedTable) -> dict[str, tuple[Any, ...]]:
@@ -113,14 +102,14 @@ def table_lines(table: ExplainedTable, rows: int) -> Lines:
     return Lines(table.name, tuple(columns), tuple(zip(*texts, strict=True)) if texts else (), len(table) - kept)
 
 
-def explanation_text(keys: Sequence[Key], rows: int = MOST_ROWS, width: int | None = None) -> str:
+def explanation_text(keys: Sequence[ExplainedKey], rows: int = MOST_ROWS, width: int | None = None) -> str:
     """All that is explained; a table that is wider than ``width`` with its models side by side has them in turn."""
     widest = width or max(shutil.get_terminal_size((WIDEST, 0)).columns, 80)
     parts = []
     for key in keys:
         for number, group in enumerate(key.groups, start=1):
             parts.append("\n".join(head_lines(key.key, group, number, len(key.groups))))
-            parts += [_metric_text(models, rows, widest) for _, models in by_metric(group)]
+            parts += [_metric_text(models, rows, widest) for models in by_metric(group)]
         if not key.groups:
             parts.append(f"{key_text(key.key)}: no row")
     return "\n\n".join(parts)
@@ -131,26 +120,21 @@ def _metric_text(models: Sequence[ExplainedMetric], rows: int, width: int) -> st
     alone = len(models) == 1
     value = value_text(first)
     head = f"{escaped(first.metric)}{f' = {value}' if alone and value else ''}  ({escaped(first.formula)})"
-    named = [shortened(each.model, MOST_LETTERS) for each in models]
-    parts = [head]
+    names = [shortened(model.model, MOST_LETTERS) for model in models]
     if not alone and first.is_mean:
-        parts[0] += "".join(f"\n  {name}: {value_text(each)}" for name, each in zip(named, models, strict=True))
-    for table in dict.fromkeys(table.name for each in models for table in each.tables):
-        found = [next((own for own in each.tables if own.name == table), None) for each in models]
-        lines = [None if each is None else table_lines(each, rows) for each in found]
-        parts.append(_side_by_side(table, named, lines, width))
-    parts.append(_steps_text(named, models))
-    told = list(dict.fromkeys(sentence for each in models for sentence in each.told))
-    parts += ["\n".join(map(escaped, told))] if told else []
-    return "\n\n".join(parts)
+        head += "".join(f"\n  {name}: {value_text(model)}" for name, model in zip(names, models, strict=True))
+    parts = [head]
+    for title in dict.fromkeys(table.name for model in models for table in model.tables):
+        tables = [(name, table) for name, model in zip(names, models, strict=True) for table in model.tables]
+        own = [(name, table_lines(table, rows)) for name, table in tables if table.name == title]
+        parts.append("\n".join([title, _table(own[0][1])]) if alone else _side_by_side(title, own, width))
+    parts.append(_steps_text(names, models))
+    sentences = list(dict.fromkeys(sentence for model in models for sentence in model.told))
+    return "\n\n".join([*parts, *(["\n".join(map(escaped, sentences))] if sentences else [])])
 
 
-def _side_by_side(name: str, models: Sequence[str], lines: Sequence[Lines | None], width: int) -> str:
-    there = [(model, each) for model, each in zip(models, lines, strict=True) if each is not None]
-    texts = [_table(each) for _, each in there]
-    if len(models) == 1:
-        return "\n".join([name, texts[0]])
-    blocks = [[f"{name} of {model}", *text.split("\n")] for (model, _), text in zip(there, texts, strict=True)]
+def _side_by_side(title: str, tables: Sequence[tuple[str, Lines]], width: int) -> str:
+    blocks = [[f"{title} of {name}", *_table(lines).split("\n")] for name, lines in tables]
     widths = [max(map(len, block)) for block in blocks]
     if sum(widths) + 3 * (len(blocks) - 1) > width:
         return "\n\n".join("\n".join(block) for block in blocks)
@@ -167,14 +151,14 @@ def _table(lines: Lines) -> str:
     return text if not lines.more else f"{text}\n… and {lines.more:,} more rows"
 
 
-def _steps_text(named: Sequence[str], models: Sequence[ExplainedMetric]) -> str:
+def _steps_text(names: Sequence[str], models: Sequence[ExplainedMetric]) -> str:
     if len(models) == 1:
-        return "\n".join(step_line(each) for each in models[0].steps)
-    steps = {each.name: each for model in models for each in model.steps}
-    values = [{each.name: each.value for each in model.steps} for model in models]
-    lines = [("step", "how", *named)]
-    for name, each in steps.items():
-        lines.append((name, each.formula(), *(number_text(own.get(name)) for own in values)))
+        return "\n".join(map(step_line, models[0].steps))
+    steps = {step.name: step for model in models for step in model.steps}
+    values = [{step.name: step.value for step in model.steps} for model in models]
+    lines = [("step", "how", *names)]
+    for name, step in steps.items():
+        lines.append((name, step.formula(), *(number_text(own.get(name)) for own in values)))
     return aligned(lines)
 
 
@@ -184,7 +168,7 @@ def step_line(step: Step) -> str:
     return escaped(f"{step.name} = {formula + ' = ' if formula else ''}{number_text(step.value)}")
 
 
-def explanation_document(keys: Sequence[Key], lane: str, lane_reason: str) -> dict[str, Any]:
+def explanation_document(keys: Sequence[ExplainedKey], lane: str, lane_reason: str) -> dict[str, Any]:
     """All that is explained, as plain values."""
     groups = [
         {
@@ -192,7 +176,7 @@ def explanation_document(keys: Sequence[Key], lane: str, lane_reason: str) -> di
             "list": number if len(key.groups) > 1 else None,
             "rows": group.rows,
             "rejected": dict(group.counts),
-            "metrics": [_metric_document(each) for each in group.metrics],
+            "metrics": list(map(_metric_document, group.metrics)),
         }
         for key in keys
         for number, group in enumerate(key.groups, start=1)
@@ -200,15 +184,10 @@ def explanation_document(keys: Sequence[Key], lane: str, lane_reason: str) -> di
     return {"lane": lane, "lane_reason": lane_reason, "groups": groups}
 
 
-def _metric_document(of: ExplainedMetric) -> dict[str, Any]:
+def _metric_document(metric: ExplainedMetric) -> dict[str, Any]:
+    plain = ("metric", "definition", "formula", "model", "value", "counts_as", "weight")
     return {
-        "metric": of.metric,
-        "definition": of.definition,
-        "formula": of.formula,
-        "model": of.model,
-        "value": of.value,
-        "counts_as": of.counts_as,
-        "weight": of.weight,
+        **{name: getattr(metric, name) for name in plain},
         "tables": [
             {
                 "name": table.name,
@@ -216,19 +195,19 @@ def _metric_document(of: ExplainedMetric) -> dict[str, Any]:
                     dict(zip(table.columns, row, strict=True)) for row in zip(*table.columns.values(), strict=True)
                 ],
             }
-            for table in of.tables
+            for table in metric.tables
         ],
         "steps": [
             {
-                "name": each.name,
-                "operation": each.operation,
+                "name": step.name,
+                "operation": step.operation,
                 "operands": [
                     {"table": operand[0], "column": operand[1]} if isinstance(operand, tuple) else operand
-                    for operand in each.operands
+                    for operand in step.operands
                 ],
-                "value": each.value,
+                "value": step.value,
             }
-            for each in of.steps
+            for step in metric.steps
         ],
-        "told": list(of.told),
+        "told": list(metric.told),
     }

@@ -24,72 +24,74 @@ def verdicts_text(judged: Sequence[Judged], head: str = "Gates") -> str:
     if not judged:
         return ""
     gates: dict[tuple[str, str], list[Judged]] = {}
-    for each in judged:
-        gates.setdefault((each.key.gate, each.key.kind), []).append(each)
+    for check in judged:
+        gates.setdefault((check.key.gate, check.key.kind), []).append(check)
     blocks: list[tuple[tuple[bool, int], list[str]]] = []
     for verdicts in gates.values():
         if len(verdicts) > MANY:
             worst_first = sorted(verdicts, key=_severity)
             blocks.append((_severity(worst_first[0]), _counted(worst_first)))
         else:
-            blocks += [(_severity(each), [f"  {_line(each)}"]) for each in verdicts]
+            blocks += [(_severity(check), [f"  {_line(check)}"]) for check in verdicts]
     return "\n".join([head, *(line for _, lines in sorted(blocks, key=lambda block: block[0]) for line in lines)])
 
 
-def _severity(each: Judged) -> tuple[bool, int]:
-    return not each.stops, _VERDICTS.index(each.verdict)
+def _severity(check: Judged) -> tuple[bool, int]:
+    return not check.stops, _VERDICTS.index(check.verdict)
 
 
 def _counted(verdicts: Sequence[Judged]) -> list[str]:
     """The lines of a gate with many verdicts, the worst first."""
     first, gate = verdicts[0], verdicts[0].key.gate
-    counts = {verdict: sum(each.verdict == verdict for each in verdicts) for verdict in _VERDICTS}
+    counts = {verdict: sum(check.verdict == verdict for check in verdicts) for verdict in _VERDICTS}
     said = ", ".join(f"{count:,} {_COUNTED[verdict][count > 1]}" for verdict, count in counts.items() if count)
-    listed = [each for each in verdicts if each.verdict != "pass"]
+    listed = [check for check in verdicts if check.verdict != "pass"]
     lines = [_sentence(first, f"{gate}: of {len(verdicts):,} checks {said}{_left_out(first)}")]
-    lines += [_sentence(each, f"{_subject(each)}: {each.reason}{_acceptance(each)}") for each in listed[:MOST_LISTED]]
+    lines += [
+        _sentence(check, f"{_subject(check)}: {check.reason}{_acceptance(check)}") for check in listed[:MOST_LISTED]
+    ]
     if len(listed) > MOST_LISTED:
         lines.append(f"and {len(listed) - MOST_LISTED:,} more (table gates)")
     return [f"  {lines[0]}", *(f"    {line}" for line in lines[1:])]
 
 
-def _line(each: Judged) -> str:
-    text = f"{each.key.gate}: {_subject(each)}: {each.reason}{_left_out(each)}{_acceptance(each)}"
-    return _sentence(each, text)
+def _line(check: Judged) -> str:
+    text = f"{check.key.gate}: {_subject(check)}: {check.reason}{_left_out(check)}{_acceptance(check)}"
+    return _sentence(check, text)
 
 
-def _sentence(each: Judged, text: str) -> str:
-    verdict = _UNDECIDED[each.policy] if each.verdict == "undecided" else each.verdict
+def _sentence(check: Judged, text: str) -> str:
+    verdict = _UNDECIDED[check.policy] if check.verdict == "undecided" else check.verdict
     return escaped(shortened(f"{verdict}: {text}", MOST_SENTENCE))
 
 
-def _subject(each: Judged) -> str:
-    cell = each.key.cell
+def _subject(check: Judged) -> str:
+    cell = check.key.cell
     return ", ".join(filter(None, (cell.metric, cell.model, cell.shown_slice)))
 
 
-def _acceptance(each: Judged) -> str:
-    return "" if each.accepted is None else f' (accepted: "{each.accepted}")'
+def _acceptance(check: Judged) -> str:
+    return "" if check.accepted is None else f' (accepted: "{check.accepted}")'
 
 
-def _left_out(each: Judged) -> str:
-    if not each.left_out or (each.value is None and each.verdict == "undecided"):  # whose reason says so
+def _left_out(check: Judged) -> str:
+    if not check.left_out or (check.value is None and check.verdict == "undecided"):  # whose reason says so
         return ""
-    values = "value has" if each.left_out == 1 else "values have"
-    return f" ({each.left_out:,} slice {values} too few groups and is left out)"
+    values = "value has" if check.left_out == 1 else "values have"
+    return f" ({check.left_out:,} slice {values} too few groups and is left out)"
 
 
 def replay_text(first: str, last: str, nights: int, days: int, records: Sequence[GateRecord]) -> str:
     """On which of the stored nights each gate would have stopped, and on how many by chance: a line each."""
     lines = [f"Gates on {nights} stored nights of {days}, {first} to {last}"]
-    for each in records:
-        stopped = f"stops {len(each.stopped)} of {each.nights} nights{_nights(each.stopped)}"
-        undecided = f", undecided on {len(each.undecided)}" if each.undecided else ""
+    for record in records:
+        stopped = f"stops {len(record.stopped)} of {record.nights} nights{_nights(record.stopped)}"
+        undecided = f", undecided on {len(record.undecided)}" if record.undecided else ""
         chance = "by chance, if nothing had changed, nobody knows"
-        if each.by_chance is not None:
-            chance = f"by chance, if nothing had changed, {each.by_chance:.2f}"
-        unknown = f" (without {each.unknown:,} verdicts of which nobody knows)" if each.unknown else ""
-        lines.append(f"  {escaped(shortened(each.gate))}: {stopped}{undecided}; {chance}{unknown}{_splits(each)}")
+        if record.by_chance is not None:
+            chance = f"by chance, if nothing had changed, {record.by_chance:.2f}"
+        unknown = f" (without {record.unknown:,} verdicts of which nobody knows)" if record.unknown else ""
+        lines.append(f"  {escaped(shortened(record.gate))}: {stopped}{undecided}; {chance}{unknown}{_splits(record)}")
     return "\n".join(lines)
 
 

@@ -7,7 +7,7 @@ escaped in both.
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -16,10 +16,10 @@ import pyarrow.compute as pc
 from sparkrank.base.errors import escaped
 from sparkrank.base.redaction import redact
 from sparkrank.metrics.slices import ALL
-from sparkrank.text.text import counts_of, ends_of, metrics_text, value_of_row
+from sparkrank.text.text import counts_of, ends_of, metrics_text, side_by_side, value_of_row
 
 MOST_METRICS, MOST_MODELS = 40, 8  # that are shown; the table has all
-_STYLE = """\
+STYLE = """\
 .sparkrank-result{font-variant-numeric:tabular-nums;color:inherit}
 .sparkrank-result table{border-collapse:collapse;color:inherit;background:transparent}
 .sparkrank-result th,.sparkrank-result td{text-align:right;padding:.2em .7em;border:0;color:inherit;background:none}
@@ -37,47 +37,41 @@ def evaluation_text(metrics: pa.Table, head: str) -> str:
 def evaluation_html(metrics: pa.Table, head: str) -> str:
     """The same as a table of HTML: models side by side, each value with its interval."""
     shown, cut = _shown(metrics)
-    rows = shown.filter(pc.field("slice") == ALL).to_pylist()
-    models = list(dict.fromkeys(row["model"] for row in rows))
-    by_metric: dict[str, dict[str, dict[str, Any]]] = {}
-    for row in rows:
-        by_metric.setdefault(row["metric"], {})[row["model"]] = row
-    alike = all(len({counts_of(row) for row in found.values()}) == 1 for found in by_metric.values())
+    by_metric, models, alike = side_by_side(shown)
     lines = []
-    for metric, found in by_metric.items():
-        cells = [_cell(found.get(model), with_counts=not alike) for model in models]
-        counts = map(_text, counts_of(next(iter(found.values())))) if alike else ()
-        lines.append([f"<th scope=row>{_text(metric)}</th>", *(f"<td>{each}</td>" for each in (*cells, *counts))])
+    for metric, rows in by_metric.items():
+        cells = [_value(rows.get(model), with_counts=not alike) for model in models]
+        counts = map(_text, counts_of(next(iter(rows.values())))) if alike else ()
+        lines.append(f"<th scope=row>{_text(metric)}</th>{_cells((*cells, *counts))}")
     titles = ["metric", *models, *(("groups", "undefined") if alike else ())]
-    thead = "".join(f"<th scope=col>{_text(title)}</th>" for title in titles)
-    more = [*_by_slices(metrics), *cut]
-    return (
-        f"<div class=sparkrank-result><style>{_STYLE}</style><div>{_text(head)}</div>"
-        f"<table><thead><tr>{thead}</tr></thead><tbody>{_rows(lines)}</tbody></table>"
-        f"{''.join(f'<div><small>{_text(line)}</small></div>' for line in more)}</div>"
-    )
+    slices = [name for name in pc.unique(metrics["slice"]).to_pylist() if name != ALL]
+    by_slices = [f"Also by {', '.join(slices)}: see to_pandas()"] if slices else []
+    return _table([head], titles, lines, [*by_slices, *cut])
 
 
 def rows_html(head: Sequence[str], titles: Sequence[str], lines: Iterable[Sequence[str]], below: Iterable[str]) -> str:
     """A table of texts, with lines above and below it."""
-    cells = ([f"<td>{_text(each)}</td>" for each in line] for line in lines)
+    return _table(head, titles, (_cells(map(_text, line)) for line in lines), below)
+
+
+def _table(head: Iterable[str], titles: Iterable[str], rows: Iterable[str], below: Iterable[str]) -> str:
     thead = "".join(f"<th scope=col>{_text(title)}</th>" for title in titles)
     return (
-        f"<div class=sparkrank-result><style>{_STYLE}</style>{''.join(f'<div>{_text(line)}</div>' for line in head)}"
-        f"<table><thead><tr>{thead}</tr></thead><tbody>{_rows(cells)}</tbody></table>"
+        f"<div class=sparkrank-result><style>{STYLE}</style>{''.join(f'<div>{_text(line)}</div>' for line in head)}"
+        f"<table><thead><tr>{thead}</tr></thead><tbody>{''.join(f'<tr>{row}</tr>' for row in rows)}</tbody></table>"
         f"{''.join(f'<div><small>{_text(line)}</small></div>' for line in below)}</div>"
     )
 
 
-def _rows(lines: Iterable[Sequence[str]]) -> str:
-    return "".join(f"<tr>{''.join(line)}</tr>" for line in lines)
+def _cells(cells: Iterable[str]) -> str:
+    return "".join(f"<td>{cell}</td>" for cell in cells)
 
 
 def _text(text: str) -> str:
     return html.escape(escaped(redact(text)))
 
 
-def _cell(row: dict[str, Any] | None, *, with_counts: bool) -> str:
+def _value(row: Mapping[str, Any] | None, *, with_counts: bool) -> str:
     if row is None:
         return ""
     groups, undefined = counts_of(row)
@@ -95,8 +89,3 @@ def _shown(metrics: pa.Table) -> tuple[pa.Table, list[str]]:
             metrics = metrics.filter(pc.is_in(metrics[name], there[:most]))
             cut.append(f"and {len(there) - most:,} more {name}s: see to_pandas()")
     return metrics, cut
-
-
-def _by_slices(metrics: pa.Table) -> list[str]:
-    names = [each for each in pc.unique(metrics["slice"]).to_pylist() if each != ALL]
-    return [f"Also by {', '.join(names)}: see to_pandas()"] if names else []

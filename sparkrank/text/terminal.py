@@ -46,9 +46,9 @@ def _code(letter: str) -> str:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, dict):
-        return {redact(str(key)): _plain(each) for key, each in value.items()}
+        return {redact(str(key)): _plain(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(each) for each in value]
+        return [_plain(inner) for inner in value]
     if isinstance(value, str):
         return redact(value)
     return None if isinstance(value, float) and not math.isfinite(value) else value

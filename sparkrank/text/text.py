@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -15,6 +15,7 @@ from sparkrank.metrics.declaration import Declaration, NeedsOrder
 from sparkrank.metrics.parameters import NEED_AN_ORDER, format_number
 from sparkrank.metrics.presets import Default, Preset
 from sparkrank.metrics.slices import ALL
+from sparkrank.schemas.tables import TableColumn, TableSchema
 from sparkrank.stats.intervals import WHY_TOO_FEW
 
 UNDEFINED = "undefined"
@@ -27,22 +28,27 @@ def metrics_text(metrics: pa.Table) -> str:
     An interval is the half of its width behind ``±``, or its two ends where it is not even. Where lines would be wider
     than :data:`WIDEST`, or models differ in their groups, each model has a line of its own.
     """
-    rows = metrics.filter(pc.field("slice") == ALL).to_pylist()
-    models = list(dict.fromkeys(row["model"] for row in rows))
-    by_metric: dict[str, dict[str, dict[str, Any]]] = {}
-    for row in rows:
-        by_metric.setdefault(row["metric"], {})[row["model"]] = row
-    side_by_side, below = [("metric", *models, *_COUNTS)], [("metric", "model", "value", *_COUNTS)]
-    for metric, found in by_metric.items():
-        values = {model: _value(row) for model, row in found.items()}
-        counts = {model: counts_of(row) for model, row in found.items()}
-        side_by_side.append((metric, *(values.get(model, "") for model in models), *next(iter(counts.values()))))
-        below += [(metric, model, values[model], *counts[model]) for model in found]
-    alike = all(len({counts_of(row) for row in found.values()}) == 1 for found in by_metric.values())
-    text = aligned(side_by_side)
+    by_metric, models, alike = side_by_side(metrics)
+    wide, long = [("metric", *models, *_COUNTS)], [("metric", "model", "value", *_COUNTS)]
+    for metric, rows in by_metric.items():
+        values = {model: _value(row) for model, row in rows.items()}
+        counts = {model: counts_of(row) for model, row in rows.items()}
+        wide.append((metric, *(values.get(model, "") for model in models), *next(iter(counts.values()))))
+        long += [(metric, model, values[model], *counts[model]) for model in rows]
+    text = aligned(wide)
     if not alike or text.index("\n") > WIDEST:
-        text = aligned(below)
+        text = aligned(long)
     return "\n".join([text, *_slices(metrics)])
+
+
+def side_by_side(metrics: pa.Table) -> tuple[dict[str, dict[str, dict[str, Any]]], list[str], bool]:
+    """The rows over the whole day by metric and model, the models, and whether all of them have the same groups."""
+    whole = metrics.filter(pc.field("slice") == ALL).to_pylist()
+    by_metric: dict[str, dict[str, dict[str, Any]]] = {}
+    for row in whole:
+        by_metric.setdefault(row["metric"], {})[row["model"]] = row
+    alike = all(len(set(map(counts_of, rows.values()))) == 1 for rows in by_metric.values())
+    return by_metric, list(dict.fromkeys(row["model"] for row in whole)), alike
 
 
 def quality_text(quality: pa.Table) -> str:
@@ -59,11 +65,11 @@ def warnings_text(warnings: Sequence[str]) -> str:
 
 
 def _check(row: dict[str, Any]) -> str:
-    of = "" if row["model"] is None else f"{escaped(row['model'])}: "
+    model = "" if row["model"] is None else f"{escaped(row['model'])}: "
     if row["fraction"] is None:
-        return f"{of}{row['count']:.3g} {row['check']} (limit {row['limit']:g})"
+        return f"{model}{row['count']:.3g} {row['check']} (limit {row['limit']:g})"
     share = f"{row['fraction']:.4%} of {row['of']}, limit {row['limit']:.4%}"
-    return f"{of}{row['count']:,.0f} {row['check']} ({share})"
+    return f"{model}{row['count']:,.0f} {row['check']} ({share})"
 
 
 _COUNTS = ("groups", "undefined")
@@ -80,7 +86,7 @@ def _slices(metrics: pa.Table) -> list[str]:
     values = metrics.select(["slice", "slice_value"]).group_by("slice")
     keys = values.aggregate([("slice_value", "count_distinct", every)])
     by = zip(*keys.to_pydict().values(), strict=True)
-    sliced = [f"{escaped(of)} (values: {values})" for of, values in by if of != ALL]
+    sliced = [f"{escaped(name)} (values: {values})" for name, values in by if name != ALL]
     return ["", f"Also by {', '.join(sorted(sliced))}: see the table metrics"] if sliced else []
 
 
@@ -189,3 +195,23 @@ def default_texts(default: Default) -> tuple[str, str]:
     at = "" if CATALOG[default.metric].cutoff == "none" else at
     setting = f"{default.parameter}={default.value}" if default.value else default.parameter
     return f"{default.metric}{at}", f"{default.metric}({setting}){at}"
+
+
+def table_text(table: TableSchema) -> str:
+    """The columns of a table in Markdown, which is plain enough for a terminal."""
+    parts = [f"## `{table.name}`", table.about]
+    if table.columns:
+        parts.append(_columns_text(table.columns))
+    if table.more is not None:
+        when, columns = table.more
+        parts += [when, _columns_text(columns)]
+    return "\n\n".join([*parts, *([table.notes] if table.notes else [])])
+
+
+def _columns_text(columns: Iterable[TableColumn]) -> str:
+    lines = ["| column | type | meaning |", "|---|---|---|"]
+    for column in columns:
+        names = [field.name for field in column.fields]
+        name = f"`{names[0]}`" if len(names) == 1 else f"`{names[0]}` to `{names[-1]}`"
+        lines.append(f"| {name} | {column.type} | {column.meaning}{' ' if column.meaning else ''}|")
+    return "\n".join(lines)

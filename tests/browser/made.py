@@ -11,11 +11,11 @@ from sparkrank.report.data import (
     AucUpBin,
     Calibration,
     CalibrationBin,
-    Comparison,
+    ComparisonRow,
     Comparisons,
     Curve,
     Definition,
-    File,
+    FileRow,
     GateRow,
     GroupDistribution,
     Headline,
@@ -24,17 +24,17 @@ from sparkrank.report.data import (
     HistogramBin,
     MetricValue,
     ModelCounts,
+    OverallVerdict,
     PairedDistribution,
     Point,
     Provenance,
-    QualityLine,
+    QualityRow,
     ReportData,
     SliceRow,
-    Slices,
+    SliceTable,
     Trend,
     TrendPoint,
     TrendSeries,
-    Verdict,
 )
 
 METRICS = (
@@ -71,12 +71,12 @@ def value(model: int, metric: int, at: int, names: tuple[str, str, str | None, s
     )
 
 
-def comparison(candidate: MetricValue, baseline: MetricValue, at: int) -> Comparison:
+def comparison(candidate: MetricValue, baseline: MetricValue, at: int) -> ComparisonRow:
     assert candidate.value is not None
     assert baseline.value is not None
     difference, half = candidate.value - baseline.value, 0.003 + 0.01 * wave(at, 5)
     p = wave(at, 11) if abs(difference) < half else wave(at, 13) / 30
-    return Comparison(
+    return ComparisonRow(
         candidate.model,
         baseline.model,
         candidate.slice,
@@ -161,7 +161,7 @@ def report(
         baseline=models[0] if len(models) > 1 else None,
         level=0.95,
         previous=dated[-2] if days > 1 else None,
-        verdict=Verdict(state, len(gates), 0, 0, False, None, None, told),  # type: ignore[arg-type]
+        verdict=OverallVerdict(state, len(gates), 0, 0, False, None, None, told),  # type: ignore[arg-type]
         headline=Headline(
             tuple(metrics),
             tuple(models),
@@ -183,7 +183,7 @@ def report(
         if days > 1
         else None,
         comparisons=Comparisons(models[0], (*compared, *sliced)) if len(models) > 1 else None,
-        slices=Slices(tuple(models), tuple(metrics), tuple(rows)) if values else None,
+        slices=SliceTable(tuple(models), tuple(metrics), tuple(rows)) if values else None,
         roc=tuple(_curve("roc", model, number) for number, model in numbered),
         pr=tuple(_curve("pr", model, number) for number, model in numbered),
         calibration=tuple(_calibration(model, number) for number, model in numbered),
@@ -205,14 +205,14 @@ def report(
         ),
         gates=gates,
         quality=(
-            QualityLine("rows read", None, 280_000.0, None, None, None, None, None, "rows_read"),
-            QualityLine(
+            QualityRow("rows read", None, 280_000.0, None, None, None, None, None, "rows_read"),
+            QualityRow(
                 "rejected: NaN score", None, 12.0, "rows read", 12 / 280_000, None, None, None, "rejected_nan_score"
             ),
-            QualityLine(
+            QualityRow(
                 "scored rows in tie blocks", models[0], 81.0, "rows with a score", 81 / 9000, 0.5, True, None, "ties"
             ),
-            QualityLine(
+            QualityRow(
                 "truth in no list", models[-1], 812.0, "truth", 0.812, 0.5, False, "list (1) truth (1.0)", "unmatched"
             ),
         ),
@@ -230,22 +230,20 @@ def report(
             for metric in metrics
         ),
         provenance=Provenance(
-            f"{DAY}-0123456789ab",
-            "a1",
-            "done",
-            "2026-02-01T00:10:11Z",
-            "scan",
-            "the input is Parquet",
-            "demo/impressions",
-            280_000,
-            64,
-            (),
-            (),
-            (("read", 1.25), ("evaluate", 3.5)),
-            (("sparkrank", "0.9"), ("python", "3.11.9")),
-            "0123456789ab",
-            '{\n  "metrics": ["ndcg@10"]\n}',
-            (File("metrics", "metrics-a1.parquet", 54, 4096, "ab" * 32),),
+            run_id=f"{DAY}-0123456789ab",
+            attempt_id="a1",
+            status="done",
+            started_at="2026-02-01T00:10:11Z",
+            lane="scan",
+            lane_reason="the input is Parquet",
+            input="demo/impressions",
+            rows=280_000,
+            buckets=64,
+            stages=(("read", 1.25), ("evaluate", 3.5)),
+            versions=(("sparkrank", "0.9"), ("python", "3.11.9")),
+            spec_hash="0123456789ab",
+            spec='{\n  "metrics": ["ndcg@10"]\n}',
+            files=(FileRow("metrics", "metrics-a1.parquet", 54, 4096, "ab" * 32),),
         ),
     )
 

@@ -13,7 +13,6 @@ from sparkrank.jobs import evaluate_day
 from sparkrank.jobs.report_job import report_of_files, report_stored
 from sparkrank.report.data import ReportData
 from sparkrank.report.written_forms import as_form
-from sparkrank.results.of_evaluation import report_of_evaluation
 from sparkrank.run.stages import unseen
 from sparkrank.tables.commit.days import run_folders
 from sparkrank.tables.stored.day_files import SparkFolders
@@ -40,9 +39,9 @@ def without_lane(data: ReportData) -> ReportData:
 def test_an_evaluation_of_a_dataframe_has_the_report_of_one_in_memory(spark: SparkSession, exact: bool) -> None:
     rows = rows_of(0, 400)
     metrics = [*METRICS, "auc(exact)"] if exact else list(METRICS)
-    here = report_of_evaluation(sr.evaluate(rows, metrics, **ASKED))
+    here = sr.evaluate(rows, metrics, **ASKED).report()
     with sr.evaluate(spark.createDataFrame(rows.to_pandas()), metrics, **ASKED) as ev:
-        there = report_of_evaluation(ev)
+        there = ev.report()
     assert without_lane(there) == without_lane(here)
     assert [each.metric for each in there.distributions] == ["ndcg@5", "rr", "dcg@5"]
     assert there.provenance is not None

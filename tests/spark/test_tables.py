@@ -25,6 +25,7 @@ from sparkrank.run.stages import Stages
 from sparkrank.tables.commit import days
 from sparkrank.tables.stored import day_files
 from tests.spark.small import frame_of
+from tests.unit.written_days import write_day
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -41,7 +42,7 @@ def test_other_file_systems_replace_the_partition(
     )
     for day, value in (("2026-11-18", 1), ("2026-11-19", 2), ("2026-11-19", 3)):
         small = pa.table({"value": [value]})
-        days.write_day(str(tmp_path), day, {"runs": small, "groups": spark.range(value).select("id")}, spark)
+        write_day(str(tmp_path), day, {"runs": small, "groups": spark.range(value).select("id")}, spark)
     assert written == ["groups", "runs"] * 3  # runs last: a day is whole when its row there names the run of its tables
     runs = spark.read.parquet(str(tmp_path / "runs")).orderBy("day").collect()
     assert [(str(row["day"]), row["value"]) for row in runs] == [("2026-11-18", 1), ("2026-11-19", 3)]
@@ -59,11 +60,11 @@ def test_rows_that_executors_wrote_elsewhere_are_missed(
         max(Path(path.removeprefix("file://")).glob("*.parquet")).unlink()
 
     written = {"blocks": spark.range(0, 10, 1, 2)}
-    days.write_day(str(tmp_path), "2026-11-18", written, spark)
+    write_day(str(tmp_path), "2026-11-18", written, spark)
     assert pq.read_table(tmp_path / "blocks/day=2026-11-18").num_rows == 10
     monkeypatch.setattr(DataFrameWriter, "parquet", parquet_elsewhere)
     with pytest.raises(SparkrankError, match="/blocks has 5 of the 10 rows of the table blocks: name an output"):
-        days.write_day(str(tmp_path), "2026-11-19", written, spark)
+        write_day(str(tmp_path), "2026-11-19", written, spark)
     assert not (tmp_path / "blocks/day=2026-11-19").exists()
 
 
@@ -74,7 +75,7 @@ def test_an_empty_table_replaces_the_rows_that_a_day_had(
     monkeypatch.setattr(days, "local_path", lambda output: None)
     curve = pa.table({"x": [0.0, 1.0]})
     for day, table in (("2026-11-18", curve), ("2026-11-19", curve), ("2026-11-19", curve.slice(0, 0))):
-        days.write_day(str(tmp_path), day, {"curves": table}, spark)
+        write_day(str(tmp_path), day, {"curves": table}, spark)
     rows = spark.read.parquet(str(tmp_path / "curves"))
     assert rows.columns == ["x", "day"]
     assert [str(row["day"]) for row in rows.collect()] == ["2026-11-18"] * 2

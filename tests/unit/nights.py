@@ -12,8 +12,8 @@ import yaml
 
 from sparkrank.config import Spec
 from sparkrank.schemas.tables import METRICS, RUNS
-from sparkrank.tables.commit.days import write_day
 from tests.unit.stored_files import one_file
+from tests.unit.written_days import write_day
 
 SPEC: dict[str, Any] = {
     "input": {

@@ -21,7 +21,7 @@ from sparkrank.inputs.window import Window
 from sparkrank.jobs.target import Target
 from sparkrank.report.data import ReportData
 from sparkrank.schemas.tables import RUNS
-from sparkrank.tables.commit.days import write_day
+from tests.unit.written_days import write_day
 
 DAYS = ("2026-01-29", "2026-01-30", "2026-01-31")
 METRICS = (

@@ -21,7 +21,7 @@ from sparkrank.doors import cli
 from sparkrank.metrics import CATALOG, PRESETS
 from sparkrank.run import execute
 from sparkrank.text.text import metrics_text
-from tests.unit.commands import PROJECT, exit_code
+from tests.unit.commands import exit_code
 
 pytestmark = pytest.mark.same_without_loops
 
@@ -57,9 +57,6 @@ def test_the_module_is_the_command() -> None:
     ("words", "told"),
     [
         (["ndcg", "--preset", "mllib"], "--preset and NAMES"),
-        (["--preset", "mllib", "--markdown"], "--preset and --markdown"),
-        (["ap", "--definitions"], "--definitions and NAMES"),
-        (["--definitions", "--markdown"], "--definitions and --markdown"),
     ],
 )
 def test_words_of_which_one_would_be_ignored(words: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -107,12 +104,12 @@ def test_metrics_of_many_models_and_of_models_with_other_groups_stand_below_each
     ]
 
 
-def test_the_table_of_metrics_is_the_program_s(capsys: pytest.CaptureFixture[str]) -> None:
-    assert exit_code("metrics", "--markdown") == 0
-    table = capsys.readouterr().out.strip()
-    assert table in (PROJECT / "docs" / "metrics.md").read_text(encoding="utf-8"), (
-        "print it with sparkrank metrics --markdown"
-    )
+def test_printers_of_documentation_are_no_longer_options(capsys: pytest.CaptureFixture[str]) -> None:
+    for word, instead in (("--markdown", "docs/metrics.md"), ("--definitions", "docs/definitions.md")):
+        assert exit_code("metrics", word) == 2
+        told = capsys.readouterr().err
+        assert f"{word} is no longer there: " in told
+        assert instead in told
 
 
 def test_a_preset_is_printed_with_what_it_cannot_match(capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,6 +18,7 @@ import pytest
 from sparkrank.base.errors import SparkrankError
 from sparkrank.tables.commit import days, locks
 from tests.unit.killed import Killed, counting
+from tests.unit.written_days import write_day
 
 pytestmark = pytest.mark.same_without_loops
 
@@ -39,9 +40,9 @@ def _shown(output: Path, names=NAMES, column: str = "day", day: str = DAY) -> di
 
 
 def test_a_day_comes_and_is_replaced(tmp_path: Path) -> None:
-    days.write_day(str(tmp_path), DAY, _tables(1))
+    write_day(str(tmp_path), DAY, _tables(1))
     assert _shown(tmp_path) == dict.fromkeys(NAMES, 1)
-    days.write_day(str(tmp_path), DAY, _tables(2))
+    write_day(str(tmp_path), DAY, _tables(2))
     assert _shown(tmp_path) == dict.fromkeys(NAMES, 2)
     assert len(_runs(tmp_path)) == 2  # the one before stays for readers that have it open
 
@@ -49,19 +50,19 @@ def test_a_day_comes_and_is_replaced(tmp_path: Path) -> None:
 @pytest.mark.parametrize("keep", [0, 1, 2])
 def test_as_many_runs_stay_as_are_kept(tmp_path: Path, keep: int) -> None:
     """The last ones that were shown; those of other days are not counted."""
-    days.write_day(str(tmp_path), "2026-11-18", _tables(9), how=days.Commit(keep_runs=keep))
+    write_day(str(tmp_path), "2026-11-18", _tables(9), how=days.Commit(keep_runs=keep))
     for value in range(5):
-        days.write_day(str(tmp_path), DAY, _tables(value), how=days.Commit(keep_runs=keep))
+        write_day(str(tmp_path), DAY, _tables(value), how=days.Commit(keep_runs=keep))
         kept = sorted(pq.read_table(run / "metrics")["value"][0].as_py() for run in _runs(tmp_path))
         assert kept == [*range(max(0, value - keep), value + 1), 9]
 
 
 def test_a_reader_that_listed_files_before_a_commit_never_opens_others(tmp_path: Path) -> None:
     """By the names that readers see they are gone, which is an error; by those of the run they are the old day."""
-    days.write_day(str(tmp_path), DAY, _tables(1))
+    write_day(str(tmp_path), DAY, _tables(1))
     by_name = list((tmp_path / "metrics" / f"day={DAY}").glob("*.parquet"))
     by_run = [file.resolve() for file in by_name]
-    days.write_day(str(tmp_path), DAY, _tables(2))
+    write_day(str(tmp_path), DAY, _tables(2))
     assert by_name
     for file in by_name:
         with pytest.raises(FileNotFoundError):
@@ -101,7 +102,7 @@ def test_all_is_on_the_disk_before_the_day_is_shown(tmp_path: Path, monkeypatch:
 
     monkeypatch.setattr(os, "fsync", synced)
     monkeypatch.setattr(Path, "replace", replaced)
-    days.write_day(str(tmp_path / "new/out"), DAY, _tables(1))
+    write_day(str(tmp_path / "new/out"), DAY, _tables(1))
     commit = steps.index(("show", f"new/out/_days/{DAY}"))
     assert steps[commit + 1 :] == [("sync", "new/out/_days")]
     before = {path for what, path in steps[:commit] if what == "sync"}
@@ -120,27 +121,28 @@ def test_what_the_operating_system_refuses_is_told_with_its_place(tmp_path: Path
     """And nothing is left of it."""
     large = {"metrics": pa.table({"value": range(5000)})}
     with pytest.raises(SparkrankError, match=rf"the table metrics in {tmp_path}/out/.* be written: File too large$"):
-        days.write_day(str(tmp_path / "out"), DAY, large)
+        write_day(str(tmp_path / "out"), DAY, large)
     assert not (tmp_path / "out").exists()
 
 
 def test_other_days_stay(tmp_path: Path) -> None:
-    days.write_day(str(tmp_path), "2026-11-18", _tables(1))
-    days.write_day(str(tmp_path), DAY, _tables(2))
-    days.write_day(str(tmp_path), DAY, _tables(3))
+    write_day(str(tmp_path), "2026-11-18", _tables(1))
+    write_day(str(tmp_path), DAY, _tables(2))
+    write_day(str(tmp_path), DAY, _tables(3))
     table = ds.dataset(tmp_path / "metrics", partitioning="hive").to_table().to_pydict()
     assert sorted(zip(table["day"], table["value"], strict=True)) == [("2026-11-18", 1), (DAY, 3)]
 
 
 def test_a_table_left_out_loses_the_day(tmp_path: Path) -> None:
-    days.write_day(str(tmp_path), DAY, _tables(1))
-    days.write_day(str(tmp_path), DAY, _tables(2, ("metrics", "runs")))
+    write_day(str(tmp_path), DAY, _tables(1))
+    write_day(str(tmp_path), DAY, _tables(2, ("metrics", "runs")))
     assert _shown(tmp_path) == {"metrics": 2, "groups": None, "runs": 2}
     assert not list((tmp_path / "groups").iterdir())  # not even a link to nothing
 
 
-@pytest.mark.parametrize("column", ["day", "window"])
-@pytest.mark.parametrize("first_day", [True, False], ids=["first run of the day", "rerun of the day"])
+@pytest.mark.parametrize(
+    ("first_day", "column"), [(True, "day"), (False, "window")], ids=["first run of a day", "rerun of a window"]
+)
 def test_killed_at_any_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first_day: bool, column: str) -> None:
     """Every call that changes the file system is in turn the last one that the run makes.
 
@@ -148,22 +150,22 @@ def test_killed_at_any_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fir
     """
     day = DAY if column == "day" else f"{DAY}..{DAY}"
     how = days.Commit(keep_runs=0)
-    days.write_day(str(tmp_path / "undisturbed"), day, _tables(3), column=column)
+    write_day(str(tmp_path / "undisturbed"), day, _tables(3), column=column)
     for step in itertools.count():
         output = tmp_path / str(step)
         if not first_day:
-            days.write_day(str(output), day, _tables(1), column=column, how=how)
+            write_day(str(output), day, _tables(1), column=column, how=how)
         with monkeypatch.context() as patch:
             survived = _stop_after(patch, step, Killed)
             try:
-                days.write_day(str(output), day, _tables(2), column=column, how=how)
+                write_day(str(output), day, _tables(2), column=column, how=how)
             except Killed:
                 survived.clear()
         old = None if first_day else 1
         assert _shown(output, column=column, day=day) in (dict.fromkeys(NAMES, old), dict.fromkeys(NAMES, 2)), (
             f"killed after step {step}"
         )
-        days.write_day(str(output), day, _tables(3), column=column, how=how)
+        write_day(str(output), day, _tables(3), column=column, how=how)
         assert _shown(output, column=column, day=day) == dict.fromkeys(NAMES, 3)
         assert _paths(output) == _paths(tmp_path / "undisturbed"), f"killed after step {step}"
         if survived:
@@ -171,25 +173,23 @@ def test_killed_at_any_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fir
             return
 
 
-@pytest.mark.parametrize(
-    "before", [(), NAMES, ("metrics", "runs"), (*NAMES, "items")], ids=["none", "same", "fewer", "more"]
-)
+@pytest.mark.parametrize("before", [(), ("metrics", "runs"), (*NAMES, "items")], ids=["none", "fewer", "more"])
 def test_interrupted_at_any_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: tuple[str, ...]) -> None:
     """A run that is told to stop leaves what was there, or what it has shown, and nothing beside it.
 
     ``before`` are the tables of the day that were there.
     """
     how = days.Commit(keep_runs=0)
-    days.write_day(str(tmp_path / "after"), DAY, _tables(2), how=how)
+    write_day(str(tmp_path / "after"), DAY, _tables(2), how=how)
     for step in itertools.count():
         output, kept = tmp_path / str(step), tmp_path / f"{step}-kept"
         for place in (output, kept):
             if before:
-                days.write_day(str(place), DAY, _tables(1, before), how=how)
+                write_day(str(place), DAY, _tables(1, before), how=how)
         with monkeypatch.context() as patch:
             survived = _stop_after(patch, step, KeyboardInterrupt)
             try:
-                days.write_day(str(output), DAY, _tables(2), how=how)
+                write_day(str(output), DAY, _tables(2), how=how)
             except KeyboardInterrupt:
                 survived.clear()
         done = _shown(output)["metrics"] == 2
@@ -227,7 +227,7 @@ def _stop_after(patch: pytest.MonkeyPatch, steps: int, how: type[BaseException])
 def test_tables_are_read_from_one_run(tmp_path: Path) -> None:
     output = str(tmp_path)
     assert days.run_folders(output, DAY, ["runs"]) == {"runs": f"{output}/runs/day={DAY}"}
-    days.write_day(output, DAY, _tables(1))
+    write_day(output, DAY, _tables(1))
     folders = days.run_folders(output, DAY, NAMES)
     assert len({Path(folder).parent for folder in folders.values()}) == 1
     assert Path(folders["metrics"]).parent.parent == tmp_path / "_runs"
@@ -246,21 +246,21 @@ def test_a_run_that_fails_leaves_what_was_there(tmp_path: Path) -> None:
 
     fail()
     assert paths() == []
-    days.write_day(str(tmp_path / "out"), "2026-11-18", _tables(1))
+    write_day(str(tmp_path / "out"), "2026-11-18", _tables(1))
     before = paths()
     fail()
     lock = tmp_path / "out/_runs" / f"{DAY}.lock"  # where there are days, another run may be about to take it
     assert paths() == sorted([*before, lock])
-    days.write_day(str(tmp_path / "out"), DAY, _tables(1))
+    write_day(str(tmp_path / "out"), DAY, _tables(1))
     before = paths()
     fail()
     assert paths() == before
 
 
 def test_two_runs_of_a_day_do_not_meet(tmp_path: Path) -> None:
-    days.write_day(str(tmp_path), DAY, _tables(1))
+    write_day(str(tmp_path), DAY, _tables(1))
     with days.day_run(str(tmp_path), DAY), pytest.raises(SparkrankError, match="another run is writing the day"):
-        days.write_day(str(tmp_path), DAY, _tables(2))
+        write_day(str(tmp_path), DAY, _tables(2))
     assert _shown(tmp_path) == dict.fromkeys(NAMES, 1)
 
 
@@ -274,7 +274,7 @@ def test_a_lock_that_was_removed_meanwhile_holds_nothing(tmp_path: Path, monkeyp
 
     monkeypatch.setattr(locks.fcntl, "lockf", removed_first)
     with pytest.raises(SparkrankError, match="another run is writing the day"):
-        days.write_day(str(tmp_path), DAY, _tables(1))
+        write_day(str(tmp_path), DAY, _tables(1))
 
 
 def test_a_file_system_without_locks_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -285,7 +285,7 @@ def test_a_file_system_without_locks_is_told(tmp_path: Path, monkeypatch: pytest
 
     monkeypatch.setattr(locks.fcntl, "lockf", refused)
     with pytest.raises(SparkrankError, match=rf"^the lock .*/_runs/{DAY}.lock cannot be taken: No locks available$"):
-        days.write_day(str(tmp_path), DAY, _tables(1))
+        write_day(str(tmp_path), DAY, _tables(1))
 
 
 def test_a_run_that_showed_nothing_takes_no_folder_from_another(
@@ -301,7 +301,7 @@ def test_a_run_that_showed_nothing_takes_no_folder_from_another(
             folder.rmdir()
 
     monkeypatch.setattr(Path, "mkdir", removed_then)
-    days.write_day(str(tmp_path / "out"), DAY, _tables(1))
+    write_day(str(tmp_path / "out"), DAY, _tables(1))
     assert _shown(tmp_path / "out") == dict.fromkeys(NAMES, 1)
 
 
@@ -311,7 +311,7 @@ def test_folders_have_the_rights_and_the_group_of_the_one_above(tmp_path: Path, 
     (tmp_path / "shared").mkdir()
     os.chown(tmp_path / "shared", -1, os.getgid())
     (tmp_path / "shared").chmod(mode)
-    days.write_day(str(tmp_path / "shared/of/tables"), DAY, _tables(1))
+    write_day(str(tmp_path / "shared/of/tables"), DAY, _tables(1))
     made = [path for path in (tmp_path / "shared").rglob("*") if path.is_dir() and not path.is_symlink()]
     assert len(made) == 2 + 2 + 1 + 2 * len(NAMES)  # of tables, _runs and _days, the run, each table twice
     assert {(stat.S_IMODE(path.stat().st_mode), path.stat().st_gid) for path in made} == {(mode, os.getgid())}
@@ -321,23 +321,23 @@ def test_a_foreign_folder_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "metrics" / f"day={DAY}").mkdir(parents=True)
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(SparkrankError, match="is not a link of sparkrank's"):
-        days.write_day(str(tmp_path), DAY, _tables(1))
+        write_day(str(tmp_path), DAY, _tables(1))
     assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_a_foreign_folder_is_found_before_any_link_is_made(tmp_path: Path) -> None:
     """Links of tables that come before it in the alphabet would be left behind for tables that the day lacks."""
-    days.write_day(str(tmp_path), DAY, _tables(1))
+    write_day(str(tmp_path), DAY, _tables(1))
     before = {link: link.readlink() for link in tmp_path.rglob("*") if link.is_symlink()}
     (tmp_path / "zones" / f"day={DAY}").mkdir(parents=True)
     with pytest.raises(SparkrankError, match="is not a link of sparkrank's"):
-        days.write_day(str(tmp_path), DAY, _tables(2, (*NAMES, "curves", "zones")))
+        write_day(str(tmp_path), DAY, _tables(2, (*NAMES, "curves", "zones")))
     assert {link: link.readlink() for link in tmp_path.rglob("*") if link.is_symlink()} == before
 
 
 def test_a_copy_without_links_is_refused_before_anything_is_evaluated(tmp_path: Path) -> None:
     """What a copy that follows links makes of the folder of tables. Its runs stay."""
-    days.write_day(str(tmp_path / "out"), DAY, _tables(1))
+    write_day(str(tmp_path / "out"), DAY, _tables(1))
     copied = tmp_path / "copied"
     shutil.copytree(tmp_path / "out", copied)  # follows them
     before = sorted(copied.rglob("*"))
@@ -351,7 +351,7 @@ def test_a_file_in_the_place_of_a_folder_is_told(tmp_path: Path, file: str, plac
     (tmp_path / file).parent.mkdir(exist_ok=True)
     (tmp_path / file).touch()
     with pytest.raises(SparkrankError, match=rf"^the {place} cannot be written: (Not a directory|File exists)$"):
-        days.write_day(str(tmp_path / "out"), DAY, _tables(1))
+        write_day(str(tmp_path / "out"), DAY, _tables(1))
     assert [path for path in tmp_path.rglob("*") if path.is_symlink() or path.name == "_runs"] == []
 
 
@@ -369,7 +369,7 @@ def test_a_file_system_without_links_is_told(tmp_path: Path, monkeypatch: pytest
     (tmp_path / "empty").mkdir()
     monkeypatch.setattr(Path, "symlink_to", refused)
     with pytest.raises(SparkrankError, match=rf"^the link .*/runs/day={DAY} cannot be written: Operation not"):
-        days.write_day(str(tmp_path), DAY, _tables(1))
+        write_day(str(tmp_path), DAY, _tables(1))
     assert list(tmp_path.iterdir()) == [tmp_path / "empty"]  # which is not the run's
 
 

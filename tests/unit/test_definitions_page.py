@@ -1,20 +1,18 @@
-"""docs/definitions.md: it is what the command prints, and its numbers are those of arithmetic written out here."""
+"""Printed pages are fresh, and docs/definitions.md: its numbers are those of arithmetic written out here."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from math import log2, sqrt
-from pathlib import Path
 
 import pytest
 
-from sparkrank.doors import cli
+from docs.printers.pages import DOCS, pages
 from sparkrank.metrics import CATALOG, PRESETS
 
 pytestmark = pytest.mark.same_without_loops
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE = DOCS / "definitions.md"
 
 # By the first two columns of a row (what is written, of whom): the value, or the value and its error bound.
@@ -141,9 +139,9 @@ def calculated(arithmetic: str) -> float:
     return eval(arithmetic.replace("·", "*"), {"log2": log2, "sqrt": sqrt})  # noqa: S307 - digits and signs alone
 
 
-def test_the_page_is_what_the_command_prints(page: str, capsys: pytest.CaptureFixture[str]) -> None:
-    cli.main(["metrics", "--definitions"])
-    assert capsys.readouterr().out == page, "print it with sparkrank metrics --definitions > docs/definitions.md"
+def test_printed_pages_are_fresh() -> None:
+    for name, text in pages().items():
+        assert (DOCS / name).read_text(encoding="utf-8") == text, f"print {name} with python -m docs.printers"
 
 
 def test_every_value_is_that_of_the_arithmetic_here(page: str) -> None:
@@ -192,27 +190,30 @@ def test_who_takes_what(page: str) -> None:
     assert re.search(r"`p@4`, `ties=item` .*\| `trec_eval` \|", page)
 
 
-@pytest.mark.parametrize("preset", PRESETS.values(), ids=lambda preset: preset.name)
-def test_a_preset_is_told_in_full(preset, page: str) -> None:
-    (cells,) = ([c.strip() for c in line.split("|")] for line in page.splitlines() if f"| `{preset.name}` | " in line)
-    told = [cell.strip("*") for cell in cells if cell.startswith("**")]
-    assert sorted(told) == sorted(preset.definitions.values())
-    for default in preset.defaults:
-        setting = f"{default.parameter}={default.value}" if default.value else default.parameter
-        assert f"`{default.metric}({setting})" in cells[-2]
-    assert all(f"- {note}\n" in page for note in preset.unmatched)
+def test_a_preset_is_described_in_full(page: str) -> None:
+    for preset in PRESETS.values():
+        (cells,) = (
+            [cell.strip() for cell in line.split("|")] for line in page.splitlines() if f"| `{preset.name}` | " in line
+        )
+        bold = [cell.strip("*") for cell in cells if cell.startswith("**")]
+        assert sorted(bold) == sorted(preset.definitions.values()), preset.name
+        for default in preset.defaults:
+            setting = f"{default.parameter}={default.value}" if default.value else default.parameter
+            assert f"`{default.metric}({setting})" in cells[-2]
+        assert all(f"- {note}\n" in page for note in preset.unmatched), preset.name
 
 
-@pytest.mark.parametrize("declaration", CATALOG.values(), ids=lambda declaration: declaration.name)
-def test_the_section_of_a_metric_holds_all_of_its_declaration(declaration, page: str) -> None:
-    _, _, after = page.partition(f"\n### `{declaration.name}`")
-    section = after.partition("\n#")[0]
-    said = [declaration.title[1:], declaration.formula, declaration.undefined, declaration.reference]
-    for parameter in declaration.parameters:
-        default = "" if parameter.default in (None, False) else f"(default `{parameter.write(parameter.default)}`)"
-        said += [f"`{parameter.name}", parameter.doc, default]
-    said += [f"`{alias.rstrip('@')}" for alias in declaration.aliases]
-    said.append(
-        {True: "- Higher is better", False: "- Lower is better", None: "- Neither"}[declaration.higher_is_better]
-    )
-    assert [text for text in said if text not in section] == []
+def test_the_section_of_a_metric_holds_all_of_its_declaration(page: str) -> None:
+    better = {True: "- Higher is better", False: "- Lower is better", None: "- Neither"}
+    lacking = {}
+    for declaration in CATALOG.values():
+        section = page.partition(f"\n### `{declaration.name}`")[2].partition("\n#")[0]
+        words = [declaration.title[1:], declaration.formula, declaration.undefined, declaration.reference]
+        for parameter in declaration.parameters:
+            default = "" if parameter.default in (None, False) else f"(default `{parameter.write(parameter.default)}`)"
+            words += [f"`{parameter.name}", parameter.doc, default]
+        words += [f"`{alias.rstrip('@')}" for alias in declaration.aliases]
+        words.append(better[declaration.higher_is_better])
+        if absent := [word for word in words if word not in section]:
+            lacking[declaration.name] = absent
+    assert lacking == {}

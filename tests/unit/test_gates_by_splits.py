@@ -16,7 +16,7 @@ from scipy.linalg import hadamard
 
 import sparkrank as sr
 from sparkrank.gates.chance import records_of
-from sparkrank.gates.facts import Facts, Measured
+from sparkrank.gates.facts import Facts, IntervalEstimate
 from sparkrank.gates.judge import Judge
 from sparkrank.gates.rules import Cell, Rule
 from sparkrank.numeric.key_hashes import hash_keys, parts_of
@@ -149,7 +149,7 @@ def test_verdicts_on_the_same_rows_fail_together() -> None:
         better={"auc": True, "ks": True},
     )
     cells = [Cell("auc", "m"), Cell("ks", "m")]
-    judged = judge.verdicts(Facts("d", {cell: Measured(0.5, 0.4, 0.6, 0.05, "") for cell in cells}), "d")
+    judged = judge.verdicts(Facts("d", {cell: IntervalEstimate(0.5, 0.4, 0.6, 0.05, "") for cell in cells}), "d")
     (record,) = records_of([("d", judged)], {"d": {each.key: [-0.2] for each in judged}})
     assert (record.in_splits, record.split_nights) == (0.5, 1)
     (record,) = records_of([("d", judged)], {"d": {each.key: [0.05] for each in judged}})

@@ -163,6 +163,11 @@ def test_the_package_imports_without_spark_and_without_extras() -> None:
     assert loaded & {*SPARK, *OPTIONAL} == set()
 
 
+def test_only_their_users_import_the_rooms_of_functions_and_ml() -> None:
+    outside = {name: file for name, file in MODULES.items() if room(name) not in ("functions", "ml")}
+    assert {name for name, file in outside.items() if {"functions", "ml"} & {room(m) for m in inner(file)}} == set()
+
+
 def test_statistics_load_scipy_when_they_are_asked_for() -> None:
     """It takes as long to load as all the rest, and no worker needs it."""
     statistics = [f"sparkrank.{name}" for name in MODULES if room(name) == "stats"]

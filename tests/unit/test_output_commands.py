@@ -10,6 +10,7 @@ import pytest
 from sparkrank.tables.commit import days
 from sparkrank.tables.commit.output_folder import OutputFolder
 from tests.unit.commands import exit_code
+from tests.unit.written_days import write_day
 
 pytestmark = pytest.mark.same_without_loops
 
@@ -33,8 +34,8 @@ def place(tmp_path: Path) -> OutputFolder:
     """Two days and a window, each shown twice."""
     for _ in range(2):
         for day in (OTHER, DAY):
-            days.write_day(f"{tmp_path}/tables", day, TABLES)
-        days.write_day(f"{tmp_path}/tables/windows", WINDOW, TABLES, column="window")
+            write_day(f"{tmp_path}/tables", day, TABLES)
+        write_day(f"{tmp_path}/tables/windows", WINDOW, TABLES, column="window")
     return OutputFolder(tmp_path / "tables", "day")
 
 

@@ -18,6 +18,7 @@ from sparkrank.tables.commit import days, links
 from sparkrank.tables.commit.locks import is_locked
 from sparkrank.tables.commit.output_folder import OutputFolder
 from tests.extent import examples
+from tests.unit.written_days import write_day
 
 pytestmark = pytest.mark.same_without_loops
 
@@ -151,7 +152,7 @@ def test_no_folder_of_its_own_is_a_link(tmp_path: Path, what: str) -> None:
     (tmp_path / "home").mkdir()
     (tmp_path / "out" / what).symlink_to("../home")
     with pytest.raises(SparkrankError, match=rf"^{tmp_path}/out/{what} is a link, which sparkrank does not follow"):
-        days.write_day(str(tmp_path / "out"), DAY, TABLES)
+        write_day(str(tmp_path / "out"), DAY, TABLES)
     assert list((tmp_path / "home").iterdir()) == []
 
 
@@ -162,10 +163,10 @@ def test_a_lock_is_opened_and_never_written(tmp_path: Path, kind: str) -> None:
     victim.write_text("precious")
     {"link": lambda: lock.symlink_to(victim), "folder": lock.mkdir}.get(kind, lambda: lock.hardlink_to(victim))()
     if kind == "file of another name":
-        days.write_day(str(tmp_path / "out"), DAY, TABLES)
+        write_day(str(tmp_path / "out"), DAY, TABLES)
     else:
         with pytest.raises(SparkrankError, match=r"the lock .* (is a link|Is a directory)"):
-            days.write_day(str(tmp_path / "out"), DAY, TABLES)
+            write_day(str(tmp_path / "out"), DAY, TABLES)
     assert victim.read_text() == "precious"
 
 
@@ -179,10 +180,10 @@ def test_a_folder_that_was_there_stays(tmp_path: Path) -> None:
 
 def test_windows_in_the_folder_of_days_stay(tmp_path: Path) -> None:
     """A run of a day, in the folder where another job has its windows, takes none of theirs for its own."""
-    days.write_day(str(tmp_path), WINDOW, TABLES, column="window")
+    write_day(str(tmp_path), WINDOW, TABLES, column="window")
     before = {path for path in tmp_path.rglob("*") if WINDOW in str(path)}
     for day in WINDOW.split(".."):
-        days.write_day(str(tmp_path), day, TABLES)
+        write_day(str(tmp_path), day, TABLES)
     assert before <= set(tmp_path.rglob("*"))
 
 
@@ -194,13 +195,13 @@ def test_the_next_run_of_any_day_removes_what_a_killed_one_has_left(tmp_path: Pa
     for table in ("metrics", "groups"):
         place.table_link(table, DAY).parent.mkdir()
         place.table_link(table, DAY).symlink_to(place.table_target(table, DAY))
-    days.write_day(str(tmp_path), OTHER, TABLES)
+    write_day(str(tmp_path), OTHER, TABLES)
     assert [path for path in tmp_path.rglob("*") if DAY in path.name] == []
 
 
 def test_what_a_run_of_another_day_writes_stays(tmp_path: Path) -> None:
     with days.day_run(str(tmp_path), DAY) as run:
-        days.write_day(str(tmp_path), OTHER, TABLES)
+        write_day(str(tmp_path), OTHER, TABLES)
         assert run.folder is not None
         assert run.folder.is_dir()
         run.commit(TABLES)
@@ -242,7 +243,7 @@ def test_a_process_forked_meanwhile_holds_no_lock(tmp_path: Path) -> None:
         run.commit(TABLES)
     try:
         assert not is_locked(OutputFolder(tmp_path, "day").lock(DAY))
-        days.write_day(str(tmp_path), DAY, TABLES)
+        write_day(str(tmp_path), DAY, TABLES)
     finally:
         done.set()
         child.join()
@@ -253,7 +254,7 @@ def test_threads_of_a_process_do_not_share_a_lock(tmp_path: Path) -> None:
 
     def write() -> None:
         try:
-            days.write_day(str(tmp_path), DAY, TABLES)
+            write_day(str(tmp_path), DAY, TABLES)
         except SparkrankError as error:
             told.append(str(error))
 
@@ -267,7 +268,7 @@ def test_threads_of_a_process_do_not_share_a_lock(tmp_path: Path) -> None:
 
 def test_a_run_whose_lock_was_taken_away_shows_nothing(tmp_path: Path) -> None:
     place = OutputFolder(tmp_path, "day")
-    days.write_day(str(tmp_path), DAY, TABLES)
+    write_day(str(tmp_path), DAY, TABLES)
     shown = place.shown(DAY)
 
     def write() -> None:
@@ -283,27 +284,27 @@ def test_a_run_whose_lock_was_taken_away_shows_nothing(tmp_path: Path) -> None:
 
 def test_what_is_raised_before_the_commit_leaves_the_old_day(tmp_path: Path) -> None:
     place = OutputFolder(tmp_path, "day")
-    days.write_day(str(tmp_path), DAY, TABLES)
+    write_day(str(tmp_path), DAY, TABLES)
     shown = place.shown(DAY)
 
     def ending() -> None:
         raise SparkrankError("the process is ending")
 
     with pytest.raises(SparkrankError, match="is ending"):
-        days.write_day(str(tmp_path), DAY, TABLES, how=days.Commit(before=ending))
+        write_day(str(tmp_path), DAY, TABLES, how=days.Commit(before=ending))
     assert (place.shown(DAY), [run for run in place.runs_of(DAY) if run != shown]) == (shown, [])
 
 
 def test_a_day_of_a_release_with_other_names_of_runs_is_replaced(tmp_path: Path) -> None:
     """Its run is known, shown, and stays as the one before."""
     place = OutputFolder(tmp_path, "day")
-    days.write_day(str(tmp_path), DAY, TABLES)
+    write_day(str(tmp_path), DAY, TABLES)
     older, shown = place.run_folder(DAY, "a1_b2c3d"), place.shown(DAY)
     assert shown is not None
     shown.rename(older)
     place.day_link(DAY).unlink()
     place.day_link(DAY).symlink_to(f"../_runs/{older.name}")
     assert place.shown(DAY) == older
-    days.write_day(str(tmp_path), DAY, TABLES)
+    write_day(str(tmp_path), DAY, TABLES)
     assert place.shown(DAY) != older
     assert links.replaced_runs(place, DAY) == [older]

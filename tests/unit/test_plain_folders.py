@@ -17,9 +17,11 @@ import pytest
 from sparkrank.base.errors import SparkrankError
 from sparkrank.tables.commit import days
 from sparkrank.tables.commit.output_folder import OutputFolder
+from tests.extent import IS_LONG
 from tests.unit.commands import exit_code
 from tests.unit.killed import Killed, counting
 from tests.unit.test_output_folder import seen
+from tests.unit.written_days import write_day
 
 pytestmark = pytest.mark.same_without_loops
 
@@ -58,7 +60,7 @@ def paths(output: Path) -> set[str]:
 
 def test_files_have_one_name_and_no_reader_needs_a_link(tmp_path: Path) -> None:
     for value in (1, 2):
-        days.write_day(str(tmp_path), DAY, tables(value), how=PLAIN)
+        write_day(str(tmp_path), DAY, tables(value), how=PLAIN)
         assert plain(tmp_path) == by_run(tmp_path) == dict.fromkeys(NAMES, value)
     files = [path for path in tmp_path.rglob("*.parquet") if not path.is_symlink()]
     assert len(files) == len(NAMES)
@@ -69,7 +71,7 @@ def test_files_have_one_name_and_no_reader_needs_a_link(tmp_path: Path) -> None:
 def test_runs_before_stay_for_as_many_as_are_kept(tmp_path: Path, keep: int) -> None:
     """Whole, in their own folders."""
     for value in range(4):
-        days.write_day(str(tmp_path), DAY, tables(value), how=days.Commit(keep, plain=True))
+        write_day(str(tmp_path), DAY, tables(value), how=days.Commit(keep, plain=True))
     place = OutputFolder(tmp_path, "day")
     old = [run for run in place.runs_of(DAY) if run != place.shown(DAY)]
     found = [{each.name: pq.read_table(each)["value"][0].as_py() for each in run.glob("[a-z]*")} for run in old]
@@ -79,7 +81,6 @@ def test_runs_before_stay_for_as_many_as_are_kept(tmp_path: Path, keep: int) -> 
 @pytest.mark.parametrize(
     ("how", "before", "after", "fewer", "column"),
     [
-        pytest.param("killed", None, PLAIN, False, "day", id="first run killed"),
         pytest.param("killed", PLAIN, PLAIN, True, "day", id="rerun killed"),
         pytest.param("killed", LINKS, PLAIN, True, "day", id="from links killed"),
         pytest.param("killed", PLAIN, LINKS, True, "day", id="to links killed"),
@@ -89,7 +90,7 @@ def test_runs_before_stay_for_as_many_as_are_kept(tmp_path: Path, keep: int) -> 
 def test_stopped_at_any_step(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    before: days.Commit | None,
+    before: days.Commit,
     after: days.Commit,
     fewer: bool,
     how: str,
@@ -104,16 +105,15 @@ def test_stopped_at_any_step(
     new = ("groups", "metrics", "runs") if fewer else NAMES
     old = NAMES if not fewer else ("metrics", "runs", "states")
     for place in (tmp_path / "undisturbed", tmp_path / "undisturbed other"):
-        days.write_day(str(place), day, tables(3), column=column, how=after)
-    days.write_day(str(tmp_path / "undisturbed other"), other, tables(0), column=column, how=after)
+        write_day(str(place), day, tables(3), column=column, how=after)
+    write_day(str(tmp_path / "undisturbed other"), other, tables(0), column=column, how=after)
     ended = {Killed: "killed", KeyboardInterrupt: "told to stop"}
     (exception,) = [kind for kind, name in ended.items() if name == how]
     monkeypatch.setattr(os, "fsync", lambda _: None)  # which takes long, and changes nothing that a reader sees
-    states = [{} if before is None else dict.fromkeys(old, 1), dict.fromkeys(new, 2)]
-    for step in itertools.count():
+    states = [dict.fromkeys(old, 1), dict.fromkeys(new, 2)]
+    for step in itertools.count(int(fewer), 1 if IS_LONG else 2):
         output = tmp_path / str(step)
-        if before is not None:
-            days.write_day(str(output), day, tables(1, old), column=column, how=before)
+        write_day(str(output), day, tables(1, old), column=column, how=before)
         survived = True
         with monkeypatch.context() as patch:
             counted = counting(step, exception)
@@ -123,7 +123,7 @@ def test_stopped_at_any_step(
             ):
                 patch.setattr(owner, name, counted(getattr(owner, name)))
             try:
-                days.write_day(str(output), day, tables(2, new), column=column, how=after)
+                write_day(str(output), day, tables(2, new), column=column, how=after)
             except exception:
                 survived = False
         assert by_run(output, day, column) in states, f"{how} after step {step}"
@@ -133,11 +133,11 @@ def test_stopped_at_any_step(
         if how == "told to stop":
             assert there in states, f"stopped after step {step}"
         shown = by_run(output, day, column)
-        days.write_day(str(output), other, tables(0), column=column, how=after)
+        write_day(str(output), other, tables(0), column=column, how=after)
         assert by_run(output, day, column) == shown
         links_now = before == LINKS if shown == states[0] else after == LINKS
         assert plain(output, day, column) == ({} if links_now else shown), f"{how} after step {step}, then another day"
-        days.write_day(str(output), day, tables(3), column=column, how=after)
+        write_day(str(output), day, tables(3), column=column, how=after)
         assert by_run(output, day, column) == dict.fromkeys(NAMES, 3)
         assert paths(output) == paths(tmp_path / "undisturbed other"), f"{how} after step {step}"
         if survived:
@@ -146,7 +146,7 @@ def test_stopped_at_any_step(
 
 
 def test_clean_ends_what_a_killed_run_has_begun(tmp_path: Path) -> None:
-    days.write_day(str(tmp_path), DAY, tables(1), how=PLAIN)
+    write_day(str(tmp_path), DAY, tables(1), how=PLAIN)
     place = OutputFolder(tmp_path, "day")
     shown = place.shown(DAY)
     assert shown is not None
@@ -171,7 +171,7 @@ def spec(tmp_path: Path, **output: object) -> str:
 def test_what_is_not_its_own_stays(tmp_path: Path, what: str) -> None:
     """In the folder of a table: it is told before anything is evaluated, and at the commit."""
     output = tmp_path / "out"
-    days.write_day(str(output), DAY, tables(1), how=PLAIN)
+    write_day(str(output), DAY, tables(1), how=PLAIN)
     folder = output / "metrics" / f"day={DAY}"
     (tmp_path / "precious").write_text("mine")
     (mark,) = output.glob("_runs/*/_PLAIN")
@@ -193,24 +193,24 @@ def test_what_is_not_its_own_stays(tmp_path: Path, what: str) -> None:
     before = seen(output)
     for how in (PLAIN, LINKS):
         with pytest.raises(SparkrankError, match=rf"{output}/\w+/day={DAY} is not a link of sparkrank's, nor"):
-            days.write_day(str(output), DAY, tables(2), how=how)
+            write_day(str(output), DAY, tables(2), how=how)
         assert seen(output) == before
 
 
 def test_a_copy_is_an_output_of_its_own(tmp_path: Path) -> None:
     """`cp -r` and `tar` keep links as they are, and these lead nowhere but into the copy."""
     output = tmp_path / "out"
-    days.write_day(str(output), DAY, tables(1), how=PLAIN)
+    write_day(str(output), DAY, tables(1), how=PLAIN)
     subprocess.run(["cp", "-r", str(output), str(tmp_path / "copy")], check=True)
     shutil.rmtree(output)
     assert plain(tmp_path / "copy") == by_run(tmp_path / "copy") == dict.fromkeys(NAMES, 1)
-    days.write_day(str(tmp_path / "copy"), DAY, tables(2), how=PLAIN)
+    write_day(str(tmp_path / "copy"), DAY, tables(2), how=PLAIN)
     assert plain(tmp_path / "copy") == dict.fromkeys(NAMES, 2)
 
 
 def test_all_is_on_the_disk_before_the_old_run_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The folders into which tables were moved, and those that they have left; and the run itself before its commit."""
-    days.write_day(str(tmp_path), DAY, tables(1), how=PLAIN)
+    write_day(str(tmp_path), DAY, tables(1), how=PLAIN)
     steps: list[tuple[str, str]] = []
     fsync, rename, rmtree = os.fsync, Path.rename, shutil.rmtree
 
@@ -230,7 +230,7 @@ def test_all_is_on_the_disk_before_the_old_run_goes(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(Path, "rename", renamed)
     monkeypatch.setattr(shutil, "rmtree", removed)
     old = OutputFolder(tmp_path, "day").shown(DAY)
-    days.write_day(str(tmp_path), DAY, tables(2), how=PLAIN)
+    write_day(str(tmp_path), DAY, tables(2), how=PLAIN)
     new = OutputFolder(tmp_path, "day").shown(DAY)
     moves = [number for number, (what, _) in enumerate(steps) if what == "move"]
     gone = steps.index(("remove", f"_runs/{old.name}"))
@@ -246,8 +246,8 @@ def test_stored_days_are_exported(tmp_path: Path, capsys: pytest.CaptureFixture[
     output, goal = tmp_path / "out", tmp_path / "plain"
     window = f"{OTHER}..{DAY}"
     for day in (OTHER, DAY):
-        days.write_day(str(output), day, tables(1))
-    days.write_day(str(output / "windows"), window, tables(1), column="window")
+        write_day(str(output), day, tables(1))
+    write_day(str(output / "windows"), window, tables(1), column="window")
     conf = spec(output)
     assert exit_code("export", "--conf", conf, "--date", DAY, str(goal)) == 0
     assert (plain(goal), plain(goal, OTHER)) == (dict.fromkeys(NAMES, 1), {})
@@ -262,7 +262,7 @@ def test_stored_days_are_exported(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert plain(goal / "windows", window, "window") == plain(goal, OTHER) == dict.fromkeys(NAMES, 1)
     (shown,) = (output / "metrics" / f"day={DAY}").iterdir()
     assert (goal / "metrics" / f"day={DAY}" / shown.name).samefile(shown)
-    days.write_day(str(output), DAY, tables(2))
+    write_day(str(output), DAY, tables(2))
     assert exit_code("export", "--conf", conf, "--date", DAY, str(goal)) == 0
     assert plain(goal) == dict.fromkeys(NAMES, 2)
     (goal / "groups" / f"day={DAY}").rename(tmp_path / "lost")
@@ -275,7 +275,7 @@ def test_an_export_in_wrong_places_is_refused(
     tmp_path: Path, how: days.Commit, capsys: pytest.CaptureFixture[str]
 ) -> None:
     output = tmp_path / "out"
-    days.write_day(str(output), DAY, tables(1), how=how)
+    write_day(str(output), DAY, tables(1), how=how)
     conf = spec(output)
     before = seen(tmp_path)
     for words, code, told in (
@@ -293,7 +293,7 @@ def test_an_export_in_wrong_places_is_refused(
 
 def test_a_path_is_that_of_each_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     output = tmp_path / "out"
-    days.write_day(str(output), DAY, tables(1), how=PLAIN)
+    write_day(str(output), DAY, tables(1), how=PLAIN)
     words = ("path", "--conf", spec(output, plain=True), "--date", DAY)
     assert exit_code(*words, "--table", "metrics") == 0
     assert capsys.readouterr().out == f"{output}/metrics/day={DAY}\n"

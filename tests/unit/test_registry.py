@@ -480,7 +480,5 @@ def test_the_command_line_shows_what_a_plugin_declares(plugin: str, capsys: pyte
     assert "mean_position[@k]  mean position of the hits" in capsys.readouterr().out
     assert exit_code("metrics", "--plugin", plugin) == 0
     assert "\nmean_position[@k]" in capsys.readouterr().out
-    assert exit_code("metrics", "--plugin", plugin, "--markdown") == 0
-    assert "`mean_position`" in capsys.readouterr().out
     assert exit_code("metrics", "--plugin", "no_such_module") == 2
     assert "--plugin is no_such_module, and there is no module" in capsys.readouterr().err

@@ -20,10 +20,15 @@ import pytest
 import sparkrank as sr
 from sparkrank.base.errors import InputError
 from sparkrank.jobs.report_job import report_stored
-from sparkrank.report import collect
-from sparkrank.report.data import SECTIONS, GateRow, MetricValue, QualityLine, ReportData
+from sparkrank.report import score_bins
+from sparkrank.report.collect import report_data
+from sparkrank.report.data import GateRow, MetricValue, QualityRow, ReportData
 from sparkrank.report.page import page
-from sparkrank.report.trends import band_of_gate
+from sparkrank.report.report_tables import ReportTables
+from sparkrank.report.section_register import sections
+from sparkrank.report.sections import model_comparisons, roc_and_pr, slice_values
+from sparkrank.report.sections.metric_definitions import link_of
+from sparkrank.report.sections.trend import band_of_gate
 from tests.unit import nights
 from tests.unit.commands import exit_code
 from tests.unit.reports import (
@@ -153,13 +158,13 @@ def test_curves_are_points_of_the_table_with_both_ends(folder: Path, data: Repor
         assert set(points) <= set(there)
         assert points == [each for each in there if each in set(points)]
         assert (points[0], points[-1], curve.n_points) == (there[0], there[-1], len(there))
-        assert len(points) <= collect.MOST_POINTS
+        assert len(points) <= roc_and_pr.MOST_POINTS
         assert curve.area == areas[curve.metric, curve.model]
         assert {row["curve"] for row in own} == {curve.kind}
 
 
 def test_a_long_curve_is_thinned(folder: Path, monkeypatch: pytest.MonkeyPatch, data: ReportData) -> None:
-    monkeypatch.setattr(collect, "MOST_POINTS", 10)
+    monkeypatch.setattr(roc_and_pr, "MOST_POINTS", 10)
     spec = spec_of(folder)
     thin = report_stored(spec, of_day(spec, TODAY))
     for one, other in zip(thin.roc, data.roc, strict=True):
@@ -313,8 +318,8 @@ def test_provenance_and_definitions_are_of_the_tables(folder: Path, data: Report
 
 
 def test_every_link_to_a_definition_leads_somewhere() -> None:
+
     from sparkrank.metrics import CATALOG
-    from sparkrank.report.definition_links import link_of
     from tests.unit.test_pages import DOCS, anchors
 
     there = anchors((DOCS / "definitions.md").read_text(encoding="utf-8"))
@@ -344,21 +349,19 @@ def test_the_trend_has_each_stored_day_with_its_band(folder: Path, data: ReportD
     assert auc.points[-1].band_low < auc.points[-1].band_high  # type: ignore[operator]
 
 
-@pytest.mark.parametrize(
-    ("against", "bound", "band"),
-    [
+def test_bands_are_read_off_the_table() -> None:
+    row = GateRow(gate="g", kind="history", metric="auc", verdict="pass")
+    for against, bound, band in (
         ("median 0.5 of 7 days, band 0.4 to 0.6", 0.4000001, (0.4000001, 0.6)),
         ("median 0.5 of 7 days, band 0.4 to 0.6", 0.6000001, (0.4, 0.6000001)),
         ("median -1e-05 of 2 days, band -2.5e-05 to 5e-06", -2.5e-05, (-2.5e-05, 5e-06)),
         (None, None, None),
         ("production 0.4", 0.1, None),
         ("band x to y", 0.1, None),
-    ],
-)
-def test_bands_are_read_off_the_table(against: str | None, bound: float | None, band: Any) -> None:
-    row = GateRow("g", "history", "auc", "a", "all", "all", 0.5, against, bound, None, None, "pass", "", False, None)
-    assert band_of_gate(row) == band
-    assert band_of_gate(replace(row, kind="min")) is None
+    ):
+        gate = replace(row, against=against, bound=bound)
+        assert band_of_gate(gate) == band, against
+        assert band_of_gate(replace(gate, kind="min")) is None
 
 
 def test_the_same_tables_make_equal_data(folder: Path, data: ReportData) -> None:
@@ -415,7 +418,7 @@ def test_a_window_that_is_not_merged_has_a_trend_and_says_what_to_run(folder: Pa
     assert data.missing["headline"] == f"The window is not merged: run sparkrank merge --from {DAYS[0]} --to {DAYS[1]}."
     assert data.trend is not None
     assert (data.trend.days, data.models, data.metrics) == (DAYS[:2], MODELS, METRICS)
-    assert set(data.missing) == set(SECTIONS) - {"trend"}
+    assert set(data.missing) == {section.name for section in sections()} - {"trend"}
 
 
 def test_without_tables_there_is_no_report(folder: Path) -> None:
@@ -509,9 +512,7 @@ def test_a_day_of_an_older_version_is_reported_by_what_it_has(tmp_path: Path) ->
     data = report_stored(spec, of_day(spec, "2026-01-31"))
     assert data.headline is not None
     (row,) = data.headline.rows
-    assert row.row == MetricValue(
-        "production", "all", "all", "ndcg@10", 0.5, None, None, None, None, None, None, None, None, None
-    )
+    assert row.row == MetricValue("production", "all", "all", "ndcg@10", 0.5)
     assert data.level is None
     assert data.slices is not None
     assert [each.slice_value for each in data.slices.rows] == ["de"]
@@ -660,15 +661,16 @@ def test_many_models_and_values_stay_quick_and_bounded(tmp_path: Path) -> None:
     assert time.process_time() - started < 5
     assert data.slices is not None
     assert data.slices.metrics == ("ndcg@10",)
-    assert sum(len(row.cells) for row in data.slices.rows) == collect.MOST_CELLS
-    assert data.slices.n_left_out == count - collect.MOST_CELLS
+    assert sum(len(row.cells) for row in data.slices.rows) == slice_values.MOST_CELLS
+    assert data.slices.n_left_out == count - slice_values.MOST_CELLS
     assert [row.slice_value for row in data.slices.rows[:3]] == ["v0", "v1", "v2"]  # the most rows first
     assert data.headline is not None
     assert len(data.headline.rows) == 60
 
 
 def test_values_with_the_most_rows_are_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(collect, "MOST_CELLS", 4)
+    monkeypatch.setattr(slice_values, "MOST_CELLS", 4)
+    monkeypatch.setattr(model_comparisons, "MOST_CELLS", 4)
     spec = spec_of(folder)
     data = report_stored(spec, of_day(spec, TODAY))
     whole = {row["slice_value"]: row["n_rows"] for row in table(folder, "metrics", TODAY).to_pylist()
@@ -682,9 +684,7 @@ def test_values_with_the_most_rows_are_kept(folder: Path, monkeypatch: pytest.Mo
 
 
 def test_exact_bins_beyond_what_is_held_are_joined(monkeypatch: pytest.MonkeyPatch) -> None:
-    from sparkrank.report import score_sections
-
-    monkeypatch.setattr(score_sections, "MOST_BINS", 200)
+    monkeypatch.setattr(score_bins, "MOST_BINS", 200)
     rows = rows_of(0)
     ev = sr.evaluate(rows, ["auc(exact)", "auc_up(exact)"], group="user", score="old", label="click")
     data = ev.report()
@@ -745,10 +745,10 @@ def test_auc_up_joins_bins_by_min_rows() -> None:
 
 def test_quality_without_codes_is_read() -> None:
     """Tables of older releases have no such column."""
-    line = collect.report_data(
-        collect.Found("day", "2026-01-31", _metrics(), quality=_quality().drop_columns(["code"]))
+    line = report_data(
+        ReportTables("day", "2026-01-31", _metrics(), quality=_quality().drop_columns(["code"]))
     ).quality[0]
-    assert line == QualityLine("rows read", None, 4.0, None, None, None, None, None, None)
+    assert line == QualityRow("rows read", None, 4.0, None, None, None, None, None, None)
 
 
 def _evaluation() -> sr.Evaluation:

@@ -6,7 +6,7 @@ import json
 import math
 import re
 import webbrowser
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +19,12 @@ import sparkrank as sr
 from sparkrank.base.errors import SparkrankError, SpecError
 from sparkrank.jobs import report_job
 from sparkrank.jobs.report_job import report_stored
-from sparkrank.report import collect, group_sections, score_sections
 from sparkrank.report.changes import changes_since, changes_text
-from sparkrank.report.collect import Before, Found, report_data
+from sparkrank.report.collect import report_data
 from sparkrank.report.data import ReportData
-from sparkrank.report.written_forms import as_form
-from sparkrank.results.of_evaluation import report_of_evaluation
+from sparkrank.report.report_tables import DayBefore, ReportTables
+from sparkrank.report.sections import group_distributions, roc_and_pr, score_histograms, slice_values, verdict
+from sparkrank.report.written_forms import as_form, report_document
 from tests.browser.made import report as made
 from tests.unit import nights
 from tests.unit.commands import PROJECT, exit_code
@@ -73,40 +73,33 @@ def test_html_without_a_file_is_written_here(
     assert [each.name for each in tmp_path.iterdir()] == [f"report-{TODAY}.html"]
 
 
-@pytest.mark.parametrize(
-    ("name", "begins"), [("a.md", "### "), ("a.tex", "% "), ("a.json", "{"), ("a.html", "<!"), ("A.HTM", "<!")]
-)
-def test_the_ending_says_the_form(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, begins: str
-) -> None:
+def test_the_ending_says_the_form(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stub_page(monkeypatch)
-    assert report(folder, "--out", str(tmp_path / name), "--quiet") == 0
-    assert (tmp_path / name).read_text(encoding="utf-8").startswith(begins)
-    assert report(folder, "--out", str(tmp_path / name), "--format", "md", "--quiet") == 0  # what is asked for wins
-    assert (tmp_path / name).read_text(encoding="utf-8").startswith("### ")
-    sr.evaluate(rows_of(0, 50), ["rr"], group="user", score="old", label="click").report(tmp_path / name)
-    assert (tmp_path / name).read_text(encoding="utf-8").startswith(begins)
+    ev = sr.evaluate(rows_of(0, 50), ["rr"], group="user", score="old", label="click")
+    for name, begins in (("a.md", "### "), ("a.tex", "% "), ("a.json", "{"), ("a.html", "<!"), ("A.HTM", "<!")):
+        file = tmp_path / name
+        assert report(folder, "--out", str(file), "--quiet") == 0
+        assert file.read_text(encoding="utf-8").startswith(begins)
+        ev.report(file)
+        assert file.read_text(encoding="utf-8").startswith(begins)
+    assert report(folder, "--out", str(file), "--format", "md", "--quiet") == 0  # what is asked for wins
+    assert file.read_text(encoding="utf-8").startswith("### ")
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
+def test_what_makes_no_sense_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for words, sentence in (
         (["--out", "a.pdf"], "a.pdf, whose ending names no form: .html"),
         (["--out", "none/a.md"], "there is no folder for none/a.md"),
         (["--out", " ", "--format", "md"], "out is empty"),
         (["--out", ".", "--format", "md"], ". is a folder"),
         (["--open", "--format", "md"], "--open and --format md do not go together"),
         (["--open", "--out", "a.json"], "--open and --format json do not go together"),
-        (["--format", "docx"], "'docx' is not one of"),
+        (["--format", "docx"], "format is docx: html, md, json, latex are allowed"),
         (["--from", "2026-01-30"], "--from and --to go together"),
         (["--from", "2026-01-30", "--to", "2026-01-31"], "--date and --from do not go together"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(
-    folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], told: str
-) -> None:
-    assert report(folder, *words) == 2
-    assert told in capsys.readouterr().err
+    ):
+        assert report(folder, *words) == 2
+        assert sentence in capsys.readouterr().err
 
 
 def test_in_python_too(tmp_path: Path) -> None:
@@ -140,7 +133,7 @@ def test_json_has_every_field(folder: Path) -> None:
     spec = spec_of(folder)
     data = report_stored(spec, of_day(spec, TODAY))
     document = json.loads(as_form(data, "json"))
-    assert document == json.loads(json.dumps(asdict(data)))
+    assert document == json.loads(json.dumps(report_document(data)))
     rows = {(row["metric"], row["model"]): row["value"] for row in all_rows(table(folder, "metrics", TODAY))}
     for each in document["headline"]["rows"]:
         assert each["row"]["value"] == rows[each["row"]["metric"], each["row"]["model"]]
@@ -181,7 +174,7 @@ def hostile() -> ReportData:
         log, ["rr", "auc"], group="user", label="click", score={name: name for name in HOSTILE}, slices=["country"],
         compare=HOSTILE[0],
     )  # fmt: skip
-    return report_of_evaluation(ev)
+    return ev.report()
 
 
 def test_markdown_of_many_models_is_a_comment_still() -> None:
@@ -258,12 +251,9 @@ def written(folder: Path, day: str) -> str:
     return file.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("plain", [False, True])
-def test_a_page_that_fails_leaves_the_day_as_it_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plain: bool
-) -> None:
+def test_a_page_that_fails_leaves_the_day_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stub_page(monkeypatch)
-    output = {"output": {"path": f"{tmp_path}/out", "report": True, "plain": plain}}
+    output = {"output": {"path": f"{tmp_path}/out", "report": True}}
     write_log(tmp_path, TODAY, rows_of(0, 200))
     words = ["evaluate", "--quiet", "--conf", conf_of(tmp_path, **output), "--date", TODAY]
     assert exit_code(*words) == 0
@@ -277,18 +267,16 @@ def test_a_page_that_fails_leaves_the_day_as_it_was(
     assert exit_code(*words) == 0
     assert written(tmp_path, TODAY) != before
     # a run without it takes it away: a day never shows the report of other tables
-    without = conf_of(tmp_path, output={"path": f"{tmp_path}/out", "plain": plain})
+    without = conf_of(tmp_path)
     assert exit_code("evaluate", "--quiet", "--conf", without, "--date", TODAY) == 0
     assert not (tmp_path / f"out/report/day={TODAY}").exists()
 
 
-@pytest.mark.parametrize("plain", [False, True])
-def test_a_day_that_a_person_lets_in_has_a_report_that_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plain: bool
-) -> None:
+def test_a_day_that_a_person_lets_in_has_a_report_that_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In plain folders, where files are replaced one after the other."""
     stub_page(monkeypatch)
     changes: dict[str, Any] = {
-        "output": {"path": f"{tmp_path}/out", "report": True, "plain": plain},
+        "output": {"path": f"{tmp_path}/out", "report": True, "plain": True},
         "gates": [{"metric": "rr", "model": "old", "min": 50}],
         "history": {},
     }
@@ -301,7 +289,7 @@ def test_a_day_that_a_person_lets_in_has_a_report_that_says_so(
     assert written(tmp_path, TODAY) == as_form(report_stored(spec, of_day(spec, TODAY)), "html")
     assert "a person has let it in" in written(tmp_path, TODAY)
     # accepted by a spec without it: no report stays that says otherwise
-    conf[1] = conf_of(tmp_path, **{**changes, "output": {"path": f"{tmp_path}/out", "plain": plain}})
+    conf[1] = conf_of(tmp_path, **{**changes, "output": {"path": f"{tmp_path}/out", "plain": True}})
     assert exit_code("accept", "--quiet", *conf, "--reason", "another reason") == 0
     assert not (tmp_path / f"out/report/day={TODAY}").exists()
 
@@ -362,7 +350,7 @@ def test_a_change_is_beyond_its_noise_or_not() -> None:
     """0.5 to 0.6 with standard errors of 0.03 and 0.04: 0.1 is two of 0.05; 0.09 is less than 1.96 of them."""
     for value, beyond in ((0.6, True), (0.59, False)):
         before = rows({"value": 0.5, "stderr": 0.03})
-        found = changes_since(Before("2026-01-30", before), rows({"value": value, "stderr": 0.04}))
+        found = changes_since(DayBefore("2026-01-30", before), rows({"value": value, "stderr": 0.04}))
         (change,) = found.changes
         assert change.noise == pytest.approx(0.05, abs=1e-15)
         assert change.is_beyond_noise is beyond
@@ -378,7 +366,7 @@ def test_what_has_no_noise_stands_behind_what_is_beyond_its_own() -> None:
         )
         for is_now in (False, True)
     )
-    found = changes_since(Before("2026-01-30", then), now)
+    found = changes_since(DayBefore("2026-01-30", then), now)
     assert [each.metric for each in found.changes if each.is_beyond_noise] == ["ndcg", "rr", "coverage", "gini"]
     assert "; 1 more; 1 of 5 within their noise" in changes_text(found)
 
@@ -397,11 +385,11 @@ def test_the_line_names_what_cannot_be_compared() -> None:
         {"value": 0.1, "metric": "ks"},
         {"value": 0.5, "metric": "rr", "model": "new"},
     )
-    text = changes_text(changes_since(Before("2026-01-30", before), now))
+    text = changes_text(changes_since(DayBefore("2026-01-30", before), now))
     assert text == (
         "Since 2026-01-30: rr 0.5000 -> 0.2500 (-0.2500, -50.0%); 1 defined otherwise; new: new; gone: gone\\x1b"
     )
-    assert changes_text(changes_since(Before("2026-01-30", rows()), rows())) == ""
+    assert changes_text(changes_since(DayBefore("2026-01-30", rows()), rows())) == ""
 
 
 def test_a_verdict_in_words() -> None:
@@ -416,7 +404,7 @@ def test_a_verdict_in_words() -> None:
             ],
             GATES.schema,
         )  # fmt: skip
-        data = report_data(Found("day", TODAY, rows({"value": 0.5}), gates=table))
+        data = report_data(ReportTables("day", TODAY, rows({"value": 0.5}), gates=table))
         assert data.verdict is not None
         assert [gate.verdict for gate in data.gates] == sorted(verdicts, key=("fail", "undecided", "pass").index)
         return data.verdict.sentence
@@ -433,7 +421,7 @@ def test_a_verdict_in_words() -> None:
 
 
 def test_a_report_without_a_headline_is_no_reason_to_fail() -> None:
-    data = report_data(Found("day", TODAY, rows()))
+    data = report_data(ReportTables("day", TODAY, rows()))
     for form in ("md", "latex", "json"):
         assert as_form(data, form)  # type: ignore[arg-type]
     assert "no row over all rows" in as_form(data, "md")
@@ -481,14 +469,14 @@ def test_the_commands_of_the_page_do_what_it_says(
 
 def test_the_page_says_the_bounds_that_hold() -> None:
     for number, words in (
-        (collect.MOST_CELLS, "values of slices"),
-        (collect.MOST_GATES, "verdicts"),
-        (collect.MOST_POINTS, "points\nof a curve"),
-        (group_sections.MOST_METRICS, "metrics over groups"),
-        (report_job.TREND_DAYS, "days, or over those of a window"),
+        (slice_values.MOST_CELLS, "values of slices"),
+        (verdict.MOST_GATES, "verdicts"),
+        (roc_and_pr.MOST_POINTS, "points\nof a curve"),
+        (group_distributions.MOST_METRICS, "metrics over groups"),
+        (report_job.TREND_DAYS, "days"),
     ):
         assert f"{number:,} {words}".replace("\n", " ") in PAGE.replace("\n", " ")
-    assert f"at most {score_sections.HISTOGRAM_BINS}" in PAGE
+    assert f"at most {score_histograms.HISTOGRAM_BINS}" in PAGE
     assert report_job.LOOKED_BACK == 7  # "of the seven before"
 
 

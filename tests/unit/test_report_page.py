@@ -14,7 +14,14 @@ from dataclasses import replace
 import pytest
 
 from sparkrank.base.errors import SpecError
-from sparkrank.report.data import SECTIONS, ReportData
+from sparkrank.report.collect import report_data
+from sparkrank.report.data import ReportData
+from sparkrank.report.figures import ChartKey, Figure, Line, LineChart
+from sparkrank.report.report_tables import ReportTables
+from sparkrank.report.section import Made, ReportSection
+from sparkrank.report.section_register import register, sections, unregister
+from sparkrank.report.written_forms import report_document
+from sparkrank.schemas.tables import METRICS
 from tests.browser.made import gate, report
 from tests.conftest import PROJECT
 
@@ -22,6 +29,7 @@ pytestmark = pytest.mark.same_without_loops
 for package in ("altair", "jinja2", "vl_convert"):
     pytest.importorskip(package)
 page = pytest.importorskip("sparkrank.report.page").page
+chart = pytest.importorskip("sparkrank.report.charts").chart
 
 SMALL = ("ndcg@10", "ap")
 
@@ -67,12 +75,40 @@ def test_the_same_data_give_the_same_bytes_in_any_process() -> None:
 
 
 def test_a_section_that_is_not_there_leaves_a_line_that_says_what_to_ask_for() -> None:
-    told = {name: f"ask for {name}" for name in SECTIONS if name != "verdict"}
-    text = page(ReportData("day", "2026-01-31", (), (), missing={**told, "verdict": "write gates"}))
+    titles = {section.name: section.title for section in sections() if section.name != "verdict"}
+    missing = {name: f"ask for {name}" for name in titles}
+    text = page(ReportData("day", "2026-01-31", (), (), missing={**missing, "verdict": "write gates"}))
     assert re.findall(r"<section id=\"?(\w+)", text) == ["verdict", "missing"]
     assert "write gates" in text
-    for name, why in told.items():
-        assert f"<dt>{SECTIONS[name]}</dt><dd>{why}</dd>" in text
+    for name, why in missing.items():
+        assert f"<dt>{titles[name]}</dt><dd>{why}</dd>" in text
+
+
+def test_a_section_is_added_by_one_module_and_one_line() -> None:
+    """It gets its place in the page, in the navigation, in JSON, among charts, and among what is missing."""
+
+    def make(tables: ReportTables) -> Made:
+        return tables.name or None, None
+
+    def draw(data: ReportData) -> list[Figure]:
+        lines = [Line(ChartKey("a"), ((0.0, 1.0), (1.0, 2.0)))]
+        return [Figure("weather", "Rain", "By day.", LineChart(lines))]
+
+    template = '{{ figures("weather") }}<p>It is {{ data.more["weather"] }}.</p>'
+    register(ReportSection("weather", "Weather", make, "Look outside.", figures=draw, template=template))
+    try:
+        tables = ReportTables("day", "sunny", METRICS.schema.empty_table())
+        data = report_data(tables)
+        text = page(data)
+        assert "<p>It is sunny.</p>" in text
+        assert '<a href="#weather">Weather</a>' in text
+        assert "Rain" in text
+        assert report_document(data)["weather"] == "sunny"
+        assert chart(data, "weather").to_dict()["title"]["text"] == "Rain"
+        assert report_data(replace(tables, name="")).missing["weather"] == "Look outside."
+    finally:
+        unregister("weather")
+    assert "weather" not in report_document(report_data(tables))
 
 
 def test_a_section_that_is_there_in_part_says_so_where_it_is() -> None:

@@ -216,8 +216,6 @@ def test_both_forms_at_once_are_refused(conf: str, capsys: pytest.CaptureFixture
     for words in (["--json", "--quiet"], ["--quiet", "--json"]):
         assert exit_code("validate", "--conf", conf, *words) == 2
         assert "--json and --quiet do not go together" in capsys.readouterr().err
-    assert exit_code("metrics", "--markdown", "--json") == 2
-    assert "--markdown and --json do not go together" in capsys.readouterr().err
 
 
 def test_the_document_of_a_day_has_numbers_codes_and_places(conf: str, capsys: pytest.CaptureFixture[str]) -> None:

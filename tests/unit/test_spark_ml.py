@@ -15,7 +15,6 @@ from sparkrank.metrics import CATALOG, PRESETS
 from sparkrank.metrics.definitions import ALLOWED
 from sparkrank.ml import RankingMetricEvaluator
 from sparkrank.ml.connect import RankingMetricEvaluator as OfConnect
-from tests.unit.test_imports import PACKAGE, imported, inside, loaded_by
 
 KINDS = pytest.mark.parametrize("kind", [RankingMetricEvaluator, OfConnect], ids=["pyspark.ml", "pyspark.ml.connect"])
 # ``good`` puts relevant rows first, by probabilities near their labels; ``bad`` puts them last, ``tied`` knows nothing.
@@ -310,12 +309,6 @@ def test_an_undefined_metric_is_no_value(metric: str, sentence: str | None) -> N
         evaluator.evaluate(rows)
     if metric == "ndcg@10":
         assert evaluator.setUndefined("zero").evaluate(rows) == 0
-
-
-def test_nothing_but_itself_imports_it() -> None:
-    files = [file for file in PACKAGE.rglob("*.py") if PACKAGE / "ml" not in file.parents]
-    assert [file for file in files if any(inside(name, ("sparkrank.ml",)) for name in imported(file))] == []
-    assert [name for name in loaded_by("import sparkrank") if inside(name, ("sparkrank.ml", "pyspark"))] == []
 
 
 def test_a_frame_of_pandas_is_not_changed() -> None:

@@ -22,6 +22,7 @@ from tests.unit.commands import exit_code
 from tests.unit.gcs_server import GcsServer, gcs_environment, gcs_server, gcs_with
 from tests.unit.killed import Killed, counting
 from tests.unit.s3_server import s3_environment, s3_server, s3_with
+from tests.unit.written_days import write_day
 
 pytestmark = pytest.mark.same_without_loops
 pytest.importorskip("obstore", reason="a write on a condition needs obstore (the extra stores)")
@@ -99,11 +100,11 @@ def copies(store: fs.FileSystem, folder: str) -> dict[str, int | None]:
 def test_a_day_comes_and_is_replaced(either: Store) -> None:
     output = f"{either.url}/replaced"
     for value in range(3):
-        days.write_day(output, DAY, tables(value))
+        write_day(output, DAY, tables(value))
         assert shown(output) == copies(either.files, "replaced") == dict.fromkeys(NAMES, value)
     runs = folders_in(either.files, f"{BUCKET}/replaced/_runs")
     assert len(runs) == 2  # the one before stays for readers that have it open
-    days.write_day(output, DAY, tables(3, ("metrics", "runs")))
+    write_day(output, DAY, tables(3, ("metrics", "runs")))
     expected = {"metrics": 3, "groups": None, "runs": 3}
     assert shown(output) == copies(either.files, "replaced") == expected
     assert days.stored_names(output) == {DAY}
@@ -118,7 +119,7 @@ def test_killed_at_any_step(either: Store, monkeypatch: pytest.MonkeyPatch, is_r
     for step in itertools.count():
         output, counted = f"{either.url}/killed-{is_rerun}-{step}", counting(step)
         if is_rerun:
-            days.write_day(output, DAY, tables(1))
+            write_day(output, DAY, tables(1))
 
         place = StoreFolder.at(output)
         assert place is not None
@@ -127,13 +128,13 @@ def test_killed_at_any_step(either: Store, monkeypatch: pytest.MonkeyPatch, is_r
             patch.setattr(manifests, "file_system", lambda path, opened=opened, place=place: (opened, place.root))
             patch.setattr(obstore, "put", counted(obstore.put))
             try:
-                days.write_day(output, DAY, tables(2))
+                write_day(output, DAY, tables(2))
                 survived = True
             except Killed:
                 survived = False
         found = shown(output)
         assert found in (dict.fromkeys(NAMES, 1 if is_rerun else None), dict.fromkeys(NAMES, 2)), step
-        days.write_day(output, DAY, tables(3))
+        write_day(output, DAY, tables(3))
         assert shown(output) == copies(either.files, output.rpartition("/")[2]) == dict.fromkeys(NAMES, 3)
         if survived:
             assert step > 6
@@ -172,21 +173,21 @@ def test_without_conditions_the_last_run_wins_whole(store: fs.FileSystem, monkey
     monkeypatch.setattr(StoreFolder, "_objects", lambda _: None)
     output = f"s3://{BUCKET}/unconditional"
     with days.day_run(output, DAY) as first:
-        days.write_day(output, DAY, tables(1))
+        write_day(output, DAY, tables(1))
         first.commit(tables(2))
     assert shown(output) == dict.fromkeys(NAMES, 2)
 
 
 def test_a_run_that_fails_leaves_what_was_there(store: fs.FileSystem) -> None:
     output = f"s3://{BUCKET}/fails"
-    days.write_day(output, DAY, tables(1))
+    write_day(output, DAY, tables(1))
     before = {info.path for info in store.get_file_info(fs.FileSelector(f"{BUCKET}/fails", recursive=True))}
 
     def fails() -> None:
         raise SparkrankError("the process is ending")
 
     with pytest.raises(SparkrankError, match="is ending"):
-        days.write_day(output, DAY, tables(2), how=days.Commit(before=fails))
+        write_day(output, DAY, tables(2), how=days.Commit(before=fails))
     assert {info.path for info in store.get_file_info(fs.FileSelector(f"{BUCKET}/fails", recursive=True))} == before
     assert shown(output) == dict.fromkeys(NAMES, 1)
 
@@ -211,7 +212,7 @@ def test_a_manifest_that_is_none_is_told_and_replaced(store: fs.FileSystem, cont
         file.write(content)
     with pytest.raises(InputError, match=f"forged/_days/{DAY}.json (is no manifest|names no)"):
         shown(output)
-    days.write_day(output, DAY, tables(1))
+    write_day(output, DAY, tables(1))
     assert shown(output) == dict.fromkeys(NAMES, 1)
 
 
@@ -274,7 +275,7 @@ def test_a_lost_answer_is_no_failure(store: fs.FileSystem, monkeypatch: pytest.M
             raise error("no answer")
 
         monkeypatch.setattr(obstore, "put", lost)
-        days.write_day(output, DAY, tables(value))
+        write_day(output, DAY, tables(value))
         assert shown(output) == copies(store, "lost") == dict.fromkeys(NAMES, value)
 
 
@@ -285,7 +286,7 @@ def test_copies_that_fail_take_nothing_from_the_day(
     """The manifest shows the run, whose files stay, and the same run again mends the copies."""
     output = f"s3://{BUCKET}/copies-{is_rerun}"
     if is_rerun:
-        days.write_day(output, DAY, tables(1))
+        write_day(output, DAY, tables(1))
 
     class Failing(_Counting):
         def copy_file(self, *_: str) -> None:
@@ -298,9 +299,9 @@ def test_copies_that_fail_take_nothing_from_the_day(
     with monkeypatch.context() as patch:
         patch.setattr(manifests, "file_system", lambda path: (opened, place.root))
         with pytest.raises(StoreError, match=rf"^{DAY} is shown by its manifest, but not all copies .*slow down"):
-            days.write_day(output, DAY, tables(2))
+            write_day(output, DAY, tables(2))
     assert shown(output) == dict.fromkeys(NAMES, 2)
-    days.write_day(output, DAY, tables(3))
+    write_day(output, DAY, tables(3))
     assert shown(output) == copies(store, f"copies-{is_rerun}") == dict.fromkeys(NAMES, 3)
 
 

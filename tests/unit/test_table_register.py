@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sparkrank.schemas.tables import RUN_ID, RUNS, TEXT, WHOLE, Column, TableSchema
+from sparkrank.schemas.tables import RUN_ID, RUNS, TEXT, WHOLE, TableColumn, TableSchema
 from sparkrank.tables.rows.finished import Finished
 from sparkrank.tables.rows.outputs import OUTPUTS, OutputTable
 from tests.unit.commands import exit_code
@@ -21,7 +21,11 @@ pytestmark = pytest.mark.same_without_loops
 TOTALS = TableSchema(
     "totals",
     "A row per model, where `output.blocks` is set.",
-    (Column("model", TEXT), Column("metrics", WHOLE, "rows in the table `metrics`"), Column(RUN_ID, TEXT, "the run")),
+    (
+        TableColumn("model", TEXT),
+        TableColumn("metrics", WHOLE, "rows in the table `metrics`"),
+        TableColumn(RUN_ID, TEXT, "the run"),
+    ),
 )
 
 

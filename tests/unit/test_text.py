@@ -8,10 +8,10 @@ from textwrap import dedent
 import pyarrow as pa
 import pytest
 
+from docs.printers.markdown import declarations_markdown
 from sparkrank.metrics.declaration import Declaration, NeedsOrder
 from sparkrank.metrics.parameters import Choice, Flag, Number
 from sparkrank.metrics.presets import Default, Preset
-from sparkrank.report.markdown import declarations_markdown
 from sparkrank.text.text import declaration_text, metrics_text, preset_text, quality_text
 
 pytestmark = pytest.mark.same_without_loops

@@ -23,21 +23,22 @@ if TYPE_CHECKING:
     from sparkrank.jobs import BackfilledDay, DayResult, WindowResult
     from sparkrank.jobs.gate_job import Judgment
     from sparkrank.metrics.declaration import Declaration
+    from sparkrank.metrics.parameters import Parameter
     from sparkrank.metrics.presets import Preset
     from sparkrank.schemas.tables import TableSchema
 
-Form: TypeAlias = Literal["text", "json", "quiet"]
+AnswerForm: TypeAlias = Literal["text", "json", "quiet"]
 _FORM = "sparkrank.form"
 
 
-def form() -> Form:
+def form() -> AnswerForm:
     """The form that was asked for in the command that runs."""
     context = click.get_current_context(silent=True)
-    found: Form = "text" if context is None else context.meta.get(_FORM, "text")
-    return found
+    asked: AnswerForm = "text" if context is None else context.meta.get(_FORM, "text")
+    return asked
 
 
-def ask_for(asked: Form) -> None:
+def ask_for(asked: AnswerForm) -> None:
     """Answer in the form ``asked`` from now on. Raises a usage error where another was asked for before."""
     context = click.get_current_context()
     if context.meta.get(_FORM, asked) != asked:
@@ -50,8 +51,8 @@ def answer(text: Callable[[], str], document: Callable[[], object]) -> None:
     asked = form()
     if asked == "json":
         print_document(as_json_text(document()))
-    elif asked == "text" and (told := text()):
-        tell(told)
+    elif asked == "text" and (lines := text()):
+        tell(lines)
 
 
 def answer_page(page: Callable[[], str], document: Callable[[], object]) -> None:
@@ -105,17 +106,18 @@ def _result(result: DayResult | WindowResult) -> dict[str, object]:
 
 def backfill_document(days: Iterable[BackfilledDay]) -> dict[str, object]:
     """The days of a backfill, with their results."""
-    found = [
-        {
-            "day": each.day,
-            "state": each.state.replace(" ", "_"),
-            "seconds": round(each.seconds, 3),
-            "told": each.told or None,
-            "result": None if each.result is None else day_document(each.result),
-        }
-        for each in days
-    ]
-    return {"days": found}
+    return {
+        "days": [
+            {
+                "day": day.day,
+                "state": day.state.replace(" ", "_"),
+                "seconds": round(day.seconds, 3),
+                "told": day.told or None,
+                "result": None if day.result is None else day_document(day.result),
+            }
+            for day in days
+        ]
+    }
 
 
 def judgment_document(judgment: Judgment) -> dict[str, object]:
@@ -130,61 +132,48 @@ def judgment_document(judgment: Judgment) -> dict[str, object]:
 
 def replay_document(first: str, last: str, nights: int, days: int, records: Iterable[GateRecord]) -> dict[str, object]:
     """On which nights each gate would have stopped."""
-    return {"first": first, "last": last, "nights": nights, "days": days, "gates": [asdict(each) for each in records]}
+    return {"first": first, "last": last, "nights": nights, "days": days, "gates": list(map(asdict, records))}
 
 
 def verdicts(judged: Iterable[Judged]) -> list[dict[str, object]]:
     """Verdicts with what they are about."""
+    plain = ("verdict", "stops", "reason", "value", "bound", "p", "p_adjusted", "left_out", "accepted")
     return [
         {
-            "gate": each.key.gate,
-            "kind": each.key.kind,
-            "metric": each.key.cell.metric,
-            "model": each.key.cell.model,
-            "slice": each.key.cell.slice,
-            "slice_value": each.key.cell.slice_value,
-            "verdict": each.verdict,
-            "stops": each.stops,
-            "reason": each.reason,
-            "value": each.value,
-            "bound": each.bound,
-            "p": each.p,
-            "p_adjusted": each.p_adjusted,
-            "left_out": each.left_out,
-            "accepted": each.accepted,
+            "gate": check.key.gate,
+            "kind": check.key.kind,
+            **{name: getattr(check.key.cell, name) for name in ("metric", "model", "slice", "slice_value")},
+            **{name: getattr(check, name) for name in plain},
         }
-        for each in judged
+        for check in judged
     ]
 
 
 def warnings_document(warnings: Iterable[str]) -> list[dict[str, object]]:
     """Warnings with their codes."""
-    return [{"code": getattr(each, "code", None), "sentence": str(each)} for each in warnings]
+    return [{"code": getattr(warning, "code", None), "sentence": str(warning)} for warning in warnings]
 
 
 def declaration_document(declaration: Declaration) -> dict[str, object]:
     """A metric as it is declared."""
+    before, after = ("name", "title", "formula", "cutoff"), ("undefined", "lowest", "highest", "higher_is_better")
     return {
-        "name": declaration.name,
-        "title": declaration.title,
-        "formula": declaration.formula,
-        "cutoff": declaration.cutoff,
-        "parameters": [
-            {
-                "name": each.name,
-                "flag": each.is_flag,
-                "allowed": None if each.is_flag else each.allowed,
-                "default": None if each.is_flag or each.default is None else each.write(each.default),
-                "doc": each.doc,
-            }
-            for each in declaration.all_parameters
-        ],
-        "undefined": declaration.undefined,
-        "lowest": declaration.lowest,
-        "highest": declaration.highest,
-        "higher_is_better": declaration.higher_is_better,
+        **{name: getattr(declaration, name) for name in before},
+        "parameters": list(map(_parameter_document, declaration.all_parameters)),
+        **{name: getattr(declaration, name) for name in after},
         "aliases": list(declaration.aliases),
         "reference": declaration.reference,
+    }
+
+
+def _parameter_document(parameter: Parameter) -> dict[str, object]:
+    is_flag, default = parameter.is_flag, parameter.default
+    return {
+        "name": parameter.name,
+        "flag": is_flag,
+        "allowed": None if is_flag else parameter.allowed,
+        "default": None if is_flag or default is None else parameter.write(default),
+        "doc": parameter.doc,
     }
 
 
@@ -194,7 +183,7 @@ def preset_document(preset: Preset) -> dict[str, object]:
         "name": preset.name,
         "library": preset.library,
         "definitions": dict(preset.definitions),
-        "parameters": [asdict(each) for each in preset.defaults],
+        "parameters": list(map(asdict, preset.defaults)),
         "unmatched": list(preset.unmatched),
     }
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 import pyarrow.compute as pc
 
-from sparkrank.base.errors import InputError, SpecError, escaped
+from sparkrank.base.errors import InputError, SpecError
 from sparkrank.comparison.group_pairs import Side
 from sparkrank.comparison.group_tables import GroupTable
 from sparkrank.comparison.largest_changes import largest_changes
 from sparkrank.comparison.worst_groups import worst_groups
 from sparkrank.config import load_spec
 from sparkrank.doors.commands.answers import answer
-from sparkrank.doors.commands.options import all_of, spec_options, stages_seen
+from sparkrank.doors.commands.options import all_of, removed, spec_options, stages_seen
 from sparkrank.engines.lanes import needs_session
 from sparkrank.engines.one_group import GroupKeys
 from sparkrank.jobs.evaluate_job import resolve_day
@@ -36,7 +36,7 @@ MOST_CHOSEN = 1_000  # groups that are explained at once
 @spec_options
 @all_of(
     click.option("--rows", type=click.IntRange(1), default=MOST_ROWS, help="The most rows of a table in the terminal."),
-    click.option("--html", "page", metavar="FILE", help="Write a page of HTML instead of printing."),
+    removed("--html", "a notebook shows sparkrank.explain(...), and --json has all of it"),
     click.option("--models", nargs=2, metavar="A B", help="With --moved: the baseline and the model."),
     click.option("--moved", type=click.IntRange(1, MOST_CHOSEN), help="The groups that changed most, so many."),
     click.option("--worst", type=click.IntRange(1, MOST_CHOSEN), help="The groups with the worst values, so many."),
@@ -79,21 +79,11 @@ def explain(
         keys = _keys(spec, day, group, asked, more, spark)
         models = more["models"] or more["model_names"]
         found = explain_day(spec, day, keys, asked, models or (), spark, stages_seen(spark))
-    if more["page"] is not None:
-        page = more["page"]
-        found.html(page)
-        answer(lambda: f"Written: {escaped(page)}", lambda: {"path": page, **found.to_dict()})
-        return
     answer(lambda: found.text(more["rows"]), found.to_dict)
 
 
 def _given(more: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "--worst": more["worst"],
-        "--moved": more["moved"],
-        "--models": more["models"],
-        "--html": more["page"],
-    }
+    return {f"--{name}": more[name] for name in ("worst", "moved", "models")}
 
 
 def _validate_choice(group: Sequence[str], more: dict[str, Any], asked: Sequence[str]) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sparkrank.doors.commands.answers import Form, ask_for, form
+from sparkrank.doors.commands.answers import AnswerForm, ask_for, form
 from sparkrank.run.stages import Stages, unseen
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ SET = click.option(
 PLUGIN = click.option("--plugin", "plugins", multiple=True, metavar="MODULE", help="Import a module with metrics.")
 
 
-def _form(asked: Form) -> Callable[[click.Context, click.Parameter, bool], None]:
+def _form(asked: AnswerForm) -> Callable[[click.Context, click.Parameter, bool], None]:
     def chosen(context: click.Context, option: click.Parameter, is_given: bool) -> None:  # noqa: ARG001
         if is_given:
             ask_for(asked)
@@ -54,6 +54,17 @@ def all_of(*options: Callable[[Any], Any]) -> Callable[[Callable[..., None]], Ca
         return command
 
     return decorated
+
+
+def removed(name: str, instead: str) -> Callable[[Any], Any]:
+    """An option that older versions had: it is refused with what to use instead."""
+
+    def refuse(context: click.Context, option: click.Parameter, value: object) -> None:  # noqa: ARG001
+        if value is not None:
+            raise click.UsageError(f"{name} is no longer there: {instead}")
+
+    # it may be followed by a value or by nothing
+    return click.option(name, hidden=True, expose_value=False, is_flag=False, flag_value="", callback=refuse)
 
 
 def validate_alone(first: str, others: Mapping[str, object]) -> None:

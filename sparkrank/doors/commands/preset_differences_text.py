@@ -13,26 +13,27 @@ if TYPE_CHECKING:
     from sparkrank.jobs.preset_differences import MetricMoves, PresetDifferences
 
 
-def differences_text(found: PresetDifferences) -> str:
+def differences_text(differences: PresetDifferences) -> str:
     """For each metric and model: a line for each setting, alone, and for all together."""
-    parts = [f"{found.day}: from {found.one} to {found.other}"]
-    parts += [_metric_text(each, found) for each in found.metrics]
-    return "\n\n".join([*parts, *(["\n".join(map(escaped, found.told))] if found.told else [])])
+    parts = [f"{differences.day}: from {differences.one} to {differences.other}"]
+    parts += [_metric_text(moves, differences) for moves in differences.metrics]
+    parts += ["\n".join(map(escaped, differences.told))] if differences.told else []
+    return "\n\n".join(parts)
 
 
-def _metric_text(moves: MetricMoves, found: PresetDifferences) -> str:
+def _metric_text(moves: MetricMoves, presets: PresetDifferences) -> str:
     head = f"{escaped(moves.asked)} of {shortened(moves.model, MOST_LETTERS)}"
-    lines = [("setting", found.one, found.other, "value", "moved")]
-    lines.append((f"as {found.one}", "", "", number_text(moves.value), ""))
-    for each in moves.settings:
-        value = "not computed" if each.told else number_text(each.value)
-        lines.append((f"{each.setting} alone", each.one, each.other, value, _moved(each.value - moves.value)))
+    lines = [("setting", presets.one, presets.other, "value", "moved")]
+    lines.append((f"as {presets.one}", "", "", number_text(moves.value), ""))
+    for move in moves.settings:
+        value = "not computed" if move.told else number_text(move.value)
+        lines.append((f"{move.setting} alone", move.one, move.other, value, _moved(move.value - moves.value)))
     if len(moves.settings) > 1:
         lines.append(("in combination", "", "", "", _moved(moves.combined)))
-    lines.append((f"as {found.other}", "", "", number_text(moves.other_value), _moved(moves.moved)))
-    told = [f"{each.setting}: {escaped(each.told)}" for each in moves.settings if each.told]
+    lines.append((f"as {presets.other}", "", "", number_text(moves.other_value), _moved(moves.moved)))
+    notes = [f"{move.setting}: {escaped(move.told)}" for move in moves.settings if move.told]
     text = aligned([tuple(shortened(cell, MOST_LETTERS) for cell in line) for line in lines])
-    return "\n".join([head, *(["no setting differs"] if not moves.settings else []), text, *told])
+    return "\n".join([head, *(["no setting differs"] if not moves.settings else []), text, *notes])
 
 
 def _moved(difference: float) -> str:
@@ -41,28 +42,34 @@ def _moved(difference: float) -> str:
     return "0" if difference == 0 else f"{difference:+.4f}" if abs(difference) >= 5e-5 else f"{difference:+.1e}"
 
 
-def differences_document(found: PresetDifferences) -> dict[str, Any]:
+def differences_document(differences: PresetDifferences) -> dict[str, Any]:
     """All of it as plain values."""
     metrics = [
         {
-            "metric": each.asked,
-            "model": each.model,
-            "from": {"definition": each.one, "value": each.value},
-            "to": {"definition": each.other, "value": each.other_value},
-            "moved": each.moved,
-            "combined": each.combined,
+            "metric": moves.asked,
+            "model": moves.model,
+            "from": {"definition": moves.one, "value": moves.value},
+            "to": {"definition": moves.other, "value": moves.other_value},
+            "moved": moves.moved,
+            "combined": moves.combined,
             "settings": [
                 {
                     "setting": setting.setting,
                     "from": setting.one,
                     "to": setting.other,
                     "value": setting.value,
-                    "moved": setting.value - each.value,
+                    "moved": setting.value - moves.value,
                     "told": setting.told or None,
                 }
-                for setting in each.settings
+                for setting in moves.settings
             ],
         }
-        for each in found.metrics
+        for moves in differences.metrics
     ]
-    return {"day": found.day, "from": found.one, "to": found.other, "metrics": metrics, "told": list(found.told)}
+    return {
+        "day": differences.day,
+        "from": differences.one,
+        "to": differences.other,
+        "metrics": metrics,
+        "told": list(differences.told),
+    }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import webbrowser
-from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -11,12 +10,12 @@ import click
 from sparkrank.base.errors import escaped
 from sparkrank.config import load_spec
 from sparkrank.doors.commands.answers import answer, answer_page
-from sparkrank.doors.commands.options import spec_options
+from sparkrank.doors.commands.options import spec_options, validate_alone
 from sparkrank.doors.commands.stored import stored_options, target_of
 from sparkrank.jobs.report_job import report_stored
 from sparkrank.report.data import ReportData
 from sparkrank.report.page import require_extra
-from sparkrank.report.written_forms import FORMS, PLOT_FORMS, Form, PlotForm, as_form, form_of, write_report
+from sparkrank.report.written_forms import ReportForm, as_form, form_of, report_document, write_report
 from sparkrank.run.session import spark_session
 from sparkrank.tables.commit.days import needs_spark
 
@@ -26,13 +25,13 @@ from sparkrank.tables.commit.days import needs_spark
 @stored_options
 @click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
 @click.option("--out", metavar="FILE", help="The file; without it, report-DAY.html here, and other forms on stdout.")
-@click.option("--plots", metavar="DIR", help="Write the charts alone into this folder, a file each.")
+@click.option("--plots", metavar="DIR", help="Write the charts alone into this folder, as SVG.")
 @click.option(
     "--format",
     "asked",
-    type=click.Choice((*FORMS, *PLOT_FORMS)),
+    metavar="FORM",
     help="html (a page that needs nothing else), md (a summary), json (all of it) or latex (a table); without it, as "
-    "the ending of --out says, or html. Of --plots: svg (without it), png or pdf.",
+    "the ending of --out says, or html.",
 )
 def report(
     conf: str,
@@ -46,8 +45,10 @@ def report(
     asked: str | None,
 ) -> None:
     """Make the report of a stored day or window: one page of HTML, Markdown, JSON or LaTeX, from its tables alone."""
-    kind = _plot_form(plots, out, asked, opens=opens)
-    form = form_of(out, None if plots is not None else asked)
+    form = form_of(out, asked)
+    if plots is not None:
+        validate_alone("--plots", {"--out": out, "--open": opens, "--format": asked})
+        require_extra()  # before anything is read
     if opens and form != "html":
         raise click.UsageError(f"--open and --format {form} do not go together: a browser opens html")
     spec = load_spec(conf, overrides)
@@ -59,7 +60,7 @@ def report(
         if spark is not None:
             spark.stop()
     if plots is not None:
-        _write_plots(data, plots, kind)
+        _write_plots(data, plots)
         return
     if out is None and form != "html":
         answer_page(lambda: as_form(data, form), lambda: _document(data, form, None))
@@ -70,33 +71,18 @@ def report(
     answer(lambda: f"Written: {escaped(str(file))}{told}", lambda: _document(data, form, file))
 
 
-def _plot_form(plots: str | None, out: str | None, asked: str | None, *, opens: bool) -> PlotForm:
-    """The form of the files in ``plots``. Refuses what does nothing with it, or without it."""
-    kind = next((each for each in PLOT_FORMS if each == asked), None)
-    if plots is None:
-        if kind is not None:
-            raise click.UsageError(f"--format {kind} is a form of charts: name their folder with --plots")
-        return "svg"
-    if opens or out is not None:
-        raise click.UsageError("--plots writes charts alone: give --out and --open without it")
-    if asked is not None and kind is None:
-        raise click.UsageError(f"--plots and --format {asked} do not go together: charts are {', '.join(PLOT_FORMS)}")
-    require_extra()  # before anything is read
-    return kind or "svg"
-
-
-def _write_plots(data: ReportData, folder: str, kind: PlotForm) -> None:
+def _write_plots(data: ReportData, folder: str) -> None:
     from sparkrank.report.charts import save_plots
 
-    files = save_plots(data, folder, format=kind)
+    files = save_plots(data, folder)
     answer(
         lambda: f"Written: {len(files)} charts in {escaped(folder)}",
-        lambda: {"name": data.name, "format": kind, "paths": list(map(str, files)), "missing": dict(data.missing)},
+        lambda: {"name": data.name, "format": "svg", "paths": list(map(str, files)), "missing": dict(data.missing)},
     )
 
 
-def _document(data: ReportData, form: Form, file: Path | None) -> dict[str, object]:
+def _document(data: ReportData, form: ReportForm, file: Path | None) -> dict[str, object]:
     """What was made: where it is, or the report itself where nothing was written, and what it lacks."""
-    own = asdict(data) if form == "json" else as_form(data, form)
+    own = report_document(data) if form == "json" else as_form(data, form)
     made = {"path": str(file)} if file is not None else {"report": own}
     return {"name": data.name, "format": form, **made, "missing": dict(data.missing)}

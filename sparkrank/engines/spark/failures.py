@@ -27,7 +27,7 @@ _JVM_GONE = ("Py4JError", "Py4JNetworkError")
 # Errors of Arrow in Spark where the texts of a batch exceed its memory, or 2 GiB.
 _BATCH_TOO_LARGE = re.compile(r"OutOfDirectMemoryError|OversizedAllocationException|Memory required for vector")
 _CAUSE = re.compile(r"^Caused by: [\w.$]+: (.+?)\.?$", re.MULTILINE)
-_RAISED = re.compile(r"^sparkrank\.errors\.(\w+): (.+)$", re.MULTILINE)
+_RAISED = re.compile(rf"^{re.escape(errors.__name__)}\.(\w+): (.+)$", re.MULTILINE)
 # What a worker says that finds no module of a function that came to it by its name.
 _NO_MODULE = re.compile(r"^ModuleNotFoundError: No module named '([\w.]+)'", re.MULTILINE)
 _UNREADABLE = re.compile(r"\[FAILED_READ_FILE[.\w]*\] Encountered error while reading file (\S+?)\.?\s")

@@ -24,7 +24,7 @@ from sparkrank.sources.files import file_system, folders_in
 from sparkrank.tables.commit.links import KEEP_RUNS, linked_run
 from sparkrank.tables.commit.manifests import StoreFolder
 from sparkrank.tables.commit.output_folder import DAY, OutputFolder, new_attempt
-from sparkrank.tables.commit.store_run import store_run
+from sparkrank.tables.commit.store_run import StoreRun
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -38,7 +38,7 @@ class DayRun(Protocol):
 
     @property
     def attempt(self) -> str:
-        """What no other run has; the names of its files end in it."""
+        """The unique name of the run. The names of its files end in it."""
 
     @property
     def folder(self) -> Path | str | None:
@@ -57,13 +57,13 @@ class DayRun(Protocol):
     def keep_others(self, names: Collection[str]) -> tuple[str, ...]:
         """Take over all tables that the day shows now, but for ``names``, unseen by readers before the commit.
 
-        Returns those that the commit has to be told of: none where it replaces the tables that it is given alone.
+        Returns the names that the commit must be given: none where it replaces only the tables that it gets.
         """
 
 
 @dataclass(frozen=True)
 class Commit:
-    """How a day is replaced: ``keep_runs`` of those that were shown before stay, for readers that have them open.
+    """The way to replace a day. ``keep_runs`` earlier runs stay, for readers that have them open.
 
     ``before`` is called right before the day is shown. What it raises leaves the old run. ``plain`` asks for real
     folders where links would show the tables.
@@ -92,7 +92,8 @@ def day_run(
         if place is None:
             yield _ReplacedRun(output, day, spark, column, new_attempt())
             return
-        stored = store_run(place, day, column, new_attempt(), how.keep_runs, how.before)
+        before = place.read_to_replace(day)
+        stored = StoreRun(place, day, column, new_attempt(), before, how.keep_runs, how.before)
         try:
             yield stored
         except (Exception, KeyboardInterrupt):
@@ -102,22 +103,6 @@ def day_run(
         return
     with linked_run(local, day, column, how.keep_runs, how.before, is_plain=how.plain) as run:
         yield run
-
-
-def write_day(
-    output: str,
-    day: str,
-    tables: Mapping[str, Table],
-    spark: SparkSession | None = None,
-    column: str = DAY,
-    how: Commit = DEFAULT_COMMIT,
-) -> None:
-    """Replace ``day`` in every table under ``output`` by ``tables``, in one step where the file system allows it.
-
-    Raises what :func:`day_run` raises.
-    """
-    with day_run(output, day, spark, column, how) as run:
-        run.commit(tables)
 
 
 @dataclass(frozen=True)
@@ -158,11 +143,11 @@ class _ReplacedRun:
 
 def local_path(output: str) -> Path | None:
     """The folder that ``output`` names on this machine's file system, or None where it names another file system."""
-    found = _SCHEME.match(output)
-    if found is None:
+    scheme = _SCHEME.match(output)
+    if scheme is None:
         return Path(output).absolute()
     # the rest is taken literally: folder names are not encoded, and # and ? have no meaning
-    return Path(output[found.end() :]).absolute() if found[1].lower() == "file" else None
+    return Path(output[scheme.end() :]).absolute() if scheme[1].lower() == "file" else None
 
 
 def table_folders(output: str, day: str, names: Iterable[str], column: str = DAY) -> dict[str, str]:
@@ -196,10 +181,10 @@ def stored_names(output: str, column: str = DAY) -> set[str] | None:
     """The days, or windows, that have the table ``metrics`` under ``output``; None where Arrow cannot list them."""
     try:
         store, folder = file_system(f"{output.rstrip('/')}/metrics")
-        found = folders_in(store, folder)
+        names = folders_in(store, folder)
     except (pa.ArrowException, OSError):
         return None
-    return {name.partition("=")[2] for name in found if name.startswith(f"{column}=")}
+    return {name.partition("=")[2] for name in names if name.startswith(f"{column}=")}
 
 
 def needs_spark(output: str) -> bool:

@@ -31,7 +31,7 @@ def make_folder(path: Path, made: list[Path] | None = None) -> None:
     """
     made = [] if made is None else made
     with writing_errors(f"the folder {path}"):
-        missing = [each for each in (path, *path.parents) if not each.exists()]
+        missing = [folder for folder in (path, *path.parents) if not folder.exists()]
         for folder in reversed(missing):
             above = folder.parent.stat()
             try:
@@ -68,12 +68,12 @@ def _sync(path: Path) -> None:
 
 
 def files_and_folders(root: Path) -> list[Path]:
-    """What is below ``root``, the innermost first, and ``root`` itself last. Links are not followed."""
-    found: list[Path] = []
+    """All paths below ``root``, the innermost first, and ``root`` itself last. Links are not followed."""
+    paths: list[Path] = []
     for folder, _, files in os.walk(root, topdown=False):
-        found += [Path(folder, name) for name in files if not Path(folder, name).is_symlink()]
-        found.append(Path(folder))
-    return found
+        paths += [Path(folder, name) for name in files if not Path(folder, name).is_symlink()]
+        paths.append(Path(folder))
+    return paths
 
 
 def remove_if_empty(folder: Path) -> None:

@@ -39,8 +39,8 @@ _PIECE = 1 << 20  # bytes that are read at a time
 class LinkedRun:
     """The run ``attempt`` of a day with its ``folder``, which a link will show.
 
-    ``made`` are the folders that it has made for its links and its lock, ``keep_runs`` how many runs that were shown
-    before stay. One that ``is_plain`` moves its tables into real folders, in place of links to them.
+    ``made`` are the folders that it has made for its links and its lock. ``keep_runs`` is the number of earlier runs
+    that stay. A run that ``is_plain`` moves its tables into real folders instead of making links to them.
     """
 
     place: OutputFolder
@@ -64,7 +64,7 @@ class LinkedRun:
         names = sorted({*tables, *written})
         self.place.validate(self.day, names)
         if self.is_plain:
-            files = {name: sorted(each.name for each in (self.folder / name).iterdir()) for name in names}
+            files = {name: sorted(file.name for file in (self.folder / name).iterdir()) for name in names}
             with writing_errors(f"{self.folder / PLAIN}"):
                 (self.folder / PLAIN).write_text(json.dumps(files), encoding="utf-8")
         sync_all(files_and_folders(self.folder))
@@ -103,9 +103,9 @@ class LinkedRun:
             sync_all([self.place.days])
 
     def clear(self, names: Collection[str]) -> None:
-        """Remove links to tables that the run lacks, and the runs that nobody needs any more.
+        """Remove links to tables that the run lacks, and runs that are no longer needed.
 
-        A run stays while its tables may still be in the real folders that this one has not taken yet.
+        Nothing is removed while tables of an earlier run may still be in the real folders.
         """
         if is_unpublished(self.place, self.place.shown(self.day)):
             return
@@ -241,13 +241,13 @@ def export_day(source: OutputFolder, day: str, output: Path) -> bool:
 
 def _sizes(tables: Mapping[str, Path]) -> dict[str, dict[str, int]]:
     """The files of each table, whose names no other run has, with their bytes."""
-    return {name: {each.name: each.stat().st_size for each in folder.iterdir()} for name, folder in tables.items()}
+    return {name: {file.name: file.stat().st_size for file in folder.iterdir()} for name, folder in tables.items()}
 
 
 def remove_unfinished(place: OutputFolder, day: str) -> list[Path]:
-    """Remove what runs of ``day`` have left that died before their commit; the lock of the day must be held.
+    """Remove the leftovers of runs of ``day`` that died before their commit, and finish a run that died after it.
 
-    One that died after it brings its tables into their folders now.
+    The lock of the day must be held.
     """
     publish(place, day)
     shown, removed = place.shown(day), []
@@ -255,7 +255,7 @@ def remove_unfinished(place: OutputFolder, day: str) -> list[Path]:
         if run != shown and not (run / REPLACED).exists():
             place.remove_run(run)
             removed.append(run)
-    dangling = [each for each in place.links_of(day) if not each.exists() or each.name.startswith(".")]
+    dangling = [link for link in place.links_of(day) if not link.exists() or link.name.startswith(".")]
     for link in (*place.unfinished_day_links(day), *dangling):
         link.unlink()
         removed.append(link)
@@ -263,9 +263,9 @@ def remove_unfinished(place: OutputFolder, day: str) -> list[Path]:
 
 
 def has_leftovers(place: OutputFolder, day: str, runs: Collection[Path] | None = None) -> bool:
-    """Whether a run of ``day`` that is not shown, and never was, has left something, or one that is has not ended.
+    """Whether a run of ``day`` has left something: one that was never shown, or one that is shown but did not finish.
 
-    ``runs`` are all runs of the day, for those who know them.
+    ``runs`` are all runs of the day, if the caller knows them.
     """
     shown = place.shown(day)
     return (
@@ -291,7 +291,7 @@ def checksum(file: Path) -> str:
 
 
 def _tidy_others(place: OutputFolder, own: str) -> None:
-    """Remove what killed runs of other days have left, unless a run of them is writing."""
+    """Remove the leftovers of killed runs of other days, except days that another run is writing."""
     runs = place.runs_by_name()
     for day in place.names():
         if day != own and has_leftovers(place, day, runs.get(day, [])):
@@ -302,7 +302,7 @@ def _tidy_others(place: OutputFolder, own: str) -> None:
 
 
 def _leave_no_trace(run: LinkedRun) -> None:
-    """Remove what a run without a commit has made; one whose commit is done stays shown, and removes the old one."""
+    """Remove everything that a run has made, unless it is committed: then it stays shown and the old run goes."""
     place, day = run.place, run.day
     if place.shown(day) == run.folder:
         with suppress(SparkrankError, OSError):

@@ -79,8 +79,8 @@ def is_locked(path: Path) -> bool:
 def remove_lock(path: Path) -> None:
     """Remove the lock ``path``, unless it is something else: no run has ever written into one."""
     with suppress(FileNotFoundError):
-        found = path.lstat()
-        if stat.S_ISREG(found.st_mode) and not found.st_size:
+        status = path.lstat()
+        if stat.S_ISREG(status.st_mode) and not status.st_size:
             path.unlink()
 
 

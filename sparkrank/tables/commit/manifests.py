@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +33,7 @@ MOST_BYTES = 16 << 20  # of a manifest: more is none
 
 @dataclass(frozen=True)
 class Manifest:
-    """Which ``run`` a day shows, with which ``tables``; ``replaced`` are the runs before it that stay, newest last."""
+    """The ``run`` that a day shows, and its ``tables``. ``replaced`` are earlier runs that stay, newest last."""
 
     run: str
     tables: tuple[str, ...]
@@ -51,8 +50,10 @@ class Manifest:
         Raises :class:`InputError` where it is none, or names what is no run of the day.
         """
         try:
-            found: dict[str, Any] = json.loads(content)
-            manifest = cls(str(found["run"]), tuple(map(str, found["tables"])), tuple(map(str, found["replaced"])))
+            document: dict[str, Any] = json.loads(content)
+            manifest = cls(
+                str(document["run"]), tuple(map(str, document["tables"])), tuple(map(str, document["replaced"]))
+            )
         except (ValueError, KeyError, TypeError):
             raise InputError(f"{shortened(place)} is no manifest of sparkrank's: evaluate that day again") from None
         runs = [_RUN.fullmatch(run) for run in (manifest.run, *manifest.replaced)]
@@ -65,7 +66,7 @@ class Manifest:
 
 @dataclass(frozen=True)
 class Stored:
-    """A manifest, and by what the store tells it from another one: None where it cannot tell."""
+    """A manifest with the tag of its version in the store; None where the store has no tags."""
 
     manifest: Manifest | None
     tag: UpdateVersion | None = None
@@ -127,17 +128,17 @@ class StoreFolder:
 
         key = f"{DAYS_FOLDER}/{name}.json"
         try:
-            found = obstore.get(objects, key)
-            content = bytes(found.bytes())
+            response = obstore.get(objects, key)
+            content = bytes(response.bytes())
         except FileNotFoundError:
             return Stored(None)
         except obstore.exceptions.BaseError as error:
             raise StoreError(f"{shortened(self.url)}/{key} cannot be read: {shortened(first_line(error))}") from error
         # Stores tell an object by its tag (S3, Azure) or its version (a generation of Google Cloud Storage).
         tag: UpdateVersion = {}
-        if (e_tag := found.meta["e_tag"]) is not None:
+        if (e_tag := response.meta["e_tag"]) is not None:
             tag["e_tag"] = e_tag
-        if (version := found.meta["version"]) is not None:
+        if (version := response.meta["version"]) is not None:
             tag["version"] = version
         try:
             return Stored(Manifest.of(content, name, f"{self.url}/{key}"), tag)
@@ -167,10 +168,10 @@ class StoreFolder:
             if self.read(name).manifest == manifest:  # the answer was lost, and the request perhaps sent again
                 return
             if isinstance(error, (AlreadyExistsError, PreconditionError)):
-                told = f"another run has replaced {name} under {shortened(self.url)} meanwhile"
-                raise SparkrankError(f"{told}: nothing of this run is shown") from None
-            told = shortened(first_line(error))
-            raise StoreError(f"{shortened(self.url)}/{key} cannot be written: {told}") from error
+                reason = f"another run has replaced {name} under {shortened(self.url)} meanwhile"
+                raise SparkrankError(f"{reason}: nothing of this run is shown") from None
+            reason = shortened(first_line(error))
+            raise StoreError(f"{shortened(self.url)}/{key} cannot be written: {reason}") from error
 
     def _objects(self) -> ObjectStore | None:
         """The folder as the package obstore opens it, which can write on a condition; None where it is not there."""
@@ -189,8 +190,8 @@ class StoreFolder:
     def files(self, folder: str) -> list[fs.FileInfo]:
         """The visible files below ``folder`` of the root, in the order of their names."""
         selector = fs.FileSelector(f"{self.root}/{folder}", allow_not_found=True, recursive=True)
-        found = (info for info in self.store.get_file_info(selector) if info.type == fs.FileType.File)
-        return sorted((info for info in found if info.base_name[:1] not in "._"), key=lambda info: info.path)
+        infos = (info for info in self.store.get_file_info(selector) if info.type == fs.FileType.File)
+        return sorted((info for info in infos if info.base_name[:1] not in "._"), key=lambda info: info.path)
 
     def remove(self, folder: str) -> None:
         """Remove ``folder`` of the root and all that is below it, if it is there."""
@@ -203,9 +204,3 @@ class StoreFolder:
             # In Google Cloud Storage, Arrow removes an object for the folder itself at last, and copies make none.
             if self.store.get_file_info(selector):
                 raise
-
-
-def manifest_runs(manifest: Manifest, keep: int) -> tuple[Sequence[str], Sequence[str]]:
-    """The runs that stay when another replaces that of ``manifest``, and those that go, of which ``keep`` may stay."""
-    shown = (*manifest.replaced, manifest.run)
-    return (shown[-keep:], shown[:-keep]) if keep else ((), shown)

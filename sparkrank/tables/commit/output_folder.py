@@ -1,4 +1,4 @@
-"""What in the output folder is sparkrank's own: the one place that answers it, by name, kind and target.
+"""Ownership in the output folder: a path is sparkrank's own by its name, its kind and its target.
 
 ::
 
@@ -11,9 +11,8 @@
 With ``output.plain`` the first of them is a real folder, into which the files of the run were moved
 (:mod:`sparkrank.tables.commit.plain_folders`), and ``_PLAIN`` in the folder of the run says which they are.
 
-Others may write into the folder, too, and a user may keep rows or links of their own in it. Nothing there is believed:
-what has another name, is of another kind or leads elsewhere is neither replaced nor removed, and where it stands in the
-way of a run, the run is refused.
+Others may write into the folder, too, and a user may keep rows or links in it. A path with another name, of another
+kind or with another target is neither replaced nor removed. If it is in the way of a run, the run is refused.
 """
 
 from __future__ import annotations
@@ -86,7 +85,7 @@ class OutputFolder:
         return Path("..") / DAYS_FOLDER / name / table
 
     def validate(self, name: str, tables: Iterable[str] = ()) -> None:
-        """Raise :class:`SparkrankError` where what stands in a place of the day ``name`` is not sparkrank's.
+        """Raise :class:`SparkrankError` where a path of the day ``name`` is not sparkrank's own.
 
         No folder of sparkrank's is a link. ``tables`` are those that a run is about to show.
         """
@@ -124,14 +123,14 @@ class OutputFolder:
         if mark.is_symlink() or not mark.is_file() or mark.stat().st_size > _MOST_BYTES:
             return {}
         try:
-            found = json.loads(mark.read_bytes())
-            return {table: set(map(str, files)) for table, files in found.items() if _TABLE.fullmatch(table)}
+            tables = json.loads(mark.read_bytes())
+            return {table: set(map(str, files)) for table, files in tables.items() if _TABLE.fullmatch(table)}
         except (ValueError, TypeError, AttributeError):  # somebody else's
             return {}
 
     def tables_of(self, run: Path) -> dict[str, Path]:
         """The folder of each table of ``run``, in its own folder, or where readers look once it was moved there."""
-        own = [each.name for each in run.iterdir() if each.is_dir() and not each.is_symlink()]
+        own = [entry.name for entry in run.iterdir() if entry.is_dir() and not entry.is_symlink()]
         names = sorted(name for name in {*own, *self.plain_files(run)} if name[0] != ".")
         return {name: folder for name in names if (folder := self.table_folder(run, name)).is_dir()}
 
@@ -151,16 +150,16 @@ class OutputFolder:
 
     def run_of(self, folder: Path) -> str | None:
         """The day whose run ``folder`` is by its name and kind; None where it is no folder of a run."""
-        found = _RUN.fullmatch(folder.name)
+        match = _RUN.fullmatch(folder.name)
         if (
-            found is None
-            or not self.is_name(found["name"])
+            match is None
+            or not self.is_name(match["name"])
             or self.runs.is_symlink()
             or folder.is_symlink()
             or not folder.is_dir()
         ):
             return None
-        return found["name"]
+        return match["name"]
 
     def runs_of(self, name: str | None = None) -> list[Path]:
         """The folders of runs of the day ``name``, or of all days, the oldest first."""
@@ -169,10 +168,10 @@ class OutputFolder:
 
     def runs_by_name(self) -> dict[str, list[Path]]:
         """The folders of runs of every day, by their names, from one look at the folder of all."""
-        found: dict[str, list[Path]] = {}
+        runs: dict[str, list[Path]] = {}
         for day, entry in self._entries():
-            found.setdefault(day, []).append(self.runs / entry)
-        return found
+            runs.setdefault(day, []).append(self.runs / entry)
+        return runs
 
     def _entries(self, beginning: str = "") -> list[tuple[str, str]]:
         """The day of each run whose folder's name has that ``beginning``, and that name, in their order.
@@ -183,43 +182,45 @@ class OutputFolder:
             return []
         with os.scandir(self.runs) as entries:
             there = [
-                each.name for each in entries if each.name.startswith(beginning) and each.is_dir(follow_symlinks=False)
+                entry.name
+                for entry in entries
+                if entry.name.startswith(beginning) and entry.is_dir(follow_symlinks=False)
             ]
         runs = ((name, _RUN.fullmatch(name)) for name in sorted(there))
         return [(run["name"], name) for name, run in runs if run is not None and self.is_name(run["name"])]
 
     def names(self) -> list[str]:
         """The days that show a run, or have the folder or the lock of one, in order."""
-        found = {day for day, _ in self._entries()}
+        days = {day for day, _ in self._entries()}
         for folder, ending in ((self.days, ""), (self.runs, ".lock")):
             if folder.is_dir() and not folder.is_symlink():
-                names = (each.name.removesuffix(ending) for each in folder.iterdir() if each.name.endswith(ending))
-                found.update(name for name in names if self.is_name(name))
-        return sorted(found)
+                names = (entry.name.removesuffix(ending) for entry in folder.iterdir() if entry.name.endswith(ending))
+                days.update(name for name in names if self.is_name(name))
+        return sorted(days)
 
     def links_of(self, name: str) -> Iterator[Path]:
-        """The links that show tables of the day ``name``, and those that a run was about to make."""
+        """The links that show tables of the day ``name``, and their temporary names."""
         for table in self.tables():
             link = self.table_link(table, name)
-            for each in (link, *_unfinished(link)):
-                if self.owns_table_link(each, table, name):
-                    yield each
+            for candidate in (link, *_unfinished(link)):
+                if self.owns_table_link(candidate, table, name):
+                    yield candidate
 
     def unfinished_day_links(self, name: str) -> list[Path]:
-        """The links that a run was about to make the one that says what the day ``name`` shows."""
+        """Temporary names of the link of the day ``name``, left by a run that was killed."""
         if self.days.is_symlink():
             return []
-        return [each for each in _unfinished(self.day_link(name)) if _names_run(each, name)]
+        return [link for link in _unfinished(self.day_link(name)) if _names_run(link, name)]
 
     def tables(self) -> list[str]:
         """The folders that may be those of tables: :meth:`owns_table_link` tells whether a day in them is."""
         if not self.root.is_dir():
             return []
-        folders = (each for each in sorted(self.root.iterdir()) if each.is_dir() and not each.is_symlink())
-        return [each.name for each in folders if each.name not in (RUNS_FOLDER, DAYS_FOLDER)]
+        folders = (folder for folder in sorted(self.root.iterdir()) if folder.is_dir() and not folder.is_symlink())
+        return [folder.name for folder in folders if folder.name not in (RUNS_FOLDER, DAYS_FOLDER)]
 
     def remove_run(self, folder: Path) -> None:
-        """Remove the folder of a run. What stands there meanwhile in its place is left alone."""
+        """Remove the folder of a run. Anything else in its place is left alone."""
         if self.run_of(folder) is not None:
             shutil.rmtree(folder, ignore_errors=True)  # which follows no link
 
@@ -239,14 +240,14 @@ def _unfinished(link: Path) -> list[Path]:
     if not link.parent.is_dir() or link.parent.is_symlink():
         return []
     name = re.compile(re.escape(f".{link.name}") + r"(\.[0-9a-f]{12})?")
-    return sorted(each for each in link.parent.iterdir() if name.fullmatch(each.name))
+    return sorted(entry for entry in link.parent.iterdir() if name.fullmatch(entry.name))
 
 
 def _names_run(link: Path, name: str) -> bool:
     """Whether ``link`` leads to where a run of the day ``name`` is or was."""
     target = link.readlink() if link.is_symlink() else Path()
-    found = _RUN.fullmatch(target.name)
-    return found is not None and found["name"] == name and target == Path("..") / RUNS_FOLDER / target.name
+    match = _RUN.fullmatch(target.name)
+    return match is not None and match["name"] == name and target == Path("..") / RUNS_FOLDER / target.name
 
 
 def _files_alone(folder: Path) -> set[str]:
@@ -254,7 +255,9 @@ def _files_alone(folder: Path) -> set[str]:
     if folder.is_symlink() or not folder.is_dir():
         return set()
     there = list(folder.iterdir())
-    return {each.name for each in there} if all(each.is_file() and not each.is_symlink() for each in there) else set()
+    return (
+        {entry.name for entry in there} if all(entry.is_file() and not entry.is_symlink() for entry in there) else set()
+    )
 
 
 def _is_there(path: Path) -> bool:

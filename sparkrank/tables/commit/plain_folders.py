@@ -56,7 +56,7 @@ def publish(place: OutputFolder, name: str) -> None:
         with writing_errors(f"the folder {goal}"):
             (run / table).rename(goal)
         folders.add(goal.parent)
-    sync_all(sorted(each for each in folders if each.is_dir()))
+    sync_all(sorted(folder for folder in folders if folder.is_dir()))
 
 
 def withdraw_all(place: OutputFolder, name: str, attempt: str) -> None:
@@ -77,8 +77,8 @@ def _unpublished(place: OutputFolder, run: Path | None) -> list[str]:
     files = place.plain_files(run)
     if not files:
         return []
-    own = [each for each in run.iterdir() if each.is_dir() and not each.is_symlink() and any(each.iterdir())]
-    return [each.name for each in own if each.name in files]
+    own = [entry for entry in run.iterdir() if entry.is_dir() and not entry.is_symlink() and any(entry.iterdir())]
+    return [entry.name for entry in own if entry.name in files]
 
 
 def _withdraw(place: OutputFolder, table: str, name: str) -> Iterator[Path]:
@@ -92,7 +92,7 @@ def _withdraw(place: OutputFolder, table: str, name: str) -> Iterator[Path]:
             shown.unlink()
         yield shown.parent
     elif place.owns_plain_folder(shown, table, name):
-        there = {each.name for each in shown.iterdir()}
+        there = {file.name for file in shown.iterdir()}
         runs = reversed(place.runs_of(name))
         own = [run for run in runs if there <= place.plain_files(run).get(table, set()) and not (run / table).exists()]
         with writing_errors(f"the folder {shown}"):

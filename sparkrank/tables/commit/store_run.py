@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 
 from sparkrank.base.errors import StoreError, first_line, shortened
 from sparkrank.schemas.tables import ATTEMPT_ID
-from sparkrank.tables.commit.manifests import Manifest, Stored, StoreFolder, manifest_runs
+from sparkrank.tables.commit.manifests import Manifest, Stored, StoreFolder
 from sparkrank.tables.commit.output_folder import RUNS_FOLDER
 
 if TYPE_CHECKING:
@@ -57,23 +57,25 @@ class StoreRun:
         self, tables: Mapping[str, pa.Table | DataFrame | Callable[..., pa.Table]], written: Collection[str] = ()
     ) -> None:
         names = tuple(sorted({*tables, *written}))
-        files: list[dict[str, Any]] = [each for name in sorted(written) for each in self._listed(name)]
+        files: list[dict[str, Any]] = [file for name in sorted(written) for file in self._listed(name)]
         for name, given in tables.items():
             table = given(files=files, attempt_id=self.attempt) if callable(given) else given
             files += self._written(name, table)
         shown = self.before.manifest
-        kept, gone = ((), ()) if shown is None else manifest_runs(shown, self.keep_runs)
+        runs = () if shown is None else (*shown.replaced, shown.run)
+        first = max(len(runs) - self.keep_runs, 0)
+        gone, kept = runs[:first], runs[first:]
         self.before_commit()
-        self.place.replace(self.day, self.before, Manifest(self._run, names, tuple(kept)))
+        self.place.replace(self.day, self.before, Manifest(self._run, names, kept))
         try:
             self._copy(names, () if shown is None else shown.tables)
             for run in gone:
                 self.place.remove(f"{RUNS_FOLDER}/{run}")
         except (pa.ArrowException, OSError) as error:
-            told = shortened(first_line(error))
+            reason = shortened(first_line(error))
             raise StoreError(
                 f"{self.day} is shown by its manifest, but not all copies of its tables under "
-                f"{shortened(self.place.url)} are new ({told}): run the day again"
+                f"{shortened(self.place.url)} are new ({reason}): run the day again"
             ) from error
 
     def keep_others(self, names: Collection[str]) -> tuple[str, ...]:
@@ -89,8 +91,8 @@ class StoreRun:
         shown = self.before.manifest
         if shown is not None:
             return {table: f"{RUNS_FOLDER}/{shown.run}/{table}" for table in shown.tables}
-        found = {table: f"{table}/{self.column}={self.day}" for table in self.place.tables()}
-        return {table: folder for table, folder in found.items() if self.place.files(folder)}
+        folders = {table: f"{table}/{self.column}={self.day}" for table in self.place.tables()}
+        return {table: folder for table, folder in folders.items() if self.place.files(folder)}
 
     def discard(self) -> None:
         """Remove what the run has written, unless the day shows it."""
@@ -113,8 +115,8 @@ class StoreRun:
             with self.place.store.open_output_stream(path) as opened:
                 opened.write(content)
         except (pa.ArrowException, OSError) as error:
-            told = shortened(first_line(error))
-            raise StoreError(f"the table {name} cannot be written to {shortened(self.folder)}: {told}") from error
+            reason = shortened(first_line(error))
+            raise StoreError(f"the table {name} cannot be written to {shortened(self.folder)}: {reason}") from error
         checksum = hashlib.sha256(content).hexdigest()
         return [{"table": name, "name": file, "rows": own.num_rows, "bytes": content.size, "checksum": checksum}]
 
@@ -138,13 +140,3 @@ class StoreRun:
             self.place.remove(folder)
             for info in self.place.files(f"{RUNS_FOLDER}/{self._run}/{name}"):
                 self.place.store.copy_file(info.path, f"{self.place.root}/{folder}/{info.base_name}")
-
-
-def store_run(
-    place: StoreFolder, day: str, column: str, attempt: str, keep_runs: int, before_commit: Callable[[], None]
-) -> StoreRun:
-    """A run of ``day``, which replaces the day as it is now.
-
-    Raises :class:`sparkrank.base.errors.StoreError` where the store fails.
-    """
-    return StoreRun(place, day, column, attempt, place.read_to_replace(day), keep_runs, before_commit)

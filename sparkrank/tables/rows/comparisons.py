@@ -71,11 +71,11 @@ def _row(
 ) -> dict[str, Any]:
     has_parts, level = plan.parted_slices(subject.slice), plan.uncertainty.look_level
     pairs = _pair_sums(merged, plan, subject, baseline.model, metric)
-    ours, theirs = (Sample(merged, each, has_parts, clustered) for each in (subject, baseline))
-    found = compared(ours, theirs, metric, level, None if clustered else pairs)
-    numbers = found.columns(level)
+    ours, theirs = (Sample(merged, side, has_parts, clustered) for side in (subject, baseline))
+    comparison = compared(ours, theirs, metric, level, None if clustered else pairs)
+    numbers = comparison.columns(level)
     if plan.uncertainty.sequential:
-        numbers |= _at_all_looks(found, level, pairs)
+        numbers |= _at_all_looks(comparison, level, pairs)
     elif numbers["p"] is not None:
         numbers["p"] = min(1.0, numbers["p"] * plan.uncertainty.nights)
     return {
@@ -101,23 +101,23 @@ def _wins(pairs: PairSums | None, metric: Metric) -> dict[str, int | None]:
     return {"n_unpaired": pairs.n_unpaired, **(wins if up is not None else {})}
 
 
-def _at_all_looks(found: Compared, level: float, pairs: PairSums | None) -> dict[str, Any]:
+def _at_all_looks(comparison: Compared, level: float, pairs: PairSums | None) -> dict[str, Any]:
     """An interval and a p-value that hold at all looks together, and what these would find; none before they begin."""
-    test, groups = found.test, found.n_groups or 0
+    test, groups = comparison.test, comparison.n_groups or 0
     of_one_look: dict[str, Any] = {"relative_low": None, "relative_high": None}
     if test.stderr is None:
         return of_one_look
     if groups < LEAST_GROUPS or (pairs is not None and pairs.n_above + pairs.n_below < LEAST_EVENTS):
         numbers = dict.fromkeys(("stderr", "ci_low", "ci_high", "degrees", "p", "smallest_detectable"))
         return {**of_one_look, **numbers, "interval": TOO_FEW.method}
-    interval = confidence_sequence(found.difference, test.stderr, groups, level)
+    interval = confidence_sequence(comparison.difference, test.stderr, groups, level)
     half = radius(test.stderr, groups, level)
     return {
         **of_one_look,
         "ci_low": interval.low,
         "ci_high": interval.high,
         "interval": interval.method,
-        "p": always_valid_p(found.difference, test.stderr, groups, level),
+        "p": always_valid_p(comparison.difference, test.stderr, groups, level),
         "smallest_detectable": smallest_detectable(test.stderr, test.degrees or 0, level, half=half),
     }
 

@@ -1,4 +1,4 @@
-"""A finished evaluation of a day or a window: what every table of the output is made of."""
+"""A finished evaluation of a day or a window, from which all tables of the output are made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limits of checks as they are asked for: names that the run counts, and numbers that can be limits of them."""
+"""Limits of checks in a request: names of checks that the run counts, with numbers that can be their limits."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def limits_of(
     for name, limit in given.items():
         if name not in counted:
             near = did_you_mean(name, counted)
-            problem, names = f'{where} names "{shortened(name)}"', listed(f'"{each}"' for each in counted)
+            problem, names = f'{where} names "{shortened(name)}"', listed(f'"{check}"' for check in counted)
             if name in _KNOWN:
                 raise SpecError(f"{problem}, which this run does not count (it counts {names})")
             raise SpecError(f"{problem}{near} (checks of this run: {names})")
@@ -82,17 +82,17 @@ def _number(value: float) -> str:
 
 def validate_quality(quality: pa.Table, limits: checks.Limits) -> None:
     """Raise :class:`InputError` where a check of the table ``quality`` is over the limit that was asked for."""
-    if not limits.of:
+    if not limits.by_check:
         return
     for row in quality.to_pylist():
-        if row["check"] not in limits.of or row["ok"] is not False:
+        if row["check"] not in limits.by_check or row["ok"] is not False:
             continue
-        of = "" if row["model"] is None else f" of {row['model']}"
+        model = "" if row["model"] is None else f" of {row['model']}"
         if row["of"] is None:
             least = "at least " if is_least(row["check"]) else ""
-            found, allowed = _number(row["count"]), f"{least}{_number(row['limit'])}"
+            count, allowed = _number(row["count"]), f"{least}{_number(row['limit'])}"
         else:
-            found = f"{row['fraction']:.4%} ({row['count']:,.0f}) of {row['of']}"
+            count = f"{row['fraction']:.4%} ({row['count']:,.0f}) of {row['of']}"
             allowed = f"{row['limit']:.4%}"
         example = f": {row['example']}" if row["example"] else ""
-        raise InputError(f'"{row["check"]}"{of} is {found}, and limits allows {allowed}{example}')
+        raise InputError(f'"{row["check"]}"{model} is {count}, and limits allows {allowed}{example}')

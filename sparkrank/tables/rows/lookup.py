@@ -12,9 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.base.errors import MetricError, UnknownResultError, did_you_mean, listed, shortened, shown
+from sparkrank.gates.rules import slice_parts
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.presets import Preset
-from sparkrank.metrics.slices import ALL, NO_PART, shown_value
+from sparkrank.metrics.slices import ALL, shown_value
 
 _SHOWN = 12  # of the names that there are, so many stand in a sentence
 
@@ -25,7 +26,7 @@ def value_of(
     preset: Preset | None,
     metric: object,
     model: str | None,
-    of: object,
+    slice_: object,
 ) -> float:
     """The value in the one row of ``table`` that the three name; NaN where it is undefined.
 
@@ -33,7 +34,7 @@ def value_of(
     """
     name = _metric_named(plan, preset, metric)
     whose = _model_named(plan, model)
-    slice_, value = (ALL, ALL) if of is None or of == ALL else _slice_named(table, plan, of)
+    slice_, value = (ALL, ALL) if slice_ is None or slice_ == ALL else _slice_named(table, plan, slice_)
     of_value = pc.field("slice_value").is_null() if value is None else pc.field("slice_value") == value
     matches = (pc.field("metric") == name) & (pc.field("model") == whose) & (pc.field("slice") == slice_) & of_value
     return float(table.filter(matches)["value"][0].as_py())
@@ -52,11 +53,11 @@ def _metric_named(plan: Plan, preset: Preset | None, metric: object) -> str:
     if not isinstance(metric, (str, Metric)):
         raise UnknownResultError(f"metric is {shown(metric)}: a text is needed, for example ndcg@10")
     known = list(map(str, plan.metrics))
-    found = found_metric(plan, preset, metric)
-    if found is None:
+    text = found_metric(plan, preset, metric)
+    if text is None:
         near = did_you_mean(metric, known)
         raise UnknownResultError(f'no metric "{shortened(metric)}" was evaluated{near} (there are: {_some(known)})')
-    return found
+    return text
 
 
 def text_of(plan: Plan, preset: Preset | None, metric: Metric) -> str:
@@ -64,7 +65,7 @@ def text_of(plan: Plan, preset: Preset | None, metric: Metric) -> str:
     text = str(metric)
     if preset is None or found_metric(plan, preset, text) == text:
         return text
-    mine = [each.parameter for each in preset.defaults if each.metric == metric.name]
+    mine = [default.parameter for default in preset.defaults if default.metric == metric.name]
     spelled = {name: metric[name] for name in mine if not isinstance(metric[name], bool)}
     written = str(replace(metric, settings=tuple(sorted({**spelled, **dict(metric.settings)}.items()))))
     return written if found_metric(plan, preset, written) == text else text
@@ -93,43 +94,40 @@ def _model_named(plan: Plan, model: str | None) -> str:
     return model
 
 
-def _slice_named(table: pa.Table, plan: Plan, of: object) -> tuple[str, str | None]:
+def _slice_named(table: pa.Table, plan: Plan, asked_slice: object) -> tuple[str, str | None]:
     """The slice and its value in the table, of columns in any order."""
-    if not isinstance(of, (str, Mapping)):
+    if not isinstance(asked_slice, (str, Mapping)):
         needed = 'a mapping of columns to values, or a text such as "country=de", is needed'
-        raise UnknownResultError(f"slice is {shown(of)}: {needed}")
+        raise UnknownResultError(f"slice is {shown(asked_slice)}: {needed}")
     rows = table.select(["slice", "slice_value"]).group_by(["slice", "slice_value"]).aggregate([]).to_pylist()
     there = {
         frozenset(_parts(row["slice"], row["slice_value"], plan).items()): (row["slice"], row["slice_value"])
         for row in rows
         if row["slice"] != ALL
     }
-    if isinstance(of, str):
-        texts = {frozenset(_labels(parts)): found for parts, found in there.items()}
+    if isinstance(asked_slice, str):
+        texts = {frozenset(_labels(parts)): place for parts, place in there.items()}
         # of one column, unescaped
         whole = {f"{slice_}={shown_value(value)}": (slice_, value) for slice_, value in there.values()}
-        asked = frozenset(each.strip() for each in re.findall(r"(?:\\.|[^\\,])+", of, re.DOTALL))
-        found = whole.get(of, texts.get(asked))
+        asked = frozenset(part.strip() for part in re.findall(r"(?:\\.|[^\\,])+", asked_slice, re.DOTALL))
+        place = whole.get(asked_slice, texts.get(asked))
     else:
-        found = there.get(frozenset((str(column), _text(value)) for column, value in of.items()))
-    if found is not None:
-        return found
-    typed = of if isinstance(of, str) else ",".join(_labels((str(c), _text(v)) for c, v in of.items()))
-    known = [",".join(_labels(parts)) for parts in (_parts(*found, plan).items() for found in there.values())]
+        place = there.get(frozenset((str(column), _text(value)) for column, value in asked_slice.items()))
+    if place is not None:
+        return place
+    typed = (
+        asked_slice
+        if isinstance(asked_slice, str)
+        else ",".join(_labels((str(c), _text(v)) for c, v in asked_slice.items()))
+    )
+    known = [",".join(_labels(parts)) for parts in (_parts(*place, plan).items() for place in there.values())]
     there_are = f"there are: {_some(known)}" if known else "no slices were asked for"
     raise UnknownResultError(f'no slice "{shortened(typed)}" was evaluated{did_you_mean(typed, known)} ({there_are})')
 
 
 def _parts(slice_: str, value: str | None, plan: Plan) -> dict[str, str | None]:
-    """The value of each column of a slice: those of several stand between commas, and commas in them are escaped."""
-    columns = next(columns for columns in plan.slices if ",".join(columns) == slice_)
-    if len(columns) == 1 or value is None:
-        return dict.fromkeys(columns, value)
-    found = re.findall(r"((?:\\.|[^\\,])*)(?:,|$)", value, re.DOTALL)[: len(columns)]
-    return {
-        column: None if part == NO_PART else re.sub(r"\\(.)", r"\1", part, flags=re.DOTALL)
-        for column, part in zip(columns, found, strict=True)
-    }
+    """The value of each column of a slice of ``plan``."""
+    return slice_parts(next(columns for columns in plan.slices if ",".join(columns) == slice_), value)
 
 
 def _labels(parts: Iterable[tuple[str, str | None]]) -> list[str]:

@@ -40,25 +40,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OutputTable:
-    """A table of the output: its ``schema``, and ``of``, which makes it of a finished evaluation.
+    """A table of the output: its ``schema``, and ``make``, which makes it of a finished evaluation.
 
-    ``of`` returns None where the table is not asked for. A table without ``of`` is made of other tables, and so after
+    ``make`` returns None where the table is not asked for. A table without it is made of other tables, and so after
     them: ``gates`` and ``runs`` by the job, ``decomposition`` by a command.
     """
 
     schema: TableSchema
-    of: Callable[[Finished], pa.Table | DataFrame | None] | None = None
+    make: Callable[[Finished], pa.Table | DataFrame | None] | None = None
 
 
 def output_tables(finished: Finished) -> dict[str, pa.Table | DataFrame]:
     """The tables of ``finished`` that are asked for, by name."""
-    made = {each.schema.name: each.of(finished) for each in OUTPUTS if each.of is not None}
+    made = {output.schema.name: output.make(finished) for output in OUTPUTS if output.make is not None}
     return {name: table for name, table in made.items() if table is not None}
 
 
 def table_names() -> list[str]:
     """The names of all tables, those that a command alone prints too."""
-    return [each.schema.name for each in OUTPUTS]
+    return [output.schema.name for output in OUTPUTS]
 
 
 def _blocks(finished: Finished) -> pa.Table | DataFrame | None:

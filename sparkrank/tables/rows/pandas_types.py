@@ -1,4 +1,4 @@
-"""Whole numbers that may be null, as pandas shall have them: ``Int64``, not floats among which 2^53 + 1 is none."""
+"""Nullable whole numbers for pandas: ``Int64``, because floats cannot represent 2^53 + 1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was counted on the way, as the rows of the table ``quality``."""
+"""The rows of the table ``quality``: all that was counted."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def quality_table(
         tied = _check(checks.TIED_ROWS, model, counts.get((checks.TIED_ROWS, model), 0), checks.SCORED_ROWS, scored)
         rows += [tied] if plan.keys else []
         rows += _repeated(partials, plan, model)
-        one_class = (checks.one_class_groups(level_text(each)) for each in plan.levels)
+        one_class = (checks.one_class_groups(level_text(level)) for level in plan.levels)
         for name in (checks.UNRETRIEVED_GROUPS, *one_class) if plan.keys else ():
             rows.append(_check(name, model, counts.get((name, model), 0), checks.GROUPS, groups))
         rows += _looked_for((checks.WEIGHTLESS_GROUPS, checks.CLUSTERLESS_GROUPS), counts, checks.GROUPS, groups, model)
@@ -100,8 +100,8 @@ def _largest(partials: Partials, plan: Plan) -> Iterator[dict[str, Any]]:
 
 def _heaviest(partials: Partials, model: str) -> Iterator[dict[str, Any]]:
     """How much of each weighted mean is of one group; states of stored days do not say it."""
-    for (metric, of), share in heaviest_shares(partials).items():
-        if of == model:
+    for (metric, heaviest_model), share in heaviest_shares(partials).items():
+        if heaviest_model == model:
             check = _check(checks.most_weight(metric), model, 0, "weight")
             yield {**check, "count": share.weight, "fraction": share.fraction}
 
@@ -118,14 +118,14 @@ def doubtful(partials: Partials, plan: Plan, limits: checks.Limits) -> Iterator[
         for row in itertools.chain(*rows, _outside(partials, plan, model)):
             if _limited(row, limits)["ok"] is False:
                 share = f"{row['fraction']:.4%} of {row['of']}"
-                told = f"{as_shown(model)}: {row['count']:,.0f} {escaped(row['check'])} ({share})"
-                yield CodedSentence(checks.code_of(row["check"]) or "over_limit", told)
+                sentence = f"{as_shown(model)}: {row['count']:,.0f} {escaped(row['check'])} ({share})"
+                yield CodedSentence(checks.code_of(row["check"]) or "over_limit", sentence)
 
 
 def _impossible(partials: Partials, plan: Plan, model: str, groups: int) -> Iterator[dict[str, Any]]:
     """The groups with a value that its metric cannot have, or that beats the ideal that the metric names."""
-    names = [checks.outside_range(*each) for each in plan.ranges]
-    names += [checks.above_ideal(*each) for each in plan.beatable]
+    names = [checks.outside_range(*bounds) for bounds in plan.ranges]
+    names += [checks.above_ideal(*bounds) for bounds in plan.beatable]
     yield from _looked_for(names, partials.counts, checks.GROUPS, groups, model, 0.0)
 
 
@@ -137,7 +137,7 @@ def _repeated(partials: Partials, plan: Plan, model: str) -> Iterator[dict[str, 
 
 
 def _truth(counts: Mapping[tuple[str, str], int], read: int) -> Iterator[dict[str, Any]]:
-    """What became of the rows of truth."""
+    """The checks of the rows of truth."""
     given, (listed, unlisted) = (
         counts.get((checks.TRUTH_ROWS, ""), 0),
         (counts.get((name, ""), 0) for name in (checks.TRUTH_LISTED, checks.TRUTH_UNLISTED)),
@@ -167,7 +167,7 @@ def _relevant_truth(counts: Mapping[tuple[str, str], int], plan: Plan) -> Iterat
 
 def _limited(row: dict[str, Any], limits: checks.Limits) -> dict[str, Any]:
     """``row`` with the limit that was asked for, or that a check has where none was."""
-    limit = limits.of.get(row["check"], checks.LIMITS.get(row["check"]))
+    limit = limits.by_check.get(row["check"], checks.LIMITS.get(row["check"]))
     if limit is None:
         return row
     if row.get("of") is None:
@@ -199,7 +199,7 @@ def _outside(partials: Partials, plan: Plan, model: str) -> Iterator[dict[str, A
     if OUTSIDE in plan.row_sums:
         sums = partials.sums.results()
         all_rows = Subject(model, ALL, ALL)
-        outside, scored = (int(sums.get(all_rows.state(each), 0)) for each in (OUTSIDE, ROWS_AND_WEIGHT[0]))
+        outside, scored = (int(sums.get(all_rows.state(state), 0)) for state in (OUTSIDE, ROWS_AND_WEIGHT[0]))
         yield _check(checks.OUTSIDE_ROWS, model, outside, checks.SCORED_IN_GROUPS, scored)
 
 
@@ -226,7 +226,7 @@ def _fine_blocks(
 def _looked_for(
     names: Iterable[str],
     counts: Mapping[tuple[str, str], int],
-    of: str,
+    whole: str,
     total: int,
     model: str = "",
     limit: float | None = None,
@@ -234,18 +234,18 @@ def _looked_for(
     """The checks among ``names`` that the definitions of the evaluation made the buckets look for."""
     for name in names:
         if (name, model) in counts:
-            yield _check(name, model, counts[name, model], of, total, limit)
+            yield _check(name, model, counts[name, model], whole, total, limit)
 
 
 def _check(
-    name: str, model: str, count: int, of: str | None = None, total: int = 0, limit: float | None = None
+    name: str, model: str, count: int, whole: str | None = None, total: int = 0, limit: float | None = None
 ) -> dict[str, Any]:
-    fraction = count / total if of and total else None
+    fraction = count / total if whole and total else None
     return {
         "check": name,
         "model": model or None,
         "count": float(count),
-        "of": of,
+        "of": whole,
         "fraction": fraction,
         "limit": limit,
         "ok": None if limit is None else (fraction or 0.0) <= limit,

@@ -1,4 +1,4 @@
-"""What stops an evaluation once all is counted: an input that cannot be used, values that were asked to be there."""
+"""Refusals after counting: an input that cannot be used, or a required value that is undefined."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _validate_clusters(partials: Partials, plan: Plan, column: str) -> None:
 
 
 def _remedies(partials: Partials, plan: Plan, elements: Sequence[str]) -> Iterator[str]:
-    """What to do about rows that were rejected, as the end of a sentence."""
+    """Advice on rejected rows, as the end of a sentence."""
 
     def rejected(*names: str) -> bool:
         return any(partials.counts.get((name, "")) for name in names)
@@ -144,11 +144,11 @@ def _validate_not_empty(partials: Partials, plan: Plan) -> None:
         )
 
 
-def _validate_side(side: str, found: int, read: int, partials: Partials) -> None:
-    """Raise :class:`InputError` where of the rows of a ``side`` none was ``found`` to have an item."""
+def _validate_side(side: str, usable: int, read: int, partials: Partials) -> None:
+    """Raise :class:`InputError` where no row of a ``side`` is ``usable``: has an item and a number."""
     if not read:
         raise InputError(f"the {side} {'have' if side == 'lists' else 'has'} no rows")
-    if not found:
+    if not usable:
         rejected = _reasons(partials)
         of_both = f", rejected of both sides: {rejected}" if rejected else ""
         raise InputError(f"no row of the {side} has an item and can be evaluated (rows read: {read:,}{of_both})")
@@ -158,8 +158,8 @@ def _validate_unique_items(partials: Partials) -> None:
     """Raise :class:`InputError` where an item stands twice in a list or in the truth of its group."""
     for (check, model), count in sorted(partials.counts.items()):
         if count and check in (checks.REPEATED_ROWS, checks.TRUTH_REPEATED):
-            of = f"{check} of {shortened(model)}" if model else check
-            raise InputError(f"duplicates=error, and there are duplicates ({of}: {count})")
+            source = f"{check} of {shortened(model)}" if model else check
+            raise InputError(f"duplicates=error, and there are duplicates ({source}: {count})")
 
 
 def validate_defined(metrics: pa.Table, plan: Plan) -> None:

@@ -54,11 +54,11 @@ def states_table(
     parts = [(form.kind, form.to_table(partials)) for form in SMALL_FORMS]
     parts = [(kind, rows) for kind, rows in parts if rows.num_rows or kind not in OF_PARTS]
     large: dict[str, Iterable[tuple[StateKey, int]]] = {
-        DISTRIBUTION_FORM.kind: ((key, len(each.histogram.bins)) for key, each in partials.distributions.items()),
+        DISTRIBUTION_FORM.kind: ((key, len(state.histogram.bins)) for key, state in partials.distributions.items()),
         ITEM_FORM.kind: _item_counts(partials, plan).items(),
     }
     if blocks:
-        sizes = {series: len(each.bins) for series, each in partials.blocks.items()}
+        sizes = {series: len(state.bins) for series, state in partials.blocks.items()}
         sizes |= {} if exact is None else exact.sizes
         large[BLOCKS_KIND] = ((StateKey(*series[:3], str(series.rule)), size) for series, size in sizes.items())
     if plan.has_parts and plan.part_bins:

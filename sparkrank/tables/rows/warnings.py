@@ -1,4 +1,4 @@
-"""What a person must hear although it stops nothing: numbers that most likely come of an input that does not fit.
+"""Warnings: numbers that most likely come from an unsuitable input, but stop nothing.
 
 Each is a sentence, for the terminal and for the log of ``sr.evaluate``.
 """
@@ -31,7 +31,7 @@ HARDLY = 0.02  # of the share of the best model's rows that the truth has
 
 def warnings_of(partials: Partials, plan: Plan, metrics: pa.Table, limits: checks.Limits) -> list[CodedSentence]:
     """The sentences about a day or a window; ``metrics`` is its table."""
-    found = [
+    sentences = [
         *_of_pandas(partials),
         *_unmatched(partials, plan, limits),
         *_strangers(partials, plan),
@@ -40,7 +40,7 @@ def warnings_of(partials: Partials, plan: Plan, metrics: pa.Table, limits: check
         *(_large_group(partials) if plan.has_parts else ()),
         *(_few_groups(metrics) if plan.has_parts else ()),
     ]
-    return [sentence.capitalized() for sentence in found]
+    return [sentence.capitalized() for sentence in sentences]
 
 
 _OF_PANDAS = {
@@ -56,9 +56,9 @@ def _of_pandas(partials: Partials) -> Iterator[CodedSentence]:
     for (check, model), count in partials.counts.items():
         if count and check in _OF_PANDAS:
             what, taken_as = _OF_PANDAS[check]
-            of = f" of {as_shown(model)}" if model else ""
+            whose = f" of {as_shown(model)}" if model else ""
             yield CodedSentence(
-                "nan_of_pandas", f"in pandas NaN means null: {count:,} in the {what}{of}, taken as {taken_as}"
+                "nan_of_pandas", f"in pandas NaN means null: {count:,} in the {what}{whose}, taken as {taken_as}"
             )
 
 
@@ -70,14 +70,14 @@ def _unmatched(partials: Partials, plan: Plan, limits: checks.Limits) -> Iterato
     counts = partials.counts
     unlisted = _count(counts, checks.TRUTH_UNLISTED)
     whole = unlisted + _count(counts, checks.TRUTH_LISTED)
-    limit = limits.of.get(checks.TRUTH_UNLISTED, checks.LIMITS[checks.TRUTH_UNLISTED])
-    found: list[tuple[tuple[str, str], int, int, float]] = []
+    limit = limits.by_check.get(checks.TRUTH_UNLISTED, checks.LIMITS[checks.TRUTH_UNLISTED])
+    shares: list[tuple[tuple[str, str], int, int, float]] = []
     for level in map(level_text, plan.levels):
         total, check = _count(counts, checks.relevant_truth(level)), checks.relevant_unlisted(level)
         if total:
             named = ("truth", "items") if total == whole else ("relevant truth", f"items with {level}")
-            found.append((named, _count(counts, check), total, limits.of.get(check, limit)))
-    for (what, items), missing, total, most in found or [(("truth", "items"), unlisted, whole, limit)]:
+            shares.append((named, _count(counts, check), total, limits.by_check.get(check, limit)))
+    for (what, items), missing, total, most in shares or [(("truth", "items"), unlisted, whole, limit)]:
         if not missing or (missing < total and missing <= most * total):
             continue
         sentence = f"no {what} is found in any list (none of {total:,} {items})"
@@ -95,15 +95,15 @@ def _count(counts: Mapping[tuple[str, str], int], check: str, model: str = "") -
 def _strangers(partials: Partials, plan: Plan) -> Iterator[CodedSentence]:
     """Models whose rows are hardly in the truth although those of others are: their items may be written otherwise."""
     counts = partials.counts
-    found = {
+    counted = {
         model: (_count(counts, checks.ROWS_IN_TRUTH, model), _count(counts, checks.SCORED_ROWS, model))
         for model in plan.models
     }
-    shares = {model: there / scored for model, (there, scored) in found.items() if scored}
+    shares = {model: there / scored for model, (there, scored) in counted.items() if scored}
     best = max(shares, key=lambda model: shares[model], default=None)
     for model, share in shares.items():
         if best is not None and shares[best] and share <= HARDLY * shares[best]:
-            (there, scored), (of_best, scored_best) = found[model], found[best]
+            (there, scored), (of_best, scored_best) = counted[model], counted[best]
             how_many = f"{there:,} of the {scored:,} rows" if there else f"none of the {scored:,} rows"
             yield CodedSentence(
                 "model_hardly_in_truth",
@@ -164,19 +164,19 @@ def _undefined(metrics: pa.Table, plan: Plan) -> Iterator[CodedSentence]:
     once = pc.invert(pc.is_in(metrics["metric"], averaged))  # a metric of the whole day is undefined once
     groups = pc.if_else(once, 1, metrics["n_groups"])
     everywhere = pc.and_(pc.equal(metrics["slice"], ALL), pc.equal(metrics["n_undefined"], groups))
-    of_model: dict[str, list[str]] = {}
+    models_of: dict[str, list[str]] = {}
     for row in metrics.filter(everywhere).select(["model", "metric"]).to_pylist():
-        of_model.setdefault(row["metric"], []).append(row["model"])
+        models_of.setdefault(row["metric"], []).append(row["model"])
     by_models: dict[tuple[str, ...], list[str]] = {}
-    for metric, found in of_model.items():
-        by_models.setdefault(tuple(found), []).append(metric)
+    for metric, undefined_models in models_of.items():
+        by_models.setdefault(tuple(undefined_models), []).append(metric)
     counted = plan.definitions.counts_undefined_as
     of_groups = {str(metric) for metric, _ in plan.group_metrics}
     for models, names in by_models.items():
         as_value = counted is not None and not of_groups.isdisjoint(names)
         how = f", and counted as {counted:g} by undefined={plan.definitions.undefined}" if as_value else ""
-        told = f"undefined in every group, or of the whole day: {_listed(names)} of {_listed(models)}{how}"
-        yield CodedSentence("undefined_everywhere", told)
+        sentence = f"undefined in every group, or of the whole day: {_listed(names)} of {_listed(models)}{how}"
+        yield CodedSentence("undefined_everywhere", sentence)
 
 
 def _large_group(partials: Partials) -> Iterator[CodedSentence]:
@@ -197,20 +197,20 @@ def _large_group(partials: Partials) -> Iterator[CodedSentence]:
             )
 
 
-class Share(NamedTuple):
+class WeightShare(NamedTuple):
     """The ``weight`` of one group, and its ``fraction`` of that of all; None where no group has any."""
 
     weight: float
     fraction: float | None
 
 
-def heaviest_shares(partials: Partials) -> dict[tuple[str, str], Share]:
+def heaviest_shares(partials: Partials) -> dict[tuple[str, str], WeightShare]:
     """The largest weight of a group in each mean of the whole day, by metric and model."""
-    means, found = partials.means.results(), {}
+    means, shares = partials.means.results(), {}
     for (metric, model), weight in partials.heaviest.items():
         mean = means.get(StateKey(model, ALL, ALL, metric))
-        found[metric, model] = Share(weight, weight / mean.weight if mean is not None and mean.weight else None)
-    return found
+        shares[metric, model] = WeightShare(weight, weight / mean.weight if mean is not None and mean.weight else None)
+    return shares
 
 
 def _few_groups(metrics: pa.Table) -> Iterator[CodedSentence]:
@@ -223,18 +223,20 @@ def _few_groups(metrics: pa.Table) -> Iterator[CodedSentence]:
         return
     is_whole = pc.equal(few["slice"], ALL)
     whole, sliced = few.filter(is_whole), few.filter(pc.invert(is_whole))
-    told = []
+    names_and_counts = []
     if whole.num_rows:
         names, least = [*dict.fromkeys(whole["metric"].to_pylist())], pc.min(whole["n_effective"]).as_py()
-        told.append(f"{_first(names)} ({least:.3g} at least)")
+        names_and_counts.append(f"{_first(names)} ({least:.3g} at least)")
     of_values = sliced.group_by(["slice", "slice_value"]).aggregate([])
     for name in dict.fromkeys(of_values["slice"].to_pylist()):
         count, every = (
-            pc.sum(pc.equal(each["slice"], name)).as_py()
-            for each in (of_values, metrics.group_by(["slice", "slice_value"]).aggregate([]))
+            pc.sum(pc.equal(values["slice"], name)).as_py()
+            for values in (of_values, metrics.group_by(["slice", "slice_value"]).aggregate([]))
         )
-        told.append(f"metrics of {count:,} of the {every:,} values of {as_shown(name)}")
-    yield CodedSentence("few_groups", f"fewer than {FEW_GROUPS} effective groups stand behind {'; '.join(told)}")
+        names_and_counts.append(f"metrics of {count:,} of the {every:,} values of {as_shown(name)}")
+    yield CodedSentence(
+        "few_groups", f"fewer than {FEW_GROUPS} effective groups stand behind {'; '.join(names_and_counts)}"
+    )
 
 
 def _first(names: Sequence[str]) -> str:

@@ -18,7 +18,7 @@ from sparkrank.sources.files import file_system, visible_files, without_password
 from sparkrank.sources.integrity import SPARK_CHECKED
 from sparkrank.tables.commit.days import local_path, run_folders, shown_run, table_folders
 from sparkrank.tables.commit.output_folder import DAY, PLAIN
-from sparkrank.tables.stored.validation import validate_column_types, validate_utf8
+from sparkrank.tables.stored.validation import ADVICE, validate_column_types, validate_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-_ADVICE = "evaluate that day again"
 _LOOKS = (
     5  # at folders that a run may be moving (sparkrank.tables.commit.plain_folders), until two of them see the same
 )
@@ -69,15 +68,15 @@ def day_files(output: str, day: str, names: Sequence[str], spark: SparkSession |
     where the store fails.
     """
     try:
-        found = _listed(output, day, names, column)
+        files = _listed(output, day, names, column)
         for _ in range(_LOOKS - 1):
             shown = shown_run(output, day, column)
             if shown is None or not (shown / PLAIN).exists():
                 break
-            before, found = found, _listed(output, day, names, column)
-            if found == before:
+            before, files = files, _listed(output, day, names, column)
+            if files == before:
                 break
-        return found
+        return files
     except (pa.ArrowException, OSError) as error:
         if spark is None or local_path(output) is not None:
             raise unreadable(f"the tables under {without_password(output)} cannot be opened", error) from error
@@ -117,11 +116,11 @@ class ArrowFiles:
                 raise InputError(f"{self.day} was evaluated again while it was read: merge once more") from None
             except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
                 failure = f"the table {name} of {self.day} cannot be read from {file}"
-                raise unreadable(failure, error, advice=f" ({_ADVICE})") from error
+                raise unreadable(failure, error, advice=f" ({ADVICE})") from error
             validate_utf8(tables[-1], name, self.day)
         columns = {tuple(table.column_names) for table in tables}
         if len(columns) > 1:
-            raise InputError(f"the table {name} of {self.day} has files of different columns: evaluate that day again")
+            raise InputError(f"the table {name} of {self.day} has files of different columns: {ADVICE}")
         return pa.concat_tables(tables).unify_dictionaries()
 
     def _table(self, name: str, schema: pa.Schema, file: str, written: WrittenFile | None) -> pa.Table:
@@ -130,18 +129,18 @@ class ArrowFiles:
             source = opened if written is None else self._same_bytes(name, file, opened, written)
             # ParquetFile reads this one file; read_table would look for partitions in its path
             parquet = pq.ParquetFile(source, page_checksum_verification=True)
-            found, metadata = parquet.schema_arrow, parquet.metadata
-            validate_column_types(found, schema, name, self.day)
+            columns, metadata = parquet.schema_arrow, parquet.metadata
+            validate_column_types(columns, schema, name, self.day)
             if name == "runs" and metadata.num_rows != 1:
-                raise InputError(f"the table runs of {self.day} has {metadata.num_rows} rows, not one: {_ADVICE}")
+                raise InputError(f"the table runs of {self.day} has {metadata.num_rows} rows, not one: {ADVICE}")
             if written is not None and metadata.num_rows != written.rows:  # before reading, however many there are
                 raise InputError(
                     f"the table {name} of {self.day} has {metadata.num_rows} rows in {file} where its run wrote "
-                    f"{written.rows}: {_ADVICE}"
+                    f"{written.rows}: {ADVICE}"
                 )
-            texts = [each.name for each in schema if pa.types.is_string(each.type) and each.name in found.names]
+            texts = [field.name for field in schema if pa.types.is_string(field.type) and field.name in columns.names]
             parquet = pq.ParquetFile(source, metadata=metadata, read_dictionary=texts, page_checksum_verification=True)
-            return parquet.read([column for column in schema.names if column in found.names])
+            return parquet.read([column for column in schema.names if column in columns.names])
 
     def _same_bytes(
         self, name: str, file: str, opened: pa.NativeFile, written: WrittenFile
@@ -150,13 +149,13 @@ class ArrowFiles:
         if written.bytes is not None and opened.size() != written.bytes:
             raise InputError(
                 f"the table {name} of {self.day} has {opened.size()} bytes in {file} where its run wrote "
-                f"{written.bytes}: {_ADVICE}"
+                f"{written.bytes}: {ADVICE}"
             )
         if written.checksum is None:
             return opened
         content = opened.read_buffer()
         if hashlib.sha256(content).hexdigest() != written.checksum:
-            raise InputError(f"the table {name} of {self.day} has other bytes in {file} than its run wrote: {_ADVICE}")
+            raise InputError(f"the table {name} of {self.day} has other bytes in {file} than its run wrote: {ADVICE}")
         return pa.BufferReader(content)
 
     def _validate_written_files(self, name: str, written: Written) -> None:
@@ -165,10 +164,10 @@ class ArrowFiles:
         if others := sorted(there.keys() - written.keys()):
             raise InputError(
                 f"the table {name} of {self.day} holds a file that its run did not write ({there[others[0]]}): remove "
-                f"it, or {_ADVICE}"
+                f"it, or {ADVICE}"
             )
         if lost := sorted(written.keys() - there.keys()):
-            raise InputError(f"the table {name} of {self.day} has lost its file {lost[0]}: evaluate that day again")
+            raise InputError(f"the table {name} of {self.day} has lost its file {lost[0]}: {ADVICE}")
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What a merge asks of the states of a day: the rows that its plan needs, or why the day cannot give them."""
+"""The states of a day that a merge needs, or the reason why the day lacks them."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ OF_PARTS = (PART_MEAN_FORM.kind, PART_SUM_FORM.kind, PARTS_KIND)
 
 @dataclass(frozen=True)
 class DayCoverage:
-    """Which of the models and slices asked for a ``day`` has, with its rows and groups evaluated.
+    """The models and slices that a ``day`` has, among those asked for, and its evaluated rows and groups.
 
-    ``session`` is what reading its rows depended on in a Spark session.
+    ``session`` has the settings of the Spark session that could change its rows.
     """
 
     day: str
@@ -60,18 +60,18 @@ def required_states(states: pa.Table, day: str, plan: Plan, source: str) -> tupl
     kinds, kind = _encoded(states["kind"])
     names, name = _encoded(states["name"])
     models, model = _encoded(states["model"])
-    slices, of = _encoded(states["slice"])
+    slices, slice_code = _encoded(states["slice"])
     numbers = np.full((len(kinds), len(names)), -1)
     for index, need in enumerate(needed):
         if need.kind in kinds and need.name in names:
             numbers[kinds.index(need.kind), names.index(need.name)] = index
     place = _places(models, plan.models)[model]
-    slice_place = _places(slices, asked_slices(plan))[of]
+    slice_place = _places(slices, asked_slices(plan))[slice_code]
     number = numbers[kind, name]
     asked = (number >= 0) & (place >= 0) & (slice_place >= 0)
-    counted = np.array([each == COUNT_FORM.kind for each in kinds], np.bool_)[kind]
+    counted = np.array([text == COUNT_FORM.kind for text in kinds], np.bool_)[kind]
     there = [np.unique(of_states[~counted]) for of_states in (place, slice_place)]
-    models_there, slices_there = (found[found >= 0] for found in there)
+    models_there, slices_there = (places[places >= 0] for places in there)
     slices_there = np.union1d(slices_there, [0])  # the whole day must be there
     if not len(models_there):
         raise StateError(
@@ -81,11 +81,10 @@ def required_states(states: pa.Table, day: str, plan: Plan, source: str) -> tupl
     seen[slice_place[asked], number[asked], place[asked]] = True
     compared = [plan.model_compared_with.get(need.name) for need in needed]
     there_to_compare = {None, *(plan.models[index] for index in models_there)}
-    seen[:, [each not in there_to_compare for each in compared]] = True  # no day has states of what it cannot compare
-    seen[:, [need.optional for need in needed]] = True
+    seen[:, [model not in there_to_compare for model in compared]] = True  # nothing to compare, so no states of it
     of_parts = np.array([need.kind in OF_PARTS for need in needed], np.bool_)
-    for place_of_slice, each in enumerate(asked_slices(plan)):
-        seen[place_of_slice, of_parts] |= not plan.parted_slices(each)
+    for index, name_of_slice in enumerate(asked_slices(plan)):
+        seen[index, of_parts] |= not plan.parted_slices(name_of_slice)
     seen[:, [need.optional for need in needed]] = True
     if plan.compare is not None:
         pairs = np.array([need.kind == PAIR_FORM.kind for need in needed], np.bool_)
@@ -94,13 +93,14 @@ def required_states(states: pa.Table, day: str, plan: Plan, source: str) -> tupl
         seen[:, pairs] |= baseline not in models_there
     _validate_complete(day, plan, needed, seen, slices_there, models_there)
     _validate_definitions(states, day, needed, np.where(asked, number, -1))
-    of_all_models = np.array([each == "" for each in models], np.bool_)[model]
+    of_all_models = np.array([text == "" for text in models], np.bool_)[model]
+    counts = states.filter(pa.array(counted))
     covered = DayCoverage(
         day,
         frozenset(plan.models[index] for index in models_there),
         frozenset(asked_slices(plan)[index] for index in slices_there),
-        _count(states, counted, names, name, checks.ROWS_EVALUATED),
-        _count(states, counted, names, name, checks.GROUPS),
+        _count(counts, checks.ROWS_EVALUATED),
+        _count(counts, checks.GROUPS),
         without_session(pc.unique(states["source"])[0].as_py())[1],
     )
     return states.filter(pa.array(asked | (counted & (of_all_models | (place >= 0))))), covered
@@ -116,30 +116,29 @@ def asked_slices(plan: Plan) -> list[str]:
     return [ALL, *map(slice_name, plan.slices)]
 
 
-def _count(states: pa.Table, counted: Flags, names: Sequence[str], name: Ints, check: str) -> int:
-    """What a day counts as ``check``, of all models together."""
-    of_check = counted & np.array([each == check for each in names], np.bool_)[name]
-    return int(pc.sum(states["count"].filter(pa.array(of_check))).as_py() or 0)
+def _count(counts: pa.Table, check: str) -> int:
+    """The count of ``check`` on a day, over all models."""
+    return int(pc.sum(counts["count"].filter(pc.equal(counts["name"], check))).as_py() or 0)
 
 
-def _places(found: Sequence[str], asked: Sequence[str]) -> Ints:
-    """The place among those ``asked`` of each text that was ``found``, -1 where it is none of them."""
-    return np.array([asked.index(each) if each in asked else -1 for each in found], np.int64)
+def _places(texts: Sequence[str], asked: Sequence[str]) -> Ints:
+    """The place among those ``asked`` of each of ``texts``, -1 where it is none of them."""
+    return np.array([asked.index(text) if text in asked else -1 for text in texts], np.int64)
 
 
 def _encoded(column: pa.ChunkedArray) -> tuple[list[str], Ints]:
     """The distinct texts of a column, and the place of each row's text among them."""
-    found = column.combine_chunks()
-    encoded = found if pa.types.is_dictionary(found.type) else found.dictionary_encode()
+    texts = column.combine_chunks()
+    encoded = texts if pa.types.is_dictionary(texts.type) else texts.dictionary_encode()
     return encoded.dictionary.to_pylist(), encoded.indices.to_numpy(zero_copy_only=False)
 
 
 def _validate_same(states: pa.Table, day: str, what: str, expected: int | str, reader: str, advice: str = "") -> None:
     for stored in pc.unique(states[what]).to_pylist():
-        found = without_session(stored)[0] if what == "source" else stored
-        if found != expected:
+        value = without_session(stored)[0] if what == "source" else stored
+        if value != expected:
             raise StateError(
-                f"the states of {day} are of {what} {shortened(found)}, and {reader} {shortened(expected)}: evaluate "
+                f"the states of {day} are of {what} {shortened(value)}, and {reader} {shortened(expected)}: evaluate "
                 f"that day again{advice}"
             )
 
@@ -152,8 +151,8 @@ def _validate_complete(day: str, plan: Plan, needed: Sequence[Needed], seen: Fla
     """
     missing = np.argwhere(~seen[np.ix_(slices, np.arange(len(needed)), models)])
     if len(missing):
-        of, first, model = missing[0]
-        need, name = needed[first], asked_slices(plan)[slices[of]]
+        place, first, model = missing[0]
+        need, name = needed[first], asked_slices(plan)[slices[place]]
         also = " with output.blocks: true" if need.kind == BLOCKS_KIND else ""
         whose, left_out = f"{need.metric} for the model {plan.models[models[model]]}", f"{need.metric} out of metrics"
         if name != ALL:
@@ -164,12 +163,12 @@ def _validate_complete(day: str, plan: Plan, needed: Sequence[Needed], seen: Fla
 
 
 def _validate_definitions(states: pa.Table, day: str, needed: Sequence[Needed], number: Ints) -> None:
-    definitions, found = _encoded(states["definition"])
+    definitions, code = _encoded(states["definition"])
     expected = [definitions.index(need.definition) if need.definition in definitions else -1 for need in needed]
-    other = np.flatnonzero((number >= 0) & (np.append(expected, -1)[number] != found))
+    other = np.flatnonzero((number >= 0) & (np.append(expected, -1)[number] != code))
     if len(other):
         need = needed[number[other[0]]]
         raise StateError(
-            f'{shortened(need.metric)} of {day} was evaluated as "{shortened(definitions[found[other[0]]])}", and the '
+            f'{shortened(need.metric)} of {day} was evaluated as "{shortened(definitions[code[other[0]]])}", and the '
             f'spec asks for "{shortened(need.definition)}": evaluate that day again, or ask for what it holds'
         )

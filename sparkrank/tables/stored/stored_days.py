@@ -13,39 +13,21 @@ import pyarrow.compute as pc
 from sparkrank.base.errors import InputError, StateError
 from sparkrank.inputs.day_marks import on_day
 from sparkrank.metrics import Plan
-from sparkrank.metrics.needs import GROUPS, ROWS_AND_WEIGHT
-from sparkrank.schemas.tables import DISTRIBUTIONS as DISTRIBUTIONS_TABLE
 from sparkrank.schemas.tables import FILES, PART, RUN_ID, RUNS, SIZE_NUMBERS, STATES, schema_of
 from sparkrank.states import Partials
 from sparkrank.states.distributions import COARSE, EXACT
 from sparkrank.states.forms import (
     COUNT_FORM,
     DISTRIBUTION_FORM,
-    MEAN_FORM,
-    PAIR_FORM,
     SMALL_FORMS,
     STATE_KEY,
-    SUM_FORM,
     StateForm,
     large_forms,
 )
 from sparkrank.tables.commit.days import shown_run
-from sparkrank.tables.stored.agreement import (
-    counts_of,
-    validate_agreement,
-    validate_means,
-    validate_pairs,
-    validate_run,
-)
 from sparkrank.tables.stored.day_files import DayFiles, Written, WrittenFile, day_files
 from sparkrank.tables.stored.required_states import DayCoverage, asked_slices, required_states
-from sparkrank.tables.stored.validation import (
-    validate_distribution_values,
-    validate_nonnegative_sums,
-    validate_numbers,
-    validate_part_numbers,
-    validate_unique_keys,
-)
+from sparkrank.tables.stored.validation import ADVICE, validate_run, validate_unique_keys
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -55,8 +37,6 @@ DAYS_AT_ONCE = 16
 READING_THREADS = 8  # a read spends half of its time waiting for the disk or the store
 _TABLES = ("states", "runs", *(form.kind for form in large_forms(weighted=False)))
 SLICE_VALUE = "slice_value"
-NEVER_NEGATIVE = (GROUPS, *map(str, ROWS_AND_WEIGHT))  # sums over rows that are never below 0
-DISTRIBUTION_VALUE = DISTRIBUTIONS_TABLE.schema.field("value")
 DISTRIBUTION_RULES = {str(EXACT), str(COARSE)}  # of distributions
 _TEXTS = [field.name for field in STATES.schema if field.type == pa.string() and field.name != RUN_ID]
 
@@ -90,48 +70,34 @@ class StoredDay:
             of_kind = rows.filter(pc.equal(rows["kind"], form.kind))
             if of_kind.num_rows:  # the table of an older day may lack the columns of states that the day has none of
                 kinds[form.kind] = self._with(of_kind, form.columns, "states").select(form.columns)
-                validate_numbers(kinds[form.kind], form.numbers, "states", self.day)
-                if form.is_of_parts:
-                    validate_part_numbers(kinds[form.kind], "states", self.day)
-                if form is SUM_FORM:
-                    validate_nonnegative_sums(kinds[form.kind], NEVER_NEGATIVE, self.day)
-                if form is PAIR_FORM:
-                    validate_pairs(kinds[form.kind], self.day)
-                if form is MEAN_FORM:
-                    lowest = {str(metric): of.range_of(metric)[0] for metric, of in plan.group_metrics}
-                    never_negative = [name for name, least in lowest.items() if least >= 0]
-                    validate_means(kinds[form.kind], never_negative, self.day)
-        sizes = schema_of(SIZE_NUMBERS)
+        sizes = schema_of(SIZE_NUMBERS).names
         for form in large_forms(weighted=plan.weighted):
             series = rows.filter(pc.equal(rows["kind"], form.kind))
             if series.num_rows:
-                validate_numbers(self._with(series, sizes.names, "states"), sizes, "states", self.day)
-                expected = pc.sum(series["n_blocks"]).as_py()
+                expected = pc.sum(self._with(series, sizes, "states")["n_blocks"]).as_py()
                 if expected:
                     names = series["name"].unique().to_pylist()
                     kinds[form.kind] = self._large(form, plan, names, expected, written.get(form.kind))
                     validate_run(run, _run_of(kinds[form.kind]), self.day, form.kind)
-        validate_agreement(kinds, counts_of(states), self.day)
         return kinds, covered
 
     def _run(self) -> dict[str, Any]:
         """The run, its status and its files, from the day's row in the table ``runs``."""
         if not self.files.has("runs"):
-            raise InputError(f"{self.day} has lost its table runs: evaluate that day again")
+            raise InputError(f"{self.day} has lost its table runs: {ADVICE}")
         runs = self.files.read("runs", pa.schema(map(RUNS.schema.field, (RUN_ID, "status", FILES.name))))
         if runs.num_rows != 1:
-            raise InputError(f"the table runs of {self.day} has {runs.num_rows} rows, not one: evaluate that day again")
+            raise InputError(f"the table runs of {self.day} has {runs.num_rows} rows, not one: {ADVICE}")
         run: dict[str, Any] = runs.to_pylist()[0]
         if self.is_linked and run.get(FILES.name, []) is None:
-            raise InputError(f"the table runs of {self.day} has lost its list of files: evaluate that day again")
+            raise InputError(f"the table runs of {self.day} has lost its list of files: {ADVICE}")
         return run
 
     def _large(self, form: StateForm, plan: Plan, names: list[str], expected: int, written: Written | None) -> pa.Table:
         """The ``expected`` rows of the plan's models and slices and of ``names``, from the form's own table."""
         if not self.files.has(form.kind):
-            raise InputError(f"{self.day} has lost its table {form.kind}: evaluate that day again")
-        schema = form.schema.append(DISTRIBUTION_VALUE) if form is DISTRIBUTION_FORM else form.schema
-        rows = self._with(self.files.read(form.kind, schema, written), form.columns, form.kind)
+            raise InputError(f"{self.day} has lost its table {form.kind}: {ADVICE}")
+        rows = self._with(self.files.read(form.kind, form.schema, written), form.columns, form.kind)
         whose = (("model", plan.models), ("slice", asked_slices(plan)), (form.key[STATE_KEY.index("name")], names))
         for column, requested in whose:
             # most days have no other rows, and filtering costs as much as reading
@@ -139,28 +105,22 @@ class StoredDay:
                 rows = rows.filter(pc.field(column).isin(requested))
         if rows.num_rows != expected:
             raise InputError(
-                f"{self.day} has {rows.num_rows} rows of {form.kind} where its states tell of {expected}: evaluate "
-                f"that day again"
+                f"{self.day} has {rows.num_rows} rows of {form.kind} where its states tell of {expected}: {ADVICE}"
             )
         validate_unique_keys(rows, form.key, form.kind, self.day)
-        validate_numbers(rows, form.numbers, form.kind, self.day)
-        if form.is_of_parts:
-            validate_part_numbers(rows, form.kind, self.day)
-        if form is DISTRIBUTION_FORM and DISTRIBUTION_VALUE.name in rows.column_names:
-            validate_distribution_values(rows, self.day)
         if form is DISTRIBUTION_FORM and (others := set(rows["rule"].unique().to_pylist()) - DISTRIBUTION_RULES):
-            raise InputError(f"{form.kind} of {self.day} are by the rule {min(others):.200}: evaluate that day again")
+            raise InputError(f"{form.kind} of {self.day} are by the rule {min(others):.200}: {ADVICE}")
         return rows.select(form.columns)
 
     def _with(self, table: pa.Table, columns: Sequence[str], name: str) -> pa.Table:
         """``table``, which must have ``columns`` without nulls, except for the value of a slice."""
         lacking = [
-            each
-            for each in columns
-            if each not in table.column_names or (table[each].null_count and each != SLICE_VALUE)
+            column
+            for column in columns
+            if column not in table.column_names or (table[column].null_count and column != SLICE_VALUE)
         ]
         if lacking:
-            raise InputError(f"the table {name} of {self.day} lacks {', '.join(lacking)}: evaluate that day again")
+            raise InputError(f"the table {name} of {self.day} lacks {', '.join(lacking)}: {ADVICE}")
         return table
 
 
@@ -169,16 +129,16 @@ def written_by(run: Mapping[str, Any]) -> Mapping[str, Written]:
     written: dict[str, dict[str, WrittenFile]] = {}
     if run.get(FILES.name) is None:
         return {}
-    for each in run[FILES.name]:
-        of_table = written.setdefault(each["table"], {})
-        of_table[each["name"]] = WrittenFile(each["rows"], each.get("bytes"), each.get("checksum"))
+    for file in run[FILES.name]:
+        of_table = written.setdefault(file["table"], {})
+        of_table[file["name"]] = WrittenFile(file["rows"], file.get("bytes"), file.get("checksum"))
     return {name: written.get(name, {}) for name in (*_TABLES, *written)}
 
 
 def _run_of(table: pa.Table) -> list[str | None]:
     """The run that wrote ``table``, or an empty list for a day of an older version, which does not record it."""
-    found = (table.schema.metadata or {}).get(RUN_ID.encode())
-    return [] if found is None else [found.decode(errors="replace")]
+    run_id = (table.schema.metadata or {}).get(RUN_ID.encode())
+    return [] if run_id is None else [run_id.decode(errors="replace")]
 
 
 def find_days(output: str, days: Sequence[str], spark: SparkSession | None = None) -> list[StoredDay]:
@@ -193,9 +153,9 @@ def find_days(output: str, days: Sequence[str], spark: SparkSession | None = Non
         return StoredDay(day, day_files(folder, day, _TABLES, spark), is_linked)
 
     with ThreadPoolExecutor(READING_THREADS) as pool:
-        found = list(pool.map(stored, days))
-        there = pool.map(lambda day: day.files.has("states"), found)
-        return [day for day, has in zip(found, there, strict=True) if has]
+        candidates = list(pool.map(stored, days))
+        there = pool.map(lambda day: day.files.has("states"), candidates)
+        return [day for day, has in zip(candidates, there, strict=True) if has]
 
 
 def agreed_session(covered: Sequence[DayCoverage]) -> dict[str, str]:
@@ -205,12 +165,12 @@ def agreed_session(covered: Sequence[DayCoverage]) -> dict[str, str]:
     no value for it.
     """
     agreed: dict[str, tuple[str, str]] = {}
-    for each in covered:
-        for name, value in each.session.items():
-            first, of = agreed.setdefault(name, (value, each.day))
+    for day in covered:
+        for name, value in day.session.items():
+            first, first_day = agreed.setdefault(name, (value, day.day))
             if first != value:
                 raise StateError(
-                    f"{of} was read with {name} {first}, and {each.day} with {value}: evaluate one of them again"
+                    f"{first_day} was read with {name} {first}, and {day.day} with {value}: evaluate one of them again"
                 )
     return {name: value for name, (value, _) in agreed.items()}
 

@@ -11,16 +11,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.base.errors import InputError
-from sparkrank.gates.facts import COMPARED, Outcome
+from sparkrank.gates.facts import COMPARED, DayOutcome
+from sparkrank.gates.register import KINDS
 from sparkrank.gates.rules import Cell
-from sparkrank.gates.verdicts import Key
+from sparkrank.gates.verdicts import VerdictKey
 from sparkrank.schemas.tables import ACCEPTED, FILES, FROM_NOW_ON, GATES, METRICS, RUN_ID, RUNS, TIME, WINDOW_RUNS
 from sparkrank.tables.commit.days import shown_run
 from sparkrank.tables.commit.output_folder import DAY
-from sparkrank.tables.stored.agreement import validate_run
 from sparkrank.tables.stored.day_files import DayFiles, day_files
 from sparkrank.tables.stored.stored_days import written_by
-from sparkrank.tables.stored.validation import validate_results
+from sparkrank.tables.stored.validation import ADVICE, validate_results, validate_run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -62,20 +62,21 @@ class StoredResult:
     run: dict[str, Any]
 
     @cached_property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> DayOutcome:
         """What became of its cells: no gate has failed, or a person has let them in."""
         is_new = bool(self.run.get(FROM_NOW_ON))
         if self.gates is None:
-            return Outcome(is_new=is_new)
+            return DayOutcome(is_new=is_new)
         fails, accepted = pc.equal(self.gates["verdict"], "fail"), self._flags("accepted")
         let_in = pc.and_(fails, accepted)
-        levels = pc.and_(let_in, pc.equal(self.gates["kind"], "history"))
+        of_history = [name for name, kind in KINDS.items() if kind.reads_history]
+        levels = pc.and_(let_in, pc.is_in(self.gates["kind"].cast(pa.string()), pa.array(of_history)))
         masks = (pc.and_not(fails, accepted), let_in, levels, self._flags(FROM_NOW_ON))
         failed, *others = (frozenset(key.cell for key in self._keys(mask)) for mask in masks)
-        return Outcome(failed, others[0], others[1], others[2], is_new)
+        return DayOutcome(failed, others[0], others[1], others[2], is_new)
 
     @property
-    def beginnings(self) -> frozenset[Key]:
+    def beginnings(self) -> frozenset[VerdictKey]:
         """The verdicts with which a history begins anew."""
         return frozenset() if self.gates is None else frozenset(self._keys(self._flags(FROM_NOW_ON)))
 
@@ -85,17 +86,17 @@ class StoredResult:
             return pa.array([False] * (0 if self.gates is None else self.gates.num_rows))
         return pc.fill_null(self.gates[name], False)
 
-    def _keys(self, mask: pa.ChunkedArray) -> list[Key]:
+    def _keys(self, mask: pa.ChunkedArray) -> list[VerdictKey]:
         return [] if self.gates is None else [key_of(row) for row in self.gates.filter(mask).to_pylist()]
 
     @property
     def acceptance(self) -> dict[str, Any]:
         """When and why a person has let it in, as its row of ``runs`` says; empty where nobody has."""
-        found = {name: self.run.get(name) for name in ACCEPTED_NAMES}
-        return {} if None in (found["accepted_at"], found["accepted_reason"]) else found
+        values = {name: self.run.get(name) for name in ACCEPTED_NAMES}
+        return {} if None in (values["accepted_at"], values["accepted_reason"]) else values
 
     @property
-    def acceptances(self) -> dict[Key, tuple[tuple[float | None, ...], str]]:
+    def acceptances(self) -> dict[VerdictKey, tuple[tuple[float | None, ...], str]]:
         """The verdicts that a person has accepted: their numbers, and why."""
         if self.gates is None:
             return {}
@@ -112,14 +113,14 @@ class StoredResult:
         return all(_same(self.metrics[name], metrics[name]) for name in names)
 
 
-def key_of(row: dict[str, Any]) -> Key:
+def key_of(row: dict[str, Any]) -> VerdictKey:
     """Which verdict a row of the table ``gates`` is."""
-    return Key(row["gate"], row["kind"], Cell(row["metric"], row["model"], row["slice"], row["slice_value"]))
+    return VerdictKey(row["gate"], row["kind"], Cell(row["metric"], row["model"], row["slice"], row["slice_value"]))
 
 
 def _same(left: pa.ChunkedArray, right: pa.ChunkedArray) -> bool:
     if pa.types.is_floating(left.type):
-        one, other = (each.combine_chunks().to_numpy(zero_copy_only=False) for each in (left, right))
+        one, other = (column.combine_chunks().to_numpy(zero_copy_only=False) for column in (left, right))
         return left.null_count == right.null_count and np.array_equal(one, other, equal_nan=True)
     return bool(left.to_pylist() == right.to_pylist())
 
@@ -157,7 +158,7 @@ def stored_result(
         return None
     run = _run(files, name)
     if shown_run(output, name, column) is not None and column == DAY and run.get(FILES.name, []) is None:
-        raise InputError(f"the table runs of {name} has lost its list of files: evaluate that day again")
+        raise InputError(f"the table runs of {name} has lost its list of files: {ADVICE}")
     return result_in(files, name, run, is_past=is_past)
 
 

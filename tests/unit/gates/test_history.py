@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sparkrank.gates.facts import Facts, Measured, Outcome, Standard
+from sparkrank.gates.facts import DayOutcome, Facts, IntervalEstimate, Standard
 from sparkrank.gates.history import band_of, own_error, past_of
 from sparkrank.gates.judge import Judge
 from sparkrank.gates.rules import Cell, History, Margin, Rule
@@ -26,14 +26,14 @@ WEEK = [0.40, 0.42, 0.38, 0.41, 0.39, 0.40, 0.40]  # mean 0.40, squares 0, 4, 4,
 HALF = stats.t.isf(stats.norm.sf(3), 6) * math.sqrt(1e-3 / 6 * (1 + 1 / 7))
 
 
-def measured(value: float | None, stderr: float | None = None, **other: object) -> Measured:
+def measured(value: float | None, stderr: float | None = None, **other: object) -> IntervalEstimate:
     """A value, with its standard error where it has one."""
-    return Measured(value, None, None, stderr, "as it is", **other)  # type: ignore[arg-type]
+    return IntervalEstimate(value, None, None, stderr, "as it is", **other)  # type: ignore[arg-type]
 
 
-def days_before(values: Sequence[Measured | float | None]) -> list[Facts]:
+def days_before(values: Sequence[IntervalEstimate | float | None]) -> list[Facts]:
     """Days before :data:`TODAY` with these values, of which the latest is given last, the latest first."""
-    cells = [each if each is None or isinstance(each, Measured) else measured(each) for each in values]
+    cells = [each if each is None or isinstance(each, IntervalEstimate) else measured(each) for each in values]
     return [
         Facts(str(TODAY - dt.timedelta(back)), {} if cell is None else {CELL: cell})
         for back, cell in enumerate(reversed(cells), 1)
@@ -41,8 +41,8 @@ def days_before(values: Sequence[Measured | float | None]) -> list[Facts]:
 
 
 def judged(
-    value: Measured | float,
-    before: Sequence[Measured | float | None] | Sequence[Facts],
+    value: IntervalEstimate | float,
+    before: Sequence[IntervalEstimate | float | None] | Sequence[Facts],
     better: bool | None = True,
     margin: Margin = NO_MARGIN,
     **options: object,
@@ -51,7 +51,7 @@ def judged(
     days = [each for each in before if isinstance(each, Facts)] or days_before(before)  # type: ignore[arg-type]
     rule = Rule("g", "history", "auc", ("auc",), ("candidate",), "candidate", margin=margin)
     judge = Judge([rule], History(**options), {"auc": better})  # type: ignore[arg-type]
-    today = Facts(str(TODAY), {CELL: value if isinstance(value, Measured) else measured(value)})
+    today = Facts(str(TODAY), {CELL: value if isinstance(value, IntervalEstimate) else measured(value)})
     (verdict,) = judge.verdicts(today, today.name, Standard(days))
     return verdict
 
@@ -134,12 +134,12 @@ class TestNoWidth:
         )
 
     def test_of_an_interval_alone_a_quarter_is_the_error(self) -> None:
-        assert own_error(Measured(0.5, 0.4, 0.6, None)) == pytest.approx(0.05)
-        assert own_error(Measured(0.5, 0.5, 0.5, None)) is None
-        assert own_error(Measured(0.5, None, None, 0.0)) is None
-        alike = [Measured(3.0, 2.0, 4.0, None, "as it is")] * 10
+        assert own_error(IntervalEstimate(0.5, 0.4, 0.6, None)) == pytest.approx(0.05)
+        assert own_error(IntervalEstimate(0.5, 0.5, 0.5, None)) is None
+        assert own_error(IntervalEstimate(0.5, None, None, 0.0)) is None
+        alike = [IntervalEstimate(3.0, 2.0, 4.0, None, "as it is")] * 10
         for value, verdict in ((3.0 - 1.49, "pass"), (3.0 - 1.51, "fail")):  # 3 deviations of 2 / 4
-            assert judged(Measured(value, value - 1, value + 1, None, "as it is"), alike).verdict == verdict
+            assert judged(IntervalEstimate(value, value - 1, value + 1, None, "as it is"), alike).verdict == verdict
 
     @pytest.mark.parametrize("value", [1.0, 0.0])
     def test_where_it_has_no_error_of_its_own_what_has_been_is_within_the_band(self, value: float) -> None:
@@ -233,40 +233,40 @@ class TestRhythm:
 
 
 class TestDays:
-    def marked(self, **outcomes: Outcome) -> list[Facts]:
+    def marked(self, **outcomes: DayOutcome) -> list[Facts]:
         """Ten days before today, ``d1`` the latest, with these outcomes."""
         return [
-            replace(facts, outcome=outcomes.get(f"d{back}", Outcome()))
+            replace(facts, outcome=outcomes.get(f"d{back}", DayOutcome()))
             for back, facts in enumerate(days_before([float(number) for number in range(10)]), 1)
         ]
 
-    def past(self, **outcomes: Outcome) -> list[float | None]:
+    def past(self, **outcomes: DayOutcome) -> list[float | None]:
         """The values that count, the latest first."""
         past = past_of(CELL, "as it is", Standard(self.marked(**outcomes)), 28)
         return [each.value for _, each in past.days]
 
     def test_a_cell_that_failed_is_left_out_of_its_own_history_alone(self) -> None:
-        other = Outcome(failed=frozenset([Cell("ndcg", "candidate")]))
-        assert self.past(d2=Outcome(failed=frozenset([CELL])), d4=other) == [9, 7, 6, 5, 4, 3, 2, 1, 0]
+        other = DayOutcome(failed=frozenset([Cell("ndcg", "candidate")]))
+        assert self.past(d2=DayOutcome(failed=frozenset([CELL])), d4=other) == [9, 7, 6, 5, 4, 3, 2, 1, 0]
 
     def test_an_accepted_day_counts(self) -> None:
-        assert self.past(d2=Outcome(let_in=frozenset([CELL]), levels=frozenset([CELL]))) == list(range(9, -1, -1))
+        assert self.past(d2=DayOutcome(let_in=frozenset([CELL]), levels=frozenset([CELL]))) == list(range(9, -1, -1))
 
     def test_a_history_begins_anew_of_a_cell_or_of_all(self) -> None:
-        assert self.past(d3=Outcome(anew=frozenset([CELL]))) == [9, 8, 7]
-        assert self.past(d3=Outcome(is_new=True), d6=Outcome(is_new=True)) == [9, 8, 7]
-        assert len(self.past(d3=Outcome(anew=frozenset([Cell("ndcg", "candidate")])))) == 10
+        assert self.past(d3=DayOutcome(anew=frozenset([CELL]))) == [9, 8, 7]
+        assert self.past(d3=DayOutcome(is_new=True), d6=DayOutcome(is_new=True)) == [9, 8, 7]
+        assert len(self.past(d3=DayOutcome(anew=frozenset([Cell("ndcg", "candidate")])))) == 10
 
     def test_twice_in_a_row_is_a_new_level(self) -> None:
-        level = Outcome(let_in=frozenset([CELL]), levels=frozenset([CELL]))
-        bound = Outcome(let_in=frozenset([CELL]))  # accepted of another gate
+        level = DayOutcome(let_in=frozenset([CELL]), levels=frozenset([CELL]))
+        bound = DayOutcome(let_in=frozenset([CELL]))  # accepted of another gate
         assert self.past(d3=level, d4=level) == [9, 8, 7, 6]
         assert self.past(d3=level, d4=level, d5=level) == [9, 8, 7, 6, 5]
         assert len(self.past(d3=level, d5=level)) == 10
         assert len(self.past(d3=bound, d4=bound)) == 10
 
     def test_what_is_left_out_is_told(self) -> None:
-        before = self.marked(d1=Outcome(failed=frozenset([CELL])), d7=Outcome(anew=frozenset([CELL])))
+        before = self.marked(d1=DayOutcome(failed=frozenset([CELL])), d7=DayOutcome(anew=frozenset([CELL])))
         other = replace(before[1], measured={CELL: measured(0.1)._replace(definition="another")})
         before[1:4] = [other, replace(before[2], measured={}), replace(before[3], measured={CELL: measured(math.nan)})]
         verdict = judged(0.5, before)

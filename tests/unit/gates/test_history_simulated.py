@@ -16,7 +16,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from sparkrank.gates.facts import Facts, Measured, Outcome, Standard
+from sparkrank.gates.facts import DayOutcome, Facts, IntervalEstimate, Standard
 from sparkrank.gates.history import band_of
 from sparkrank.gates.judge import Judge
 from sparkrank.gates.rules import Cell, History, Rule
@@ -59,11 +59,13 @@ def stopped(values: Values) -> tuple[int, float]:
     stops, beyond = 0, 0
     for night, of_night in enumerate(values.tolist()):
         day = str(MONDAY + dt.timedelta(night))
-        measured = {cell: Measured(value, None, None, None, "d") for cell, value in zip(cells, of_night, strict=True)}
+        measured = {
+            cell: IntervalEstimate(value, None, None, None, "d") for cell, value in zip(cells, of_night, strict=True)
+        }
         facts = Facts(day, measured)
         verdicts = judge.verdicts(facts, day, Standard(days))
         failed = frozenset(each.key.cell for each in verdicts if each.verdict == "fail")
-        days.insert(0, replace(facts, outcome=Outcome(failed)))
+        days.insert(0, replace(facts, outcome=DayOutcome(failed)))
         stops += bool(failed)
         beyond += sum(each.verdict != "pass" for each in verdicts) * (night >= 14)
     return stops, beyond / max(1, values[14:].size)

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sparkrank.config import load_spec
-from sparkrank.gates.facts import Facts, Measured, Standard
+from sparkrank.gates.facts import Facts, IntervalEstimate, Standard
 from sparkrank.gates.judge import Judge
 from sparkrank.gates.rules import Cell, Rule
 from sparkrank.text.gates_text import verdicts_text
@@ -140,8 +140,8 @@ def test_the_whole_day_is_never_small_and_a_small_value_may_vanish() -> None:
     whole = Rule("w", "min", metric, (metric,), ("c",), "c", bound=0.1)
     judge = Judge([rule, whole], least_groups=30)
 
-    def row(groups: int) -> Measured:
-        return Measured(0.5, 0.4, 0.6, 0.05, n_groups=groups)
+    def row(groups: int) -> IntervalEstimate:
+        return IntervalEstimate(0.5, 0.4, 0.6, 0.05, n_groups=groups)
 
     def day(*values: str, groups: int = 200) -> Facts:
         cells = {Cell(metric, "c", "s", value): row(places.get(value, 50)) for value in values}
@@ -161,7 +161,7 @@ def test_a_gate_of_many_checks_has_one_line_that_counts_them() -> None:
     rule = Rule("g", "min", "m", ("m",), ("c",), "c", (("s", "*"),), (("s",),), bound=0.45)
     values = {**dict.fromkeys(range(50), 0.5), 0: 0.1, 1: 0.1, 7: 0.46}
     cells = {
-        Cell("m", "c", "s", f"{place:02}"): Measured(value, value - 0.02, value + 0.02, 0.01)
+        Cell("m", "c", "s", f"{place:02}"): IntervalEstimate(value, value - 0.02, value + 0.02, 0.01)
         for place, value in values.items()
     }
     lines = verdicts_text(Judge([rule]).verdicts(Facts("d", cells), "d")).splitlines()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sparkrank.gates.facts import Facts, Measured
+from sparkrank.gates.facts import Facts, IntervalEstimate
 from sparkrank.gates.judge import Judge
 from sparkrank.gates.rules import Cell, Margin, Rule
 from sparkrank.gates.verdicts import Judged
@@ -32,14 +32,16 @@ def rule(kind: str, margin: Margin = Margin(), **more: Any) -> Rule:  # noqa: B0
     return Rule("g", kind, "m", ("m",), ("c",), "c", against="b", margin=margin, **more)
 
 
-def number(value: float, stderr: float | None, degrees: float = 100, **more: Any) -> Measured:
+def number(value: float, stderr: float | None, degrees: float = 100, **more: Any) -> IntervalEstimate:
     """A number with its interval of Student's t."""
     half = None if stderr is None else quantile(degrees) * stderr
     ends = (None, None) if half is None else (value - half, value + half)
-    return Measured(value, *ends, stderr, interval="t", degrees=degrees)._replace(**more)
+    return IntervalEstimate(value, *ends, stderr, interval="t", degrees=degrees)._replace(**more)
 
 
-def verdict(asked: Rule, difference: Measured, candidate: Measured, baseline: Measured, **judge: Any) -> Judged:
+def verdict(
+    asked: Rule, difference: IntervalEstimate, candidate: IntervalEstimate, baseline: IntervalEstimate, **judge: Any
+) -> Judged:
     """The verdict of a day with one comparison."""
     facts = Facts("d", {CELL: candidate, CELL._replace(model="b"): baseline}, {(CELL, "b"): difference})
     (judged,) = Judge([asked], **{"better": {"m": True}, **judge}).verdicts(facts, "d")
@@ -129,9 +131,9 @@ def test_a_share_needs_the_standard_errors_of_both() -> None:
     assert judged.verdict == "undecided"
     assert "needs the standard errors of both models: give by as a number" in judged.reason
     # Wilson's at a bound, where no group varies, is 0
-    at_bound = Measured(1.0, 0.99, 1.0, None, interval="wilson", degrees=399, n_effective=400)
+    at_bound = IntervalEstimate(1.0, 0.99, 1.0, None, interval="wilson", degrees=399, n_effective=400)
     assert verdict(asked, number(0.0, 0.001), number(1.0, 0.001), at_bound).verdict == "pass"
-    perfect = Measured(1.0, None, None, None, interval="too few", n_groups=400)
+    perfect = IntervalEstimate(1.0, None, None, None, interval="too few", n_groups=400)
     assert verdict(asked, number(-0.5, 0.01), number(0.5, 0.01), perfect).verdict == "fail"
     assert verdict(rule("not_worse_than", Margin(0.04)), number(0.0, 0.001), number(0.4, 0.01), number(0.4, None)).p
 

@@ -9,17 +9,18 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sparkrank.gates.facts import Facts, Measured
+from sparkrank.gates.facts import Facts, IntervalEstimate
 from sparkrank.gates.judge import Judge
 from sparkrank.gates.rules import Cell, Rule
-from sparkrank.gates.verdicts import Judged, Key, Verdict, corrected
+from sparkrank.gates.verdicts import Judged, VerdictKey, VerdictWord, corrected
+from tests.extent import IS_LONG
 
 pytestmark = pytest.mark.same_without_loops
 
 
-def alone(p: float | None, verdict: Verdict = "fail") -> Judged:
+def alone(p: float | None, verdict: VerdictWord = "fail") -> Judged:
     """A verdict made for itself."""
-    return Judged(Key("g", "min", Cell("m", "c")), verdict, "0.2 is below 0.3", p=p)
+    return Judged(VerdictKey("g", "min", Cell("m", "c")), verdict, "0.2 is below 0.3", p=p)
 
 
 def test_holm_by_hand() -> None:
@@ -58,15 +59,19 @@ def test_one_cell_needs_no_correction() -> None:
 @pytest.mark.parametrize("cells", [1, 20, 200])
 def test_equal_models_stop_2_5_percent_of_nights_whatever_the_number_of_cells(cells: int) -> None:
     """By Holm, of independent cells 1 - (1 - 0.025 / n)^n of nights, a little less than 2.5 %."""
-    draw, nights, degrees = np.random.default_rng(14), 40_000 // cells + 500, 59
+    draw, nights, degrees = (
+        np.random.default_rng(14),
+        (40_000 if IS_LONG else 5_000) // cells + (500 if IS_LONG else 100),
+        59,
+    )
     metric, places = "m", [Cell("m", "c", "s", str(place)) for place in range(cells)]
     rule = Rule("g", "not_worse_than", metric, (metric,), ("c",), "c", (("s", "*"),), (("s",),), against="b")
     judge, quantile = Judge([rule], better={metric: True}), stats.t.ppf(0.975, degrees)
-    values = {cell._replace(model=model): Measured(0.5, 0.4, 0.6, 0.05) for cell in places for model in "cb"}
+    values = {cell._replace(model=model): IntervalEstimate(0.5, 0.4, 0.6, 0.05) for cell in places for model in "cb"}
     stopped = 0
     for differences in draw.standard_t(degrees, (nights, cells)):
         compared = {
-            (cell, "b"): Measured(d, d - quantile, d + quantile, 1.0, interval="paired t", degrees=degrees)
+            (cell, "b"): IntervalEstimate(d, d - quantile, d + quantile, 1.0, interval="paired t", degrees=degrees)
             for cell, d in zip(places, differences.tolist(), strict=True)
         }
         stopped += any(each.verdict == "fail" for each in judge.verdicts(Facts("d", values, compared), "d"))

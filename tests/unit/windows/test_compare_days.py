@@ -81,7 +81,7 @@ def test_the_text_has_the_whole_day_first_and_then_what_is_sure(spec: str, capsy
     sure = sure[(sure["slice"] != "all") & (sure["p_adjusted"] < 0.05)]
     for value in sure["slice_value"].unique():
         assert f"b where country is {value}\n" in told
-    assert f"{3 * len(METRICS) - len(sure)} comparisons of slices are not sure" in told
+    assert f"{3 * len(METRICS) - len(sure)} comparisons of slices show no clear difference" in told
 
 
 def test_of_a_metric_the_text_has_every_value_of_a_slice_sure_or_not(spec: str, capsys) -> None:

@@ -49,8 +49,7 @@ def together(days: list[pd.DataFrame], **asked: Any) -> pd.DataFrame:
     return sr.evaluate(rows, METRICS, **ROLES, **asked).table.to_pandas()
 
 
-@pytest.mark.parametrize("more", [[], ["--allow-missing"]])
-def test_a_model_that_starts_late_is_merged_over_its_days(tmp_path: Path, capsys, more: list[str]) -> None:
+def test_a_model_that_starts_late_is_merged_over_its_days(tmp_path: Path, capsys) -> None:
     """The bits of its days alone, and of the others all days, also by the values of a slice that it lacks."""
     models = dict.fromkeys(("early", "late"), "input__columns__score")
     sliced = {"slices": ["kind"]}
@@ -59,9 +58,10 @@ def test_a_model_that_starts_late_is_merged_over_its_days(tmp_path: Path, capsys
     write_log(tmp_path, days[0], DAYS[0])
     evaluate(spec_of(tmp_path, input__columns__score=OURS, **sliced), DAYS[0])
     capsys.readouterr()
-    assert merged(tmp_path, *more, input__columns__score=BOTH, **sliced) == 0
-    told = capsys.readouterr().out
-    assert "\n  The model candidate is missing on 2026-11-13: its metrics are over 2 of 3 days\n" in told
+    for more in (["--allow-missing"], []):
+        assert merged(tmp_path, *more, input__columns__score=BOTH, **sliced) == 0
+        told = capsys.readouterr().out
+        assert "\n  The model candidate is missing on 2026-11-13: its metrics are over 2 of 3 days\n" in told
     found = window_table(tmp_path, "metrics", WINDOW)
     for model, of_days, n_days in (("production", days, 3), ("candidate", days[1:], 2)):
         own = found[found["model"] == model].reset_index(drop=True)
@@ -85,15 +85,14 @@ def test_a_model_that_starts_late_is_merged_over_its_days(tmp_path: Path, capsys
 
 
 @pytest.mark.parametrize(
-    ("there", "lacking", "those"),
+    ("what", "there", "lacking", "those"),
     [
-        ([True, False, True], DAYS[1], "that day"),
-        ([True, True, False], DAYS[2], "that day"),
-        ([True, False, False], f"{DAYS[1]}..{DAYS[2]}", "those days"),
-        ([False, True, False], f"{DAYS[0]}, {DAYS[2]}", "those days"),
+        ("model", [True, False, True], DAYS[1], "that day"),
+        ("model", [True, False, False], f"{DAYS[1]}..{DAYS[2]}", "those days"),
+        ("slice", [True, True, False], DAYS[2], "that day"),
+        ("slice", [False, True, False], f"{DAYS[0]}, {DAYS[2]}", "those days"),
     ],
 )
-@pytest.mark.parametrize("what", ["model", "slice"])
 def test_a_gap_needs_to_be_allowed(
     tmp_path: Path, capsys, what: str, there: list[bool], lacking: str, those: str
 ) -> None:
@@ -136,8 +135,7 @@ def test_a_slice_that_starts_late_is_merged_over_its_days(tmp_path: Path, capsys
     assert set(found.loc[found["slice"] == "all", "n_days"]) == {3}
 
 
-@pytest.mark.parametrize("more", [[], ["--allow-missing"]])
-def test_a_late_model_with_which_others_are_compared(tmp_path: Path, capsys, more: list[str]) -> None:
+def test_a_late_model_with_which_others_are_compared(tmp_path: Path, capsys) -> None:
     """The metrics that compare with it are over its days too, of every model, also by a slice of other days."""
     compared = ["ap", "kendall_tau(ref=candidate)", "p90(spearman(ref=candidate))"]
     sliced = {"slices": ["kind"]}
@@ -147,7 +145,7 @@ def test_a_late_model_with_which_others_are_compared(tmp_path: Path, capsys, mor
     write_log(tmp_path, days[0], DAYS[0])
     evaluate(spec_of(tmp_path, metrics=["ap"], input__columns__score=OURS, **sliced), DAYS[0])
     capsys.readouterr()
-    assert merged(tmp_path, *more, **both, **sliced) == 0
+    assert merged(tmp_path, **both, **sliced) == 0
     told = capsys.readouterr().out
     assert (
         "  The model candidate is missing on 2026-11-13: its metrics and kendall_tau(ref=candidate), "
@@ -180,21 +178,22 @@ def test_a_model_that_meets_the_one_it_is_compared_with_on_no_day(tmp_path: Path
     ) in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("more", [[], ["--allow-missing"]])
-def test_what_no_day_has_is_refused(tmp_path: Path, capsys, more: list[str]) -> None:
+def test_what_no_day_has_is_refused(tmp_path: Path, capsys) -> None:
     days_of(tmp_path, [{"input__columns__score": OURS}] * 3)
     capsys.readouterr()
-    assert merged(tmp_path, *more, input__columns__score=BOTH) == 4
-    assert f"no day of {WINDOW} has the model candidate: evaluate the days again, or leave" in capsys.readouterr().err
-    assert merged(tmp_path, *more, input__columns__score=OURS, slices=["kind"]) == 4
-    assert f"no day of {WINDOW} has the slice kind: " in capsys.readouterr().err
-    assert merged(tmp_path, *more, input__columns__score={"candidate": "other"}) == 4
-    assert f"{DAYS[0]} has none of the models asked for (candidate): evaluate that day" in capsys.readouterr().err
+    for more in ([], ["--allow-missing"]):
+        for changes, told in (
+            ({"input__columns__score": BOTH}, f"no day of {WINDOW} has the model candidate: evaluate the days again, "),
+            ({"input__columns__score": OURS, "slices": ["kind"]}, f"no day of {WINDOW} has the slice kind: "),
+            ({"input__columns__score": {"candidate": "other"}}, f"{DAYS[0]} has none of the models asked for (cand"),
+        ):
+            assert merged(tmp_path, *more, **changes) == 4
+            assert told in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("more", [[], ["--allow-missing"]])
-def test_a_metric_that_a_day_lacks_stays_refused(tmp_path: Path, capsys, more: list[str]) -> None:
+def test_a_metric_that_a_day_lacks_stays_refused(tmp_path: Path, capsys) -> None:
     days_of(tmp_path, [{"metrics": ["ap"]}, {"metrics": ["ap", "rr"]}, {"metrics": ["ap", "rr"]}])
     capsys.readouterr()
-    assert merged(tmp_path, *more, metrics=["ap", "rr"]) == 4
-    assert f"{DAYS[0]} has no mean state of rr for the model production" in capsys.readouterr().err
+    for more in ([], ["--allow-missing"]):
+        assert merged(tmp_path, *more, metrics=["ap", "rr"]) == 4
+        assert f"{DAYS[0]} has no mean state of rr for the model production" in capsys.readouterr().err

@@ -107,25 +107,6 @@ def _with_sizes(states: pa.Table, kind: str, other: Path) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=states.schema)
 
 
-@pytest.mark.parametrize("table", ["blocks", "distributions"])
-def test_a_table_of_another_day_without_a_word_of_its_run_says_other_things(
-    folder: Path, capsys: pytest.CaptureFixture[str], table: str
-) -> None:
-    """Blocks and values of a day of half the rows do not add up to what its states say."""
-    rows = impressions_of(FIRST, 100)
-    rows["item_id"] = [f"i{row % 50}" for row in range(100)]
-    write_log(folder, rows, FIRST)
-    evaluate(spec_of(folder, **ITEMS), FIRST)
-    rewrite(part(folder, "states", SECOND), lambda t: _with_sizes(t, table, part(folder, "states", FIRST)))
-    other = pq.read_table(part(folder, table, FIRST), partitioning=None)
-    pq.write_table(other.replace_schema_metadata(None), part(folder, table, SECOND))
-    for each in ("states", table):
-        list_again(folder / "tables", SECOND, each)
-    capsys.readouterr()
-    assert merge(folder) == 4
-    assert f"the table {table} of {SECOND} has " in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("changes", "told"),
     [

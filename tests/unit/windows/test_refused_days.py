@@ -11,7 +11,6 @@ import pytest
 
 from sparkrank.doors import cli
 from sparkrank.states.forms import VERSION
-from tests.unit.stored_files import one_file
 from tests.unit.windows.week import (
     DAYS,
     METRICS,
@@ -102,21 +101,6 @@ def test_blocks_that_are_not_whole_are_refused(tables: Path, capsys) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("table", "column"), [("states", "wv_3"), ("states", "definition"), ("states", "n_blocks"), ("blocks", "offset")]
-)
-@pytest.mark.parametrize("is_there", [False, True], ids=["dropped", "null"])
-def test_a_table_without_a_column_is_refused(tables: Path, capsys, table: str, column: str, is_there: bool) -> None:
-    def spoilt(rows: pa.Table) -> pa.Table:
-        index, field = rows.schema.get_field_index(column), rows.schema.field(column)
-        others = rows.drop_columns([column])
-        return others.add_column(index, field, pa.nulls(len(rows), field.type)) if is_there else others
-
-    spoil(tables, table, spoilt)
-    assert exit_code(*merging(spec_of(tables))) == 4
-    assert f"the table {table} of 2026-11-15 lacks {column}: evaluate that day again" in capsys.readouterr().err
-
-
 def test_a_column_of_states_that_a_day_has_none_of_may_lack(tables: Path) -> None:
     """What a day of before a new type of state looks like."""
     conf = spec_of(tables, metrics=["ap"])
@@ -129,14 +113,3 @@ def test_a_column_of_states_that_a_day_has_none_of_may_lack(tables: Path) -> Non
     spoil(tables, "states", older)
     cli.main(merging(conf))
     pd.testing.assert_frame_equal(window_table(tables, "metrics"), expected, check_exact=True)
-
-
-@pytest.mark.parametrize("table", ["states", "blocks"])
-@pytest.mark.parametrize("size", [0, 7, 1000])
-def test_a_truncated_file_is_refused(tables: Path, capsys, table: str, size: int) -> None:
-    path = one_file(tables / f"tables/{table}/day={DAYS[2]}")
-    path.write_bytes(path.read_bytes()[:size])
-    assert exit_code(*merging(spec_of(tables))) == 4
-    told = capsys.readouterr().err.splitlines()[-1]
-    assert told.startswith("sparkrank: ")
-    assert DAYS[2] in told

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from docs.printers.markdown import declaration_markdown, markdown_table, parameter_markdown
+from docs.printers.metric_traps import METRIC_TRAPS
+from docs.printers.setting_traps import SETTING_TRAPS
+from docs.printers.worked import INPUT, Impression, trap_markdown
 from sparkrank.metrics import CATALOG, PRESETS, Definitions
 from sparkrank.metrics.aliases import ALIASES, ELSEWHERE
 from sparkrank.metrics.declaration import Declaration
@@ -11,10 +15,6 @@ from sparkrank.metrics.definitions import ALLOWED
 from sparkrank.metrics.kinds import CatalogueMetric, GroupMetric, PooledMetric
 from sparkrank.metrics.parameters import TIES, WEIGHT
 from sparkrank.metrics.presets import Preset
-from sparkrank.report.markdown import declaration_markdown, markdown_table, parameter_markdown
-from sparkrank.report.metric_traps import METRIC_TRAPS
-from sparkrank.report.setting_traps import SETTING_TRAPS
-from sparkrank.report.worked import INPUT, Row, trap_markdown
 from sparkrank.text.text import default_texts
 
 KINDS: tuple[type[Declaration], ...] = (GroupMetric, PooledMetric, CatalogueMetric)  # in the order of the page
@@ -23,7 +23,7 @@ INTRODUCTION = """\
 # Definitions
 
 What every metric of sparkrank means, where libraries mean different things by one name, and what each of them takes.
-This page is printed by `sparkrank metrics --definitions`, and sparkrank computes its values when it is printed.
+This page is printed by `python -m docs.printers`, and sparkrank computes its values when it is printed.
 
 `i` is the position from 1, `k` the cut-off, `R` and `N` are the relevant and non-relevant rows of a group (or of the
 day), `g_i` is the gain at position `i`. A row without a score is judged and not retrieved: it counts in `R` and in the
@@ -196,7 +196,7 @@ def _names() -> Iterator[str]:
 
 
 def _traps() -> Iterator[str]:
-    yield markdown_table(Row._fields, ([_shown(value) for value in row] for row in INPUT))
+    yield markdown_table(Impression._fields, ([_shown(value) for value in row] for row in INPUT))
     yield from map(trap_markdown, (*METRIC_TRAPS, *SETTING_TRAPS))
 
 

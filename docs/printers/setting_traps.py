@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sparkrank.report.worked import SETTINGS, Choice, Row, Trap
+from docs.printers.worked import SETTINGS, Answer, Impression, Trap
 
 
-def _under(setting: str, metric: str, of: str, arithmetic: Mapping[str, str]) -> tuple[Choice, ...]:
-    """A choice for each value of a setting."""
-    return tuple(Choice(metric, shown, of, {setting: word}) for word, shown in arithmetic.items())
+def _under(setting: str, metric: str, user: str, arithmetic: Mapping[str, str]) -> tuple[Answer, ...]:
+    """An answer for each value of a setting."""
+    return tuple(Answer(metric, shown, user, {setting: word}) for word, shown in arithmetic.items())
 
 
 TIES = Trap(
@@ -86,7 +86,7 @@ POPULATION = Trap(
         *_under("unretrieved", "p@3", "", {"skip": "(2/3 + 1/3 + 0 + 0) / 4"}),
     ),
     decided_by=SETTINGS,
-    rows=(Row("eve", "y", 0.95, None),),
+    rows=(Impression("eve", "y", 0.95, None),),
 )
 
 DUPLICATES = Trap(
@@ -105,7 +105,7 @@ DUPLICATES = Trap(
         *_under("duplicates", "r@5", "ann", {"keep": "(3 + 1/2) / 6", "once": "(2 + 1/2) / 5", "first": "3 / 5"}),
     ),
     decided_by=SETTINGS,
-    rows=(Row("ann", "a", 0.65, 3),),
+    rows=(Impression("ann", "a", 0.65, 3),),
 )
 
 UNJUDGED = Trap(
@@ -114,7 +114,7 @@ UNJUDGED = Trap(
     "and the rows below it move up.",
     _under("unjudged", "p@3", "ann", {"nonrelevant": "(1 + 0 + 0) / 3", "drop": "(1 + 0 + 1) / 3"}),
     decided_by=SETTINGS,
-    rows=(Row("ann", "x", 0.8, None),),
+    rows=(Impression("ann", "x", 0.8, None),),
 )
 
 SETTING_TRAPS = (

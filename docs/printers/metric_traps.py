@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sparkrank.report.worked import Choice, Trap
+from docs.printers.worked import Answer, Trap
 
 
-def _each(of: str, arithmetic: Mapping[str, str], **settings: str) -> tuple[Choice, ...]:
-    """A choice for each metric, of one user (or, without one, of all), under the same settings."""
-    return tuple(Choice(metric, shown, of, settings) for metric, shown in arithmetic.items())
+def _answers(user: str, arithmetic: Mapping[str, str], **settings: str) -> tuple[Answer, ...]:
+    """An answer for each metric, of one user (or, without one, of all), under the same settings."""
+    return tuple(Answer(metric, shown, user, settings) for metric, shown in arithmetic.items())
 
 
 AVERAGE_PRECISION = Trap(
@@ -19,7 +19,7 @@ AVERAGE_PRECISION = Trap(
     "list has two rows. Divided by the hits, the mean over the orders of tied rows has no closed form, so that one "
     "needs an order.",
     (
-        *_each(
+        *_answers(
             "ann",
             {
                 "ap@3": "(1/1 + 2/3) / 5",
@@ -28,8 +28,8 @@ AVERAGE_PRECISION = Trap(
                 "ap(over=k)@3": "(1/1 + 2/3) / 3",
             },
         ),
-        *_each("ann", {"ap(over=hits)@3": "(1/1 + 2/3) / 2"}, ties="item"),
-        *_each(
+        *_answers("ann", {"ap(over=hits)@3": "(1/1 + 2/3) / 2"}, ties="item"),
+        *_answers(
             "bob",
             {
                 "ap@5": "(1/1) / 3",
@@ -38,7 +38,7 @@ AVERAGE_PRECISION = Trap(
                 "ap(over=k)@5": "(1/1) / 5",
             },
         ),
-        *_each("bob", {"ap(over=hits)@5": "(1/1) / 1"}, ties="item"),
+        *_answers("bob", {"ap(over=hits)@5": "(1/1) / 1"}, ties="item"),
     ),
 )
 
@@ -48,13 +48,13 @@ PRECISION = Trap(
     "less. Hit rate is a name for three things: whether any hit is there (`hit`), their share of R (`r`), and their "
     "number (`cg(gain=binary)`). trec_eval weighs recall in its F by its parameter, others by the square of it.",
     (
-        *_each(
+        *_answers(
             "bob",
             {"p@5": "1 / 5", "p(over=retrieved)@5": "1 / 2", "p(over=min_k_relevant)@5": "1 / 3"},
         ),
-        *_each("ann", {"r@3": "2 / 5", "r(over=min_k_relevant)@3": "2 / 3"}),
-        *_each("ann", {"hit@3": "1", "cg(gain=binary)@3": "1 + 0 + 1"}),
-        *_each(
+        *_answers("ann", {"r@3": "2 / 5", "r(over=min_k_relevant)@3": "2 / 3"}),
+        *_answers("ann", {"hit@3": "1", "cg(gain=binary)@3": "1 + 0 + 1"}),
+        *_answers(
             "bob",
             {
                 "f@5": "(1 + 1)·1 / (1·3 + 5)",
@@ -70,7 +70,7 @@ RECIPROCAL_RANK = Trap(
     "The first hit or every hit",
     "Of one held-out item a user, reciprocal rank and reciprocal hit ranks are the same number. With more items the "
     "first is about the first hit and the second about every one.",
-    _each("ann", {"rr": "1/1", "arhr": "1/1 + 1/3 + (1/4 + 1/5) / 2"}),
+    _answers("ann", {"rr": "1/1", "arhr": "1/1 + 1/3 + (1/4 + 1/5) / 2"}),
     decided_by="",
 )
 
@@ -79,7 +79,7 @@ GAIN = Trap(
     "ann's first three grades are 3, 0 and 1. The gain of a grade is itself, 2 to its power less 1, or 1. RBP has no "
     "grades but a persistence p, whose default differs.",
     (
-        *_each(
+        *_answers(
             "ann",
             {
                 "dcg@3": "3/log2(2) + 0/log2(3) + 1/log2(4)",
@@ -87,7 +87,7 @@ GAIN = Trap(
                 "dcg(gain=binary)@3": "1/log2(2) + 0/log2(3) + 1/log2(4)",
             },
         ),
-        *_each("bob", {"rbp": "(1 - 0.8)·1", "rbp(p=0.9)": "(1 - 0.9)·1"}),
+        *_answers("bob", {"rbp": "(1 - 0.8)·1", "rbp(p=0.9)": "(1 - 0.9)·1"}),
     ),
 )
 
@@ -97,7 +97,7 @@ IDEAL = Trap(
     "NDCG is the best order of all judged rows, of those in the list, or k rows of gain 1 even where R is less than k; "
     "or it is given.",
     (
-        *_each(
+        *_answers(
             "ann",
             {
                 "ndcg@3": "(3 + 1/log2(4)) / (3 + 2/log2(3) + 2/log2(4))",
@@ -107,7 +107,7 @@ IDEAL = Trap(
                 "ndcg(gain=binary)@3": "(1 + 1/log2(4)) / (1 + 1/log2(3) + 1/log2(4))",
             },
         ),
-        *_each(
+        *_answers(
             "bob",
             {
                 "ndcg(gain=binary)@5": "1 / (1 + 1/log2(3) + 1/log2(4))",
@@ -123,7 +123,7 @@ PAIRS = Trap(
     "Of the ten pairs of ann's list by score and by grade, five agree, three are reversed, the score ties d and e, and "
     "the grades tie b and e. AUC takes the six pairs of a relevant and a non-relevant row: a wins two, c one, and d is "
     "tied with e. These metrics have rules of their own for ties, which the setting `ties` does not touch.",
-    _each(
+    _answers(
         "ann",
         {
             "group_auc": "(2 + 1 + 1/2) / (3·2)",
@@ -142,7 +142,7 @@ WEIGHTS = Trap(
     "The AUC is 3.5/6 inside ann's list (5 rows, 3 relevant, 6 pairs) and 1 inside bob's (2 rows, 1 relevant, 1 pair); "
     "cid and dot have no pair and are left out. GAUC of the DIN paper weighs by rows, other code by nothing, by clicks "
     "or by pairs. `auc` compares rows across users and is another number.",
-    _each(
+    _answers(
         "",
         {
             "group_auc": "(3.5/6 + 1) / 2",
@@ -161,7 +161,7 @@ BLOCKS = Trap(
     "one bin, `bits=1` has bins from .75, .5, .375 and .25 on. A binned `auc` comes with a bound on its distance "
     "from the exact one. `auc_up` puts the bin of the highest rate of positives first, and rises as bins get "
     "finer, up to 1 where each row has its own. In `pr_auc` a bin, so a tie, is one step of recall.",
-    _each(
+    _answers(
         "",
         {
             "auc(exact)": "(5 + 4 + 3.5 + 3) / 20",
@@ -183,7 +183,7 @@ MISPRINTS = Trap(
     "true positive rate, which is precision (`3 / (3 + 2) = 0.600`), FN/(TN+FP) for the false positive rate "
     "(`1 / (3 + 2) = 0.200`), and (b²+1)PR/(b²(P+R)) for F-beta, which is right for b = 1 alone "
     "(`(4 + 1)·3/5·3/4 / (4·(3/5 + 3/4)) = 0.417`). sparkrank has none of them.",
-    _each(
+    _answers(
         "",
         {
             "tpr(threshold=0.6)": "3 / (3 + 1)",

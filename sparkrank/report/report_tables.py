@@ -1,0 +1,175 @@
+"""The tables that a report is made of, and how their rows are read.
+
+Columns that a table of an older version lacks are None. What there may be too many of, as values of slices, is chosen
+by whole columns before any row becomes an object of Python.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sparkrank.base.errors import MetricError
+from sparkrank.metrics import Metric
+from sparkrank.metrics.slices import ALL
+from sparkrank.report.data import ComparisonRow, GateRow, MetricValue, ReportKind, State, TableRow, Trend
+
+if TYPE_CHECKING:
+    from sparkrank.comparison.group_tables import GroupTable
+    from sparkrank.report.score_bins import BinsByRule
+
+WORST_FIRST: tuple[State, ...] = ("fail", "undecided", "pass")
+_R = TypeVar("_R", bound=TableRow)
+
+
+@dataclass(frozen=True)
+class DayBefore:
+    """The day, or window, before: its ``name``, and the rows of its table ``metrics`` over the whole day."""
+
+    name: str
+    metrics: pa.Table
+
+
+@dataclass(frozen=True, eq=False)
+class ReportTables:
+    """What the tables of a day, a window, or an evaluation hold.
+
+    Parameters
+    ----------
+    kind, name
+        As :class:`~sparkrank.report.data.ReportData` has them.
+    metrics, comparisons, gates, quality, curves, distributions
+        The tables of these names; None where there is none.
+    run
+        The row of ``runs``, or what an evaluation knows of itself, by the names of its columns.
+    baseline, level
+        As :class:`~sparkrank.report.data.ReportData` has them, where no table says it.
+    trend, before
+        The days before; None where there is none.
+    bins, bins_missing
+        The score bins of the table ``blocks``, and why they were not read.
+    groups
+        The group table; it is read a batch at a time.
+    missing
+        By section, why it is not there, where that is known before.
+    """
+
+    kind: ReportKind
+    name: str
+    metrics: pa.Table
+    comparisons: pa.Table | None = None
+    gates: pa.Table | None = None
+    quality: pa.Table | None = None
+    curves: pa.Table | None = None
+    distributions: pa.Table | None = None
+    run: Mapping[str, Any] = field(default_factory=dict)
+    baseline: str | None = None
+    level: float | None = None
+    trend: Trend | None = None
+    before: DayBefore | None = None
+    bins: BinsByRule = field(default_factory=dict)
+    bins_missing: str | None = None
+    groups: GroupTable | None = None
+    missing: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def models(self) -> tuple[str, ...]:
+        """The models, in the order of ``metrics``; of days that nobody has merged those of the trend."""
+        if self.trend is not None and not self.metrics.num_rows:
+            return tuple(dict.fromkeys(series.model for series in self.trend.series))
+        return names_of(self.metrics, "model")
+
+    @cached_property
+    def metric_names(self) -> tuple[str, ...]:
+        """The metrics, in the same order."""
+        if self.trend is not None and not self.metrics.num_rows:
+            return tuple(dict.fromkeys(series.metric for series in self.trend.series))
+        return names_of(self.metrics, "metric")
+
+    @cached_property
+    def values(self) -> list[MetricValue]:
+        """The metrics over the whole day."""
+        return rows_of(whole_day(self.metrics), MetricValue)
+
+    @cached_property
+    def compared(self) -> list[ComparisonRow]:
+        """The comparisons over the whole day."""
+        return [] if self.comparisons is None else rows_of(whole_day(self.comparisons), ComparisonRow)
+
+    @cached_property
+    def verdicts(self) -> tuple[GateRow, ...]:
+        """The verdicts of all gates: failures first, then what is undecided."""
+        return tuple(sorted(rows_of(self.gates, GateRow), key=lambda row: WORST_FIRST.index(row.verdict)))
+
+
+def names_of(table: pa.Table, column: str) -> tuple[str, ...]:
+    """The different texts of ``column``, in the order of the table."""
+    return tuple(pc.unique(plain_texts(table.select([column]))[column]).to_pylist())
+
+
+def plain_texts(table: pa.Table) -> pa.Table:
+    """``table`` whose texts are not encoded by dictionaries."""
+    for index, column in enumerate(table.schema):
+        if pa.types.is_dictionary(column.type):
+            table = table.set_column(index, column.name, table[column.name].cast(column.type.value_type))
+    return table
+
+
+def whole_day(table: pa.Table) -> pa.Table:
+    """The rows of ``table`` over the whole day."""
+    return table.filter(pc.equal(table["slice"].cast(pa.string()), ALL))
+
+
+def is_among(texts: pa.ChunkedArray, allowed: Sequence[str]) -> pa.ChunkedArray:
+    """Which of ``texts`` are ``allowed``: a mask, for an expression would not keep the order of the rows."""
+    return pc.is_in(texts, value_set=pa.array(allowed, pa.string()))
+
+
+def defined(value: Any) -> Any:
+    """``value``, or None where it is NaN."""
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def rows_of(table: pa.Table | None, kind: type[_R]) -> list[_R]:
+    """The rows of ``table`` as values of ``kind``."""
+    if table is None:
+        return []
+    names = [column.name for column in fields(kind) if column.name in table.column_names]  # type: ignore[arg-type]
+    rows = plain_texts(table.select(names)).to_pylist()
+    return [kind(**{name: defined(value) for name, value in row.items()}) for row in rows]
+
+
+def worst(verdicts: Iterable[State]) -> State | None:
+    """The worst of ``verdicts``, None where there is none."""
+    return min(verdicts, key=WORST_FIRST.index, default=None)
+
+
+def definitions_of(table: pa.Table) -> dict[tuple[str, str], str | None]:
+    """The definition of each metric and model of a table ``metrics``."""
+    if "definition" not in table.column_names:
+        return {}
+    rows = plain_texts(table.select(["metric", "model", "definition"])).to_pylist()
+    return {(row["metric"], row["model"]): row["definition"] for row in rows}
+
+
+def parsed(text: str) -> Metric | None:
+    """The metric of a stored text; None of a metric of another version, or of a module that is not imported."""
+    with suppress(MetricError):
+        return Metric.parse(text)
+    return None
+
+
+def json_object(text: str | None) -> dict[str, Any]:
+    """The object of JSON that ``text`` is; empty where it is none."""
+    with suppress(ValueError):
+        document = json.loads(text or "{}")
+        return document if isinstance(document, dict) else {}
+    return {}

@@ -1,0 +1,62 @@
+"""The register of the sections of a report, in the order of the page.
+
+A new section is a module of its own, and one line in :data:`_BUILT_IN`, or a call of :func:`register` from outside.
+"""
+
+from __future__ import annotations
+
+from sparkrank.report.section import ReportSection
+from sparkrank.report.sections.auc_up_gap import AUC_UP_GAP
+from sparkrank.report.sections.group_distributions import GROUP_DISTRIBUTIONS
+from sparkrank.report.sections.headline import HEADLINE
+from sparkrank.report.sections.metric_definitions import METRIC_DEFINITIONS
+from sparkrank.report.sections.model_comparisons import MODEL_COMPARISONS
+from sparkrank.report.sections.paired_differences import PAIRED_DIFFERENCES
+from sparkrank.report.sections.quality_checks import QUALITY_CHECKS
+from sparkrank.report.sections.roc_and_pr import PRECISION_RECALL, ROC
+from sparkrank.report.sections.run_provenance import RUN_PROVENANCE
+from sparkrank.report.sections.score_calibration import SCORE_CALIBRATION
+from sparkrank.report.sections.score_histograms import SCORE_HISTOGRAMS
+from sparkrank.report.sections.slice_values import SLICE_VALUES
+from sparkrank.report.sections.trend import TREND
+from sparkrank.report.sections.verdict import GATE_CHECKS, VERDICT
+
+_BUILT_IN = (
+    VERDICT,
+    HEADLINE,
+    TREND,
+    MODEL_COMPARISONS,
+    SLICE_VALUES,
+    ROC,
+    PRECISION_RECALL,
+    SCORE_CALIBRATION,
+    SCORE_HISTOGRAMS,
+    AUC_UP_GAP,
+    GROUP_DISTRIBUTIONS,
+    PAIRED_DIFFERENCES,
+    GATE_CHECKS,
+    QUALITY_CHECKS,
+    METRIC_DEFINITIONS,
+    RUN_PROVENANCE,
+)
+_SECTIONS: dict[str, ReportSection] = {section.name: section for section in _BUILT_IN}
+
+
+def sections() -> tuple[ReportSection, ...]:
+    """All sections, in the order of the page."""
+    return tuple(_SECTIONS.values())
+
+
+def section_of(name: str) -> ReportSection | None:
+    """The section of this name."""
+    return _SECTIONS.get(name)
+
+
+def register(section: ReportSection) -> None:
+    """Add a section behind the others; one of the same name is replaced."""
+    _SECTIONS[section.name] = section
+
+
+def unregister(name: str) -> None:
+    """Take a section away that was registered."""
+    del _SECTIONS[name]

@@ -1,0 +1,49 @@
+"""What the metrics mean, with links to ``docs/definitions.md``."""
+
+from __future__ import annotations
+
+import re
+
+from sparkrank.metrics.catalog import is_built_in
+from sparkrank.metrics.declaration import Declaration
+from sparkrank.report.data import Definition
+from sparkrank.report.report_tables import ReportTables, definitions_of, parsed
+from sparkrank.report.section import Made, ReportSection
+
+DEFINITIONS_PAGE = "https://github.com/sparkrank/sparkrank/blob/main/docs/definitions.md"
+
+
+def _definitions(tables: ReportTables) -> Made:
+    by_key = definitions_of(tables.metrics)
+    texts = {metric: text for (metric, _), text in reversed(by_key.items())}
+    names = tables.metric_names if tables.metrics.num_rows else ()
+    return tuple(_definition(name, texts.get(name)) for name in names), None
+
+
+def _definition(text: str, definition: str | None) -> Definition:
+    metric = parsed(text)
+    if metric is None:
+        return Definition(text, definition)
+    declared = metric.declaration
+    return Definition(
+        text,
+        definition,
+        declared.title,
+        declared.formula,
+        declared.undefined,
+        declared.reference,
+        declared.higher_is_better,
+        link_of(declared),
+    )
+
+
+def link_of(declaration: Declaration) -> str | None:
+    """The address of the section of ``declaration``; None of a metric that somebody else has registered."""
+    if not is_built_in(declaration):
+        return None
+    heading = declaration.name if declaration.cutoff == "none" else f"{declaration.name}, {declaration.name}@k"
+    # the anchor that GitHub gives to a heading
+    return f"{DEFINITIONS_PAGE}#{re.sub(r'[^a-z0-9_ -]', '', heading.lower()).replace(' ', '-')}"
+
+
+METRIC_DEFINITIONS = ReportSection("definitions", "Definitions", _definitions, "The table metrics names no metric.")

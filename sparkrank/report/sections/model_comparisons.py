@@ -1,0 +1,145 @@
+"""Comparisons: each candidate against the baseline, over all rows and by slices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sparkrank.metrics.slices import ALL
+from sparkrank.report.data import ComparisonRow, Comparisons, ReportData
+from sparkrank.report.figures import (
+    MOST_ROWS,
+    ChartKey,
+    Figure,
+    Frame,
+    IntervalChart,
+    IntervalMark,
+    IntervalRow,
+    shown_level,
+    shown_name,
+)
+from sparkrank.report.report_tables import ReportTables, is_among, plain_texts, rows_of, whole_day
+from sparkrank.report.section import Made, ReportSection
+from sparkrank.report.sections.slice_values import MOST_CELLS, shown_metrics
+
+SURE = 0.05  # a difference whose adjusted p is below has the colour of better or worse
+ONE_MODEL = "There is one model: with a second score column, and a baseline among them, they are compared."
+MOST_CANDIDATES = 8
+UNSURE = ChartKey("no clear difference", 6)
+_SIDES = (ChartKey("better", 2), ChartKey("worse", 1), UNSURE)
+_FAR = 25  # times as wide: differences of such metrics do not share an axis
+
+
+def _comparisons(tables: ReportTables) -> Made:
+    """Of slices those rows whose metrics are shown, up to :data:`MOST_CELLS`."""
+    table = tables.comparisons
+    if table is None or not table.num_rows:
+        return None, ONE_MODEL if len(tables.models) == 1 else None
+    table = plain_texts(table)
+    whole, sliced = whole_day(table), table.filter(pc.not_equal(table["slice"], ALL))
+    kept = sliced.filter(is_among(sliced["metric"], shown_metrics(tables))).slice(0, MOST_CELLS)
+    rows = rows_of(pa.concat_tables([whole, kept]), ComparisonRow)
+    return Comparisons(table["baseline"][0].as_py(), tuple(rows), sliced.num_rows - kept.num_rows), None
+
+
+def adjusted_p(row: ComparisonRow) -> float | None:
+    """The adjusted p of a comparison, or its own where nothing adjusts it."""
+    p: float | None = row.p if row.p_adjusted is None else row.p_adjusted
+    return p
+
+
+def side_of(row: ComparisonRow | None, directions: Mapping[str, bool | None]) -> str:
+    """``better`` or ``worse`` where the difference is sure and the metric has a direction, else empty."""
+    if row is None or not row.difference:
+        return ""
+    p = adjusted_p(row)
+    direction = directions.get(row.metric)
+    if p is None or p >= SURE or direction is None:
+        return ""
+    return "better" if (row.difference > 0) == direction else "worse"
+
+
+def directions_of(data: ReportData) -> dict[str, bool | None]:
+    """Whether higher is better, by metric."""
+    return {definition.metric: definition.higher_is_better for definition in data.definitions}
+
+
+def _figures(data: ReportData) -> Iterator[Figure]:
+    if data.comparisons is None:
+        return
+    rows = [row for row in data.comparisons.rows if row.difference is not None]
+    for candidate in list(dict.fromkeys(row.candidate for row in rows))[:MOST_CANDIDATES]:
+        own = [row for row in rows if row.candidate == candidate]
+        whole = [row for row in own if row.slice == ALL]
+        against = f"{shown_name(candidate)} against {shown_name(data.comparisons.baseline)}"
+        for group in _on_one_axis(whole):
+            named = [(shown_name(row.metric), row) for row in group]
+            metric = group[0].metric if len(group) == 1 else None
+            about = f"Difference and {shown_level(data)}, all rows."
+            yield _figure(data, named, against, about, candidate, metric)
+        metric = whole[0].metric if whole else next((row.metric for row in own), None)
+        for name in dict.fromkeys(row.slice for row in own if row.slice != ALL):
+            sliced = [row for row in own if row.slice == name and row.metric == metric][:MOST_ROWS]
+            if sliced:
+                named = [(shown_name(row.slice_value, row.slice), row) for row in sliced]
+                about = f"Difference of {shown_name(metric)} and {shown_level(data)}."
+                yield _figure(data, named, f"{against}, by {shown_name(name)}", about, candidate, metric, name)
+
+
+def _figure(
+    data: ReportData,
+    named: Sequence[tuple[str, ComparisonRow]],
+    title: str,
+    about: str,
+    candidate: str,
+    metric: str | None,
+    slice_name: str | None = None,
+) -> Figure:
+    directions = directions_of(data)
+    names = [key.name for key in _SIDES]
+    rows = [
+        IntervalRow(
+            label,
+            (
+                IntervalMark(
+                    names.index(side_of(row, directions) or UNSURE.name),
+                    row.difference or 0.0,
+                    row.ci_low,
+                    row.ci_high,
+                ),
+            ),
+        )
+        for label, row in named
+    ]
+    x_title = "difference" if metric is None else f"difference of {shown_name(metric)}"
+    chart = IntervalChart(rows, _SIDES, Frame(x_title, width=208, zero=True))
+    return Figure("comparisons", title, about, chart, metric, candidate, slice_name)
+
+
+def _on_one_axis(rows: Sequence[ComparisonRow]) -> list[list[ComparisonRow]]:
+    """Rows whose intervals can be seen on one axis; in each the order stays."""
+    places = {id(row): place for place, row in enumerate(rows)}
+    groups: list[list[ComparisonRow]] = []
+    for row in sorted(rows, key=_extent, reverse=True):
+        if groups and _extent(row) * _FAR >= _extent(groups[-1][0]):
+            groups[-1].append(row)
+        else:
+            groups.append([row])
+    ordered = [sorted(group, key=lambda row: places[id(row)]) for group in groups]
+    return sorted(ordered, key=lambda group: places[id(group[0])])
+
+
+def _extent(row: ComparisonRow) -> float:
+    return float(max(abs(end) for end in (row.difference, row.ci_low, row.ci_high) if end is not None))
+
+
+MODEL_COMPARISONS = ReportSection(
+    "comparisons",
+    "Comparisons",
+    _comparisons,
+    "The spec names no baseline: with several models, ask for compare: {baseline: NAME}.",
+    "No baseline is named: with several models, ask for compare=NAME.",
+    figures=_figures,
+)

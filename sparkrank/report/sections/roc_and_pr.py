@@ -1,0 +1,93 @@
+"""ROC and precision-recall curves, from the table ``curves``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sparkrank.report.data import Curve, Point, ReportData
+from sparkrank.report.figures import Figure, Frame, Line, LineChart, charted, model_key, shown_name, shown_number
+from sparkrank.report.report_tables import ReportTables, plain_texts, whole_day
+from sparkrank.report.section import Made, ReportSection
+
+MOST_POINTS = 400  # of a curve
+CURVES_PART = ("curves", "Curves and scores")
+
+
+def _curves(tables: ReportTables, kind: Literal["roc", "pr"]) -> Made:
+    """The curves over the whole day, each of at most :data:`MOST_POINTS` of its points, at equal steps of them."""
+    if tables.curves is None:
+        return (), None
+    rows = plain_texts(whole_day(tables.curves))
+    rows = rows.filter(pc.equal(rows["curve"], kind))
+    areas = {(row.metric, row.model): row.value for row in tables.values}
+    keys = rows.select(["metric", "model"]).group_by(["metric", "model"], use_threads=False).aggregate([]).to_pylist()
+    curves = [_curve(rows, kind, key["metric"], key["model"], areas.get((key["metric"], key["model"]))) for key in keys]
+    metrics, models = (
+        {name: place for place, name in enumerate(names)} for names in (tables.metric_names, tables.models)
+    )
+    curves.sort(key=lambda curve: (metrics.get(curve.metric, 0), models.get(curve.model, 0)))
+    return tuple(curves), None
+
+
+def _curve(rows: pa.Table, kind: Literal["roc", "pr"], metric: str, model: str, area: float | None) -> Curve:
+    own = rows.filter(pc.and_(pc.equal(rows["metric"], metric), pc.equal(rows["model"], model)))
+    count = own.num_rows
+    # the first and the last among them
+    places = [place * (count - 1) // (MOST_POINTS - 1) for place in range(MOST_POINTS)]
+    points = own.select(["x", "y", "threshold"]).take(places if count > MOST_POINTS else list(range(count)))
+    return Curve(
+        kind,
+        model,
+        metric,
+        area,
+        tuple(Point(point["x"], point["y"], finite(point["threshold"])) for point in points.to_pylist()),
+        count,
+    )
+
+
+def finite(value: float | None) -> float | None:
+    """``value``, or None where it is infinite or NaN."""
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _figures(data: ReportData, kind: Literal["roc", "pr"]) -> Iterator[Figure]:
+    curves, name = (data.roc, "ROC") if kind == "roc" else (data.pr, "Precision-recall")
+    titles = ("false positive rate", "true positive rate") if kind == "roc" else ("recall", "precision")
+    whole = (0.0, 1.0)
+    frame = Frame(*titles, height=250, x_domain=whole, y_domain=whole, diagonal=whole if kind == "roc" else None)
+    shown = charted(data.models, data.baseline)
+    for metric in dict.fromkeys(curve.metric for curve in curves):
+        own = [curve for curve in curves if curve.metric == metric and curve.model in shown]
+        lines = [
+            Line(model_key(data, curve.model), tuple((point.x, point.y) for point in curve.points)) for curve in own
+        ]
+        areas = ", ".join(f"{shown_name(curve.model)} {shown_number(curve.area)}" for curve in own)
+        title = f"{name}, {shown_name(metric)}"
+        yield Figure(kind, title, f"Area under the curve: {areas}.", LineChart(lines, frame), metric)
+
+
+_ASK_ROC = "There is no ROC curve: ask for the metric auc, and for"
+_ASK_PR = "There is no precision-recall curve: ask for the metric pr_auc, and for"
+ROC = ReportSection(
+    "roc",
+    "ROC curves",
+    lambda tables: _curves(tables, "roc"),
+    f"{_ASK_ROC} output.curves: 1000.",
+    f"{_ASK_ROC} curve_points=1000.",
+    part=CURVES_PART,
+    figures=lambda data: _figures(data, "roc"),
+)
+PRECISION_RECALL = ReportSection(
+    "pr",
+    "Precision-recall curves",
+    lambda tables: _curves(tables, "pr"),
+    f"{_ASK_PR} output.curves: 1000.",
+    f"{_ASK_PR} curve_points=1000.",
+    part=CURVES_PART,
+    figures=lambda data: _figures(data, "pr"),
+)

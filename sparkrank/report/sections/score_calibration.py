@@ -1,0 +1,133 @@
+"""Calibration: mean scores against shares of relevant rows, of the models whose scores are probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from sparkrank.histogram.bins import BinRule
+from sparkrank.numeric.segments import run_starts
+from sparkrank.report.data import Calibration, CalibrationBin, ReportData
+from sparkrank.report.figures import Figure, Frame, Line, LineChart, charted, model_key, shown_name
+from sparkrank.report.report_tables import ReportTables, parsed
+from sparkrank.report.score_bins import BinsByRule, ScoreBins, chosen_bins
+from sparkrank.report.section import Made, ReportSection
+from sparkrank.report.sections.roc_and_pr import CURVES_PART
+
+CALIBRATION_BINS = 15
+MOST_OWN_BINS = 50  # of the rule `bins` that are shown as they are
+_FOLLOWING = ("bits", "digits", "exact")  # rules whose bins follow the scores, the best first
+_METRICS = ("ece", "logloss", "ne", "brier", "copc")
+
+
+def _calibration(tables: ReportTables) -> Made:
+    errors: dict[str, list[tuple[str, float | None]]] = {}
+    for value in tables.values:
+        metric = parsed(value.metric)
+        if metric is not None and metric.declaration.name in _METRICS:
+            errors.setdefault(value.model, []).append((value.metric, value.value))
+    calibrated, others = [], []
+    for model in tables.models:
+        bins = _for_rates(tables.bins, model)
+        if bins is None:
+            continue
+        own_errors = errors.get(model, [])
+        if not _are_probabilities(tables.bins, model, own_errors):
+            others.append(model)
+            continue
+        is_own = BinRule.parse(bins.rule).kind == "bins"
+        rates = _own_bins(bins.with_sums()) if is_own else _equal_shares(bins.with_sums())
+        calibrated.append(Calibration(model, bins.rule, bins.score_sum is not None, rates, tuple(own_errors)))
+    reason = f"The scores of {', '.join(others)} are no probabilities, which alone are calibrated." if others else None
+    return tuple(calibrated), reason or tables.bins_missing
+
+
+def _for_rates(bins: BinsByRule, model: str) -> ScoreBins | None:
+    """The bins that tell most: those of equal width where some of them have rows, else bins that follow the scores."""
+    own = chosen_bins(bins, model, ["bins"])
+    with_sums = {key: scores for key, scores in bins.items() if scores.score_sum is not None}
+    fine = chosen_bins(with_sums, model, _FOLLOWING) or chosen_bins(bins, model, _FOLLOWING)
+    if own is not None and len(own.score) <= MOST_OWN_BINS and (fine is None or np.count_nonzero(own.mass) > 2):
+        return own
+    return fine if fine is not None else own
+
+
+def _are_probabilities(bins: BinsByRule, model: str, errors: Sequence[tuple[str, float | None]]) -> bool:
+    """Whether no score is below 0 or above 1, as far as bins tell: those of equal width between 0 and 1 do not."""
+    scores = [
+        own.score[own.mass > 0]
+        for (name, rule), own in bins.items()
+        if name == model and BinRule.parse(rule).kind != "bins"
+    ]
+    beyond = any(len(score) and (score.min() < 0 or score.max() > 1) for score in scores)
+    undefined = bool(errors) and all(value is None for _, value in errors)
+    return not beyond and (bool(scores) or not undefined)
+
+
+def _own_bins(bins: ScoreBins) -> tuple[CalibrationBin, ...]:
+    """The bins of a rule of equal width, as they are, or joined by as many as keep :data:`MOST_OWN_BINS` at most."""
+    size = BinRule.parse(bins.rule).size
+    count = size if size <= MOST_OWN_BINS else CALIBRATION_BINS
+    place = np.minimum(np.rint(bins.score * size).astype(np.int64) * count // size, count - 1)
+    first = run_starts(place)
+    summed = bins.summed(first)
+    return tuple(
+        _calibration_bin(summed, index, float(at) / count, float(at + 1) / count)
+        for index, at in enumerate(place[first].tolist())
+    )
+
+
+def _equal_shares(bins: ScoreBins) -> tuple[CalibrationBin, ...]:
+    """About :data:`CALIBRATION_BINS` runs of bins with about as many rows each."""
+    bins = bins.select(bins.mass > 0)
+    if not len(bins.score):
+        return ()
+    taken = np.cumsum(bins.mass)
+    place = np.minimum((taken - bins.mass / 2) * (CALIBRATION_BINS / taken[-1]), CALIBRATION_BINS - 1).astype(np.int64)
+    first = run_starts(place)
+    summed = bins.summed(first)
+    last = np.append(first[1:], len(bins.score)) - 1
+    return tuple(
+        _calibration_bin(summed, index, float(bins.score[begin]), float(bins.score[end]))
+        for index, (begin, end) in enumerate(zip(first.tolist(), last.tolist(), strict=True))
+    )
+
+
+def _calibration_bin(bins: ScoreBins, index: int, low: float, high: float) -> CalibrationBin:
+    pos, neg = float(bins.pos[index]), float(bins.neg[index])
+    if not pos + neg:
+        return CalibrationBin(low, high, None, None, pos, neg)
+    mean = None if bins.score_sum is None else float(bins.score_sum[index]) / (pos + neg)
+    return CalibrationBin(low, high, mean, pos / (pos + neg), pos, neg)
+
+
+def _figures(data: ReportData) -> Iterator[Figure]:
+    shown = charted(data.models, data.baseline)
+    for rule in dict.fromkeys(calibration.rule for calibration in data.calibration):
+        own = [curve for curve in data.calibration if curve.rule == rule and curve.model in shown]
+        lines = [Line(model_key(data, curve.model), tuple(_points(curve))) for curve in own]
+        ends = [end for line in lines for point in line.points for end in point if isinstance(end, float)]
+        diagonal = (min(ends), max(ends)) if ends else (0.0, 1.0)
+        frame = Frame("mean score", "share of relevant rows", height=250, diagonal=diagonal, marks=40)
+        bins = f"by bins of scores ({shown_name(rule)})"
+        about = f"Mean score against the share of relevant rows, {bins}; dashed is perfect."
+        yield Figure("calibration", "Calibration", about, LineChart(lines, frame))
+
+
+def _points(calibration: Calibration) -> Iterator[tuple[float, float]]:
+    for one in calibration.bins:
+        if one.mean_score is not None and one.rate is not None:
+            yield one.mean_score, one.rate
+
+
+_ASK = "There are no score bins: ask for the metric ece"
+SCORE_CALIBRATION = ReportSection(
+    "calibration",
+    "Calibration",
+    _calibration,
+    f"{_ASK}, and for output.blocks: true.",
+    f"{_ASK}.",
+    part=CURVES_PART,
+    figures=_figures,
+)

@@ -1,0 +1,186 @@
+"""The trend: the metrics over all rows by stored days, with their bands and with what a person has accepted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from sparkrank.gates.register import KINDS
+from sparkrank.metrics.slices import ALL
+from sparkrank.report.data import GateRow, ReportData, Trend, TrendPoint, TrendSeries
+from sparkrank.report.figures import Figure, Frame, Line, LineChart, charted, model_key, shown_name
+from sparkrank.report.report_tables import defined, definitions_of, plain_texts, rows_of, whole_day, worst
+from sparkrank.report.section import ReportSection
+
+# How the table `gates` has the band of a history: as text, the end that decides also as the number `bound`.
+_BAND = re.compile(r"band (\S+) to (\S+)$")
+
+
+@dataclass(frozen=True)
+class TrendDay:
+    """What the tables of a day say of its metrics over all rows.
+
+    Parameters
+    ----------
+    name : str
+        The day.
+    state : {"stored", "missing", "unreadable"}
+        Whether it has tables that can be read.
+    metrics, gates : pyarrow.Table, optional
+        The tables of these names; ``gates`` is None where the day has none.
+    reason : str, optional
+        Why it cannot be read.
+    """
+
+    name: str
+    state: Literal["stored", "missing", "unreadable"] = "missing"
+    metrics: pa.Table | None = None
+    gates: pa.Table | None = None
+    reason: str | None = None
+
+
+def trend_of(days: Sequence[TrendDay], keys: Sequence[tuple[str, str]]) -> Trend | None:
+    """The trend of the metrics and models ``keys``, in their order, over ``days``, those without tables among them.
+
+    None where fewer than two days are stored. Days before the first that is are left out.
+    """
+    stored = [place for place, day in enumerate(days) if day.state == "stored"]
+    if len(stored) < 2:
+        return None
+    days = days[stored[0] :]
+    cells = [_cells(day) for day in days]
+    last = next(cell for cell in reversed(cells) if cell is not None)
+    series = []
+    for key in keys:
+        definition = last[key].definition if key in last else None
+        points = tuple(_point(day, own, key, definition) for day, own in zip(days, cells, strict=True))
+        series.append(TrendSeries(*key, points))
+    return Trend(tuple(day.name for day in days), tuple(series))
+
+
+@dataclass(frozen=True)
+class _DayCell:
+    row: dict[str, Any]
+    definition: str | None
+    gates: tuple[GateRow, ...]
+
+
+def _cells(day: TrendDay) -> dict[tuple[str, str], _DayCell] | None:
+    """What a day says by metric and model; None where it says nothing."""
+    if day.metrics is None:
+        return None
+    metrics = plain_texts(whole_day(day.metrics))
+    definitions = definitions_of(metrics)
+    verdicts: dict[tuple[str, str | None], list[GateRow]] = {}
+    for gate in rows_of(day.gates, GateRow):
+        if gate.slice == ALL:
+            verdicts.setdefault((gate.metric, gate.model), []).append(gate)
+    names = [name for name in ("metric", "model", "value", "ci_low", "ci_high") if name in metrics.column_names]
+    rows = {(row["metric"], row["model"]): row for row in metrics.select(names).to_pylist()}
+    return {key: _DayCell(row, definitions.get(key), tuple(verdicts.get(key, ()))) for key, row in rows.items()}
+
+
+def _point(
+    day: TrendDay, cells: Mapping[tuple[str, str], _DayCell] | None, key: tuple[str, str], definition: str | None
+) -> TrendPoint:
+    cell = None if cells is None else cells.get(key)
+    if cell is None:
+        state = "absent" if cells is not None else "unreadable" if day.state == "unreadable" else "missing"
+        return TrendPoint(day.name, state, told=day.reason)  # type: ignore[arg-type]
+    value, low, high = (defined(cell.row.get(name)) for name in ("value", "ci_low", "ci_high"))
+    bands = (band for gate in cell.gates if (band := band_of_gate(gate)) is not None)
+    ends: tuple[float | None, float | None] = next(bands, (None, None))
+    accepted = [gate for gate in cell.gates if gate.accepted]
+    return TrendPoint(
+        day.name,
+        "undefined" if value is None else "value",
+        value,
+        low,
+        high,
+        *ends,
+        worst(gate.verdict for gate in cell.gates),
+        bool(accepted),
+        accepted[0].accepted_reason if accepted else None,
+        definition is None or cell.definition == definition,
+        begins_anew=any(gate.from_now_on for gate in cell.gates),
+    )
+
+
+def band_of_gate(gate: GateRow) -> tuple[float, float] | None:
+    """The ends of the band of a gate of the kind ``history``; None where it had no band.
+
+    The table has both ends as text, of six digits, and the worse one as a number: that is taken as it is.
+    """
+    kind = KINDS.get(gate.kind)
+    match = _BAND.search(gate.against or "") if kind is not None and kind.reads_history else None
+    if match is None:
+        return None
+    try:
+        low, high = float(match[1]), float(match[2])
+    except ValueError:
+        return None
+    if gate.bound is None:
+        return low, high
+    return (gate.bound, high) if abs(gate.bound - low) <= abs(gate.bound - high) else (low, gate.bound)
+
+
+def _figures(data: ReportData) -> Iterator[Figure]:
+    if data.trend is None:
+        return
+    shown = charted(data.models, data.baseline)
+    days = tuple(map(_date, data.trend.days))
+    for metric in dict.fromkeys(series.metric for series in data.trend.series):
+        own = [series for series in data.trend.series if series.metric == metric and series.model in shown]
+        if max((sum(point.value is not None for point in series.points) for series in own), default=0) < 2:
+            continue
+        changed = dict.fromkeys(_date(point.day) for series in own for point in _changes(series))
+        frame = Frame(height=150, days=days, marks=10, noted=tuple(changed))
+        chart = LineChart([_line(data, series) for series in own], frame)
+        about = f"By day, {data.trend.days[0]} to {data.trend.days[-1]}."
+        yield Figure("trend", shown_name(metric), about, chart, metric)
+
+
+def _line(data: ReportData, series: TrendSeries) -> Line:
+    dated = [(_date(point.day), point) for point in series.points]
+    return Line(
+        model_key(data, series.model),
+        tuple((day, point.value) for day, point in dated),
+        band=tuple(
+            (day, point.ci_low, point.ci_high)
+            for day, point in dated
+            if point.ci_low is not None and point.ci_high is not None
+        ),
+        limits=tuple(
+            (day, point.band_low, point.band_high)
+            for day, point in dated
+            if point.band_low is not None and point.band_high is not None
+        ),
+        flags=tuple((day, point.value) for day, point in dated if point.is_accepted and point.value is not None),
+    )
+
+
+def _changes(series: TrendSeries) -> Iterator[TrendPoint]:
+    """The days on which the definition changed, or a person has let the history begin anew."""
+    for before, point in pairwise(point for point in series.points if point.value is not None):
+        if before.is_same_definition != point.is_same_definition or point.begins_anew:
+            yield point
+
+
+def _date(day: str) -> str:
+    """The day, or the last one of a window."""
+    return day.rpartition("..")[2]
+
+
+TREND = ReportSection(
+    "trend",
+    "Trend",
+    lambda tables: (tables.trend, None),
+    "There is no other stored day: with a second one there is a trend.",
+    "An evaluation in memory is of no day: sparkrank report shows the trend over stored ones.",
+    figures=_figures,
+)

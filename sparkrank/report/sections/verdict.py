@@ -1,0 +1,63 @@
+"""The verdict: what the gates say together, and the table of their checks."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from typing import Any
+
+from sparkrank.report.data import GateRow, OverallVerdict, State
+from sparkrank.report.report_tables import WORST_FIRST, ReportTables, worst
+from sparkrank.report.section import Made, ReportSection
+
+MOST_GATES = 5_000  # verdicts: those that do not pass first
+_ASK = "The spec has no gates: name some, as gates: [{metric: ndcg@10, min: 0.3}]."
+_ASK_IN_MEMORY = "Gates judge stored days: name them in a spec, and run sparkrank evaluate."
+
+
+def _verdict(tables: ReportTables) -> Made:
+    rows = tables.verdicts
+    state = worst(row.verdict for row in rows)
+    if state is None:
+        return None, None
+    counts = {verdict: sum(row.verdict == verdict for row in rows) for verdict in WORST_FIRST}
+    sentence = {
+        "fail": _counted(rows, "fail", "fails", "fail"),
+        "undecided": f"No gate fails, and {_counted(rows, 'undecided', 'is undecided', 'are undecided')}",
+        "pass": "The gate passes" if counts["pass"] == 1 else f"All {counts['pass']:,} gate checks pass",
+    }[state]
+    at, reason = tables.run.get("accepted_at"), tables.run.get("accepted_reason")
+    is_accepted = reason is not None and any(row.accepted for row in rows)
+    accepted = ", and a person has let it in" if is_accepted else ""
+    return OverallVerdict(
+        state,
+        counts["pass"],
+        counts["fail"],
+        counts["undecided"],
+        is_accepted,
+        instant(at) if is_accepted else None,
+        reason if is_accepted else None,
+        f"{sentence}{accepted}.",
+    ), None
+
+
+def _counted(rows: Sequence[GateRow], state: State, one: str, several: str) -> str:
+    """How many gates, and in how many of their checks, have the verdict ``state``."""
+    names, concerned = {row.gate for row in rows}, {row.gate for row in rows if row.verdict == state}
+    subject = "the gate" if len(names) == 1 else f"{len(concerned):,} of {len(names):,} gates"
+    checks = sum(row.verdict == state for row in rows)
+    where = f", in {checks:,} of {len(rows):,} checks" if len(rows) > len(names) else ""
+    sentence = f"{subject} {one if len(concerned) == 1 else several}{where}"
+    return sentence if state == "undecided" else sentence[:1].upper() + sentence[1:]
+
+
+def instant(value: Any) -> str | None:
+    """An instant as ISO 8601 in UTC, to the second; one without a zone is in UTC."""
+    if not isinstance(value, dt.datetime):
+        return None if value is None else str(value)
+    in_utc = value.replace(tzinfo=dt.timezone.utc) if value.tzinfo is None else value.astimezone(dt.timezone.utc)
+    return in_utc.isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+VERDICT = ReportSection("verdict", "Verdict", _verdict, _ASK, _ASK_IN_MEMORY)
+GATE_CHECKS = ReportSection("gates", "Gates", lambda tables: (tables.verdicts[:MOST_GATES], None), _ASK, _ASK_IN_MEMORY)

@@ -14,21 +14,23 @@ import numpy as np
 import pyarrow as pa
 
 from sparkrank.base import checks
-from sparkrank.bucket.grouping import Groups, encode, regrouped
-from sparkrank.bucket.impressions import CLUSTER, TRUTH, as_numpy, missing_key
+from sparkrank.bucket.bucket_rows import BucketRows
+from sparkrank.bucket.encoding import encode
+from sparkrank.bucket.grouping import Groups, groups_of_rows
+from sparkrank.bucket.impressions import CLUSTER, TRUTH
 from sparkrank.bucket.ranked import RankedModel
 from sparkrank.metrics import Plan
 from sparkrank.numeric.array_types import Ints
 
 
 def clustered_groups(
-    rows: pa.Table, groups: Groups, plan: Plan, counts: Counter[tuple[str, str]]
-) -> tuple[pa.Table, Groups]:
+    rows: BucketRows, groups: Groups, plan: Plan, counts: Counter[tuple[str, str]]
+) -> tuple[BucketRows, Groups]:
     """The ``rows`` of groups that have one cluster or none, and their groups."""
     if plan.cluster is None:
         return rows, groups
-    given = _rows_with_cluster(rows)
-    code, codes = encode(rows[CLUSTER])[0][given], groups.codes[given]
+    having = _rows_with_cluster(rows)
+    code, codes = encode(rows.table[CLUSTER])[0][having], groups.codes[having]
     first = np.zeros(groups.count, np.int32)
     first[codes] = code
     has_several = np.zeros(groups.count, np.bool_)
@@ -36,32 +38,30 @@ def clustered_groups(
     rejected = has_several[groups.codes]
     counts[checks.SEVERAL_CLUSTERS, ""] = int(np.count_nonzero(rejected))
     if has_several.any():
-        rows, groups = regrouped(rows.filter(pa.array(~rejected)), plan)
-    missing = missing_key(rows[CLUSTER])
-    if missing is not None and plan.joins:
-        missing &= ~np.asarray(as_numpy(rows[TRUTH]), np.bool_)
-    counts[checks.NULL_CLUSTER, ""] = 0 if missing is None else int(np.count_nonzero(missing))
+        rows = rows.filter(~rejected)
+        groups = groups_of_rows(rows, plan)
+    missing = rows.missing(CLUSTER)
+    counts[checks.NULL_CLUSTER, ""] = 0 if missing is None else int(np.count_nonzero(missing & ~rows.truth))
     return rows, groups
 
 
 def clusters_of(
-    rows: pa.Table, groups: Groups, models: Sequence[RankedModel], counts: Counter[tuple[str, str]]
+    rows: BucketRows, groups: Groups, models: Sequence[RankedModel], counts: Counter[tuple[str, str]]
 ) -> pa.Table:
     """The cluster of each of the ``groups`` of ``rows`` (groups), which are those that :func:`clustered_groups` gave.
 
     Adds to ``counts`` the groups without one in which each of ``models`` is evaluated: they have rows of the truth
     alone.
     """
-    row, lacks_one = groups.row.copy(), np.ones(groups.count, np.bool_)
-    given = _rows_with_cluster(rows)
-    row[groups.codes[given]] = given
-    lacks_one[groups.codes[given]] = False
-    for model in models if TRUTH in rows.column_names else ():
+    row, lacks_one, having = groups.row.copy(), np.ones(groups.count, np.bool_), _rows_with_cluster(rows)
+    row[groups.codes[having]] = having
+    lacks_one[groups.codes[having]] = False
+    for model in models if TRUTH in rows else ():
         evaluated = lacks_one if model.chosen is None else lacks_one & model.chosen
         counts[checks.CLUSTERLESS_GROUPS, model.name] = int(np.count_nonzero(evaluated))
-    return rows.select([CLUSTER]).take(pa.array(row))
+    return rows.table.select([CLUSTER]).take(pa.array(row))
 
 
-def _rows_with_cluster(rows: pa.Table) -> Ints:
-    missing = missing_key(rows[CLUSTER])
-    return np.arange(rows.num_rows) if missing is None else np.flatnonzero(~missing)
+def _rows_with_cluster(rows: BucketRows) -> Ints:
+    missing = rows.missing(CLUSTER)
+    return np.arange(len(rows)) if missing is None else np.flatnonzero(~missing)

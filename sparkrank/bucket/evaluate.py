@@ -17,23 +17,21 @@ import pyarrow.compute as pc
 
 from sparkrank import native
 from sparkrank.base import checks
+from sparkrank.bucket.bucket_rows import BucketRows
 from sparkrank.bucket.clusters import clustered_groups, clusters_of
+from sparkrank.bucket.encoding import TextOrder, paired
 from sparkrank.bucket.group_parts import group_parts, part_states
 from sparkrank.bucket.group_rows import group_rows
-from sparkrank.bucket.grouping import Groups, TextOrder, encode, groups_of, keys_of, lists_of, numbered, paired
+from sparkrank.bucket.grouping import Groups, count_keys_of_several, groups_of_rows, keys_of
 from sparkrank.bucket.impressions import (
     ITEM,
     LABEL,
     LIST,
     REFERENCE_RANK,
     TRUTH,
-    as_numpy,
     group_weight_column,
     in_one_piece,
     key_column,
-    key_columns,
-    order_of,
-    reject,
     score_column,
     slice_column,
 )
@@ -41,7 +39,8 @@ from sparkrank.bucket.joining import Counts, JudgedRows, judge
 from sparkrank.bucket.largest_groups import largest_groups
 from sparkrank.bucket.lists import chosen_groups, listed_rows
 from sparkrank.bucket.ranked import RankedModel
-from sparkrank.bucket.slicing import WHOLE_DAY, Slice, SlicedRows, sliced_rows
+from sparkrank.bucket.rejection import reject
+from sparkrank.bucket.slicing import WHOLE_DAY, GroupSlice, SlicedRows, sliced_rows
 from sparkrank.bucket.weights import weighed_groups, weights_of_groups
 from sparkrank.inputs.role_table import row_roles
 from sparkrank.metrics import Plan
@@ -84,31 +83,31 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
     native.counted()  # drop the counts of earlier work in this thread
     counts: Counter[tuple[str, str]] = Counter({(checks.ROWS_READ, ""): rows.num_rows})
     unmatched: dict[str, UnmatchedRow] = {}
-    rows, groups, judged, models = ranked_rows(rows, plan, counts, unmatched)
-    counts[checks.ROWS_EVALUATED, ""] = judged.rows.num_rows
+    accepted, groups, judged, models = ranked_rows(rows, plan, counts, unmatched)
+    counts[checks.ROWS_EVALUATED, ""] = len(judged.rows)
     if plan.keys:
         counts[checks.GROUPS, ""] = judged.groups
     if plan.exposures:
-        counts[checks.ITEMLESS_ROWS, ""] = judged.rows[ITEM].null_count
+        counts[checks.ITEMLESS_ROWS, ""] = judged.rows.table[ITEM].null_count
     for model in models:
         counts.update(model.counts())
-    slices = (sliced_rows(rows, plan, columns) for columns in plan.slices)
-    keys = keys_of(rows, groups) if plan.has_parts or plan.group_table else None
-    clusters = keys if plan.cluster is None else clusters_of(rows, groups, models, counts)
+    keys = keys_of(accepted, groups) if plan.has_parts or plan.group_table else None
+    clusters = keys if plan.cluster is None else clusters_of(accepted, groups, models, counts)
     part = np.zeros(groups.count, np.int32) if clusters is None or not plan.has_parts else group_parts(clusters)
-    parts = [(WHOLE_DAY, part, models), *(_by_value(each, rows, groups, part, models) for each in slices)]
-    sliced = [(model, of) for of, _, models in parts for model in models]
+    slices = (sliced_rows(accepted, plan, columns) for columns in plan.slices)
+    parts = [(WHOLE_DAY, part, models), *(_by_value(rows_of, accepted, groups, part, models) for rows_of in slices)]
+    sliced = [(model, values) for values, _, models in parts for model in models]
     states = Partials(
-        MeanStates.of([states for model, of in sliced for states in model.means(of)]),
-        {series: histogram for model, of in sliced for series, histogram in model.histograms(of)},
-        RowSums.of([sums for model, of in sliced for sums in model.sums(of)]),
-        {key: found for model, of in sliced for key, found in model.distributions(of)},
-        items=ItemCounts.all_of([items for model, of in sliced for items in model.items(of)]),
+        MeanStates.of([means for model, values in sliced for means in model.means(values)]),
+        {series: histogram for model, values in sliced for series, histogram in model.histograms(values)},
+        RowSums.of([sums for model, values in sliced for sums in model.sums(values)]),
+        {key: distribution for model, values in sliced for key, distribution in model.distributions(values)},
+        items=ItemCounts.all_of([items for model, values in sliced for items in model.items(values)]),
         counts=dict(counts),
         unmatched=unmatched,
         parts=part_states(parts, plan),
         heaviest={key: weight for model in models for key, weight in model.heaviest()},
-        largest=largest_groups(rows, groups, models[0].ranking.judgments.rows_of_group(), plan),
+        largest=largest_groups(accepted.table, groups, models[0].ranking.judgments.rows_of_group(), plan),
     )
     table = None
     if keys is not None and plan.group_table:
@@ -121,23 +120,25 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
 class RankedRows(NamedTuple):
     """The ``rows`` of a bucket that can be evaluated, in their ``groups``, as they are ``judged``; and its models."""
 
-    rows: pa.Table
+    rows: BucketRows
     groups: Groups
     judged: JudgedRows
     models: list[RankedModel]
 
 
 def ranked_rows(
-    rows: pa.Table, plan: Plan, counts: Counter[tuple[str, str]], unmatched: dict[str, UnmatchedRow] | None = None
+    table: pa.Table, plan: Plan, counts: Counter[tuple[str, str]], unmatched: dict[str, UnmatchedRow] | None = None
 ) -> RankedRows:
-    """The rankings of ``rows``, which are those of whole groups, but for rows that cannot be evaluated.
+    """The rankings of the rows in ``table``, which are those of whole groups, but for rows that cannot be evaluated.
 
-    Adds to ``counts`` what is rejected and what is found on the way, and to ``unmatched`` as :func:`judge` does.
+    Adds to ``counts`` what is rejected and what is counted on the way, and to ``unmatched`` as :func:`judge` does.
     """
     if plan.joins:
-        counts[checks.TRUTH_ROWS, ""] = pc.sum(rows[TRUTH]).as_py() or 0
-    rows = reject(in_one_piece(rows), plan, counts)
-    groups = lists_of(rows, counts) if plan.arrays else groups_of(rows.select(key_columns(rows)).columns, len(rows))
+        counts[checks.TRUTH_ROWS, ""] = pc.sum(table[TRUTH]).as_py() or 0
+    rows = reject(BucketRows(in_one_piece(table)), plan, counts)
+    groups = groups_of_rows(rows, plan)
+    if plan.arrays:
+        count_keys_of_several(rows, groups, counts)
     rows, groups = weighed_groups(rows, groups, plan, counts)
     rows, groups = clustered_groups(rows, groups, plan, counts)
     judged = judge(rows, groups, plan, counts, unmatched)
@@ -146,8 +147,8 @@ def ranked_rows(
 
 
 def _by_value(
-    sliced: SlicedRows, rows: pa.Table, groups: Groups, part: Codes, models: list[RankedModel]
-) -> tuple[Slice, Codes, list[RankedModel]]:
+    sliced: SlicedRows, rows: BucketRows, groups: Groups, part: Codes, models: list[RankedModel]
+) -> tuple[GroupSlice, Codes, list[RankedModel]]:
     """A slice of the ``groups`` of ``rows``, with the part of each group, and its models.
 
     Where all rows of a group have one value, the slice uses the ``models`` of the whole bucket. Otherwise the rows of a
@@ -155,13 +156,13 @@ def _by_value(
     """
     if not sliced.divides(groups):
         return sliced.by_group(groups), part, models
-    part_of_row = part[groups.codes]
-    groups = numbered(paired(groups.codes, sliced.code))
+    divided = Groups.numbered(paired(groups.codes, sliced.code))
+    whole = groups.codes[divided.row]
     unused: Counts = Counter()  # the table quality counts the rows of the day, whatever their slice
     plan = models[0].plan
-    judged = judge(rows, groups, plan, unused)
-    ranked = ranked_models(judged, plan, unused, weights_of_groups(rows, groups, plan))
-    return sliced.by_group(groups), part_of_row[groups.row], ranked
+    judged = judge(rows, divided, plan, unused)
+    weights = {column: values[whole] for column, values in models[0].weights.items()}
+    return sliced.by_group(divided), part[whole], ranked_models(judged, plan, unused, weights)
 
 
 def ranked_models(
@@ -175,7 +176,7 @@ def ranked_models(
     judgments = judged.judgments(references)
     columns = _columns(judged, plan)
     ordered = plan.orders_by_item or plan.exposures  # the item decides which of the tied rows is shown
-    item_order = TextOrder(judged.rows[ITEM]) if ordered else None
+    item_order = TextOrder(judged.rows.table[ITEM]) if ordered else None
     models = []
     for index, name in enumerate(plan.models):
         listed = listed_rows(judged, index, name, plan, counts)
@@ -201,24 +202,24 @@ def ranked_models(
 
 def _columns(judged: JudgedRows, plan: Plan) -> dict[str, Codes | Floats]:
     """The values of the columns of rows that declarations of metrics name, as rankings have them."""
-    found: dict[str, Codes | Floats] = {}
+    columns: dict[str, Codes | Floats] = {}
     for role in row_roles():
         if plan.metric_reading(role.key) is None:
             continue
-        column = judged.rows[role.key]
         if role.is_name:
-            found[role.key] = np.where(as_numpy(column.is_valid()), encode(column)[0], -1)
+            columns[role.key] = judged.rows.names(role.key)
         else:
-            found[role.key] = order_of(column, highest_first=False)
-    return found
+            columns[role.key] = judged.rows.floats(role.key)
+    return columns
 
 
 def _references(judged: JudgedRows, plan: Plan) -> dict[str, Floats]:
     """The reference orders of the plan's metrics, as :class:`sparkrank.ranking.judgments.Judgments` takes them."""
     orders = {
-        name: order_of(judged.rows[name], highest_first=False)
+        name: judged.rows.floats(name)
         if name == REFERENCE_RANK
-        else order_of(judged.rows[score_column(plan.models.index(name))], highest_first=True)
+        else -judged.rows.floats(score_column(plan.models.index(name)))
         for name in plan.references
     }
-    return {name: judged.first_of_item(order) for name, order in orders.items()}
+    twins = judged.twins  # the lists of two models may have the same item on different rows
+    return orders if twins is None else {name: twins.first_of(order) for name, order in orders.items()}

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.bucket.evaluate import ranked_rows
-from sparkrank.bucket.impressions import ITEM, LIST, in_one_piece, score_column
+from sparkrank.bucket.impressions import ITEM, LIST, score_column
 from sparkrank.bucket.ranked import RankedModel
 from sparkrank.inputs.role_table import rejections
 from sparkrank.metrics import Metric, Plan
@@ -128,26 +128,22 @@ def explain_rows(rows: pa.Table, plan: Plan, metrics: Sequence[Metric], models: 
 def _in_one_order(rows: pa.Table) -> pa.Table:
     """``rows`` in an order that is the same whoever has read them."""
     names = sorted(name for name in rows.column_names if name != LIST and not pa.types.is_null(rows[name].type))
-    plain = {name: rows[name].type for name in names}
-    keys = pa.table({name: _sortable(rows[name], kind) for name, kind in plain.items()})
+    flags = [name for name in names if pa.types.is_boolean(rows[name].type)]
+    keys = pa.table({name: rows[name].cast(pa.int8()) if name in flags else rows[name] for name in names})
     first = [name for name in (ITEM,) if name in names]
     order = pc.sort_indices(keys, [(name, "ascending") for name in dict.fromkeys((*first, *names))])
     return rows.take(order)
 
 
-def _sortable(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    return column.cast(pa.int8()) if pa.types.is_boolean(kind) else column
-
-
 def _explained(rows: pa.Table, plan: Plan, metrics: Sequence[Metric], models: Sequence[str]) -> ExplainedGroup:
     counted: Counter[tuple[str, str]] = Counter()
-    ranked = ranked_rows(in_one_piece(rows), plan, counted)
+    ranked = ranked_rows(rows, plan, counted)
     counts = {check: count for (check, _), count in counted.items() if check in rejections() and count}
     if not ranked.judged.groups:
         return ExplainedGroup((), counts, rows.num_rows)
     scores = [score_column(plan.models.index(model.name)) for model in ranked.models]
     explained = [
-        _metric(model, ranked.judged.rows[score], metric)
+        _metric(model, ranked.judged.rows.table[score], metric)
         for metric in metrics
         for model, score in zip(ranked.models, scores, strict=True)
         if model.name in models
@@ -235,8 +231,8 @@ def _list(terms: TermTable, ranking: Ranking, model: RankedModel, scores: pa.Chu
 def _named(rows: Ints, model: RankedModel, ranking: Ranking) -> dict[str, tuple[Any, ...]]:
     """The item, where there is one, and the label of each of ``rows`` of the judgments; None without a label."""
     columns: dict[str, tuple[Any, ...]] = {}
-    if ITEM in model.rows.column_names:
-        columns[ITEM] = tuple(model.rows[ITEM].take(pa.array(rows)).to_pylist())
+    if ITEM in model.rows:
+        columns[ITEM] = tuple(model.rows.table[ITEM].take(pa.array(rows)).to_pylist())
     judgments = ranking.judgments
     labels, judged = judgments.labels[rows].tolist(), judgments.pooled()[rows].tolist()
     columns["label"] = tuple(label if there else None for label, there in zip(labels, judged, strict=True))

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from sparkrank.bucket.impressions import one_array
 from sparkrank.bucket.ranked import RankedModel
-from sparkrank.bucket.slicing import Slice
+from sparkrank.bucket.slicing import GroupSlice
 from sparkrank.metrics import Plan
 from sparkrank.metrics.needs import GROUPS
 from sparkrank.numeric.array_types import Codes, Floats
@@ -33,86 +33,94 @@ def group_parts(keys: pa.Table) -> Codes:
     return parts_of(hash_keys([one_array(column) for column in keys.columns]))
 
 
-def part_states(sliced: Sequence[tuple[Slice, Codes, Sequence[RankedModel]]], plan: Plan) -> PartStates:
+def part_states(sliced: Sequence[tuple[GroupSlice, Codes, Sequence[RankedModel]]], plan: Plan) -> PartStates:
     """The states of parts, and of pairs of models, of each slice with the part of each of its groups and its models."""
     means: dict[str, SlicedSums] = {}
     sums: dict[str, SlicedSums] = {}
     pairs: dict[str, SlicedSums] = {}
     histograms: dict[PartSeries, PartBins] = {}
     averaged, added = [*map(str, plan.parted_metrics)], [GROUPS, *map(str, plan.row_sums)]
-    for of, part_of_group, models in sliced:
-        if plan.compare is None and not plan.parted_slices(of.name):
+    for sliced_groups, part_of_group, models in sliced:
+        if plan.compare is None and not plan.parted_slices(sliced_groups.name):
             continue
-        values, tables = of.values, [model.unit_tables() for model in models]
+        values, tables = sliced_groups.values, [model.unit_tables() for model in models]
         if plan.compare is not None:
-            pairs[of.name] = SlicedSums(values, _pairs(of, models, tables, plan.compare.baseline))
-        if not plan.parted_slices(of.name):
+            pairs[sliced_groups.name] = SlicedSums(values, _pairs(sliced_groups, models, tables, plan.compare.baseline))
+        if not plan.parted_slices(sliced_groups.name):
             continue
-        parted, parts = _parted(of, part_of_group), parts_of_slice(of.name)
+        parted, parts = _parted(sliced_groups, part_of_group), parts_of_slice(sliced_groups.name)
         if averaged:
-            found = ((model.name, model.part_means(parted, own)) for model, own in zip(models, tables, strict=True))
-            means[of.name] = SlicedSums(values, {model: FilledSums.of(averaged, parts, each) for model, each in found})
+            by_model = ((model.name, model.part_means(parted, own)) for model, own in zip(models, tables, strict=True))
+            means[sliced_groups.name] = SlicedSums(
+                values, {model: FilledSums.of(averaged, parts, limbs) for model, limbs in by_model}
+            )
         of_rows = {}
         for model in models:
             bins = model.part_bins(parted)
             of_rows[model.name] = FilledSums.of(added, parts, model.part_sums(parted, bins))
             for rule, counted in bins.items():
-                histograms[PartSeries(model.name, of.name, rule)] = PartBins.of(values, parts, counted)
+                histograms[PartSeries(model.name, sliced_groups.name, rule)] = PartBins.of(values, parts, counted)
             for metric, counted in model.part_values(parted):
-                histograms[PartSeries(model.name, of.name, VALUES, str(metric))] = PartBins.of(values, parts, counted)
-        sums[of.name] = SlicedSums(values, of_rows)
+                histograms[PartSeries(model.name, sliced_groups.name, VALUES, str(metric))] = PartBins.of(
+                    values, parts, counted
+                )
+        sums[sliced_groups.name] = SlicedSums(values, of_rows)
     return PartStates(PartSums(means), PartSums(sums), PartHistograms(histograms), PartSums(pairs))
 
 
-def _parted(of: Slice, parts: Codes) -> Slice:
+def _parted(groups: GroupSlice, parts: Codes) -> GroupSlice:
     """``of`` with a segment for every part of every value: those of a value follow each other."""
-    count = parts_of_slice(of.name)
+    count = parts_of_slice(groups.name)
     part = parts // (PARTS // count)
-    code = part if of.segments.code is None else of.segments.code * np.int32(count) + part
-    return Slice(of.name, of.values, Segments(len(of.values) * count, code.astype(np.int32, copy=False)))
+    code = part if groups.segments.code is None else groups.segments.code * np.int32(count) + part
+    return GroupSlice(
+        groups.name, groups.values, Segments(len(groups.values) * count, code.astype(np.int32, copy=False))
+    )
 
 
 Tables: TypeAlias = "Sequence[tuple[list[int], UnitTable]]"
 
 
-def _pairs(of: Slice, models: Sequence[RankedModel], tables: Sequence[Tables], baseline: str) -> dict[str, FilledSums]:
+def _pairs(
+    groups: GroupSlice, models: Sequence[RankedModel], tables: Sequence[Tables], baseline: str
+) -> dict[str, FilledSums]:
     """The numbers of the pair of each candidate and the ``baseline``, over the groups of each value of a slice."""
     paired = [*zip(models, tables, strict=True)]
-    (theirs,) = (each for each in paired if each[0].name == baseline)
+    (theirs,) = (pair for pair in paired if pair[0].name == baseline)
     names = [*map(str, theirs[0].plan.paired_metrics)]
-    candidates = (each for each in paired if each[0].name != baseline)
-    return {ours[0].name: FilledSums.of(names, 1, _pair(of, ours, theirs)) for ours in candidates}
+    candidates = (pair for pair in paired if pair[0].name != baseline)
+    return {ours[0].name: FilledSums.of(names, 1, _pair(groups, ours, theirs)) for ours in candidates}
 
 
-def _pair(of: Slice, ours: tuple[RankedModel, Tables], theirs: tuple[RankedModel, Tables]) -> Floats:
+def _pair(groups: GroupSlice, ours: tuple[RankedModel, Tables], theirs: tuple[RankedModel, Tables]) -> Floats:
     """The numbers of one candidate and the baseline (values, metrics, columns)."""
     plan = ours[0].plan
-    numbers = np.zeros((len(of.values), len(plan.paired_metrics), len(PAIR_COUNTS) + 2 * LIMBS))
+    numbers = np.zeros((len(groups.values), len(plan.paired_metrics), len(PAIR_COUNTS) + 2 * LIMBS))
     places = {metric: place for place, metric in enumerate(plan.paired_metrics)}
-    segment = codes_of(of.segments, ours[0].ranking.groups)
+    segment = codes_of(groups.segments, ours[0].ranking.groups)
     for (own_places, own), (other_places, other) in itertools.product(ours[1], theirs[1]):
         both = [place for place in own_places if place in other_places]
         if both:
             pair = (
-                own.of([own_places.index(each) for each in both]),
-                other.of([other_places.index(each) for each in both]),
+                own.of([own_places.index(place) for place in both]),
+                other.of([other_places.index(place) for place in both]),
             )
             at = [places[plan.coarse_metrics[place]] for place in both]
-            numbers[:, at] = np.concatenate(compared(*pair, segment, len(of.values)), axis=2)
+            numbers[:, at] = np.concatenate(compared(*pair, segment, len(groups.values)), axis=2)
     fine = [metric for metric in plan.paired_metrics if metric not in set(plan.coarse_metrics)]
     values = [(ours[0].value_of_groups(str(metric)), theirs[0].value_of_groups(str(metric))) for metric in fine]
     differences = [one - other for one, other in values]
-    _, *sums = sums_with_squares(differences, 0.0, of.segments) if fine else (None, (), ())
+    _, *sums = sums_with_squares(differences, 0.0, groups.segments) if fine else (None, (), ())
     for metric, difference, pair, first, second in zip(fine, differences, values, *sums, strict=True):
-        counted = _counts(of, difference, pair)
+        counted = _counts(groups, difference, pair)
         numbers[:, places[metric]] = np.concatenate([counted, first, second], axis=1)
     return numbers
 
 
-def _counts(of: Slice, difference: Floats, pair: tuple[Floats, Floats]) -> Floats:
+def _counts(groups: GroupSlice, difference: Floats, pair: tuple[Floats, Floats]) -> Floats:
     """The numbers of :data:`PAIR_COUNTS` (values, counts)."""
     ours, theirs = map(np.isnan, pair)
     above, below = difference > TIED, difference < -TIED
     paired = ~(ours | theirs)
     flags = (paired, above, paired & ~above & ~below, below, ours != theirs)
-    return np.column_stack([of.segments.count_flagged(each) for each in flags]).astype(np.float64)
+    return np.column_stack([groups.segments.count_flagged(flag) for flag in flags]).astype(np.float64)

@@ -23,7 +23,7 @@ def group_rows(model: RankedModel, keys: pa.Table) -> pa.Table:
     hits = hit_sums(ranking, level)
     distinct = hits.distinct or DistinctLists.of_each(ranking.judgments.rows_of_group(), hits_of(ranking, level))
     alike = distinct.alike_together()
-    counts = [GroupValues(found, hits.distinct) for found in (hits.length, hits.relevant)]
+    counts = [GroupValues(numbers, hits.distinct) for numbers in (hits.length, hits.relevant)]
     # a distinct list does not tell how many rows of its groups have no score
     rows = counts[0] if ranking.has_all_rows else GroupValues(ranking.judgments.rows_of_group())
     values = model.values()

@@ -2,8 +2,8 @@
 
 Lists and truth are rows of one table, and a column flags the truth. A truth row whose item is in a list of its group
 gives its label to the list rows and is dropped. The other truth rows stay, judged and not retrieved. This is a full
-outer join on (group, item) inside the bucket, by the numbers of the pairs. An item counts once in R and in the ideal
-list, however often lists and truth have it.
+outer join on (group, item) inside the bucket. An item counts once in R and in the ideal list, however often lists and
+truth have it.
 """
 
 from __future__ import annotations
@@ -14,24 +14,16 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sparkrank.base import checks
-from sparkrank.bucket.grouping import Groups, encode, paired
-from sparkrank.bucket.impressions import (
-    ITEM,
-    LABEL,
-    TRUTH,
-    as_numpy,
-    judged_rows,
-    key_columns,
-    labels_of,
-    score_columns,
-)
+from sparkrank.bucket.bucket_rows import BucketRows
+from sparkrank.bucket.encoding import paired
+from sparkrank.bucket.grouping import Groups
+from sparkrank.bucket.impressions import ITEM, LABEL, TRUTH, key_columns, score_column
 from sparkrank.bucket.matching import BEATEN, UNLISTED, Matches, matches_of
 from sparkrank.bucket.twins import Twins
-from sparkrank.bucket.unmatched_rows import unmatched_parts, unmatched_rows
+from sparkrank.bucket.unmatched_rows import unmatched_rows
 from sparkrank.metrics import Plan
 from sparkrank.metrics.plan import level_text
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
@@ -52,7 +44,7 @@ class JudgedRows:
     with a judged row, and ``with_list`` (groups) has, for each model, a flag for the groups with a scored row.
     """
 
-    rows: pa.Table
+    rows: BucketRows
     codes: Codes
     labels: NDArray[np.generic]
     groups: int
@@ -97,123 +89,106 @@ class JudgedRows:
         labels = np.where(has_label, self.labels, self.labels.dtype.type(0))
         return Judgments(self.codes, labels, self.groups, judged, orders, None, repeats)
 
-    def first_of_item(self, order: Floats) -> Floats:
-        """``order`` (n, lowest first, NaN where a row has no place), where each row has the first place of its item.
-
-        The lists of two models may have the same item on different rows.
-        """
-        return order if self.twins is None else self.twins.first_of(order)
-
-
-@dataclass(frozen=True)
-class _Truth:
-    """The truth of each pair: whether it is ``judged``, its ``label``, and the ``row`` with that label (or -1)."""
-
-    judged: Flags
-    label: NDArray[np.generic]
-    row: Ints
-
 
 def judge(
-    rows: pa.Table, groups: Groups, plan: Plan, counts: Counts, unmatched: dict[str, UnmatchedRow] | None = None
+    rows: BucketRows, groups: Groups, plan: Plan, counts: Counts, unmatched: dict[str, UnmatchedRow] | None = None
 ) -> JudgedRows:
     """The rows of ``groups`` that ``plan`` evaluates, with their labels.
 
     Where lists and truth are joined and ``unmatched`` is given, adds to it one row of each side without a match.
     """
-    if not plan.needs_pairs and not plan.definitions.chooses_groups and plan.definitions.unjudged != "drop":
-        counts[checks.UNJUDGED_ROWS, ""] = rows[LABEL].null_count
-        labels, some = labels_of(rows[LABEL]), judged_rows(rows[LABEL])
-        return JudgedRows(rows, groups.codes, labels, groups.count, some)
-    if plan.joins and (matches := matches_of(rows, groups)) is not None:
-        return _judged_by_matches(rows, groups, matches, plan, counts, unmatched)
-    codes = groups.codes
-    labels, judged = labels_of(rows[LABEL]), np.asarray(as_numpy(rows[LABEL].is_valid()), np.bool_)
-    selected = np.arange(len(codes))
-    item, items = encode(rows[ITEM]) if plan.needs_pairs else (None, None)
-    pair = None if item is None else paired(codes, item)
-    if item is not None and pair is not None and plan.joins:
-        selected, labels, judged = _join(rows, groups, pair, labels, judged, counts, plan.levels)
-        if unmatched is not None:
-            listed = len(selected) - counts[checks.TRUTH_UNLISTED, ""]  # list rows come first
-            sides = {side: np.zeros(len(codes), np.bool_) for side in (LISTS, TRUTH_SIDE)}
-            sides[LISTS][selected[:listed]] = ~judged[:listed]
-            relevant = np.logical_or.reduce([is_relevant(labels[listed:], level) for level in plan.levels])
-            sides[TRUTH_SIDE][selected[listed:][relevant]] = True
-            if not relevant.all():
-                sides[IRRELEVANT] = np.zeros(len(codes), np.bool_)
-                sides[IRRELEVANT][selected[listed:][~relevant]] = True
-            unmatched |= unmatched_rows(rows, sides, item, items, with_group=plan.group_table)
-    elif pair is not None:
-        known = _truth_of(pair, np.flatnonzero(judged), labels)
-        labels, judged = known.label[pair], known.judged[pair]
-    with_truth = _groups_of(codes[selected], judged, groups.count)
     if plan.joins:
-        counts[checks.GROUPS_WITHOUT_TRUTH, ""] = int(np.count_nonzero(~with_truth))
-    drop = plan.definitions.unjudged == "drop"
-    counts[checks.UNJUDGED_DROPPED if drop else checks.UNJUDGED_ROWS, ""] = int(np.count_nonzero(~judged))
-    if drop:
-        selected, labels, judged = selected[judged], labels[judged], judged[judged]
-    return JudgedRows(
-        rows=rows.take(pa.array(selected)) if plan.joins or drop else rows,
-        codes=codes[selected],
-        labels=labels,
-        groups=groups.count,
-        judged=None if judged.all() else judged,
-        twins=None if pair is None else Twins.of_pairs(pair[selected]),
-        with_truth=with_truth,
-        with_list=tuple(
-            _groups_of(codes, as_numpy(rows[name].is_valid()), groups.count) for name in score_columns(rows)
-        ),
-    )
+        return _joined(rows, groups, plan, counts, unmatched)
+    labels, judged, codes, twins = rows.labels(), rows.valid(LABEL), groups.codes, None
+    if plan.needs_pairs:
+        pair = paired(codes, rows.items()[0])
+        labels, judged = _labels_of_items(pair, labels, judged)
+        twins = Twins.of_pairs(pair)
+    unjudged = 0 if judged is None else int(np.count_nonzero(~judged))
+    if plan.definitions.unjudged != "drop":
+        counts[checks.UNJUDGED_ROWS, ""] = unjudged
+        if not plan.needs_pairs and not plan.definitions.chooses_groups:
+            return JudgedRows(rows, codes, labels, groups.count, judged)
+    with_truth = _groups_of(codes, judged, groups.count)
+    with_list = _with_list(rows, codes, groups.count)
+    if plan.definitions.unjudged == "drop":
+        counts[checks.UNJUDGED_DROPPED, ""] = unjudged
+        if judged is not None:
+            kept = np.flatnonzero(judged)
+            rows, codes, labels, judged = rows.take(kept), codes[kept], labels[kept], None
+            twins = None if twins is None else twins.among(kept)
+    return JudgedRows(rows, codes, labels, groups.count, judged, twins, with_truth, with_list)
 
 
-def _judged_by_matches(
-    rows: pa.Table,
-    groups: Groups,
-    matches: Matches,
-    plan: Plan,
-    counts: Counts,
-    unmatched: dict[str, UnmatchedRow] | None,
+def _labels_of_items(
+    pair: Codes, labels: NDArray[np.generic], judged: Flags | None
+) -> tuple[NDArray[np.generic], Flags | None]:
+    """The label that all rows of an item have by the ``pair`` (n) of group and item, and whether it is judged.
+
+    The highest of several labels wins.
+    """
+    own = np.arange(len(pair)) if judged is None else np.flatnonzero(judged)
+    row = np.append(own, -1)[highest_of_each(pair[own], int(pair.max(initial=-1)) + 1, labels[own])][pair]
+    is_judged = row >= 0
+    return np.where(is_judged, labels[row], labels.dtype.type(0)), None if is_judged.all() else is_judged
+
+
+def _joined(
+    rows: BucketRows, groups: Groups, plan: Plan, counts: Counts, unmatched: dict[str, UnmatchedRow] | None
 ) -> JudgedRows:
-    """The result of :func:`judge` from ``matches``."""
-    lists, codes, matched = matches.lists, groups.codes, matches.matched
-    unlisted = np.flatnonzero(matches.fates == UNLISTED)
+    """The result of :func:`judge` for lists and a truth, with the rows of lists first."""
+    rows, codes, lists = _lists_first(rows, groups.codes, counts)
+    matches = matches_of(rows, codes, groups.count, lists)
+    matched, is_unlisted = matches.matched, matches.fates == UNLISTED
+    unlisted = np.flatnonzero(is_unlisted)
     _count_matches(matches, len(unlisted), counts, plan.levels)
     if unmatched is not None:
         relevant = np.logical_or.reduce([is_relevant(matches.labels, level) for level in plan.levels])
-        without_list = matches.fates == UNLISTED
-        sides = {LISTS: (0, ~matched), TRUTH_SIDE: (lists, without_list & relevant)}
+        sides = {LISTS: (0, ~matched), TRUTH_SIDE: (lists, is_unlisted & relevant)}
         if not relevant[unlisted].all():
-            sides[IRRELEVANT] = (lists, without_list & ~relevant)
-        unmatched |= unmatched_parts(rows, sides, matches.items, matches.distinct, with_group=plan.group_table)
+            sides[IRRELEVANT] = (lists, is_unlisted & ~relevant)
+        unmatched |= unmatched_rows(sides, matches.items, matches.distinct, rows.keys if plan.group_table else None)
     with_truth = _groups_of(codes[lists:], matches.fates != BEATEN, groups.count)
     counts[checks.GROUPS_WITHOUT_TRUTH, ""] = int(np.count_nonzero(~with_truth))
-    read = rows.select([name for name in rows.column_names if name not in (*key_columns(rows), LABEL, TRUTH)])
-    drop, n_matched = plan.definitions.unjudged == "drop", int(np.count_nonzero(matched))
-    counts[checks.UNJUDGED_DROPPED if drop else checks.UNJUDGED_ROWS, ""] = lists - n_matched
+    with_list = _with_list(rows, codes, groups.count) if plan.definitions.chooses_groups else ()
+    read = rows.table.drop_columns([*key_columns(rows.table), LABEL, TRUTH])
+    drop = plan.definitions.unjudged == "drop"
+    counts[checks.UNJUDGED_DROPPED if drop else checks.UNJUDGED_ROWS, ""] = int(np.count_nonzero(~matched))
     own: Ints | slice = slice(0, lists)
     of_lists, twins = read.slice(0, lists), matches.twins
     if drop:
         own = np.flatnonzero(matched)
         of_lists, matched, twins = of_lists.take(pa.array(own)), matched[own], twins.among(own)
-    with_list = (as_numpy(rows[name].is_valid()) for name in score_columns(rows) if plan.definitions.chooses_groups)
     return JudgedRows(
-        rows=pa.concat_tables([of_lists, read.slice(lists).take(pa.array(unlisted))]),
+        rows=BucketRows(pa.concat_tables([of_lists, read.slice(lists).take(pa.array(unlisted))])),
         codes=np.concatenate([codes[own], codes[lists:][unlisted]]),
-        labels=np.concatenate([matches.labels_of_lists()[own], matches.labels[unlisted]]),
+        labels=np.concatenate([matches.labels_of_lists[own], matches.labels[unlisted]]),
         groups=groups.count,
         judged=None if matched.all() else np.concatenate([matched, np.ones(len(unlisted), np.bool_)]),
         twins=twins,
         with_truth=with_truth,
-        with_list=tuple(_groups_of(codes, each, groups.count) for each in with_list),
+        with_list=with_list,
     )
 
 
+def _lists_first(rows: BucketRows, codes: Codes, counts: Counts) -> tuple[BucketRows, Codes, int]:
+    """The rows with an item and their ``codes``, those of lists before those of the truth, and how many are of lists.
+
+    A row without an item only names its group.
+    """
+    truth, named = rows.truth, rows.valid(ITEM)
+    counts[checks.GROUP_ONLY, ""] = 0 if named is None else int(np.count_nonzero(~named))
+    of_lists = ~truth if named is None else ~truth & named
+    lists = int(np.count_nonzero(of_lists))
+    if named is not None or not of_lists[:lists].all():
+        order = np.concatenate([np.flatnonzero(of_lists), np.flatnonzero(truth if named is None else truth & named)])
+        rows, codes = rows.take(order), codes[order]
+    return rows, codes, lists
+
+
 def _count_matches(matches: Matches, unlisted: int, counts: Counts, levels: Sequence[float | None]) -> None:
-    """Add to ``counts`` what :func:`_join` counts."""
+    """Add to ``counts`` the fates of the rows of the truth."""
     n_judged, distinct = int(np.count_nonzero(matches.judged)), int(np.count_nonzero(matches.fates))
-    counts[checks.GROUP_ONLY, ""] = 0
     counts[checks.TRUTH_UNLABELLED, ""] = len(matches.judged) - n_judged
     counts[checks.TRUTH_REPEATED, ""] = n_judged - distinct
     counts[checks.TRUTH_OVERRULED, ""] = matches.overruled
@@ -227,60 +202,13 @@ def _count_matches(matches: Matches, unlisted: int, counts: Counts, levels: Sequ
     counts[checks.GROUPS_JOINED, ""] = matches.joined
 
 
-def _join(
-    rows: pa.Table,
-    groups: Groups,
-    pair: Codes,
-    labels: NDArray[np.generic],
-    judged: Flags,
-    counts: Counts,
-    levels: Sequence[float | None],
-) -> tuple[Ints, NDArray[np.generic], Flags]:
-    """The rows after the join, list rows first, with their labels and whether they are judged."""
-    truth = np.asarray(as_numpy(rows[TRUTH]), np.bool_)
-    named = np.asarray(as_numpy(pc.is_valid(rows[ITEM])), np.bool_)
-    listed, given = np.flatnonzero(~truth & named), np.flatnonzero(truth & named & judged)
-    known = _truth_of(pair, given, labels)
-    in_list = np.zeros(len(known.judged), np.bool_)
-    in_list[pair[listed]] = True
-    unlisted = known.row[known.judged & ~in_list]
-    distinct = int(np.count_nonzero(known.judged))
-    counts[checks.GROUP_ONLY, ""] = int(np.count_nonzero(~named))
-    counts[checks.TRUTH_UNLABELLED, ""] = int(np.count_nonzero(truth & named & ~judged))
-    counts[checks.TRUTH_REPEATED, ""] = len(given) - distinct
-    counts[checks.TRUTH_OVERRULED, ""] = int(np.count_nonzero(labels[given] != known.label[pair[given]]))
-    counts[checks.TRUTH_UNLISTED, ""] = len(unlisted)
-    counts[checks.TRUTH_LISTED, ""] = distinct - len(unlisted)
-    for level in levels:
-        relevant = known.judged & is_relevant(known.label, level)
-        text = level_text(level)
-        counts[checks.relevant_truth(text), ""] = int(np.count_nonzero(relevant))
-        counts[checks.relevant_unlisted(text), ""] = int(np.count_nonzero(relevant & ~in_list))
-    sides = [
-        _groups_of_rows(groups.codes, of_side, groups.count) for of_side in (listed, np.flatnonzero(truth & named))
-    ]
-    counts[checks.GROUPS_JOINED, ""] = int(np.count_nonzero(sides[0] & sides[1]))
-    selected = np.concatenate([listed, unlisted])
-    return selected, known.label[pair[selected]], known.judged[pair[selected]]
+def _with_list(rows: BucketRows, codes: Codes, groups: int) -> tuple[Flags, ...]:
+    """For each model a flag for each group (groups): whether it has a row with a score."""
+    return tuple(_groups_of(codes, rows.valid(score_column(model)), groups) for model in range(rows.models))
 
 
-def _truth_of(pair: Codes, given: Ints, labels: NDArray[np.generic]) -> _Truth:
-    """The truth of each pair by the rows ``given``. The highest of several labels wins."""
-    row = highest_of_each(pair[given], int(pair.max(initial=-1)) + 1, labels[given])
-    judged = row >= 0
-    row[judged] = given[row[judged]]
-    label = np.zeros(len(row), labels.dtype)
-    label[judged] = labels[row[judged]]
-    return _Truth(judged, label, row)
-
-
-def _groups_of(codes: Codes, flags: NDArray[np.generic], groups: int) -> Flags:
-    """A flag for each group (groups): whether it has a flagged row."""
-    return _groups_of_rows(codes, np.flatnonzero(flags), groups)
-
-
-def _groups_of_rows(codes: Codes, rows: Ints, groups: int) -> Flags:
-    """A flag for each group (groups): whether it has one of the ``rows``."""
-    found = np.zeros(groups, np.bool_)
-    found[codes[rows]] = True
-    return found
+def _groups_of(codes: Codes, flags: Flags | None, groups: int) -> Flags:
+    """A flag for each group (groups): whether it has a flagged row, or any where ``flags`` is None."""
+    has_one = np.zeros(groups, np.bool_)
+    has_one[codes if flags is None else codes[np.flatnonzero(flags)]] = True
+    return has_one

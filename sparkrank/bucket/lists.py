@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from sparkrank.base import checks
-from sparkrank.bucket.impressions import WEIGHT, rows_with_value, score_column, scores_of, weights_of
+from sparkrank.bucket.impressions import WEIGHT, score_column
 from sparkrank.bucket.joining import Counts, JudgedRows
 from sparkrank.bucket.twins import Twins
 from sparkrank.metrics import Plan
 from sparkrank.numeric.array_types import Flags, Floats, Ints
-from sparkrank.numeric.segments import highest_of_each
+from sparkrank.numeric.segments import highest_of_each, taken
 from sparkrank.ranking.judgments import Judgments
 from sparkrank.ranking.ranking import Scores
 
@@ -39,35 +39,28 @@ class ListedRows(NamedTuple):
 
 def listed_rows(judged: JudgedRows, index: int, model: str, plan: Plan, counts: Counts) -> ListedRows:
     """The list of the plan's ``index``-th model. If ``duplicates`` is ``first``, it has each item of a group once."""
-    column = judged.rows[score_column(index)]
-    retrieved = rows_with_value(column)
-    listed = ListedRows(scores_of(column), retrieved)
+    column = score_column(index)
+    retrieved = judged.rows.rows_with(column)
+    listed = ListedRows(judged.rows.present(column), retrieved)
     if judged.twins is None:
         return listed
     twins = judged.twins if retrieved is None else judged.twins.among(retrieved)
     counts[checks.REPEATED_ROWS, model] = len(twins.rows) - twins.count
     if not twins.count or plan.definitions.duplicates not in ("first", "once"):
         return listed
-    best = _best_of_each(twins, listed.scores, _weights(judged, retrieved, plan))
+    weights = taken(judged.rows.floats(WEIGHT), retrieved) if plan.weighted else None
+    best = _best_of_each(twins, listed.scores, weights)
     rows = best if retrieved is None else retrieved[best]
     if plan.definitions.duplicates == "once":
         return ListedRows(listed.scores, retrieved, rows)
     return ListedRows(listed.scores[best], rows)
 
 
-def _weights(judged: JudgedRows, retrieved: Ints | None, plan: Plan) -> Floats | None:
-    """The weights of the rows ``retrieved``, or None where rows have no weights."""
-    if not plan.weighted:
-        return None
-    weights = weights_of(judged.rows[WEIGHT])
-    return weights if retrieved is None else weights[retrieved]
-
-
 def _best_of_each(twins: Twins, scores: Scores, weights: Floats | None) -> Ints:
     """The rows without ``twins``, and of twins that with the highest score; of equal scores, that with the highest
     weight.
     """
-    by = [each[twins.rows] for each in (weights, scores) if each is not None]
+    by = [values[twins.rows] for values in (weights, scores) if values is not None]
     stays = np.ones(len(scores), np.bool_)
     stays[twins.rows] = False
     stays[twins.rows[highest_of_each(twins.code, twins.count, *by)]] = True

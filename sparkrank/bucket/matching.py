@@ -1,22 +1,25 @@
-"""The rows of a truth that give their labels to rows of lists, found by compiled loops."""
+"""The rows of a truth that give their labels to rows of lists, matched by group and item."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sparkrank import native
-from sparkrank.bucket.grouping import Groups, encode
-from sparkrank.bucket.impressions import ITEM, LABEL, TRUTH, as_numpy, judged_rows, labels_of
+from sparkrank.bucket.bucket_rows import BucketRows
+from sparkrank.bucket.encoding import encode, paired
+from sparkrank.bucket.impressions import ITEM, LABEL
 from sparkrank.bucket.twins import Twins
-from sparkrank.numeric.array_types import Codes, Flags, Ints
-from sparkrank.numeric.text_arrays import is_text
+from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
+from sparkrank.numeric.segments import highest_of_each
 
 BEATEN, LISTED, UNLISTED = 0, 1, 2  # fates of rows of the truth
+Finder: TypeAlias = Callable[[Codes, Ints, Floats, int, Codes, NDArray[np.uint8]], tuple[int, int, Ints, Ints]]
 
 
 @dataclass(frozen=True)
@@ -24,11 +27,11 @@ class Matches:
     """A bucket of ``lists`` rows of lists and, behind them, rows of a truth.
 
     ``items`` (n) are the items of all rows as whole numbers: themselves, or their places among the ``distinct`` items.
-    ``labels`` (truth) are the labels of the truth, and ``judged`` (truth) flags the rows that have one. ``given``
-    (lists) is the row of the truth whose label a row of a list has, or -1. ``fates`` (truth) tells whether a row of the
-    truth gives its label to a row of a list (:data:`LISTED`), is judged and in no list (:data:`UNLISTED`), or neither:
-    it has no label, or another row of its item has a higher one. ``overruled`` rows have a lower label than another row
-    of their item. ``joined`` groups have rows of both sides. ``twins`` are the rows of lists that share their item with
+    ``labels`` (truth) are the labels of the truth, and ``judged`` (truth) flags the rows that have one. ``row`` (lists)
+    is the row of the truth whose label a row of a list has, or -1. ``fates`` (truth) tells whether a row of the truth
+    gives its label to a row of a list (:data:`LISTED`), is judged and in no list (:data:`UNLISTED`), or neither: it has
+    no label, or another row of its item has a higher one. ``overruled`` rows have a lower label than another row of
+    their item. ``joined`` groups have rows of both sides. ``twins`` are the rows of lists that share their item with
     another of their group.
     """
 
@@ -37,7 +40,7 @@ class Matches:
     distinct: pa.Array | None
     labels: NDArray[np.generic]
     judged: Flags
-    given: Codes
+    row: Codes
     fates: NDArray[np.uint8]
     overruled: int
     joined: int
@@ -46,55 +49,59 @@ class Matches:
     @property
     def matched(self) -> Flags:
         """Which rows of lists have a label (lists)."""
-        found: Flags = self.given >= 0
-        return found
+        matched: Flags = self.row >= 0
+        return matched
 
+    @property
     def labels_of_lists(self) -> NDArray[np.generic]:
         """The label of each row of a list (lists), 0 where it has none."""
-        return np.append(self.labels, self.labels.dtype.type(0))[self.given]
+        return np.append(self.labels, self.labels.dtype.type(0))[self.row]
 
 
-def matches_of(rows: pa.Table, groups: Groups) -> Matches | None:
-    """The matches of ``rows`` of ``groups``; None where loops cannot find them."""
-    lists = _lists_before_truth(rows)
-    if not native.runs("join", lists is not None and not rows[ITEM].null_count) or lists is None:
-        return None
-    numbers = _whole_numbers(rows[ITEM])
-    if numbers is None:
-        return None
-    items, distinct = numbers
-    of_truth = rows[LABEL].slice(lists)
-    labels, judged = labels_of(of_truth), judged_rows(of_truth)
-    grades = labels.astype(np.float64)
+def matches_of(rows: BucketRows, codes: Codes, groups: int, lists: int) -> Matches:
+    """The matches of ``rows`` of ``groups`` by their ``codes``; the first are those of ``lists``. All have an item."""
+    items, distinct = _whole_numbers(rows)
+    truth = BucketRows(rows.table.slice(lists))
+    labels, judged = truth.labels(), truth.valid(LABEL)
     if judged is None:
         judged = np.ones(len(labels), np.bool_)
+    grades = labels.astype(np.float64)
     grades[~judged] = np.nan
-    given, fates = np.empty(lists, np.int32), np.empty(len(labels), np.uint8)
-    codes = np.ascontiguousarray(groups.codes, np.int32)
-    overruled, joined, twin_rows, twin_codes = native.matches.find(codes, items, grades, groups.count, given, fates)
-    twins = Twins(*_ascending(twin_rows, twin_codes), int(twin_codes.max(initial=-1)) + 1)
-    return Matches(lists, items, distinct, labels, judged, given, fates, overruled, joined, twins)
+    row, fates = np.empty(lists, np.int32), np.empty(len(labels), np.uint8)
+    compiled = native.runs("join", 0 < lists < len(items))
+    find: Finder = native.matches.find if compiled else find_by_numpy
+    overruled, joined, twin_rows, twin_codes = find(
+        np.ascontiguousarray(codes, np.int32), items, grades, groups, row, fates
+    )
+    order = np.argsort(twin_rows)
+    twins = Twins(twin_rows[order], twin_codes[order], int(twin_codes.max(initial=-1)) + 1)
+    return Matches(lists, items, distinct, labels, judged, row, fates, overruled, joined, twins)
 
 
-def _ascending(rows: Ints, codes: Ints) -> tuple[Ints, Ints]:
-    order = np.argsort(rows)
-    return rows[order], codes[order]
+def find_by_numpy(
+    codes: Codes, items: Ints, grades: Floats, groups: int, row: Codes, fates: NDArray[np.uint8]
+) -> tuple[int, int, Ints, Ints]:
+    """What :func:`sparkrank.native.matches.find` finds. Of equal labels of an item the last counts."""
+    pair = paired(codes, encode(pa.chunked_array([items]))[0])
+    lists, pairs = len(row), int(pair.max(initial=-1)) + 1
+    listed, true = pair[:lists], pair[lists:]
+    judged = np.flatnonzero(~np.isnan(grades))
+    best = np.append(judged, -1)[highest_of_each(true[judged], pairs, grades[judged])]  # -1 stays
+    is_listed = np.zeros(pairs, np.bool_)
+    is_listed[listed] = True
+    row[:] = best[listed]
+    fates[:] = BEATEN
+    fates[best[best >= 0]] = np.where(is_listed[best >= 0], LISTED, UNLISTED)
+    overruled = int(np.count_nonzero(grades[judged] < grades[best[true[judged]]]))
+    sides = np.zeros((2, groups), np.bool_)
+    sides[0][codes[:lists]] = sides[1][codes[lists:]] = True
+    twins = Twins.of_pairs(listed)
+    return overruled, int(np.count_nonzero(sides.all(axis=0))), twins.rows, twins.code.astype(np.int64)
 
 
-def _lists_before_truth(rows: pa.Table) -> int | None:
-    """The number of rows of lists where these stand before all rows of the truth and both sides have rows, or None."""
-    of_truth = rows[TRUTH]
-    lists = len(of_truth) - (pc.sum(of_truth).as_py() or 0)
-    if not 0 < lists < len(of_truth) or pc.any(of_truth.slice(0, lists)).as_py():
-        return None
-    return lists
-
-
-def _whole_numbers(items: pa.ChunkedArray) -> tuple[Ints, pa.Array | None] | None:
-    """:class:`Matches` says what the two are. None where loops cannot tell equal ``items``."""
-    if pa.types.is_signed_integer(items.type):
-        return np.asarray(as_numpy(items.cast(pa.int64())), np.int64), None
-    if is_text(items.type) or pa.types.is_dictionary(items.type):
-        codes, distinct = encode(items)
-        return codes.astype(np.int64), distinct
-    return None
+def _whole_numbers(rows: BucketRows) -> tuple[Ints, pa.Array | None]:
+    """:class:`Matches` says what the two are."""
+    if pa.types.is_signed_integer(rows.table[ITEM].type):
+        return rows.values(ITEM).astype(np.int64, copy=False), None
+    codes, distinct = rows.items()
+    return codes.astype(np.int64), distinct

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from sparkrank.base import checks
-from sparkrank.bucket.grouping import encode, paired
-from sparkrank.bucket.impressions import ITEM, WEIGHT, weights_of
+from sparkrank.bucket.bucket_rows import BucketRows
+from sparkrank.bucket.encoding import paired
+from sparkrank.bucket.impressions import WEIGHT
 from sparkrank.bucket.lists import ListedRows
-from sparkrank.bucket.slicing import Slice
+from sparkrank.bucket.slicing import GroupSlice
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.count import SegmentCounts, count_segments
 from sparkrank.histogram.row_histogram import histograms_of_rows
@@ -35,7 +35,7 @@ from sparkrank.ranking.distinct_lists import DistinctLists, GroupValues
 from sparkrank.ranking.first_rows import first_rows
 from sparkrank.ranking.hit_sums import hit_sums, tied_rows
 from sparkrank.ranking.ranking import Ranking, Ties
-from sparkrank.states import Distribution, ItemCounts, ScoreHistogram, Series
+from sparkrank.states import Distribution, ItemCounts, ScoreHistogram, ScoreSeries
 from sparkrank.states.items import UNIT
 from sparkrank.states.keys import SliceKey, StateKey
 from sparkrank.states.means import MeanRows, ValueSums, equal_sums, weighted_sums
@@ -43,7 +43,7 @@ from sparkrank.states.part_bins import VALUES
 
 T = TypeVar("T", bound=np.generic)
 # The places of distinct lists in each segment, and their segments; None where there are about as many as groups.
-Lists: TypeAlias = "dict[DistinctLists, tuple[Ints, Segments] | None]"
+SegmentLists: TypeAlias = "dict[DistinctLists, tuple[Ints, Segments] | None]"
 # What the sums over hits count, where all rows weigh the same.
 _COUNTED = (*map(str, ROWS_AND_WEIGHT), POSITIVES, NEGATIVES)
 # What a group has is squared in this unit, so that the squares of as many as there are add up exactly.
@@ -63,7 +63,7 @@ class RankedModel:
     plan: Plan
     ranking: Ranking
     listed: ListedRows
-    rows: pa.Table
+    rows: BucketRows
     chosen: Flags | None
     weights: Mapping[str, Floats]
 
@@ -78,15 +78,15 @@ class RankedModel:
             checks.TIED_ROWS: tied_rows(self.ranking, levels[0]),
             checks.UNRETRIEVED_GROUPS: self._count_groups(GroupValues(hits.length == 0, hits.distinct)),
             **{checks.one_class_groups(level_text(level)): self._of_one_class(level) for level in levels},
-            **{checks.outside_range(*each): self._outside(*each) for each in self.plan.ranges},
-            **{checks.above_ideal(*each): self._outside(each[0], -math.inf, each[1]) for each in self.plan.beatable},
-            **({checks.WEIGHTLESS_GROUPS: self._without_weight()} if self.weights else {}),
+            **{checks.outside_range(*bounds): self._outside(*bounds) for bounds in self.plan.ranges},
+            **{
+                checks.above_ideal(*bound): self._outside(bound[0], -math.inf, bound[1]) for bound in self.plan.beatable
+            },
         }
+        if self.weights:
+            lacking = np.any([np.isnan(self._chosen(weights)) for weights in self.weights.values()], axis=0)
+            counted[checks.WEIGHTLESS_GROUPS] = int(np.count_nonzero(lacking))
         return {(check, self.name): count for check, count in counted.items()}
-
-    def _without_weight(self) -> int:
-        """The number of evaluated groups that lack one of the ``weights``."""
-        return int(np.any([np.isnan(self._chosen(weights)) for weights in self.weights.values()], axis=0).sum())
 
     def _of_one_class(self, level: float | None) -> int:
         """The number of evaluated groups whose list has rows of one class only. An empty list does not count."""
@@ -97,65 +97,62 @@ class RankedModel:
     def _outside(self, metric: Metric, low: float, high: float) -> int:
         """The number of evaluated groups with a value of ``metric`` outside [``low``, ``high``]. NaN does not count."""
         values = self.values()[str(metric)]
-        outside = values.found < low - ROUNDING
-        outside |= values.found > high + ROUNDING
+        outside = values.numbers < low - ROUNDING
+        outside |= values.numbers > high + ROUNDING
         return self._count_groups(GroupValues(outside, values.distinct)) if outside.any() else 0
 
     def _count_groups(self, flags: GroupValues) -> int:
         """The number of evaluated groups with the flag."""
         if self.chosen is None:
-            return int(flags.segments.count_flagged(flags.found)[0])
+            return int(flags.segments.count_flagged(flags.numbers)[0])
         return int(np.count_nonzero(self._chosen(flags.of_groups())))
 
-    def means(self, of: Slice) -> Iterator[MeanRows]:
+    def means(self, groups: GroupSlice) -> Iterator[MeanRows]:
         """The mean states of each group metric over the values of a slice."""
-        evaluated = of.segments.of(self.chosen)
+        evaluated = groups.segments.of(self.chosen)
         n_groups = evaluated.sizes(self._groups_evaluated())
         n_rows = evaluated.sum(self._chosen(self.ranking.judgments.rows_of_group()))
         sums = self._sums(evaluated)
         for metric, _ in self.plan.group_metrics:  # in the same order in every bucket
             undefined, averaged, limbs = sums[metric]
             counts = (n_groups, undefined, averaged, n_rows)
-            yield MeanRows(self._key(of, metric), np.column_stack(counts), limbs)
+            yield MeanRows(self._key(groups, metric), np.column_stack(counts), limbs)
 
     def _sums(self, evaluated: Segments) -> dict[Metric, ValueSums]:
         """The sums of each group metric over each segment of the groups ``evaluated``."""
-        found: dict[Metric, ValueSums] = {}
+        by_metric: dict[Metric, ValueSums] = {}
         equal: dict[Segments, dict[Metric, Floats]] = {}
-        lists: Lists = {}
-        for metric, declared in self.plan.group_metrics:
-            found_values = self.values()[str(metric)]
-            own = declared.weights_of(self.ranked(metric.ties), metric, self.weights)
-            if own is not None and own.distinct is not found_values.distinct:
-                own, found_values = (GroupValues(each.of_groups()) for each in (own, found_values))
-            values, segments = self._over(found_values, evaluated, lists)
+        lists: SegmentLists = {}
+        for metric, _ in self.plan.group_metrics:
+            own, of_lists = self._weights_of(metric), self.values()[str(metric)]
+            if own is not None and own.distinct is not of_lists.distinct:
+                own, of_lists = (GroupValues(numbers.of_groups()) for numbers in (own, of_lists))
+            values, segments = self._over(of_lists, evaluated, lists)
             if own is None:
                 equal.setdefault(segments, {})[metric] = values
                 continue
-            weights = np.nan_to_num(
-                self._over(own, evaluated, lists)[0]
-            )  # a group without a weight stops the evaluation
+            weights = np.nan_to_num(self._over(own, evaluated, lists)[0])  # one without a weight stops the evaluation
             undefined = np.isnan(values)
             defined, weighed, counted = _counted(values, weights, segments, undefined, self.plan)
             sums = weighted_sums(defined, weighed, counted)
-            found[metric] = ValueSums(segments.count_flagged(undefined), counted.sizes(len(defined)), sums)
-        for segments, of in equal.items():
-            sums_of_each = equal_sums([*of.values()], self.plan.definitions.counts_undefined_as, segments)
-            found.update(zip(of, sums_of_each, strict=True))
-        return found
+            by_metric[metric] = ValueSums(segments.count_flagged(undefined), counted.sizes(len(defined)), sums)
+        for segments, alike in equal.items():
+            sums_of_each = equal_sums([*alike.values()], self.plan.definitions.counts_undefined_as, segments)
+            by_metric.update(zip(alike, sums_of_each, strict=True))
+        return by_metric
 
-    def _over(self, values: GroupValues, evaluated: Segments, lists: Lists) -> tuple[Floats, Segments]:
+    def _over(self, values: GroupValues, evaluated: Segments, lists: SegmentLists) -> tuple[Floats, Segments]:
         """The ``values`` of the groups ``evaluated`` with their segments, one per distinct list of a segment.
 
         ``lists`` keeps the distinct lists of segments for other values.
         """
         if evaluated is WHOLE and self.chosen is None:
-            return values.found, values.segments
+            return values.numbers, values.segments
         if (distinct := values.distinct) is not None and evaluated.code is not None:
             if distinct not in lists:
                 lists[distinct] = distinct.in_segments(self._chosen(distinct.code), evaluated)
-            if (found := lists[distinct]) is not None:
-                return values.found[found[0]], found[1]
+            if (shared := lists[distinct]) is not None:
+                return values.numbers[shared[0]], shared[1]
         return self._chosen(values.of_groups()), evaluated
 
     @cached
@@ -173,7 +170,7 @@ class RankedModel:
     def explained(self, metric: Metric) -> Arithmetic:
         """How the value of ``metric`` comes of the rows, which are those of one group."""
         scored = self._scored()
-        rows = np.arange(self.rows.num_rows) if scored is None else scored
+        rows = np.arange(len(self.rows)) if scored is None else scored
         one = OneGroup(self.ranked(metric.ties), self._scored_rows(), rows)
         return kind_of(metric).explain(one, metric)
 
@@ -198,13 +195,13 @@ class RankedModel:
 
     def _unit_table(self, distinct: DistinctLists | None, places: Sequence[int]) -> UnitTable:
         metrics = self.plan.coarse_metrics
-        values = np.stack([self.values()[str(metrics[place])].found for place in places], axis=1)
+        values = np.stack([self.values()[str(metrics[place])].numbers for place in places], axis=1)
         code = np.arange(self.ranking.groups, dtype=np.int32) if distinct is None else distinct.code
         if self.chosen is not None:
             code = np.where(self.chosen, code, -1).astype(np.int32)
         return UnitTable.of_values(values, code, self.plan.definitions.counts_undefined_as)
 
-    def part_means(self, parted: Slice, tables: Sequence[tuple[list[int], UnitTable]]) -> Floats:
+    def part_means(self, parted: GroupSlice, tables: Sequence[tuple[list[int], UnitTable]]) -> Floats:
         """The limbs of the sums of w and of wv (segments, metrics, 12) over each part of the values of a slice.
 
         The coarse metrics come first, from their ``tables``.
@@ -217,33 +214,32 @@ class RankedModel:
             sums[:, places, LIMBS:] = limbs
         evaluated = parted.segments.of(self.chosen)
         for place, metric in enumerate(others, len(coarse)):
-            values = self._chosen(self.values()[str(metric)].of_groups())
-            sums[:, place] = _weighed(values, self._weights_of(metric), evaluated, self.plan)
+            values, own = self._chosen(self.values()[str(metric)].of_groups()), self._weights_of(metric)
+            weights = None if own is None else self._chosen(own.of_groups())
+            sums[:, place] = _weighed(values, weights, evaluated, self.plan)
         return sums
 
-    def _weights_of(self, metric: Metric) -> Floats | None:
-        """The weight of each evaluated group in the mean of ``metric``; None where all weigh the same."""
+    def _weights_of(self, metric: Metric) -> GroupValues | None:
+        """The weight of each group in the mean of ``metric``; None where all weigh the same."""
         declared = dict(self.plan.group_metrics)[metric]
-        own = declared.weights_of(self.ranked(metric.ties), metric, self.weights)
-        return None if own is None else self._chosen(own.of_groups())
+        return declared.weights_of(self.ranked(metric.ties), metric, self.weights)
 
     def heaviest(self) -> Iterator[tuple[tuple[str, str], float]]:
         """The largest weight of a group in each mean in which groups weigh differently, by metric and model."""
-        declared = dict(self.plan.group_metrics)
         for metric in self.plan.fine_metrics:
-            own, values = (
-                declared[metric].weights_of(self.ranked(metric.ties), metric, self.weights),
-                self.values()[str(metric)],
-            )
+            own, values = self._weights_of(metric), self.values()[str(metric)]
             if own is None:
                 continue
             alike = own.distinct is values.distinct and self.chosen is None
-            weights, found = (each.found if alike else self._chosen(each.of_groups()) for each in (own, values))
+            weights, numbers = (
+                group_values.numbers if alike else self._chosen(group_values.of_groups())
+                for group_values in (own, values)
+            )
             if self.plan.definitions.counts_undefined_as is None:
-                weights = weights[~np.isnan(found)]
+                weights = weights[~np.isnan(numbers)]
             yield (str(metric), self.name), float(np.nan_to_num(weights).max(initial=0.0))
 
-    def part_sums(self, parted: Slice, bins: Mapping[BinRule, SegmentCounts]) -> Floats:
+    def part_sums(self, parted: GroupSlice, bins: Mapping[BinRule, SegmentCounts]) -> Floats:
         """The limbs of the number of groups and of each sum over rows (segments, 1 + sums, 6).
 
         ``bins`` are those of the parts: they tell how many rows there are.
@@ -262,7 +258,7 @@ class RankedModel:
         ]
         return np.stack([groups, *sums], axis=1)
 
-    def part_bins(self, parted: Slice) -> dict[BinRule, SegmentCounts]:
+    def part_bins(self, parted: GroupSlice) -> dict[BinRule, SegmentCounts]:
         """The coarse bins of each part, by the rules of the pooled metrics."""
         if not self.plan.parted_rules:
             return {}
@@ -270,7 +266,7 @@ class RankedModel:
         rules = self.plan.parted_rules.items()
         return {rule: count_segments(rule, scored, sums, parted.segments, owner) for rule, sums in rules}
 
-    def part_values(self, parted: Slice) -> Iterator[tuple[Metric, SegmentCounts]]:
+    def part_values(self, parted: GroupSlice) -> Iterator[tuple[Metric, SegmentCounts]]:
         """How many groups of each part have a value in each coarse bin, of each metric with a requested percentile."""
         evaluated = parted.segments.of(self.chosen)
         for metric in self.plan.distributions:
@@ -291,56 +287,56 @@ class RankedModel:
             values = np.where(np.isnan(values), counted_as, values)
         return values if self.chosen is None else np.where(self.chosen, values, np.nan)
 
-    def distributions(self, of: Slice) -> Iterator[tuple[StateKey, Distribution]]:
+    def distributions(self, groups: GroupSlice) -> Iterator[tuple[StateKey, Distribution]]:
         """The distribution over groups of each metric with a requested percentile, by value of a slice."""
-        evaluated = of.segments.of(self.chosen)
+        evaluated = groups.segments.of(self.chosen)
         for metric in self.plan.distributions:
             values = self._chosen(self.values()[str(metric)].of_groups())
             values, _, counted = _counted(values, None, evaluated, np.isnan(values), self.plan)
-            for value, found in zip(of.values, Distribution.of_each(values, counted), strict=True):
-                yield StateKey(self.name, of.name, value, str(metric)), found
+            for value, distribution in zip(groups.values, Distribution.of_each(values, counted), strict=True):
+                yield StateKey(self.name, groups.name, value, str(metric)), distribution
 
-    def histograms(self, of: Slice) -> Iterator[tuple[Series, ScoreHistogram]]:
+    def histograms(self, groups: GroupSlice) -> Iterator[tuple[ScoreSeries, ScoreHistogram]]:
         """The histograms by each rule that a pooled metric reads, by value of a slice."""
         if not self.plan.bin_rules:
             return
-        scored, segments = self._scored_rows(), self._segments_of_scored(of)
+        scored, segments = self._scored_rows(), self._segments_of_scored(groups)
         for rule, score_sums in self.plan.bin_rules.items():
             if rule.kind == "exact":
-                found = histograms_of_rows(rule, scored, segments)
+                histograms = histograms_of_rows(rule, scored, segments)
             else:
-                found = ScoreHistogram.of_each(rule, scored, score_sums, segments)
-            for value, histogram in zip(of.values, found, strict=True):
-                yield Series(self.name, of.name, value, rule), histogram
+                histograms = ScoreHistogram.of_each(rule, scored, score_sums, segments)
+            for value, histogram in zip(groups.values, histograms, strict=True):
+                yield ScoreSeries(self.name, groups.name, value, rule), histogram
 
-    def sums(self, of: Slice) -> Iterator[tuple[SliceKey, Floats]]:
+    def sums(self, groups: GroupSlice) -> Iterator[tuple[SliceKey, Floats]]:
         """The limbs of each sum over rows that a pooled metric reads, and of the number of groups where needed."""
         for quantity in self.plan.row_sums:
-            yield self._key(of, quantity), self._scored_rows().sums(quantity, self._segments_of_scored(of))
-        evaluated = of.segments.of(self.chosen)
+            yield self._key(groups, quantity), self._scored_rows().sums(quantity, self._segments_of_scored(groups))
+        evaluated = groups.segments.of(self.chosen)
         if self.plan.exposures:
-            yield self._key(of, GROUPS), whole_limbs(evaluated.sizes(self._groups_evaluated()))
-        if self.plan.parted_slices(of.name):
-            lists: Lists = {}
+            yield self._key(groups, GROUPS), whole_limbs(evaluated.sizes(self._groups_evaluated()))
+        if self.plan.parted_slices(groups.name):
+            lists: SegmentLists = {}
             for carrier in self.plan.carriers:
                 amounts, segments = self._over(self._carried(carrier), evaluated, lists)
                 for name, power in zip(amounts_by_group(carrier), (amounts, amounts**2), strict=True):
-                    yield self._key(of, name), exact_sums(power, segments)
+                    yield self._key(groups, name), exact_sums(power, segments)
 
     @cached
     def _carried(self, carrier: RowSum) -> GroupValues:
         """How much of ``carrier`` each group has, in units of :data:`AMOUNT_UNIT`."""
         if self.plan.weighted or carrier.name not in _COUNTED:
-            each = Segments(self.ranking.groups, self._group_of_scored())
-            found, distinct = rounded(self._scored_rows().sums(carrier, each)), None
+            groups = Segments(self.ranking.groups, self._group_of_scored())
+            amount, distinct = rounded(self._scored_rows().sums(carrier, groups)), None
         else:
             hits = hit_sums(self.ranking, carrier.rel)
             positives, negatives = class_counts(hits)
             amounts = {POSITIVES: positives, NEGATIVES: negatives}
-            found, distinct = amounts.get(carrier.name, hits.length.astype(np.float64)), hits.distinct
-        return GroupValues(np.minimum(found, MOST_AMOUNT) / AMOUNT_UNIT, distinct)
+            amount, distinct = amounts.get(carrier.name, hits.length.astype(np.float64)), hits.distinct
+        return GroupValues(np.minimum(amount, MOST_AMOUNT) / AMOUNT_UNIT, distinct)
 
-    def items(self, of: Slice) -> Iterator[ItemCounts]:
+    def items(self, groups: GroupSlice) -> Iterator[ItemCounts]:
         """The item counts of the lists of evaluated groups. An item counts as relevant once in each group."""
         judgments, chosen = self.ranking.judgments, self.chosen
         for exposure in self.plan.exposures:
@@ -349,29 +345,24 @@ class RankedModel:
             if chosen is not None:  # items of other groups are in the catalogue, too
                 evaluated = chosen[judgments.codes]
                 exposed, relevant = np.where(evaluated, exposed, 0), relevant & evaluated
-            segments = of.segments.of(judgments.codes)
-            codes, items = self._items()
-            yield ItemCounts.of(self._key(of, exposure), items, codes, exposed, relevant, segments)
-
-    @cached
-    def _items(self) -> tuple[Codes, pa.Array]:
-        """The number of each row's item among the distinct items, and these."""
-        return encode(self.rows[ITEM])
+            segments = groups.segments.of(judgments.codes)
+            codes, items = self.rows.items()
+            yield ItemCounts.of(self._key(groups, exposure), items, codes, exposed, relevant, segments)
 
     @cached
     def _relevant_once(self, rel: float | None) -> Flags:
         """A flag for the relevant rows, one for each item of a group, because a log may repeat a relevant item."""
         judgments = self.ranking.judgments
         rows = np.flatnonzero(judgments.flags(rel))
-        pair = paired(judgments.codes[rows], self._items()[0][rows])
+        pair = paired(judgments.codes[rows], self.rows.items()[0][rows])
         of_pair = np.empty(int(pair.max(initial=-1)) + 1, np.int64)
         of_pair[pair] = rows
         once = np.zeros(len(judgments.codes), np.bool_)
         once[of_pair] = True
         return once
 
-    def _key(self, of: Slice, what: object) -> SliceKey:
-        return SliceKey(self.name, of.name, of.values, str(what))
+    def _key(self, groups: GroupSlice, what: object) -> SliceKey:
+        return SliceKey(self.name, groups.name, groups.values, str(what))
 
     def _groups_evaluated(self) -> int:
         return self.ranking.groups if self.chosen is None else int(np.count_nonzero(self.chosen))
@@ -396,9 +387,9 @@ class RankedModel:
             return retrieved
         return np.flatnonzero(evaluated) if retrieved is None else retrieved[evaluated]
 
-    def _segments_of_scored(self, of: Slice) -> Segments:
+    def _segments_of_scored(self, groups: GroupSlice) -> Segments:
         """The segments of a slice over the rows of :meth:`_scored`. The whole day does not need the groups of rows."""
-        return of.segments if of.segments.code is None else of.segments.of(self._group_of_scored())
+        return groups.segments if groups.segments.code is None else groups.segments.of(self._group_of_scored())
 
     @cached
     def _group_of_scored(self) -> Codes:
@@ -411,7 +402,7 @@ class RankedModel:
         judgments, scored = self.ranking.judgments, self._scored()
         evaluated = self._of_evaluated()
         scores = self.listed.scores if evaluated is None else self.listed.scores[evaluated]
-        weights = weights_of(self.rows[WEIGHT]) if self.plan.weighted else None
+        weights = self.rows.floats(WEIGHT) if self.plan.weighted else None
         if scored is None:
             return ScoredRows(scores, judgments.labels, weights, judgments.flags)
         return ScoredRows(scores, taken(judgments.labels, scored), None if weights is None else taken(weights, scored))
@@ -430,7 +421,7 @@ def _weighed(values: Floats, weights: Floats | None, segments: Segments, plan: P
     if weights is None:
         return np.concatenate([whole_limbs(segments.sizes(len(values))), exact_sums(values, segments)], axis=1)
     weights = np.nan_to_num(weights)
-    return np.concatenate([exact_sums(each, segments) for each in (weights, weights * values)], axis=1)
+    return np.concatenate([exact_sums(summands, segments) for summands in (weights, weights * values)], axis=1)
 
 
 def _counted(

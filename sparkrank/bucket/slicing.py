@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.base.errors import InputError, shortened
+from sparkrank.bucket.bucket_rows import BucketRows
 from sparkrank.bucket.grouping import Groups, groups_of
 from sparkrank.bucket.impressions import slice_column
 from sparkrank.metrics import Plan
@@ -24,7 +25,7 @@ MOST_SLICE_VALUES = 1_000
 
 
 @dataclass(frozen=True)
-class Slice:
+class GroupSlice:
     """A slice of a bucket: its ``name``, its ``values`` in the bucket, and the ``segments`` of groups by value.
 
     Rows without a value have the value None.
@@ -35,7 +36,7 @@ class Slice:
     segments: Segments
 
 
-WHOLE_DAY = Slice(ALL, (ALL,), WHOLE)
+WHOLE_DAY = GroupSlice(ALL, (ALL,), WHOLE)
 
 
 @dataclass(frozen=True)
@@ -46,30 +47,30 @@ class SlicedRows:
     values: tuple[str | None, ...]
     code: Codes
 
-    def by_group(self, groups: Groups) -> Slice:
+    def by_group(self, groups: Groups) -> GroupSlice:
         """The slice over ``groups``, where all rows of a group have the same value."""
-        return Slice(self.name, self.values, Segments(len(self.values), self.code[groups.row]))
+        return GroupSlice(self.name, self.values, Segments(len(self.values), self.code[groups.row]))
 
     def divides(self, groups: Groups) -> bool:
         """Whether any of the ``groups`` has rows of several values."""
         return not np.array_equal(self.code[groups.row][groups.codes], self.code)
 
 
-def sliced_rows(rows: pa.Table, plan: Plan, columns: Sequence[str]) -> SlicedRows:
+def sliced_rows(rows: BucketRows, plan: Plan, columns: Sequence[str]) -> SlicedRows:
     """The values of the slice that ``columns`` of the plan's input make.
 
     Raises :class:`InputError` where there are more than :data:`MOST_SLICE_VALUES`, or one is no text in UTF-8.
     """
     name = slice_name(columns)
-    parts = [rows[slice_column(plan.slice_columns.index(column))] for column in columns]
-    found = groups_of(parts)
-    if found.count > MOST_SLICE_VALUES:
-        raise_many_values(name, found.count, " in one bucket alone")
+    parts = [rows.table[slice_column(plan.slice_columns.index(column))] for column in columns]
+    groups = groups_of(parts)
+    if groups.count > MOST_SLICE_VALUES:
+        raise_many_values(name, groups.count, " in one bucket alone")
     try:
-        values = _texts([part.take(pa.array(found.row)) for part in parts]).to_pylist()
+        values = _texts([part.take(pa.array(groups.row)) for part in parts]).to_pylist()
     except UnicodeDecodeError as error:
         raise InputError(f'the slice "{name}" has a value that is not UTF-8 text: {error.object!r}') from None
-    return SlicedRows(name, tuple(values), found.codes)
+    return SlicedRows(name, tuple(values), groups.codes)
 
 
 def raise_many_values(name: str, count: int, where: str = "") -> None:

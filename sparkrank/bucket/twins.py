@@ -45,15 +45,15 @@ class Twins:
         """The row that represents each of so many ``rows``: its last twin, or itself; None where no row has a twin."""
         if not self.count:
             return None
-        found = np.arange(rows)
-        found[self.rows] = self.last()[self.code]
-        return found
+        row = np.arange(rows)
+        row[self.rows] = self.last()[self.code]
+        return row
 
     def first_of(self, order: Floats) -> Floats:
         """``order`` (n, lowest first, NaN for none), where each row has the first place of its twins."""
         if not self.count:
             return order
-        first, found = np.full(self.count, np.nan), order.copy()
+        first, shared = np.full(self.count, np.nan), order.copy()
         np.fmin.at(first, self.code, order[self.rows])
-        found[self.rows] = first[self.code]
-        return found
+        shared[self.rows] = first[self.code]
+        return shared

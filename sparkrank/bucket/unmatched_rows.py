@@ -10,93 +10,58 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sparkrank import native
-from sparkrank.bucket.impressions import key_columns
-from sparkrank.numeric.array_types import Codes, Flags, Ints
+from sparkrank.numeric.array_types import Flags, Ints
 from sparkrank.numeric.text_arrays import is_text, text_bytes, text_ends
 from sparkrank.states.unmatched import UnmatchedRow
 
-FEW = 8  # the number of items that are searched one by one
 _WORD_BYTES = 8
 # Odd multipliers with well-mixed bits: those of Steele, Lea and Flood's SplitMix64 (OOPSLA 2014).
 _STEP, _MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 
 
 def unmatched_rows(
-    rows: pa.Table, sides: Mapping[str, Flags], item: Codes | Ints, items: pa.Array, *, with_group: bool
+    sides: Mapping[str, tuple[int, Flags]], items: Ints, distinct: pa.Array | None, keys: pa.Table | None
 ) -> dict[str, UnmatchedRow]:
-    """One unmatched row of each side of a bucket, where ``sides`` flags all unmatched rows (n) of each side.
+    """One unmatched row of each side of a bucket.
 
-    ``item`` (n) is the number of each row's item among ``items``. ``with_group`` is true where the key columns have the
-    values of the input, and not their hash.
+    ``sides`` have the first row of each side, whose rows lie together, and flag its unmatched rows. ``items`` (n) are
+    whole numbers, or places among the ``distinct`` items. ``keys`` (n) are the group keys of the input, or None where
+    only their hash is known.
     """
-    places, found = place_of(items), {}
-    soonest = np.unique(places[np.argpartition(places, FEW)[:FEW]] if len(places) > FEW else places)
-    for side, flags in sides.items():
-        of_side = _rows_of_first(flags, item, places, soonest)
-        if not len(of_side):
-            continue
-        first = np.unique(item[of_side])
-        texts = values_as_bytes(items.take(pa.array(first)))
-        chosen = pc.index(texts, pc.min(texts)).as_py()
-        group: tuple[bytes, ...] = ()
-        if with_group:
-            owners = of_side[item[of_side] == first[chosen]]
-            group = _least_group(rows.select(key_columns(rows)).take(pa.array(owners)))
-        found[side] = UnmatchedRow(int(places[first[chosen]]), texts[chosen].as_py(), group)
-    return found
-
-
-def unmatched_parts(
-    rows: pa.Table,
-    sides: Mapping[str, tuple[int, Flags]],
-    items: Ints,
-    distinct: pa.Array | None,
-    *,
-    with_group: bool,
-) -> dict[str, UnmatchedRow]:
-    """The result of :func:`unmatched_rows` where the rows of each side lie together, and loops search for the first.
-
-    ``sides`` have the first row of each side, and flag its unmatched rows. ``items`` (n) are whole numbers,
-    or places among the ``distinct`` items.
-    """
-    if distinct is not None:
-        everywhere = {side: np.zeros(len(items), np.bool_) for side in sides}
-        for side, (start, flags) in sides.items():
-            everywhere[side][start : start + len(flags)] = flags
-        return unmatched_rows(rows, everywhere, items, distinct, with_group=with_group)
-    found = {}
+    places = None if distinct is None else place_of(distinct)
+    unmatched = {}
     for side, (start, flags) in sides.items():
         of_side = items[start : start + len(flags)]
-        first, place = native.matches.first_place(of_side, flags.view(np.uint8))
-        if first < 0:
+        place, first = _first_whole(of_side, flags) if places is None else _first_coded(of_side, flags, places)
+        if not len(first):
             continue
+        texts = values_as_bytes(pa.array(first) if distinct is None else distinct.take(pa.array(first)))
+        chosen = pc.index(texts, pc.min(texts)).as_py()
         group: tuple[bytes, ...] = ()
-        if with_group:  # no two items have one place
-            owners = start + np.flatnonzero((of_side == of_side[first]) & flags)
-            group = _least_group(rows.select(key_columns(rows)).take(pa.array(owners)))
-        found[side] = UnmatchedRow(place, str(of_side[first]).encode(), group)
-    return found
+        if keys is not None:
+            owners = start + np.flatnonzero((of_side == first[chosen]) & flags)
+            group = _least_group(keys.take(pa.array(owners)))
+        unmatched[side] = UnmatchedRow(place, texts[chosen].as_py(), group)
+    return unmatched
 
 
-def _rows_of_first(flags: Flags, item: Codes | Ints, places: NDArray[np.uint64], soonest: NDArray[np.uint64]) -> Ints:
-    """The flagged rows of the first item by place that has any, or of several items that share this place.
+def _first_whole(items: Ints, flags: Flags) -> tuple[int, Ints]:
+    """The lowest place of the flagged ``items``, and the item there: no two have one place."""
+    if native.runs("first place"):
+        row, place = native.matches.first_place(items, flags.view(np.uint8))
+        return place, items[row : row + 1]
+    flagged = items[flags]
+    places = place_of(pa.array(flagged))
+    row = int(places.argmin()) if len(places) else 0
+    return int(places.min(initial=2**64 - 1)), flagged[row : row + 1]
 
-    That item is mostly among the ``soonest`` places, and searching for one item is faster than looking at all.
-    """
-    for place in soonest:
-        of_place = np.flatnonzero(places == place)
-        if len(of_place) > 1:
-            break
-        rows = np.flatnonzero(item == of_place[0])
-        if len(rows := rows[flags[rows]]):
-            return rows
-    rows = np.flatnonzero(flags)
-    if not len(rows):
-        return rows
+
+def _first_coded(items: Ints, flags: Flags, places: NDArray[np.uint64]) -> tuple[int, Ints]:
+    """The lowest of the ``places`` of the flagged ``items``, and the items there."""
     there = np.zeros(len(places), np.bool_)
-    there[item[rows]] = True
-    found: Ints = rows[places[item[rows]] == places[there].min()]
-    return found
+    there[items[flags]] = True
+    lowest = places.min(initial=2**64 - 1, where=there)
+    return int(lowest), np.flatnonzero(there & (places == lowest))
 
 
 def _least_group(keys: pa.Table) -> tuple[bytes, ...]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from sparkrank.metrics.merged import MeasuredTerms, Merged
-from sparkrank.states import Partials, ScoreHistogram, Series
+from sparkrank.states import Partials, ScoreHistogram, ScoreSeries
 from sparkrank.states.keys import StateKey
 
 if TYPE_CHECKING:
@@ -76,8 +76,8 @@ class ExactBins:
 
     measured: Mapping[StateKey, MeasuredTerms]
     table: DataFrame
-    sizes: Mapping[Series, int]
-    sketches: Mapping[Series, ScoreHistogram]
+    sizes: Mapping[ScoreSeries, int]
+    sketches: Mapping[ScoreSeries, ScoreHistogram]
 
 
 @dataclass(frozen=True)

@@ -15,14 +15,14 @@ from sparkrank.histogram.threshold_sweep import Extent, Rates, Terms
 from sparkrank.metrics import HistogramMetric, Metric, Plan
 from sparkrank.metrics.merged import MeasuredTerms, measure_rates, rates_of, sweep_each
 from sparkrank.numeric.array_types import Ints
-from sparkrank.states import Partials, ScoreHistogram, Series
+from sparkrank.states import Partials, ScoreHistogram, ScoreSeries
 from sparkrank.states.keys import StateKey
 
 # The number of bins that each bucket sends as a sample. A hash of the group assigns rows to buckets, so all samples are
 # similar, and those of a hundred buckets place the bounds to within a few per cent of a range.
 SAMPLED_BINS = 160
 
-ScoreRanges: TypeAlias = Sequence[tuple[Series, int]]  # the series of each range, and the place of the range in it
+ScoreRanges: TypeAlias = Sequence[tuple[ScoreSeries, int]]  # the series of each range, and the place of the range in it
 
 
 def split_exact(partials: Partials) -> tuple[Partials, Partials | None]:
@@ -51,13 +51,13 @@ class RangeBounds:
     The lowest range has no bound of its own.
     """
 
-    splitters: Mapping[Series, Ints]
+    splitters: Mapping[ScoreSeries, Ints]
 
     @classmethod
     def of(cls, samples: Iterable[bytes], range_bins: int) -> RangeBounds:
         """The bounds of ranges of about ``range_bins`` bins, or fewer where buckets have bins in common."""
-        counts: dict[Series, int] = {}
-        numbers: dict[Series, list[Ints]] = {}
+        counts: dict[ScoreSeries, int] = {}
+        numbers: dict[ScoreSeries, list[Ints]] = {}
         for packed in samples:
             for series, (count, of_bucket) in pickle.loads(packed).items():  # noqa: S301 - packed by this run
                 counts[series] = counts.get(series, 0) + count
@@ -70,7 +70,7 @@ class RangeBounds:
             splitters[series] = np.unique(sampled[at])
         return cls(splitters)
 
-    def score_ranges(self) -> list[tuple[Series, int]]:
+    def score_ranges(self) -> list[tuple[ScoreSeries, int]]:
         """Every range as (series, place from the highest scores down)."""
         return [(series, place) for series, bounds in self.splitters.items() for place in range(len(bounds) + 1)]
 
@@ -151,23 +151,23 @@ def places(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[int,
     return places_of_ranges
 
 
-def _days(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[Series, list[int]]:
+def _days(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[ScoreSeries, list[int]]:
     """The ranges of each series that have bins, the highest scores first."""
-    days: dict[Series, list[int]] = {}
+    days: dict[ScoreSeries, list[int]] = {}
     for number in sorted(totals):
         days.setdefault(score_ranges[number][0], []).append(number)
     return days
 
 
-def sizes(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[Series, int]:
+def sizes(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[ScoreSeries, int]:
     """The number of bins of each series."""
     days = _days(score_ranges, totals)
     return {series: sum(totals[number].extent.bins for number in numbers) for series, numbers in days.items()}
 
 
-def sketches(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[Series, ScoreHistogram]:
+def sketches(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[ScoreSeries, ScoreHistogram]:
     """The sketch of each series that has sketches in ``totals``."""
-    merged: dict[Series, ScoreHistogram] = {}
+    merged: dict[ScoreSeries, ScoreHistogram] = {}
     for series, numbers in _days(score_ranges, totals).items():
         parts = [part for number in numbers if (part := totals[number].sketch) is not None]
         if parts:

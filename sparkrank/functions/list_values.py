@@ -16,11 +16,13 @@ import pyarrow.compute as pc
 
 from sparkrank.base import checks
 from sparkrank.base.errors import InputError, listed, shortened
+from sparkrank.bucket.bucket_rows import BucketRows
 from sparkrank.bucket.evaluate import ranked_models
 from sparkrank.bucket.grouping import Groups
-from sparkrank.bucket.impressions import LABEL, LIST, as_numpy, in_one_piece, reject, score_column
+from sparkrank.bucket.impressions import LABEL, LIST, in_one_piece, score_column
 from sparkrank.bucket.joining import judge
 from sparkrank.bucket.ranked import RankedModel
+from sparkrank.bucket.rejection import reject
 from sparkrank.functions.column_plans import ColumnPlan
 from sparkrank.inputs.role_table import LABEL as OF_LABEL
 from sparkrank.inputs.role_table import NEEDED, RANK, SCORE, Role, row_roles
@@ -211,10 +213,10 @@ def _ranked(lists: BatchLists, plan: Plan) -> tuple[RankedModel, Flags, Counter[
     """The rankings of ``lists``, flags for those with a row that cannot be evaluated (n), and the counts."""
     counts: Counter[tuple[str, str]] = Counter()
     rows, codes = _bucket_rows(lists)
-    accepted = reject(rows, plan, counts)
+    accepted = reject(BucketRows(rows), plan, counts)
     bad = np.zeros(len(lists.null), np.bool_)
-    if accepted.num_rows < rows.num_rows:
-        left = np.asarray(as_numpy(accepted[LIST]), np.int32)
+    if len(accepted) < rows.num_rows:
+        left = accepted.values(LIST).astype(np.int32)
         bad = np.bincount(codes, minlength=len(bad)) != np.bincount(left, minlength=len(bad))
         model, _, counts = _ranked(lists.without(bad), plan)
         return model, bad, counts

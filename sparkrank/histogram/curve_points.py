@@ -109,6 +109,6 @@ def sketched(histogram: ScoreHistogram) -> ScoreHistogram:
 def _sketched(histogram: ScoreHistogram, rule: BinRule) -> ScoreHistogram:
     number = rule.numbers(histogram.score)
     first = run_starts(number)  # bins are in ascending order of score, and so are the coarser ones
-    pos, neg = (np.add.reduceat(each, first) for each in (histogram.pos, histogram.neg))
+    pos, neg = (np.add.reduceat(amounts, first) for amounts in (histogram.pos, histogram.neg))
     count = None if histogram.count is None else np.add.reduceat(histogram.count, first)
     return ScoreHistogram(rule, number[first], pos, neg, np.zeros_like(pos), count)

@@ -160,7 +160,7 @@ def merge_bins(rule: BinRule, bins: Sequence[Ints]) -> JoinedInPlace | JoinedByS
         first = run_starts(ascending)
         return JoinedBySorting(ascending[first], order, first)
     is_filled = np.zeros(span, np.bool_)
-    places = [codes_of(coding, each) - lowest for each in bins]
+    places = [codes_of(coding, numbers) - lowest for numbers in bins]
     for place in places:
         is_filled[place] = True
     filled = np.flatnonzero(is_filled)
@@ -169,5 +169,5 @@ def merge_bins(rule: BinRule, bins: Sequence[Ints]) -> JoinedInPlace | JoinedByS
 
 def range_of(bins: Sequence[Ints]) -> Range:
     """The scores of the lowest and the highest number in ``bins``, where the numbers of each part are ascending."""
-    ends = np.array([min(each[0] for each in bins), max(each[-1] for each in bins)])
+    ends = np.array([min(numbers[0] for numbers in bins), max(numbers[-1] for numbers in bins)])
     return Range(*bin_scores(ends).tolist())

@@ -17,7 +17,7 @@ from sparkrank import native
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.scored_rows import ScoredRows
 from sparkrank.histogram.state import ScoreHistogram
-from sparkrank.histogram.threshold_sweep import Extent, RowSteps, Steps
+from sparkrank.histogram.threshold_sweep import BinSteps, Extent, RowSteps
 from sparkrank.numeric.array_types import Flags, Floats, Ints
 from sparkrank.numeric.exact_sums import Amounts, exact_sum
 from sparkrank.numeric.segments import WHOLE, Segments, run_starts
@@ -30,7 +30,7 @@ SAMPLED_OF_PART = 4  # rows of each run for each part of a sweep, which say wher
 _NO_WEIGHTS = np.empty(0)
 
 
-class SortedRows(NamedTuple):
+class BinnedRows(NamedTuple):
     """Rows (n) by ascending number of their bin, which several may share.
 
     Some are ``relevant``. Their ``weights`` are None where all weigh 1.
@@ -40,10 +40,10 @@ class SortedRows(NamedTuple):
     relevant: Flags
     weights: Floats | None = None
 
-    def part(self, start: int, end: int) -> SortedRows:
+    def part(self, start: int, end: int) -> BinnedRows:
         """The rows from ``start`` to ``end``, in the same memory."""
         weights = None if self.weights is None else self.weights[start:end]
-        return SortedRows(self.bins[start:end], self.relevant[start:end], weights)
+        return BinnedRows(self.bins[start:end], self.relevant[start:end], weights)
 
     def distinct(self) -> int:
         """The number of bins."""
@@ -54,19 +54,19 @@ class SortedRows(NamedTuple):
         first, steps = run_starts(self.bins), RowSteps(self.relevant, self.weights).steps()
         pos, neg = steps.pos, steps.neg
         if len(first) < len(self.bins):
-            pos, neg = (np.add.reduceat(each, first) for each in (pos, neg))
+            pos, neg = (np.add.reduceat(amounts, first) for amounts in (pos, neg))
         count = None if self.weights is None else np.diff(first, append=len(self.bins))
         return ScoreHistogram(rule, self.bins[first], pos, neg, np.zeros_like(pos), count)
 
 
-def sorted_rows(runs: Sequence[SortedRows], are_sorted: bool = True) -> SortedRows:
+def sorted_rows(runs: Sequence[BinnedRows], are_sorted: bool = True) -> BinnedRows:
     """The rows of all ``runs``, at least one, by bin. Unless the runs ``are_sorted``, their rows are in any order."""
     rows, weighted = sum(len(run.bins) for run in runs), runs[0].weights is not None
     if not native.runs("order of rows"):
         bins, relevant = (np.concatenate([getattr(run, name) for run in runs]) for name in ("bins", "relevant"))
         order = np.argsort(bins, kind="stable")  # which merges runs
         weights = np.concatenate([run.weights for run in runs if run.weights is not None])[order] if weighted else None
-        return SortedRows(bins[order], relevant[order], weights)
+        return BinnedRows(bins[order], relevant[order], weights)
     filled = [run for run in runs if len(run.bins)]
     weights = np.empty(rows) if weighted else _NO_WEIGHTS
     bins, relevant = np.empty(rows, np.int64), np.empty(rows, np.bool_)
@@ -79,22 +79,22 @@ def sorted_rows(runs: Sequence[SortedRows], are_sorted: bool = True) -> SortedRo
         for run in filled
     ]
     native.blocks.sort_rows(given, are_sorted, bins, relevant.view(np.uint8), weights)
-    return SortedRows(bins, relevant, weights if weighted else None)
+    return BinnedRows(bins, relevant, weights if weighted else None)
 
 
 class RowHistogram(ScoreHistogram):
     """A histogram of rows in sorted ``runs``, at least one. The bins are made where something reads them."""
 
-    runs: tuple[SortedRows, ...]
+    runs: tuple[BinnedRows, ...]
 
-    def __init__(self, rule: BinRule, runs: Sequence[SortedRows]) -> None:
+    def __init__(self, rule: BinRule, runs: Sequence[BinnedRows]) -> None:
         self.__dict__.update(rule=rule, runs=tuple(runs))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return RowHistogram, (self.rule, self.runs)
 
     @property
-    def sorted_rows(self) -> SortedRows:
+    def sorted_rows(self) -> BinnedRows:
         """All rows by bin."""
         if len(self.runs) > 1:
             self.__dict__["runs"] = (sorted_rows(self.runs),)  # the runs themselves would take as much again
@@ -137,9 +137,9 @@ class RowHistogram(ScoreHistogram):
         """All rows together, where all of them are rows."""
         if not all(isinstance(other, RowHistogram) for other in others):
             return None
-        runs = [run for each in (self, *others) if isinstance(each, RowHistogram) for run in each.runs]
-        found = RowHistogram(self.rule, runs)
-        return found._in_bins if _share_bins(runs) else found
+        runs = [run for histogram in (self, *others) if isinstance(histogram, RowHistogram) for run in histogram.runs]
+        together = RowHistogram(self.rule, runs)
+        return together._in_bins if _share_bins(runs) else together
 
     @property
     def numbers(self) -> Ints:
@@ -160,7 +160,7 @@ class RowHistogram(ScoreHistogram):
             pos, neg = np.array([relevant, rows - relevant])
         return Extent(pos, neg, rows, self.sorted_rows.distinct() if counts_bins else rows)
 
-    def steps_from_above(self, most: int, score_sums: bool = False) -> Iterator[Steps | RowSteps]:
+    def steps_from_above(self, most: int, score_sums: bool = False) -> Iterator[BinSteps | RowSteps]:
         for some in self._parts_from_above(most):
             if not score_sums and some.distinct() == len(some.bins):
                 weights = None if some.weights is None else some.weights[::-1]
@@ -168,7 +168,7 @@ class RowHistogram(ScoreHistogram):
             else:
                 yield from some.histogram(self.rule).steps_from_above(most, score_sums)
 
-    def _parts_from_above(self, most: int) -> Iterator[SortedRows]:
+    def _parts_from_above(self, most: int) -> Iterator[BinnedRows]:
         """The rows by bin in parts of about ``most``, the highest bins first. All rows of a bin are in one part.
 
         Several runs are sorted together part by part, in memory that the next part takes again.
@@ -179,13 +179,16 @@ class RowHistogram(ScoreHistogram):
         bounds = np.unique(sample[max(most // step, 1) - 1 :: max(most // step, 1)])
         ends = [[0, *np.searchsorted(run.bins, bounds).tolist(), len(run.bins)] for run in runs]
         for place in reversed(range(len(bounds) + 1)):
-            some = [run.part(of[place], of[place + 1]) for run, of in zip(runs, ends, strict=True)]
-            found = sorted_rows(some) if len(some) > 1 else some[0]
-            if len(found.bins):
-                yield found
+            some = [
+                run.part(bounds_of_run[place], bounds_of_run[place + 1])
+                for run, bounds_of_run in zip(runs, ends, strict=True)
+            ]
+            part = sorted_rows(some) if len(some) > 1 else some[0]
+            if len(part.bins):
+                yield part
 
 
-def _share_bins(runs: Sequence[SortedRows]) -> bool:
+def _share_bins(runs: Sequence[BinnedRows]) -> bool:
     """Whether most rows of a sample of one run have a row of their bin in another."""
     filled = sorted((run for run in runs if len(run.bins)), key=lambda run: len(run.bins))
     if len(filled) < 2:
@@ -204,18 +207,18 @@ def histograms_of_rows(rule: BinRule, rows: ScoredRows, segments: Segments = WHO
         return [ScoreHistogram.empty(rule)] * segments.count
     bits = rows.wide().view(np.int64)
     bins = bits if bits.min() >= 0 else rule.numbers(rows.wide())  # scores from 0 are numbers as they are
-    everything = SortedRows(bins, rows.flags(rule.rel), rows.weights)
+    everything = BinnedRows(bins, rows.flags(rule.rel), rows.weights)
     if segments.code is None:
-        found = [everything]
+        of_segments = [everything]
     else:
         bins, relevant = segments.by_segment(everything.bins), segments.by_segment(everything.relevant)
         weights = None if rows.weights is None else segments.by_segment(rows.weights)
-        apart, starts = SortedRows(bins, relevant, weights), segments.starts(len(rows.scores)).tolist()
-        found = [apart.part(start, end) for start, end in itertools.pairwise(starts)]
-    return [_of_unsorted(rule, each) for each in found]
+        apart, starts = BinnedRows(bins, relevant, weights), segments.starts(len(rows.scores)).tolist()
+        of_segments = [apart.part(start, end) for start, end in itertools.pairwise(starts)]
+    return [_of_unsorted(rule, of_segment) for of_segment in of_segments]
 
 
-def _of_unsorted(rule: BinRule, rows: SortedRows) -> ScoreHistogram:
+def _of_unsorted(rule: BinRule, rows: BinnedRows) -> ScoreHistogram:
     if not len(rows.bins):
         return ScoreHistogram.empty(rule)
     ordered = sorted_rows([rows], are_sorted=False)

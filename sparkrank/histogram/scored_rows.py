@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sparkrank.numeric.array_types import Flags, Floats, Ints
 from sparkrank.numeric.cached import cached
 from sparkrank.numeric.elementary import log
-from sparkrank.numeric.exact_sums import exact_sums, exact_sums_of, iter_limbs, limbs_used, whole_limbs
+from sparkrank.numeric.exact_sums import exact_sums, exact_sums_of, limbs_of, whole_limbs
 from sparkrank.numeric.ordered_integers import Range
 from sparkrank.numeric.segments import WHOLE, Segments
 from sparkrank.ranking.judgments import is_relevant
@@ -36,21 +36,6 @@ class RowSum:
     def __str__(self) -> str:
         given = [f"{name}={value!r}" for name in ("threshold", "rel") if (value := getattr(self, name)) is not None]
         return f"{self.name}({','.join(given)})" if given else self.name
-
-
-class Workspace(NamedTuple):
-    """Reusable memory for a bin code, a step and a limb of the step of each row.
-
-    The operating system would provide new memory for every array of this size, which costs more than filling it.
-    """
-
-    code: Ints
-    steps: Floats
-    limb: Floats
-
-    @classmethod
-    def of(cls, rows: int) -> Workspace:
-        return cls(np.empty(rows, np.int64), np.empty(rows), np.empty(rows))  # pages that are never used take no memory
 
 
 class ScoredRows:
@@ -107,18 +92,7 @@ class ScoredRows:
     @cached
     def weight_limbs(self) -> list[tuple[int, Floats]]:
         """The limbs of each weight with their index. Rows must have weights."""
-        left, limbs = np.array(self.weights, np.float64), np.empty(len(self.scores))
-        return [(index, limb.copy()) for index, limb in iter_limbs(left, limbs)]
-
-    @cached
-    def limbs_of_weights(self) -> slice:
-        """Which limbs the weights have. Rows must have weights, at least one; for compiled loops."""
-        return limbs_used(np.ascontiguousarray(self.weights))
-
-    @cached
-    def workspace(self) -> Workspace:
-        """Memory that the bin rules use one after the other."""
-        return Workspace.of(len(self.scores))
+        return [(index, limb.copy()) for index, limb in limbs_of(np.asarray(self.weights, np.float64))]
 
     @cached
     def outside(self) -> Flags:
@@ -186,16 +160,20 @@ def _weight(rows: ScoredRows, segments: Segments) -> Floats:
 
 
 _QUANTITIES: dict[str, Callable[[ScoredRows, RowSum, Segments], Floats]] = {
-    "rows": lambda rows, of, by: _rows(rows, by),
-    "weight": lambda rows, of, by: _weight(rows, by),
-    "positives": lambda rows, of, by: rows.weight_where(rows.flags(of.rel), by),
-    "negatives": lambda rows, of, by: rows.weight_where(~rows.flags(of.rel), by),
-    "predicted": lambda rows, of, by: rows.weight_where(rows.taken(_at(of)), by),
-    "true_positives": lambda rows, of, by: rows.weight_where(rows.flags(of.rel) & rows.taken(_at(of)), by),
-    "scores": lambda rows, of, by: rows.weighted_sum(rows.probabilities, by),
-    "squared_error": lambda rows, of, by: rows.weighted_sum(lambda part: rows.squared_errors(of.rel, part), by),
-    "log_loss": lambda rows, of, by: rows.weighted_sum(lambda part: rows.log_losses(of.rel, part), by),
-    "outside": lambda rows, of, by: whole_limbs(by.count_flagged(rows.outside())),
+    "rows": lambda rows, quantity, by: _rows(rows, by),
+    "weight": lambda rows, quantity, by: _weight(rows, by),
+    "positives": lambda rows, quantity, by: rows.weight_where(rows.flags(quantity.rel), by),
+    "negatives": lambda rows, quantity, by: rows.weight_where(~rows.flags(quantity.rel), by),
+    "predicted": lambda rows, quantity, by: rows.weight_where(rows.taken(_at(quantity)), by),
+    "true_positives": lambda rows, quantity, by: rows.weight_where(
+        rows.flags(quantity.rel) & rows.taken(_at(quantity)), by
+    ),
+    "scores": lambda rows, quantity, by: rows.weighted_sum(rows.probabilities, by),
+    "squared_error": lambda rows, quantity, by: rows.weighted_sum(
+        lambda part: rows.squared_errors(quantity.rel, part), by
+    ),
+    "log_loss": lambda rows, quantity, by: rows.weighted_sum(lambda part: rows.log_losses(quantity.rel, part), by),
+    "outside": lambda rows, quantity, by: whole_limbs(by.count_flagged(rows.outside())),
 }
 
 ROW_SUMS = tuple(_QUANTITIES)  # the names of sums

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,10 +13,10 @@ from numpy.typing import NDArray
 
 from sparkrank.base.errors import StateError
 from sparkrank.histogram.bins import BinRule, score_sums
-from sparkrank.histogram.count import count_bins
+from sparkrank.histogram.count import count_segments
 from sparkrank.histogram.merge import CodedBins, MergedBins, Whole, fill_codes, merge_bins, merge_by_loops, range_of
 from sparkrank.histogram.scored_rows import ScoredRows
-from sparkrank.histogram.threshold_sweep import Extent, RowSteps, Steps
+from sparkrank.histogram.threshold_sweep import BinSteps, Extent, RowSteps
 from sparkrank.numeric.array_types import Flags, Floats, Ints
 from sparkrank.numeric.exact_sums import Amounts, rounded
 from sparkrank.numeric.ordered_integers import bin_scores
@@ -25,7 +26,7 @@ from sparkrank.numeric.segments import WHOLE, Segments
 AMOUNTS = ("pos", "neg", "offset")
 
 
-class Series(NamedTuple):
+class ScoreSeries(NamedTuple):
     """The key of a histogram: one model, one value of one slice (None for rows without a value), and one rule."""
 
     model: str
@@ -71,7 +72,11 @@ class ScoreHistogram:
     @classmethod
     def of_each(cls, rule: BinRule, rows: ScoredRows, sums: bool, segments: Segments = WHOLE) -> list[ScoreHistogram]:
         """The histogram of the ``rows`` of each segment, relevant by ``rule``. ``sums`` requests score sums."""
-        return [cls(rule, *counted) for counted in count_bins(rule, rows, sums, segments)]
+        bins, starts, *amounts = count_segments(rule, rows, sums, segments)
+        return [
+            cls(rule, bins[start:end], *(None if column is None else column[start:end] for column in amounts))  # type: ignore[arg-type]
+            for start, end in itertools.pairwise(starts.tolist())
+        ]
 
     def merge(self, *others: ScoreHistogram) -> ScoreHistogram:
         """The histogram of all rows together.
@@ -92,8 +97,8 @@ class ScoreHistogram:
             return parts[0]
         if (runs := parts[0].merged_runs(parts[1:])) is not None:
             return runs
-        if weighted == {False} and (found := _merged_by_loops(self.rule, parts)) is not None:
-            return ScoreHistogram(self.rule, *found)
+        if weighted == {False} and (bins := _merged_by_loops(self.rule, parts)) is not None:
+            return ScoreHistogram(self.rule, *bins)
         joined = merge_bins(self.rule, [part.bins for part in parts])
         pos, neg = joined.sum([part.pos for part in parts]), joined.sum([part.neg for part in parts])
         offset, offsets = np.zeros_like(pos), [part.offset for part in parts]
@@ -125,19 +130,19 @@ class ScoreHistogram:
 
     def part(self, start: int, end: int) -> ScoreHistogram:
         """The part that has the :attr:`numbers` from ``start`` to ``end``, in the same memory."""
-        bins, pos, neg, offset = (each[start:end] for each in (self.bins, self.pos, self.neg, self.offset))
+        bins, pos, neg, offset = (column[start:end] for column in (self.bins, self.pos, self.neg, self.offset))
         return ScoreHistogram(self.rule, bins, pos, neg, offset, None if self.count is None else self.count[start:end])
 
     def extent(self, *, counts_bins: bool = True) -> Extent:  # noqa: ARG002
         """The sums over all bins; unless it ``counts_bins``, there may be fewer bins than it says."""
         return Extent(self.pos.sum(axis=0), self.neg.sum(axis=0), int(self.rows.sum()), len(self.bins))
 
-    def steps_from_above(self, most: int, score_sums: bool = False) -> Iterator[Steps | RowSteps]:
+    def steps_from_above(self, most: int, score_sums: bool = False) -> Iterator[BinSteps | RowSteps]:
         """The bins from the highest score down, at most ``most`` at a time. ``score_sums`` requests sums of scores."""
         for end in range(len(self.bins), 0, -most):
             some = self.part(max(end - most, 0), end)
             sums = some.score_sum[::-1] if score_sums else None
-            yield Steps(some.pos[::-1], some.neg[::-1], some.rows[::-1], sums)
+            yield BinSteps(some.pos[::-1], some.neg[::-1], some.rows[::-1], sums)
 
     @property
     def rows(self) -> Ints:

@@ -31,7 +31,7 @@ def value_of(amount: Amount) -> float:
 
 
 @dataclass(frozen=True)
-class Steps:
+class BinSteps:
     """Bins in the order of a sweep, highest first: amounts of positives and negatives, and rows.
 
     ``score_sum`` are the sums of scores, or None where no metric reads them.
@@ -49,10 +49,10 @@ class RowSteps(NamedTuple):
     relevant: Flags
     weights: Floats | None
 
-    def steps(self) -> Steps:
+    def steps(self) -> BinSteps:
         """The same as bins."""
         pos, neg = (self._of_class(flags) for flags in (self.relevant, ~self.relevant))
-        return Steps(pos, neg, np.ones(len(self.relevant), np.int64))
+        return BinSteps(pos, neg, np.ones(len(self.relevant), np.int64))
 
     def _of_class(self, flags: Flags) -> Amounts:
         """What each row adds to the class whose rows have ``flags``: whole numbers (n), or limbs (n, 6)."""
@@ -74,7 +74,7 @@ class Extent:
     bins: int
 
     @classmethod
-    def of(cls, steps: Steps) -> Extent:
+    def of(cls, steps: BinSteps) -> Extent:
         return cls(steps.pos.sum(axis=0), steps.neg.sum(axis=0), int(steps.rows.sum()), len(steps.rows))
 
     @property
@@ -106,11 +106,11 @@ class Sweep:
     positives: Any  # a number, or one of each day
     negatives: Any
 
-    def __init__(self, steps: Steps | RowSteps, day: Extent, above: Extent | None = None) -> None:
+    def __init__(self, steps: BinSteps | RowSteps, day: Extent, above: Extent | None = None) -> None:
         scale = day.scale
         self.least = scale if np.ndim(day.pos) == 0 else 0.0  # a lower bound of the weight of a positive row
         self.score_sum = None
-        if isinstance(steps, Steps):
+        if isinstance(steps, BinSteps):
             self._sweep(steps, scale, above)
         elif native.runs("sweep"):
             self._sweep_rows(steps, scale, above)
@@ -120,7 +120,7 @@ class Sweep:
         self.fp_above = _shifted(self.fp, 0.0 if above is None else value_of(above.neg) * scale)
         self.positives, self.negatives = value_of(day.pos) * scale, value_of(day.neg) * scale
 
-    def _sweep(self, steps: Steps, scale: float, above: Extent | None) -> None:
+    def _sweep(self, steps: BinSteps, scale: float, above: Extent | None) -> None:
         self.pos, self.neg = rounded(steps.pos) * scale, rounded(steps.neg) * scale
         self.tp = _taken(steps.pos, None if above is None else above.pos) * scale
         self.fp = _taken(steps.neg, None if above is None else above.neg) * scale
@@ -192,11 +192,11 @@ class Terms:
 
     @classmethod
     def of(cls, sums: Sequence[Floats] = (), highest: Sequence[Floats] = ()) -> Terms:
-        if any(each.ndim > 1 for each in (*sums, *highest)):  # of several days: (terms, days)
-            added = np.array([each.sum(axis=1) for each in sums])
-            return cls(added, np.array([each.max(axis=1, initial=-np.inf) for each in highest]))
-        limbs = np.array([exact_sum(each) for each in sums]).reshape(len(sums), LIMBS)
-        return cls(limbs, np.array([each.max(initial=-np.inf) for each in highest]))
+        if any(terms.ndim > 1 for terms in (*sums, *highest)):  # of several days: (terms, days)
+            added = np.array([terms.sum(axis=1) for terms in sums])
+            return cls(added, np.array([terms.max(axis=1, initial=-np.inf) for terms in highest]))
+        limbs = np.array([exact_sum(terms) for terms in sums]).reshape(len(sums), LIMBS)
+        return cls(limbs, np.array([terms.max(initial=-np.inf) for terms in highest]))
 
     @classmethod
     def merged(cls, parts: Sequence[Terms]) -> Terms:
@@ -237,7 +237,7 @@ def average_precision_terms(sweep: Sweep) -> Terms:
     best = _share(sweep.tp, sweep.tp + sweep.fp_above)
     fewest = sweep.tp_above + sweep.least
     worst = np.where((sweep.rows == 1) | (sweep.fp == 0), precision, _share(fewest, fewest + sweep.fp))
-    return Terms.of([pos * each for each in (precision, best, worst)])
+    return Terms.of([pos * share for share in (precision, best, worst)])
 
 
 def separation_terms(sweep: Sweep) -> Terms:
@@ -302,7 +302,7 @@ class Rates:
     rows: Ints
 
     @classmethod
-    def of(cls, steps: Steps) -> Rates:
+    def of(cls, steps: BinSteps) -> Rates:
         """The rates of ``steps``. Bins without weight have rate 0 and add nothing."""
         steps = _merge_equal_steps(steps)
         pos, neg = rounded(steps.pos), rounded(steps.neg)
@@ -325,11 +325,11 @@ class Rates:
         return Rates(rate[order][first], pos, neg, rows)
 
     @property
-    def steps(self) -> Steps:
-        return Steps(self.pos, self.neg, self.rows)
+    def steps(self) -> BinSteps:
+        return BinSteps(self.pos, self.neg, self.rows)
 
 
-def _merge_equal_steps(steps: Steps) -> Steps:
+def _merge_equal_steps(steps: BinSteps) -> BinSteps:
     """``steps`` with equal bins merged, those with as many positives and as many negatives, where rows have no weights.
 
     Most bins have a few hundred rows, so many of them are equal, and whole numbers sort faster than rates.
@@ -338,10 +338,10 @@ def _merge_equal_steps(steps: Steps) -> Steps:
         return steps
     both, count = np.unique(steps.pos << CLASS_BITS | steps.neg, return_counts=True)
     pos, neg = (both >> CLASS_BITS) * count, (both & (1 << CLASS_BITS) - 1) * count
-    return Steps(pos, neg, pos + neg)
+    return BinSteps(pos, neg, pos + neg)
 
 
-def joined(steps: Steps, min_rows: int) -> Steps:
+def joined(steps: BinSteps, min_rows: int) -> BinSteps:
     """``steps`` with adjacent bins joined, from the first on, until each has ``min_rows`` rows.
 
     A rest at the end with fewer rows is joined to the step before it, or is the only step.
@@ -350,7 +350,9 @@ def joined(steps: Steps, min_rows: int) -> Steps:
         return steps
     first = joined_starts(steps.rows, min_rows)
     short = len(first) > 1 and steps.rows[first[-1] :].sum() < min_rows
-    return _summed(steps, first[:-1] if short else first)
+    first = first[:-1] if short else first
+    pos, neg, rows = (np.add.reduceat(amounts, first) for amounts in (steps.pos, steps.neg, steps.rows))
+    return BinSteps(pos, neg, rows)
 
 
 def joined_starts(rows: Ints, min_rows: int) -> Ints:
@@ -373,8 +375,3 @@ def _links(rows: Ints, min_rows: int) -> Ints:
     """The bin after the end of a run that starts at each bin, or a number beyond ``len(rows)`` where it has no end."""
     taken = np.cumsum(rows)
     return np.append(np.searchsorted(taken, taken - rows + min_rows) + 1, len(rows))
-
-
-def _summed(steps: Steps, first: Ints) -> Steps:
-    pos, neg, rows = (np.add.reduceat(each, first) for each in (steps.pos, steps.neg, steps.rows))
-    return Steps(pos, neg, rows)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.merge import CodedBins, MergedBins, Whole, codes_of, merge_by_loops, range_of
-from sparkrank.histogram.row_histogram import RowHistogram, SortedRows
+from sparkrank.histogram.row_histogram import BinnedRows, RowHistogram
 from sparkrank.histogram.state import ScoreHistogram
 from sparkrank.numeric.array_types import Floats
 from sparkrank.numeric.narrow_integers import (
@@ -51,7 +51,7 @@ class NarrowHistogram:
             return cls(histogram.rule)
         scores = range_of([histogram.bins])
         codes = codes_of(histogram.rule.coding(scores), histogram.bins)
-        amounts = [narrow_amounts(each) for each in (histogram.pos, histogram.neg, histogram.offset)]
+        amounts = [narrow_amounts(numbers) for numbers in (histogram.pos, histogram.neg, histogram.offset)]
         count = None if histogram.count is None else narrow(histogram.count)
         return cls(histogram.rule, scores, narrow_ascending(codes), amounts, count)
 
@@ -85,7 +85,7 @@ class NarrowRows:
         """The histogram that was packed."""
         bins = widen_ascending(*self.bins)
         relevant = np.unpackbits(self.relevant, count=len(bins)).view(np.bool_)
-        return RowHistogram(self.rule, [SortedRows(bins, relevant, self.weights)])
+        return RowHistogram(self.rule, [BinnedRows(bins, relevant, self.weights)])
 
 
 def merged(parts: Sequence[NarrowHistogram | NarrowRows]) -> ScoreHistogram:
@@ -102,14 +102,14 @@ def merged(parts: Sequence[NarrowHistogram | NarrowRows]) -> ScoreHistogram:
 
 def _merged_by_loops(parts: Sequence[NarrowHistogram]) -> MergedBins | None:
     """The merged bins of ``parts`` without weights, or None where :func:`merge_by_loops` cannot merge them."""
-    found = [(part, part.scores) for part in parts if part.scores is not None]
-    if len(found) < 2 or any(part.count is not None for part, _ in found):
+    filled = [(part, part.scores) for part in parts if part.scores is not None]
+    if len(filled) < 2 or any(part.count is not None for part, _ in filled):
         return None
-    lowest, highest = zip(*(scores for _, scores in found), strict=True)
+    lowest, highest = zip(*(scores for _, scores in filled), strict=True)
     scores = Range(min(lowest), max(highest))
     coding = parts[0].rule.coding(scores)
     coded = []
-    for part, of_part in found:
+    for part, of_part in filled:
         if type(part.rule.coding(of_part)) is not type(coding):  # a few scores may be too large to have decimals
             return None
         pos, neg, offset = part.amounts

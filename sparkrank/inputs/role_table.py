@@ -28,7 +28,7 @@ NEEDED: dict[Takes, str] = {
 }
 # How a column is read. Both engines have a function of each name (READERS in values.py).
 Reader: TypeAlias = Literal["key", "item", "label", "float", "double"]
-# Which bad rows there can be. The bucket has a test of each name (BAD_ROWS in impressions.py).
+# Which bad rows there can be. The bucket has a test of each name (BAD_ROWS in rejection.py).
 BadTest: TypeAlias = Literal["nan", "no weight", "small weight"]
 # Of lists that are joined with a truth and of this, or of the lists alone. What the truth alone has is its label.
 RoleSide: TypeAlias = Literal["both", "lists"]

@@ -13,14 +13,14 @@ from functools import cached_property
 from typing import NamedTuple, Protocol, cast
 
 from sparkrank.histogram.bins import BinRule
-from sparkrank.histogram.threshold_sweep import Extent, Rates, RowSteps, Steps, Sweep, Terms, joined
+from sparkrank.histogram.threshold_sweep import BinSteps, Extent, Rates, RowSteps, Sweep, Terms, joined
 from sparkrank.metrics.arithmetic import Arithmetic, OneGroup
 from sparkrank.metrics.metric import Declaration, Metric
 from sparkrank.metrics.needs import GROUPS, Needed, StatePlan
 from sparkrank.numeric.array_types import Floats
 from sparkrank.numeric.cached import cached
 from sparkrank.numeric.exact_sums import rounded
-from sparkrank.states import Partials, ScoreHistogram, Series
+from sparkrank.states import Partials, ScoreHistogram, ScoreSeries
 from sparkrank.states.keys import StateKey, Subject
 from sparkrank.states.means import Mean
 from sparkrank.states.part_bins import BinsOfParts, PartSeries
@@ -116,7 +116,7 @@ class Merged:
             if self.measured_of(subject, metric) is None:
                 by_rule.setdefault(declaration.rule_of(metric), []).append((metric, declaration))
         for rule, sharing in by_rule.items():
-            bins = self.partials.blocks.get(Series(*subject, rule), ScoreHistogram.empty(rule))
+            bins = self.partials.blocks.get(ScoreSeries(*subject, rule), ScoreHistogram.empty(rule))
             for (metric, _), terms in zip(sharing, measure_each(bins, sharing), strict=True):
                 self._of_bins[subject.state(metric)] = terms
 
@@ -237,10 +237,10 @@ def effective_number(of_parts: Floats) -> float | None:
     return 1 / max(excess, LEAST_EXCESS)
 
 
-def steps_of(bins: ScoreHistogram, score_sums: bool = False) -> Steps:
+def steps_of(bins: ScoreHistogram, score_sums: bool = False) -> BinSteps:
     """``bins`` from the highest score down."""
     sums = bins.score_sum[::-1] if score_sums else None
-    return Steps(bins.pos[::-1], bins.neg[::-1], bins.rows[::-1], sums)
+    return BinSteps(bins.pos[::-1], bins.neg[::-1], bins.rows[::-1], sums)
 
 
 def measure(bins: ScoreHistogram, metric: Metric, declaration: SweptKind) -> MeasuredTerms:

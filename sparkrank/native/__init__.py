@@ -37,14 +37,14 @@ __all__ = [
 ]
 
 
-class _Counts(threading.local):
+class _Choices(threading.local):
     """How often each body was chosen in this thread since the last call of :func:`counted`."""
 
     def __init__(self) -> None:
-        self.of: Counter[str] = Counter()
+        self.counts: Counter[str] = Counter()
 
 
-_counts = _Counts()
+_choices = _Choices()
 
 
 def runs(loop: str, serves: bool = True) -> bool:
@@ -53,11 +53,11 @@ def runs(loop: str, serves: bool = True) -> bool:
     Counts the choice as ``<loop> compiled`` or ``<loop> numpy``.
     """
     compiled = COMPILED and serves
-    _counts.of[f"{loop} {'compiled' if compiled else 'numpy'}"] += 1
+    _choices.counts[f"{loop} {'compiled' if compiled else 'numpy'}"] += 1
     return compiled
 
 
 def counted() -> Mapping[str, int]:
     """How often each body was chosen in this thread since the last call; starts again at 0."""
-    found, _counts.of = _counts.of, Counter()
-    return found
+    counts, _choices.counts = _choices.counts, Counter()
+    return counts

@@ -18,7 +18,7 @@ from sparkrank import native
 from sparkrank.numeric.array_types import Floats
 
 TABLED_POWERS = 1 << 22  # a table of 32 MB at most; given ranks may lie far beyond
-_Pair: TypeAlias = tuple[
+_TwoFloats: TypeAlias = tuple[
     Floats, Floats
 ]  # a number as the sum of two, of which the second is below the first's last bit
 
@@ -57,9 +57,9 @@ def log(values: Floats) -> Floats:
     """
     values = np.ascontiguousarray(values, np.float64)
     if native.runs("logarithms"):
-        found = np.empty(len(values))
-        native.logs.log(values, found)
-        return found
+        logarithms = np.empty(len(values))
+        native.logs.log(values, logarithms)
+        return logarithms
     bits = values.view(np.int64) + (0x3FF0000000000000 - _ROOT_HALF)
     exponent = ((bits >> 52) | _TO_WHOLE).view(np.float64) - _OFFSET
     f = ((bits & _FRACTION) + _ROOT_HALF).view(np.float64) - 1.0
@@ -78,8 +78,8 @@ def log1p(values: Floats) -> Floats:
     whole = 1.0 + values
     back = whole - 1.0
     lost = (1.0 - (whole - back)) + (values - back)  # what the sum has rounded away
-    found: Floats = log(whole) + lost / whole
-    return found
+    logarithms: Floats = log(whole) + lost / whole
+    return logarithms
 
 
 def log2(values: NDArray[Any]) -> Floats:
@@ -105,8 +105,8 @@ def log2(values: NDArray[Any]) -> Floats:
     rest += high * _TWO_OVER_LN2[1] + low * _TWO_OVER_LN2[0]
     total = exponent + product
     back = total - exponent
-    found: Floats = total + (((exponent - (total - back)) + (product - back)) + rest)
-    return found
+    logarithms: Floats = total + (((exponent - (total - back)) + (product - back)) + rest)
+    return logarithms
 
 
 def exp2(values: Floats) -> Floats:
@@ -125,8 +125,8 @@ def exp2(values: Floats) -> Floats:
     high, low = _product(f, np.full(f.shape, _WHOLE_LN2[0]))
     low += f * _WHOLE_LN2[1]
     fraction = 1.0 + (high + (low + high * high * _polynomial(_EXP, high)))
-    found: Floats = np.ldexp(fraction, whole.astype(np.int32))
-    return found
+    power: Floats = np.ldexp(fraction, whole.astype(np.int32))
+    return power
 
 
 def powers(base: float, exponents: NDArray[np.integer]) -> Floats:
@@ -141,8 +141,8 @@ def powers(base: float, exponents: NDArray[np.integer]) -> Floats:
     """
     most = int(exponents.max(initial=0))
     if most < TABLED_POWERS:
-        found: Floats = _table(float(base), max(most, 1).bit_length())[exponents]
-        return found
+        table: Floats = _table(float(base), max(most, 1).bit_length())[exponents]
+        return table
     return _powers(float(base), exponents)
 
 
@@ -155,36 +155,36 @@ def _table(base: float, bits: int) -> Floats:
 
 def _powers(base: float, exponents: NDArray[np.integer]) -> Floats:
     """By squares of ``base``, each the sum of two numbers: what rounding loses stays below a last bit's 2^-40."""
-    of_bit: _Pair = (np.array([base]), np.zeros(1))
-    found: _Pair = (np.ones(exponents.shape), np.zeros(exponents.shape))
+    of_bit: _TwoFloats = (np.array([base]), np.zeros(1))
+    power: _TwoFloats = (np.ones(exponents.shape), np.zeros(exponents.shape))
     for bit in range(int(exponents.max(initial=0)).bit_length()):
         asked = np.flatnonzero(exponents >> bit & 1)
-        high, low = _times((found[0][asked], found[1][asked]), of_bit)
-        found[0][asked], found[1][asked] = high, low
+        high, low = _times((power[0][asked], power[1][asked]), of_bit)
+        power[0][asked], power[1][asked] = high, low
         of_bit = _times(of_bit, of_bit)
-    return found[0]
+    return power[0]
 
 
-def _times(one: _Pair, other: _Pair) -> _Pair:
+def _times(one: _TwoFloats, other: _TwoFloats) -> _TwoFloats:
     product, rest = _product(one[0], other[0])
     return _normal(product, rest + (one[0] * other[1] + one[1] * other[0]))
 
 
-def _product(one: Floats, other: Floats) -> _Pair:
+def _product(one: Floats, other: Floats) -> _TwoFloats:
     """The product, and what it rounds away (Dekker: A floating-point technique, Numerische Mathematik 1971)."""
     product = one * other
     (a, b), (c, d) = _halves(one), _halves(other)
     return product, ((a * c - product) + a * d + b * c) + b * d
 
 
-def _halves(values: Floats) -> _Pair:
+def _halves(values: Floats) -> _TwoFloats:
     """Each value as the sum of two of 26 bits, whose products are exact."""
     spread = 134217729.0 * values  # 2^27 + 1
     high = spread - (spread - values)
     return high, values - high
 
 
-def _normal(high: Floats, low: Floats) -> _Pair:
+def _normal(high: Floats, low: Floats) -> _TwoFloats:
     """The same sum, with no bit of the second number in the place of one of the first."""
     total = high + low
     return total, low - (total - high)
@@ -193,7 +193,7 @@ def _normal(high: Floats, low: Floats) -> _Pair:
 def _polynomial(coefficients: tuple[float, ...], x: Floats) -> Floats:
     """c0 + c1·x + c2·x² ..."""
     total = np.full(x.shape, coefficients[-1])
-    for each in coefficients[-2::-1]:
+    for coefficient in coefficients[-2::-1]:
         total *= x
-        total += each
+        total += coefficient
     return total

@@ -25,11 +25,6 @@ PROBED_VALUES = 64  # of most arrays, this many values already show that a finer
 # Rows that one pass takes at a time: an intermediate array of them has 256 KB and stays in the processor's cache.
 PART_ROWS = 2**15
 
-# Values below this are summed in 1.4 ns each, others in up to 4.5. The sum of 2^15 such values is below 2^62 units of
-# 2^-40.
-SMALL_VALUE = 2.0**7
-_SPLIT_LIMB = 3  # the limb of 2^-40: what it leaves of a value is below 2^43 in the finest unit
-_RATIO = 2**22  # of a unit to the next finer one
 
 Amounts: TypeAlias = NDArray[Any]  # whole numbers (n), or limbs (n, 6)
 
@@ -39,71 +34,12 @@ def parts(rows: int, size: int = PART_ROWS) -> Iterator[slice]:
     return (slice(start, min(start + size, rows)) for start in range(0, rows, size))
 
 
-def row_sums(values: Floats) -> Floats:
-    """The limbs (m, 6) of the sums of the rows of ``values`` (m, n, no NaN), at most :data:`PART_ROWS` values."""
-    if (largest := _largest(values)) < SMALL_VALUE:
-        return _sums_of_small(values, largest)
-    limbs = np.zeros((len(values), LIMBS))
-    for index, limb in limbs_of(values):
-        limbs[:, index] = limb.sum(axis=1)
-    return limbs
-
-
-def _sums_of_small(values: Floats, largest: float) -> Floats:
-    """The limbs (m, 6) of the sums of the rows of ``values`` (m, n), whose ``largest`` is below :data:`SMALL_VALUE`.
-
-    The limb of a unit is the value rounded to that unit minus the value rounded to the next coarser one. Sums of limbs
-    are therefore differences of sums of rounded values, and values are split once instead of once for each limb.
-    """
-    limbs, room = np.zeros((len(values), LIMBS)), np.empty_like(values)
-    rest, multiples = values, np.zeros(len(values), np.int64)
-    for index, unit in enumerate(UNITS):
-        if largest < unit / 2:
-            continue
-        coarser, multiples = multiples, _multiples(rest, unit, room)
-        limbs[:, index] = (multiples - coarser * _RATIO) * unit
-        if index == _SPLIT_LIMB:
-            rest, multiples = values - _rounded_to(values, unit, room), np.zeros_like(multiples)
-            if not _any(rest):
-                break
-    return limbs
-
-
-def _multiples(values: Floats, unit: float, room: Floats) -> Ints:
-    """The sums (m) of the rows of ``values``, each value rounded to the nearest whole ``unit``. Overwrites ``room``.
-
-    Once the anchor is added, the last bit of a float is worth one unit, so its bits as a whole number count units.
-    """
-    anchor = np.array([_anchor(unit)])
-    bits = np.add(values, anchor, out=room).view(np.int64)
-    multiples: Ints = bits.sum(axis=1) - values.shape[1] * anchor.view(np.int64)  # arrays count modulo 2^64
-    return multiples
-
-
 def whole_limbs(counts: NDArray[np.integer[Any]]) -> Floats:
     """The limbs (n, 6) of whole numbers (n)."""
     limbs = np.zeros((len(counts), LIMBS))
     for index, limb in limbs_of(counts.astype(np.float64)):
         limbs[:, index] = limb
     return limbs
-
-
-def iter_limbs(values: Floats, room: Floats) -> Iterator[tuple[int, Floats]]:
-    """The limbs (n) of ``values`` (no NaN) with their index, leaving out limbs that are 0 for all values.
-
-    Each limb is written to ``room`` (n), so the caller reads it before it requests the next. Overwrites ``values``.
-    """
-    largest = _largest(values)
-    for index, unit in enumerate(UNITS):
-        if largest < unit / 2:
-            continue
-        for part in parts(len(values)):
-            rest, limb = values[part], room[part]
-            _rounded_to(rest, unit, limb)
-            rest -= limb
-        yield index, room
-        if not _any(values):
-            return
 
 
 def limbs_of(values: Floats) -> Iterator[tuple[int, Floats]]:
@@ -180,13 +116,13 @@ def carried(limbs: Floats) -> Floats:
     >>> carried(half).tolist() == carried(whole).tolist() == whole.tolist()
     True
     """
-    found: Floats = limbs + 0.0  # a copy, in which a zero has no sign
+    form: Floats = limbs + 0.0  # a copy, in which a zero has no sign
     for index in range(LIMBS - 1, 0, -1):
         above = UNITS[index - 1]
-        more = np.floor(found[..., index] / above + 0.5) * above
-        found[..., index] -= more
-        found[..., index - 1] += more
-    return found
+        more = np.floor(form[..., index] / above + 0.5) * above
+        form[..., index] -= more
+        form[..., index - 1] += more
+    return form
 
 
 # Compiled loops add values below this, and their sums are exact for 2^32 values.
@@ -214,9 +150,9 @@ def exact_sums_of(values: Callable[[slice], Floats], rows: int, segments: Segmen
     """The same as :func:`exact_sums` for ``rows`` values that the function ``values`` returns slice by slice."""
     limbs = np.zeros((segments.count, LIMBS))
     for part in parts(rows, max(PART_ROWS, segments.count)):
-        inside, found = segments.of(part), values(part)
-        added = _sums_by_loops(found) if inside.code is None else None
-        limbs += _part_sums(found[np.newaxis], inside)[0] if added is None else added
+        inside, numbers = segments.of(part), values(part)
+        added = _sums_by_loops(numbers) if inside.code is None else None
+        limbs += _part_sums(numbers[np.newaxis], inside)[0] if added is None else added
     return limbs
 
 
@@ -252,30 +188,28 @@ def sums_with_squares(
     starts, times = segments.starts(len(values[0])), _times(segments)
     if native.runs("sums with squares") and all(
         native.sums.add_with_squares(
-            segments.by_segment(each), starts, times, counted_as, UNIT_ARRAY, LOOP_LIMIT, *sums
+            segments.by_segment(array), starts, times, counted_as, UNIT_ARRAY, LOOP_LIMIT, *sums
         )
-        for each, *sums in zip(values, undefined, first, second, strict=True)
+        for array, *sums in zip(values, undefined, first, second, strict=True)
     ):
         return undefined, first, second
     if segments.times is not None:
-        return sums_with_squares([segments.repeated(each) for each in values], counted_as, segments.each_once())
+        return sums_with_squares([segments.repeated(array) for array in values], counted_as, segments.each_once())
     undefined[:], first[:], second[:] = 0, 0.0, 0.0
     for part in parts(len(values[0]), max(PART_ROWS // len(values), segments.count)):
-        found = np.stack([each[part] for each in values])
-        missing = np.isnan(found)
-        found[missing] = counted_as
+        stacked = np.stack([array[part] for array in values])
+        missing = np.isnan(stacked)
+        stacked[missing] = counted_as
         inside = segments.of(part)
-        undefined += [inside.count_flagged(each) for each in missing]
-        first += _part_sums(found, inside)
-        second += _part_sums(np.multiply(found, found, out=found), inside)
+        undefined += [inside.count_flagged(flags) for flags in missing]
+        first += _part_sums(stacked, inside)
+        second += _part_sums(np.multiply(stacked, stacked, out=stacked), inside)
     return undefined, first, second
 
 
 def _part_sums(values: Floats, segments: Segments) -> Floats:
     """The limbs (m, s, 6) of the sums of the rows of ``values`` (m, n) over each of s segments."""
-    if segments.code is None:
-        return row_sums(values)[:, np.newaxis]
     limbs = np.zeros((len(values), segments.count, LIMBS))
     for index, limb in limbs_of(values):
-        limbs[:, :, index] = [segments.sum(each) for each in limb]
+        limbs[:, :, index] = [segments.sum(row) for row in limb]
     return limbs

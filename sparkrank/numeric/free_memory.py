@@ -79,8 +79,8 @@ def _left_in_containers() -> Iterator[int | None]:
 
 
 def _left_on_machine() -> int | None:
-    found = re.search(r"^MemAvailable: +(\d+) kB$", _text(MACHINE), re.MULTILINE)
-    return int(found[1]) << 10 if found else None
+    line = re.search(r"^MemAvailable: +(\d+) kB$", _text(MACHINE), re.MULTILINE)
+    return int(line[1]) << 10 if line else None
 
 
 def _number(file: Path) -> int | None:

@@ -38,9 +38,6 @@ _NULL_HASH = np.uint64(0xD6E8FEB86659FD93)  # the hash of a null key
 _COLUMN = np.uint64(0x100000001B3)  # distinguishes a column of the key from the one before: FNV's prime
 _WORD = 8  # bytes
 _FIRST_BYTES = np.array([(1 << 8 * size) - 1 for size in range(_WORD + 1)], np.uint64)  # of a word
-# The number of words that are read one after the other, each from all texts that have it. Further words are read from
-# each text at once, at half the speed, so that one text of megabytes does not delay the others.
-_STEPS = 8
 
 
 def hash_keys(keys: Sequence[pa.Array]) -> Hashes:
@@ -53,12 +50,12 @@ def hash_keys(keys: Sequence[pa.Array]) -> Hashes:
 
 def buckets_of(hashes: Hashes, buckets: int) -> NDArray[np.unsignedinteger[Any]]:
     """The bucket of each hash, in as few bytes as needed: the scaled upper half of the hash, without a division."""
-    found = np.empty(len(hashes), np.min_scalar_type(buckets - 1))
+    bucket = np.empty(len(hashes), np.min_scalar_type(buckets - 1))
     for start in range(0, len(hashes), _BATCH):
         upper = hashes[start : start + _BATCH] >> _HALF
         upper *= np.uint64(buckets)
-        found[start : start + _BATCH] = upper >> _HALF
-    return found
+        bucket[start : start + _BATCH] = upper >> _HALF
+    return bucket
 
 
 def parts_of(hashes: Hashes) -> NDArray[np.int32]:
@@ -68,22 +65,24 @@ def parts_of(hashes: Hashes) -> NDArray[np.int32]:
 
 def buckets_of_keys(keys: Sequence[pa.Array], buckets: int) -> NDArray[np.unsignedinteger[Any]]:
     """The bucket of each row by the hash of its key. No key is null."""
-    key, found = keys[0], np.empty(len(keys[0]), np.uint16)
+    key, bucket = keys[0], np.empty(len(keys[0]), np.uint16)
     is_whole = pa.types.is_signed_integer(key.type)
     serves = len(keys) == 1 and buckets <= MAX_LOOP_BUCKETS and (is_whole or is_text(key.type))
     if native.runs("buckets", serves):
         if is_whole:
-            native.buckets.buckets_of(key.to_numpy(), buckets, found)
+            native.buckets.buckets_of(key.to_numpy(), buckets, bucket)
         else:
-            native.texts.buckets_of(text_ends(key), text_bytes(key), buckets, found)
-        return found
+            native.texts.buckets_of(text_ends(key), text_bytes(key), buckets, bucket)
+        return bucket
     return buckets_of(hash_keys(keys), buckets)
 
 
 def _numbers_of(key: pa.Array) -> Hashes:
     """A number for each value, not yet mixed. Equal values have equal numbers."""
     if pa.types.is_dictionary(key.type):
-        return _by_code(_numbers_of(key.dictionary), key.indices)
+        numbers = np.append(_numbers_of(key.dictionary), _NULL_HASH)  # a null code has the number of a null
+        of_codes: Hashes = numbers[key.indices.fill_null(len(numbers) - 1).to_numpy(zero_copy_only=False)]
+        return of_codes
     if pa.types.is_timestamp(key.type):
         key = key.cast(pa.timestamp("us", key.type.tz), safe=False)  # in one unit, whoever reads it
     if pa.types.is_floating(key.type) or pa.types.is_temporal(key.type):
@@ -92,19 +91,9 @@ def _numbers_of(key: pa.Array) -> Hashes:
         whole = key.cast(pa.int64(), safe=False)
         numbers = whole.fill_null(0).to_numpy(zero_copy_only=False).view(np.uint64)
     else:
-        numbers = _hash_texts(key if is_text(key.type) else key.cast(_text_of(key.type)))
+        is_fixed = pa.types.is_fixed_size_binary(key.type)  # its bytes may be invalid UTF-8
+        numbers = _hash_texts(key if is_text(key.type) else key.cast(pa.binary() if is_fixed else pa.string()))
     return np.where(pc.is_null(key).to_numpy(zero_copy_only=False), _NULL_HASH, numbers) if key.null_count else numbers
-
-
-def _text_of(kind: pa.DataType) -> pa.DataType:
-    """The type to cast values that are not text to. Fixed-width bytes stay bytes, since they may be invalid UTF-8."""
-    return pa.binary() if pa.types.is_fixed_size_binary(kind) else pa.string()
-
-
-def _by_code(numbers: Hashes, codes: pa.Array) -> Hashes:
-    """The number of each code, where a null code has the number of a null."""
-    found: Hashes = np.append(numbers, _NULL_HASH)[codes.fill_null(len(numbers)).to_numpy(zero_copy_only=False)]
-    return found
 
 
 def _hash_texts(texts: pa.Array) -> Hashes:
@@ -129,41 +118,21 @@ def _words(data: NDArray[np.uint8], end: int) -> NDArray[Any]:
 
 
 def _hash_batch(words: NDArray[Any], starts: Ints, lengths: Ints) -> Hashes:
-    sums = np.zeros(len(starts), np.uint64)
-    for step in range(min(_STEPS, _words_of(int(lengths.max())))):
-        place = step * _WORD
-        if step and lengths.min() <= place:
-            having = np.flatnonzero(lengths > place)
-            sums[having] += _mixed_words(words, starts[having] + place, lengths[having] - place, place)
-        else:
-            sums += _mixed_words(words, starts + place, lengths - place, place)
-    if lengths.max() > _STEPS * _WORD:
-        longer = np.flatnonzero(lengths > _STEPS * _WORD)
-        sums[longer] += _sums_behind(words, starts[longer], lengths[longer])
-    return _mixed(sums + lengths.view(np.uint64) * _STEP)
-
-
-def _sums_behind(words: NDArray[Any], starts: Ints, lengths: Ints) -> Hashes:
-    """The sum of the words of each text after the first :data:`_STEPS`. Every text has such words."""
-    counts = _words_of(lengths) - _STEPS
-    firsts = np.cumsum(counts) - counts
-    places = (np.arange(int(counts.sum())) - np.repeat(firsts, counts) + _STEPS) * _WORD
+    counts = -(-lengths // _WORD)
+    through = np.cumsum(counts)
+    places = (np.arange(int(counts.sum())) - np.repeat(through - counts, counts)) * _WORD
     mixed = _mixed_words(words, np.repeat(starts, counts) + places, np.repeat(lengths, counts) - places, places)
-    sums: Hashes = np.add.reduceat(mixed, firsts)
-    return sums
+    sums = np.append(_NONE, np.cumsum(mixed))  # modulo 2^64
+    return _mixed(sums[through] - sums[through - counts] + lengths.view(np.uint64) * _STEP)
 
 
-def _words_of(length: Any) -> Any:
-    return -(-length // _WORD)
-
-
-def _mixed_words(words: NDArray[Any], at: Ints, left: Ints, place: int | Ints) -> Hashes:
+def _mixed_words(words: NDArray[Any], at: Ints, left: Ints, place: Ints) -> Hashes:
     """The word at each of ``at``, mixed with its place in the text. ``left`` bytes of it belong to the text."""
-    found = words[at]
-    if left.min() < _WORD:
-        found &= _FIRST_BYTES[np.minimum(left, _WORD)]
-    found += np.multiply(np.asarray(place).astype(np.uint64), _STEP)
-    return _mixed(found)
+    word = words[at]
+    if left.min(initial=_WORD) < _WORD:
+        word &= _FIRST_BYTES[np.minimum(left, _WORD)]
+    word += place.astype(np.uint64) * _STEP
+    return _mixed(word)
 
 
 def _mixed(values: Hashes, added: np.uint64 = _NONE) -> Hashes:

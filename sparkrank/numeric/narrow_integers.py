@@ -58,9 +58,9 @@ def _above(
 ) -> NDArray[np.unsignedinteger[Any]]:
     """The differences of ``values`` from the ``least``: the bits of part number ``part``, as far as ``kind`` holds."""
     if part == 0:  # arithmetic modulo the range of the type gives the right bits
-        found = values.astype(kind)
-        found -= kind(least % (int(np.iinfo(kind).max) + 1))
-        return found
+        differences = values.astype(kind)
+        differences -= kind(least % (int(np.iinfo(kind).max) + 1))
+        return differences
     rest = values.view(np.uint64) - np.int64(least).view(np.uint64)
     return (rest >> np.uint64(_PART_BITS * part)).astype(kind)
 

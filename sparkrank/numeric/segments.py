@@ -31,9 +31,9 @@ def counted_up(count: int) -> Ints:
     if count > MOST_KEPT:
         return np.arange(count)
     if len(_counted_up[0]) < count:
-        found = np.arange(count)
-        found.flags.writeable = False
-        _counted_up[0] = found
+        numbers = np.arange(count)
+        numbers.flags.writeable = False
+        _counted_up[0] = numbers
     return _counted_up[0][:count]
 
 
@@ -76,7 +76,7 @@ def highest_of_each(codes: Codes | Ints, count: int, *by: NDArray[np.generic]) -
         is_on_several = np.zeros(count, np.bool_)
         is_on_several[codes[before]] = True
         rows = np.flatnonzero(is_on_several[codes])
-        rows = rows[np.lexsort([each[rows] for each in by])]
+        rows = rows[np.lexsort([array[rows] for array in by])]
         highest[codes[rows]] = rows
     return highest
 
@@ -88,8 +88,8 @@ def run_starts(values: NDArray[np.generic], *more: NDArray[np.generic]) -> Ints:
     changed = np.empty(len(values), np.bool_)
     changed[0] = True
     np.not_equal(values[1:], values[:-1], out=changed[1:])
-    for each in more:
-        changed[1:] |= each[1:] != each[:-1]
+    for array in more:
+        changed[1:] |= array[1:] != array[:-1]
     return np.flatnonzero(changed)
 
 
@@ -117,9 +117,9 @@ def running_product(factors: NDArray[np.float64], place: Ints) -> NDArray[np.flo
 def count_by(groups: Codes, count: int, flags: Flags | None = None) -> Ints:
     """The number of rows of each of ``count`` groups, or of rows with ``flags``."""
     if native.runs("rows of groups", groups.dtype == np.int32):
-        found = np.zeros(count, np.int64)
-        native.keys.count_rows(groups, np.empty(0, np.uint8) if flags is None else flags.view(np.uint8), found)
-        return found
+        counts = np.zeros(count, np.int64)
+        native.keys.count_rows(groups, np.empty(0, np.uint8) if flags is None else flags.view(np.uint8), counts)
+        return counts
     return np.bincount(groups if flags is None else groups[np.flatnonzero(flags)], minlength=count)
 
 
@@ -169,8 +169,8 @@ class Segments:
         """How often each segment is in ``code``, each time as often as ``times`` says."""
         if times is None:
             return count_by(code, self.count)
-        found = np.bincount(code, weights=times, minlength=self.count)  # whole numbers, exact as float64
-        return found.astype(np.int64, copy=False)
+        counts = np.bincount(code, weights=times, minlength=self.count)  # whole numbers, exact as float64
+        return counts.astype(np.int64, copy=False)
 
     def repeated(self, items: NDArray[T]) -> NDArray[T]:
         """The ``items`` (n), each as often as it counts."""

@@ -71,8 +71,8 @@ def sums_by_segment(table: UnitTable, segment: Codes, count: int) -> tuple[Ints,
         if native.runs("units"):
             native.units.add_rows(wide, code, of_segment, added)
         else:
-            for rows, first, of in _in_runs(of_segment):
-                added[of] += np.add.reduceat(wide[code[rows]], first, axis=0)
+            for rows, first, segments in _in_runs(of_segment):
+                added[segments] += np.add.reduceat(wide[code[rows]], first, axis=0)
         counts += added[:, width:]
         _split(limbs, 2, added[:, :width], LOW_BITS, 1)
     return counts[:, mask_of], limbs
@@ -111,21 +111,21 @@ def compared(ours: UnitTable, theirs: UnitTable, segment: Codes, count: int) -> 
 
 def _compare(ours: UnitTable, theirs: UnitTable, segment: Codes, counts: Ints, sums: Ints) -> None:
     """What the compiled loop does, by numpy."""
-    for rows, first, of in _in_runs(segment):
-        found = []
+    for rows, first, segments in _in_runs(segment):
+        units_of_sides = []
         for table in (ours, theirs):
             units = table.units[np.maximum(table.code[rows], 0)]
-            found.append(np.where((table.code[rows] < 0)[:, np.newaxis], UNDEFINED, units))
-        there = [units != UNDEFINED for units in found]
+            units_of_sides.append(np.where((table.code[rows] < 0)[:, np.newaxis], UNDEFINED, units))
+        there = [units != UNDEFINED for units in units_of_sides]
         both: Flags = there[0] & there[1]
-        difference = np.where(both, found[0] - found[1], 0)
+        difference = np.where(both, units_of_sides[0] - units_of_sides[1], 0)
         above, below = difference > _TIED_UNITS, difference < -_TIED_UNITS
         high, low = difference >> LOW_BITS, difference & _LOW
         counted = (both, above, both & ~above & ~below, below, there[0] != there[1])
         for place, flags in enumerate(counted):
-            counts[of, place] += np.add.reduceat(flags.astype(np.int64), first, axis=0)
-        for place, each in enumerate((high, low, high * high, high * low, low * low)):
-            sums[of, place] += np.add.reduceat(each, first, axis=0)
+            counts[segments, place] += np.add.reduceat(flags.astype(np.int64), first, axis=0)
+        for place, terms in enumerate((high, low, high * high, high * low, low * low)):
+            sums[segments, place] += np.add.reduceat(terms, first, axis=0)
 
 
 def _fold(sums: Ints, limbs: Floats) -> None:

@@ -39,8 +39,8 @@ class Discount:
         if self.listed:
             ends = len(self.listed) + 1
             return np.array([0.0, *self.listed, 0.0])[np.minimum(position, ends).astype(np.int64)]
-        found: Floats = 1.0 / (position if self.kind == "zipf" else log2(position + 1.0))
-        return found
+        discounts: Floats = 1.0 / (position if self.kind == "zipf" else log2(position + 1.0))
+        return discounts
 
 
 LOG2 = Discount()

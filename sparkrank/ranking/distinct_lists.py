@@ -93,7 +93,7 @@ class DistinctLists:
         positions. Adjacent groups then have similar metrics, and Parquet writes runs of equal values in less time and
         space.
         """
-        relevant, rows = (np.minimum(each, MAX_ROWS_CODED).astype(np.uint64) for each in (self.relevant, self.rows))
+        relevant, rows = (np.minimum(count, MAX_ROWS_CODED).astype(np.uint64) for count in (self.relevant, self.rows))
         places = self.places >> np.uint64(64 - PLACE_BITS)
         by_likeness = np.argsort(relevant << np.uint64(PLACE_BITS + ROW_BITS) | places << np.uint64(ROW_BITS) | rows)
         place = np.empty(len(by_likeness), np.int32)
@@ -104,19 +104,19 @@ class DistinctLists:
 
 @dataclass(frozen=True)
 class GroupValues:
-    """A number for every group. ``found`` has one number per distinct list, or per group where ``distinct`` is None."""
+    """A number for every group. ``numbers`` has one per distinct list, or per group where ``distinct`` is None."""
 
-    found: NDArray[Any]
+    numbers: NDArray[Any]
     distinct: DistinctLists | None = None
 
     @property
     def segments(self) -> Segments:
-        """The segments of ``found``, where each number counts as often as groups have it."""
+        """The segments of the ``numbers``, where each number counts as often as groups have it."""
         return WHOLE if self.distinct is None else self.distinct.segments
 
     def of_groups(self) -> NDArray[Any]:
         """The number of each group (groups)."""
-        return self.found if self.distinct is None else self.found[self.distinct.code]
+        return self.numbers if self.distinct is None else self.numbers[self.distinct.code]
 
 
 def in_order(values: Sequence[GroupValues], distinct: DistinctLists, alike: Alike) -> list[NDArray[Any]]:
@@ -124,10 +124,10 @@ def in_order(values: Sequence[GroupValues], distinct: DistinctLists, alike: Alik
 
     Takes all values at once, which is faster than one after the other.
     """
-    of_lists = [each.found for each in values if each.distinct is distinct]
-    others = [each.of_groups() for each in values if each.distinct is not distinct]
+    of_lists = [value.numbers for value in values if value.distinct is distinct]
+    others = [value.of_groups() for value in values if value.distinct is not distinct]
     by_list, by_group = (
-        iter(np.stack(found).take(places, axis=1) if found else ())
-        for found, places in ((of_lists, alike.distinct), (others, alike.order))
+        iter(np.stack(arrays).take(places, axis=1) if arrays else ())
+        for arrays, places in ((of_lists, alike.distinct), (others, alike.order))
     )
-    return [next(by_list if each.distinct is distinct else by_group) for each in values]
+    return [next(by_list if value.distinct is distinct else by_group) for value in values]

@@ -32,7 +32,7 @@ def first_rows(ranking: Ranking, k: int | None, unit: int) -> Ints:
 def _by_loops(ranking: Ranking, k: int | None, unit: int) -> Ints:
     """The same of each row with a score, without sorting the rows."""
     codes = np.ascontiguousarray(ranking.of_listed(ranking.judgments.codes), np.int32)
-    found = np.full(len(codes), unit, np.int64)
+    shown = np.full(len(codes), unit, np.int64)
     if k is not None:
-        native.keys.stand_within(codes, ranking.wide_scores(), ranking.length, k, float(unit), found)
-    return found
+        native.keys.stand_within(codes, ranking.wide_scores(), ranking.length, k, float(unit), shown)
+    return shown

@@ -48,10 +48,10 @@ class _Memory(threading.local):
     def of(self, rows: int) -> Floats:
         if len(self.array) >= rows:
             return self.array
-        found = np.empty(rows)
+        array = np.empty(rows)
         if rows <= MOST_KEPT_ROWS:
-            self.array = found
-        return found
+            self.array = array
+        return array
 
 
 _memory = _Memory()
@@ -68,6 +68,10 @@ class Sum(IntEnum):
     FIRST = 3
     GAIN = 4
     IDEAL = 5
+
+
+# The method of hits that computes a sum in numpy.
+_OF_HITS = {Sum.COUNT: "count", Sum.PRECISION: "precisions", Sum.ANY: "any", Sum.FIRST: "first"}
 
 
 @dataclass(frozen=True)
@@ -87,12 +91,12 @@ class CompiledSums:
     tied_rows: int
     whole: Callable[[], CompiledSums | None] | None = None
 
-    def sum(self, of: Sum, k: int | None) -> Floats:
+    def sum(self, quantity: Sum, k: int | None) -> Floats:
         """The sum (distinct) up to ``k``, one of the cut-offs, or over the whole list."""
-        if k is None and of in (Sum.GAIN, Sum.IDEAL) and self.whole and (again := self.whole()):
-            return again.sum(of, k)
-        found: Floats = self.sums[of, -1 if k is None else self.cutoffs.index(k)]
-        return found
+        if k is None and quantity in (Sum.GAIN, Sum.IDEAL) and self.whole and (again := self.whole()):
+            return again.sum(quantity, k)
+        sums: Floats = self.sums[quantity, -1 if k is None else self.cutoffs.index(k)]
+        return sums
 
 
 def compiled_sums(
@@ -190,7 +194,7 @@ def _sums_of_large(
     sums, mid_ranks = np.zeros((len(Sum), len(ends), groups)), np.zeros(groups)
     tied_pairs, tied_rows = np.zeros(groups, np.int64), 0
     for group in range(groups):
-        found, parts = native.hits.LargeList(), [np.empty(0)]
+        large, parts = native.hits.LargeList(), [np.empty(0)]
         for rows in ranking.ranges_of_scores(group, SORTED_AT_ONCE, SAMPLED_SCORES):
             is_hit, scores = flags[rows], ranking.wide_scores_of(rows)
             hits, others = scores[is_hit], scores[~is_hit]
@@ -201,19 +205,19 @@ def _sums_of_large(
                 hits = hits[order]
             else:
                 native.hits.sort_scores(hits)
-            found.add(others, hits, parts[-1], alike or 0.0)
+            large.add(others, hits, parts[-1], alike or 0.0)
         gains = np.concatenate(parts)
-        if found.tied_rows and len(gains) and (gains.max() * len(flags) > MOST_SUM or np.any(gains != np.rint(gains))):
+        if large.tied_rows and len(gains) and (gains.max() * len(flags) > MOST_SUM or np.any(gains != np.rint(gains))):
             return None
-        tied_rows += found.tied_rows
-        tied_pairs[group], mid_ranks[group] = found.tied_pairs, found.mid_ranks
+        tied_rows += large.tied_rows
+        tied_pairs[group], mid_ranks[group] = large.tied_pairs, large.mid_ranks
         gains.sort()
         best, start, more = np.ascontiguousarray(gains[::-1]), 1, True
         while more:
             discounts = undiscounted
             if start <= last:
                 discounts = discount.of(np.arange(start, start + DISCOUNTED_AT_ONCE, dtype=np.float64))
-            more = found.advance(discounts, start, best, alike or 0.0, ends, sums, group)
+            more = large.advance(discounts, start, best, alike or 0.0, ends, sums, group)
             start += DISCOUNTED_AT_ONCE
     unknown = np.zeros(groups, np.uint64)
     relevant = judgments.relevant(rel)
@@ -231,19 +235,19 @@ class HitSums:
     """
 
     def __init__(self, ranking: Ranking, rel: float | None) -> None:
-        found = compiled_sums(ranking, rel, None)
-        self.distinct = None if found is None else found.distinct
-        self.relevant = ranking.judgments.relevant(rel) if found is None else found.distinct.relevant
-        self.length = ranking.length if found is None else found.distinct.rows
+        compiled = compiled_sums(ranking, rel, None)
+        self.distinct = None if compiled is None else compiled.distinct
+        self.relevant = ranking.judgments.relevant(rel) if compiled is None else compiled.distinct.relevant
+        self.length = ranking.length if compiled is None else compiled.distinct.rows
         self._ranking = ranking
         self._rel = rel
 
     @cached_property
     def relevant_or_nan(self) -> Floats:
         """R (distinct) as a divisor: NaN where R = 0, so that the quotient is NaN too."""
-        found = self.relevant.astype(np.float64)
-        found[found == 0] = np.nan
-        return found
+        divisor = self.relevant.astype(np.float64)
+        divisor[divisor == 0] = np.nan
+        return divisor
 
     def where_relevant(self, values: Floats) -> Floats:
         """``values`` (distinct), NaN where R = 0."""
@@ -260,31 +264,29 @@ class HitSums:
     def _hits_by_score(self) -> Hits:
         return hits_of(self._ranking.by_score, self._rel)
 
-    def _compiled_sums(self, of: Sum, k: int | None) -> Floats | None:
-        found = compiled_sums(
-            self._ranking, self._rel, k
-        )  # a cut-off that is not the ranking's takes another pass, which finds the same lists
-        return None if found is None else found.sum(of, k)
+    def _sum(self, quantity: Sum, k: int | None) -> Floats:
+        # a cut-off that is not the ranking's takes another pass, which finds the same lists
+        compiled = compiled_sums(self._ranking, self._rel, k)
+        if compiled is not None:
+            return compiled.sum(quantity, k)
+        sums: Floats = getattr(self._hits(), _OF_HITS[quantity])(k)
+        return sums
 
     def count(self, k: int | None) -> Floats:
         """hits@k."""
-        found = self._compiled_sums(Sum.COUNT, k)
-        return self._hits().count(k) if found is None else found
+        return self._sum(Sum.COUNT, k)
 
     def precisions(self, k: int | None) -> Floats:
         """The sum over hits within k of hits so far / position."""
-        found = self._compiled_sums(Sum.PRECISION, k)
-        return self._hits().precisions(k) if found is None else found
+        return self._sum(Sum.PRECISION, k)
 
     def any(self, k: int | None) -> Floats:
         """1 if there is a hit within k, else 0; under ``ties=expected`` the chance of a hit."""
-        found = self._compiled_sums(Sum.ANY, k)
-        return self._hits().any(k) if found is None else found
+        return self._sum(Sum.ANY, k)
 
     def first(self, k: int | None) -> Floats:
         """1 / position of the first hit, or 0 without a hit within k."""
-        found = self._compiled_sums(Sum.FIRST, k)
-        return self._hits().first(k) if found is None else found
+        return self._sum(Sum.FIRST, k)
 
     def retrieved_relevant(self) -> Ints:
         """The number of relevant rows of each list."""
@@ -292,13 +294,13 @@ class HitSums:
 
     def mid_rank_sum(self) -> Floats:
         """The sum over each list's relevant rows of their place, with mid-ranks for tied rows."""
-        found = compiled_sums(self._ranking, self._rel, None)
-        return self._hits_by_score().mid_rank_sum() if found is None else found.mid_ranks
+        compiled = compiled_sums(self._ranking, self._rel, None)
+        return self._hits_by_score().mid_rank_sum() if compiled is None else compiled.mid_ranks
 
     def tied_pairs(self) -> Floats | Ints:
         """The number of (relevant, non-relevant) pairs of each list that share a tie block."""
-        found = compiled_sums(self._ranking, self._rel, None)
-        return self._hits_by_score().tied_pairs() if found is None else found.tied_pairs
+        compiled = compiled_sums(self._ranking, self._rel, None)
+        return self._hits_by_score().tied_pairs() if compiled is None else compiled.tied_pairs
 
 
 @cached
@@ -312,5 +314,5 @@ def tied_rows(ranking: Ranking, rel: float | None = None) -> int:
 
     Any ``rel`` gives the same number; one that a metric uses reuses that metric's pass.
     """
-    found = compiled_sums(ranking, rel, None)
-    return ranking.tied_rows if found is None else found.tied_rows
+    compiled = compiled_sums(ranking, rel, None)
+    return ranking.tied_rows if compiled is None else compiled.tied_rows

@@ -47,10 +47,12 @@ class Hits:
             through: Ints = np.cumsum(is_hit[self.row])
         else:
             self.group = ranking.relevant_groups(rel)
-            self.position = ranking.relevant_positions(rel)
+            self.position = ranking.position_of(self.row)
             through = np.arange(1, len(self.row) + 1)
         self.probability: Floats = np.ones(len(self.row))
-        self.through: Floats = (through - self._above_group()[self.group]).astype(np.float64)
+        counts = self.retrieved_relevant()
+        above = np.cumsum(counts) - counts  # the relevant rows in all lists before each
+        self.through: Floats = (through - above[self.group]).astype(np.float64)
         # The hit rows in tie blocks of both hits and other rows, and the place of each among the tied rows.
         self._mixed = self._mixed_place = np.empty(0, np.int64)
         if has_mixed:
@@ -58,12 +60,6 @@ class Hits:
         elif ranking.ties == "block":
             self.position = self.position.copy()
             self._step_ties()
-
-    def _above_group(self) -> Ints:
-        """The number of relevant rows in all lists before each list (groups)."""
-        counts = self.retrieved_relevant()
-        above: Ints = np.cumsum(counts) - counts
-        return above
 
     @cached
     def tied(self) -> tuple[Ints, Ints]:

@@ -131,7 +131,7 @@ def inversions(key: Ints, bits: int) -> tuple[Ints, Ints]:
     Rows that agree above ``bits`` form a segment, and segments are in ascending order. A count may be at any row of its
     segment, so only the sum of counts over a segment is meaningful.
     """
-    found = np.zeros(len(key), np.int64)
+    inverted = np.zeros(len(key), np.int64)
     place = np.arange(len(key))
     for bit in range(bits - 1, -1, -1):
         one = (key >> bit) & 1
@@ -143,11 +143,11 @@ def inversions(key: Ints, bits: int) -> tuple[Ints, Ints]:
         before -= np.repeat(outside, size)  # rows of the node with the bit, before this row
         split = first + size - (through[first + size - 1] - outside)  # where the rows with the bit will stand
         zero = one == 0
-        found += np.where(zero, before, 0)
+        inverted += np.where(zero, before, 0)
         moved = np.empty_like(key)
         moved[np.where(zero, place - before, np.repeat(split, size) + before)] = key
         key = moved
-    return found, key
+    return inverted, key
 
 
 @cached

@@ -31,19 +31,19 @@ WORD = 64  # bits
 MANY_ROWS, ORDER_BYTES = 1 << 21, 24
 
 
-class Layout(NamedTuple):
+class KeyLayout(NamedTuple):
     """The number of bits of a sort key for the row (lowest), and for the score above it. The rest is for the group."""
 
     row: int
     score: int
 
     @classmethod
-    def of(cls, rows: int, groups: int) -> Layout:
+    def of(cls, rows: int, groups: int) -> KeyLayout:
         row = max(rows - 1, 0).bit_length()
         return cls(row, WORD - row - max(groups - 1, 0).bit_length())
 
 
-class Lists:
+class RankedLists:
     """Lists of ranked rows, concatenated: the group of each row, and its place in the list.
 
     ``length`` (groups) is the number of rows of each list. Most metrics need some of the n rows only, so arrays of all
@@ -90,7 +90,7 @@ class Ranked(NamedTuple):
     """
 
     row: Ints
-    lists: Lists
+    lists: RankedLists
     tied: Ints
     opens: Flags
 
@@ -103,11 +103,11 @@ def rank_rows(codes: Codes, scores: Scores, length: Ints) -> Ranked:
     """
     if len(codes) > MANY_ROWS:
         ensure_free(len(codes) * ORDER_BYTES)
-    layout = Layout.of(len(codes), len(length))
+    layout = KeyLayout.of(len(codes), len(length))
     keys = sort_keys(codes, scores, *layout)
     keys.sort()
     row = (keys & np.uint64((1 << layout.row) - 1)).view(np.int64)
-    lists = Lists(length, keys, layout.row + layout.score)
+    lists = RankedLists(length, keys, layout.row + layout.score)
     alike = _alike(keys, layout.row)
     prefix, score = keys[alike] >> np.uint64(layout.row), scores[row[alike]]
     same = prefix[1:] == prefix[:-1]
@@ -155,6 +155,7 @@ class ItemOrder(Protocol):
     def has_nulls(self) -> bool:
         """Whether a row has no item."""
 
+    @property
     def texts(self) -> tuple[Ints, NDArray[np.uint8]]:
         """Where each item's text (n) begins in their bytes, and where the last ends (n + 1). No item may be null."""
 
@@ -185,7 +186,7 @@ class TieBlocks:
 
 
 @dataclass(frozen=True)
-class SortedRows:
+class ScoreOrder:
     """The ``retrieved`` rows of ``judgments`` sorted by group and score, ties in any order. Sorted on first use."""
 
     judgments: Judgments
@@ -239,7 +240,7 @@ class Ranking:
         item_order: ItemOrder | None = None,
         positions: Positions = "dense",
         cutoffs: tuple[int, ...] = (),
-        sorted_rows: SortedRows | None = None,
+        sorted_rows: ScoreOrder | None = None,
         columns: Mapping[str, Codes | Floats] | None = None,
     ) -> None:
         self.judgments = judgments
@@ -251,7 +252,7 @@ class Ranking:
         self._scores = scores
         self._retrieved = retrieved
         self._positions = positions
-        self._sorted = sorted_rows or SortedRows(judgments, scores, retrieved)
+        self._sorted = sorted_rows or ScoreOrder(judgments, scores, retrieved)
 
     @cached
     def under(self, ties: Ties) -> Ranking:
@@ -278,17 +279,17 @@ class Ranking:
         So the copy of an item moves no tied row down, and an expectation over the orders of a tie block is the mean
         over the orders of its distinct items. Under ``item`` and ``block`` repeats stay where they are.
         """
-        repeats, found = self.judgments.repeats, self._sorted.ranked
+        repeats, ranked = self.judgments.repeats, self._sorted.ranked
         if repeats is None or self.ties in ("item", "block"):
-            return found
-        row, block = found.row.copy(), np.cumsum(found.opens)
-        tied = self._judged(row[found.tied])
+            return ranked
+        row, block = ranked.row.copy(), np.cumsum(ranked.opens)
+        tied = self._judged(row[ranked.tied])
         items = [] if self.item_order is None else [-self.item_order(tied)]  # a cut-off k may fall between two repeats
         order = np.lexsort((*items, repeats[tied], block))
-        row[found.tied] = row[found.tied][order]
+        row[ranked.tied] = row[ranked.tied][order]
         stays = ~repeats[tied[order]]
         stays &= np.bincount(block[stays], minlength=len(block) + 1)[block] > 1
-        return found._replace(row=row, tied=found.tied[stays], opens=found.opens[stays])
+        return ranked._replace(row=row, tied=ranked.tied[stays], opens=ranked.opens[stays])
 
     @property
     def by_score(self) -> Ranking:
@@ -305,7 +306,7 @@ class Ranking:
         return listed if self._retrieved is None else self._retrieved[listed]
 
     @property
-    def lists(self) -> Lists:
+    def lists(self) -> RankedLists:
         """The group and the place of each row."""
         return self._sorted.ranked.lists
 
@@ -375,7 +376,7 @@ class Ranking:
         if self.item_order is None:
             raise ValueError("tied rows do not stand by their items")
         listed = np.empty(0, np.int64) if self._retrieved is None else self._retrieved
-        return (*self.item_order.texts(), listed)
+        return (*self.item_order.texts, listed)
 
     @property
     def has_all_rows(self) -> bool:
@@ -390,9 +391,9 @@ class Ranking:
         """The ``values`` of the rows with a score, in input order, as those of all rows; 0 for rows without."""
         if self._retrieved is None:
             return values
-        found = np.zeros(len(self.judgments.codes), values.dtype)
-        found[self._retrieved] = values
-        return found
+        of_all = np.zeros(len(self.judgments.codes), values.dtype)
+        of_all[self._retrieved] = values
+        return of_all
 
     def unlisted(self, flags: Flags) -> Ints:
         """The rows of ``judgments`` with ``flags`` that have no score."""
@@ -417,7 +418,7 @@ class Ranking:
         scores = self._scores
         edges = np.sort((scores if mine is None else scores[mine])[:: max(len(scores) // sampled, 1)])
         count = -(-int(self.length[group]) // most)
-        ends = [None, *np.unique(edges[[len(edges) * each // count for each in range(1, count)]])[::-1], None]
+        ends = [None, *np.unique(edges[[len(edges) * number // count for number in range(1, count)]])[::-1], None]
         for high, low in itertools.pairwise(ends):
             inside = np.ones(len(scores), np.bool_) if mine is None else mine.copy()
             if high is not None:
@@ -439,11 +440,6 @@ class Ranking:
     def relevant_groups(self, rel: float | None) -> Codes:
         """The groups of :meth:`relevant_rows`."""
         return self.lists.group_of(self.relevant_rows(rel))
-
-    @cached
-    def relevant_positions(self, rel: float | None) -> NDArray[np.int32]:
-        """The positions of :meth:`relevant_rows`."""
-        return self.position_of(self.relevant_rows(rel))
 
     def position_of(self, rows: Ints) -> NDArray[np.int32]:
         """The position of each of the ranked ``rows``, from 1."""

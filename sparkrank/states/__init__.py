@@ -4,11 +4,11 @@ States store sums that add up exactly (see :mod:`sparkrank.numeric.exact_sums`).
 layout of the data, therefore cannot show in a result.
 """
 
-from sparkrank.histogram.state import ScoreHistogram, Series
+from sparkrank.histogram.state import ScoreHistogram, ScoreSeries
 from sparkrank.states.distributions import Distribution
 from sparkrank.states.items import ItemCounts
 from sparkrank.states.means import MeanStates
 from sparkrank.states.partials import Partials
 from sparkrank.states.row_sums import RowSums
 
-__all__ = ["Distribution", "ItemCounts", "MeanStates", "Partials", "RowSums", "ScoreHistogram", "Series"]
+__all__ = ["Distribution", "ItemCounts", "MeanStates", "Partials", "RowSums", "ScoreHistogram", "ScoreSeries"]

@@ -50,7 +50,7 @@ class Distribution:
     def of_each(cls, values: Floats, segments: Segments = WHOLE) -> list[Distribution]:
         """The distribution of the ``values`` of each segment."""
         rows = ScoredRows(values, np.zeros(len(values), np.bool_))
-        return [_bounded(each) for each in ScoreHistogram.of_each(EXACT, rows, False, segments)]
+        return [_bounded(histogram) for histogram in ScoreHistogram.of_each(EXACT, rows, False, segments)]
 
     def merge(self, *others: Distribution) -> Distribution:
         """The distribution over all groups together. No group may be in two of the parts."""
@@ -100,8 +100,8 @@ def _coarsened(histogram: ScoreHistogram) -> ScoreHistogram:
 def distributions_table(by_metric: Mapping[StateKey, Distribution]) -> pa.Table:
     """One row per model, slice, metric and value of groups. The column ``value`` is for people to read."""
     tables = [DISTRIBUTION_SCHEMA.empty_table()]
-    for key, found in sorted(by_metric.items(), key=lambda item: in_order(item[0])):
-        histogram = found.histogram
+    for key, distribution in sorted(by_metric.items(), key=lambda item: in_order(item[0])):
+        histogram = distribution.histogram
         texts = [pa.repeat(pa.scalar(text, pa.string()), len(histogram.bins)) for text in (*key, str(histogram.rule))]
         columns = [*texts, *map(pa.array, (histogram.bins, histogram.score, histogram.neg))]
         tables.append(pa.Table.from_arrays(columns, schema=DISTRIBUTION_SCHEMA))
@@ -110,11 +110,11 @@ def distributions_table(by_metric: Mapping[StateKey, Distribution]) -> pa.Table:
 
 def distributions_of_table(rows: pa.Table) -> dict[StateKey, Distribution]:
     """The distribution of each (model, slice, slice value, metric). Its rows may have both rules."""
-    found: dict[StateKey, list[Distribution]] = {}
+    by_metric: dict[StateKey, list[Distribution]] = {}
     bins, groups = (rows[name].to_numpy() for name in ("block", "groups"))
     for (*key, rule), places in rows_by_key(rows, DISTRIBUTION_KEY[:-1]):
         ascending = places[np.argsort(bins[places], kind="stable")]
         none = np.zeros(len(places), np.int64)
         histogram = ScoreHistogram(BinRule.parse(rule), bins[ascending], none, groups[ascending], none)
-        found.setdefault(StateKey(*key), []).append(Distribution(histogram))
-    return {key: parts[0].merge(*parts[1:]) for key, parts in found.items()}
+        by_metric.setdefault(StateKey(*key), []).append(Distribution(histogram))
+    return {key: parts[0].merge(*parts[1:]) for key, parts in by_metric.items()}

@@ -1,14 +1,16 @@
 """The stored form of states: tables that outlive the run that made them.
 
-Every type of state has a :class:`Form`: rows of numbers by key. Rows of several days merge by adding up the numbers of
-equal keys, which is exact (:mod:`sparkrank.numeric.exact_sums`). The small states share the table ``states``. The large
-ones have tables of their own: histograms ``blocks``, distributions ``distributions``, and item counts ``items``.
+Every type of state has a :class:`StateForm`: rows of numbers by key. Rows of several days merge by adding up the
+numbers of equal keys, which is exact (:mod:`sparkrank.numeric.exact_sums`). The small states share the table
+``states``. The large ones have tables of their own: histograms ``blocks``, ``distributions``, and item counts
+``items``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -27,9 +29,9 @@ from sparkrank.schemas.tables import (
     TableColumn,
     schema_of,
 )
-from sparkrank.states import distributions, histogram_table, items, means
-from sparkrank.states import row_sums as sums
+from sparkrank.states import distributions, histogram_table, items
 from sparkrank.states.items import ItemCounts
+from sparkrank.states.keys import KeyedSums
 from sparkrank.states.means import MeanStates
 from sparkrank.states.part_bins import PartHistograms
 from sparkrank.states.part_states import PartStates
@@ -49,7 +51,7 @@ STATE_KEY = ("model", "slice", "slice_value", "name")
 
 
 @dataclass(frozen=True)
-class Form:
+class StateForm:
     """How a table stores states of one type: the columns of the key, and the columns of numbers that add up.
 
     ``to_table`` may return more columns than these, for people to read. The first columns of ``key`` correspond to
@@ -103,28 +105,12 @@ class Form:
 
 def _carried(table: pa.Table, numbers: Iterable[TableColumn]) -> pa.Table:
     """``table`` whose sums have the one form of their limbs: in how many buckets they were added does not show."""
-    for names in ([field.name for field in each.fields] for each in numbers if each.limbs):
+    for names in ([field.name for field in column.fields] for column in numbers if column.limbs):
         limbs = carried(np.column_stack([table[name].to_numpy() for name in names]))
         for name, limb in zip(names, limbs.T, strict=True):
             field = table.schema.field(name)
             table = table.set_column(table.schema.get_field_index(name), field, pa.array(np.ascontiguousarray(limb)))
     return table
-
-
-def _means_table(partials: Partials) -> pa.Table:
-    return _carried(partials.means.table.rename_columns([*STATE_KEY, *MEAN_FORM.numbers.names]), MEAN_NUMBERS)
-
-
-def _means_of(rows: pa.Table) -> Partials:
-    return Partials(means=MeanStates(rows.rename_columns(means.MEAN_SCHEMA.names).cast(means.MEAN_SCHEMA)))
-
-
-def _sums_table(partials: Partials) -> pa.Table:
-    return _carried(partials.sums.table.rename_columns([*STATE_KEY, *SUM_FORM.numbers.names]), SUM_NUMBERS)
-
-
-def _sums_of(rows: pa.Table) -> Partials:
-    return Partials(sums=RowSums(rows.rename_columns(sums.SUM_SCHEMA.names).cast(sums.SUM_SCHEMA)))
 
 
 def _counts_table(partials: Partials) -> pa.Table:
@@ -148,21 +134,27 @@ def _numbers(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:
     return pa.schema([schema.field(name) for name in names])
 
 
-MEAN_FORM = Form(
-    "mean",
-    _numbers(means.MEAN_SCHEMA, means.MEAN_SCHEMA.names[len(means.MEAN_KEY) :]),
-    _means_table,
-    _means_of,
-)
+def _keyed_form(kind: str, state: type[KeyedSums], columns: Iterable[TableColumn], field: str) -> StateForm:
+    """The form of the ``state`` that :class:`Partials` have in their ``field``."""
+    names = state.schema.names
+    numbers = _numbers(state.schema, names[len(state.key) :])
+
+    def to_table(partials: Partials) -> pa.Table:
+        table = getattr(partials, field).table
+        return _carried(table.rename_columns([*STATE_KEY, *numbers.names]), columns)
+
+    def from_table(rows: pa.Table) -> Partials:
+        sums: Any = state(rows.rename_columns(names).cast(state.schema))
+        return Partials(**{field: sums})
+
+    return StateForm(kind, numbers, to_table, from_table)
+
+
+MEAN_FORM = _keyed_form("mean", MeanStates, MEAN_NUMBERS, "means")
+SUM_FORM = _keyed_form("sum", RowSums, SUM_NUMBERS, "sums")
 BLOCKS_KIND = "blocks"
-COUNT_FORM = Form("count", pa.schema([("count", pa.int64())]), _counts_table, _counts_of)
-SUM_FORM = Form(
-    "sum",
-    _numbers(sums.SUM_SCHEMA, sums.SUM_SCHEMA.names[len(sums.SUM_KEY) :]),
-    _sums_table,
-    _sums_of,
-)
-DISTRIBUTION_FORM = Form(
+COUNT_FORM = StateForm("count", pa.schema([("count", pa.int64())]), _counts_table, _counts_of)
+DISTRIBUTION_FORM = StateForm(
     "distributions",
     _numbers(distributions.DISTRIBUTION_SCHEMA, ["groups"]),
     lambda partials: distributions.distributions_table(partials.distributions),
@@ -170,7 +162,7 @@ DISTRIBUTION_FORM = Form(
     key=distributions.DISTRIBUTION_KEY,
     shrinks=True,  # many distinct values fall into coarser bins
 )
-ITEM_FORM = Form(
+ITEM_FORM = StateForm(
     "items",
     _numbers(items.ITEM_SCHEMA, items.ITEM_AMOUNTS),
     lambda partials: items.items_table(partials.items),
@@ -184,10 +176,10 @@ def _part_form(
     columns: Iterable[TableColumn],
     sums_of: Callable[[PartStates], PartSums],
     made_of: Callable[[PartSums], PartStates],
-) -> Form:
+) -> StateForm:
     """The form of sums by part, which ``sums_of`` takes out of the states and ``made_of`` makes states of."""
     numbers = schema_of(columns)
-    return Form(
+    return StateForm(
         kind,
         numbers,
         lambda partials: sums_of(partials.parts).rows(numbers),
@@ -206,10 +198,10 @@ PARTS_KIND = "parts"
 SMALL_FORMS = (MEAN_FORM, SUM_FORM, COUNT_FORM, PART_MEAN_FORM, PART_SUM_FORM, PAIR_FORM)
 
 
-def parts_form(*, weighted: bool) -> Form:
+def parts_form(*, weighted: bool) -> StateForm:
     """The form of the bins of parts: whole numbers, or limbs where rows are ``weighted``."""
     numbers = PARTS.more[1] if weighted and PARTS.more is not None else PARTS.columns[-3:]
-    return Form(
+    return StateForm(
         PARTS_KIND,
         schema_of(numbers),
         lambda partials: partials.parts.histograms.rows(weighted=weighted),
@@ -218,10 +210,10 @@ def parts_form(*, weighted: bool) -> Form:
     )
 
 
-def blocks_form(*, weighted: bool) -> Form:
+def blocks_form(*, weighted: bool) -> StateForm:
     """The form of histograms: whole numbers, or limbs where rows are ``weighted``."""
     names = [*histogram_table.LIMB_COLUMNS, histogram_table.ROWS_COLUMN] if weighted else AMOUNTS
-    return Form(
+    return StateForm(
         BLOCKS_KIND,
         _numbers(histogram_table.WEIGHTED_BLOCK_SCHEMA if weighted else histogram_table.BLOCK_SCHEMA, names),
         lambda partials: histogram_table.blocks_table(partials.blocks, weighted=weighted),
@@ -230,6 +222,6 @@ def blocks_form(*, weighted: bool) -> Form:
     )
 
 
-def large_forms(*, weighted: bool) -> tuple[Form, ...]:
+def large_forms(*, weighted: bool) -> tuple[StateForm, ...]:
     """The forms of states that have a table of their own, which is named after their kind."""
     return blocks_form(weighted=weighted), DISTRIBUTION_FORM, ITEM_FORM, parts_form(weighted=weighted)

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from sparkrank.histogram.bins import BinRule
-from sparkrank.histogram.state import AMOUNTS, ScoreHistogram, Series
+from sparkrank.histogram.state import AMOUNTS, ScoreHistogram, ScoreSeries
 from sparkrank.numeric.exact_sums import LIMBS, Amounts, rounded
 from sparkrank.schemas.tables import BLOCKS as TABLE
 from sparkrank.states.keys import in_order, rows_by_key
@@ -25,7 +25,7 @@ WEIGHTED_BLOCK_SCHEMA = pa.schema(
 
 
 def blocks_table(
-    by_series: Mapping[Series, ScoreHistogram], *, weighted: bool, unsummed: Collection[BinRule] = ()
+    by_series: Mapping[ScoreSeries, ScoreHistogram], *, weighted: bool, unsummed: Collection[BinRule] = ()
 ) -> pa.Table:
     """One row per model, slice, rule and bin, ascending by score.
 
@@ -59,22 +59,25 @@ def _column(histogram: ScoreHistogram, name: str, schema: pa.Schema) -> pa.Array
     return pa.array(rounded(values) if pa.types.is_floating(schema.field(name).type) else values)
 
 
-def blocks_of_table(rows: pa.Table) -> dict[Series, ScoreHistogram]:
+def blocks_of_table(rows: pa.Table) -> dict[ScoreSeries, ScoreHistogram]:
     """The histogram of each series in ``rows``, which have one row per bin in any order."""
     bins, weighted = rows["block"].to_numpy(), ROWS_COLUMN in rows.column_names
-    amounts = [_amounts(rows, name, weighted) for name in AMOUNTS]
+    amounts = [amounts_of(rows, name, weighted) for name in AMOUNTS]
     count = rows[ROWS_COLUMN].to_numpy() if weighted else None
-    found = {}
-    for (model, of, value, text), places in rows_by_key(rows, SERIES_COLUMNS):
+    by_series = {}
+    for (model, slice_, value, text), places in rows_by_key(rows, SERIES_COLUMNS):
         ascending = places[np.argsort(bins[places], kind="stable")]
         rule = BinRule.parse(text)
         pos, neg, offset = (part[ascending] for part in amounts)
         rows_of = None if count is None else count[ascending]
-        found[Series(model, of, value, rule)] = ScoreHistogram(rule, bins[ascending], pos, neg, offset, rows_of)
-    return found
+        by_series[ScoreSeries(model, slice_, value, rule)] = ScoreHistogram(
+            rule, bins[ascending], pos, neg, offset, rows_of
+        )
+    return by_series
 
 
-def _amounts(rows: pa.Table, name: str, weighted: bool) -> Amounts:
+def amounts_of(rows: pa.Table, name: str, weighted: bool) -> Amounts:
+    """The column ``name`` of ``rows``: whole numbers (n), or limbs (n, 6) where rows are ``weighted``."""
     if not weighted:
         whole: Amounts = rows[name].to_numpy()
         return whole

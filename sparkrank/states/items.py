@@ -62,7 +62,7 @@ class CodedItems(NamedTuple):
     def table(self) -> pa.Table:
         """A row of :data:`ITEM_SCHEMA` for each count."""
         place = pa.array(self.code)
-        texts = [pa.array(each, pa.string()).take(place) for each in zip(*self.series, strict=True)]
+        texts = [pa.array(column, pa.string()).take(place) for column in zip(*self.series, strict=True)]
         return pa.table([*texts, self.item.cast(pa.string()), self.shown, self.relevant], schema=ITEM_SCHEMA)
 
 

@@ -74,7 +74,7 @@ class KeyedRows:
     @classmethod
     def of(cls, parts: Sequence[tuple[SliceKey, Floats]], columns: int) -> KeyedRows:
         """The rows of several keys, each given with the numbers (v, columns) of its values."""
-        numbers = [of for _, of in parts]
+        numbers = [part for _, part in parts]
         return cls(tuple(key for key, _ in parts), np.concatenate([np.empty((0, columns)), *numbers]))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -88,29 +88,29 @@ class KeyedRows:
 
     def merge(self, others: Sequence[KeyedRows]) -> KeyedRows:
         """The sums over all of them. A slice gets all of its values, in the order of their texts where these differ."""
-        if all(each.keys == self.keys for each in others):
+        if all(other.keys == self.keys for other in others):
             sums = self.numbers + 0.0  # a copy, in which a zero has no sign
-            for each in others:
-                sums += each.numbers
+            for part in others:
+                sums += part.numbers
             return KeyedRows(self.keys, sums)
         every = [self, *others]
         values = _all_values(every)
-        place = {name: {value: place for place, value in enumerate(each)} for name, each in values.items()}
+        place = {name: {value: place for place, value in enumerate(known)} for name, known in values.items()}
         starts: dict[tuple[str, str, str], int] = {}  # of each model, slice and name
         count = 0
-        for key in itertools.chain.from_iterable(each.keys for each in every):
+        for key in itertools.chain.from_iterable(part.keys for part in every):
             if key.without_values not in starts:
                 starts[key.without_values] = count
                 count += len(values[key.slice])
         sums = np.zeros((count, self.numbers.shape[1]))
-        for each in every:
+        for part in every:
             places = {
                 (name, some): np.array([place[name][value] for value in some], np.int64)
-                for name, some in dict.fromkeys((key.slice, key.values) for key in each.keys)
+                for name, some in dict.fromkeys((key.slice, key.values) for key in part.keys)
             }
-            rows = [starts[key.without_values] + places[key.slice, key.values] for key in each.keys]
-            sums[np.concatenate(rows)] += each.numbers
-        keys = (SliceKey(model, name, values[name], of) for model, name, of in starts)
+            rows = [starts[key.without_values] + places[key.slice, key.values] for key in part.keys]
+            sums[np.concatenate(rows)] += part.numbers
+        keys = (SliceKey(model, name, values[name], measure) for model, name, measure in starts)
         return KeyedRows(tuple(keys), sums)
 
     def table(self, schema: pa.Schema) -> pa.Table:
@@ -139,10 +139,10 @@ def _keyed_rows(keys: tuple[SliceKey, ...], columns: int, used: Ints, numbers: F
 
 def _all_values(every: Sequence[KeyedRows]) -> dict[str, tuple[str | None, ...]]:
     """The values that each slice has in any of these, in the order of their texts."""
-    found: dict[str, dict[tuple[str | None, ...], None]] = {}  # most keys of a slice have the same
-    for key in itertools.chain.from_iterable(each.keys for each in every):
-        found.setdefault(key.slice, {})[key.values] = None
-    return {name: tuple(sorted({*itertools.chain(*each)}, key=in_order)) for name, each in found.items()}
+    by_slice: dict[str, dict[tuple[str | None, ...], None]] = {}  # most keys of a slice have the same
+    for key in itertools.chain.from_iterable(rows.keys for rows in every):
+        by_slice.setdefault(key.slice, {})[key.values] = None
+    return {name: tuple(sorted({*itertools.chain(*tuples)}, key=in_order)) for name, tuples in by_slice.items()}
 
 
 class KeyedSums:
@@ -179,13 +179,13 @@ class KeyedSums:
 
     def merge(self: S, *others: S) -> S:  # noqa: PYI019
         """The sums over all parts, by key."""
-        filled = [each.rows for each in (self, *others) if each.rows.num_rows]
+        filled = [state.rows for state in (self, *others) if state.rows.num_rows]
         if not filled:  # old versions of Arrow take 0.9 GB to group nothing
             return self
         keyed = [rows for rows in filled if isinstance(rows, KeyedRows)]
         if len(keyed) == len(filled):
             return type(self)(keyed[0].merge(keyed[1:]))
-        together = pa.concat_tables([each.table for each in (self, *others)])
+        together = pa.concat_tables([state.table for state in (self, *others)])
         summed = [name for name in self.schema.names if name not in self.key]
         merged = together.group_by(list(self.key), use_threads=False).aggregate([(name, "sum") for name in summed])
         columns = [merged[name if name in self.key else f"{name}_sum"].combine_chunks() for name in self.schema.names]
@@ -216,9 +216,9 @@ def rows_by_key(rows: pa.Table, names: Sequence[str]) -> Iterator[tuple[tuple[An
         texts = rows[name].combine_chunks().dictionary_encode()
         indices = texts.indices.fill_null(len(texts.dictionary))  # None is a value like any other
         code = code * (len(texts.dictionary) + 1) + indices.to_numpy()
-    found = pa.array(code).dictionary_encode()
-    numbers = found.indices.to_numpy()
-    if len(found.dictionary) <= 2**16:  # numpy sorts 16-bit integers by radix
+    keys_of_rows = pa.array(code).dictionary_encode()
+    numbers = keys_of_rows.indices.to_numpy()
+    if len(keys_of_rows.dictionary) <= 2**16:  # numpy sorts 16-bit integers by radix
         numbers = numbers.astype(np.uint16)
     order = np.argsort(numbers, kind="stable")
     starts = run_starts(numbers[order])

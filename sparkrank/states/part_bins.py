@@ -5,7 +5,7 @@ They serve the differences alone that a part makes: the value of a metric stays 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.cached import cached
 from sparkrank.numeric.exact_sums import LIMBS, Amounts, rounded
 from sparkrank.numeric.segments import run_starts
-from sparkrank.states.histogram_table import LIMB_COLUMNS, ROWS_COLUMN
+from sparkrank.states.histogram_table import LIMB_COLUMNS, ROWS_COLUMN, amounts_of
 from sparkrank.states.keys import encoded_texts, in_order, rows_by_key
 
 COARSE_BITS = 6  # of the mantissa: about a thousand bins of probabilities
@@ -49,13 +49,13 @@ class PartSeries(NamedTuple):
     @classmethod
     def named(cls, model: str, slice_: str, name: str) -> PartSeries:
         """The series with this :attr:`name`."""
-        rule, _, of = name.partition(OF)
-        return cls(model, slice_, BinRule.parse(rule), of)
+        rule, _, metric = name.partition(OF)
+        return cls(model, slice_, BinRule.parse(rule), metric)
 
 
-def rule_name(rule: BinRule, of: str = "") -> str:
+def rule_name(rule: BinRule, metric: str = "") -> str:
     """The name of ``rule`` by which the scores of rows are cut, or the values of groups of the metric ``of``."""
-    return f"{rule}{OF}{of}" if of else str(rule)
+    return f"{rule}{OF}{metric}" if metric else str(rule)
 
 
 def coarse(rule: BinRule) -> BinRule:
@@ -95,51 +95,54 @@ class PartBins:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled in few bytes, for the way between workers."""
-        arrays = (self.value, self.part, self.bins, self.pos, self.neg, self.offset, self.rows)
-        return _widened, (self.values, *map(_narrowed, arrays))
+        return _widened, (self.values, *map(_narrowed, self.columns()))
 
     def merge(self, others: Iterable[PartBins]) -> PartBins:
         """The bins of all of them, equal ones as one."""
-        filled = [each for each in (self, *others) if len(each.bins)]
+        filled = [part for part in (self, *others) if len(part.bins)]
         if len(filled) < 2:
             return filled[0] if filled else self
-        values = tuple(sorted({value for each in filled for value in each.values}, key=in_order))
-        at = {value: place for place, value in enumerate(values)}
-        value = np.concatenate([np.array([at[of] for of in each.values])[each.value] for each in filled])
-        part, bins, pos, neg = (
-            np.concatenate([getattr(each, name) for each in filled]) for name in ("part", "bins", "pos", "neg")
-        )
-        offset = None
-        if any(each.offset is not None for each in filled):
-            given = [np.zeros_like(each.pos) if each.offset is None else each.offset for each in filled]
-            offset = np.concatenate(given)
-        rows = None
-        if all(each.rows is not None for each in filled):
-            rows = np.concatenate([each.rows for each in filled if each.rows is not None])
-        return PartBins(values, value, part, bins, pos, neg, offset, rows).added_up()
+        values = tuple(sorted({value for part in filled for value in part.values}, key=in_order))
+        if any(part.offset is not None for part in filled):
+            filled = [replace(part, offset=part.offsets) for part in filled]
+        columns = zip(*(part.among(values).columns() for part in filled), strict=True)
+        together: list[Any] = [None if column[0] is None else np.concatenate(column) for column in columns]
+        return PartBins(values, *together).added_up()
+
+    def columns(self) -> tuple[Any, ...]:
+        """The arrays (n each); None for one that there is not."""
+        return self.value, self.part, self.bins, self.pos, self.neg, self.offset, self.rows
+
+    @property
+    def offsets(self) -> Amounts:
+        """The :attr:`offset`, zeros where no metric reads it."""
+        return np.zeros_like(self.pos) if self.offset is None else self.offset
+
+    def among(self, values: Sequence[str | None]) -> PartBins:
+        """The same among ``values``, which have all of its own."""
+        place = {value: number for number, value in enumerate(values)}
+        return replace(self, values=tuple(values), value=np.array([place[text] for text in self.values])[self.value])
+
+    def ordered(self, order: Ints) -> PartBins:
+        """The bins in the given ``order``."""
+        columns: list[Any] = [None if column is None else column[order] for column in self.columns()]
+        return PartBins(self.values, *columns)
 
     def added_up(self) -> PartBins:
         """The same with equal bins of equal parts as one, in their order."""
-        order = np.lexsort((self.bins, self.part, self.value))
-        value, part, bins = self.value[order], self.part[order], self.bins[order]
-        first = run_starts(value, part, bins)
-        pos, neg = (np.add.reduceat(each[order], first) for each in (self.pos, self.neg))
-        offset, rows = (
-            None if each is None else np.add.reduceat(each[order], first) for each in (self.offset, self.rows)
-        )
-        return PartBins(self.values, value[first], part[first], bins[first], pos, neg, offset, rows)
+        ordered = self.ordered(np.lexsort((self.bins, self.part, self.value)))
+        first = run_starts(ordered.value, ordered.part, ordered.bins)
+        value, part, bins, *amounts = ordered.columns()
+        sums: list[Any] = [None if column is None else np.add.reduceat(column, first) for column in amounts]
+        return PartBins(self.values, value[first], part[first], bins[first], *sums)
 
     def by_value(self) -> PartBins:
         """The same bins with the values in the order of their texts; those of a bucket are in an order of its own."""
         values = tuple(sorted(self.values, key=in_order))
         if values == self.values:
             return self
-        place = {value: number for number, value in enumerate(values)}
-        value = np.array([place[each] for each in self.values])[self.value]
-        order = np.argsort(value, kind="stable")
-        part, bins, pos, neg = (each[order] for each in (self.part, self.bins, self.pos, self.neg))
-        offset, rows = (None if each is None else each[order] for each in (self.offset, self.rows))
-        return PartBins(values, value[order], part, bins, pos, neg, offset, rows)
+        among = self.among(values)
+        return among.ordered(np.argsort(among.value, kind="stable"))
 
     def of_value(self, rule: BinRule, value: str | None) -> BinsOfParts | None:
         """The bins of one of the :attr:`values`, by ``rule``; None where it has none."""
@@ -147,18 +150,15 @@ class PartBins:
             return None
         number = self.values.index(value)
         here = np.arange(*np.searchsorted(self.value, [number, number + 1]))  # values are ascending
-        order = here[np.argsort(self.bins[here], kind="stable")]
-        first = run_starts(self.bins[order])
-        place = np.repeat(np.arange(len(first)), np.diff(first, append=len(order)))
-        pos, neg = self.pos[order], self.neg[order]
-        offset = np.zeros_like(pos) if self.offset is None else self.offset[order]
-        rows = None if self.rows is None else self.rows[order]
-        if not len(order):
+        if not len(here):
             return None
-        all_pos, all_neg, all_offset = (np.add.reduceat(each, first) for each in (pos, neg, offset))
-        count = None if rows is None else np.add.reduceat(rows, first)
-        together = ScoreHistogram(rule, self.bins[order][first], all_pos, all_neg, all_offset, count)
-        return BinsOfParts(together, place, self.part[order], pos, neg, offset, rows)
+        own = self.ordered(here[np.argsort(self.bins[here], kind="stable")])
+        first = run_starts(own.bins)
+        place = np.repeat(np.arange(len(first)), np.diff(first, append=len(here)))
+        pos, neg, offset = (np.add.reduceat(amounts, first) for amounts in (own.pos, own.neg, own.offsets))
+        count = None if own.rows is None else np.add.reduceat(own.rows, first)
+        together = ScoreHistogram(rule, own.bins[first], pos, neg, offset, count)
+        return BinsOfParts(together, place, own.part, own.pos, own.neg, own.offsets, own.rows)
 
 
 def _narrowed(numbers: Amounts | None) -> tuple[int, Amounts | None]:
@@ -173,10 +173,11 @@ def _narrowed(numbers: Amounts | None) -> tuple[int, Amounts | None]:
 
 
 def _widened(values: tuple[str | None, ...], *narrow: tuple[int, Amounts | None]) -> PartBins:
-    value, part, bins, pos, neg, offset, rows = (
-        each if each is None or each.ndim > 1 else each.astype(np.int64) << zeros for zeros, each in narrow
-    )
-    return PartBins(values, value, part, bins, pos, neg, offset, rows)  # type: ignore[arg-type] # the first five are there
+    columns: list[Any] = [
+        numbers if numbers is None or numbers.ndim > 1 else numbers.astype(np.int64) << zeros
+        for zeros, numbers in narrow
+    ]
+    return PartBins(values, *columns)
 
 
 @dataclass(frozen=True)
@@ -229,8 +230,8 @@ class BinsOfParts:
         if not score_sums:
             return pos, neg, None
         offset, bins = self._less(left_out, self.together.offset, self.offset), self.together.bins[::-1]
-        each = zip(pos + neg, offset, strict=True)
-        return pos, neg, np.stack([bin_sums(self.together.rule, bins, weight, inside) for weight, inside in each])
+        rows = zip(pos + neg, offset, strict=True)
+        return pos, neg, np.stack([bin_sums(self.together.rule, bins, weight, inside) for weight, inside in rows])
 
     @property
     def ranks(self) -> Floats:
@@ -263,11 +264,11 @@ class PartHistograms:
 
     def merge(self, others: Iterable[PartHistograms]) -> PartHistograms:
         """All of them, equal bins of equal parts as one."""
-        found: dict[PartSeries, list[PartBins]] = {}
-        for each in (self, *others):
-            for series, bins in each.by_series.items():
-                found.setdefault(series, []).append(bins)
-        return PartHistograms({series: first.merge(rest) for series, (first, *rest) in found.items()})
+        by_series: dict[PartSeries, list[PartBins]] = {}
+        for histograms in (self, *others):
+            for series, bins in histograms.by_series.items():
+                by_series.setdefault(series, []).append(bins)
+        return PartHistograms({series: first.merge(rest) for series, (first, *rest) in by_series.items()})
 
     def rows(self, *, weighted: bool) -> pa.Table:
         """A row for every bin of every part: whole numbers, or limbs and ``rows`` where rows are ``weighted``."""
@@ -278,16 +279,16 @@ class PartHistograms:
         schema = pa.schema([*texts, *whole, *zip(names, kinds, strict=True)])
         tables = [schema.empty_table()]
         for series, unordered in sorted(self.by_series.items(), key=lambda item: (*item[0][:2], item[0].name)):
-            found = unordered.by_value()
-            count = len(found.bins)
-            value = pa.array(found.values, pa.string()).take(pa.array(found.value))
+            ordered = unordered.by_value()
+            count = len(ordered.bins)
+            value = pa.array(ordered.values, pa.string()).take(pa.array(ordered.value))
             columns = [
                 *(pa.repeat(pa.scalar(text, pa.string()), count) for text in (series.model, series.slice)),
                 value,
                 pa.repeat(pa.scalar(series.name, pa.string()), count),
-                pa.array(found.part, pa.int64()),
-                pa.array(found.bins),
-                *_stored(found, weighted=weighted),
+                pa.array(ordered.part, pa.int64()),
+                pa.array(ordered.bins),
+                *_stored(ordered, weighted=weighted),
             ]
             tables.append(pa.Table.from_arrays(columns, schema=schema))
         return pa.concat_tables(tables)
@@ -297,42 +298,24 @@ class PartHistograms:
         """The bins whose :meth:`rows` these are, in any order, each once."""
         weighted = ROWS_COLUMN in rows.column_names
         part, bins = (rows[name].to_numpy() for name in ("part", "block"))
-        amounts = [_amounts(rows, name, weighted) for name in AMOUNTS]
+        pos, neg, offset = (amounts_of(rows, name, weighted) for name in AMOUNTS)
         count = rows[ROWS_COLUMN].to_numpy() if weighted else None
         known, codes = encoded_texts(rows["slice_value"])
-        found = {}
-        for (model, of, text), places in rows_by_key(rows, KEY):
-            own = codes[places]
-            values = tuple(sorted((known[code] for code in np.unique(own)), key=in_order))
-            at = np.zeros(len(known), np.int64)
-            at[[known.index(each) for each in values]] = np.arange(len(values))
-            value = at[own]
-            order = np.lexsort((bins[places], part[places], value))
-            kept = places[order]
-            pos, neg, offset = (each[kept] for each in amounts)
-            found[PartSeries.named(model, of, text)] = PartBins(
-                values,
-                value[order],
-                part[kept],
-                bins[kept],
-                pos,
-                neg,
-                offset if np.count_nonzero(offset) else None,
-                None if count is None else count[kept],
-            )
-        return cls(found)
+        by_series = {}
+        for (model, slice_, text), places in rows_by_key(rows, KEY):
+            used, value = np.unique(codes[places], return_inverse=True)
+            columns = [None if column is None else column[places] for column in (part, bins, pos, neg, offset, count)]
+            own = PartBins(tuple(known[code] for code in used), value, *columns)  # type: ignore[arg-type]
+            own = own.among(sorted(own.values, key=in_order)).added_up()
+            if not own.offsets.any():
+                own = replace(own, offset=None)
+            by_series[PartSeries.named(model, slice_, text)] = own
+        return cls(by_series)
 
 
-def _stored(found: PartBins, *, weighted: bool) -> list[pa.Array]:
-    offset = np.zeros_like(found.pos) if found.offset is None else found.offset
+def _stored(bins: PartBins, *, weighted: bool) -> list[pa.Array]:
+    amounts = (bins.pos, bins.neg, bins.offsets)
     if not weighted:
-        return [pa.array(each, pa.int64()) for each in (found.pos, found.neg, offset)]
-    limbs = (each if each.ndim == 2 else np.zeros((len(each), LIMBS)) for each in (found.pos, found.neg, offset))
-    return [*(pa.array(np.ascontiguousarray(column)) for each in limbs for column in each.T), pa.array(found.rows)]
-
-
-def _amounts(rows: pa.Table, name: str, weighted: bool) -> Amounts:
-    if weighted:
-        return np.column_stack([rows[f"{name}_{limb}"].to_numpy() for limb in range(LIMBS)])
-    whole: Amounts = rows[name].to_numpy()
-    return whole
+        return [pa.array(column, pa.int64()) for column in amounts]
+    limbs = (column if column.ndim == 2 else np.zeros((len(column), LIMBS)) for column in amounts)
+    return [*(pa.array(np.ascontiguousarray(limb)) for column in limbs for limb in column.T), pa.array(bins.rows)]

@@ -8,13 +8,10 @@ from dataclasses import dataclass, field
 from sparkrank.states.part_bins import PartHistograms
 from sparkrank.states.part_sums import PartSums
 
-# With w the weight and v the value of a group, of each part: the limbs of the sums of w and of wv.
-PART_MEAN_SUMS = ("w", "wv")
 # With d the difference of a candidate and the baseline in a group where both are defined: how many groups there are,
 # in how many it is above 0, 0, and below, in how many one of the two alone is defined, and the limbs of the sums of d
 # and d squared.
 PAIR_COUNTS = ("n_pairs", "n_above", "n_equal", "n_below", "n_unpaired")
-PAIR_SUMS = ("d", "dd")
 
 
 @dataclass(frozen=True)
@@ -33,8 +30,8 @@ class PartStates:
         """The states of all groups together."""
         every = [self, *others]
         return PartStates(
-            self.means.merge(each.means for each in every[1:]),
-            self.sums.merge(each.sums for each in every[1:]),
-            self.histograms.merge(each.histograms for each in every[1:]),
-            self.pairs.merge(each.pairs for each in every[1:]),
+            self.means.merge(state.means for state in every[1:]),
+            self.sums.merge(state.sums for state in every[1:]),
+            self.histograms.merge(state.histograms for state in every[1:]),
+            self.pairs.merge(state.pairs for state in every[1:]),
         )

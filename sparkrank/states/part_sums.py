@@ -68,17 +68,17 @@ class FilledSums:
     def merge(self, others: Sequence[FilledSums]) -> FilledSums:
         """The sums over all of them, with limbs in one form."""
         names, every = self.names, [self, *others]
-        if any(each.names != names for each in others):
-            names = tuple(dict.fromkeys(name for each in every for name in each.names))
-            every = [each.with_names(names) for each in every]
-        cells, places = _union([each.cells for each in every])
-        used, rows = _union([each.used for each in every])
+        if any(other.names != names for other in others):
+            names = tuple(dict.fromkeys(name for part in every for name in part.names))
+            every = [part.with_names(names) for part in every]
+        cells, places = _union([part.cells for part in every])
+        used, rows = _union([part.used for part in every])
         numbers = np.zeros((len(used), len(cells)))
-        for each, row, place in zip(every, rows, places, strict=True):
-            if each.numbers.shape == numbers.shape:  # both ascend, so they are the same
-                numbers += each.numbers
+        for part, row, place in zip(every, rows, places, strict=True):
+            if part.numbers.shape == numbers.shape:  # both ascend, so they are the same
+                numbers += part.numbers
             else:
-                numbers[np.ix_(row, place)] += each.numbers
+                numbers[np.ix_(row, place)] += part.numbers
         return replace(self, names=names, cells=cells, used=used, numbers=numbers).carried()
 
     def with_names(self, names: tuple[str, ...]) -> FilledSums:
@@ -125,28 +125,28 @@ class FilledSums:
         first, columns = self.names.index(name) * self.columns, self.columns
         inside = slice(*np.searchsorted(self.cells, (value * self.parts, (value + 1) * self.parts)))
         of_name = slice(*np.searchsorted(self.used, (first, first + columns)))
-        found = np.zeros((self.parts, columns))
+        numbers = np.zeros((self.parts, columns))
         part, column = self.cells[inside] - value * self.parts, self.used[of_name] - first
-        found[part[:, np.newaxis], column] = self.numbers[of_name, inside].T
-        return found
+        numbers[part[:, np.newaxis], column] = self.numbers[of_name, inside].T
+        return numbers
 
     def dense(self, cells: Ints) -> Floats:
         """The numbers (n, names, columns) of ``cells`` (n), which have all of its own."""
-        found = np.zeros((len(cells), len(self.names) * self.columns))
-        found[np.ix_(np.searchsorted(cells, self.cells), self.used)] = self.numbers.T
-        return found.reshape(len(cells), len(self.names), self.columns)
+        numbers = np.zeros((len(cells), len(self.names) * self.columns))
+        numbers[np.ix_(np.searchsorted(cells, self.cells), self.used)] = self.numbers.T
+        return numbers.reshape(len(cells), len(self.names), self.columns)
 
 
 def _union(numbers: Sequence[Ints]) -> tuple[Ints, list[Ints]]:
     """The distinct numbers (n) of all arrays, ascending, and the place of each array's numbers among them."""
-    size = 1 + max((int(each.max()) for each in numbers if len(each)), default=-1)
+    size = 1 + max((int(array.max()) for array in numbers if len(array)), default=-1)
     there = np.zeros(size, bool)
-    for each in numbers:
-        there[each] = True
-    found = np.flatnonzero(there)
+    for array in numbers:
+        there[array] = True
+    distinct = np.flatnonzero(there)
     place = np.empty(size, np.int64)
-    place[found] = np.arange(len(found))
-    return found, [place[each] for each in numbers]
+    place[distinct] = np.arange(len(distinct))
+    return distinct, [place[array] for array in numbers]
 
 
 @dataclass(frozen=True)
@@ -168,12 +168,12 @@ class SlicedSums:
     def merge(self, others: Sequence[SlicedSums]) -> SlicedSums:
         """The sums over all of them, by value; different values are put in the order of their texts."""
         values, every = self.values, [self, *others]
-        if any(each.values != values for each in others):
-            values = tuple(sorted({value for each in every for value in each.values}, key=in_order))
-            every = [each.with_values(values) for each in every]
+        if any(other.values != values for other in others):
+            values = tuple(sorted({value for part in every for value in part.values}, key=in_order))
+            every = [part.with_values(values) for part in every]
         by_model: dict[str, list[FilledSums]] = {}
-        for each in every:
-            for model, sums in each.by_model.items():
+        for part in every:
+            for model, sums in part.by_model.items():
                 by_model.setdefault(model, []).append(sums)
         return SlicedSums(values, {model: first.merge(rest) for model, (first, *rest) in by_model.items()})
 
@@ -193,7 +193,7 @@ class PartSums:
     @property
     def nbytes(self) -> int:
         """The bytes of the numbers."""
-        return sum(sums.numbers.nbytes for each in self.by_slice.values() for sums in each.by_model.values())
+        return sum(sums.numbers.nbytes for sliced in self.by_slice.values() for sums in sliced.by_model.values())
 
     def merge(self, others: Iterable[PartSums]) -> PartSums:
         """The sums over all of them, which is exact because the numbers are limbs and counts.
@@ -201,18 +201,18 @@ class PartSums:
         Limbs are carried to one form: the same groups have the same bits, in however many buckets they were.
         """
         by_slice: dict[str, list[SlicedSums]] = {}
-        for each in (self, *others):
-            for name, sums in each.by_slice.items():
+        for part in (self, *others):
+            for name, sums in part.by_slice.items():
                 by_slice.setdefault(name, []).append(sums)
         return PartSums({name: first.merge(rest) for name, (first, *rest) in by_slice.items()})
 
     def of(self, subject: Subject, name: object) -> Floats | None:
         """The numbers of each part (parts, columns) of ``name``; None where the subject has none."""
-        found = self.by_slice.get(subject.slice)
-        if found is None or subject.model not in found.by_model:
+        sliced_sums = self.by_slice.get(subject.slice)
+        if sliced_sums is None or subject.model not in sliced_sums.by_model:
             return None
-        place = found.place_of_value.get(subject.slice_value)
-        return None if place is None else found.by_model[subject.model].at(place, str(name))
+        place = sliced_sums.place_of_value.get(subject.slice_value)
+        return None if place is None else sliced_sums.by_model[subject.model].at(place, str(name))
 
     def rows(self, numbers: pa.Schema) -> pa.Table:
         """A row with the ``numbers`` of every name for every value and part that has any, and for each value."""
@@ -224,14 +224,14 @@ class PartSums:
                 # a value of undefined metrics alone has states all the same
                 empty = np.setdiff1d(np.arange(len(values)), sums.cells // sums.parts) * sums.parts
                 cells = np.union1d(sums.cells, empty)
-                found = sums.dense(cells).reshape(-1, sums.columns)
+                dense = sums.dense(cells).reshape(-1, sums.columns)
                 value, part = np.divmod(np.repeat(cells, len(sums.names)), sums.parts)
                 columns = [
-                    *(pa.repeat(pa.scalar(text, pa.string()), len(found)) for text in (model, name)),
+                    *(pa.repeat(pa.scalar(text, pa.string()), len(dense)) for text in (model, name)),
                     values.take(pa.array(value)),
                     pa.array(sums.names * len(cells), pa.string()),
                     pa.array(part),
-                    *(pa.array(each).cast(of.type) for each, of in zip(found.T.copy(), numbers, strict=True)),
+                    *(pa.array(column).cast(field.type) for column, field in zip(dense.T.copy(), numbers, strict=True)),
                 ]
                 tables.append(pa.Table.from_arrays(columns, schema=schema))
         return pa.concat_tables(tables)
@@ -242,14 +242,14 @@ class PartSums:
         (values, value), (names, name) = (encoded_texts(rows[column]) for column in ("slice_value", "name"))
         part = rows["part"].to_numpy()
         by_slice: dict[str, dict[str, Ints]] = {}
-        for (of, model), places in rows_by_key(rows, ("slice", "model")):
-            by_slice.setdefault(of, {})[model] = places
-        found = {}
-        for of, models in by_slice.items():
+        for (slice_, model), places in rows_by_key(rows, ("slice", "model")):
+            by_slice.setdefault(slice_, {})[model] = places
+        sliced = {}
+        for slice_, models in by_slice.items():
             codes = sorted(
                 np.unique(value[np.concatenate([*models.values()])]).tolist(), key=lambda at: in_order(values[at])
             )
-            place, parts = np.zeros(len(values), np.int64), parts_of_slice(of)
+            place, parts = np.zeros(len(values), np.int64), parts_of_slice(slice_)
             place[codes] = np.arange(len(codes))
             by_model = {}
             for model, own in models.items():
@@ -258,6 +258,6 @@ class PartSums:
                 sums = np.zeros((len(cells), len(known), len(columns)))
                 for index, column in enumerate(columns):
                     sums[cell, measure, index] = rows[column].take(pa.array(own)).to_numpy()
-                by_model[model] = FilledSums.of([str(names[each]) for each in known], parts, sums, cells)
-            found[of] = SlicedSums(tuple(values[each] for each in codes), by_model)
-        return cls(found)
+                by_model[model] = FilledSums.of([str(names[place]) for place in known], parts, sums, cells)
+            sliced[slice_] = SlicedSums(tuple(values[place] for place in codes), by_model)
+        return cls(sliced)

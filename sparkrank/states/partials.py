@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank.histogram.state import ScoreHistogram, Series
+from sparkrank.histogram.state import ScoreHistogram, ScoreSeries
 from sparkrank.histogram.wire import NarrowHistogram, NarrowRows, merged
 from sparkrank.states.distributions import Distribution
 from sparkrank.states.items import ItemCounts
@@ -42,7 +42,7 @@ class Partials:
     """
 
     means: MeanStates = field(default_factory=MeanStates.empty)
-    blocks: Mapping[Series, ScoreHistogram] = field(default_factory=dict)
+    blocks: Mapping[ScoreSeries, ScoreHistogram] = field(default_factory=dict)
     sums: RowSums = field(default_factory=RowSums.empty)
     distributions: Mapping[StateKey, Distribution] = field(default_factory=dict)
     items: ItemCounts = field(default_factory=ItemCounts.empty)
@@ -61,7 +61,7 @@ class Partials:
         if not gathered:
             return cls()
         means = gathered[0].means.merge(*(part.means for part in gathered[1:]))
-        by_series: dict[Series, list[ScoreHistogram]] = {}
+        by_series: dict[ScoreSeries, list[ScoreHistogram]] = {}
         by_metric: dict[StateKey, list[Distribution]] = {}
         counts: Counter[tuple[str, str]] = Counter()
         loops: Counter[str] = Counter()
@@ -74,8 +74,8 @@ class Partials:
                 by_series.setdefault(series, []).append(histogram)
             for key, distribution in part.distributions.items():
                 by_metric.setdefault(key, []).append(distribution)
-        together = {series: found[0].merge(*found[1:]) for series, found in by_series.items()}
-        distributions = {key: found[0].merge(*found[1:]) for key, found in by_metric.items()}
+        together = {series: histograms[0].merge(*histograms[1:]) for series, histograms in by_series.items()}
+        distributions = {key: parts[0].merge(*parts[1:]) for key, parts in by_metric.items()}
         sums = gathered[0].sums.merge(*(part.sums for part in gathered[1:]))
         items = gathered[0].items.merge(*(part.items for part in gathered[1:]))
         unmatched = merged_unmatched(part.unmatched for part in gathered)
@@ -100,8 +100,8 @@ class Partials:
     def slice_values(self, slice_: str) -> list[str | None]:
         """The values of a slice, in the order of their texts, None last."""
         tables = (self.means.table, self.sums.table)
-        found = (table.filter(pc.equal(table["slice"], slice_))["slice_value"] for table in tables)
-        return sorted({value for values in found for value in values.unique().to_pylist()}, key=in_order)
+        columns = (table.filter(pc.equal(table["slice"], slice_))["slice_value"] for table in tables)
+        return sorted({value for values in columns for value in values.unique().to_pylist()}, key=in_order)
 
     def pack(self) -> bytes:
         """The states as bytes for the way between workers of one run. States that outlive a run are tables."""
@@ -112,24 +112,20 @@ class Partials:
     def unpack(packed: Iterable[bytes | pa.Buffer]) -> Partials:
         """The merged states of everything that :meth:`pack` packed, of which few are in memory at a time."""
         parts: list[Partials] = []
-        by_series: dict[Series, list[NarrowHistogram | NarrowRows]] = {}
-        for each in packed:
-            part, narrow = unpickled(each)
+        by_series: dict[ScoreSeries, list[NarrowHistogram | NarrowRows]] = {}
+        for bytes_ in packed:
+            part, narrow = unpickled(bytes_)
             add_partials(parts, part)
             for series, histogram in narrow.items():
                 by_series.setdefault(series, []).append(histogram)
-        blocks = {series: merged(found) for series, found in by_series.items()}
+        blocks = {series: merged(histograms) for series, histograms in by_series.items()}
         return replace(Partials.merged(parts), blocks=blocks)
 
 
 def add_partials(parts: list[Partials], part: Partials) -> None:
     """Append ``part`` to ``parts``, and merge these to one where they are :data:`MERGED_AT_ONCE`, or large."""
     parts.append(part)
-    is_large = len(parts) > 1 and sum(map(_bytes_of_sums, parts)) > MERGED_BYTES
+    wide = [own.means.nbytes + own.parts.means.nbytes + own.parts.sums.nbytes for own in parts]
+    is_large = len(parts) > 1 and sum(wide) > MERGED_BYTES
     if is_large or len(parts) == MERGED_AT_ONCE:
         parts[:] = [Partials.merged(parts)]
-
-
-def _bytes_of_sums(part: Partials) -> int:
-    """The bytes of what grows with models, values of slices and metrics."""
-    return part.means.nbytes + part.parts.means.nbytes + part.parts.sums.nbytes

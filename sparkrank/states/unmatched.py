@@ -31,8 +31,8 @@ Unmatched: TypeAlias = Mapping[str, UnmatchedRow]  # by side
 
 def merged_unmatched(parts: Iterable[Unmatched]) -> dict[str, UnmatchedRow]:
     """The first row of each side over all parts."""
-    found: dict[str, UnmatchedRow] = {}
+    first: dict[str, UnmatchedRow] = {}
     for part in parts:
         for side, row in part.items():
-            found[side] = min(row, found.get(side, row))
-    return found
+            first[side] = min(row, first.get(side, row))
+    return first

@@ -15,11 +15,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from hypothesis import strategies as st
 
-from sparkrank.bucket.grouping import encode
+from sparkrank.bucket.encoding import encode
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.scored_rows import RowSum, ScoredRows
 from sparkrank.numeric.exact_sums import LIMBS
-from sparkrank.states import Distribution, ItemCounts, MeanStates, Partials, RowSums, ScoreHistogram, Series
+from sparkrank.states import Distribution, ItemCounts, MeanStates, Partials, RowSums, ScoreHistogram, ScoreSeries
 from sparkrank.states.forms import SMALL_FORMS, large_forms
 from sparkrank.states.items import UNIT, items_table
 from sparkrank.states.keys import SliceKey
@@ -32,7 +32,7 @@ METRICS += ["logloss", "f1", "precision(threshold=1.5)", "ece"]
 LOGITS = BinRule("bits", 4)
 KEY = ("model", "all", "all", "ap")
 SLICE_KEY = SliceKey(KEY[0], KEY[1], [KEY[2]], KEY[3])
-SERIES = Series("model", "all", "all", LOGITS)
+SERIES = ScoreSeries("model", "all", "all", LOGITS)
 
 
 @dataclass(frozen=True)

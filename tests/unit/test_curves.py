@@ -11,7 +11,7 @@ from sklearn import metrics as sk
 
 import sparkrank as sr
 from sparkrank.histogram.curve_points import AREA_MOVES, Points, pr_area, pr_points, roc_area, roc_points, thinned
-from sparkrank.histogram.threshold_sweep import Extent, Steps, Sweep
+from sparkrank.histogram.threshold_sweep import BinSteps, Extent, Sweep
 from tests.extent import examples
 from tests.unit.strategies import PATIENT
 
@@ -19,7 +19,7 @@ AREAS = {"roc": (roc_points, roc_area), "pr": (pr_points, pr_area)}
 
 
 def points(kind: str, pos: np.ndarray, neg: np.ndarray) -> Points:
-    steps = Steps(pos, neg, pos + neg)
+    steps = BinSteps(pos, neg, pos + neg)
     return AREAS[kind][0](Sweep(steps, Extent.of(steps)), -np.arange(len(pos), dtype=float))
 
 

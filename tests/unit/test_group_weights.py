@@ -20,7 +20,7 @@ from sparkrank.base.errors import InputError, MetricError, SpecError
 from sparkrank.config.loading import load_spec
 from sparkrank.inputs.window import Window
 from sparkrank.jobs import evaluate_day, merge_days
-from sparkrank.metrics import CATALOG, CatalogueMetric, GroupMetric, Metric, PooledMetric
+from sparkrank.metrics import CATALOG, GroupMetric, Metric
 from sparkrank.run.stages import Stages
 from tests.extent import examples
 from tests.unit.strategies import PATIENT
@@ -103,9 +103,8 @@ def test_rows_are_those_listed_and_relevant_ones_all() -> None:
     )
 
 
-@pytest.mark.parametrize("name", OF_GROUPS)
 @pytest.mark.parametrize("weight", ["uniform", "rows", "relevant", "query_weight"])
-def test_every_metric_of_groups_weighs_its_own_values(name: str, weight: str) -> None:
+def test_every_metric_of_groups_weighs_its_own_values(weight: str) -> None:
     """As numpy's average of the values in its group table does, of a log with ties."""
     draw = np.random.default_rng(11)
     query = np.repeat(np.arange(12), draw.integers(1, 7, 12))
@@ -118,9 +117,11 @@ def test_every_metric_of_groups_weighs_its_own_values(name: str, weight: str) ->
             "query_weight": (query * 7 % 5) / 4,
         }
     )
-    ties = ",ties=item" if CATALOG[name].needs_order and not CATALOG[name].needs_order.form else ""
-    text = f"{name}(weight={weight}{ties})"
-    ev = sr.evaluate(log, [text], **ROLES, item="item")
+    texts = []
+    for name in OF_GROUPS:
+        ties = ",ties=item" if CATALOG[name].needs_order and not CATALOG[name].needs_order.form else ""
+        texts.append(str(Metric.parse(f"{name}(weight={weight}{ties})")))
+    ev = sr.evaluate(log, texts, **ROLES, item="item")
     groups = ev.groups.to_pandas().set_index("query").sort_index()
     frame = log.to_pandas().groupby("query")
     listed_relevant = frame["label"].agg(lambda labels: (labels > 0).sum())
@@ -130,9 +131,10 @@ def test_every_metric_of_groups_weighs_its_own_values(name: str, weight: str) ->
         "relevant": listed_relevant,
         "query_weight": frame["query_weight"].first(),
     }[weight]
-    values = groups.iloc[:, -1]
-    defined = values.notna()
-    assert ev[text] == pytest.approx(np.average(values[defined], weights=weights[defined]), rel=1e-12)
+    for text in texts:
+        defined = groups[text].notna()
+        mean = np.average(groups[text][defined], weights=weights[defined])
+        assert ev[text] == pytest.approx(mean, rel=1e-12), text
 
 
 @settings(PATIENT, max_examples=examples(60))
@@ -200,7 +202,7 @@ def test_a_group_without_one_weight_is_rejected_and_counted(kind: str, buckets: 
     assert sr.evaluate(log, ["rr"], **asked)["rr"] == 0.75  # where nobody weighs by it, nobody looks
 
 
-@pytest.mark.parametrize("power", range(-6, 9))
+@pytest.mark.parametrize("power", [-6, 0, 8])
 def test_a_common_factor_of_all_weights_changes_neither_mean_nor_error(power: int) -> None:
     """By hand, of weights 1, 1, 3, 3 and values 0, 0, 1, 1: the mean is 3/4, as many as 64/20 = 16/5 equal groups are
     in it, and its error is sqrt((4 · 9/16) · 16/11) / 8 = sqrt(36/11) / 8. Of as many groups the share of 0 and 1 has
@@ -227,7 +229,7 @@ def test_a_common_factor_of_all_weights_changes_neither_mean_nor_error(power: in
             assert scaled[column] == pytest.approx(plain[column], rel=1e-12, nan_ok=True)
 
 
-@pytest.mark.parametrize("least", [9e-7, 1e-14, 1e-24, 1e-30, 1e-200, 5e-324])
+@pytest.mark.parametrize("least", [9e-7, 1e-24, 5e-324])
 def test_weights_whose_squares_lose_digits_are_rejected_and_counted(least: float) -> None:
     log = LOG.append_column("w", pa.array([1.0] * 3 + [least] * 2 + [1e-6]))
     sentence = r"33.3333% of .* \(2 group weight above 0 and below 1e-6\).* all weights may be multiplied by one"
@@ -272,23 +274,11 @@ def test_a_weight_that_does_nothing_is_refused() -> None:
         assert sr.evaluate(AB, metrics, **ROLES, weight="query_weight").table.num_rows == len(metrics)
 
 
-def test_one_column_may_weigh_rows_and_groups() -> None:
-    ev = sr.evaluate(AB, ["rr(weight=query_weight)", "auc(exact)"], **ROLES, weight="query_weight")
-    assert ev["rr(weight=query_weight)"] == pytest.approx((9 + 1 / 2) / 10)
-    alone = sr.evaluate(AB, ["auc(exact)"], **ROLES, weight="query_weight")
-    assert repr(ev["auc(exact)"]) == repr(alone["auc(exact)"])
-
-
-def test_the_group_key_and_the_label_may_weigh_where_they_have_one_value() -> None:
-    log = pa.table({"query": [1, 1, 3], "score": [2.0, 1.0, 1.0], "label": [0, 1, 1]})
-    assert value("rr(weight=query)", log) == (1 * 1 / 2 + 3 * 1) / 4
-
-
-@pytest.mark.parametrize("name", [name for name in CATALOG if name not in OF_GROUPS])
-def test_other_metrics_say_why_groups_do_not_weigh(name: str) -> None:
-    assert isinstance(CATALOG[name], (PooledMetric, CatalogueMetric))
-    with pytest.raises(MetricError, match=f"gives weight, but {name} takes none: "):
-        Metric.parse(f"{name}(weight=rows)")
+def test_other_metrics_say_why_groups_do_not_weigh() -> None:
+    for name in CATALOG:
+        if name not in OF_GROUPS:
+            with pytest.raises(MetricError, match=f"gives weight, but {name} takes none: "):
+                Metric.parse(f"{name}(weight=rows)")
 
 
 @pytest.mark.parametrize("text", ["rr(weight=rows)", "gauc", "group_auc(weight=pairs)", "ndcg(weight=w)@3"])
@@ -305,12 +295,6 @@ def test_the_text_and_the_definition_name_the_weight() -> None:
     assert ev.table["definition"][0].as_py().startswith("ndcg(gain=linear, ideal=judged, weight=query_weight)@3; ")
     assert str(Metric.parse("rr(weight=positives)")) == "rr(weight=relevant)"
     assert str(Metric.parse("gauc(weight=relevant)")) == "gauc(weight=positives)"  # as it was written before
-
-
-def test_fitness_has_a_discount_of_rows_and_a_weight_of_groups() -> None:
-    with pytest.raises(MetricError, match="discount=log2"):
-        Metric.parse("fitness(weight=log2)")
-    assert str(Metric.parse("fitness(weight=rows,discount=log2)")) == "fitness(discount=log2,weight=rows)"
 
 
 # With a truth, with arrays, by slices, over days

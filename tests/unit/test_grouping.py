@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 from sparkrank.bucket import bucket_columns, evaluate_bucket
+from sparkrank.bucket.bucket_rows import BucketRows
 from sparkrank.bucket.grouping import groups_of, keys_of
 from sparkrank.bucket.impressions import LABEL, key_column, score_column
 from sparkrank.metrics import Plan
@@ -27,15 +28,15 @@ def test_groups_have_the_keys_of_their_rows(columns: int) -> None:
     keys, _ = rows_of(SIZES)
     rows = pa.table({key_column(index): keys for index in range(columns)})
     groups = groups_of(rows.columns)
-    found = keys_of(rows, groups)
-    assert found.column_names == rows.column_names
-    for column in found.columns:
+    keys_of_groups = keys_of(BucketRows(rows), groups)
+    assert keys_of_groups.column_names == rows.column_names
+    for column in keys_of_groups.columns:
         assert [column[code].as_py() for code in groups.codes] == keys
 
 
 def test_a_bucket_without_rows_has_no_groups() -> None:
-    found = groups_of([pa.chunked_array([pa.array([], pa.int64())])])
-    assert found.count == len(found.codes) == 0
+    groups = groups_of([pa.chunked_array([pa.array([], pa.int64())])])
+    assert groups.count == len(groups.codes) == 0
 
 
 @pytest.mark.parametrize("models", [["m"], ["m", "n"]])

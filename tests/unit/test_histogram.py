@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,13 +12,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sparkrank.base.errors import StateError
-from sparkrank.histogram import count as counting
 from sparkrank.histogram.bins import BinRule
-from sparkrank.histogram.scored_rows import ScoredRows
 from sparkrank.metrics import Metric
 from sparkrank.numeric.ordered_integers import Range, bin_numbers, bin_scores
-from sparkrank.numeric.segments import Segments
-from sparkrank.states import Partials, ScoreHistogram, Series
+from sparkrank.states import Partials, ScoreHistogram, ScoreSeries
 from sparkrank.states.forms import blocks_form
 from tests.extent import examples
 from tests.oracles import best_blocks_auc, pair_count_auc
@@ -175,44 +171,6 @@ def test_auc_up_of_a_block_per_row_is_one(rows: Scored) -> None:
     assert values(rows, ["auc_up(exact)"]) == [(1, 0)]
 
 
-@settings(PATIENT)
-@given(st.lists(st.tuples(st.floats(0, 1), st.booleans())), st.sampled_from(["bits=12", "digits=3", "bits=2"]))
-def test_blocks_counted_in_place_and_by_sorting_are_the_same(rows: list[tuple[float, bool]], rule: str) -> None:
-    kind, size = rule.split("=")
-    scores, flags = np.array([score for score, _ in rows]), np.array([flag for _, flag in rows], bool)
-    found = []
-    for most in (0, 10**6):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(counting, "DENSE_BINS_PER_ROW", most)
-            found += counting.count_bins(BinRule(kind, int(size)), ScoredRows(scores, flags), sums=True)
-    assert [counted.weighted_rows for counted in found] == [None, None]
-    for by_sorting, in_place in zip(*(counted[:-1] for counted in found), strict=True):
-        assert by_sorting.tolist() == in_place.tolist()
-
-
-@pytest.mark.parametrize("name", ["both signs", "some are 0", "two ranges"])
-def test_blocks_counted_without_the_gaps_between_them_are_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(7)
-    spread = {  # by leading bits some million places, of which pages hold 200,000 at most
-        "both signs": (BinRule("bits", 12), lambda scores: scores),
-        "some are 0": (BinRule("bits", 12), lambda scores: np.where(scores > 1, 0.0, scores * scores)),
-        "two ranges": (BinRule("digits", 5), lambda scores: scores / 50 + 17 * (scores > 0)),
-    }
-    rule, shape = spread[name]
-    scores, flags = shape(rng.normal(size=40_000)), rng.random(40_000) < 0.2
-    weights, segments = rng.random(40_000), Segments(2, rng.integers(0, 2, 40_000).astype(np.int32))
-    asked = [(None, Segments()), (weights, Segments()), (None, segments), (weights, segments)]
-
-    def counted(most: int, wrong_way: str) -> list[list[Any]]:
-        with monkeypatch.context() as patch:
-            patch.setattr(counting, "DENSE_BINS_PER_ROW", most)
-            patch.setattr(counting, wrong_way, None)
-            found = [counting.count_bins(rule, ScoredRows(scores, flags, w), True, by) for w, by in asked]
-        return [[part.tolist() for part in each if part is not None] for of in found for each in of]
-
-    assert counted(20, "by_sorting") == counted(0, "in_place")
-
-
 @pytest.mark.parametrize("rule", [*RULES, BinRule("bins", 15)], ids=str)
 def test_the_block_of_a_score_is_the_same_whatever_the_others(rule: BinRule) -> None:
     """Also about 2^52 / 10^digits, from where on a float64 has no decimals left: blocks of all buckets must meet."""
@@ -263,7 +221,7 @@ def test_sums_of_scores_beyond_64_bits_are_refused(offsets: list[int], together:
         for offset in offsets
     ]
     form = blocks_form(weighted=False)
-    tables = [form.to_table(Partials(blocks={Series("m", "all", "all", RULE): part})) for part in parts]
+    tables = [form.to_table(Partials(blocks={ScoreSeries("m", "all", "all", RULE): part})) for part in parts]
     if together is None:
         with pytest.raises(StateError, match=r"the scores of one bin of digits=2 do not add up in 64 bits"):
             parts[0].merge(*parts[1:])

@@ -14,7 +14,7 @@ from sparkrank import native
 from sparkrank.base.errors import StateError
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.wire import NarrowHistogram, merged
-from sparkrank.states import Partials, ScoreHistogram, Series
+from sparkrank.states import Partials, ScoreHistogram, ScoreSeries
 from tests.extent import examples
 from tests.unit.states import bits_of_blocks
 from tests.unit.strategies import PATIENT
@@ -40,7 +40,7 @@ def blocks_of(rule: BinRule, rows: Rows, sums: bool = True, weighted: bool = Fal
 @given(ROWS)
 def test_blocks_come_back(rule: BinRule, weighted: bool, rows: Rows) -> None:
     blocks = blocks_of(rule, rows, weighted=weighted)
-    series = Series("m", "all", "all", rule)
+    series = ScoreSeries("m", "all", "all", rule)
     back = Partials.unpack([Partials(blocks={series: blocks}).pack()]).blocks[series]
     assert back.rule == rule
     assert bits_of_blocks(back) == bits_of_blocks(blocks)
@@ -90,6 +90,6 @@ def test_a_block_of_a_row_or_two_takes_three_bytes() -> None:
     rule, rows = BinRule("digits", 5), 10_000
     scores = np.arange(rows) / 2e4
     blocks = ScoreHistogram.of(rule, scores, np.arange(rows) % 3 == 0, sums=False)
-    packed = Partials(blocks={Series("m", "all", "all", rule): blocks}).pack()
+    packed = Partials(blocks={ScoreSeries("m", "all", "all", rule): blocks}).pack()
     empty = Partials(blocks={}).pack()
     assert len(packed) - len(empty) < 3 * rows + 1000

@@ -142,11 +142,6 @@ def test_the_hash_of_a_key_is_the_same_in_a_column_of_any_length(keys: pa.Array)
         assert hash_keys([keys.slice(start, 1)])[0] == whole[start]
 
 
-def test_every_key_column_and_their_order_matter() -> None:
-    one, two, three = pa.array([1, 2, 1, 1]), pa.array([2, 1, 1, 2]), pa.array([3, 3, 3, 4])
-    assert len(set(hash_keys([one, two, three]).tolist())) == 4
-
-
 def test_a_bucket_is_the_upper_half_of_the_hash_scaled() -> None:
     """Of 2^32 upper halves those of 0, 2^32 - 1, 2^63 and 2^64 - 1: 0, 0, half of all and the last."""
     hashes = np.array([0, 2**32 - 1, 2**63, 2**64 - 1], np.uint64)

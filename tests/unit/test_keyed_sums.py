@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 from collections.abc import Mapping
 
 import numpy as np
-import pytest
 
 from sparkrank.states import RowSums
 from sparkrank.states.keys import KeyedRows, SliceKey
@@ -30,22 +28,17 @@ def found(sums: RowSums) -> dict[tuple[str, str], float]:
 PARTS = [sums_of({"at": 1.0, "de": 2.0}), sums_of({"at": 10.0, "de": 20.0}), sums_of({"de": 100.0, "ch": 200.0})]
 
 
-@pytest.mark.parametrize("as_tables", list(itertools.product([False, True], repeat=3)))
-@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
-def test_arrays_and_tables_add_up_alike(as_tables: tuple[bool, ...], order: tuple[int, ...]) -> None:
-    parts = [RowSums(part.table) if as_table else part for part, as_table in zip(PARTS, as_tables, strict=True)]
-    first, *others = (parts[index] for index in order)
-    assert found(first.merge(*others)) == {("at", "rows"): 11, ("de", "rows"): 122, ("ch", "rows"): 200}
+def test_arrays_and_tables_add_up_alike() -> None:
+    for as_tables in itertools.product([False, True], repeat=3):
+        parts = [RowSums(part.table) if as_table else part for part, as_table in zip(PARTS, as_tables, strict=True)]
+        for first, *others in itertools.permutations(parts):
+            assert found(first.merge(*others)) == {("at", "rows"): 11, ("de", "rows"): 122, ("ch", "rows"): 200}
 
 
 def test_parts_of_the_same_keys_stay_arrays_beside_empty_ones() -> None:
     merged = RowSums.empty().merge(PARTS[0], RowSums.empty(), PARTS[1])
     assert isinstance(merged.rows, KeyedRows)
     assert found(merged) == {("at", "rows"): 11, ("de", "rows"): 22}
-
-
-def test_the_same_values_in_another_order_are_other_keys() -> None:
-    assert found(PARTS[0].merge(sums_of({"de": 5.0, "at": 7.0}))) == {("at", "rows"): 8, ("de", "rows"): 7}
 
 
 def test_values_that_not_every_part_has_are_put_in_order() -> None:
@@ -80,11 +73,6 @@ def test_what_is_sent_is_the_numbers_alone() -> None:
     assert len(pickled(sums)) == size  # the table that was made is not sent beside them
     again = unpickled(pickled(sums))
     assert (again.rows.keys, again.rows.numbers.tolist()) == (sums.rows.keys, sums.rows.numbers.tolist())
-
-
-def test_another_name_is_another_key() -> None:
-    merged = PARTS[0].merge(sums_of({"at": 5.0, "de": 7.0}, "weight"))
-    assert Counter(name for _, name in found(merged)) == {"rows": 2, "weight": 2}
 
 
 def test_nothing_adds_up_to_nothing() -> None:

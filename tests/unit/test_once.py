@@ -159,18 +159,6 @@ def test_a_repeat_pushes_no_item_down_that_it_ties_with(form: str, ties: str, re
         assert counts_of(found)[checks.TIED_ROWS] == 4
 
 
-@pytest.mark.parametrize("ties", ["expected", "item", "worst", "best", "block"])
-@pytest.mark.parametrize("copies", [2, 3])
-def test_copies_of_one_item_alone(ties: str, copies: int) -> None:
-    rows = [("u", "A", 1.0)] * copies
-    found = evaluated("truth", rows, [("u", "A", 1.0)], ["rr", "r@1", "gauc", POOLED], ties=ties)
-    place = copies if ties == "block" else 1
-    assert values_of(found, "rr") == {"u": 1 / place}
-    assert values_of(found, "r@1") == {"u": float(place == 1)}
-    assert values_of(found, "gauc") == {"u": 1.0}
-    assert day_value(found, POOLED) == 1 / 2  # scores alone tell its rows apart, and these are one tie
-
-
 @pytest.mark.parametrize("positions", ["given", "given_from_0"])
 def test_given_ranks_stay_as_they_are(positions: str) -> None:
     """A at 1 and again at 1 and 2, B at 4, both relevant."""

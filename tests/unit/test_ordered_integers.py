@@ -11,7 +11,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sparkrank.histogram import count as counting
 from sparkrank.histogram import merge as adding
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.scored_rows import RowSum, ScoredRows
@@ -62,14 +61,13 @@ def _all(rows: list[tuple[float, bool, float]], weighted: bool) -> list[Any]:
     for segments in (Segments(), Segments(3, (np.arange(len(rows)) % 3).astype(np.int32))):
         scored = ScoredRows(scores, flags, weights if weighted else None)
         for rule in RULES:
-            found += [[np.asarray(part).tolist() for part in each[:4]] for each in _blocks(rule, scored, segments)]
+            blocks = ScoreHistogram.of_each(rule, scored, True, segments)
+            found += [
+                [each.bins.tolist(), each.pos.tolist(), each.neg.tolist(), each.offset.tolist()] for each in blocks
+            ]
         for name in ("weight", "positives", "scores", "squared_error", "log_loss", "outside"):
             found.append(scored.sums(RowSum(name), segments).tolist())
     return found
-
-
-def _blocks(rule: BinRule, scored: ScoredRows, segments: Segments) -> list[counting.BinCounts]:
-    return counting.count_bins(rule, scored, True, segments)
 
 
 @pytest.mark.parametrize("weighted", [True, False], ids=["weights", "no weights"])
@@ -97,7 +95,7 @@ def test_the_parts_that_are_read_at_once_leave_no_trace(weighted: bool, rows: li
 def test_limbs_in_turn_are_those_of_each_value(values: list[float]) -> None:
     """Their sum is the value to the nearest multiple of 2^-84, each limb whole units of its own."""
     limbs = np.zeros((cutting.LIMBS, len(values)))
-    for index, limb in cutting.iter_limbs(np.array(values), np.empty(len(values))):
+    for index, limb in cutting.limbs_of(np.array(values)):
         limbs[index] = limb
     for index, unit in enumerate(cutting.UNITS):
         assert (np.fmod(limbs[index], unit) == 0).all()
@@ -106,14 +104,6 @@ def test_limbs_in_turn_are_those_of_each_value(values: list[float]) -> None:
     sums = np.array([exact.exact_sum(np.array([value])) for value in values])
     assert sums.T.tolist() == limbs.tolist()
     assert exact.exact_sum(np.array(values)).tolist() == [math.fsum(limb) for limb in limbs.tolist()]
-
-
-@pytest.mark.parametrize("sign", [1, -1])
-def test_as_many_values_as_are_summed_at_once(sign: int) -> None:
-    """The largest below the limit, with all bits of a float64, so that none is lost and no count runs over."""
-    largest = sign * math.nextafter(cutting.SMALL_VALUE, 0)
-    limbs = exact.exact_sum(np.full(cutting.PART_ROWS, largest))
-    assert sum(map(Fraction, limbs.tolist())) == cutting.PART_ROWS * Fraction(largest)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)

@@ -26,7 +26,7 @@ from sparkrank.histogram.row_histogram import histograms_of_rows
 from sparkrank.histogram.scored_rows import ScoredRows
 from sparkrank.metrics import Plan
 from sparkrank.metrics.merged import measure
-from sparkrank.states import Partials, ScoreHistogram, Series
+from sparkrank.states import Partials, ScoreHistogram, ScoreSeries
 from tests.extent import examples
 from tests.unit.strategies import PATIENT
 
@@ -49,7 +49,7 @@ def bucket(rows: list[tuple[float, float, float]], weighted: bool, keeps_rows: b
             if keeps_rows and rule.kind == "exact":
                 scored = ScoredRows(sign * scores, labels, weights if weighted else None)
                 (of,) = histograms_of_rows(rule, scored)
-            blocks[Series(model, "all", "all", rule)] = of
+            blocks[ScoreSeries(model, "all", "all", rule)] = of
     return Partials(blocks=blocks)
 
 
@@ -83,7 +83,7 @@ def test_ranges_swept_apart_give_the_bits_of_one_sweep(
         return
     for model in PLAN.models:
         for metric, declaration in PLAN.histogram_metrics:
-            series = Series(model, "all", "all", declaration.rule(metric))
+            series = ScoreSeries(model, "all", "all", declaration.rule(metric))
             expected = measure(whole.blocks[series], metric, declaration)
             found = got[model, "all", "all", str(metric)]
             assert found.terms.limbs.tolist() == expected.terms.limbs.tolist(), metric
@@ -95,7 +95,7 @@ def test_ranges_swept_apart_give_the_bits_of_one_sweep(
 def test_ranges_are_of_the_size_asked_for() -> None:
     """Sixty buckets of 1,000 distinct scores each: ranges of 2,000 blocks, give or take what samples tell."""
     rng = np.random.default_rng(3)
-    series = Series("a", "all", "all", BinRule("exact"))
+    series = ScoreSeries("a", "all", "all", BinRule("exact"))
     buckets = [
         Partials(blocks={series: ScoreHistogram.of(series.rule, rng.normal(size=1000), np.zeros(1000, bool), False)})
         for _ in range(60)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparkrank.bucket.grouping import FEW_OF_ALL, TextOrder
+from sparkrank.bucket.encoding import FEW_OF_ALL, TextOrder
 from sparkrank.numeric.segments import highest_of_each
 
 ROWS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2), st.integers(0, 2)), max_size=20)

@@ -26,6 +26,7 @@ from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.scored_rows import ScoredRows
 from sparkrank.metrics.slices import slice_name
 from sparkrank.numeric.segments import Segments
+from sparkrank.states import ScoreHistogram
 from sparkrank.states.distributions import distributions_table
 from sparkrank.states.items import items_table
 from sparkrank.text.text import metrics_text
@@ -199,19 +200,6 @@ def test_a_slice_by_hand() -> None:
     assert values["film", "auc"] == (1 / 2, 3)
 
 
-@pytest.mark.parametrize("metric", ["auc", "auc(exact)", "recall", "gini", "ap", "median(ap)"])
-def test_one_metric_alone_has_its_slices(metric: str) -> None:
-    found = sr.evaluate(log(3), [metric], **COLUMNS, slices=["kind"]).metrics
-    assert set(found["slice_value"].to_pylist()) == {"all", "1", "2", None}
-
-
-def test_the_group_key_and_a_score_may_be_a_slice_too() -> None:
-    rows = log(3)
-    found = sr.evaluate(rows, ["ap"], **{**COLUMNS, "item": None}, slices=["user"]).metrics
-    by_user = {row["slice_value"]: row["n_groups"] for row in found.to_pylist() if row["slice"] == "user"}
-    assert by_user == {str(user): 1 for user in rows["user"].unique().to_pylist()}
-
-
 # Texts that somebody might write where there is no value, and those that a combination writes of its own.
 LIKE_NOTHING = ["null", "(null)", "", "None", "NaN", "all", " ", "\\N", "\\", ",", "\\N,\\N"]
 
@@ -299,13 +287,13 @@ def test_blocks_of_segments_are_those_of_their_rows(most: int, monkeypatch: pyte
     scores, flags, code = rng.random(200).round(2), rng.random(200) < 0.3, rng.choice([0, 1, 3], 200).astype(np.int32)
     for weights in (None, 1 / rng.uniform(0.1, 1, 200)):
         rule = BinRule("digits", 1)
-        found = counting.count_bins(rule, ScoredRows(scores, flags, weights), True, Segments(4, code))
+        found = ScoreHistogram.of_each(rule, ScoredRows(scores, flags, weights), True, Segments(4, code))
         for segment, counted in enumerate(found):
             own = code == segment
             rows = ScoredRows(scores[own], flags[own], None if weights is None else weights[own])
-            (alone,) = counting.count_bins(rule, rows, True)
-            for got, expected in zip(counted[:4], alone[:4], strict=True):
-                assert got.tolist() == expected.tolist()
+            (alone,) = ScoreHistogram.of_each(rule, rows, True)
+            for name in ("bins", "pos", "neg", "offset"):
+                assert getattr(counted, name).tolist() == getattr(alone, name).tolist()
             assert len(counted.bins) == (0 if segment == 2 else len(np.unique(scores[own].round(1))))
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sparkrank.numeric.array_types import Ints
 from sparkrank.ranking import ranking as sorting
-from sparkrank.ranking.ranking import Layout, Ranked, Scores, rank_rows
+from sparkrank.ranking.ranking import KeyLayout, Ranked, Scores, rank_rows
 from tests.unit.strategies import PATIENT
 
 pytestmark = pytest.mark.same_without_loops
@@ -69,7 +69,7 @@ def test_scores_that_agree_in_all_the_bits_that_have_room_are_put_right() -> Non
     """16 rows and 5 groups leave 57 bits for the score. 1e300 and -1e300 spread the scores over 2^63, so the last
     bits of those at 1 are dropped. They come in ascending order, so ranking them by row would leave them so.
     """
-    assert Layout.of(16, GROUPS) == Layout(row=4, score=57)
+    assert KeyLayout.of(16, GROUPS) == KeyLayout(row=4, score=57)
     ascending = 1.0 + np.arange(14) * 2.0**-52
     scores = np.concatenate([[1e300, -1e300], ascending])
     ranked = rank_rows(np.zeros(16, np.int32), scores, lengths([0] * 16))

@@ -79,21 +79,6 @@ def test_two_models_whose_rows_stand_apart_share_one_truth() -> None:
 REPEATED = [("u", "a", 4.0), ("u", "b", 3.0), ("u", "a", 2.0), ("u", "c", 1.0)]
 
 
-@pytest.mark.parametrize(
-    ("duplicates", "ap", "precision", "recall"),
-    [
-        ("keep", (1 / 1 + 2 / 3 + 3 / 4) / 2, 3 / 4, 3 / 2),  # a, -, a, c: a counts at both places, and once in R
-        ("first", (1 / 1 + 2 / 3) / 2, 2 / 3, 2 / 2),  # a, -, c
-    ],
-)
-def test_an_item_twice_in_a_list(duplicates: str, ap: float, precision: float, recall: float) -> None:
-    truth = truth_table([("u", "a", 1.0), ("u", "c", 1.0)])
-    found = sr.evaluate(lists_table(REPEATED), ["ap", "p", "r"], truth=truth, duplicates=duplicates, **COLUMNS)
-    for metric, value in {"ap": ap, "p": precision, "r": recall}.items():
-        assert values_of(found, metric) == pytest.approx({"u": value}, rel=1e-15), metric
-    assert counts_of(found)[checks.REPEATED_ROWS] == 1
-
-
 @pytest.mark.parametrize("truth", [[("u", "a", 1.0)], [("u", "x", 1.0), ("u", "x", 1.0)]])
 def test_duplicates_may_be_an_error(truth: list[Given]) -> None:
     lists = REPEATED if len(truth) == 1 else LISTS
@@ -111,25 +96,6 @@ def test_an_item_twice_in_an_impression_log_has_its_highest_label() -> None:
     assert values_of(kept, "ap") == {"u": (1 / 3 + 2 / 4) / 2}
     assert values_of(first, "ap") == {"u": (1 / 1 + 2 / 3) / 2}
     assert values_of(first, "ndcg") == pytest.approx({"u": (1 + 1 / log2(4)) / (1 + 1 / log2(3))}, rel=1e-15)
-
-
-@pytest.mark.parametrize("order", [[0, 1, 2], [1, 0, 2], [2, 1, 0]])
-def test_of_equal_scores_of_an_item_the_row_of_the_highest_weight_stays(order: list[int]) -> None:
-    """Which of the two comes first must not show: the weights that stay are 3 for a positive and 1 for a negative."""
-    log = pa.table({"user": ["a"] * 3, "item": ["x", "x", "y"], "score": [0.5, 0.5, 0.25], "label": [1, 1, 0]})
-    log = log.append_column("weight", pa.array([1.0, 3.0, 1.0])).take(order)
-    found = sr.evaluate(log, ["precision(threshold=0)"], duplicates="first", weight="weight", **COLUMNS)
-    row = {"value": 3 / 4, "weight": 4.0, "n_rows": 2}
-    assert found.metrics.select(list(row)).to_pylist() == [row]
-
-
-def test_truth_given_twice_counts_once_with_its_highest_label() -> None:
-    truth = truth_table([("u", "a", 1.0), ("u", "x", 2.0), ("u", "a", 3.0), ("u", "x", 2.0)])
-    found = sr.evaluate(lists_table(LISTS), ["cg", "r"], truth=truth, **COLUMNS)
-    assert values_of(found, "cg") == {"u": 3.0}
-    assert values_of(found, "r") == {"u": 1 / 2}
-    counts = counts_of(found)
-    assert (counts[checks.TRUTH_REPEATED], counts[checks.TRUTH_OVERRULED]) == (2, 1)
 
 
 # Group: both = a list and a truth; list = no truth; truth = no list; null = truth without a label, and a list.

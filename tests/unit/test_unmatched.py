@@ -240,7 +240,7 @@ def test_any_layout_shows_the_same_row_and_a_row_without_its_half() -> None:
 
 def test_the_least_place_is_found_where_the_first_items_have_no_row(monkeypatch: pytest.MonkeyPatch) -> None:
     """Against a search through all rows, also where every text has one place."""
-    from sparkrank.bucket import unmatched_rows as unmatched
+    from sparkrank.bucket import unmatched_rows
 
     rng = np.random.default_rng(4)
     of_lists = [(f"u{rng.integers(9)}", f"i{rng.integers(50)}") for _ in range(200)]
@@ -251,14 +251,12 @@ def test_the_least_place_is_found_where_the_first_items_have_no_row(monkeypatch:
         lambda items: np.zeros(len(items), np.uint64),
         lambda items: place_of(items) % np.uint64(3),
     ):
-        for few in (1, 8):
-            monkeypatch.setattr(unmatched, "place_of", places)
-            monkeypatch.setattr(unmatched, "FEW", few)
-            found = sr.evaluate(lists, ["r"], truth=truth, buckets=2, **COLUMNS).partials.unmatched
-            for side, own, other in ((LISTS, of_lists, of_truth), (TRUTH, of_truth, of_lists)):
-                place = dict(zip(of := sorted({i for _, i in own}), places(pa.array(of)).tolist(), strict=True))
-                expected = min((place[i], i.encode(), (u.encode(),)) for u, i in set(own) - set(other))
-                assert tuple(found[side]) == expected
+        monkeypatch.setattr(unmatched_rows, "place_of", places)
+        rows = sr.evaluate(lists, ["r"], truth=truth, buckets=2, **COLUMNS).partials.unmatched
+        for side, own, other in ((LISTS, of_lists, of_truth), (TRUTH, of_truth, of_lists)):
+            place = dict(zip(items := sorted({i for _, i in own}), places(pa.array(items)).tolist(), strict=True))
+            expected = min((place[i], i.encode(), (u.encode(),)) for u, i in set(own) - set(other))
+            assert tuple(rows[side]) == expected
 
 
 def test_rows_of_sides_merge_in_any_order() -> None:

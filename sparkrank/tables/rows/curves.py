@@ -13,12 +13,12 @@ from sparkrank.metrics import Plan
 from sparkrank.metrics.merged import steps_of
 from sparkrank.metrics.subjects import subjects_of
 from sparkrank.schemas.tables import CURVES
-from sparkrank.states import Partials, ScoreHistogram, Series
+from sparkrank.states import Partials, ScoreHistogram, ScoreSeries
 
 _CURVES = {"roc": (roc_points, roc_area), "pr": (pr_points, pr_area)}
 
 
-def curves_table(partials: Partials, plan: Plan, sketches: Mapping[Series, ScoreHistogram]) -> pa.Table:
+def curves_table(partials: Partials, plan: Plan, sketches: Mapping[ScoreSeries, ScoreHistogram]) -> pa.Table:
     """About ``plan.curve_points`` points for each model, slice value and metric that is the area under a curve.
 
     The curve of exact bins comes from coarser bins (:mod:`sparkrank.histogram.curve_points`). These are in ``sketches``
@@ -27,11 +27,11 @@ def curves_table(partials: Partials, plan: Plan, sketches: Mapping[Series, Score
     return pa.concat_tables([CURVES.schema.empty_table(), *_curves(partials, plan, sketches)])
 
 
-def _curves(partials: Partials, plan: Plan, sketches: Mapping[Series, ScoreHistogram]) -> Iterator[pa.Table]:
+def _curves(partials: Partials, plan: Plan, sketches: Mapping[ScoreSeries, ScoreHistogram]) -> Iterator[pa.Table]:
     drawn = [(metric, declared, declared.curve) for metric, declared in plan.histogram_metrics if declared.curve]
     for model, slice_, value in subjects_of(partials, plan):
         for metric, declaration, curve in drawn:
-            histogram = _histogram(partials, sketches, Series(model, slice_, value, declaration.rule_of(metric)))
+            histogram = _histogram(partials, sketches, ScoreSeries(model, slice_, value, declaration.rule_of(metric)))
             steps = steps_of(histogram)
             points_of, area = _CURVES[curve]
             points = thinned(points_of(Sweep(steps, Extent.of(steps)), histogram.score[::-1]), plan.curve_points, area)
@@ -42,7 +42,9 @@ def _curves(partials: Partials, plan: Plan, sketches: Mapping[Series, ScoreHisto
             yield pa.Table.from_arrays(columns, schema=CURVES.schema)
 
 
-def _histogram(partials: Partials, sketches: Mapping[Series, ScoreHistogram], series: Series) -> ScoreHistogram:
+def _histogram(
+    partials: Partials, sketches: Mapping[ScoreSeries, ScoreHistogram], series: ScoreSeries
+) -> ScoreHistogram:
     if series in sketches:
         return sketches[series]
     histogram = partials.blocks.get(series, ScoreHistogram.empty(series.rule))

@@ -21,7 +21,7 @@ from sparkrank.states.forms import (
     DISTRIBUTION_FORM,
     SMALL_FORMS,
     STATE_KEY,
-    Form,
+    StateForm,
     large_forms,
 )
 from sparkrank.tables.commit.days import shown_run
@@ -93,7 +93,7 @@ class StoredDay:
             raise InputError(f"the table runs of {self.day} has lost its list of files: {ADVICE}")
         return run
 
-    def _large(self, form: Form, plan: Plan, names: list[str], expected: int, written: Written | None) -> pa.Table:
+    def _large(self, form: StateForm, plan: Plan, names: list[str], expected: int, written: Written | None) -> pa.Table:
         """The ``expected`` rows of the plan's models and slices and of ``names``, from the form's own table."""
         if not self.files.has(form.kind):
             raise InputError(f"{self.day} has lost its table {form.kind}: {ADVICE}")

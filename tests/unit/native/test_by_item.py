@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sparkrank.bucket.grouping import TextOrder
+from sparkrank.bucket.encoding import TextOrder
 from sparkrank.ranking.hit_sums import Sum, compiled_sums
 from sparkrank.ranking.judgments import Judgments
 from sparkrank.ranking.ranking import Ranking

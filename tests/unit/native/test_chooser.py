@@ -81,4 +81,4 @@ def test_nothing_else_chooses() -> None:
     """But for what is said of an installation as a whole."""
     package = Path(native.__file__).parents[1]
     asking = {file.relative_to(package).as_posix() for file in package.rglob("*.py") if "COMPILED" in file.read_text()}
-    assert asking == {"native/__init__.py", "cli.py", "run/provenance.py"}
+    assert asking == {"native/__init__.py", "doors/cli.py", "run/provenance.py"}

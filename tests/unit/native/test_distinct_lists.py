@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sparkrank.ranking.distinct_lists import DistinctLists
 from sparkrank.ranking.hit_sums import CompiledSums, compiled_sums
-from sparkrank.ranking.judgments import Gain, Judgments
+from sparkrank.ranking.judgments import Gain
 from sparkrank.ranking.ranking import Ranking
 from tests.extent import examples
 from tests.unit.native.with_and_without import ranking
@@ -74,13 +74,6 @@ def test_where_gains_differ_no_two_groups_are_alike() -> None:
     assert summed(ranking(scores, [7, 0, 6, 0], codes), Gain("binary")).distinct.code.tolist() == [0, 0]
 
 
-def test_groups_without_rows_are_alike() -> None:
-    judgments = Judgments(np.array([1, 1], np.int32), np.array([0, 1]), 4)
-    found = summed(Ranking(judgments, np.array([2.0, 1.0])))
-    assert found.distinct.code.tolist() == [0, 1, 0, 0]
-    assert found.distinct.rows.tolist() == [0, 2]
-
-
 @pytest.mark.parametrize("count", [511, 512, 513, 3000])
 def test_more_kinds_than_the_first_table_holds(count: int) -> None:
     """The first table is for 128 lists, the second for 512, the third for 2,048. Every list stands twice, far apart."""
@@ -122,15 +115,6 @@ def test_kinds_whose_numbers_no_longer_fit_16_bits() -> None:
     assert len(found.rows) == groups + 1
     assert sorted(found.code.tolist()) == [*range(groups + 1), found.code[-1]]
     assert found.code[-2] == found.code[-1]
-
-
-@pytest.mark.parametrize("first", [0, 1])
-def test_lists_that_differ_in_their_rows_alone_are_told_apart_wherever_their_numbers_lie(first: int) -> None:
-    """Of 64 lists in a table with 256 places some meet."""
-    lists = [[first, *[0] * (rows - 1)] for rows in range(1, 65)]
-    found = distinct_of(*lists, *lists)
-    assert found.code.tolist() == [*range(64)] * 2
-    assert found.rows.tolist() == [*range(1, 65)]
 
 
 @given(

@@ -12,11 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sparkrank.histogram.bins import BinRule
-from sparkrank.histogram.count import count_bins, count_segments
-from sparkrank.histogram.merge import JoinedInPlace, merge_bins
 from sparkrank.histogram.scored_rows import ScoredRows
 from sparkrank.histogram.wire import NarrowHistogram, merged
-from sparkrank.numeric.ordered_integers import Range, bin_scores
+from sparkrank.numeric.ordered_integers import bin_scores
 from sparkrank.numeric.segments import WHOLE, Segments
 from sparkrank.states import ScoreHistogram
 from tests.unit.native.with_and_without import array_bits, both, calls
@@ -29,51 +27,12 @@ HALF, QUARTER, WHOLE_BLOCK = 2**31, 2**30, 2**32  # of a block's width, in units
 def counted(rule: BinRule, scores: Sequence[float], labels: Sequence[float]) -> dict[float, tuple[int, int]]:
     """The relevant and the other rows of the block of each score."""
     with calls() as called:
-        (found,) = count_bins(rule, ScoredRows(np.array(scores), np.array(labels)), sums=False)
+        (found,) = ScoreHistogram.of_each(rule, ScoredRows(np.array(scores), np.array(labels)), sums=False)
     assert called["blocks.kept"] == 1
     assert found.offset.tolist() == [0] * len(found.bins)
     blocks = bin_scores(found.bins).tolist()
     assert blocks == sorted(blocks)
     return dict(zip(blocks, zip(found.pos.tolist(), found.neg.tolist(), strict=True), strict=True))
-
-
-def test_blocks_of_leading_bits() -> None:
-    """With one bit of the mantissa, blocks begin at 1, 1.5, 2, 3, 4 and so on, and at the same below 0."""
-    scores = [1.0, 1.25, 1.4999, 1.5, 1.75, 2.0, 2.999, 3.0, 3.0, 5.0]
-    found = counted(BinRule("bits", 1), scores, [1, 0, 0, 0, 1, 1, 1, 0, 0, 1])
-    assert found == {1.0: (1, 2), 1.5: (1, 1), 2.0: (2, 0), 3.0: (0, 2), 4.0: (1, 0)}
-    below = counted(BinRule("bits", 1), [-score for score in scores], [1] * 10)
-    assert below == {-1.0: (3, 0), -1.5: (2, 0), -2.0: (2, 0), -3.0: (2, 0), -4.0: (1, 0)}
-
-
-@pytest.mark.parametrize("rule", [BinRule("exact"), BinRule("bits", 52), BinRule("bits", 3), BinRule("digits", 2)])
-def test_zeros_of_either_sign_share_a_block(rule: BinRule) -> None:
-    assert counted(rule, [0.0, -0.0, -0.0, 0.0], [1, 1, 0, 0]) == {0.0: (2, 2)}
-
-
-def test_what_leading_bits_cut_to_zero_is_zero() -> None:
-    """The smallest float64 have no leading bits; with all bits each is a block of its own."""
-    scores = [-5e-324, 5e-324, -0.0, 5e-324]
-    assert counted(BinRule("bits", 3), scores, [1, 0, 0, 1]) == {0.0: (2, 2)}
-    assert counted(BinRule("exact"), scores, [1, 0, 0, 1]) == {-5e-324: (1, 0), 0.0: (0, 1), 5e-324: (1, 1)}
-
-
-def test_blocks_of_decimals() -> None:
-    """To the nearest tenth, a half to the even one, below 0 too; -0.04 is 0. There are no blocks without rows."""
-    scores = [0.25, 0.15625, 0.35, -0.04, 0.04, -0.25, -0.26, 0.9, 1.06]
-    found = counted(BinRule("digits", 1), scores, [1, 1, 0, 0, 1, 1, 0, 0, 1])
-    assert found == {-0.3: (0, 1), -0.2: (1, 0), 0.0: (1, 1), 0.2: (2, 0), 0.4: (0, 1), 0.9: (0, 1), 1.1: (1, 0)}
-
-
-@pytest.mark.parametrize("count", [1, 2, 7, 8, 9, 15, 16, 17, 40])
-def test_the_lowest_and_the_highest_score_are_found_wherever_they_stand(count: int) -> None:
-    for place in range(count):
-        scores = np.full(count, -2.5)
-        scores[place] = 3.5
-        with calls() as called:
-            assert Range.of(scores) == (-2.5 if count > 1 else 3.5, 3.5)
-            assert Range.of(-scores) == (-3.5, 2.5 if count > 1 else -3.5)
-        assert called["blocks.ends"] == 2
 
 
 def test_equal_blocks_of_several_parts_add_up() -> None:
@@ -98,21 +57,10 @@ def test_equal_blocks_of_several_parts_add_up() -> None:
     assert bits_of_blocks(narrow) == bits_of_blocks(found)
 
 
-def test_sums_of_weights_are_added_up_by_numpy() -> None:
-    rule = BinRule("digits", 1)
-    with calls() as called:
-        joined = merge_bins(rule, [rule.numbers(np.array(each)) for each in ([-0.1, 0.0, 0.3], [0.0, 0.2], [0.3])])
-        limbs = joined.sum([np.full((3, 6), 0.5), np.full((2, 6), 0.25), np.ones((1, 6))])
-    assert called["blocks.codes"] == 3
-    assert isinstance(joined, JoinedInPlace)
-    assert bin_scores(joined.bins).tolist() == [-0.1, 0.0, 0.2, 0.3]
-    assert limbs.T.tolist() == [[0.5, 0.75, 0.25, 1.5]] * 6
-
-
 def offsets(rule: BinRule, scores: Sequence[float]) -> dict[float, int]:
     """The sum of the offsets of each block's rows."""
     with calls() as called:
-        (found,) = count_bins(rule, ScoredRows(np.array(scores), np.zeros(len(scores))), sums=True)
+        (found,) = ScoreHistogram.of_each(rule, ScoredRows(np.array(scores), np.zeros(len(scores))), sums=True)
     assert called["blocks.kept"] == 1
     return dict(zip(bin_scores(found.bins).tolist(), found.offset.tolist(), strict=True))
 
@@ -142,12 +90,6 @@ def test_nothing_lies_inside_a_block_whose_unit_is_no_float64() -> None:
     assert offsets(BinRule("bits", 1), [math.inf]) == {math.inf: 0}
 
 
-def test_offsets_in_blocks_of_decimals() -> None:
-    """With no decimals blocks are whole numbers, half a width to each side."""
-    found = offsets(BinRule("digits", 0), [2.25, 2.5, 1.75, 3.0, -1.25])
-    assert found == {2.0: QUARTER + HALF - QUARTER, 3.0: 0, -1.0: -QUARTER}
-
-
 def test_bins_and_their_offsets() -> None:
     """Four bins of a quarter. What is outside is taken to the nearest: 7 and 1 to the end of the last."""
     scores = [0.0, 0.125, 0.25, 0.3125, 0.5, 0.875, 1.0, 7.0, -3.0]
@@ -168,7 +110,7 @@ def test_places_without_rows_are_left_out_page_by_page(sums: bool) -> None:
     """Tenths about 0 and about 305 are 3,055 places, of which two pages of 256 have rows: for 200 rows 800 are few."""
     rows = ScoredRows(np.tile([0.0, 305.25], 100), np.tile([1, 1, 0, 0, 0], 40))
     with calls() as called:
-        (found,) = count_bins(BinRule("digits", 1), rows, sums)
+        (found,) = ScoreHistogram.of_each(BinRule("digits", 1), rows, sums)
     assert (called["blocks.pages"], called["blocks.count"]) == (1, 1)
     assert bin_scores(found.bins).tolist() == [0.0, 305.2]
     assert (found.pos.tolist(), found.neg.tolist()) == ([40, 40], [60, 60])
@@ -180,20 +122,9 @@ def test_where_too_many_pages_have_rows_they_are_sorted() -> None:
     """Four pages of 256 are more than four places for each of 200 rows."""
     rows = ScoredRows(np.tile([0.0, 60.0, 120.0, 180.0], 50), np.ones(200))
     with calls() as called:
-        (found,) = count_bins(BinRule("digits", 1), rows, False)
+        (found,) = ScoreHistogram.of_each(BinRule("digits", 1), rows, False)
     assert (called["blocks.pages"], called["blocks.count"]) == (1, 0)
     assert found.pos.tolist() == [50] * 4
-
-
-def test_segments_have_blocks_of_their_own() -> None:
-    """The second of three has no row."""
-    rows = ScoredRows(np.array([0.5, 0.5, 0.75, 0.5]), np.array([1, 0, 1, 0]))
-    with calls() as called:
-        found = count_bins(BinRule("bins", 4), rows, True, Segments(3, np.array([0, 2, 2, 2], np.int32)))
-    assert called["blocks.count"] == 1
-    assert [bin_scores(each.bins).tolist() for each in found] == [[0.5], [], [0.5, 0.75]]
-    assert [each.pos.tolist() for each in found] == [[1], [], [0, 1]]
-    assert [each.neg.tolist() for each in found] == [[0], [], [2, 0]]
 
 
 def test_weights_are_added_up_by_class_and_block() -> None:
@@ -202,34 +133,22 @@ def test_weights_are_added_up_by_class_and_block() -> None:
         np.array([0.25, 0.5, 0.25, 0.5, 0.5, 0.75]), np.array([1, 1, 1, 0, 0, 0]), np.array([0.5, 3, 0.1, 4, 0.1, 0])
     )
     with calls() as called:
-        (found,) = count_bins(BinRule("bins", 4), rows, False)
+        (found,) = ScoreHistogram.of_each(BinRule("bins", 4), rows, False)
     assert called["blocks.weigh"] == 1
     assert bin_scores(found.bins).tolist() == [0.25, 0.5, 0.75]
     tenth = Fraction(0.1)
     assert [sum(map(Fraction, limbs)) for limbs in found.pos] == [Fraction(1, 2) + tenth, 3, 0]
     assert [sum(map(Fraction, limbs)) for limbs in found.neg] == [0, 4 + tenth, 0]
-    assert found.weighted_rows is not None
-    assert found.weighted_rows.tolist() == [2, 3, 1]
+    assert found.count is not None
+    assert found.count.tolist() == [2, 3, 1]
     assert not found.offset.any()
 
 
 def test_offsets_count_by_weight() -> None:
     """0.3125 lies a quarter of a width in its bin and weighs 3; 0.375 a half, and weighs a half."""
     rows = ScoredRows(np.array([0.3125, 0.375, 0.25]), np.array([1, 0, 0]), np.array([3, 0.5, 7]))
-    (found,) = count_bins(BinRule("bins", 4), rows, True)
+    (found,) = ScoreHistogram.of_each(BinRule("bins", 4), rows, True)
     assert found.offset.sum() == 3 * QUARTER + HALF / 2
-
-
-def test_segments_of_owners_have_weights_of_their_own() -> None:
-    """Rows of the owners 0 and 1, which are in the segments 2 and 0."""
-    rows = ScoredRows(np.array([0.5, 0.5, 0.75]), np.array([1, 0, 1]), np.array([0.5, 1, 2]))
-    segments, owner = Segments(3, np.array([2, 0], np.int32)), np.array([0, 1, 0], np.int32)
-    with calls() as called:
-        found = count_segments(BinRule("bins", 4), rows, False, segments, owner)
-    assert called["blocks.weigh"] == 1
-    assert found.starts.tolist() == [0, 1, 1, 3]
-    assert found.pos.sum(axis=1).tolist() == [0, 0.5, 2]
-    assert found.neg.sum(axis=1).tolist() == [1, 0, 0]
 
 
 RULES = [
@@ -261,11 +180,13 @@ def test_blocks_have_the_bits_of_numpy(
     labels = np.array(data.draw(st.lists(st.sampled_from([0, 1]), min_size=n, max_size=n)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sparkrank.histogram.count.DENSE_BINS_PER_ROW", data.draw(st.sampled_from([4, 600, 10**5])))
-        compiled, plain = both(lambda: count_bins(rule, ScoredRows(np.array(scores), labels, weights), sums, segments))
+        compiled, plain = both(
+            lambda: ScoreHistogram.of_each(rule, ScoredRows(np.array(scores), labels, weights), sums, segments)
+        )
     assert len(compiled) == len(plain) == segments.count
     for loops, numpy in zip(compiled, plain, strict=True):
-        for name, found, expected in zip(loops._fields, loops, numpy, strict=True):
-            assert (found is expected is None) or array_bits(found) == array_bits(expected), name
+        for name in ("bins", "pos", "neg", "offset", "count"):
+            assert array_bits(getattr(loops, name)) == array_bits(getattr(numpy, name)), name
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sparkrank.ranking.hit_sums import CompiledSums, Sum, compiled_sums
-from sparkrank.ranking.judgments import Gain, Judgments
+from sparkrank.ranking.judgments import Gain
 from sparkrank.ranking.ranking import Ranking
 from tests.extent import examples
 from tests.unit.native.with_and_without import BACK, ranking
@@ -33,7 +33,6 @@ def summed(of: Ranking, gain: Gain | None = None) -> CompiledSums:
 
 # A row, a block of three with two relevant ones at positions 2 to 4, a relevant row, two blocks of their own.
 SCORE = (5.0, 3.0, 1.0, 3.0, 0.0, 3.0)
-GRADE = (0, 3, 2, 1, 0, 0)
 CLICK = (0, 1, 1, 1, 0, 0)
 # Rows below, which change nothing above them: of more than 1,024 rows ties are found in another way, hits of more than
 # 24 relevant ones among few others, and of more than 64 they are sorted in another way.
@@ -88,69 +87,6 @@ def test_sums_up_to_cutoffs_across_a_tie_block(below: str) -> None:
     assert found.tied_rows == 3
 
 
-@pytest.mark.parametrize("below", ["alone", "beside few", "in a long list"])
-def test_gains_of_a_tie_block_are_their_mean_and_the_ideal_list_is_in_order_of_gain(below: str) -> None:
-    """The block of the labels 3, 1 and 0 has the gain 4/3 in each place, or (7 + 1 + 0) / 3 of 2^label - 1."""
-    scores, labels = BELOW[below]
-    of = ranking([*SCORE, *scores], [*GRADE, *labels], cutoffs=(2, 3))
-    linear, exp2 = summed(of), summed(of, Gain("exp2"))
-    whole = 4 / 3 * (1 / log2(3) + 1 / log2(4) + 1 / log2(5)) + 2 / log2(6)
-    assert linear.sums[Sum.GAIN, :, 0] == pytest.approx(
-        [4 / 3 / log2(3), 4 / 3 * (1 / log2(3) + 1 / log2(4)), whole], rel=1e-15
-    )
-    ideal = [3 + 2 / log2(3), 3 + 2 / log2(3) + 1 / log2(4), 3 + 2 / log2(3) + 1 / log2(4)]
-    assert linear.sums[Sum.IDEAL, :, 0] == pytest.approx(ideal, rel=1e-15)
-    assert exp2.sums[Sum.GAIN, 0, 0] == pytest.approx(8 / 3 / log2(3), rel=1e-15)
-    assert exp2.sums[Sum.IDEAL, 0, 0] == pytest.approx(7 + 3 / log2(3), rel=1e-15)
-
-
-@pytest.mark.parametrize("below", [0, 40, 100])
-@pytest.mark.parametrize("more", [0, 1, 130], ids=lambda more: f"{more} relevant below")
-def test_sums_of_distinct_scores_up_to_many_cutoffs(below: int, more: int) -> None:
-    """Hits with the labels 1, 3 and 2 at 1, 3 and 6, and others of the label 1 behind the rows ``below`` them."""
-    scores = [6.0, 5.0, 4.0, 3.0, 2.0, 1.0, *(-1.0 - row for row in range(below + more))]
-    labels = [1, 0, 3, 0, 0, 2, *[0] * below, *[1] * more]
-    found = summed(ranking(scores, labels, cutoffs=(1, 2, 3, 5, 6)))
-    second, third = 2 / 3, 3 / 6
-    at_3, at_6 = 1 + 3 / log2(4), 1 + 3 / log2(4) + 2 / log2(7)
-    expected = {
-        Sum.COUNT: [1, 1, 2, 2, 3],
-        Sum.PRECISION: [1, 1, 1 + second, 1 + second, 1 + second + third],
-        Sum.ANY: [1] * 5,
-        Sum.FIRST: [1] * 5,
-        Sum.GAIN: [1, 1, at_3, at_3, at_6],
-    }
-    for each, sums in expected.items():
-        assert found.sums[each, :5, 0] == pytest.approx(sums, rel=1e-15), each.name
-    places = range(7 + below, 7 + below + more)
-    behind = sum(hits / place for hits, place in enumerate(places, 4))
-    assert found.sums[Sum.COUNT, 5, 0] == 3 + more
-    assert found.sums[Sum.PRECISION, 5, 0] == pytest.approx(1 + second + third + behind, rel=1e-14)
-    assert found.sums[Sum.GAIN, 5, 0] == pytest.approx(at_6 + sum(1 / log2(1 + place) for place in places), rel=1e-14)
-    # the ideal list has the labels 3, 2, 1 and then the others
-    ideal = [3, 3 + 2 / log2(3), 3 + 2 / log2(3) + 1 / log2(4)]
-    assert found.sums[Sum.IDEAL, :3, 0] == pytest.approx(ideal, rel=1e-15)
-    assert found.mid_ranks.tolist() == [1 + 3 + 6 + sum(places)]
-    assert (found.tied_pairs.tolist(), found.tied_rows) == ([0], 0)
-
-
-def test_the_first_hit_may_stand_behind_a_cutoff() -> None:
-    found = summed(ranking([3.0, 2.0, 1.0], [0, 0, 1], cutoffs=(2, 3)))
-    assert found.sums[Sum.ANY].tolist() == [[0], [1], [1]]
-    assert found.sums[Sum.FIRST].tolist() == [[0], [1 / 3], [1 / 3]]
-
-
-def test_a_tie_block_of_relevant_rows_needs_no_chances() -> None:
-    """Whatever their order, hits stand at 1 and 2: the precision there is 1 and 2/2."""
-    found = summed(ranking([0.0, -0.0, -1.0], [1, 1, 0], cutoffs=(1,)))
-    assert found.sums[: Sum.FIRST + 1, 0, 0].tolist() == [1, 1, 1, 1]
-    assert found.sums[: Sum.FIRST + 1, 1, 0].tolist() == [2, 1 + 2 / 2, 1, 1]
-    assert found.sums[Sum.GAIN, :, 0].tolist() == [1, 1 + 1 / log2(3)]
-    graded = summed(ranking([0.0, -0.0, -1.0], [3, 1, 0], cutoffs=(1,)))
-    assert graded.sums[Sum.GAIN, :, 0] == pytest.approx([(3 + 1) / 2, (3 + 1) / 2 * (1 + 1 / log2(3))], rel=1e-15)
-    assert (found.mid_ranks.tolist(), found.tied_pairs.tolist(), found.tied_rows) == ([3], [0], 2)
-
-
 @pytest.mark.parametrize("others", [0, 30, 40])
 def test_zeros_of_either_sign_are_tied(others: int) -> None:
     """The relevant of four zeros has the mid-rank 2.5 and is tied with three others; ``others`` stand below."""
@@ -158,13 +94,6 @@ def test_zeros_of_either_sign_are_tied(others: int) -> None:
     found = summed(ranking(scores, [0, 1, 0, 0, *[0] * others]))
     assert (found.mid_ranks.tolist(), found.tied_pairs.tolist(), found.tied_rows) == ([2.5], [3], 4)
     assert found.sums[Sum.FIRST, -1, 0] == pytest.approx((1 + 1 / 2 + 1 / 3 + 1 / 4) / 4, rel=1e-15)
-
-
-def test_infinite_scores_stand_at_the_ends_and_are_tied_among_themselves() -> None:
-    """Places 1 and 2 are tied, and 4 and 5; of each one is relevant."""
-    found = summed(ranking([math.inf, -math.inf, 0.0, math.inf, -math.inf], [1, 0, 0, 0, 1]))
-    assert (found.mid_ranks.tolist(), found.tied_pairs.tolist(), found.tied_rows) == ([1.5 + 4.5], [1 + 1], 4)
-    assert found.sums[Sum.COUNT, -1, 0] == 2
 
 
 def test_groups_do_not_see_each_other() -> None:
@@ -178,15 +107,6 @@ def test_groups_do_not_see_each_other() -> None:
     assert found.mid_ranks.tolist() == [1, 0, 2, 1.5]
     assert found.tied_pairs.tolist() == [0, 0, 0, 1]
     assert found.tied_rows == 2
-
-
-def test_a_group_without_rows_has_no_hits() -> None:
-    """It is there where all of its rows were dropped."""
-    judgments = Judgments(np.array([1, 1], np.int32), np.array([0, 1]), 3)
-    found = summed(Ranking(judgments, np.array([2.0, 1.0])))
-    assert found.sums[:, -1, 0].tolist() == found.sums[:, -1, 2].tolist() == [0.0] * len(Sum)
-    assert found.sums[Sum.FIRST, -1, 1] == 1 / 2
-    assert found.mid_ranks.tolist() == [0, 2, 0]
 
 
 def test_scores_that_hash_to_the_end_of_the_table_go_on_at_its_start() -> None:

@@ -15,8 +15,8 @@ from sparkrank.bucket.grouping import groups_of
 from sparkrank.bucket.impressions import LABEL, key_column
 from sparkrank.engines.shuffle.packing import pieces_by_bucket
 from sparkrank.engines.shuffle.partition import partition_rows
-from sparkrank.numeric.segments import count_both, count_by, order_by_code
-from tests.unit.native.with_and_without import BACK, HASH, bits, both, calls, mixed, unmixed
+from sparkrank.numeric.segments import count_both
+from tests.unit.native.with_and_without import BACK, HASH, bits, calls, mixed, unmixed
 
 # keys: groups numbered, and their rows counted.
 
@@ -43,7 +43,8 @@ def test_keys_that_come_in_pieces_are_numbered_as_in_one(lengths: tuple[int, ...
     assert called == {"keys.number": 1}
     assert found.values is not None
     assert (found.codes.tolist(), found.values.to_pylist()) == numbered(keys.tolist())
-    assert found.codes.tolist() == [list(dict.fromkeys(keys.tolist())).index(key) for key in keys.tolist()]
+    place = {key: code for code, key in enumerate(dict.fromkeys(keys.tolist()))}
+    assert found.codes.tolist() == [place[key] for key in keys.tolist()]
 
 
 # The first table has 256 places, and becomes larger when more than half of them are taken.
@@ -113,28 +114,12 @@ def test_as_many_pairs_as_there_are_rows(rows: int, kinds: Sequence[pa.DataType]
     assert called["keys.number_pairs"] == 1
 
 
-@pytest.mark.parametrize("lengths", [(0, 40, 0), (1, 39, 0), (13, 13, 14)])
-def test_pairs_of_columns_in_several_pieces(lengths: Sequence[int]) -> None:
-    """Whose pieces do not end together."""
-    rng = np.random.default_rng(3)
-    one, other = rng.integers(0, 4, (2, 40))
-    cut = np.split(one, np.cumsum(lengths)[:-1]), np.split(other, np.cumsum(lengths[::-1])[:-1])
-    codes = groups_of([pa.chunked_array(list(map(pa.array, each))) for each in cut]).codes
-    pairs = list(zip(one.tolist(), other.tolist(), strict=True))
-    assert codes.tolist() == [list(dict.fromkeys(pairs)).index(pair) for pair in pairs]
-
-
 @pytest.mark.parametrize("others", [["a", "b", "a", "a"], [1, None, 1, 1], [1.5, 2.5, 1.5, 1.5]], ids=str)
 def test_pairs_with_other_keys_are_left_to_numpy(others: list[object]) -> None:
     with calls() as called:
         found = groups_of([pa.chunked_array([[7, 7, 7, 8]]), pa.chunked_array([others])])
     assert found.codes.tolist() == [0, 1, 0, 2]
     assert "keys.number_pairs" not in called
-
-
-def test_a_third_key_is_paired_with_the_pairs() -> None:
-    columns = [[1, 1, 1, 2, 1], [5, 5, 6, 5, 5], [0, 9, 0, 0, 0]]
-    assert pairs_numbered(*columns, types=[pa.int64()] * 3) == [0, 1, 2, 3, 0]
 
 
 @pytest.mark.parametrize(("before", "times"), [(0, 1), (127, 1), (0, 10)])
@@ -156,13 +141,6 @@ def test_numbers_that_no_longer_fit_16_bits(count: int, before: int, times: int)
     np.testing.assert_array_equal(found.values.to_numpy(), keys[codes[np.argsort(first)]])
 
 
-def test_rows_are_counted_by_group() -> None:
-    groups, flags = np.array([2, 0, 2, 2, 3], np.int32), np.array([True, True, False, True, False])
-    assert count_by(groups, 5).tolist() == [1, 0, 3, 1, 0]
-    assert count_by(groups, 5, flags).tolist() == [1, 0, 2, 0, 0]
-    assert count_by(groups[:0], 2, flags[:0]).tolist() == [0, 0]
-
-
 def test_rows_and_those_with_flags_are_counted_by_group_in_one_walk() -> None:
     groups, flags = np.array([2, 0, 2, 2, 3], np.int32), np.array([True, True, False, True, False])
     with calls() as called:
@@ -170,26 +148,6 @@ def test_rows_and_those_with_flags_are_counted_by_group_in_one_walk() -> None:
     assert called == {"keys.count_rows_and_flagged": 1}
     assert (rows.tolist(), flagged.tolist()) == ([1, 0, 3, 1, 0], [1, 0, 2, 0, 0])
     assert [each.tolist() for each in count_both(groups[:0], 2, flags[:0])] == [[0, 0], [0, 0]]
-
-
-def test_items_stand_by_their_codes_and_else_as_they_came() -> None:
-    codes = np.array([2, 0, 2, 5, 0, 2], np.int32)
-    for order in both(lambda: order_by_code(codes, 6)):
-        assert order.dtype == np.int64
-        assert order.tolist() == [1, 4, 0, 2, 5, 3]
-    assert order_by_code(codes[:0], 0).tolist() == []
-
-
-def test_groups_are_counted_without_loops_as_with_them() -> None:
-    """Also where codes are the memory of an Arrow array, which nobody may write to."""
-    rng = np.random.default_rng(3)
-    texts = pa.chunked_array([pa.array(rng.choice([f"key {key}" for key in range(700)], 4000))])
-    flags = rng.random(4000) < 0.2
-    assert not groups_of([texts]).codes.flags.writeable
-    loops_, plain = both(lambda: count_both(groups_of([texts]).codes, 700, flags))
-    for of_loops, of_numpy in zip(loops_, plain, strict=True):
-        assert of_loops.dtype == of_numpy.dtype
-        assert of_loops.tolist() == of_numpy.tolist()
 
 
 # buckets: rows to their buckets.

@@ -13,7 +13,7 @@ from sparkrank.bucket import bucket_columns, evaluate_bucket
 from sparkrank.bucket.impressions import ITEM, LABEL, WEIGHT, key_column, score_column, slice_column
 from sparkrank.metrics import Definitions, Plan
 from sparkrank.metrics.uncertainty import Comparison, Uncertainty
-from sparkrank.ranking.hit_sums import compiled_sums, hit_sums, tied_rows
+from sparkrank.ranking.hit_sums import compiled_sums
 from sparkrank.ranking.judgments import Gain
 from tests.unit.native.with_and_without import calls, ranking
 
@@ -118,22 +118,6 @@ def test_what_the_loops_do_not_serve_is_left_to_numpy(
     assert left_out not in called_for(metrics, user_rows(**other), **more)
 
 
-def test_rows_without_a_score_are_served_by_the_loops() -> None:
-    assert called_for(["ndcg", "ap"], user_rows(**NO_SCORE))["hits.sum_hits"] == 1
-
-
-@pytest.mark.parametrize("other", [{}, NO_SCORE, {ITEM: pa.array(range(6))}], ids=["texts", "no score", "numbers"])
-def test_ties_by_item_are_served_by_the_loops(other: dict[str, pa.Array]) -> None:
-    assert called_for(["ndcg", "ap"], user_rows(**other), definitions=Definitions("item"))["hits.sum_hits"] == 1
-
-
-@pytest.mark.parametrize("more", [{}, {"score_sums": True}, {"slices": [["slice"]]}], ids=["plain", "sums", "slices"])
-@pytest.mark.parametrize("metric", ["auc(digits=1)", "auc(bits=2)", "ece(bins=4)"])
-def test_blocks_are_counted_by_the_loops(metric: str, more: dict[str, Any]) -> None:
-    called = called_for([metric], user_rows(), **more)
-    assert called["blocks.count"] == called["blocks.kept"] == 1 + ("slices" in more)
-
-
 @pytest.mark.parametrize("other", [FRACTION, HUGE], ids=["fractions", "huge"])
 def test_gains_that_do_not_add_exactly_are_not_summed_by_the_walk_where_rows_are_tied(
     other: dict[str, pa.Array],
@@ -145,18 +129,6 @@ def test_gains_that_do_not_add_exactly_are_not_summed_by_the_walk_where_rows_are
     assert compiled_sums(tied, 1.0, None) is not None
     assert compiled_sums(tied, None, None, Gain("binary")) is not None
     assert compiled_sums(ranking([0.5, 0.6, 0.25, 0.75, 0.4, 0.3], labels), None, None) is not None
-
-
-def test_sums_of_a_threshold_are_those_of_its_hits() -> None:
-    """At rel=2 the labels 2 and 3 are hits, at 1 and at 2 to 3; ranks of ties are counted at each threshold anew."""
-    of = ranking([9.0, 5.0, 5.0, 1.0], [2, 3, 1, 1], cutoffs=(2,))
-    at_2, at_1 = hit_sums(of, 2.0), hit_sums(of, 1.0)
-    assert (at_2.count(2)[0], at_1.count(2)[0]) == (1.5, 2.0)
-    assert (at_2.count(None)[0], at_1.count(None)[0]) == (2, 4)
-    assert at_2.precisions(2)[0] == 1 + 1 / 2 * 2 / 2
-    assert (at_2.mid_rank_sum()[0], at_1.mid_rank_sum()[0]) == (1 + 2.5, 1 + 2.5 + 2.5 + 4)
-    assert (at_2.tied_pairs()[0], at_1.tied_pairs()[0]) == (1, 0)
-    assert tied_rows(of) == 2
 
 
 def test_a_group_too_long_for_the_tables_of_the_loop_is_left_to_numpy(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,138 @@
+"""The rows of a bucket, which hand out their columns as arrays of numpy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sparkrank.bucket.encoding import encode
+from sparkrank.bucket.impressions import ITEM, LABEL, TRUTH, key_columns, one_array, score_columns
+from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
+from sparkrank.numeric.cached import cached
+from sparkrank.numeric.segments import counted_up
+
+
+class BucketRows:
+    """The rows of a bucket (n): a ``table`` whose columns become arrays of numpy where they are read, each once."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self.table = table
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.table.column_names
+
+    @property
+    def keys(self) -> pa.Table:
+        """The columns of the group key."""
+        return self.table.select(key_columns(self.table))
+
+    @property
+    def models(self) -> int:
+        """The number of columns with scores."""
+        return len(score_columns(self.table))
+
+    def filter(self, kept: Flags) -> BucketRows:
+        """The rows that are ``kept`` (n)."""
+        return BucketRows(self.table.filter(pa.array(kept)))
+
+    def take(self, rows: Ints) -> BucketRows:
+        """The ``rows``, in their order."""
+        return BucketRows(self.table.take(pa.array(rows)))
+
+    @cached
+    def values(self, name: str) -> NDArray[np.generic]:
+        """The values of a column without nulls."""
+        return as_numpy(self.table[name])
+
+    @cached
+    def floats(self, name: str) -> Floats:
+        """The values of a column of numbers as float64, NaN for a null."""
+        column = self.table[name]
+        return np.asarray(as_numpy(column.cast(pa.float64(), safe=False)), np.float64)
+
+    @cached
+    def valid(self, name: str) -> Flags | None:
+        """Which rows have a value in a column, or None where all have one."""
+        column = self.table[name]
+        return flags_of(column.is_valid()) if column.null_count else None
+
+    @cached
+    def missing(self, name: str) -> Flags | None:
+        """Which rows have a null or NaN in a column, or None where none can have."""
+        column = self.table[name]
+        if column.null_count == 0 and not pa.types.is_floating(column.type):
+            return None
+        return flags_of(pc.is_null(column, nan_is_null=True))
+
+    @property
+    def truth(self) -> Flags:
+        """Which rows are those of a truth; none where lists and truth are not joined."""
+        return np.asarray(self.values(TRUTH), np.bool_) if TRUTH in self else np.zeros(len(self), np.bool_)
+
+    @cached
+    def labels(self) -> NDArray[np.generic]:
+        """The labels, 0 where a row was not judged."""
+        column = self.table[LABEL]
+        return as_numpy(column.fill_null(0) if column.null_count else column)
+
+    @cached
+    def items(self) -> tuple[Codes, pa.Array]:
+        """The number of each row's item among the distinct items, and these."""
+        return encode(self.table[ITEM])
+
+    @cached
+    def present(self, name: str) -> NDArray[np.floating[Any]]:
+        """The values of a column of floats in the rows that have one, in the width of the input."""
+        column = self.table[name]
+        chunks = [  # drop_null copies even without nulls
+            chunk.drop_null() if chunk.null_count else chunk for chunk in column.chunks if chunk.null_count < len(chunk)
+        ]
+        values: NDArray[np.floating[Any]] = as_numpy(pa.chunked_array(chunks, column.type))
+        return values
+
+    @cached
+    def rows_with(self, name: str) -> Ints | None:
+        """The rows that have a value in a column, or None where all have one."""
+        column = self.table[name]
+        if not column.null_count:
+            return None
+        parts, start = [np.empty(0, np.int64)], 0
+        for chunk in column.chunks:  # most are null as a whole, or nowhere
+            if not chunk.null_count:
+                parts.append(counted_up(start + len(chunk))[start:])
+            elif chunk.null_count < len(chunk):
+                parts.append(start + np.flatnonzero(flags_of(chunk.is_valid())))
+            start += len(chunk)
+        filled = [part for part in parts if len(part)]
+        return filled[0] if len(filled) == 1 else np.concatenate(filled or parts)
+
+    @cached
+    def names(self, column: str) -> Codes:
+        """The number of each row's value in a column among the distinct ones, -1 for a null."""
+        codes, valid = encode(self.table[column])[0], self.valid(column)
+        return codes if valid is None else np.where(valid, codes, np.int32(-1))
+
+
+def as_numpy(column: pa.ChunkedArray) -> NDArray[Any]:
+    """The values of a column without nulls, as one array; a null of numbers becomes NaN."""
+    if pa.types.is_boolean(column.type) and not column.null_count:
+        return flags_of(column)
+    values: NDArray[Any] = one_array(column).to_numpy(zero_copy_only=False)
+    return values
+
+
+def flags_of(column: pa.Array | pa.ChunkedArray) -> Flags:
+    """The values of a column of booleans without nulls. Arrow takes 10 ns for each of them."""
+    values = one_array(column) if isinstance(column, pa.ChunkedArray) else column
+    bits = np.frombuffer(values.buffers()[1] or b"", np.uint8)
+    first = values.offset // 8
+    inside = bits[first : first + (values.offset % 8 + len(values) + 7) // 8]
+    flags = np.unpackbits(inside, count=values.offset % 8 + len(values), bitorder="little")[values.offset % 8 :]
+    return flags.view(np.bool_)

@@ -1,0 +1,123 @@
+"""The rows of a bucket that cannot be evaluated: they are rejected and counted, by reason."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sparkrank.base import checks
+from sparkrank.bucket.bucket_rows import BucketRows, flags_of
+from sparkrank.bucket.impressions import ITEM, LABEL, key_columns, score_column
+from sparkrank.inputs.role_table import BadTest, rejections, row_roles
+from sparkrank.metrics import Plan
+from sparkrank.numeric.array_types import Flags
+
+MOST_WEIGHT = 1e288  # products with a row's offset in its bin, up to 2^32, and sums of these do not overflow
+# Exact sums ignore what is below 2^-85, which is at most 3e-11 of a weight of this size.
+LEAST_WEIGHT = 1e-15
+LEAST_LABEL = 1e-6  # where gains are averaged: sums hold what is above 2^-85, 3e-14 of its square
+MOST_POSITION = 2**31 - 2
+
+
+def reject(rows: BucketRows, plan: Plan, counts: Counter[tuple[str, str]]) -> BucketRows:
+    """The ``rows`` that ``plan`` can evaluate. Adds the rejected rows to ``counts``, by reason."""
+    scores = [score_column(index) for index in range(rows.models)]
+    reasons: dict[str, Flags | None] = {
+        checks.NULL_KEY: _any([rows.missing(name) for name in key_columns(rows.table)]),
+        checks.NAN_SCORE: _any([_nan(rows, name) for name in scores]),
+        checks.BAD_LABEL: _not_finite(rows, LABEL),
+    }
+    if plan.sums_gains:
+        reasons[checks.SMALL_LABEL] = _small_label(rows)
+    for role in row_roles():
+        for bad in role.bad:
+            if bad.always or role.key in rows:
+                reasons[bad.check] = BAD_ROWS[bad.test](rows, role.key) if role.key in rows else None
+    if plan.arrays:
+        reasons[checks.BEYOND_TRUE_ITEMS] = _without_item(rows, [LABEL])
+    if plan.needs_pairs:
+        reasons[checks.NULL_ITEM] = _without_item(rows, [LABEL, *scores])
+    if plan.definitions.positions != "dense":
+        first = -1 if plan.definitions.positions == "given" else 0
+        reasons[checks.BAD_RANK] = _any([_no_position(rows, name, first) for name in scores])
+    rejected: Flags | None = None
+    for reason in (check for check in rejections() if check in reasons):
+        counts[reason, ""], flags = 0, reasons[reason]
+        if flags is not None:
+            rest = flags if rejected is None else flags & ~rejected
+            counts[reason, ""] = int(np.count_nonzero(rest))
+            rejected = flags if rejected is None else rejected | flags
+    return rows if rejected is None or not rejected.any() else rows.filter(~rejected)
+
+
+def _any(reasons: Sequence[Flags | None]) -> Flags | None:
+    flags = [reason for reason in reasons if reason is not None]
+    return np.logical_or.reduce(flags) if flags else None
+
+
+def _nan(rows: BucketRows, name: str) -> Flags | None:
+    if not np.isnan(rows.present(name).min(initial=0.0)):  # the minimum is NaN where a value is NaN
+        return None
+    return flags_of(pc.is_nan(rows.table[name]).fill_null(False))  # a null score means "not retrieved" and stays
+
+
+def _without_item(rows: BucketRows, names: Sequence[str]) -> Flags | None:
+    """Rows without an item that have a value in one of the columns ``names``.
+
+    One with a label alone comes from an array of labels that is longer than that of true items.
+    """
+    items = rows.valid(ITEM)
+    if items is None:
+        return None
+    present = [rows.valid(name) for name in names]
+    some = [flags for flags in present if flags is not None]
+    return ~items & np.logical_or.reduce(some) if len(some) == len(present) else ~items
+
+
+def _no_position(rows: BucketRows, name: str, first: int) -> Flags | None:
+    """Scores (negated ranks) that are no whole number, above ``first``, or beyond a 32-bit position."""
+    scores = rows.floats(name)
+    with np.errstate(invalid="ignore"):
+        is_position = (scores == np.rint(scores)) & (scores <= first) & (scores >= -MOST_POSITION)
+    valid = rows.valid(name)
+    return _flags(~is_position if valid is None else ~is_position & valid)
+
+
+def _not_finite(rows: BucketRows, name: str) -> Flags | None:
+    column = rows.table[name]
+    return ~flags_of(pc.is_finite(column).fill_null(True)) if pa.types.is_floating(column.type) else None
+
+
+def _small_label(rows: BucketRows) -> Flags | None:
+    """Labels of which the squares of gains, under the standard error of a mean, would lose digits."""
+    if not pa.types.is_floating(rows.table[LABEL].type):
+        return None
+    labels = rows.labels().astype(np.float64, copy=False)
+    return _flags((labels > 0) & (labels < LEAST_LABEL))
+
+
+def _no_weight(rows: BucketRows, name: str) -> Flags:
+    weights = rows.floats(name)
+    return ~((weights >= 0) & (weights <= MOST_WEIGHT))
+
+
+def _small_weight(rows: BucketRows, name: str) -> Flags | None:
+    """Weights of which exact sums would lose a part or all."""
+    weights = rows.floats(name)
+    return _flags((weights > 0) & (weights < LEAST_WEIGHT))
+
+
+def _flags(flags: Flags) -> Flags | None:
+    return flags if flags.any() else None
+
+
+# What rejects a row for a value that plays a role, by the name that the table of roles has for it.
+BAD_ROWS: dict[BadTest, Callable[[BucketRows, str], Flags | None]] = {
+    "nan": _nan,
+    "no weight": _no_weight,
+    "small weight": _small_weight,
+}

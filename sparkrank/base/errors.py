@@ -79,7 +79,7 @@ class SparkrankError(Exception):
     code = "failed"
 
     def __init__(self, sentence: object = "") -> None:
-        super().__init__(shortened(sentence, MOST_SENTENCE))
+        super().__init__(shorten(sentence, MOST_SENTENCE))
 
 
 class SpecError(SparkrankError):
@@ -186,8 +186,8 @@ def did_you_mean(value: object, known: Iterable[object]) -> str:
     >>> did_you_mean("rmse", ["ap", "ndcg", "rr"])
     ''
     """
-    typed = shortened(value).strip(" []()'\"").lower()
-    names = {name.lower(): name for name in map(shortened, known)}
+    typed = shorten(value).strip(" []()'\"").lower()
+    names = {name.lower(): name for name in map(shorten, known)}
     near = difflib.get_close_matches(typed, names, 1, LEAST_ALIKE)
     return f', did you mean "{names[near[0]]}"?' if near else ""
 
@@ -195,9 +195,9 @@ def did_you_mean(value: object, known: Iterable[object]) -> str:
 LEAST_ALIKE = 0.7  # of the letters of both words; measured on the words of tests/unit/test_errors.py
 
 
-def listed(names: Iterable[object]) -> str:
+def itemize(names: Iterable[object]) -> str:
     """The ``names`` for use in a sentence: ``a, b, c``. Of very many the first, and how many more there are."""
-    texts = list(map(shortened, names))
+    texts = list(map(shorten, names))
     kept = texts[:1]
     room = MOST_LISTED - sum(map(len, kept))
     for text in texts[1:]:
@@ -208,7 +208,7 @@ def listed(names: Iterable[object]) -> str:
     return ", ".join(kept)
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     """``text`` on one line, safe to print: control characters, ends of lines and marks of direction are written as in
     Python, ``\\x1b``.
     """
@@ -219,19 +219,19 @@ def escaped(text: str) -> str:
     )
 
 
-def shortened(text: object, most: int = MOST_SHOWN) -> str:
-    """``text`` for use in a sentence: without secrets, :func:`escaped`, and cut in the middle to ``most`` letters.
+def shorten(text: object, most: int = MOST_SHOWN) -> str:
+    """``text`` for use in a sentence: without secrets, :func:`escape`, and cut in the middle to ``most`` letters.
 
     A text that was shortened before stays as it is.
     """
     clean = _cut(text if isinstance(text, str) else _written(text, str), _MOST_CLEANED)
-    return _cut(escaped(_cut(redact(clean), most)), most)
+    return _cut(escape(_cut(redact(clean), most)), most)
 
 
-def shown(value: object) -> str:
+def quote(value: object) -> str:
     """The ``repr`` of ``value`` for use in a sentence, at most :data:`MOST_SHOWN` letters of it."""
     clean = _cut(redact(_cut(value, _MOST_CLEANED)), MOST_SHOWN) if isinstance(value, str) else value
-    return shortened(_written(clean, repr))
+    return shorten(_written(clean, repr))
 
 
 def _cut(text: str, most: int) -> str:
@@ -313,7 +313,7 @@ def writing_errors(what: str, done: str = "written") -> Iterator[None]:
 def unreadable(what: str, error: BaseException, advice: str = "") -> SparkrankError:
     """The error for a failed read: ``what`` failed, the first line of ``error``, and ``advice`` unless a store or
     memory failed."""
-    sentence = f"{what}: {shortened(first_line(error), MOST_LISTED)}"
+    sentence = f"{what}: {shorten(first_line(error), MOST_LISTED)}"
     if isinstance(error, MemoryError):  # of Arrow too; the file may be as it should
         return SparkrankError(f"{sentence} (the process lacks memory)")
     return StoreError(sentence) if _STORE_FAILS.search(str(error)) else InputError(sentence + advice)

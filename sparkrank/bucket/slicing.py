@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank.base.errors import InputError, shortened
+from sparkrank.base.errors import InputError, shorten
 from sparkrank.bucket.bucket_rows import BucketRows
 from sparkrank.bucket.grouping import Groups, groups_of
 from sparkrank.bucket.impressions import slice_column
@@ -74,9 +74,7 @@ def sliced_rows(rows: BucketRows, plan: Plan, columns: Sequence[str]) -> SlicedR
 
 
 def raise_many_values(name: str, count: int, where: str = "") -> None:
-    raise InputError(
-        f'the slice "{shortened(name)}" has {count} values{where}: at most {MOST_SLICE_VALUES} are allowed'
-    )
+    raise InputError(f'the slice "{shorten(name)}" has {count} values{where}: at most {MOST_SLICE_VALUES} are allowed')
 
 
 def _texts(columns: Sequence[pa.ChunkedArray]) -> pa.Array:

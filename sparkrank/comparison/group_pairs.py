@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from sparkrank.base.errors import InputError, listed, shortened
+from sparkrank.base.errors import InputError, itemize, shorten
 from sparkrank.bucket.group_rows import MODEL
 from sparkrank.comparison.group_tables import GroupTable
 from sparkrank.numeric.array_types import Floats, Ints
@@ -124,7 +124,7 @@ def paired_groups(left: ModelGroups, right: ModelGroups) -> Pairs:
         met[others] = True
         if np.count_nonzero(met) < len(others):  # two groups of the side meet one of the other
             raise InputError(
-                f"{side.table.place} has several groups of {side.model} with one key ({listed(side.table.keys)}), as "
+                f"{side.table.place} has several groups of {side.model} with one key ({itemize(side.table.keys)}), as "
                 "lists in arrays may have: which of them to compare nobody can tell"
             )
     return Pairs(of_left, of_right, *counts.tolist())
@@ -137,7 +137,7 @@ def common_keys(left: GroupTable, right: GroupTable) -> pa.Schema:
     """
     if left.keys != right.keys:
         raise InputError(
-            f"groups are by {listed(left.keys)} in {left.place}, and by {listed(right.keys)} in {right.place}: only "
+            f"groups are by {itemize(left.keys)} in {left.place}, and by {itemize(right.keys)} in {right.place}: only "
             "groups of one key are compared"
         )
     return pa.schema([_common(left, right, name) for name in left.keys])
@@ -151,8 +151,8 @@ def _common(left: GroupTable, right: GroupTable, name: str) -> pa.Field:
         if all(map(is_kind, kinds)) and pa.uint64() not in kinds:
             return pa.field(name, wide)
     raise InputError(
-        f'the key "{shortened(name)}" is of type {shortened(kinds[0])} in {left.place}, and of type '
-        f"{shortened(kinds[1])} in {right.place}: evaluate one of them with a key of the other's type"
+        f'the key "{shorten(name)}" is of type {shorten(kinds[0])} in {left.place}, and of type '
+        f"{shorten(kinds[1])} in {right.place}: evaluate one of them with a key of the other's type"
     )
 
 

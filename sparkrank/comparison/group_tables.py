@@ -23,8 +23,8 @@ from sparkrank.base.errors import (
     SpecError,
     StoreError,
     did_you_mean,
-    listed,
-    shortened,
+    itemize,
+    shorten,
     unreadable,
 )
 from sparkrank.bucket.group_rows import GROUP_COUNTS, MODEL
@@ -76,7 +76,7 @@ class GroupTable:
         if is_path(rows):
             return cls.at(what, os.fspath(rows), day, spark)
         if day is not None:
-            raise SpecError(f"{what}_day is {shortened(day)}, but {what} is no path: rows in memory are of one day")
+            raise SpecError(f"{what}_day is {shorten(day)}, but {what} is no path: rows in memory are of one day")
         return cls._held(what, rows, f"the {what} rows")
 
     @classmethod
@@ -138,7 +138,7 @@ class GroupTable:
             days = _days_in(store, f"{folder}/{GROUPS}") or _days_in(store, folder)
             if days:
                 example = f"name one, as --{what}-date {days[0]} (in Python {what}_day)"
-                raise SpecError(f"{place} has the group tables of {len(days)} days ({listed(days)}): {example}")
+                raise SpecError(f"{place} has the group tables of {len(days)} days ({itemize(days)}): {example}")
             files = visible_files(store, folder, folder.count("/") + 1)
         except (pa.ArrowException, OSError) as error:
             if spark is None or isinstance(error, NotADirectoryError):
@@ -182,7 +182,7 @@ class GroupTable:
         names = self.schema.names
         lacking = [name for name in (MODEL, *GROUP_COUNTS) if name not in names]
         if lacking:
-            raise InputError(f"{self.place} is no group table: it lacks {listed(lacking)} (it has {listed(names)})")
+            raise InputError(f"{self.place} is no group table: it lacks {itemize(lacking)} (it has {itemize(names)})")
         if names.index(MODEL) + 1 >= names.index(GROUP_COUNTS[0]):
             raise InputError(f"{self.place} is no group table: no column of a key stands behind {MODEL}")
         kinds = {
@@ -192,10 +192,10 @@ class GroupTable:
         }
         for name, (is_kind, needed) in kinds.items():
             if len(self.schema.get_all_field_indices(name)) > 1:
-                raise InputError(f'{self.place} is no group table: it has several columns "{shortened(name)}"')
+                raise InputError(f'{self.place} is no group table: it has several columns "{shorten(name)}"')
             kind = self.schema.field(name).type
             if not is_kind(kind):
-                problem = f'"{shortened(name)}" is of type {shortened(kind)}, not {needed}'
+                problem = f'"{shorten(name)}" is of type {shorten(kind)}, not {needed}'
                 raise InputError(f"{self.place} is no group table: {problem}")
         return self
 
@@ -206,12 +206,12 @@ class GroupTable:
         if column in GROUP_COUNTS and (values.null_count or pc.any(pc.less(values, 0)).as_py()):
             raise InputError(f"{self.place} has {column} that is null or below 0: evaluate it again")
         if column in self.metrics and pa.types.is_floating(values.type) and pc.any(pc.is_inf(values)).as_py():
-            raise InputError(f'{self.place} has "{shortened(column)}" that is not finite: evaluate it again')
+            raise InputError(f'{self.place} has "{shorten(column)}" that is not finite: evaluate it again')
         if _is_text(values.type):
             try:
                 (values.dictionary if isinstance(values, pa.DictionaryArray) else values).validate(full=True)
             except pa.ArrowInvalid:
-                raise InputError(f"{self.place} has a text in {shortened(column)} that is not UTF-8") from None
+                raise InputError(f"{self.place} has a text in {shorten(column)} that is not UTF-8") from None
         if column == MODEL and values.null_count:
             raise InputError(f"{self.place} has {column} that is null: evaluate it again")
 
@@ -291,11 +291,11 @@ def model_among(place: str, models: Sequence[str], asked: str | None, option: st
     """The one of ``models`` that is ``asked`` for, or the only one. Raises :class:`SpecError` where there is none."""
     if asked is None:
         if len(models) != 1:
-            raise SpecError(f"{place} has the models {listed(models)}: name one with {option}")
+            raise SpecError(f"{place} has the models {itemize(models)}: name one with {option}")
         return models[0]
     if asked not in models:
         near = did_you_mean(asked, models)
-        raise SpecError(f'{option}: {place} has no model "{shortened(asked)}"{near} (there are: {listed(models)})')
+        raise SpecError(f'{option}: {place} has no model "{shorten(asked)}"{near} (there are: {itemize(models)})')
     return asked
 
 
@@ -344,8 +344,8 @@ def asked_among(metrics: Sequence[str], text: str) -> str:
         name = text if text in metrics else str(Metric.parse(text))
     if name not in metrics:
         near = did_you_mean(name, metrics)
-        there = f"there are: {listed(metrics)}" if metrics else "they have none in common"
-        raise SpecError(f'the metric "{shortened(text)}" is not on both sides{near} ({there})')
+        there = f"there are: {itemize(metrics)}" if metrics else "they have none in common"
+        raise SpecError(f'the metric "{shorten(text)}" is not on both sides{near} ({there})')
     return name
 
 
@@ -358,7 +358,7 @@ def notes_on_definitions(
     """
     pairs = [(name, left.get(name), right.get(name)) for name in names]
     notes = [
-        f"{name} is defined on the left as {shortened(one)}, and on the right as {shortened(other)}"
+        f"{name} is defined on the left as {shorten(one)}, and on the right as {shorten(other)}"
         for name, one, other in pairs
         if one != other
     ]
@@ -388,12 +388,12 @@ def day_at(what: str, path: str, day: str | None) -> tuple[str, str]:
     match = _OF_DAY.fullmatch(path)
     if match is not None:
         if day is not None and day != match["day"]:
-            raise SpecError(f"{what} is the {match['table']} of {shortened(match['day'])}, but its day is {day}")
+            raise SpecError(f"{what} is the {match['table']} of {shorten(match['day'])}, but its day is {day}")
         return match["output"], match["day"]
     if day is None:
         raise SpecError(f"{what} is {without_password(path)}, which leaves the day open: name it with --{what}-date")
     if day_of(day) is None:
-        raise SpecError(f"the day of {what} is {shortened(day)}, which is not of the form YYYY-MM-DD")
+        raise SpecError(f"the day of {what} is {shorten(day)}, which is not of the form YYYY-MM-DD")
     return on_day(path, day), day
 
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
-from sparkrank.base.errors import InputError, MetricError, SpecError, did_you_mean, listed, shortened
+from sparkrank.base.errors import InputError, MetricError, SpecError, did_you_mean, itemize, shorten
 from sparkrank.comparison.group_tables import asked_among, model_among, notes_on_definitions
 from sparkrank.comparison.mix_and_rate_errors import intervals_of_parts
 from sparkrank.comparison.run_states import LoadedStates, RunStates
@@ -57,7 +57,7 @@ class MetricRows:
             raise SpecError(f"{what} is of type {type(table).__name__}: an Evaluation or a pyarrow Table is needed")
         lacking = [name for name in _READ if name not in table.column_names]
         if lacking:
-            raise InputError(f"{place} is no table metrics: it lacks {listed(lacking)}")
+            raise InputError(f"{place} is no table metrics: it lacks {itemize(lacking)}")
         validate_column_types(table.schema, METRICS.whole_schema, "metrics", place)
         validate_utf8(table, "metrics", place)
         validate_results(table, "metrics", place, once=False)
@@ -106,8 +106,8 @@ def decomposition(
     for side in (left, right):
         if by not in side.slices():
             near = did_you_mean(by, side.slices())
-            there = f"there are: {listed(side.slices())}" if side.slices() else "there is none"
-            raise SpecError(f'{side.place} has no slice "{shortened(by)}"{near} ({there})')
+            there = f"there are: {itemize(side.slices())}" if side.slices() else "there is none"
+            raise SpecError(f'{side.place} has no slice "{shorten(by)}"{near} ({there})')
     common = [name for name in right.metrics() if name in left.metrics()]
     chosen, notes = [], []
     names = common if metrics is None else [asked_among(common, text) for text in metrics]
@@ -120,7 +120,7 @@ def decomposition(
         else:
             raise SpecError(refused)
     if not chosen:
-        raise SpecError(f"no metric of {right.place} is a mean ({listed(common)}): only a mean is split over a slice")
+        raise SpecError(f"no metric of {right.place} is a mean ({itemize(common)}): only a mean is split over a slice")
     notes += notes_on_definitions(left.definitions(), right.definitions(), chosen, other_definitions)
     by_metric = {name: list(_rows(left, right, by, name)) for name in chosen}
     before, after = states

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 import pyarrow as pa
 
-from sparkrank.base.errors import escaped
+from sparkrank.base.errors import escape
 from sparkrank.base.redaction import redact
 from sparkrank.text.comparison_text import by_size, comparison_lines, comparisons_text
 from sparkrank.text.notebook import MOST_METRICS, rows_html
@@ -48,7 +48,7 @@ class RunComparison:
 
     def __repr__(self) -> str:
         lines = comparisons_text(self._first_rows())
-        return "\n".join([*self._heads(), "", lines, *(redact(escaped(line)) for line in self._notes())])
+        return "\n".join([*self._heads(), "", lines, *(redact(escape(line)) for line in self._notes())])
 
     def _repr_html_(self) -> str:
         rows = sorted(self._first_rows(), key=by_size)
@@ -63,7 +63,7 @@ class RunComparison:
         return f"over the {self.n_common:,} groups of both, in pairs ({alone})"
 
     def _heads(self) -> list[str]:
-        return [redact(escaped(f"right {self.right} against left {self.left}")), self.groups_text()]
+        return [redact(escape(f"right {self.right} against left {self.left}")), self.groups_text()]
 
     def _first_rows(self) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = self.table.slice(0, MOST_METRICS).to_pylist()

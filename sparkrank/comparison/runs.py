@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sparkrank.base.errors import InputError, MetricError, SpecError, listed, shortened, shown
+from sparkrank.base.errors import InputError, MetricError, SpecError, itemize, quote, shorten
 from sparkrank.comparison.group_moments import (
     COUNTS,
     PAIRS,
@@ -39,7 +39,7 @@ from sparkrank.stats.power import smallest_detectable
 def validate_choice(groups: GroupChoice | None) -> None:
     """Raise :class:`SpecError` where ``groups`` is no choice of groups."""
     if groups not in (None, "all", "common"):
-        raise SpecError(f"groups is {shown(groups)}: all or common is allowed")
+        raise SpecError(f"groups is {quote(groups)}: all or common is allowed")
 
 
 def without_states(sides: Sequence[RunStates | str], groups: GroupChoice | None) -> list[str]:
@@ -85,13 +85,13 @@ def compare_tables(
     if clusters:
         results = [replace(result, stderr=math.nan) for result in results]
         notes.append(
-            f"groups of one {listed(clusters)} go together, and group tables do not say which those are: differences "
+            f"groups of one {itemize(clusters)} go together, and group tables do not say which those are: differences "
             f"have no test and no interval"
         )
     table = _table(left, right, asked, results, correction, level)
     unpaired = {row["metric"]: row["n_unpaired"] for row in table.to_pylist() if row["n_unpaired"]}
     if unpaired:
-        counts = listed(f"{metric} {count:,}" for metric, count in unpaired.items())
+        counts = itemize(f"{metric} {count:,}" for metric, count in unpaired.items())
         notes.append(f"groups in which one side alone is undefined are in no pair: {counts}")
     return RunComparison(
         table,
@@ -120,10 +120,10 @@ def metrics_in_common(
     for side, other in ((left, right), (right, left)):
         alone = [name for name in side.metrics if name not in other.metrics]
         if alone and asked is None:
-            notes.append(f"metrics on the {side.what} only: {listed(alone)}")
+            notes.append(f"metrics on the {side.what} only: {itemize(alone)}")
     of_no_group = [name for name in right.definitions if name in left.definitions and name not in common]
     if of_no_group and asked is None:
-        notes.append(f"no metrics of groups, which groups=all compares: {listed(of_no_group)}")
+        notes.append(f"no metrics of groups, which groups=all compares: {itemize(of_no_group)}")
     chosen = common if asked is None else list(dict.fromkeys(asked_metric(left, right, text) for text in asked))
     notes += definition_notes(left, right, chosen, other_definitions)
     paired_metrics = []
@@ -136,7 +136,7 @@ def metrics_in_common(
         else:
             paired_metrics.append(metric)
     if not paired_metrics:
-        raise InputError(f"no metric of {left.place} can be compared with one of {right.place}: {listed(notes)}")
+        raise InputError(f"no metric of {left.place} can be compared with one of {right.place}: {itemize(notes)}")
     return paired_metrics, notes
 
 
@@ -152,7 +152,7 @@ def definition_notes(left: GroupTable, right: GroupTable, names: Sequence[str], 
     """
     unknown = [side.place for side in (left, right) if not side.definitions]
     if unknown:
-        return [f"no table metrics says what the metrics of {listed(unknown)} mean: definitions are taken as equal"]
+        return [f"no table metrics says what the metrics of {itemize(unknown)} mean: definitions are taken as equal"]
     return notes_on_definitions(left.definitions, right.definitions, names, allowed)
 
 
@@ -168,7 +168,7 @@ def paired_metric(name: str, definition: str | None) -> PairedMetric | str:
         return f"{name} is no metric of groups, and is not compared"
     word = metric.weight_column or (metric.word("weight") if "weight" in declared.defaults else "uniform")
     if word not in ("uniform", "rows", None) or (declared.weights is not None and word is None):
-        return f"the groups of {name} weigh by {shortened(word)}, which the group table has not: it is not compared"
+        return f"the groups of {name} weigh by {shorten(word)}, which the group table has not: it is not compared"
     return PairedMetric(name, definition, declared.higher_is_better, counted_as, is_weighted=word == "rows")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sparkrank.base.errors import InputError, listed
+from sparkrank.base.errors import InputError, itemize
 from sparkrank.comparison.group_tables import asked_among, chosen_models, notes_on_definitions
 from sparkrank.comparison.run_comparison import RunComparison
 from sparkrank.comparison.run_states import RunStates
@@ -37,7 +37,7 @@ def compare_states(
     not allowed.
     """
     for what, one, other in (
-        ("groups are", listed(left.plan.keys), listed(right.plan.keys)),
+        ("groups are", itemize(left.plan.keys), itemize(right.plan.keys)),
         ("clusters of groups are", left.plan.cluster, right.plan.cluster),
     ):
         if one != other:
@@ -80,7 +80,7 @@ def _common_metrics(
     for side, other in ((left, right), (right, left)):
         alone = [name for name in side.metrics if name not in other.metrics]
         if alone and asked is None:
-            notes.append(f"metrics on the {side.what} only: {listed(alone)}")
+            notes.append(f"metrics on the {side.what} only: {itemize(alone)}")
     names = common if asked is None else list(dict.fromkeys(asked_among(common, text) for text in asked))
     if not names:
         raise InputError(f"no metric of {left.place} is one of {right.place}: nothing can be compared")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sparkrank.base.errors import MetricError, SpecError, did_you_mean, listed, shortened
+from sparkrank.base.errors import MetricError, SpecError, did_you_mean, itemize, shorten
 from sparkrank.comparison.group_pairs import ModelGroups
 from sparkrank.comparison.group_tables import GroupTable
 from sparkrank.comparison.largest_changes import is_higher_better, largest_first
@@ -44,6 +44,6 @@ def _column_of(table: GroupTable, text: str) -> str:
     with suppress(MetricError):
         name = text if text in table.metrics else str(Metric.parse(text))
     if name not in table.metrics:
-        problem = f'the group table {table.place} has no metric "{shortened(text)}"'
-        raise SpecError(f"{problem}{did_you_mean(name, table.metrics)} (there are: {listed(table.metrics)})")
+        problem = f'the group table {table.place} has no metric "{shorten(text)}"'
+        raise SpecError(f"{problem}{did_you_mean(name, table.metrics)} (there are: {itemize(table.metrics)})")
     return name

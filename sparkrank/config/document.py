@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from sparkrank.base.checks import Limits
-from sparkrank.base.errors import SpecError, did_you_mean, listed, shortened
+from sparkrank.base.errors import SpecError, did_you_mean, itemize, shorten
 from sparkrank.base.redaction import options_to_hash
 from sparkrank.config.gate_sections import (
     Gate,
@@ -99,13 +99,13 @@ class Spec(Section):
                 continue
             if among(self.output.path, rows.path):
                 raise ValueError(
-                    f"has output.path {shortened(self.output.path)} within {what}.path {shortened(rows.path)}: tables "
+                    f"has output.path {shorten(self.output.path)} within {what}.path {shorten(rows.path)}: tables "
                     "would be read as rows"
                 )
             if (own := in_place_of(self.output.path, rows.path)) is not None:
                 raise ValueError(
-                    f"has {what}.path {shortened(rows.path)} in the place of {own} under output.path "
-                    f"{shortened(self.output.path)}: rows and tables would be in one folder"
+                    f"has {what}.path {shorten(rows.path)} in the place of {own} under output.path "
+                    f"{shorten(self.output.path)}: rows and tables would be in one folder"
                 )
         return self
 
@@ -248,7 +248,7 @@ def _validate_schema_columns(what: str, rows: Rows, roles: Roles) -> None:
     for role, column in roles.columns() if names else ():
         if column not in names:
             near = did_you_mean(column, names)
-            raise SpecError(f'{what}.schema lacks the {role} column "{shortened(column)}"{near} ({listed(names)})')
+            raise SpecError(f'{what}.schema lacks the {role} column "{shorten(column)}"{near} ({itemize(names)})')
 
 
 def _source(roles: Roles, rows: Rows, by_item: bool) -> list[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Field, create_model, model_validator
 
-from sparkrank.base.errors import SpecError, did_you_mean, listed, shortened
+from sparkrank.base.errors import SpecError, did_you_mean, itemize, shorten
 from sparkrank.config.sections import Section
 from sparkrank.config.validators import as_number
 from sparkrank.gates.kind import GateKind
@@ -210,7 +210,7 @@ def rules_of(
         names = {rule.gate for rule in rules}
         for rule in own:
             if rule.gate in names:
-                raise SpecError(f'{where} is "{shortened(rule.gate)}" again: gates have names of their own')
+                raise SpecError(f'{where} is "{shorten(rule.gate)}" again: gates have names of their own')
         rules += own
     return tuple(rules)
 
@@ -256,7 +256,7 @@ def _metrics_with_direction(
     if not directed:
         instead = "history: {sides: both}" if kind.reads_history else "min and max"
         raise SpecError(
-            f"{where}.{kind.word} cannot hold for {shortened(gate.metric)}, of which neither higher nor lower is "
+            f"{where}.{kind.word} cannot hold for {shorten(gate.metric)}, of which neither higher nor lower is "
             f"better: give {instead}"
         )
     return directed
@@ -293,7 +293,7 @@ def _matches(where: str, what: str, pattern: str | None, known: Sequence[str]) -
     if not names:
         verb = "matches" if is_pattern(str(pattern)) else "is"
         near = did_you_mean(pattern, known)
-        raise SpecError(f'{where}.{what} "{shortened(pattern)}" {verb} no {what} of this spec{near} ({listed(known)})')
+        raise SpecError(f'{where}.{what} "{shorten(pattern)}" {verb} no {what} of this spec{near} ({itemize(known)})')
     return names
 
 
@@ -303,8 +303,8 @@ def _slices(gate: Gate, where: str, plan: Plan) -> tuple[tuple[str, ...], ...]:
     slices = tuple(columns for columns in plan.slices if columns_match(gate.cells, columns))
     if not slices:
         names, name = list(map(slice_name, plan.slices)), slice_name(tuple(gate.cells))
-        near = f"{did_you_mean(name, names)} ({listed(names) if names else 'it has none'})"
-        raise SpecError(f'{where}.slice "{shortened(name)}" is no slice of this spec{near}')
+        near = f"{did_you_mean(name, names)} ({itemize(names) if names else 'it has none'})"
+        raise SpecError(f'{where}.slice "{shorten(name)}" is no slice of this spec{near}')
     return slices
 
 
@@ -322,7 +322,7 @@ def _against(word: str, where: str, plan: Plan, baseline: str | None) -> str:
         known = (BASELINE, *special, *plan.models)
         needed = f"a model, {BASELINE} or {special[0]}" if special else f"a model or {BASELINE}"
         near = did_you_mean(word, known)
-        raise SpecError(f'{where} is "{shortened(word)}"{near}: {needed} is needed ({listed(known)})')
+        raise SpecError(f'{where} is "{shorten(word)}"{near}: {needed} is needed ({itemize(known)})')
     if baseline is not None and against != baseline:
         raise SpecError(f"{where} is {against}, but models are compared with compare.baseline alone, {baseline}")
     return against

@@ -13,7 +13,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from sparkrank.base.errors import MOST_LISTED, SpecError, did_you_mean, listed, shortened, shown
+from sparkrank.base.errors import MOST_LISTED, SpecError, did_you_mean, itemize, quote, shorten
 from sparkrank.config.document import Spec
 from sparkrank.config.validators import KINDS
 
@@ -39,9 +39,9 @@ def load_spec(path: str | Path, overrides: Sequence[str] = ()) -> Spec:
         spec.limits(plan)
         spec.judge(plan)
     except ValidationError as error:
-        raise SpecError(f"{shortened(path)}: {_sentence(error)}") from None
+        raise SpecError(f"{shorten(path)}: {_sentence(error)}") from None
     except SpecError as error:
-        raise type(error)(f"{shortened(path)}: {error}") from None
+        raise type(error)(f"{shorten(path)}: {error}") from None
     return spec
 
 
@@ -107,7 +107,7 @@ class _Loader(yaml.SafeLoader):
             before = places.setdefault(key.value, key) if isinstance(key, yaml.ScalarNode) else key
             if before is not key:
                 raise yaml.constructor.ConstructorError(
-                    None, None, f'the key "{shortened(key.value)}" stands twice', key.start_mark
+                    None, None, f'the key "{shorten(key.value)}" stands twice', key.start_mark
                 )
             if key.tag == _BOOLEAN:
                 key.tag = _TEXT
@@ -138,16 +138,16 @@ def _read(path: Path) -> dict[str, Any]:
         with path.open("rb") as file:
             data = file.read(MOST_BYTES + 1)
         if len(data) > MOST_BYTES:
-            raise SpecError(f"{shortened(path)} is not a spec: it has more than {MOST_BYTES >> 10} KiB")
+            raise SpecError(f"{shorten(path)} is not a spec: it has more than {MOST_BYTES >> 10} KiB")
         document = _parsed(data.decode())
     except OSError as error:
-        raise SpecError(f"cannot read the spec {shortened(path)}: {error.strerror}") from None
+        raise SpecError(f"cannot read the spec {shorten(path)}: {error.strerror}") from None
     except UnicodeDecodeError as error:
-        raise SpecError(f"{shortened(path)} is not UTF-8 text: byte {error.start} is invalid") from None
+        raise SpecError(f"{shorten(path)} is not UTF-8 text: byte {error.start} is invalid") from None
     except (yaml.YAMLError, ValueError) as error:  # ValueError: a date that is none
-        raise SpecError(f"{shortened(path)} is not YAML: {_problem(error)}") from None
+        raise SpecError(f"{shorten(path)} is not YAML: {_problem(error)}") from None
     if not isinstance(document, dict):
-        raise SpecError(f"{shortened(path)} holds no document of keys: input, metrics and output are needed")
+        raise SpecError(f"{shorten(path)} holds no document of keys: input, metrics and output are needed")
     return document
 
 
@@ -158,15 +158,15 @@ _NAME_IN_YAML = re.compile(r"\b(alias|anchor|tag|tag handle) '.*'", re.DOTALL)
 def _problem(error: Exception, *, in_file: bool = True) -> str:
     """The problem that YAML reports, and its place in the file, without the lines around it."""
     if not isinstance(error, yaml.MarkedYAMLError) or error.problem is None:
-        return shortened(" ".join(str(error).split()))
-    mark, problem = error.problem_mark, shortened(_NAME_IN_YAML.sub(r"\1", error.problem))
+        return shorten(" ".join(str(error).split()))
+    mark, problem = error.problem_mark, shorten(_NAME_IN_YAML.sub(r"\1", error.problem))
     return f"{problem} (line {mark.line + 1}, column {mark.column + 1})" if in_file and mark else problem
 
 
 def _put(document: dict[str, Any], override: str) -> None:
     """Set the key that ``override`` (``a.b=value``) names."""
     key, equals, value = override.partition("=")
-    written = shortened(key if "options" in override else override)  # whose values nobody is shown
+    written = shorten(key if "options" in override else override)  # whose values nobody is shown
     if not equals or not all(key.split(".")):
         raise SpecError(f"--set {written} is not of the form key.key=value, for example definitions.ties=item")
     *parents, last = key.split(".")
@@ -177,7 +177,7 @@ def _put(document: dict[str, Any], override: str) -> None:
         place = place[parent]
         if not isinstance(place, dict):
             raise SpecError(
-                f"--set {written}: {shortened('.'.join(parents[: index + 1]))} is a value, not a part with keys"
+                f"--set {written}: {shorten('.'.join(parents[: index + 1]))} is a value, not a part with keys"
             )
     try:
         place[last] = _parsed(value)
@@ -207,10 +207,10 @@ def _sentence(error: ValidationError) -> str:
 
 def _clause(detail: Any) -> str:
     path = [str(step) for step in detail["loc"] if not _is_branch(step)]
-    where = shortened(".".join(path)) or "the document"
+    where = shorten(".".join(path)) or "the document"
     if detail["type"] == "extra_forbidden":
         known = _keys_at(path[:-1])
-        return f'unknown key "{where}"{did_you_mean(path[-1], known)} (known here: {listed(known)})'
+        return f'unknown key "{where}"{did_you_mean(path[-1], known)} (known here: {itemize(known)})'
     if detail["type"] == "invalid_key":
         return f"the key {where} is not a text: put it in quotes if it is a name"
     if detail["type"] == "missing":
@@ -219,14 +219,14 @@ def _clause(detail: Any) -> str:
     if "options" in path:  # whose values nobody is shown
         value = None
     plain = isinstance(value, (str, int, float, list))
-    given = f" is {shown(value)}" if plain else f" is {value}" if isinstance(value, dt.date) else ""
+    given = f" is {quote(value)}" if plain else f" is {value}" if isinstance(value, dt.date) else ""
     if detail["type"] == "literal_error":
         words = re.findall(r"'([^']+)'", detail["ctx"]["expected"]) or ["false"]
-        return f"{where}{given}{did_you_mean(value, words)} (allowed: {listed(words)})"
+        return f"{where}{given}{did_you_mean(value, words)} (allowed: {itemize(words)})"
     message = (
         _limit(detail)
         or _NEEDED.get(detail["type"])
-        or shortened(detail["msg"].removeprefix("Value error, "), MOST_LISTED)
+        or shorten(detail["msg"].removeprefix("Value error, "), MOST_LISTED)
     )
     message = message[0].lower() + message[1:]
     return f"{where}{given}: {message}" if given or detail["type"] != "value_error" else f"{where} {message}"

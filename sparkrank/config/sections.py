@@ -20,7 +20,7 @@ from pydantic import (
     model_validator,
 )
 
-from sparkrank.base.errors import listed, shortened, shown
+from sparkrank.base.errors import itemize, quote, shorten
 from sparkrank.base.redaction import redact, shown_options, shown_url
 from sparkrank.config.validators import (
     COLUMN,
@@ -149,9 +149,9 @@ class Expect(Section):
     @model_validator(mode="after")
     def _something(self) -> Expect:
         if self.marker is None and self.min_rows is None and self.min_fraction_of_yesterday is None:
-            raise ValueError(f"expects nothing: name {listed(type(self).model_fields)}")
+            raise ValueError(f"expects nothing: name {itemize(type(self).model_fields)}")
         if self.marker is not None and "/" in self.marker:
-            raise ValueError(f"has the marker {shown(self.marker)}: the name of a file is needed, without folders")
+            raise ValueError(f"has the marker {quote(self.marker)}: the name of a file is needed, without folders")
         return self
 
 
@@ -345,7 +345,7 @@ class Output(Section):
     def _plain_of_links(self) -> Output:
         if self.plain and local_path(self.path) is None:
             raise ValueError(
-                f"has plain, but path {shortened(self.path)}: on local and mounted file systems alone links would show "
+                f"has plain, but path {shorten(self.path)}: on local and mounted file systems alone links would show "
                 f"the tables"
             )
         return self
@@ -367,5 +367,5 @@ class Engine(Section):
     def _of_local(self) -> Engine:
         holding = row_memory_lanes()
         if self.row_memory is not None and self.lane not in holding:
-            raise ValueError(f"has row_memory, but lane {self.lane}: only the lane {listed(holding)} holds rows")
+            raise ValueError(f"has row_memory, but lane {self.lane}: only the lane {itemize(holding)} holds rows")
         return self

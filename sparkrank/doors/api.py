@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sparkrank.base.errors import MOST_SENTENCE, SpecError, shortened, without_secrets
+from sparkrank.base.errors import MOST_SENTENCE, SpecError, shorten, without_secrets
 from sparkrank.doors.keywords import INPUT_DEFAULTS, InputOptions, with_options
 from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.request import Request
@@ -218,7 +218,7 @@ def evaluate(
     doubts = doubtful(outcome.solved.partials, plan, request.limits)  # the job shows these with the table
     for sentence in (*outcome.warnings, *doubts):
         own = {"code": getattr(sentence, "code", None)}  # of the record, for handlers
-        logging.getLogger(__name__).warning("%s", shortened(sentence, MOST_SENTENCE), extra=own)
+        logging.getLogger(__name__).warning("%s", shorten(sentence, MOST_SENTENCE), extra=own)
     session = request.session if outcome.lane.needs_session else None
     solved = outcome.solved.leased()
     columns = {name: arguments.get(name) for name in COLUMN_ROLES} | {"group": group, "cluster": cluster}

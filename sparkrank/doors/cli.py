@@ -26,7 +26,7 @@ import yaml
 
 from sparkrank import native
 from sparkrank._version import __version__
-from sparkrank.base.errors import MOST_SENTENCE, SparkrankError, SpecError, did_you_mean, escaped, listed, shortened
+from sparkrank.base.errors import MOST_SENTENCE, SparkrankError, SpecError, did_you_mean, escape, itemize, shorten
 from sparkrank.base.redaction import shown_url
 from sparkrank.config import Spec
 from sparkrank.doors.commands.answers import (
@@ -127,7 +127,7 @@ def main(arguments: Sequence[str] | None = None, *, ends_process: bool = False) 
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         usage = "" if context is None else f"{context.get_usage()}\n"
-        sentence = REMOVED_OPTIONS.get(getattr(error, "option_name", "")) or shortened(error.format_message())
+        sentence = REMOVED_OPTIONS.get(getattr(error, "option_name", "")) or shorten(error.format_message())
         _answer_error(words, invocation, "usage", SpecError.exit_code, sentence, usage)
         sys.exit(SpecError.exit_code)
     except click.exceptions.Exit as ended:  # --help and --version end so
@@ -201,7 +201,7 @@ def _explain(error: Exception, words: Sequence[str], invocation: Invocation) -> 
     text, code, exit_code = f"{reason_of(error)} (--debug shows where)", "unexpected", 1
     if isinstance(error, SparkrankError):
         text, code, exit_code = str(error), error.code, error.exit_code
-    sentence = shortened(text, MOST_SENTENCE)
+    sentence = shorten(text, MOST_SENTENCE)
     before = ""
     if "--debug" in words:
         lines = "".join(traceback.format_exception(error)).rstrip().split("\n")
@@ -249,7 +249,7 @@ def evaluate(
         result = evaluate_day(spec, day, spark, asked_stages(), invocation.interrupts.hold)
     head, lane = (
         f"Metrics of {result.day} {_interval_told(spec)}",
-        f"Lane: {result.lane} ({escaped(result.lane_reason)})",
+        f"Lane: {result.lane} ({escape(result.lane_reason)})",
     )
     since = "" if result.changes is None else f"\n{changes_text(result.changes)}".rstrip()
     answer(lambda: f"\n{head}\n\n{_shown(result)}\n{lane}{since}", lambda: day_document(result))
@@ -331,7 +331,7 @@ def _shown(result: DayResult | WindowResult) -> str:
     parts += [] if result.judgment is None else [verdicts_text(result.judgment.judged)]
     longest = max(map(len, result.folders))
     folders = [
-        f"  {name:<{longest}}  {escaped(shown_url(str(folder)))}" for name, folder in sorted(result.folders.items())
+        f"  {name:<{longest}}  {escape(shown_url(str(folder)))}" for name, folder in sorted(result.folders.items())
     ]
     stages = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in result.seconds.items())
     return "\n\n".join([*filter(None, parts), "\n".join(["Tables", *folders]), f"Stages: {stages}"])
@@ -436,8 +436,8 @@ def tables(names: tuple[str, ...]) -> None:
     known = {output.schema.name: output.schema for output in OUTPUTS}
     for name in names:
         if name not in known:
-            sentence = f'there is no table "{shortened(name)}"{did_you_mean(name, known)}'
-            raise click.UsageError(f"{sentence} (there are: {listed(list(known))})")
+            sentence = f'there is no table "{shorten(name)}"{did_you_mean(name, known)}'
+            raise click.UsageError(f"{sentence} (there are: {itemize(list(known))})")
     asked = [known[name] for name in names] or list(known.values())
     answer_page(
         lambda: "\n\n".join(map(table_text, asked)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sparkrank.base.errors import SpecError, shown, without_secrets
+from sparkrank.base.errors import SpecError, quote, without_secrets
 from sparkrank.doors.keywords import INPUT_DEFAULTS, InputOptions, with_options
 from sparkrank.engines.one_group import GroupKeys
 from sparkrank.jobs.explain_job import asked_models, explain_request
@@ -95,7 +95,7 @@ def explain(
     """
     named: object = group
     if not isinstance(named, Mapping) or not all(isinstance(name, str) for name in named):
-        raise SpecError(f'group is {shown(named)}: a mapping of columns to the values of one key, as {{"user": 42}}')
+        raise SpecError(f'group is {quote(named)}: a mapping of columns to the values of one key, as {{"user": 42}}')
     validate_other_arguments(False, options.get("spark"))
     keys = GroupKeys.of(tuple(group), group)
     library = find_preset(options.get("preset"))

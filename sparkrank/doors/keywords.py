@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
-from sparkrank.base.errors import SpecError, did_you_mean, listed
+from sparkrank.base.errors import SpecError, did_you_mean, itemize
 from sparkrank.inputs.roles import Relevance
 from sparkrank.metrics.definitions import SettingOptions
 
@@ -89,5 +89,5 @@ def refuse_unknown(function: str, named: Mapping[str, Any], signature: inspect.S
     for name in named:
         if name not in known:
             raise SpecError(
-                f'{function} has no argument "{name}"{did_you_mean(name, known)} (allowed: {listed(known)})'
+                f'{function} has no argument "{name}"{did_you_mean(name, known)} (allowed: {itemize(known)})'
             )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from sparkrank.base.errors import InputError, MetricError, SparkrankError, listed, shortened
+from sparkrank.base.errors import InputError, MetricError, SparkrankError, itemize, shorten
 from sparkrank.comparison.group_tables import day_at
 from sparkrank.comparison.run_states import RunStates
 from sparkrank.inputs.window import Window, spans
@@ -43,7 +43,7 @@ def stored_states(what: str, path: str, day: str | None, spark: SparkSession | N
     stored = find_days(path, days, spark)
     missing = [day for day in days if day not in {of_day.day for of_day in stored}]
     if missing and window is not None:
-        raise InputError(f"there are no states of {shortened(spans(missing))} under {without_password(path)}")
+        raise InputError(f"there are no states of {shorten(spans(missing))} under {without_password(path)}")
     if missing:
         return f"there are no states at {place}"
     return _of_run(what, place, tuple(stored))
@@ -60,12 +60,12 @@ def _of_run(what: str, place: str, days: tuple[StoredDay, ...]) -> RunStates:
         spec = Spec.model_validate({**document, "metrics": known})
         plan = spec.plan()
     except (ValueError, KeyError, TypeError, AttributeError, SparkrankError) as error:
-        raise InputError(f"the spec of the run at {place} cannot be read: {shortened(error)}") from error
+        raise InputError(f"the spec of the run at {place} cannot be read: {shorten(error)}") from error
     notes = [f"{name} is a metric that nobody here has registered: it is not compared" for name in unknown]
     if not spec.output.blocks and plan.histogram_metrics:
         binned = [metric for metric, _ in plan.histogram_metrics]
         plan = replace(plan, metrics=tuple(metric for metric in plan.metrics if metric not in binned))
-        notes.append(f"{place} has no score bins (output.blocks), from which {listed(map(str, binned))} would be read")
+        notes.append(f"{place} has no score bins (output.blocks), from which {itemize(map(str, binned))} would be read")
     return RunStates(what, place, plan, None, days, spec.source(), tuple(notes), run["spec_hash"], run["run_id"])
 
 

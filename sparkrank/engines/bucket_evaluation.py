@@ -10,7 +10,7 @@ from operator import itemgetter
 import numpy as np
 import pyarrow as pa
 
-from sparkrank.base.errors import OutOfMemoryError, listed, shortened
+from sparkrank.base.errors import OutOfMemoryError, itemize, shorten
 from sparkrank.bucket import BucketResult, evaluate_bucket
 from sparkrank.bucket.grouping import groups_of
 from sparkrank.bucket.impressions import key_columns
@@ -100,12 +100,12 @@ def _sentence(rows: int, sample: pa.Table, plan: Plan, lacking: str = "") -> str
     named = "a group"
     if plan.group_table:
         (key,) = keys_of_groups(sample, groups, np.array([place]))
-        values = (shortened(value.decode(errors="backslashreplace")) for value in key)
-        texts = (f'{shortened(name)} "{value}"' for name, value in zip(plan.keys, values, strict=True))
+        values = (shorten(value.decode(errors="backslashreplace")) for value in key)
+        texts = (f'{shorten(name)} "{value}"' for name, value in zip(plan.keys, values, strict=True))
         named = f"the group {', '.join(texts)}"
     width = max(1, sample.nbytes // max(sample.num_rows, 1))
     ways = ["give executors more memory (spark.executor.pyspark.memory)", "take this group out of the input"]
     return (
         f"{named} has {of_group} rows, which take more memory than this process may use "
-        f"({rows:,} rows of {width} bytes, and what the metrics need beside them{lacking}): {listed(ways)}"
+        f"({rows:,} rows of {width} bytes, and what the metrics need beside them{lacking}): {itemize(ways)}"
     )

@@ -27,7 +27,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
-from sparkrank.base.errors import InputError, SparkrankError, first_line, shortened, writing_errors
+from sparkrank.base.errors import InputError, SparkrankError, first_line, shorten, writing_errors
 from sparkrank.bucket.group_rows import GROUP_COUNTS, MODEL, with_plain_models
 from sparkrank.schemas.tables import ATTEMPT_ID
 from sparkrank.sources.files import file_system, without_password
@@ -101,9 +101,9 @@ class GroupFiles:
             if others:
                 store.delete_dir(files.unseen)
         except (pa.ArrowException, OSError) as error:
-            raise SparkrankError(f"{refused}: {shortened(first_line(error))}") from error
+            raise SparkrankError(f"{refused}: {shorten(first_line(error))}") from error
         if others:
-            raise InputError(f"{refused}: the folder is not empty ({shortened(min(others))})")
+            raise InputError(f"{refused}: the folder is not empty ({shorten(min(others))})")
         return files
 
     def _others(self) -> set[str]:
@@ -180,7 +180,7 @@ class GroupFiles:
                 missing.discard(info.base_name)
         if missing:
             raise SparkrankError(
-                f"{len(missing)} of {len(names)} files of the group table are not in {shortened(self.folder)}: name a "
+                f"{len(missing)} of {len(names)} files of the group table are not in {shorten(self.folder)}: name a "
                 f"place that every executor reaches, as a folder that is mounted on all of them"
             )
 

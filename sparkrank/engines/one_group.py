@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank.base.errors import InputError, SpecError, did_you_mean, listed, shortened, shown
+from sparkrank.base.errors import InputError, SpecError, did_you_mean, itemize, quote, shorten
 from sparkrank.bucket.impressions import key_column
 
 if TYPE_CHECKING:
@@ -51,19 +51,19 @@ class GroupKeys:
         for name in given:
             if name not in columns:
                 near = did_you_mean(name, columns)
-                raise SpecError(f'group names "{shortened(name)}"{near} (the group key is {listed(columns)})')
+                raise SpecError(f'group names "{shorten(name)}"{near} (the group key is {itemize(columns)})')
         missing = [name for name in columns if name not in given]
         if missing:
-            raise SpecError(f"group lacks {listed(missing)}: the group key is {listed(columns)}")
+            raise SpecError(f"group lacks {itemize(missing)}: the group key is {itemize(columns)}")
         for name, value in given.items():
             if value is None or (isinstance(value, float) and math.isnan(value)):
-                raise SpecError(f"group has {shown(value)} for {shortened(name)}: rows without a key are in no group")
+                raise SpecError(f"group has {quote(value)} for {shorten(name)}: rows without a key are in no group")
         return cls(tuple(columns), (tuple(given[name] for name in columns),))
 
     def named(self, key: Sequence[Any]) -> str:
         """One of the keys as sentences have it: ``user_id=42``."""
         pairs = zip(self.columns, key, strict=True)
-        return ", ".join(f"{shortened(name)}={shortened(value)}" for name, value in pairs)
+        return ", ".join(f"{shorten(name)}={shorten(value)}" for name, value in pairs)
 
     def typed(self, schema: pa.Schema) -> list[tuple[pa.Scalar, ...]]:
         """The keys in the types that those of a bucket of ``schema`` have.
@@ -110,7 +110,7 @@ def _as_kind(name: str, value: Any, kind: pa.DataType) -> pa.Scalar:
         is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
         scalar = pa.scalar(str(plain) if is_text else plain).cast(kind)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        raise SpecError(f"group has {shown(value)} for {shortened(name)}, which is no {shortened(kind)}") from None
+        raise SpecError(f"group has {quote(value)} for {shorten(name)}, which is no {shorten(kind)}") from None
     if pa.types.is_floating(kind):
         scalar = pa.scalar(scalar.as_py() + 0.0, kind)  # -0.0 is 0.0
     return scalar
@@ -168,7 +168,7 @@ def raise_no_rows(keys: GroupKeys, near: Iterable[pa.Table], schema: pa.Schema) 
         if str(value.as_py()) in texts.to_pylist():
             continue
         closest = _neighbours(texts, value)
-        nearest = f" (nearest in {shortened(name)}: {listed(closest)})" if closest else ""
+        nearest = f" (nearest in {shorten(name)}: {itemize(closest)})" if closest else ""
         raise InputError(f"{sentence}{did_you_mean(value.as_py(), closest)}{nearest}")
     raise InputError(f"{sentence}: each of the values is there, and no row has all of them")
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from sparkrank.base.errors import SpecError, shortened
+from sparkrank.base.errors import SpecError, shorten
 from sparkrank.engines.spark.failures import condition_errors, reading_errors
 from sparkrank.engines.spark.files import FILE_FORMATS, frame_of_files, infers
 from sparkrank.engines.spark.session_settings import folder_types, settings_read
@@ -49,7 +49,7 @@ def spark_frame(
         frame = _stored_frame(side, kind, spark, roles, opened)
         if side.where is None:
             return frame
-        named = f"{shortened(side.name)} where {shortened(side.where)}"
+        named = f"{shorten(side.name)} where {shorten(side.where)}"
         with reading_errors(named, kind, side.what), condition_errors(side.what, side.where):
             return _where(frame, side.where)
     except Exception as error:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from sparkrank.base.errors import MetricError, SpecError, did_you_mean, listed, shown
+from sparkrank.base.errors import MetricError, SpecError, did_you_mean, itemize, quote
 from sparkrank.doors.keywords import with_options
 from sparkrank.functions.column_plans import ColumnPlan, column_plan
 from sparkrank.functions.function_docs import described
@@ -157,13 +157,13 @@ def _column(
     columns: dict[str, Any] = {"score": score, "label": label, **{name: options.get(name) for name in ROLES}}
     settings = {name: options.get(name) for name in ALLOWED}
     if of is not None and of not in OF:
-        raise SpecError(f"of is {shown(of)}{did_you_mean(str(of), OF)} (allowed: {listed(OF)})")
+        raise SpecError(f"of is {quote(of)}{did_you_mean(str(of), OF)} (allowed: {itemize(OF)})")
     if over is not None and of not in (None, "rows"):
         raise SpecError(f"over takes the rows of a window, and of={of} other ones: give one of the two")
     given = {key: column for key, column in columns.items() if column is not None}
     for key, column in given.items():
         if not isinstance(column, str) and not hasattr(column, "alias"):
-            raise SpecError(f"{key} is {shown(column)}: the name of a column, or a column, is needed")
+            raise SpecError(f"{key} is {quote(column)}: the name of a column, or a column, is needed")
     # one array of structs has what is not named; what its fields must be, the metrics say
     of_structs = of in (None, "lists") and over is None and set(given) in ({"score"}, {"rank"})
     metric_column = MetricColumn(

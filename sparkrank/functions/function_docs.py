@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sparkrank.base.errors import SpecError, shown
+from sparkrank.base.errors import SpecError, quote
 from sparkrank.doors.keywords import refuse_unknown
 from sparkrank.metrics import Declaration, GroupMetric
 from sparkrank.metrics.parameters import Parameter, format_number
@@ -17,7 +17,7 @@ TEXT = "text"  # the argument of the general function that the name of a metric 
 def text_of(name: str, k: object, parameters: Mapping[str, object]) -> str:
     """The text of the metric ``name`` with a cut-off, unless that is None, and with ``parameters``."""
     if k is not None and (isinstance(k, bool) or not isinstance(k, int)):
-        raise SpecError(f"k is {shown(k)}: a whole number is needed")
+        raise SpecError(f"k is {quote(k)}: a whole number is needed")
     given = [_written(key, value) for key, value in parameters.items() if value is not None and value is not False]
     return name + (f"({','.join(given)})" if given else "") + ("" if k is None else f"@{k}")
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.base import checks
-from sparkrank.base.errors import InputError, listed, shortened
+from sparkrank.base.errors import InputError, itemize, shorten
 from sparkrank.bucket.bucket_rows import BucketRows
 from sparkrank.bucket.evaluate import ranked_models
 from sparkrank.bucket.grouping import Groups
@@ -103,13 +103,13 @@ def lists_of(arrays: Sequence[pa.Array], roles: Sequence[str]) -> BatchLists:
         return BatchLists(ends, null, _fields(elements, roles))
     if len(arrays) != len(roles):
         raise InputError(
-            f"{len(arrays)} columns are given, and {len(roles)} are needed, arrays of {listed(roles)}, or one array of "
-            "structs of these"
+            f"{len(arrays)} columns are given, and {len(roles)} are needed, arrays of {itemize(roles)}, or one array "
+            "of structs of these"
         )
     for key, array in zip(roles, arrays, strict=True):
         if not is_list(array.type):
             raise InputError(
-                f"the {ROLES[key].name} column is {shortened(array.type)}: an array is needed, that of a list in each "
+                f"the {ROLES[key].name} column is {shorten(array.type)}: an array is needed, that of a list in each "
                 'row (of="rows" says that it has the rows of a list)'
             )
     if null.any():
@@ -156,7 +156,7 @@ def _fields(elements: pa.Array, roles: Sequence[str]) -> dict[str, pa.Array]:
     misplaced = any(name in ROLES and name != key for name, key in zip(names, roles, strict=False))
     if len(names) != len(roles) or misplaced:
         raise InputError(
-            f"the structs have {len(names)} fields ({listed(names)}), and {listed(roles)} are needed, by these names "
+            f"the structs have {len(names)} fields ({itemize(names)}), and {itemize(roles)} are needed, by these names "
             "or no more than these in this order"
         )
     return dict(zip(roles, fields, strict=True))
@@ -250,7 +250,7 @@ def read_column(values: pa.Array, role: Role) -> pa.ChunkedArray:
     """``values`` as a bucket takes them; raises :class:`InputError` where ``role`` cannot be played by their type."""
     if not FITS[role.takes[0]](values.type):
         raise InputError(
-            f"the {role.name} column is {shortened(values.type)}: {NEEDED[role.takes[0]]} is needed" + _hint(values)
+            f"the {role.name} column is {shorten(values.type)}: {NEEDED[role.takes[0]]} is needed" + _hint(values)
         )
     return READERS[role.reads](pa.chunked_array([values]))
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sparkrank.base.errors import SpecError, shown
+from sparkrank.base.errors import SpecError, quote
 from sparkrank.functions.column_plans import column_plan
 from sparkrank.functions.spark_columns import has_arrow_functions, list_function, row_function, validate_workers
 from sparkrank.metrics import CATALOG, CatalogueMetric, GroupMetric, Metric
@@ -62,7 +62,7 @@ def register_functions(
 ) -> tuple[str, ...]:
     """Register ``metrics`` in ``spark``, after all of them are known to be right; returns their names."""
     if not hasattr(spark, "udf"):
-        raise SpecError(f"spark is {shown(spark)}: a session of Spark is needed")
+        raise SpecError(f"spark is {quote(spark)}: a session of Spark is needed")
     if metrics is None:
         metrics = _possible(settings, preset)
     named = dict(metrics) if isinstance(metrics, Mapping) else {sql_name(text): text for text in _texts(metrics)}
@@ -70,7 +70,7 @@ def register_functions(
     plans = {f"{prefix}{name}": column_plan([text], roles, settings, preset) for name, text in named.items()}
     for name in plans:
         if not re.fullmatch(r"[A-Za-z_]\w*", name):
-            raise SpecError(f"{shown(name)} is no name of a function in SQL: letters, digits and _ are allowed")
+            raise SpecError(f"{quote(name)} is no name of a function in SQL: letters, digits and _ are allowed")
     validate_workers()
     for name, asked in plans.items():
         folds = not asked.of_groups and has_arrow_functions()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sparkrank.base.errors import CodedSentence, shortened
+from sparkrank.base.errors import CodedSentence, shorten
 from sparkrank.gates.facts import Facts
 from sparkrank.gates.verdicts import Judged, exit_code, gates_table
 
@@ -40,5 +40,5 @@ class Judgment:
         """The sentence about an acceptance that no longer holds."""
         if self.dropped is None:
             return []
-        sentence = f'{self.name} was accepted ("{shortened(self.dropped)}") with another result: that no longer holds'
+        sentence = f'{self.name} was accepted ("{shorten(self.dropped)}") with another result: that no longer holds'
         return [CodedSentence("acceptance_dropped", sentence)]

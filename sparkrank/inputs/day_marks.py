@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sparkrank.base.errors import SpecError, did_you_mean, listed, shortened
+from sparkrank.base.errors import SpecError, did_you_mean, itemize, shorten
 
 DATE = "{date}"
 _DASHED, _UNDASHED = "%Y-%m-%d", "%Y%m%d"
@@ -73,9 +73,9 @@ class Mark:
             raise ValueError(f"{text} has two formats: {{{word}}} is {{date:{WORDS[word]}}}")
         parts = _PART.findall(form)
         if unknown := [part for part in parts if part not in PARTS]:
-            raise ValueError(f"{text} has the unknown part {unknown[0]}: a format of a day takes {listed(PARTS)}")
+            raise ValueError(f"{text} has the unknown part {unknown[0]}: a format of a day takes {itemize(PARTS)}")
         if not set(parts) - {"%%"}:
-            raise ValueError(f"{text} has a format without a part of a day: it takes {listed(PARTS)}")
+            raise ValueError(f"{text} has a format without a part of a day: it takes {itemize(PARTS)}")
         return cls(int(offset or 0), form)
 
     @property
@@ -152,7 +152,7 @@ def check_name(name: str) -> None:
 
 def _around(text: str, place: int) -> str:
     """What stands from ``place`` on, as a sentence shows it."""
-    return shortened(text[place : place + MOST_AROUND])
+    return shorten(text[place : place + MOST_AROUND])
 
 
 def on_day(text: str, day: str) -> str:
@@ -204,7 +204,7 @@ def _validate_whole_ranges(text: str) -> None:
     """Raise ``ValueError`` where a mark has the dots of a range on one side and there no other mark."""
     if match := _END_OF_RANGE.search(text):
         raise ValueError(
-            f"{shortened(match[0])} is not a range of days: it has a mark at both ends, as {{date}}..{{date+7}}"
+            f"{shorten(match[0])} is not a range of days: it has a mark at both ends, as {{date}}..{{date+7}}"
         )
 
 

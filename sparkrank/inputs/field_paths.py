@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from sparkrank.base.errors import MOST_SHOWN, InputError, did_you_mean, listed, shortened
+from sparkrank.base.errors import MOST_SHOWN, InputError, did_you_mean, itemize, shorten
 from sparkrank.inputs.role_table import LABEL, LABELS, SLICE, TRUE_ITEMS, Role
 from sparkrank.inputs.roles import Roles
 
@@ -143,7 +143,7 @@ def places(roles: Roles, columns: Mapping[str, Shape], what: str) -> dict[str, P
         place = Place(place.column, steps)
         if place.steps and inside.setdefault(name, place) != place:
             raise InputError(
-                f'the column "{shortened(name)}" is of type {shortened(shape.text)}: name the part that is the {title}'
+                f'the column "{shorten(name)}" is of type {shorten(shape.text)}: name the part that is the {title}'
             )
     return inside
 
@@ -183,7 +183,7 @@ def _in_each(inner: tuple[tuple[Step, ...], Shape] | None) -> tuple[tuple[Step, 
     if inner is None:
         return None
     steps, shape = inner
-    return (Each(steps),), Shape(f"array of {shortened(shape.text)}", element=shape)
+    return (Each(steps),), Shape(f"array of {shorten(shape.text)}", element=shape)
 
 
 def _in_map(text: str, value: Shape) -> tuple[tuple[Step, ...], Shape] | None:
@@ -215,8 +215,8 @@ def _validate_part_of_column(role: str, name: str, columns: Mapping[str, Shape],
         if parts:
             near = did_you_mean(name, parts)
             raise InputError(
-                f'the {role} column "{shortened(name)}" is not in the {what}{near} '
-                f"({shortened(column)} has {listed(parts)})"
+                f'the {role} column "{shorten(name)}" is not in the {what}{near} '
+                f"({shorten(column)} has {itemize(parts)})"
             )
 
 
@@ -241,7 +241,7 @@ def _again(name: str) -> str:
 def _meant(role: Role, title: str, name: str, shape: Shape, roles: Roles) -> tuple[Step, ...]:
     """The steps to what the value at ``name`` can only mean, where it has parts."""
     shown = _again(name)
-    problem = f'the {title} column "{shortened(name)}" is of type {shortened(shape.text)}'
+    problem = f'the {title} column "{shorten(name)}" is of type {shorten(shape.text)}'
     if roles.true_items is not None and role != SLICE and not role.of_groups:
         fields = None if shape.element is None else shape.element.fields
         return () if fields is None else _items(role, name, problem, fields)
@@ -254,7 +254,7 @@ def _meant(role: Role, title: str, name: str, shape: Shape, roles: Roles) -> tup
         remedy = f"name the element that is the score, as {shown}[2]"
         return (
             VectorElement(
-                POSITIVE, 2, f'the {title} column "{shortened(name)}" has a vector of another size than 2: {remedy}'
+                POSITIVE, 2, f'the {title} column "{shorten(name)}" has a vector of another size than 2: {remedy}'
             ),
         )
     if shape.element is not None and _fits(shape.element, is_value):
@@ -263,7 +263,7 @@ def _meant(role: Role, title: str, name: str, shape: Shape, roles: Roles) -> tup
         raise InputError(f"{problem}: {needed}, as {shown}['key'], with a key of the map")
     fitting = [field for field, part in (shape.fields or {}).items() if _fits(part, is_value)]
     if len(fitting) > 1:
-        raise InputError(f"{problem}: {needed}, as {shown}.{fitting[0]} (it has {listed(_parts(name, shape))})")
+        raise InputError(f"{problem}: {needed}, as {shown}.{fitting[0]} (it has {itemize(_parts(name, shape))})")
     return tuple(map(StructField, fitting))
 
 
@@ -280,7 +280,7 @@ def _items(role: Role, name: str, problem: str, fields: Mapping[str, Shape]) -> 
         fitting = [ITEM_FIELD]
     if len(fitting) != 1:
         example = next(iter(fitting or fields), ITEM_FIELD)
-        raise InputError(f"{problem}: name the field, as {_again(name)}.{example} (it has {listed(fields)})")
+        raise InputError(f"{problem}: name the field, as {_again(name)}.{example} (it has {itemize(fields)})")
     if rating is None or role == TRUE_ITEMS:
         return (Each((StructField(fitting[0]),)),)
     return (Recommended(fitting[0], rating),)

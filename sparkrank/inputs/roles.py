@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, get_args
 
-from sparkrank.base.errors import SpecError, did_you_mean, listed, shortened, shown
+from sparkrank.base.errors import SpecError, did_you_mean, itemize, quote, shorten
 from sparkrank.inputs.buckets import validate_buckets
 from sparkrank.inputs.role_table import (
     CLUSTER,
@@ -46,14 +46,14 @@ class TruthColumns:
         Raises :class:`SpecError` for a role that a truth has not.
         """
         if named is not None and not isinstance(named, Mapping):
-            raise SpecError(f"truth_columns is {shown(named)}: a mapping of roles to columns of the truth is needed")
+            raise SpecError(f"truth_columns is {quote(named)}: a mapping of roles to columns of the truth is needed")
         given = {"label": label, **(named or {})}
         of_both = [role.key for role in row_roles("both")]
         roles = ("group", *of_both, "label")
         for role in given:
             if role not in roles:
-                problem = f'truth_columns names "{shortened(role)}"{did_you_mean(role, roles)}'
-                raise SpecError(f"{problem} (allowed: {listed(roles)})")
+                problem = f'truth_columns names "{shorten(role)}"{did_you_mean(role, roles)}'
+                raise SpecError(f"{problem} (allowed: {itemize(roles)})")
         of_rows = {key: given[key] for key in of_both if given.get(key) is not None}
         return cls(given.get("group"), given["label"], of_rows)
 
@@ -68,11 +68,11 @@ def by_model(role: str, named: Any) -> dict[str, str]:
     if isinstance(named, str):
         return {named: named}
     if not hasattr(named, "items"):
-        raise SpecError(f"{role} is {shown(named)}: a column, or a mapping of names of models to columns, is needed")
+        raise SpecError(f"{role} is {quote(named)}: a column, or a mapping of names of models to columns, is needed")
     models = dict(named)
     for model in models:
         if not isinstance(model, str):
-            raise SpecError(f"{role} names a model {shown(model)}: a text is needed")
+            raise SpecError(f"{role} names a model {quote(model)}: a text is needed")
         if not model:  # which stands for all models where rows are counted
             raise SpecError(f"{role} names a model '': a text that is not empty is needed")
     return models
@@ -80,7 +80,7 @@ def by_model(role: str, named: Any) -> dict[str, str]:
 
 def of_model(model: str, what: str, column: str) -> str:
     """The role of a model's ``column``: a model that is named after it needs no naming."""
-    return what if model == column else f"{shortened(model)} {what}"
+    return what if model == column else f"{shorten(model)} {what}"
 
 
 Relevance: TypeAlias = Literal["membership", "reciprocal_rank"]
@@ -101,7 +101,7 @@ def _truth_roles(
         raise SpecError(f"the group key has {len(group)} columns in the lists and {len(keys)} in the truth")
     for key, column in truth.of_rows.items():
         if key not in of_rows:
-            raise SpecError(f'the truth has a {key} column, "{shortened(column)}", but the lists name none')
+            raise SpecError(f'the truth has a {key} column, "{shorten(column)}", but the lists name none')
     shared = (role.key for role in row_roles("both") if not role.of_lists_first)
     both = {key: of_rows[key] for key in shared if key in of_rows}
     return Roles(keys, truth.label, {}, {**both, **truth.of_rows}, slices=slices)
@@ -152,16 +152,14 @@ class Roles:
         """
         if columns["items"] is None and columns["true_items"] is None:
             if relevance != "membership":
-                raise SpecError(
-                    f"relevance={shortened(relevance)} says what true_items are, but no such column is named"
-                )
+                raise SpecError(f"relevance={shorten(relevance)} says what true_items are, but no such column is named")
             of_rows = {name: column for name, column in columns.items() if name not in ("items", "true_items")}
             return cls.of(group, label, truth=truth, slices=slices, **of_rows)
         of_single_rows = (role.key for role in row_roles() if not role.of_groups)
         for role in ("score", "rank", *of_single_rows, "items", "true_items"):
             column, of_arrays = columns.get(role), role in ("items", "true_items")
             if (column is None) == of_arrays:
-                state = "is missing" if of_arrays else f'is "{shortened(column)}"'
+                state = "is missing" if of_arrays else f'is "{shorten(column)}"'
                 raise SpecError(
                     f"{role} {state}: a table of arrays has items and true_items, and no columns of single rows"
                 )
@@ -191,9 +189,9 @@ class Roles:
         """
         if relevance not in RELEVANCE:
             near = did_you_mean(relevance, RELEVANCE)
-            raise SpecError(f'relevance is "{shortened(relevance)}"{near} (allowed: {listed(RELEVANCE)})')
+            raise SpecError(f'relevance is "{shorten(relevance)}"{near} (allowed: {itemize(RELEVANCE)})')
         if label is not None and relevance != "membership":
-            raise SpecError(f'label="{shortened(label)}" and relevance={relevance}: labels come from one of the two')
+            raise SpecError(f'label="{shorten(label)}" and relevance={relevance}: labels come from one of the two')
         roles = cls(
             columns_of_key(group),
             label,
@@ -242,7 +240,7 @@ class Roles:
         roles = cls(keys, label, scores, named, score is None, joined, slices=sliced)
         if label is not None and truth is not None:
             raise SpecError(
-                f'label="{shortened(label)}" and a truth: labels come from a column of the input or from the truth'
+                f'label="{shorten(label)}" and a truth: labels come from a column of the input or from the truth'
             )
         if group is not None and not keys:
             raise SpecError("group names no column: name at least one, or leave it out where no metric is of groups")
@@ -261,7 +259,7 @@ class Roles:
         for role, title, column in self.played():
             if not isinstance(column, str):
                 raise SpecError(
-                    f"the {title} column is {shown(column)}: a name, which is a text, is needed (columns of pandas get "
+                    f"the {title} column is {quote(column)}: a name, which is a text, is needed (columns of pandas get "
                     f"such names by rows.columns = rows.columns.map(str))"
                 )
             first, first_title = role_of.setdefault(column, (role, title))
@@ -271,17 +269,17 @@ class Roles:
             side, why = " of the truth" if is_truth else "", "labels are numbers beside the items"
             if first == GROUP:
                 why = "in a group all rows have the same"
-            raise SpecError(f'column "{shortened(column)}"{side} is both {first_title} and {title}: {why}')
+            raise SpecError(f'column "{shorten(column)}"{side} is both {first_title} and {title}: {why}')
         for column in self.group:
             if column.lower() in RESERVED:  # in Spark, names that differ in case alone are one
                 raise SpecError(
-                    f'the group column "{shortened(column)}" has the name of a column of the tables: rename it '
-                    f"(reserved: {listed(RESERVED)})"
+                    f'the group column "{shorten(column)}" has the name of a column of the tables: rename it '
+                    f"(reserved: {itemize(RESERVED)})"
                 )
             if self.group.count(column) > 1:
-                raise SpecError(f'the group column "{shortened(column)}" is named twice')
+                raise SpecError(f'the group column "{shorten(column)}" is named twice')
         if self.cluster is not None and not is_truth:
-            self._validate_cluster(f'cluster="{shortened(self.cluster)}"')
+            self._validate_cluster(f'cluster="{shorten(self.cluster)}"')
 
     def _validate_cluster(self, named: str) -> None:
         """Raise :class:`SpecError` where there are no groups, or each is a cluster of its own."""
@@ -304,9 +302,9 @@ class Roles:
         """
         if self.weight is not None and not is_read and self.weight not in self.group_weights:
             raise SpecError(
-                f'weight="{shortened(self.weight)}" multiplies what a row counts in the metrics of all rows together, '
+                f'weight="{shorten(self.weight)}" multiplies what a row counts in the metrics of all rows together, '
                 f"as auc, and none is asked for: as the weight of groups in a mean it stands in the metric, as in "
-                f"ndcg(weight={shortened(self.weight)})@10"
+                f"ndcg(weight={shorten(self.weight)})@10"
             )
 
     def validate_required_roles(self, plan: Plan) -> None:
@@ -315,8 +313,8 @@ class Roles:
         for metric in plan.metrics:
             for name in metric.declaration.columns:
                 if name not in keys:
-                    problem = f'{metric} reads the role "{shortened(name)}"{did_you_mean(name, keys)}'
-                    raise SpecError(f"{problem} (roles of a row: {listed(keys)})")
+                    problem = f'{metric} reads the role "{shorten(name)}"{did_you_mean(name, keys)}'
+                    raise SpecError(f"{problem} (roles of a row: {itemize(keys)})")
         for role in row_roles():
             known = role.key in self.of_rows or (self.true_items is not None and role.key == "item")
             of_truth = not self.scores and role.side == "lists"

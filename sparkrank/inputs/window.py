@@ -13,7 +13,7 @@ import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sparkrank.base.errors import SpecError, shortened
+from sparkrank.base.errors import SpecError, shorten
 from sparkrank.inputs.day_marks import day_of
 
 WINDOW = "window"  # the column by which the tables of windows are partitioned
@@ -71,5 +71,5 @@ def spans(days: Iterable[str]) -> str:
 def _day(option: str, text: str) -> dt.date:
     day = day_of(text)
     if day is None:
-        raise SpecError(f"{option} {shortened(text)} is not a day of the form YYYY-MM-DD")
+        raise SpecError(f"{option} {shorten(text)} is not a day of the form YYYY-MM-DD")
     return day

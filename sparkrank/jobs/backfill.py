@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank.base.errors import InputError, NoInputError, SpecError, StoreError, shortened
+from sparkrank.base.errors import InputError, NoInputError, SpecError, StoreError, shorten
 from sparkrank.engines.lanes import needs_session
 from sparkrank.engines.spark.session_settings import told
 from sparkrank.inputs.day_marks import on_day
@@ -113,7 +113,7 @@ def _validate_days_differ(spec: Spec, window: Window) -> None:
     ends = str(window.first), str(window.last)
     if window.count > 1 and all(len({on_day(text, day) for day in ends}) == 1 for text in texts):
         raise SpecError(
-            f"input has no mark of a day, as {{date}}, in {shortened(' or '.join(texts))}: all days of {window} would "
+            f"input has no mark of a day, as {{date}}, in {shorten(' or '.join(texts))}: all days of {window} would "
             "be evaluated from the same rows"
         )
 

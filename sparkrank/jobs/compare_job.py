@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from sparkrank.base.errors import CodedSentence, InputError, SpecError, shortened
+from sparkrank.base.errors import CodedSentence, InputError, SpecError, shorten
 from sparkrank.inputs.window import Window, spans
 from sparkrank.metrics import Plan
 from sparkrank.metrics.merged import Merged
@@ -76,7 +76,7 @@ def find_window(
     if not days or (missing and not allow_missing):
         remedy = "evaluate them first" if not days else f"evaluate them, or {verb} the others with --allow-missing"
         raise InputError(
-            f"there are no states of {shortened(spans(missing))} under {shortened(spec.output.path)}: {remedy}"
+            f"there are no states of {shorten(spans(missing))} under {shorten(spec.output.path)}: {remedy}"
         )
     return days, missing
 
@@ -102,7 +102,7 @@ def compared(
         common = tuple(day.day for day in coverage if {model, comparison.baseline} <= day.models)
         if model == comparison.baseline or len(common) == len(coverage):
             continue
-        pair = f"{shortened(model)} is compared with {shortened(comparison.baseline)}"
+        pair = f"{shorten(model)} is compared with {shorten(comparison.baseline)}"
         where = (
             f"over {len(common)} of {len(coverage)} days, those that have both"
             if common

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sparkrank.base import checks
-from sparkrank.base.errors import MOST_SENTENCE, SpecError, shortened
+from sparkrank.base.errors import MOST_SENTENCE, SpecError, shorten
 from sparkrank.base.redaction import shown_url
 from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.spark.session_settings import time_zone, with_session
@@ -61,7 +61,7 @@ def _evaluated(spec: Spec, day: str, spark: SparkSession | None, stages: Stages,
     output = on_day(spec.output.path, day)
     if spark is None and needs_spark(output):
         raise SpecError(
-            f"output.path is {shortened(output)}, which needs Spark: without it tables go to local folders, and to "
+            f"output.path is {shorten(output)}, which needs Spark: without it tables go to local folders, and to "
             f"object stores that Arrow can open"
         )
     validate_report(spec)
@@ -128,7 +128,7 @@ def _tables(
         partials.loops,
         solved.refusals,
         lane=outcome.lane.name,
-        lane_reason=shortened(outcome.lane.reason, MOST_SENTENCE),
+        lane_reason=shorten(outcome.lane.reason, MOST_SENTENCE),
         input=" with truth ".join(shown_url(side.name) for side, _ in request.sides),
         rows=partials.counts.get((checks.ROWS_READ, ""), 0),
         buckets=outcome.buckets,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from sparkrank.base.errors import SpecError, did_you_mean, listed, shortened
+from sparkrank.base.errors import SpecError, did_you_mean, itemize, shorten
 from sparkrank.bucket.explained import ExplainedKey, explain_rows
 from sparkrank.engines.one_group import GroupKeys, raise_no_rows, rows_of_key, validate_few
 from sparkrank.engines.spark.session_settings import time_zone
@@ -68,7 +68,7 @@ def asked_models(plan: Plan, asked: Sequence[str], what: str) -> list[str]:
     for name in asked:
         if name not in plan.models:
             near = did_you_mean(name, plan.models)
-            raise SpecError(f'{what}: there is no model "{shortened(name)}"{near} (there are: {listed(plan.models)})')
+            raise SpecError(f'{what}: there is no model "{shorten(name)}"{near} (there are: {itemize(plan.models)})')
     return list(dict.fromkeys(asked)) or list(plan.models)
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from sparkrank.base.errors import InputError, SpecError, shortened
+from sparkrank.base.errors import InputError, SpecError, shorten
 from sparkrank.base.redaction import redact
 from sparkrank.gates.facts import DayOutcome, Facts, Standard, facts_of
 from sparkrank.gates.judge import Judge
@@ -75,7 +75,7 @@ class VerdictPatterns:
 
     def __str__(self) -> str:
         given = {"gate": self.gate, "metric": self.metric, "model": self.model, "slice": self.slice}
-        return " ".join(f"--{name} {shortened(pattern)}" for name, pattern in given.items() if pattern is not None)
+        return " ".join(f"--{name} {shorten(pattern)}" for name, pattern in given.items() if pattern is not None)
 
 
 def judge_run(
@@ -132,7 +132,7 @@ def accept_stored(
     judge, reason = _judge(spec), redact(reason.strip())  # for all who read the tables
     if not reason:
         raise SpecError("--reason is empty: say why the day may be a standard for others all the same")
-    lacking = f"{target.name} has no tables under {shortened(target.folder)}: there is nothing to accept"
+    lacking = f"{target.name} has no tables under {shorten(target.folder)}: there is nothing to accept"
     if target.stored(spark) is None:  # before a run of it makes folders
         raise InputError(lacking)
     commit = Commit(spec.output.keep_runs, plain=spec.output.plain)
@@ -225,7 +225,7 @@ def replay_days(spec: Spec, window: Window, spark: SparkSession | None = None) -
         failed = frozenset(verdict.key.cell for verdict in judgment.judged if verdict.verdict == "fail")
         outcomes[day] = replace(stored.outcome, failed=failed - stored.outcome.let_in)
     if not nights:
-        raise InputError(f"no day of {window} has tables under {shortened(spec.output.path)}: evaluate the days first")
+        raise InputError(f"no day of {window} has tables under {shorten(spec.output.path)}: evaluate the days first")
     return nights
 
 
@@ -236,11 +236,11 @@ def replayed_window(spec: Spec, nights: str, day: str | None) -> Window:
     """
     number = _NIGHTS.fullmatch(nights.strip())
     if number is None or not 1 <= int(number[1]) <= MOST_DAYS:
-        raise SpecError(f"--replay is {shortened(nights)}: a number of days from 1 to {MOST_DAYS} is needed, as 90d")
+        raise SpecError(f"--replay is {shorten(nights)}: a number of days from 1 to {MOST_DAYS} is needed, as 90d")
     named = day if day is not None else None if spec.day is None else spec.day.isoformat()
     last = _last_stored(spec) if named is None else day_of(named)
     if last is None:
-        raise SpecError(f"--date {shortened(named)} is not a day of the form YYYY-MM-DD")
+        raise SpecError(f"--date {shorten(named)} is not a day of the form YYYY-MM-DD")
     return Window(last - dt.timedelta(int(number[1]) - 1), last)
 
 
@@ -250,7 +250,7 @@ def _last_stored(spec: Spec) -> dt.date:
     if "{" not in output:
         names = stored_names(output, DAY)
         if names is None:
-            raise InputError(f"the tables under {shortened(output)} cannot be listed: name a day by --date YYYY-MM-DD")
+            raise InputError(f"the tables under {shorten(output)} cannot be listed: name a day by --date YYYY-MM-DD")
         if days := [day for day in map(day_of, names) if day is not None]:
             return max(days)
     raise SpecError("--replay goes back from a day: name it with --date YYYY-MM-DD")

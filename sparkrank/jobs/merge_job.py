@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from sparkrank.base import checks
-from sparkrank.base.errors import CodedSentence, StateError, listed, shortened
+from sparkrank.base.errors import CodedSentence, StateError, itemize, shorten
 from sparkrank.engines.result import Solved
 from sparkrank.inputs.day_marks import in_window
 from sparkrank.inputs.window import WINDOW, WINDOWS, Window, spans
@@ -135,8 +135,8 @@ def _validate_models_meet(plan: Plan, window: Window, coverage: Sequence[DayCove
         for model in plan.models:
             if not any({model, reference} <= day.models for day in coverage):
                 raise StateError(
-                    f"no day of {window} has both the model {shortened(model)} and the model {shortened(reference)}, "
-                    f"with which {shortened(metric)} compares: evaluate the days again, or leave one of them out"
+                    f"no day of {window} has both the model {shorten(model)} and the model {shorten(reference)}, "
+                    f"with which {shorten(metric)} compares: evaluate the days again, or leave one of them out"
                 )
 
 
@@ -166,7 +166,7 @@ def _warnings_of_missing(plan: Plan, window: Window, coverage: Sequence[DayCover
                 f"--allow-missing, or leave {name} out of the {key}"
             )
         own = [metric for metric, model in plan.model_compared_with.items() if (what, name) == ("model", model)]
-        also = f" and {listed(own)} of all models" if own else ""
+        also = f" and {itemize(own)} of all models" if own else ""
         sentence = f"{missing}: its metrics{also} are over {len(days)} of {len(coverage)} days"
         warnings.append(CodedSentence(f"{what}_missing_on_days", sentence).capitalized())
     _validate_models_meet(plan, window, coverage)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from sparkrank.base.errors import InputError, SparkrankError, SpecError, did_you_mean, listed, shortened, unreadable
+from sparkrank.base.errors import InputError, SparkrankError, SpecError, did_you_mean, itemize, shorten, unreadable
 from sparkrank.config import Spec
 from sparkrank.inputs.window import WINDOW, WINDOWS
 from sparkrank.jobs.target import Target
@@ -87,7 +87,7 @@ def unlock_stored(target: Target, *, force: bool) -> list[Path]:
         return _cleaned(place, target.name)
     if not force:
         raise SparkrankError(
-            f"a run is writing {target.name} under {shortened(place.root)}: wait for it to end, or take its lock away "
+            f"a run is writing {target.name} under {shorten(place.root)}: wait for it to end, or take its lock away "
             f"with --force"
         )
     remove_lock(lock)
@@ -109,7 +109,7 @@ def stored_path(target: Target, table: str | None) -> str:
     if table is None and place.plain_files(shown):
         raise SpecError(
             f"{target.name} is shown by real folders (output.plain), one for each table: name a --table (there are: "
-            f"{listed(list(folders))})"
+            f"{itemize(list(folders))})"
         )
     return str(shown if table is None else folders[_known(table, list(folders), target)])
 
@@ -117,7 +117,7 @@ def stored_path(target: Target, table: str | None) -> str:
 def _known(table: str, tables: Sequence[str], target: Target) -> str:
     if table not in tables:
         near = did_you_mean(table, tables)
-        raise SpecError(f'{target.name} has no table "{shortened(table)}"{near} (there are: {listed(tables)})')
+        raise SpecError(f'{target.name} has no table "{shorten(table)}"{near} (there are: {itemize(tables)})')
     return table
 
 
@@ -154,7 +154,7 @@ def export_stored(spec: Spec, folder: str, targets: Iterable[Target] = ()) -> li
         output = (place.root.parent if place.column == WINDOW else place.root).resolve()
         if output in (goal.resolve(), *goal.resolve().parents):  # readers would find each row twice
             where = "is" if goal.resolve() == output else "is in"
-            raise SpecError(f"{shortened(folder)} {where} the folder of the tables themselves: name another one")
+            raise SpecError(f"{shorten(folder)} {where} the folder of the tables themselves: name another one")
         for name in names or [name for name in place.names() if place.shown(name) is not None]:
             if place.shown(name) is None:
                 raise _not_there(name, place)
@@ -163,7 +163,7 @@ def export_stored(spec: Spec, folder: str, targets: Iterable[Target] = ()) -> li
 
 
 def _not_there(name: str, place: OutputFolder) -> InputError:
-    return InputError(f"{name} has no tables under {shortened(place.root)}: evaluate the day first")
+    return InputError(f"{name} has no tables under {shorten(place.root)}: evaluate the day first")
 
 
 def _path_in_store(target: Target, table: str | None) -> str:
@@ -171,7 +171,7 @@ def _path_in_store(target: Target, table: str | None) -> str:
     try:
         manifest = None if place is None else place.read(target.name).manifest
     except (pa.ArrowException, OSError) as error:
-        raise unreadable(f"the tables under {shortened(target.folder)} cannot be opened", error) from error
+        raise unreadable(f"the tables under {shorten(target.folder)} cannot be opened", error) from error
     if place is None or manifest is None:
         if table is None:
             raise SpecError(f"{target.name} has no manifest, and each table was replaced alone: name a --table")
@@ -184,5 +184,5 @@ def _path_in_store(target: Target, table: str | None) -> str:
 def _local(folder: str, command: str) -> Path:
     local = local_path(folder)
     if local is None:
-        raise SpecError(f"output.path is {shortened(folder)}: sparkrank {command} is for local and mounted folders")
+        raise SpecError(f"output.path is {shorten(folder)}: sparkrank {command} is for local and mounted folders")
     return local

@@ -22,7 +22,7 @@ from sparkrank.base.errors import (
     SpecError,
     StoreError,
     first_line,
-    shortened,
+    shorten,
     unreadable,
     writing_errors,
 )
@@ -89,11 +89,11 @@ def report_stored(spec: Spec, target: Target, spark: SparkSession | None = None)
         run = whole_run(files, target.name, target.column)
         return report_of_files(spec, target, files, run, spark)
     if not target.is_window:
-        raise InputError(f"{target.name} has no tables under {shortened(target.folder)}: evaluate the day first")
+        raise InputError(f"{target.name} has no tables under {shorten(target.folder)}: evaluate the day first")
     days = _days(spec, target.window, spark)
     last = next((day for day in reversed(days) if day.metrics is not None), None)
     if last is None or last.metrics is None:
-        raise InputError(f"no day of {target.name} has tables under {shortened(spec.output.path)}: evaluate them first")
+        raise InputError(f"no day of {target.name} has tables under {shorten(spec.output.path)}: evaluate them first")
     reason = f"The window is not merged: run sparkrank merge --from {target.window.first} --to {target.window.last}."
     lacking = dict.fromkeys(("headline", "quality", "definitions", "provenance"), reason)
     trend = trend_of(days, _keys(last.metrics))
@@ -271,7 +271,7 @@ def validate_report(spec: Spec, run: DayRun | None = None) -> bool:
     require_extra()
     if run is not None and run.folder is None:
         raise SpecError(
-            f"output.report is true, but output.path is {shortened(spec.output.path)}, where a day is not replaced as "
+            f"output.report is true, but output.path is {shorten(spec.output.path)}, where a day is not replaced as "
             "a whole: sparkrank report makes the report of a stored day"
         )
     return True
@@ -279,14 +279,14 @@ def validate_report(spec: Spec, run: DayRun | None = None) -> bool:
 
 def _write(folder: str, name: str, content: bytes) -> None:
     store, path = file_system(f"{folder}/{REPORT}")
-    with writing_errors(f"the report in {shortened(folder)}"):
+    with writing_errors(f"the report in {shorten(folder)}"):
         try:
             store.create_dir(path, recursive=True)
             with store.open_output_stream(f"{path}/{name}") as opened:
                 opened.write(content)
         except pa.ArrowException as error:
-            reason = shortened(first_line(error))
-            raise StoreError(f"the report cannot be written to {shortened(folder)}: {reason}") from error
+            reason = shorten(first_line(error))
+            raise StoreError(f"the report cannot be written to {shorten(folder)}: {reason}") from error
 
 
 def changes_of_run(target: Target, metrics: pa.Table, spark: SparkSession | None) -> Changes | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Protocol, TypeVar
 
-from sparkrank.base.errors import MetricError, did_you_mean, listed
+from sparkrank.base.errors import MetricError, did_you_mean, itemize
 from sparkrank.metrics import aliases as names
 
 
@@ -81,7 +81,7 @@ class Catalog(dict[str, D]):
         if (cut := names.needs_cutoff(name)) is not None:
             raise MetricError(f'"{text}" needs a cut-off: write {cut}@k')
         known = [*self, *(alias.rstrip("@") for alias in (*self._aliases, *names.ALIASES))]
-        raise MetricError(f'unknown metric "{name}" in "{text}"{did_you_mean(key, known)} (known: {listed(self)})')
+        raise MetricError(f'unknown metric "{name}" in "{text}"{did_you_mean(key, known)} (known: {itemize(self)})')
 
     def find(self, name: str, has_cutoff: bool, text: str) -> D:
         """The declaration called ``name``. Raises :class:`MetricError` as :meth:`meaning` does."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypeAlias, TypedDict, get_args, get_type_hints
 
-from sparkrank.base.errors import SpecError, did_you_mean, listed, shortened
+from sparkrank.base.errors import SpecError, did_you_mean, itemize, shorten
 from sparkrank.metrics.presets import Preset, PresetName
 from sparkrank.ranking.ranking import Positions, Ties
 
@@ -96,7 +96,7 @@ class Definitions:
         for name, allowed in ALLOWED.items():
             if (word := getattr(self, name)) not in allowed:
                 near = did_you_mean(word, allowed)
-                raise SpecError(f'{name} is "{shortened(word)}"{near} (allowed: {listed(allowed)})')
+                raise SpecError(f'{name} is "{shorten(word)}"{near} (allowed: {itemize(allowed)})')
         if self.positions != "dense" and self.ties not in ("expected", "block"):
             raise SpecError(f"ties={self.ties} orders tied rows, but positions={self.positions} takes them as given")
 

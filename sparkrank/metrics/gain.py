@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sparkrank.base.errors import InputError, shortened
+from sparkrank.base.errors import InputError, shorten
 from sparkrank.metrics.arithmetic import IDEAL as IDEAL_LIST
 from sparkrank.metrics.arithmetic import Arithmetic, Step, TermTable, at_k, list_table, spread, total, within
 from sparkrank.metrics.arithmetic import ratio as quotient
@@ -163,13 +163,10 @@ def _gain(ranking: Ranking, metric: Metric) -> Gain:
     gain, labels = Gain(metric.word("gain"), metric.rel), ranking.judgments.labels
     highest = 0.0 if gain.kind == "binary" else float(labels.max(initial=0))
     if gain.kind == "exp2" and highest > MOST_EXPONENT:
-        raise InputError(
-            f"{shortened(metric)} makes 2^{highest:g} of a label: labels up to {MOST_EXPONENT} are allowed"
-        )
+        raise InputError(f"{shorten(metric)} makes 2^{highest:g} of a label: labels up to {MOST_EXPONENT} are allowed")
     if highest > 2.0**MOST_EXPONENT:
         raise InputError(
-            f"{shortened(metric)} sums up labels, of which one is {highest:g}: labels up to 2^{MOST_EXPONENT} are "
-            f"allowed"
+            f"{shorten(metric)} sums up labels, of which one is {highest:g}: labels up to 2^{MOST_EXPONENT} are allowed"
         )
     return gain
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from sparkrank.base.errors import MetricError, shown
+from sparkrank.base.errors import MetricError, quote
 from sparkrank.metrics.arithmetic import Arithmetic, OneGroup, given, list_table
 from sparkrank.metrics.merged import Merged, MetricKind, MetricRow, WithoutParts, effective_number
 from sparkrank.metrics.metric import Metric, PlanPart
@@ -163,7 +163,7 @@ class GroupMetric(MetricKind):
             return Arithmetic.of([list_table(ranking, {"relevant": hit.astype(np.float64)})], steps, [NOT_TOLD])
         arithmetic = metric.call("arithmetic", self.arithmetic, group.ranking, metric)
         if metric.outside is not None and not isinstance(arithmetic, Arithmetic):
-            raise MetricError(f"the arithmetic of {metric} is {shown(arithmetic)}: Arithmetic.of(...) is needed")
+            raise MetricError(f"the arithmetic of {metric} is {quote(arithmetic)}: Arithmetic.of(...) is needed")
         return arithmetic
 
     def _sums_of(self, ranking: Ranking, metric: Metric) -> ListSums | None:
@@ -172,7 +172,7 @@ class GroupMetric(MetricKind):
             return None
         sums = metric.call("sums", self.sums, ranking, metric)
         if metric.outside is not None and not isinstance(getattr(sums, "distinct", 0), DistinctLists | None):
-            raise MetricError(f"the sums of {metric} are {shown(sums)}: sums over lists, with distinct, are needed")
+            raise MetricError(f"the sums of {metric} are {quote(sums)}: sums over lists, with distinct, are needed")
         return sums
 
     def is_weighted(self, metric: Metric) -> bool:
@@ -208,7 +208,7 @@ NOT_TOLD = "its declaration has no arithmetic: the value comes of a function"
 def _validate_values(count: int, values: object, metric: Metric, what: str = "values") -> None:
     """Raise :class:`MetricError` where the values of a metric from outside are no float64 for each of the groups."""
     if not (isinstance(values, np.ndarray) and values.dtype == np.float64 and values.shape == (count,)):
-        given_values = f"{values.dtype} of shape {values.shape}" if isinstance(values, np.ndarray) else shown(values)
+        given_values = f"{values.dtype} of shape {values.shape}" if isinstance(values, np.ndarray) else quote(values)
         raise MetricError(
             f"the {what} of {metric} are {given_values}: an array of {count} float64 is needed, one for each group"
         )

@@ -22,9 +22,9 @@ from sparkrank.base.errors import (
     SparkrankError,
     did_you_mean,
     first_line,
-    listed,
-    shortened,
-    shown,
+    itemize,
+    quote,
+    shorten,
 )
 from sparkrank.metrics.aliases import cut_off, looked_up
 from sparkrank.metrics.catalog import Catalog
@@ -164,8 +164,8 @@ class Declaration:
         if (reason := dict(self.refused).get(name)) is not None:
             raise MetricError(f'"{text}" gives {name}, but {self.name} takes none: {reason}')
         names = [parameter.name for parameter in self.all_parameters]
-        allowed = f"{self.name} takes {listed(names)}" if names else f"{self.name} takes no parameter"
-        problem = f'unknown parameter "{shortened(name)}" in "{text}"{did_you_mean(name, names)}'
+        allowed = f"{self.name} takes {itemize(names)}" if names else f"{self.name} takes no parameter"
+        problem = f'unknown parameter "{shorten(name)}" in "{text}"{did_you_mean(name, names)}'
         raise MetricError(f"{problem} ({allowed})")
 
     @property
@@ -250,7 +250,7 @@ class Metric:
             ...
         sparkrank.base.errors.MetricError: the cut-off of "ndcg@0" is 0: a whole number from 1 to 2147483647 is allowed
         """
-        quoted = shortened(text)
+        quoted = shorten(text)
         if len(text) > MOST_LETTERS:
             raise MetricError(f'"{quoted}" has {len(text)} letters: a metric is written in {MOST_LETTERS} at most')
         text = text.strip()
@@ -309,7 +309,7 @@ class Metric:
         except Exception as error:
             text = first_line(error)
             kind = type(error).__name__
-            reason = shortened(kind if text == kind else f"{kind}: {text}", MOST_LISTED)
+            reason = shorten(kind if text == kind else f"{kind}: {text}", MOST_LISTED)
             raise MetricError(f"{what}, a function of the metric {self}, raised {reason}") from error
 
     @property
@@ -337,7 +337,7 @@ class Metric:
     def at_percentile(self, percentile: float) -> Metric:
         """That percentile (0 to 100) of the values of groups. Raises :class:`MetricError` where there is none."""
         if self.percentile is not None or not self.declaration.is_averaged:
-            raise MetricError(f"{shortened(self)} has no percentiles: only the values of a metric of groups have any")
+            raise MetricError(f"{shorten(self)} has no percentiles: only the values of a metric of groups have any")
         if self.word(WEIGHT.name) != "uniform":
             uniform = "group_auc" if self.name == "gauc" else "weight=uniform"
             raise MetricError(
@@ -345,7 +345,7 @@ class Metric:
                 f"says otherwise: write {uniform}"
             )
         if not 0 <= percentile <= 100:
-            raise MetricError(f"{shortened(self)} has no p{format_number(percentile)}: p0 to p100 are allowed")
+            raise MetricError(f"{shorten(self)} has no p{format_number(percentile)}: p0 to p100 are allowed")
         return replace(self, percentile=percentile)
 
     @property
@@ -434,7 +434,7 @@ def _cutoff(digits: str | None, text: str) -> int | None:
     is_short = len(digits.lstrip("0")) <= len(str(MOST_CUTOFF))  # Python reads no number of thousands of digits
     if not (digits.isascii() and digits.isdigit() and is_short and 0 < int(digits) <= MOST_CUTOFF):
         raise MetricError(
-            f'the cut-off of "{text}" is {shortened(digits, MOST_DIGITS)}: a whole number from 1 to {MOST_CUTOFF} is '
+            f'the cut-off of "{text}" is {shorten(digits, MOST_DIGITS)}: a whole number from 1 to {MOST_CUTOFF} is '
             "allowed"
         )
     return int(digits)
@@ -458,7 +458,7 @@ def _settings(declaration: Declaration, inside: str, text: str) -> Iterator[tupl
             yield parameter.name, parameter.read(value.strip("'\""))
         except ValueError:
             raise MetricError(
-                f'{parameter.name}={shortened(value)} in "{text}" is not allowed: {parameter.name} takes '
+                f'{parameter.name}={shorten(value)} in "{text}" is not allowed: {parameter.name} takes '
                 f"{parameter.allowed}"
             ) from None
 
@@ -471,14 +471,14 @@ def asked_metrics(metrics: Iterable[str | Metric], preset: Preset | None) -> tup
     """
     if isinstance(metrics, str):
         raise MetricError(
-            f'metrics is "{shortened(metrics)}", one text: a list of texts is needed, for example ["ndcg@10"]'
+            f'metrics is "{shorten(metrics)}", one text: a list of texts is needed, for example ["ndcg@10"]'
         )
     if not isinstance(metrics, Iterable):
-        raise MetricError(f'metrics is {shown(metrics)}: a list of texts is needed, for example ["ndcg@10"]')
+        raise MetricError(f'metrics is {quote(metrics)}: a list of texts is needed, for example ["ndcg@10"]')
     parsed = []
     for index, metric in enumerate(metrics):
         if not isinstance(metric, (str, Metric)):
-            raise MetricError(f"metrics[{index}] is {shown(metric)}: a text is needed, for example ndcg@10")
+            raise MetricError(f"metrics[{index}] is {quote(metric)}: a text is needed, for example ndcg@10")
         try:
             # a value is read again: whoever made it may have given what no text can mean
             parsed.append(Metric.parse(str(metric), None if isinstance(metric, Metric) else preset))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from sparkrank.base.errors import MetricError, SpecError, did_you_mean, listed, shortened
+from sparkrank.base.errors import MetricError, SpecError, did_you_mean, itemize, shorten
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.scored_rows import RowSum
 from sparkrank.metrics.catalogue_metric import CatalogueMetric
@@ -438,13 +438,11 @@ def _validate_references(plan: Plan) -> None:
     for reference, metric in plan.asked_references:
         known = [*REF.choices, *plan.models]
         if reference not in known:
-            problem = (
-                f"ref={shortened(reference)} of {shortened(metric)} names no order{did_you_mean(reference, known)}"
-            )
-            raise MetricError(f"{problem} (allowed: {listed(known)})")
+            problem = f"ref={shorten(reference)} of {shorten(metric)} names no order{did_you_mean(reference, known)}"
+            raise MetricError(f"{problem} (allowed: {itemize(known)})")
         if reference in REF.choices and reference in plan.models:
             raise MetricError(
-                f"ref={reference} of {shortened(metric)} may mean the {reference} or the model of that name: "
+                f"ref={reference} of {shorten(metric)} may mean the {reference} or the model of that name: "
                 f"rename the model"
             )
 
@@ -454,5 +452,5 @@ def _validate_key_names(plan: Plan) -> None:
     for key in plan.keys:
         if key.lower() in texts:  # in Spark, names that differ in case alone are one
             raise SpecError(
-                f'the group column "{shortened(key)}" has the name of a metric, a column of the group table: rename it'
+                f'the group column "{shorten(key)}" has the name of a metric, a column of the group table: rename it'
             )

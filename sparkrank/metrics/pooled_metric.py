@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from sparkrank.base.errors import MetricError, shown
+from sparkrank.base.errors import MetricError, quote
 from sparkrank.histogram.scored_rows import RowSum
 from sparkrank.metrics import outside
 from sparkrank.metrics.arithmetic import Arithmetic, OneGroup, TermTable, total
@@ -278,7 +278,7 @@ class PooledMetric(MetricKind):
         result = metric.call("value", self.value, totals, metric)
         if metric.outside is not None:
             if not isinstance(result, PooledValue):
-                raise MetricError(f"the value of {metric} is {shown(result)}: a PooledValue is needed")
+                raise MetricError(f"the value of {metric} is {quote(result)}: a PooledValue is needed")
             outside.number(metric, "value", result.value)
             outside.number(metric, "error_bound", result.error_bound)
         return result

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from sparkrank.base.errors import MetricError, SpecError, did_you_mean, listed, shortened
+from sparkrank.base.errors import MetricError, SpecError, did_you_mean, itemize, shorten
 from sparkrank.metrics.aliases import looked_up
 from sparkrank.ranking.ranking import Ties
 
@@ -190,5 +190,5 @@ def find_preset(name: object) -> Preset | None:
     if name is None:
         return None
     if not isinstance(name, str) or name not in PRESETS:
-        raise SpecError(f'preset is "{shortened(name)}"{did_you_mean(name, PRESETS)} (allowed: {listed(PRESETS)})')
+        raise SpecError(f'preset is "{shorten(name)}"{did_you_mean(name, PRESETS)} (allowed: {itemize(PRESETS)})')
     return PRESETS[name]

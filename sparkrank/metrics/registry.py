@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType
 from typing import Any, TypeVar
 
-from sparkrank.base.errors import MOST_LISTED, MetricError, SpecError, first_line, listed, shortened, shown
+from sparkrank.base.errors import MOST_LISTED, MetricError, SpecError, first_line, itemize, quote, shorten
 from sparkrank.metrics import aliases as names
 from sparkrank.metrics.metric import CATALOG, Declaration, NeedsOrder, Unbounded
 from sparkrank.metrics.parameters import Parameter
@@ -106,7 +106,7 @@ def register(declaration: D) -> D:
     kind: type[object] = type(declaration)
     if not issubclass(kind, Declaration) or not kind.parts:
         raise MetricError(
-            f"register takes a GroupMetric, CatalogueMetric, PooledMetric or HistogramMetric, not {shown(declaration)}"
+            f"register takes a GroupMetric, CatalogueMetric, PooledMetric or HistogramMetric, not {quote(declaration)}"
         )
     _validate_declaration(declaration)
     with _lock:
@@ -124,22 +124,22 @@ def _validate_declaration(declaration: Declaration) -> None:
     for field in ("name", "title", "formula", "undefined", "reference"):
         text = getattr(declaration, field)
         if not isinstance(text, str) or not text.strip():
-            raise MetricError(f"{field} of the metric {shown(declaration.name)} is {shown(text)}: a text is needed")
+            raise MetricError(f"{field} of the metric {quote(declaration.name)} is {quote(text)}: a text is needed")
     _validate_field_types(declaration)
     own = [declaration.name, *(alias.removesuffix("@") for alias in declaration.aliases)]
     for name in own:
         if not _NAME.fullmatch(name) or _PERCENTILE.fullmatch(name):
             raise MetricError(
-                f"{shown(name)} is not a name of a metric: small letters, digits, _ and . are allowed, a letter or _ "
+                f"{quote(name)} is not a name of a metric: small letters, digits, _ and . are allowed, a letter or _ "
                 "first" + (", and this asks for a percentile" if _PERCENTILE.fullmatch(name) else "")
             )
     if len(set(own)) < len(own):
-        raise MetricError(f"the metric {declaration.name} has one name twice: {listed(own)}")
+        raise MetricError(f"the metric {declaration.name} has one name twice: {itemize(own)}")
     parameters = [name for parameter in declaration.all_parameters for name in (parameter.name, *parameter.aliases)]
     for name in parameters:
         if not _PARAMETER.fullmatch(name) or parameters.count(name) > 1:
             twice = "is there twice" if parameters.count(name) > 1 else "is not a name: small letters, digits and _ are"
-            raise MetricError(f"the parameter {shown(name)} of {declaration.name} {twice}")
+            raise MetricError(f"the parameter {quote(name)} of {declaration.name} {twice}")
     _validate_parameters(declaration)
     if (lacking := declaration.lacking) is not None:
         raise MetricError(f"the metric {declaration.name} has no {lacking}, the function that its values come from")
@@ -150,7 +150,7 @@ def _validate_field_types(declaration: Declaration) -> None:
     for field, given in vars(declaration).items():
         fits, needed = _FIELDS.get(field, (None, ""))
         if fits is not None and given is not getattr(type(declaration), field) and not fits(given):
-            raise MetricError(f"{field} of the metric {declaration.name} is {shown(given)}: {needed} is needed")
+            raise MetricError(f"{field} of the metric {declaration.name} is {quote(given)}: {needed} is needed")
     if declaration.lowest > declaration.highest:
         raise MetricError(
             f"lowest of the metric {declaration.name} is {declaration.lowest:g}, above its highest, "
@@ -169,13 +169,13 @@ def _validate_parameters(declaration: Declaration) -> None:
             read = None
         if read != parameter.default:
             raise MetricError(
-                f"{parameter.name} of {declaration.name} is {shown(parameter.default)} by default: {parameter.allowed} "
+                f"{parameter.name} of {declaration.name} is {quote(parameter.default)} by default: {parameter.allowed} "
                 f"is allowed"
             )
     of_its_own = {parameter.name for parameter in declaration.all_parameters}
     for name in (*declaration.exclusive, *filter(None, [declaration.at])):
         if name not in of_its_own:
-            raise MetricError(f"{declaration.name} says something of {shown(name)}, and has no such parameter")
+            raise MetricError(f"{declaration.name} says something of {quote(name)}, and has no such parameter")
     if getattr(declaration, "by_rate", False) and not isinstance(declaration.defaults.get("min_rows"), int):
         raise MetricError(
             f"the metric {declaration.name} is by_rate and has no parameter min_rows with a whole number by default, "
@@ -236,7 +236,7 @@ def import_plugins(modules: Iterable[str], place: str) -> None:
     Raises :class:`SpecError` where one is missing or fails.
     """
     for index, module in enumerate(modules):
-        where = f"{place.format(index)} is {shortened(module)}"
+        where = f"{place.format(index)} is {shorten(module)}"
         if not all(part.isidentifier() for part in module.split(".")):
             raise SpecError(f"{where}: the name of a module is needed, as my_package.metrics")
         try:
@@ -252,5 +252,5 @@ def import_plugins(modules: Iterable[str], place: str) -> None:
         except SpecError as error:  # of register: it says what of the metric is wrong
             raise SpecError(f"{where}: {error}") from error
         except Exception as error:
-            reason = shortened(f"{type(error).__name__}: {first_line(error)}", MOST_LISTED)
+            reason = shorten(f"{type(error).__name__}: {first_line(error)}", MOST_LISTED)
             raise SpecError(f"{where}, which fails when it is imported ({reason})") from error

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
-from sparkrank.base.errors import SpecError, shortened, shown
+from sparkrank.base.errors import SpecError, quote, shorten
 
 ALL = "all"  # the slice, and its value, that holds the whole day
 # A column without a value, in a combination of which others have one. A backslash of a text is written twice there.
@@ -22,26 +22,26 @@ def named_slices(slices: Any) -> tuple[tuple[str, ...], ...]:
     """
     if isinstance(slices, str):
         raise SpecError(
-            f'slices is "{shortened(slices)}", one text: a list of columns is needed, for example ["country"]'
+            f'slices is "{shorten(slices)}", one text: a list of columns is needed, for example ["country"]'
         )
     if not isinstance(slices, Iterable):
-        raise SpecError(f'slices is {shown(slices)}: a list of columns is needed, for example ["country"]')
+        raise SpecError(f'slices is {quote(slices)}: a list of columns is needed, for example ["country"]')
     given = list(slices)
     for index, named in enumerate(given):
         if not isinstance(named, str) and not (
             isinstance(named, Iterable) and all(isinstance(column, str) for column in named)
         ):
-            raise SpecError(f"slices[{index}] is {shown(named)}: a column or several different ones are needed")
+            raise SpecError(f"slices[{index}] is {quote(named)}: a column or several different ones are needed")
     named_columns = tuple((named,) if isinstance(named, str) else tuple(named) for named in given)
     for index, columns in enumerate(named_columns):
         if not columns or len(set(columns)) < len(columns):
-            raise SpecError(f"slices[{index}] is {shown(list(columns))}: a column or several different ones are needed")
+            raise SpecError(f"slices[{index}] is {quote(list(columns))}: a column or several different ones are needed")
         if slice_name(columns) == ALL:
             raise SpecError(f'slices[{index}] is "{ALL}", which names the whole day: rename the column')
     names = [slice_name(columns) for columns in named_columns]
     for index, name in enumerate(names):
         if name in names[:index]:
-            raise SpecError(f'slices[{index}] is "{shortened(name)}" again: a slice is named once')
+            raise SpecError(f'slices[{index}] is "{shorten(name)}" again: a slice is named once')
     return named_columns
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeAlias, get_args
 
-from sparkrank.base.errors import SpecError, did_you_mean, listed, shortened, shown
+from sparkrank.base.errors import SpecError, did_you_mean, itemize, quote, shorten
 from sparkrank.stats.corrections import METHODS, Correction
 
 Family: TypeAlias = Literal["slice_column", "candidate", "metric", "slice"]
@@ -39,23 +39,23 @@ class Uncertainty:
         if isinstance(given, bool):
             return cls(off=not given)
         if not isinstance(given, Mapping):
-            raise SpecError(f"uncertainty is {shown(given)}: true, false, or a mapping is needed")
+            raise SpecError(f"uncertainty is {quote(given)}: true, false, or a mapping is needed")
         known = [setting.name for setting in fields(cls)]
         known.remove("nights")  # a key of ``sequential``
         for key, value in given.items():
             if key not in known:
                 near = did_you_mean(str(key), known)
-                raise SpecError(f'uncertainty names "{shortened(key)}"{near} (allowed: {listed(known)})')
+                raise SpecError(f'uncertainty names "{shorten(key)}"{near} (allowed: {itemize(known)})')
             if key == "sequential" and isinstance(value, Mapping):
                 continue
             if key != "level" and not isinstance(value, bool):
                 also = ", or the number of nights, as {nights: 365}," if key == "sequential" else ""
-                raise SpecError(f"uncertainty.{key} is {shown(value)}: true or false{also} is needed")
+                raise SpecError(f"uncertainty.{key} is {quote(value)}: true or false{also} is needed")
         looks = given.get("sequential")
         if not isinstance(looks, Mapping):
             return cls(**given)
         if [*looks] != ["nights"]:
-            raise SpecError(f"uncertainty.sequential has the keys {listed(map(str, looks))}: nights alone is needed")
+            raise SpecError(f"uncertainty.sequential has the keys {itemize(map(str, looks))}: nights alone is needed")
         return cls(**{**given, "sequential": False, "nights": looks["nights"]})
 
     def __post_init__(self) -> None:
@@ -63,12 +63,12 @@ class Uncertainty:
         is_number = isinstance(level, (int, float)) and not isinstance(level, bool)
         if not is_number or not LEAST_LEVEL <= self.level <= MOST_LEVEL:
             raise SpecError(
-                f"uncertainty.level is {shown(self.level)}: a share from {LEAST_LEVEL} to {MOST_LEVEL} is needed"
+                f"uncertainty.level is {quote(self.level)}: a share from {LEAST_LEVEL} to {MOST_LEVEL} is needed"
             )
         nights: object = self.nights
         if not isinstance(nights, int) or isinstance(nights, bool) or not 1 <= nights <= MOST_NIGHTS:
             raise SpecError(
-                f"uncertainty.sequential.nights is {shown(nights)}: a whole number from 1 to {MOST_NIGHTS} is needed"
+                f"uncertainty.sequential.nights is {quote(nights)}: a whole number from 1 to {MOST_NIGHTS} is needed"
             )
 
     @property
@@ -115,14 +115,12 @@ class Comparison:
         """Raise :class:`SpecError` where the baseline is none of ``models`` or the only one, or a word is unknown."""
         if self.baseline not in models:
             near = did_you_mean(self.baseline, models)
-            raise SpecError(f'compare.baseline is "{shortened(self.baseline)}"{near} (models: {listed(models)})')
+            raise SpecError(f'compare.baseline is "{shorten(self.baseline)}"{near} (models: {itemize(models)})')
         if len(models) == 1:
-            raise SpecError(
-                f'compare.baseline is "{shortened(self.baseline)}", the only model: name another to compare'
-            )
+            raise SpecError(f'compare.baseline is "{shorten(self.baseline)}", the only model: name another to compare')
         for name, known in (("correction", tuple(METHODS)), ("family", FAMILIES)):
             if (word := getattr(self, name)) not in known:
                 near = did_you_mean(str(word), known)
-                raise SpecError(f"compare.{name} is {shown(word)}{near} (allowed: {listed(known)})")
+                raise SpecError(f"compare.{name} is {quote(word)}{near} (allowed: {itemize(known)})")
         if not 0 <= self.most_unpaired <= 1:
-            raise SpecError(f"compare.most_unpaired is {shown(self.most_unpaired)}: a share from 0 to 1 is needed")
+            raise SpecError(f"compare.most_unpaired is {quote(self.most_unpaired)}: a share from 0 to 1 is needed")

@@ -13,7 +13,7 @@ from pyspark.ml.param import Param, Params
 from pyspark.ml.param.shared import HasLabelCol, HasPredictionCol, HasWeightCol
 
 from sparkrank.base.checks import NAN_SCORE
-from sparkrank.base.errors import InputError, MetricError, RejectedRowsError, SpecError, did_you_mean, listed, shown
+from sparkrank.base.errors import InputError, MetricError, RejectedRowsError, SpecError, did_you_mean, itemize, quote
 from sparkrank.doors.api import evaluate
 from sparkrank.doors.keywords import with_options
 from sparkrank.engines.spark.worker_python import validate_session
@@ -43,7 +43,7 @@ def _read(text: str, preset: Preset | None) -> Metric:
         raise MetricError(f"metricName: {error}") from None
     if metric.declaration.higher_is_better is None:
         raise MetricError(
-            f"metricName is {shown(text)}, whose best value lies in the middle: no model is chosen by it, but "
+            f"metricName is {quote(text)}, whose best value lies in the middle: no model is chosen by it, but "
             f"sr.evaluate gives its value"
         )
     return metric
@@ -52,7 +52,7 @@ def _read(text: str, preset: Preset | None) -> Metric:
 def _metric_name(value: Any) -> str:
     """A text that names a metric, under some preset at least: which one may be set later."""
     if not isinstance(value, (str, Metric)):
-        raise MetricError(f"metricName is {shown(value)}: the text of one metric is needed, for example ndcg@10")
+        raise MetricError(f"metricName is {quote(value)}: the text of one metric is needed, for example ndcg@10")
     text = str(value)
     try:
         _read(text, None)
@@ -72,7 +72,7 @@ def _is_read_by(preset: Preset, text: str) -> bool:
 
 def _column(name: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise SpecError(f"{name} is {shown(value)}: the name of a column, a text, is needed")
+        raise SpecError(f"{name} is {quote(value)}: the name of a column, a text, is needed")
     return value
 
 
@@ -82,26 +82,26 @@ def _group_columns(value: Any) -> str | list[str]:
         return value
     columns = list(columns_of_key(value))
     if not columns or not all(isinstance(column, str) for column in columns):
-        raise SpecError(f"groupCol is {shown(value)}: the name of a column, or a list of names, is needed")
+        raise SpecError(f"groupCol is {quote(value)}: the name of a column, or a list of names, is needed")
     return columns
 
 
 def _word(name: str, allowed: tuple[str, ...], value: Any) -> str:
     if value not in allowed:
-        raise SpecError(f"{name} is {shown(value)}{did_you_mean(value, allowed)} (allowed: {listed(allowed)})")
+        raise SpecError(f"{name} is {quote(value)}{did_you_mean(value, allowed)} (allowed: {itemize(allowed)})")
     return str(value)
 
 
 def _fraction(value: Any) -> float:
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     if not (is_number and 0 <= value <= 1):
-        raise SpecError(f"maxBadFraction is {shown(value)}: a number from 0 to 1 is allowed")
+        raise SpecError(f"maxBadFraction is {quote(value)}: a number from 0 to 1 is allowed")
     return float(value)
 
 
 def _buckets(value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MOST_BUCKETS:
-        raise SpecError(f"buckets is {shown(value)}: an int from 1 to {MOST_BUCKETS} is allowed")
+        raise SpecError(f"buckets is {quote(value)}: an int from 1 to {MOST_BUCKETS} is allowed")
     return value
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sparkrank.base.errors import escaped
+from sparkrank.base.errors import escape
 from sparkrank.report.report_tables import DayBefore, defined, plain_texts, whole_day
 
 MOST_NAMED = 3  # changes that have numbers in the line
@@ -49,7 +49,7 @@ class Change:
     def text(self, *, with_model: bool) -> str:
         """The change in words and numbers."""
         share = f", {self.difference / abs(self.before):+.1%}" if self.before else ""
-        name = escaped(f"{self.model} {self.metric}" if with_model else self.metric)
+        name = escape(f"{self.model} {self.metric}" if with_model else self.metric)
         return f"{name} {self.before:.4f} -> {self.value:.4f} ({self.difference:+.4f}{share})"
 
 
@@ -116,7 +116,7 @@ def changes_text(changes: Changes) -> str:
     if changes.n_redefined:
         parts.append(f"{changes.n_redefined} defined otherwise")
     for word, models in (("new", changes.came), ("gone", changes.went)):
-        parts += [f"{word}: {escaped(', '.join(models))}"] if models else []
+        parts += [f"{word}: {escape(', '.join(models))}"] if models else []
     return f"Since {changes.since}: {'; '.join(parts)}" if parts else ""
 
 

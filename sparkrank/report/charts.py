@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sparkrank.base.errors import SpecError, did_you_mean, listed, shortened, writing_errors
+from sparkrank.base.errors import SpecError, did_you_mean, itemize, shorten, writing_errors
 from sparkrank.report.data import ReportData
 from sparkrank.report.figures import Figure
 from sparkrank.report.section_register import section_of, sections
@@ -62,7 +62,7 @@ def chart(
     """
     names = charted_sections()
     if name not in names:
-        raise SpecError(f'no chart "{shortened(name)}"{did_you_mean(name, names)} (there are: {listed(names)})')
+        raise SpecError(f'no chart "{shorten(name)}"{did_you_mean(name, names)} (there are: {itemize(names)})')
     every_metric = name == "slices" and metric is not None
     charts = list(slice_figures(data, data.metrics)) if every_metric else figures(data, name)
     if not charts:
@@ -73,8 +73,8 @@ def chart(
         charts = [figure for figure in charts if wanted is None or getattr(figure, key) == wanted]
         if not charts:
             raise SpecError(
-                f'{name} has no chart of the {key} "{shortened(wanted)}"{did_you_mean(wanted, there)} '
-                f"(there are: {listed(there) or 'none'})"
+                f'{name} has no chart of the {key} "{shorten(wanted)}"{did_you_mean(wanted, there)} '
+                f"(there are: {itemize(there) or 'none'})"
             )
     return drawn(charts[0])
 
@@ -93,7 +93,7 @@ def save_plots(data: ReportData, folder: str | Path) -> list[Path]:
     place = Path(folder)
     every = [figure for name in charted_sections() for figure in figures(data, name)]
     files = [place / f"{number:02d}-{_file_name(figure)}.svg" for number, figure in enumerate(every, start=1)]
-    with writing_errors(f"the charts in {shortened(str(folder))}"):
+    with writing_errors(f"the charts in {shorten(str(folder))}"):
         place.mkdir(parents=True, exist_ok=True)
         for figure, file in zip(every, files, strict=True):
             file.write_text(svg_of(drawn(figure)), encoding="utf-8")

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from sparkrank.base.errors import escaped
+from sparkrank.base.errors import escape
 from sparkrank.base.redaction import redact
 from sparkrank.metrics.slices import shown_value
 from sparkrank.report.data import ReportData
@@ -125,7 +125,7 @@ def shown_name(name: str | None, slice_name: str = "") -> str:
     >>> shown_name("a\\u202eb <i>")
     'a\\\\u202eb <i>'
     """
-    text = escaped(redact(shown_value(name, slice_name)))
+    text = escape(redact(shown_value(name, slice_name)))
     return _JOINED.sub(lambda match: chr(int(match[1], 16)), text)
 
 

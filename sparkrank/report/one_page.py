@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 
-from sparkrank.base.errors import escaped
+from sparkrank.base.errors import escape
 from sparkrank.base.redaction import redact
 from sparkrank.metrics.slices import ALL, shown_value
 from sparkrank.report.data import ComparisonRow, GateRow, HeadlineRow, MetricValue, ReportData
@@ -55,7 +55,7 @@ def _md(text: str) -> str:
 
 
 def _short(text: str) -> str:
-    line = redact(escaped(text))
+    line = redact(escape(text))
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
 
 
@@ -100,7 +100,7 @@ def _first_models(models: Sequence[str], baseline: str | None) -> list[str]:
 
 
 def _md_sentence(sentence: str) -> str:
-    return _MARKDOWN.sub(r"\\\1", redact(escaped(sentence)))
+    return _MARKDOWN.sub(r"\\\1", redact(escape(sentence)))
 
 
 def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
@@ -210,10 +210,10 @@ def _source(data: ReportData) -> Iterator[str]:
 def latex_table(data: ReportData) -> str:
     """The headline as a ``tabular`` of LaTeX, with the package booktabs: a row a metric, a column a model."""
     if data.headline is None:
-        return f"% {redact(escaped(data.missing.get('headline', _NO_METRICS)))}\n"
+        return f"% {redact(escape(data.missing.get('headline', _NO_METRICS)))}\n"
     models, cells = data.headline.models, _cells_of(data)
     lines = [
-        f"% {redact(escaped(data.name))}",
+        f"% {redact(escape(data.name))}",
         f"\\begin{{tabular}}{{l{'r' * len(models)}}}",
         r"\toprule",
         " & ".join(["metric", *map(_tex, models)]) + r" \\",

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
-from sparkrank.base.errors import SpecError, did_you_mean, shortened, writing_errors
+from sparkrank.base.errors import SpecError, did_you_mean, shorten, writing_errors
 from sparkrank.report.data import ReportData
 from sparkrank.report.one_page import latex_table, one_page
 from sparkrank.text.terminal import as_json_text
@@ -42,13 +42,13 @@ def form_of(out: str | None, asked: str | None) -> ReportForm:
     if asked is not None:
         if asked not in FORMS:
             near = did_you_mean(asked, FORMS)
-            raise SpecError(f"format is {shortened(asked)}{near}: {', '.join(FORMS)} are allowed{instead}")
+            raise SpecError(f"format is {shorten(asked)}{near}: {', '.join(FORMS)} are allowed{instead}")
         return asked
     if out is None:
         return "html"
     if ending not in ENDINGS:
         known = f"{', '.join(ENDINGS)} are known, or give a format{instead}"
-        raise SpecError(f"out is {shortened(out)}, whose ending names no form: {known}")
+        raise SpecError(f"out is {shorten(out)}, whose ending names no form: {known}")
     return ENDINGS[ending]
 
 
@@ -61,11 +61,11 @@ def write_report(data: ReportData, out: str, form: ReportForm) -> Path:
         raise SpecError("out is empty: name the file that the report is written to")
     path = Path(out)
     if not path.parent.is_dir():
-        raise SpecError(f"there is no folder for {shortened(out)}: make it first, or name another file")
+        raise SpecError(f"there is no folder for {shorten(out)}: make it first, or name another file")
     if path.is_dir():
-        raise SpecError(f"{shortened(out)} is a folder: name the file that the report is written to")
+        raise SpecError(f"{shorten(out)} is a folder: name the file that the report is written to")
     content = as_form(data, form).encode("utf-8", "backslashreplace")
-    with writing_errors(f"the report {shortened(out)}"):
+    with writing_errors(f"the report {shorten(out)}"):
         beside = path.with_name(f".{path.name[:100]}.{uuid.uuid4().hex[:12]}")
         try:
             beside.write_bytes(content)

@@ -6,7 +6,7 @@ import os
 from numbers import Real
 from typing import Any, get_args
 
-from sparkrank.base.errors import SpecError, did_you_mean, listed, shortened, shown
+from sparkrank.base.errors import SpecError, did_you_mean, itemize, quote, shorten
 from sparkrank.engines.lanes import lane_words
 from sparkrank.inputs.buckets import MOST_BUCKETS
 from sparkrank.metrics.plan import MOST_CURVE_POINTS
@@ -16,24 +16,24 @@ from sparkrank.sources.folders import PartitionTypes
 def validate_argument_numbers(buckets: Any, curve_points: Any, max_bad_fraction: Any, row_memory: Any) -> None:
     """Raise :class:`SpecError` if one of the caller's numbers is out of range."""
     if buckets is not None and not (_is_whole(buckets) and 1 <= buckets <= MOST_BUCKETS):
-        raise SpecError(f"buckets is {shown(buckets)}: an int from 1 to {MOST_BUCKETS} is allowed")
+        raise SpecError(f"buckets is {quote(buckets)}: an int from 1 to {MOST_BUCKETS} is allowed")
     if not (_is_whole(curve_points) and 0 <= curve_points <= MOST_CURVE_POINTS):
         raise SpecError(
-            f"curve_points is {shown(curve_points)}: a whole number from 0 to {MOST_CURVE_POINTS} is allowed"
+            f"curve_points is {quote(curve_points)}: a whole number from 0 to {MOST_CURVE_POINTS} is allowed"
         )
     if row_memory is not None and not (_is_whole(row_memory) and 0 <= row_memory < 1 << 63):
-        raise SpecError(f"row_memory is {shown(row_memory)}: a whole number of bytes from 0, below 8 EiB, is allowed")
+        raise SpecError(f"row_memory is {quote(row_memory)}: a whole number of bytes from 0, below 8 EiB, is allowed")
     is_number = isinstance(max_bad_fraction, Real) and not isinstance(max_bad_fraction, bool)
     if not (is_number and 0 <= max_bad_fraction <= 1):
-        raise SpecError(f"max_bad_fraction is {shown(max_bad_fraction)}: a number from 0 to 1 is allowed")
+        raise SpecError(f"max_bad_fraction is {quote(max_bad_fraction)}: a number from 0 to 1 is allowed")
 
 
 def validate_other_arguments(group_table: Any, spark: Any) -> None:
     """Raise :class:`SpecError` where ``group_table`` is neither a choice nor a folder, or ``spark`` no session."""
     if not isinstance(group_table, (bool, str, os.PathLike)) or group_table == "":  # the folder of this process
-        raise SpecError(f"group_table is {shown(group_table)}: True, False or a folder is needed")
+        raise SpecError(f"group_table is {quote(group_table)}: True, False or a folder is needed")
     if spark is not None and not hasattr(spark, "createDataFrame"):
-        raise SpecError(f"spark is {shown(spark)}: a SparkSession is needed")
+        raise SpecError(f"spark is {quote(spark)}: a SparkSession is needed")
 
 
 def validate_argument_words(lane: Any, partition_types: Any, paths: bool) -> None:
@@ -43,7 +43,7 @@ def validate_argument_words(lane: Any, partition_types: Any, paths: bool) -> Non
         ("partition_types", partition_types, get_args(PartitionTypes)),
     ):
         if word not in known:
-            raise SpecError(f'{name} is "{shortened(word)}"{did_you_mean(word, known)} (allowed: {listed(known)})')
+            raise SpecError(f'{name} is "{shorten(word)}"{did_you_mean(word, known)} (allowed: {itemize(known)})')
     if partition_types == "text" and not paths:
         raise SpecError("partition_types is text, but no path is given: only the names of folders have types to infer")
 

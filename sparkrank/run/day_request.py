@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sparkrank.base.errors import SpecError, escaped, shortened
+from sparkrank.base.errors import SpecError, escape, shorten
 from sparkrank.base.redaction import redact, shown_url
 from sparkrank.engines.request import Request
 from sparkrank.inputs.day_marks import as_pattern, day_of, on_day, on_days
@@ -57,7 +57,7 @@ def resolve_day(spec: Spec, day: str | None) -> str:
             raise SpecError("no day is given: name it with --date YYYY-MM-DD or as day in the spec")
         return spec.day.isoformat()
     if day_of(day) is None:
-        raise SpecError(f"--date {shortened(day)} is not a day of the form YYYY-MM-DD")
+        raise SpecError(f"--date {shorten(day)} is not a day of the form YYYY-MM-DD")
     return day
 
 
@@ -71,4 +71,4 @@ def places_of(spec: Spec, day: str) -> list[str]:
             lines += [f"{what}.path: {shown_url(path)}" for path in on_days(rows.path, day)]
         texts = {"table": rows.table, "where": rows.where}
         lines += [f"{what}.{key}: {redact(on_day(text, day))}" for key, text in texts.items() if text is not None]
-    return list(map(escaped, (*lines, f"output.path: {shown_url(on_day(spec.output.path, day))}")))
+    return list(map(escape, (*lines, f"output.path: {shown_url(on_day(spec.output.path, day))}")))

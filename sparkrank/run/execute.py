@@ -13,7 +13,7 @@ from functools import cached_property
 
 import pyarrow as pa
 
-from sparkrank.base.errors import MOST_SENTENCE, shortened
+from sparkrank.base.errors import MOST_SENTENCE, shorten
 from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.lanes import Lane
 from sparkrank.engines.request import Request
@@ -111,7 +111,7 @@ def _slower(solved: Solved) -> Iterator[str]:
     """A sentence for each refusal of the session that made the evaluation slower. Usual ones are logged alone."""
     for refusal in solved.refusals:
         if refusal.is_usual:
-            logging.getLogger(__name__).info("%s", shortened(refusal, MOST_SENTENCE))
+            logging.getLogger(__name__).info("%s", shorten(refusal, MOST_SENTENCE))
         else:
             yield str(refusal)
 

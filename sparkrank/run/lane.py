@@ -16,8 +16,8 @@ from sparkrank.base.errors import (
     InputError,
     SpecError,
     StoreError,
-    listed,
-    shortened,
+    itemize,
+    shorten,
 )
 from sparkrank.engines.lanes import LANES, Lane, row_memory_lanes
 from sparkrank.engines.request import AUTO, Request
@@ -41,11 +41,11 @@ def open_lane(request: Request) -> Lane:
     take it, or only Spark can and there is no session, or memory for rows is given to a lane that holds none.
     """
     lane = _first_that_takes(request) if request.lane == AUTO else _asked(request)
-    logging.getLogger(__name__).info("lane %s: %s", lane.name, shortened(lane.reason, MOST_SENTENCE))
+    logging.getLogger(__name__).info("lane %s: %s", lane.name, shorten(lane.reason, MOST_SENTENCE))
     if request.row_memory is not None and not lane.takes_row_memory:
         raise SpecError(
             f"row_memory is {request.row_memory}, but the lane is {lane.name} ({lane.reason}): only the lane "
-            f"{listed(row_memory_lanes())} holds rows"
+            f"{itemize(row_memory_lanes())} holds rows"
         )
     return lane
 

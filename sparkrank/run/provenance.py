@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from sparkrank import native
 from sparkrank._version import __version__
-from sparkrank.base.errors import MOST_SENTENCE, shortened
+from sparkrank.base.errors import MOST_SENTENCE, shorten
 from sparkrank.run.stages import Stages
 from sparkrank.tables.rows.results import Origin
 
@@ -74,7 +74,7 @@ def runs_table(
         versions["session"] = dict(session)  # what reading depended on
     if refusals:
         versions["refused by the session"] = {
-            refusal.what: shortened(f"{refusal.because}: {refusal.instead}", MOST_SENTENCE) for refusal in refusals
+            refusal.what: shorten(f"{refusal.because}: {refusal.instead}", MOST_SENTENCE) for refusal in refusals
         }
     row = {
         "run_id": origin.run_id,

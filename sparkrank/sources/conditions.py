@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank.base.errors import did_you_mean, shortened
+from sparkrank.base.errors import did_you_mean, shorten
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<text>'(?:[^']|'')*')|(?P<number>-?\d+(?:\.\d+)?(?![\w.]))|(?P<op><=|>=|<>|!=|==|=|<|>)|(?P<mark>[(),])"
@@ -69,7 +69,7 @@ def pushed_down(condition: str, schema: pa.Schema) -> Condition:
         if len(parts) == _MOST_JOINED:
             raise UntranslatableError(f"more than {_MOST_JOINED} comparisons are joined")
         if rest[0] != ("word", "AND"):
-            raise UntranslatableError(f"{shortened(rest[0][1])} is not understood")
+            raise UntranslatableError(f"{shorten(rest[0][1])} is not understood")
         holds, for_nan, rest = _comparison(rest[1:], schema)
         parts.append((holds, for_nan))
     of_groups, of_rows = (_all([holds for holds, for_nan in parts if for_nan == is_last]) for is_last in (False, True))
@@ -102,7 +102,7 @@ def _comparison(tokens: list[Token], schema: pa.Schema) -> tuple[pc.Expression, 
     texts = [text for _, text in tokens]
     if not kinds or kinds[0] not in ("word", "quoted") or texts[0] not in schema.names:
         name = texts[0] if texts else "an empty condition"
-        raise UntranslatableError(f"{shortened(name)} is not a column{did_you_mean(name, schema.names)}")
+        raise UntranslatableError(f"{shorten(name)} is not a column{did_you_mean(name, schema.names)}")
     field = schema.field(texts[0])
     column = pc.field(field.name)
     if texts[1:3] == ["IS", "NULL"]:
@@ -121,7 +121,7 @@ def _comparison(tokens: list[Token], schema: pa.Schema) -> tuple[pc.Expression, 
         holds = _COMPARE[texts[1]](column, _literal(tokens[2], field.type))
         for_nan = pa.types.is_floating(field.type) and texts[1] in _FOR_NAN
         return holds | column.is_nan() if for_nan else holds, for_nan, tokens[3:]
-    raise UntranslatableError(f"what is asked of {shortened(field.name)} is not understood")
+    raise UntranslatableError(f"what is asked of {shorten(field.name)} is not understood")
 
 
 def _literal(token: Token, kind: pa.DataType) -> pa.Scalar:
@@ -129,14 +129,14 @@ def _literal(token: Token, kind: pa.DataType) -> pa.Scalar:
     form, text = token
     value: str | float | Decimal
     if "\\" in text:
-        raise UntranslatableError(f"{shortened(text)} has an escape")
+        raise UntranslatableError(f"{shorten(text)} has an escape")
     if form == "text" and (pa.types.is_string(kind) or pa.types.is_date32(kind)):
         value = text[1:-1].replace("''", "'")
     elif form == "number" and (pa.types.is_integer(kind) or pa.types.is_float64(kind)):
         value = Decimal(text) if pa.types.is_integer(kind) else float(text) if "." in text else int(text)
     else:
-        raise UntranslatableError(f"{shortened(text)} is compared with a column of type {shortened(kind)}")
+        raise UntranslatableError(f"{shorten(text)} is compared with a column of type {shorten(kind)}")
     try:
         return pa.scalar(value).cast(kind)
     except (pa.ArrowInvalid, OverflowError):
-        raise UntranslatableError(f"{shortened(text)} is not a value of type {kind}") from None
+        raise UntranslatableError(f"{shorten(text)} is not a value of type {kind}") from None

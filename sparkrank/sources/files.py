@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from pyarrow import fs
 
-from sparkrank.base.errors import InputError, SpecError, shortened
+from sparkrank.base.errors import InputError, SpecError, shorten
 from sparkrank.base.redaction import HIDDEN, shown_url
 from sparkrank.sources.integrity import Stamp, stamp_of, stamps_of
 from sparkrank.sources.lakes import LakeTable, tables_above, tables_among
@@ -170,7 +170,7 @@ def _patient(store: fs.FileSystem) -> fs.FileSystem:
 
 def without_password(path: str) -> str:
     """``path`` as a sentence may tell it, without who opens the file system."""
-    return shortened(shown_url(path).replace(f"://{HIDDEN}@", "://"))
+    return shorten(shown_url(path).replace(f"://{HIDDEN}@", "://"))
 
 
 def store_of(path: str, inside: str) -> str | None:

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from sparkrank.base.errors import InputError, shortened
+from sparkrank.base.errors import InputError, shorten
 
 PartitionTypes: TypeAlias = Literal["inferred", "text"]
 _WHOLE = re.compile(r"-?\d+")
@@ -95,7 +95,7 @@ def validate_even_folders(subject: str, files: Sequence[str], base: str) -> None
                 lacking = "value" if name else "name"
                 raise InputError(f'{subject} has {inside} in the folder "{part}", which has no {lacking}: rename it')
     if len(kinds) > 1:
-        one, other = map(shortened, list(kinds.values())[:2])
+        one, other = map(shorten, list(kinds.values())[:2])
         raise InputError(
             f"{subject} has {one} and {other}, in folders of different columns: name files of one kind by a pattern"
         )

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from sparkrank.base.errors import InputError, SparkrankError, SpecError, first_line, shortened, shown
+from sparkrank.base.errors import InputError, SparkrankError, SpecError, first_line, quote, shorten
 from sparkrank.inputs.field_paths import columns_of
 from sparkrank.inputs.roles import Roles
 from sparkrank.sources.integrity import read_checked
@@ -62,7 +62,7 @@ def accepted(subject: str, rows: Any, roles: Roles) -> Any:
         raise SpecError(f"{subject} a streaming DataFrame: rows that are all there are needed")
     if is_path(rows) and (match := _TEXT_FILE.search(os.fspath(rows))) is not None:
         raise SpecError(
-            f"{subject} {shown(os.fspath(rows))}, but a path is read as Parquet: read it by Spark, pyarrow or pandas, "
+            f"{subject} {quote(os.fspath(rows))}, but a path is read as Parquet: read it by Spark, pyarrow or pandas, "
             f"or by the job (format: {'json' if 'j' in match[1].lower() else 'csv'})"
         )
     if is_frame(rows) or is_path(rows) or isinstance(rows, pa.Table) or is_pandas(rows):
@@ -73,7 +73,7 @@ def accepted(subject: str, rows: Any, roles: Roles) -> Any:
             if (table := _table_of(rows, roles, subject)) is not None:
                 return table
     except _NoTableError as error:
-        reason = f", of which Arrow makes no table ({shortened(first_line(error))})"
+        reason = f", of which Arrow makes no table ({shorten(first_line(error))})"
     module, name = type(rows).__module__, type(rows).__name__
     kind = name if module == "builtins" else f"{module}.{name}"
     raise SpecError(f"{subject} of type {kind}{reason}: a DataFrame, a pyarrow Table or a path to Parquet is needed")
@@ -94,8 +94,8 @@ def validated(table: pa.Table, roles: Roles, what: str) -> pa.Table:
         try:
             table[column].validate(full=True)
         except (pa.ArrowException, ValueError, IndexError) as error:
-            problem = f'the {role_of.get(column, "column")} "{shortened(column)}" of the {what} is not valid Arrow'
-            raise InputError(f"{problem}: {shortened(first_line(error))}") from error
+            problem = f'the {role_of.get(column, "column")} "{shorten(column)}" of the {what} is not valid Arrow'
+            raise InputError(f"{problem}: {shorten(first_line(error))}") from error
     return table
 
 
@@ -111,7 +111,7 @@ def _source_errors(what: str, done: str = "read") -> Iterator[None]:
     except (SparkrankError, _NoTableError):
         raise
     except Exception as error:  # a source may be a generator, or a query, which fails as it likes
-        raise InputError(f"{what} cannot be {done}: {shortened(first_line(error))}") from error
+        raise InputError(f"{what} cannot be {done}: {shorten(first_line(error))}") from error
 
 
 def _table_of(rows: Any, roles: Roles, subject: str) -> pa.Table | None:
@@ -149,6 +149,6 @@ def _validate_arrow_types(rows: pl.DataFrame, subject: str) -> None:
             is_arrow = False
         if not is_arrow:
             raise InputError(
-                f'{subject} a frame of polars whose column "{shortened(name)}" is of type {shortened(kind)}, which '
+                f'{subject} a frame of polars whose column "{shorten(name)}" is of type {shorten(kind)}, which '
                 f"Arrow does not have: cast it to another"
             )

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 from pyarrow import fs
 
-from sparkrank.base.errors import InputError, shortened
+from sparkrank.base.errors import InputError, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -70,6 +70,6 @@ def unchanged(store: fs.FileSystem, path: str, stamp: Stamp | None) -> Iterator[
 def _validate_unchanged(store: fs.FileSystem, path: str, stamp: Stamp | None) -> None:
     info = store.get_file_info(path)
     if info.type == fs.FileType.NotFound:
-        raise InputError(f"{shortened(path)} was deleted while the job ran")
+        raise InputError(f"{shorten(path)} was deleted while the job ran")
     if stamp is not None and stamp_of(info, store) != stamp:
-        raise InputError(f"{shortened(path)} was written anew while the job ran")
+        raise InputError(f"{shorten(path)} was written anew while the job ran")

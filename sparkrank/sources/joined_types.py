@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import pyarrow as pa
 
-from sparkrank.base.errors import InputError, did_you_mean, listed, shortened
+from sparkrank.base.errors import InputError, did_you_mean, itemize, shorten
 from sparkrank.inputs.role_table import ITEMS, NEEDED, SLICE, Takes
 from sparkrank.inputs.roles import Roles, of_model
 from sparkrank.metrics.slices import columns_of_slices
@@ -48,8 +48,8 @@ def sides_of_slices(roles: Roles) -> Sequence[str]:
 
 def raise_different_types(role: str, column: str, kind: str, truth_column: str, truth_kind: str) -> None:
     raise InputError(
-        f'the {role} column is of type {shortened(kind)} in the lists ("{shortened(column)}") and of type '
-        f'{shortened(truth_kind)} in the truth ("{shortened(truth_column)}"): one type is needed'
+        f'the {role} column is of type {shorten(kind)} in the lists ("{shorten(column)}") and of type '
+        f'{shorten(truth_kind)} in the truth ("{shorten(truth_column)}"): one type is needed'
     )
 
 
@@ -57,12 +57,12 @@ def validate_column(role: str, column: str, names: Sequence[str], what: str) -> 
     """Raise :class:`InputError` where ``column`` is none of ``names``, those of ``what``, or Spark may take another."""
     if column not in names:
         near = did_you_mean(column, names)
-        raise InputError(f'the {role} column "{shortened(column)}" is not in the {what}{near} ({listed(names)})')
+        raise InputError(f'the {role} column "{shorten(column)}" is not in the {what}{near} ({itemize(names)})')
     alike = [name for name in names if name.lower() == column.lower()]
     if len(alike) > 1:
         raise InputError(
-            f'the {role} column "{shortened(column)}" of the {what} is not the only one of that name, upper or lower '
-            f"case ({listed(alike)}): rename the others"
+            f'the {role} column "{shorten(column)}" of the {what} is not the only one of that name, upper or lower '
+            f"case ({itemize(alike)}): rename the others"
         )
 
 
@@ -90,7 +90,7 @@ def check_roles(
 
 def of_wrong_type(role: str, column: str, kind: object, needed: str) -> InputError:
     """The error that says of which type a column is, and what is ``needed``."""
-    return InputError(f'the {role} column "{shortened(column)}" is of type {shortened(kind)}: {needed} is needed')
+    return InputError(f'the {role} column "{shorten(column)}" is of type {shorten(kind)}: {needed} is needed')
 
 
 def _fit(kind: pa.DataType, other: pa.DataType) -> bool:

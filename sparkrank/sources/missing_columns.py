@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow.dataset as ds
 
-from sparkrank.base.errors import InputError, shortened
+from sparkrank.base.errors import InputError, shorten
 from sparkrank.inputs.roles import Roles
 from sparkrank.sources.stored_files import named_in
 
@@ -52,7 +52,7 @@ def validate_columns(
 def lacking_column(file: str, title: str, column: str, what: str, remedy: str = "") -> InputError:
     """The error that names the column which a ``file`` of ``what`` lacks."""
     return InputError(
-        f'{shortened(file)} of the {what} lacks {title} "{shortened(column)}", which other files have: {_LOST}{remedy}'
+        f'{shorten(file)} of the {what} lacks {title} "{shorten(column)}", which other files have: {_LOST}{remedy}'
     )
 
 

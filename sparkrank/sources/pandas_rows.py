@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from sparkrank.base import checks
-from sparkrank.base.errors import InputError, listed, shortened, shown
+from sparkrank.base.errors import InputError, itemize, quote, shorten
 from sparkrank.inputs.field_paths import Place, columns_of, places, ratings_at
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
@@ -87,7 +87,7 @@ def table_of(rows: Any, roles: Roles, what: str) -> pa.Table:
     try:
         table = pa.Table.from_pandas(rows[columns_of(roles, names)], preserve_index=False)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        reason = shortened(": ".join(map(shortened, error.args)).rstrip("."))
+        reason = shorten(": ".join(map(shorten, error.args)).rstrip("."))
         raise InputError(f"the {what} has a column that Arrow cannot hold: {reason}") from error
     return validated(table, roles, what)  # columns of pandas may be those of Arrow
 
@@ -98,8 +98,8 @@ def _validate_text_names(rows: Any, names: list[str], roles: Roles, what: str) -
         if not any(column == name or column.startswith((f"{name}.", f"{name}[")) for name in names):
             remedy = 'rows.columns.map("_".join)' if rows.columns.nlevels > 1 else "rows.columns.map(str)"
             raise InputError(
-                f'the {role} column "{shortened(column)}" is not in the {what} ({listed([*map(repr, names)])}'
-                f"{', ' if names else ''}{listed(map(shown, others))}): names of columns are texts, and some of these "
+                f'the {role} column "{shorten(column)}" is not in the {what} ({itemize([*map(repr, names)])}'
+                f"{', ' if names else ''}{itemize(map(quote, others))}): names of columns are texts, and some of these "
                 f"are none: rename them, as by rows.columns = {remedy}"
             )
 

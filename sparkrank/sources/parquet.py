@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from sparkrank.base.errors import InputError, NoInputError, shortened, unreadable
+from sparkrank.base.errors import InputError, NoInputError, shorten, unreadable
 from sparkrank.inputs.field_paths import Place, places
 from sparkrank.inputs.roles import Roles
 from sparkrank.numeric.memory import is_limited
@@ -220,11 +220,11 @@ def _checked(
                 yield batch
             planned = sum(group.num_rows for group in fragment.row_groups)
             if where is None and rows != planned:
-                raise InputError(f"{shortened(path)} cannot be read: {rows} rows came of the {planned} of its footer")
+                raise InputError(f"{shorten(path)} cannot be read: {rows} rows came of the {planned} of its footer")
     except FileNotFoundError:
-        raise InputError(f"{shortened(path)} was deleted while the job ran") from None
+        raise InputError(f"{shorten(path)} was deleted while the job ran") from None
     except (pa.ArrowException, OSError) as error:
-        raise unreadable(f"{shortened(path)} cannot be read", error) from error
+        raise unreadable(f"{shorten(path)} cannot be read", error) from error
 
 
 def _batches(

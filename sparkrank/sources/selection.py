@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
-from sparkrank.base.errors import FrameLaneNeededError, InputError, SpecError, first_line, shortened
+from sparkrank.base.errors import FrameLaneNeededError, InputError, SpecError, first_line, shorten
 from sparkrank.inputs.field_paths import Place, places
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
@@ -124,7 +124,7 @@ def _validate_types(schema: pa.Schema, roles: Roles) -> None:
         kind = schema.field(column).type
         if not _is_of_every_lane(kind):
             raise FrameLaneNeededError(
-                f"the {role} column {shortened(column)} is of type {shortened(kind)}, which Spark and Arrow read "
+                f"the {role} column {shorten(column)} is of type {shorten(kind)}, which Spark and Arrow read "
                 f"differently"
             )
 
@@ -212,5 +212,5 @@ def _bucket_rows(sides: Sequence[Roles], plan: Plan, schema: pa.Schema, split: S
             made = [rows if rows.schema == schema else rows.cast(schema) for rows in made]
         except pa.ArrowInvalid as error:
             what = ("the lists", "the truth")[side] if plan.joins else "the input"
-            raise InputError(f"a value of {what} cannot be evaluated: {shortened(first_line(error))}") from error
+            raise InputError(f"a value of {what} cannot be evaluated: {shorten(first_line(error))}") from error
         yield from made

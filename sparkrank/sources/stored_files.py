@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 from pyarrow import fs
 
-from sparkrank.base.errors import InputError, NoInputError, listed, unreadable
+from sparkrank.base.errors import InputError, NoInputError, itemize, unreadable
 from sparkrank.sources.files import Listing, file_system, store_of, without_password
 from sparkrank.sources.folders import PartitionTypes, folder_columns, validate_even_folders
 from sparkrank.sources.lakes import LakeTable
@@ -127,7 +127,7 @@ def validate_present(paths: Sequence[str], kind: str, what: str) -> None:
         if not there:
             missing.append(without_password(path))
     if missing:
-        raise NoInputError(f"there is no {kind} {what} at {listed(missing)}")
+        raise NoInputError(f"there is no {kind} {what} at {itemize(missing)}")
 
 
 def named_in(names: Iterable[str], columns: Iterable[str], where: str | None) -> Iterator[str]:

@@ -21,7 +21,7 @@ import pyarrow.dataset as ds
 from pyarrow import csv as pa_csv
 from pyarrow import json as pa_json
 
-from sparkrank.base.errors import CodedSentence, InputError, SpecError, did_you_mean, listed, shortened, unreadable
+from sparkrank.base.errors import CodedSentence, InputError, SpecError, did_you_mean, itemize, shorten, unreadable
 from sparkrank.inputs.field_paths import Place
 from sparkrank.inputs.roles import Roles
 from sparkrank.sources.conditions import Condition
@@ -103,8 +103,7 @@ class TextInput:
             if field.name not in names and names and (asked is None or field.name in asked):
                 near = did_you_mean(field.name, names)
                 raise InputError(
-                    f'the column "{shortened(field.name)}" of {what}.schema is not in the {what}{near} '
-                    f"({listed(names)})"
+                    f'the column "{shorten(field.name)}" of {what}.schema is not in the {what}{near} ({itemize(names)})'
                 )
         # a record of JSON without a key that the schema declares has null there
         is_declared = kind == "json" and fields is not None
@@ -207,7 +206,7 @@ def _validate_options(options: Mapping[str, str], kind: str, what: str) -> None:
         if name.lower() not in map(str.lower, known):
             near = did_you_mean(name, known)
             raise SpecError(
-                f"{what}.options.{name} is none of Arrow's reader of {kind}{near} (known: {listed(known)}): leave it "
+                f"{what}.options.{name} is none of Arrow's reader of {kind}{near} (known: {itemize(known)}): leave it "
                 f"out, or lane: frame reads the {what} with Spark"
             )
 
@@ -226,12 +225,12 @@ def _csv_format(options: Mapping[str, str], what: str, names: Sequence[str]) -> 
     }
     for name, letter in letters.items():
         if len(letter.encode()) > 1 or letter in ("\r", "\n"):
-            raise SpecError(f"{what}.options.{name} is {shortened(letter)!r}: a single letter of ASCII is needed")
+            raise SpecError(f"{what}.options.{name} is {shorten(letter)!r}: a single letter of ASCII is needed")
     encoding = option(options, "encoding") or option(options, "charset", "utf8")
     try:
         codecs.lookup(encoding)
     except LookupError:
-        raise SpecError(f"{what}.options.encoding is {shortened(encoding)}, which is no known encoding") from None
+        raise SpecError(f"{what}.options.encoding is {shorten(encoding)}, which is no known encoding") from None
     quote, escape = letters["quote"], letters["escape"]
     return ds.CsvFileFormat(
         pa_csv.ParseOptions(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from sparkrank.base.errors import SpecError, did_you_mean, listed, shortened
+from sparkrank.base.errors import SpecError, did_you_mean, itemize, shorten
 from sparkrank.inputs.roles import Roles
 
 # Spark's words for the plain types that every lane knows.
@@ -60,7 +60,7 @@ def fields_of(schema: str) -> tuple[DdlField, ...]:
     names = [field.name.lower() for field in fields]
     for field in fields:
         if names.count(field.name.lower()) > 1:
-            raise ValueError(f'names the column "{shortened(field.name)}" twice')
+            raise ValueError(f'names the column "{shorten(field.name)}" twice')
     return fields
 
 
@@ -77,7 +77,7 @@ def _field(text: str) -> DdlField:
         return DdlField(name, _PLAIN[kind], True)
     if kind not in _OTHERS or (kind != "interval" and not _ARGUMENTS.fullmatch(arguments)):
         near = did_you_mean(kind, (*_PLAIN, *_OTHERS)) if kind not in _PLAIN else ""
-        raise ValueError(f'gives "{name}" the unknown type {word}{arguments}{near} (known: {listed(_PLAIN)})')
+        raise ValueError(f'gives "{name}" the unknown type {word}{arguments}{near} (known: {itemize(_PLAIN)})')
     return DdlField(name, f"{kind}{arguments}", False)
 
 
@@ -124,8 +124,8 @@ def arrow_type(name: str, kind: str, what: str) -> pa.DataType:
     arrow = _ARROW.get(kind if inner is None else _PLAIN.get(element, element))
     if arrow is None:
         raise SpecError(
-            f'{what}.schema gives "{shortened(name)}" the type {shortened(kind)}, which is Spark\'s alone (known to '
-            f"Arrow: {listed(_ARROW)}, and arrays of these): lane: frame reads the {what} with Spark"
+            f'{what}.schema gives "{shorten(name)}" the type {shorten(kind)}, which is Spark\'s alone (known to '
+            f"Arrow: {itemize(_ARROW)}, and arrays of these): lane: frame reads the {what} with Spark"
         )
     return arrow if inner is None else pa.list_(arrow)
 
@@ -145,7 +145,7 @@ def number_kinds(roles: Roles, fields: Sequence[DdlField] | None) -> dict[str, s
             continue
         if column in names and column not in declared:
             raise SpecError(
-                f'the {title} column "{shortened(column)}" is also a name, as a text is: input.schema says which it is'
+                f'the {title} column "{shorten(column)}" is also a name, as a text is: input.schema says which it is'
             )
         kinds[column] = declared.get(column, "double")
     return kinds

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparkrank.base.errors import SpecError, did_you_mean, listed, shown
+from sparkrank.base.errors import SpecError, did_you_mean, itemize, quote
 from sparkrank.numeric.array_types import Floats
 
 Correction: TypeAlias = Literal["holm", "benjamini-hochberg", "none"]
@@ -55,7 +55,7 @@ def adjusted(p: ArrayLike, method: str) -> Floats:
     array([0.04, 0.03,  nan, 0.04])
     """
     if method not in METHODS:
-        raise SpecError(f"correction is {shown(method)}{did_you_mean(method, METHODS)}: {listed(METHODS)} are allowed")
+        raise SpecError(f"correction is {quote(method)}{did_you_mean(method, METHODS)}: {itemize(METHODS)} are allowed")
     values = np.array(p, np.float64)
     tested = ~np.isnan(values)
     if tested.any():

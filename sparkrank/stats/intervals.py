@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sparkrank.base.errors import SpecError, shown
+from sparkrank.base.errors import SpecError, quote
 from sparkrank.numeric.array_types import Floats, Ints
 
 
@@ -482,7 +482,7 @@ def t_quantile(degrees: float, share: float) -> float:
 def checked_share(name: str, share: float) -> None:
     """Raise :class:`SpecError` unless ``share`` is above 0 and below 1."""
     if not 0 < share < 1:
-        raise SpecError(f"{name} is {shown(share)}: a number above 0 and below 1 is allowed")
+        raise SpecError(f"{name} is {quote(share)}: a number above 0 and below 1 is allowed")
 
 
 def _in_order(terms: NDArray[Any]) -> Floats:

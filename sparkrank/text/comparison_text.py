@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank.base.errors import escaped
+from sparkrank.base.errors import escape
 from sparkrank.metrics.slices import ALL, shown_value
 from sparkrank.stats.intervals import TOO_FEW
 from sparkrank.text.text import aligned
@@ -60,13 +60,13 @@ def stored_comparisons_text(table: pa.Table) -> str:
     for candidate, baseline in dict.fromkeys(zip(*(table[name].to_pylist() for name in SIDES), strict=True)):
         rows = table.filter(pc.equal(table["candidate"], candidate)).to_pylist()
         whole = [row for row in rows if row["slice"] == ALL]
-        parts.append(f"{escaped(candidate)} against {escaped(baseline)}\n\n{comparisons_text(whole)}")
+        parts.append(f"{escape(candidate)} against {escape(baseline)}\n\n{comparisons_text(whole)}")
         by_value: dict[tuple[str, str | None], list[dict[str, Any]]] = {}
         for row in rows:
             if row["slice"] != ALL and row["p_adjusted"] is not None and row["p_adjusted"] < SURE:
                 by_value.setdefault((row["slice"], row["slice_value"]), []).append(row)
         for (name, value), sure in by_value.items():
-            head = f"{escaped(candidate)} where {escaped(name)} is {escaped(shown_value(value, name))}"
+            head = f"{escape(candidate)} where {escape(name)} is {escape(shown_value(value, name))}"
             parts.append(f"{head}\n\n{comparisons_text(sure)}")
         others = len(rows) - len(whole) - sum(map(len, by_value.values()))
         if others:
@@ -84,7 +84,7 @@ def metrics_by_slice_text(table: pa.Table) -> str:
     for row in table.to_pylist():
         by_metric.setdefault((row["candidate"], row["baseline"], row["metric"]), []).append((_shown_slice(row), row))
     return "\n\n".join(
-        f"{escaped(candidate)} against {escaped(baseline)}, {escaped(metric)}\n\n{_comparisons('slice', rows)}"
+        f"{escape(candidate)} against {escape(baseline)}, {escape(metric)}\n\n{_comparisons('slice', rows)}"
         for (candidate, baseline, metric), rows in by_metric.items()
     )
 
@@ -153,7 +153,7 @@ def decomposition_text(table: pa.Table) -> str:
             values = (number(row[name], signed=False) or "none" for name in ("baseline_value", "value"))
             moved = (_with_half(row, name) for name in ("mix", "rate", "part"))
             lines.append((shown_value(row["slice_value"], row["slice"]), *shares, *values, *moved, row["presence"]))
-        parts.append(f"{escaped(head)}\n{aligned(lines)}")
+        parts.append(f"{escape(head)}\n{aligned(lines)}")
     return "\n\n".join(parts)
 
 
@@ -165,5 +165,5 @@ def _with_half(row: dict[str, Any], name: str) -> str:
 
 def told_text(sentences: Sequence[str]) -> str:
     """What did not match, a line each."""
-    lines = [f"  {escaped(sentence)}" for sentence in sentences]
+    lines = [f"  {escape(sentence)}" for sentence in sentences]
     return "\n".join(["Not compared, or not the same", *lines]) if lines else ""

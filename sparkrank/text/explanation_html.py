@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterable, Sequence
-from html import escape
 
-from sparkrank.base.errors import escaped
+from sparkrank.base.errors import escape
 from sparkrank.bucket.explained import ExplainedKey, ExplainedMetric, ExplainedTable
 from sparkrank.text.explanation_text import (
     by_metric,
@@ -69,8 +69,8 @@ def _lines(texts: Iterable[str]) -> str:
 
 def _text(text: str) -> str:
     """A text of a stranger, which turns the direction of no other."""
-    return f"<bdi>{escape(escaped(text))}</bdi>"
+    return f"<bdi>{html.escape(escape(text))}</bdi>"
 
 
 def _quoted(text: str) -> str:
-    return f'"{escape(text)}"'
+    return f'"{html.escape(text)}"'

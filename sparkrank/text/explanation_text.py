@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sparkrank.base.errors import escaped, shortened
+from sparkrank.base.errors import escape, shorten
 from sparkrank.bucket.explained import ExplainedGroup, ExplainedKey, ExplainedMetric, ExplainedTable
 from sparkrank.metrics.arithmetic import Step
 from sparkrank.metrics.parameters import format_number
@@ -53,12 +53,12 @@ def cell_text(column: str, value: Any) -> str:
     if isinstance(value, float):
         of_row = column in ("score", "rank", "label", "row score", "score bin")
         return f"{value:.6g}" if of_row and math.isfinite(value) else number_text(value)
-    return shortened(value, MOST_LETTERS)
+    return shorten(value, MOST_LETTERS)
 
 
 def key_text(key: Mapping[str, Any]) -> str:
     """A group key as a person writes it."""
-    return ", ".join(f"{shortened(name)}={shortened(value)}" for name, value in key.items())
+    return ", ".join(f"{shorten(name)}={shorten(value)}" for name, value in key.items())
 
 
 def head_lines(key: Mapping[str, Any], group: ExplainedGroup, number: int, count: int) -> list[str]:
@@ -66,7 +66,7 @@ def head_lines(key: Mapping[str, Any], group: ExplainedGroup, number: int, count
     of_lists = f", list {number} of {count}" if count > 1 else ""
     rows = f"{group.rows:,} row{'' if group.rows == 1 else 's'}"
     lines = [f"{key_text(key)}{of_lists}: {rows}"]
-    lines += [f"  {counted:,} {escaped(check)}" for check, counted in group.counts.items()]
+    lines += [f"  {counted:,} {escape(check)}" for check, counted in group.counts.items()]
     if not group.metrics:
         lines.append("  no row of it can be evaluated")
     return lines
@@ -119,8 +119,8 @@ def _metric_text(models: Sequence[ExplainedMetric], rows: int, width: int) -> st
     first = models[0]
     alone = len(models) == 1
     value = value_text(first)
-    head = f"{escaped(first.metric)}{f' = {value}' if alone and value else ''}  ({escaped(first.formula)})"
-    names = [shortened(model.model, MOST_LETTERS) for model in models]
+    head = f"{escape(first.metric)}{f' = {value}' if alone and value else ''}  ({escape(first.formula)})"
+    names = [shorten(model.model, MOST_LETTERS) for model in models]
     if not alone and first.is_mean:
         head += "".join(f"\n  {name}: {value_text(model)}" for name, model in zip(names, models, strict=True))
     parts = [head]
@@ -130,7 +130,7 @@ def _metric_text(models: Sequence[ExplainedMetric], rows: int, width: int) -> st
         parts.append("\n".join([title, _table(own[0][1])]) if alone else _side_by_side(title, own, width))
     parts.append(_steps_text(names, models))
     sentences = list(dict.fromkeys(sentence for model in models for sentence in model.told))
-    return "\n\n".join([*parts, *(["\n".join(map(escaped, sentences))] if sentences else [])])
+    return "\n\n".join([*parts, *(["\n".join(map(escape, sentences))] if sentences else [])])
 
 
 def _side_by_side(title: str, tables: Sequence[tuple[str, Lines]], width: int) -> str:
@@ -165,7 +165,7 @@ def _steps_text(names: Sequence[str], models: Sequence[ExplainedMetric]) -> str:
 def step_line(step: Step) -> str:
     """A step in one line: ``p = hits / k = 0.5``."""
     formula = step.formula()
-    return escaped(f"{step.name} = {formula + ' = ' if formula else ''}{number_text(step.value)}")
+    return escape(f"{step.name} = {formula + ' = ' if formula else ''}{number_text(step.value)}")
 
 
 def explanation_document(keys: Sequence[ExplainedKey], lane: str, lane_reason: str) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sparkrank.base.errors import MOST_SENTENCE, escaped, shortened
+from sparkrank.base.errors import MOST_SENTENCE, escape, shorten
 from sparkrank.gates.chance import GateRecord
 from sparkrank.gates.verdicts import Judged
 
@@ -62,7 +62,7 @@ def _line(check: Judged) -> str:
 
 def _sentence(check: Judged, text: str) -> str:
     verdict = _UNDECIDED[check.policy] if check.verdict == "undecided" else check.verdict
-    return escaped(shortened(f"{verdict}: {text}", MOST_SENTENCE))
+    return escape(shorten(f"{verdict}: {text}", MOST_SENTENCE))
 
 
 def _subject(check: Judged) -> str:
@@ -91,7 +91,7 @@ def replay_text(first: str, last: str, nights: int, days: int, records: Sequence
         if record.by_chance is not None:
             chance = f"by chance, if nothing had changed, {record.by_chance:.2f}"
         unknown = f" (without {record.unknown:,} verdicts of which nobody knows)" if record.unknown else ""
-        lines.append(f"  {escaped(shortened(record.gate))}: {stopped}{undecided}; {chance}{unknown}")
+        lines.append(f"  {escape(shorten(record.gate))}: {stopped}{undecided}; {chance}{unknown}")
     return "\n".join(lines)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank.base.errors import escaped
+from sparkrank.base.errors import escape
 from sparkrank.base.redaction import redact
 from sparkrank.metrics.slices import ALL
 from sparkrank.text.text import counts_of, ends_of, metrics_text, side_by_side, value_of_row
@@ -31,7 +31,7 @@ STYLE = """\
 def evaluation_text(metrics: pa.Table, head: str) -> str:
     """The values over all rows, a line per metric and a column per model, below ``head``."""
     shown, cut = _shown(metrics)
-    return "\n".join([redact(escaped(head)), *(redact(line) for line in metrics_text(shown).split("\n")), *cut])
+    return "\n".join([redact(escape(head)), *(redact(line) for line in metrics_text(shown).split("\n")), *cut])
 
 
 def evaluation_html(metrics: pa.Table, head: str) -> str:
@@ -68,7 +68,7 @@ def _cells(cells: Iterable[str]) -> str:
 
 
 def _text(text: str) -> str:
-    return html.escape(escaped(redact(text)))
+    return html.escape(escape(redact(text)))
 
 
 def _value(row: Mapping[str, Any] | None, *, with_counts: bool) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from sparkrank.base.errors import escaped
+from sparkrank.base.errors import escape
 from sparkrank.base.redaction import redact
 
 
@@ -28,7 +28,7 @@ def print_document(text: str, *, nl: bool = True) -> None:
 
 def in_lines(text: str) -> str:
     """``text`` whose lines no terminal obeys."""
-    return "\n".join(map(escaped, text.split("\n")))
+    return "\n".join(map(escape, text.split("\n")))
 
 
 def as_json_text(value: object) -> str:

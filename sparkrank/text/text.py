@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank.base.errors import escaped
+from sparkrank.base.errors import escape
 from sparkrank.metrics import CATALOG
 from sparkrank.metrics.metric import Declaration, NeedsOrder
 from sparkrank.metrics.parameters import NEED_AN_ORDER, format_number
@@ -61,11 +61,11 @@ def quality_text(quality: pa.Table) -> str:
 
 def warnings_text(warnings: Sequence[str]) -> str:
     """The sentences of :mod:`sparkrank.tables.rows.warnings`, a line each; nothing where there is none."""
-    return "\n".join(["Warnings", *(f"  {escaped(sentence)}" for sentence in warnings)]) if warnings else ""
+    return "\n".join(["Warnings", *(f"  {escape(sentence)}" for sentence in warnings)]) if warnings else ""
 
 
 def _check(row: dict[str, Any]) -> str:
-    model = "" if row["model"] is None else f"{escaped(row['model'])}: "
+    model = "" if row["model"] is None else f"{escape(row['model'])}: "
     if row["fraction"] is None:
         return f"{model}{row['count']:.3g} {row['check']} (limit {row['limit']:g})"
     share = f"{row['fraction']:.4%} of {row['of']}, limit {row['limit']:.4%}"
@@ -86,7 +86,7 @@ def _slices(metrics: pa.Table) -> list[str]:
     values = metrics.select(["slice", "slice_value"]).group_by("slice")
     keys = values.aggregate([("slice_value", "count_distinct", every)])
     by = zip(*keys.to_pydict().values(), strict=True)
-    sliced = [f"{escaped(name)} (values: {values})" for name, values in by if name != ALL]
+    sliced = [f"{escape(name)} (values: {values})" for name, values in by if name != ALL]
     return ["", f"Also by {', '.join(sorted(sliced))}: see the table metrics"] if sliced else []
 
 
@@ -126,7 +126,7 @@ def ends_of(row: Mapping[str, Any]) -> str:
 
 def aligned(lines: Sequence[Sequence[str]]) -> str:
     """Columns under each other: the first to the left, the others to the right, a rule under the head."""
-    lines = [[escaped(text) for text in line] for line in lines]
+    lines = [[escape(text) for text in line] for line in lines]
     widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
     texts = []
     for line in lines:

@@ -18,7 +18,7 @@ import pytest
 import yaml
 
 import sparkrank as sr
-from sparkrank.base.errors import escaped
+from sparkrank.base.errors import escape
 from sparkrank.doors.keywords import INPUT_DEFAULTS
 from sparkrank.engines.one_group import GroupKeys
 from sparkrank.jobs.explain_job import explain_request
@@ -327,7 +327,7 @@ def test_names_of_strangers_are_shown_and_nobody_obeys_them() -> None:
         tags, text = _parsed(found._repr_html_())
         assert tags.isdisjoint({"script", "img"})
         assert all(letter.isprintable() or letter == "\n" for letter in text)
-        assert escaped(name) in text  # the model, whole
+        assert escape(name) in text  # the model, whole
         assert {metric["model"] for metric in found.to_dict()["groups"][0]["metrics"]} == {name, "b"}
 
 

@@ -159,10 +159,10 @@ def test_no_sentence_shows_one(capsys: pytest.CaptureFixture[str]) -> None:
             f"{'x ' * 1000}{form}",  # beyond what any of them shows
         ):
             raised = Exception(f"Traceback (most recent call last):\n  File x\nValueError: {form}\n")
-            sentences = [redact(text), str(sr.SpecError(text)), errors.shortened(text), errors.shown(text)]
-            sentences += [errors.listed([text]), errors.shown([text, {"a": text}]), errors.shown(form)]
+            sentences = [redact(text), str(sr.SpecError(text)), errors.shorten(text), errors.quote(text)]
+            sentences += [errors.itemize([text]), errors.quote([text, {"a": text}]), errors.quote(form)]
             sentences += [errors.first_line(sr.InputError(text)), as_json_text({"told": [text]})]
-            sentences += [errors.shortened(reason_of(error)) for error in (RuntimeError(text), raised)]
+            sentences += [errors.shorten(reason_of(error)) for error in (RuntimeError(text), raised)]
             tell(text)
             tell(text, err=True)
             assert leaks([*sentences, *capsys.readouterr()]) == []
@@ -174,8 +174,8 @@ def test_a_text_that_is_cut_shows_none() -> None:
     for form in FORMS:
         for most in (20, 60, 600):
             texts = [f"{'y' * before} {form}" for before in range(0, 2 * most, max(most // 3, 1))]
-            assert leaks(errors.shortened(text, most) for text in texts) == []
-            assert leaks(errors.shown([text]) for text in texts) == []
+            assert leaks(errors.shorten(text, most) for text in texts) == []
+            assert leaks(errors.quote([text]) for text in texts) == []
 
 
 def test_errors_of_spark_and_arrow_show_none() -> None:
@@ -433,12 +433,12 @@ def test_long_texts_are_cleaned_in_time() -> None:
     started = time.monotonic()
     for letters in ("://", "a", "@", "a:", "password=", "'", "x://a:b@", "?a=", "Basic ", "s://s:", "jdbc:oracle:a:"):
         redact((letters * 200_000)[:200_000])
-        errors.shortened((letters * 200_000)[:200_000])
+        errors.shorten((letters * 200_000)[:200_000])
     assert time.monotonic() - started < 10
 
 
 def test_whatever_is_logged_is_cleaned() -> None:
-    """Each value of a call of a logger is a number, a word of ours, or what ``shortened`` made of it."""
+    """Each value of a call of a logger is a number, a word of ours, or what ``shorten`` made of it."""
     package = Path(sr.__file__).parent
     found = []
     for file in package.rglob("*.py"):
@@ -448,7 +448,7 @@ def test_whatever_is_logged_is_cleaned() -> None:
             if node.func.attr not in ("debug", "info", "warning", "error", "exception", "critical"):
                 continue
             for value in node.args[1:]:
-                clean = isinstance(value, ast.Call) and ast.unparse(value.func) == "shortened"
+                clean = isinstance(value, ast.Call) and ast.unparse(value.func) == "shorten"
                 found.append((file.name, ast.unparse(value), clean))
     assert {text for _, text, clean in found if not clean} == {"lane.name", "what", "row_memory"}
     assert sum(clean for *_, clean in found) >= 6

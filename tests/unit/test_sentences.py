@@ -199,19 +199,20 @@ def test_names_of_files_and_what_is_printed_give_a_terminal_no_orders(
 
 
 def test_a_sentence_keeps_its_beginning_and_its_end() -> None:
-    assert errors.shortened("a" * 200) == "a" * 200
-    assert errors.shortened("a" * 150 + "b" * 150) == "a" * 100 + "…" + "b" * 99
-    assert errors.shown("a" * 300).startswith("'aaa")
-    assert errors.shown(["a\n"]) == r"['a\n']"
-    assert errors.shortened("für\u3000uns \x9b\ud800") == "für\u3000uns \\x9b\\ud800"
+    assert errors.shorten("a" * 200) == "a" * 200
+    assert errors.shorten("a" * 150 + "b" * 150) == "a" * 100 + "…" + "b" * 99
+    assert errors.quote("a" * 300).startswith("'aaa")
+    assert errors.quote(["a\n"]) == r"['a\n']"
+    assert errors.shorten("für\u3000uns \x9b\ud800") == "für\u3000uns \\x9b\\ud800"
     told = str(sr.SparkrankError("begin " + "x" * 10_000 + "\nend"))
     assert len(told) == errors.MOST_SENTENCE
     assert told.startswith("begin x")
     assert told.endswith(r"x\nend")
     assert str(sr.SparkrankError(told)) == told == str(pickle.loads(pickle.dumps(sr.SparkrankError(told))))  # noqa: S301
-    assert errors.listed("abc") == "a, b, c"
+    assert errors.itemize("abc") == "a, b, c"
     assert (
-        errors.listed(f"name{n:03}" for n in range(100)) == ", ".join(f"name{n:03}" for n in range(66)) + " and 34 more"
+        errors.itemize(f"name{n:03}" for n in range(100))
+        == ", ".join(f"name{n:03}" for n in range(66)) + " and 34 more"
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sparkrank.base import checks
-from sparkrank.base.errors import escaped
+from sparkrank.base.errors import escape
 from sparkrank.inputs.window import spans
 from sparkrank.results.run_results import BackfilledDay
 from sparkrank.text.gates_text import verdicts_text
@@ -18,9 +18,9 @@ def backfilled_text(day: BackfilledDay) -> str:
     if result is None:
         if day.state == "there":
             return (
-                f"{day.day}  there already, by the same spec (run {escaped(day.reason)}): skipped, --again evaluates it"
+                f"{day.day}  there already, by the same spec (run {escape(day.reason)}): skipped, --again evaluates it"
             )
-        return f"{day.day}  no input: {escaped(day.reason)}"
+        return f"{day.day}  no input: {escape(day.reason)}"
     checked = result.quality.to_pylist()
     rows = next((row["count"] for row in checked if row["check"] == checks.ROWS_READ), 0)
     line = f"{day.day}  evaluated: {rows:,.0f} rows in {day.seconds:.1f} s, lane {result.lane}"

@@ -9,7 +9,7 @@ import click
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank.base.errors import SpecError, did_you_mean, escaped, listed, shortened
+from sparkrank.base.errors import SpecError, did_you_mean, escape, itemize, shorten
 from sparkrank.comparison.mix_and_rate import decomposition
 from sparkrank.comparison.run_comparison import GroupChoice, RunComparison
 from sparkrank.comparison.runs import compare_tables, without_states
@@ -165,7 +165,7 @@ def _chosen(table: pa.Table, asked: SidesAsked, spec: Spec, metrics: tuple[str, 
     if asked.model is not None:
         if asked.model not in plan.models:
             near = did_you_mean(asked.model, plan.models)
-            raise SpecError(f'--model: the spec has no model "{shortened(asked.model)}"{near} ({listed(plan.models)})')
+            raise SpecError(f'--model: the spec has no model "{shorten(asked.model)}"{near} ({itemize(plan.models)})')
         table = table.filter(pc.equal(table["candidate"], asked.model))
     if metrics:
         texts = [str(plan.resolved(Metric.parse(text))) for text in metrics]
@@ -173,7 +173,7 @@ def _chosen(table: pa.Table, asked: SidesAsked, spec: Spec, metrics: tuple[str, 
         for text in texts:
             if text not in known:
                 raise SpecError(
-                    f'--metric: the spec has no "{shortened(text)}"{did_you_mean(text, known)} ({listed(known)})'
+                    f'--metric: the spec has no "{shorten(text)}"{did_you_mean(text, known)} ({itemize(known)})'
                 )
         table = table.filter(pc.is_in(table["metric"], pa.array(texts)))
     return table
@@ -192,8 +192,8 @@ def _decompose(asked: SidesAsked, by: str, metrics: tuple[str, ...] | None, othe
     with metrics_of(asked) as (left, right):
         before, after, _ = states_of(asked)
         table, notes = decomposition(left, right, by, metrics, (before, after), other_definitions=other_definitions)
-        head = f"{escaped(right.model)} ({escaped(right.place)})"
-        against = f"against {escaped(left.model)} ({escaped(left.place)})"
+        head = f"{escape(right.model)} ({escape(right.place)})"
+        against = f"against {escape(left.model)} ({escape(left.place)})"
         answer(
             lambda: "\n\n".join(filter(None, (f"{head}\n{against}", decomposition_text(table), told_text(notes)))),
             lambda: {"told": notes, "decomposition": table.to_pylist()},
@@ -207,8 +207,8 @@ def _document(found: RunComparison) -> dict[str, object]:
 
 def _text(found: RunComparison) -> str:
     rows = found.table.to_pylist()
-    candidate, baseline = (escaped(rows[0][name]) for name in ("candidate", "baseline"))
-    head = f"{candidate} ({escaped(found.right)})\nagainst {baseline} ({escaped(found.left)})"
+    candidate, baseline = (escape(rows[0][name]) for name in ("candidate", "baseline"))
+    head = f"{candidate} ({escape(found.right)})\nagainst {baseline} ({escape(found.left)})"
     parts = [
         f"{head}\n{found.groups_text()}; intervals of {LEVEL:.0%}",
         comparisons_text(rows),

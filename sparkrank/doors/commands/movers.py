@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from sparkrank.base.errors import escaped
+from sparkrank.base.errors import escape
 from sparkrank.comparison.largest_changes import MOST_TOP, TOP, largest_changes
 from sparkrank.doors.commands.answers import answer
 from sparkrank.doors.commands.options import DEBUG, PLUGIN, all_of
@@ -36,6 +36,6 @@ def movers(
     import_plugins(plugins, "--plugin")
     with sides_of(asked) as (left, right):
         changes = largest_changes(left, right, metric, top, other_definitions=other_definitions)
-        head = f"{escaped(right.model)} ({escaped(right.table.place)})"
-        against = f"against {escaped(left.model)} ({escaped(left.table.place)})"
+        head = f"{escape(right.model)} ({escape(right.table.place)})"
+        against = f"against {escape(left.model)} ({escape(left.table.place)})"
         answer(lambda: f"{head}\n{against}\n\n{movers_text(changes, metric)}", changes.to_pylist)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from sparkrank.base.errors import escaped
+from sparkrank.base.errors import escape
 from sparkrank.config import Spec
 from sparkrank.doors.commands.answers import answer
 from sparkrank.doors.commands.options import spec_options
@@ -18,7 +18,7 @@ from sparkrank.jobs.output_job import clean_stored, export_stored, stored_path, 
 @click.option("--table", metavar="NAME", help="One table of the run; without it, the folder that has them all.")
 def path(spec: Spec, named: NamedDays, table: str | None) -> None:
     """Print the folder of a day's or window's current run."""
-    folder = escaped(stored_path(named.target(spec), table))
+    folder = escape(stored_path(named.target(spec), table))
     answer(lambda: folder, lambda: {"path": folder})
 
 
@@ -41,7 +41,7 @@ def export(spec: Spec, named: NamedDays, folder: str) -> None:
 @stored_options
 def clean(spec: Spec, named: NamedDays) -> None:
     """Remove earlier runs of days, and what killed runs have left; days that are being written stay as they are."""
-    names = [escaped(str(path)) for path in clean_stored(spec, named.targets(spec))]
+    names = [escape(str(path)) for path in clean_stored(spec, named.targets(spec))]
     answer(lambda: "\n".join([*names, f"Removed: {len(names)}"]), lambda: {"removed": names})
 
 
@@ -51,5 +51,5 @@ def clean(spec: Spec, named: NamedDays) -> None:
 @click.option("--force", is_flag=True, help="Take the lock from a run that holds it: that run then shows nothing.")
 def unlock(spec: Spec, named: NamedDays, force: bool) -> None:
     """Let the next run of a day begin, after a run that was killed or hangs."""
-    names = [escaped(str(path)) for path in unlock_stored(named.target(spec), force=force)]
+    names = [escape(str(path)) for path in unlock_stored(named.target(spec), force=force)]
     answer(lambda: "\n".join(names), lambda: {"unlocked": names})

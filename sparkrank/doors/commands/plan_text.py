@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from sparkrank.base.errors import escaped
+from sparkrank.base.errors import escape
 from sparkrank.results.run_results import DayPlan, StoredRun
 
 
@@ -24,8 +24,8 @@ def plan_text(plan: DayPlan) -> str:
 
 
 def _stored_text(run: StoredRun) -> str:
-    stages = ", ".join(f"{escaped(name)} {seconds:,.1f} s" for name, seconds in run.seconds.items())
+    stages = ", ".join(f"{escape(name)} {seconds:,.1f} s" for name, seconds in run.seconds.items())
     return (
-        f"  {run.day}  {run.rows:,} rows, {run.groups:,} groups, {run.buckets:,} buckets, lane {escaped(run.lane)}: "
+        f"  {run.day}  {run.rows:,} rows, {run.groups:,} groups, {run.buckets:,} buckets, lane {escape(run.lane)}: "
         f"{sum(run.seconds.values()):,.1f} s ({stages})"
     )

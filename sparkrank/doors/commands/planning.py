@@ -6,7 +6,7 @@ import math
 
 import click
 
-from sparkrank.base.errors import shown
+from sparkrank.base.errors import quote
 from sparkrank.config import Spec
 from sparkrank.doors.commands.answers import answer
 from sparkrank.doors.commands.options import spec_options
@@ -26,7 +26,7 @@ def _row_count(context: click.Context, option: click.Parameter, text: str | None
     except ValueError:
         number = math.nan
     if not (1 <= number <= MOST_ROWS and number == int(number)):
-        raise click.BadParameter(f"{shown(text)} is no whole number from 1 to {MOST_ROWS:g}, as 1000000 or 1e6")
+        raise click.BadParameter(f"{quote(text)} is no whole number from 1 to {MOST_ROWS:g}, as 1000000 or 1e6")
     return int(number)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from sparkrank.base.errors import escaped, shortened
+from sparkrank.base.errors import escape, shorten
 from sparkrank.results.preset_moves import MetricMoves, PresetDifferences
 from sparkrank.text.explanation_text import MOST_LETTERS, number_text
 from sparkrank.text.text import aligned
@@ -15,11 +15,11 @@ def differences_text(differences: PresetDifferences) -> str:
     """For each metric and model: a line for each setting, alone, and for all together."""
     parts = [f"{differences.day}: from {differences.one} to {differences.other}"]
     parts += [_metric_text(moves, differences) for moves in differences.metrics]
-    return "\n\n".join([*parts, *(["\n".join(map(escaped, differences.notes))] if differences.notes else [])])
+    return "\n\n".join([*parts, *(["\n".join(map(escape, differences.notes))] if differences.notes else [])])
 
 
 def _metric_text(moves: MetricMoves, differences: PresetDifferences) -> str:
-    head = f"{escaped(moves.asked)} of {shortened(moves.model, MOST_LETTERS)}"
+    head = f"{escape(moves.asked)} of {shorten(moves.model, MOST_LETTERS)}"
     lines = [("setting", differences.one, differences.other, "value", "moved")]
     lines.append((f"as {differences.one}", "", "", number_text(moves.value), ""))
     for setting in moves.settings:
@@ -29,8 +29,8 @@ def _metric_text(moves: MetricMoves, differences: PresetDifferences) -> str:
     if len(moves.settings) > 1:
         lines.append(("in combination", "", "", "", _moved(moves.combined)))
     lines.append((f"as {differences.other}", "", "", number_text(moves.other_value), _moved(moves.moved)))
-    reasons = [f"{setting.setting}: {escaped(setting.reason)}" for setting in moves.settings if setting.reason]
-    text = aligned([tuple(shortened(cell, MOST_LETTERS) for cell in line) for line in lines])
+    reasons = [f"{setting.setting}: {escape(setting.reason)}" for setting in moves.settings if setting.reason]
+    text = aligned([tuple(shorten(cell, MOST_LETTERS) for cell in line) for line in lines])
     return "\n".join([head, *(["no setting differs"] if not moves.settings else []), text, *reasons])
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from sparkrank.base.errors import escaped
+from sparkrank.base.errors import escape
 from sparkrank.config import Spec
 from sparkrank.doors.commands.answers import answer, answer_page
 from sparkrank.doors.commands.options import spec_options, validate_alone
@@ -60,7 +60,7 @@ def report(
     file = write_report(data, f"report-{target.name}.html" if out is None else out, form)
     opened = opens and webbrowser.open(file.absolute().as_uri())
     note = "\nNo browser could be opened: open the file yourself" if opens and not opened else ""
-    answer(lambda: f"Written: {escaped(str(file))}{note}", lambda: _document(data, form, file))
+    answer(lambda: f"Written: {escape(str(file))}{note}", lambda: _document(data, form, file))
 
 
 def _write_plots(data: ReportData, folder: str) -> None:
@@ -68,7 +68,7 @@ def _write_plots(data: ReportData, folder: str) -> None:
 
     files = save_plots(data, folder)
     answer(
-        lambda: f"Written: {len(files)} charts in {escaped(folder)}",
+        lambda: f"Written: {len(files)} charts in {escape(folder)}",
         lambda: {"name": data.name, "format": "svg", "paths": list(map(str, files)), "missing": dict(data.missing)},
     )
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sparkrank.base.errors import SpecError, did_you_mean, listed, shortened
+from sparkrank.base.errors import SpecError, did_you_mean, itemize, shorten
 from sparkrank.comparison.group_pairs import ModelGroups
 from sparkrank.comparison.group_tables import GroupTable, chosen_models, metrics_at
 from sparkrank.comparison.mix_and_rate import MetricRows
@@ -81,7 +81,7 @@ class SidesAsked:
         for name, value in {**days, "--date": self.day}.items():
             window = name in days and value is not None and DOTS in value
             if value is not None and not window and day_of(value) is None:
-                raise SpecError(f"{name} {shortened(value)} is not a day of the form YYYY-MM-DD")
+                raise SpecError(f"{name} {shorten(value)} is not a day of the form YYYY-MM-DD")
 
     @cached_property
     def spec(self) -> Spec | None:
@@ -124,13 +124,13 @@ class SidesAsked:
             if name is not None and name not in known:
                 near = did_you_mean(name, known)
                 raise SpecError(
-                    f'{option}: the spec has no model "{shortened(name)}"{near} (there are: {listed(known)})'
+                    f'{option}: the spec has no model "{shorten(name)}"{near} (there are: {itemize(known)})'
                 )
         (_, left_day), (_, right_day) = self.places
         if left_day != right_day:
             one = self.model or self.baseline or (known[0] if len(known) == 1 else None)
             if one is None:
-                raise SpecError(f"the spec has the models {listed(known)}: name one with --model")
+                raise SpecError(f"the spec has the models {itemize(known)}: name one with --model")
             return self.baseline or one, self.model or one
         compare = self.spec.compare
         baseline = self.baseline or (None if compare is None else compare.baseline)
@@ -138,9 +138,9 @@ class SidesAsked:
         model = self.model or (others[0] if baseline is not None and len(others) == 1 else None)
         if baseline is None or model is None:
             lacking = "--baseline" if baseline is None else "--model"
-            raise SpecError(f"the spec has the models {listed(known)}: name one with {lacking}")
+            raise SpecError(f"the spec has the models {itemize(known)}: name one with {lacking}")
         if baseline == model:
-            raise SpecError(f"--model and --baseline are both {shortened(model)}: two models of a day are compared")
+            raise SpecError(f"--model and --baseline are both {shorten(model)}: two models of a day are compared")
         return baseline, model
 
 

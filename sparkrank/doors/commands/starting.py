@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from sparkrank.base.errors import SpecError, escaped, shortened, writing_errors
+from sparkrank.base.errors import SpecError, escape, shorten, writing_errors
 from sparkrank.doors.commands.answers import answer, answer_page
 from sparkrank.doors.commands.options import DEBUG
 
@@ -22,16 +22,16 @@ def init(file: str) -> None:
     if not file.strip():
         raise SpecError("FILE is empty: name the file that the spec is written to")
     text = resources.files("sparkrank.config").joinpath(STARTER).read_text(encoding="utf-8")
-    with writing_errors(f"the spec {shortened(file)}"):
+    with writing_errors(f"the spec {shorten(file)}"):
         try:
             with Path(file).open("x", encoding="utf-8") as written:
                 written.write(text)
         except FileExistsError:
-            raise SpecError(f"{shortened(file)} is there already: name another file, or remove it") from None
+            raise SpecError(f"{shorten(file)} is there already: name another file, or remove it") from None
         except FileNotFoundError:
-            raise SpecError(f"there is no folder for {shortened(file)}: make it first, or name another file") from None
+            raise SpecError(f"there is no folder for {shorten(file)}: make it first, or name another file") from None
     answer(
-        lambda: f"Written: {escaped(file)}\nCheck it with: sparkrank validate --conf {escaped(file)}",
+        lambda: f"Written: {escape(file)}\nCheck it with: sparkrank validate --conf {escape(file)}",
         lambda: {"path": file},
     )
 

@@ -68,7 +68,7 @@ def task_errors(spark: SparkSession | None = None) -> Iterator[None]:
     except Exception as error:
         if unread := _UNREADABLE.search(str(error)):
             causes = _CAUSE.findall(str(error))[-1:]
-            parts = [f"{errors.shortened(unread[1])} cannot be read", *map(_bounded, causes)]
+            parts = [f"{errors.shorten(unread[1])} cannot be read", *map(_bounded, causes)]
             raise errors.InputError(": ".join(parts)) from error
         if _BATCH_TOO_LARGE.search(str(error)):
             raise errors.InputError(
@@ -126,10 +126,10 @@ def reading_errors(name: str, kind: str, what: str) -> Iterator[None]:
             raise
         condition = getattr(error, "getCondition", lambda: None)() or ""
         if condition.startswith(_NOTHING_THERE):
-            raise errors.NoInputError(f"there is no {kind} at {errors.shortened(name)}") from error
+            raise errors.NoInputError(f"there is no {kind} at {errors.shorten(name)}") from error
         if "DATA_SOURCE_NOT_" in str(error):
             raise
-        raise errors.InputError(f"the {what} {errors.shortened(name)} cannot be read: {_message(error)}") from error
+        raise errors.InputError(f"the {what} {errors.shorten(name)} cannot be read: {_message(error)}") from error
 
 
 @contextmanager
@@ -143,9 +143,9 @@ def condition_errors(what: str, condition: str) -> Iterator[None]:
         named = getattr(error, "getCondition", lambda: None)() or ""
         if "StackOverflowError" in str(error):
             problem = "it has more parts within parts than Spark can read"
-            raise errors.SpecError(f"{what}.where is {errors.shown(condition)}: {problem}") from error
+            raise errors.SpecError(f"{what}.where is {errors.quote(condition)}: {problem}") from error
         if type(error).__name__ == "ParseException" or named.startswith(_NO_SQL):
-            raise errors.SpecError(f"{what}.where is {errors.shown(condition)}: {_message(error)}") from error
+            raise errors.SpecError(f"{what}.where is {errors.quote(condition)}: {_message(error)}") from error
         raise
 
 
@@ -160,7 +160,7 @@ def _message(error: Exception) -> str:
 def _bounded(text: str) -> str:
     """What Spark says, in one line and without what it repeats of a text at length, quoted or in one word."""
     if raised := _USER_RAISED.search(text):  # that is a text of the rows, or of the condition, as a whole
-        return f"{raised[1]} {errors.shortened(' '.join(raised[2].split()))}"
+        return f"{raised[1]} {errors.shorten(' '.join(raised[2].split()))}"
     for pattern in (_QUOTED, _WORD):
-        text = pattern.sub(lambda found: errors.shortened(found[0], MOST_REPEATED), text)
-    return errors.shortened(" ".join(text.split()), errors.MOST_LISTED)
+        text = pattern.sub(lambda found: errors.shorten(found[0], MOST_REPEATED), text)
+    return errors.shorten(" ".join(text.split()), errors.MOST_LISTED)

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from sparkrank.base.errors import MOST_SENTENCE, InputError, SpecError, StoreError, shortened
+from sparkrank.base.errors import MOST_SENTENCE, InputError, SpecError, StoreError, shorten
 from sparkrank.engines.spark.failures import reading_errors
 from sparkrank.engines.spark.session_features import setting
 from sparkrank.inputs.field_paths import columns_of
@@ -119,7 +119,7 @@ def _differ(
     try:
         source = opened or ParquetInput.of(stored)
     except (InputError, StoreError, pa.ArrowException, OSError) as error:
-        logging.getLogger(__name__).info("columns are not compared: %s", shortened(error, MOST_SENTENCE))
+        logging.getLogger(__name__).info("columns are not compared: %s", shorten(error, MOST_SENTENCE))
         return False
     names = source.schema.names
     if roles is None:
@@ -139,7 +139,7 @@ def _loaded(reader: Callable[[], DataFrameReader], stored: StoredFiles, as_texts
         frame = reader().load(paths)
         is_whole = sorted(_path_of(uri, prefix) for uri in frame.inputFiles()) == list(listing.files)
     except Exception as error:  # noqa: BLE001 - of names that Spark cannot list, of hidden folders and others
-        logging.getLogger(__name__).info("Spark gets the names of all files: %s", shortened(error, MOST_SENTENCE))
+        logging.getLogger(__name__).info("Spark gets the names of all files: %s", shorten(error, MOST_SENTENCE))
         is_whole = False
     if not is_whole:
         paths = [f"{prefix}{escaped(file)}" for file in listing.files]
@@ -164,7 +164,7 @@ def _listed(spark: SparkSession, path: str, what: str, place: tuple[str, str, st
     try:
         stored = StoredFiles.found(path, what)
     except (pa.ArrowException, OSError) as error:
-        logging.getLogger(__name__).info("Arrow does not list the %s: %s", what, shortened(error, MOST_SENTENCE))
+        logging.getLogger(__name__).info("Arrow does not list the %s: %s", what, shorten(error, MOST_SENTENCE))
     else:
         stored.listing.validate_complete()
         if stored.listing.files and stored.prefix is not None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from sparkrank.base.errors import SpecError, shown
+from sparkrank.base.errors import SpecError, quote
 from sparkrank.engines.spark.session_features import all_settings, setting, setting_as
 from sparkrank.inputs.roles import Roles
 from sparkrank.sources.conditions import UntranslatableError, pushed_down
@@ -136,7 +136,7 @@ def time_zone(spark: SparkSession | None, zone: str | None) -> Iterator[None]:
     with setting_as(spark, ZONE, zone) as because:
         if because is not None and (now := told(spark, ZONE)) != zone:
             raise SpecError(
-                f"input.time_zone is {shown(zone)}, but the time zone of the session is {now} and cannot be set "
+                f"input.time_zone is {quote(zone)}, but the time zone of the session is {now} and cannot be set "
                 f"({because})"
             )
         yield

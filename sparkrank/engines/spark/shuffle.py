@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from sparkrank.base.errors import MOST_SENTENCE, shortened
+from sparkrank.base.errors import MOST_SENTENCE, shorten
 from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.result import Solved
 from sparkrank.engines.shuffle.packing import pack_pieces, pieces_by_task
@@ -162,4 +162,4 @@ def remove_shuffled(results: RDD[Any], source: RDD[Any] | None = None) -> None:
         if source is not None:
             source.unpersist()
     except Exception as error:  # noqa: BLE001 - the session may have ended, and its error must not be hidden
-        logging.getLogger(__name__).warning("shuffle files are left to Spark: %s", shortened(error, MOST_SENTENCE))
+        logging.getLogger(__name__).warning("shuffle files are left to Spark: %s", shorten(error, MOST_SENTENCE))

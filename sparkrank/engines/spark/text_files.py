@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from pyspark.sql import DataFrame
 
-from sparkrank.base.errors import InputError, did_you_mean, listed, shortened
+from sparkrank.base.errors import InputError, did_you_mean, itemize, shorten
 from sparkrank.inputs.roles import Roles
 from sparkrank.sources.text_schema import STRICT, DdlField, is_set, typed_columns
 
@@ -41,7 +41,7 @@ def text_frame(
             if name not in header:
                 near = did_you_mean(name, header)
                 raise InputError(
-                    f'the column "{shortened(name)}" of {what}.schema is not in the {what}{near} ({listed(header)})'
+                    f'the column "{shorten(name)}" of {what}.schema is not in the {what}{near} ({itemize(header)})'
                 )
         names = header
         if is_set(settings, "header") and not any(map(_GIVEN.fullmatch, names)):

@@ -20,7 +20,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sparkrank.base.errors import SparkrankError, listed, shortened
+from sparkrank.base.errors import SparkrankError, itemize, shorten
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -73,7 +73,7 @@ def validate_version(version: str) -> None:
     if numbers is not None and (int(numbers[1]), int(numbers[2])) < OLDEST:
         oldest = ".".join(map(str, OLDEST))
         raise SparkrankError(
-            f"this is Spark {shortened(version)}, and sparkrank needs {oldest} or newer: upgrade it, or take the lane "
+            f"this is Spark {shorten(version)}, and sparkrank needs {oldest} or newer: upgrade it, or take the lane "
             f"local, which evaluates Parquet and tables in memory without it"
         )
 
@@ -101,10 +101,10 @@ def python_error(error: Exception, spark: SparkSession | None) -> str | None:
         if match is None:
             continue
         if isinstance(error, ImportError):
-            return f"this process {problem.removeprefix('which ').format(*map(shortened, match.groups()))}"
+            return f"this process {problem.removeprefix('which ').format(*map(shorten, match.groups()))}"
         program = match.groupdict().get("program") or (None if spark is None else _program_of(spark))
         named = "a Python" if program is None else f"{_named(program)},"
-        problem_text = problem.format(*(shortened(text_of_group.strip()) for text_of_group in match.groups()))
+        problem_text = problem.format(*(shorten(text_of_group.strip()) for text_of_group in match.groups()))
         return f"Spark's workers run {named} {problem_text}: {_remedy(spark)}"
     return None
 
@@ -145,14 +145,14 @@ def _may_ship() -> bool:
 def _named(program: str) -> str:
     path = shutil.which(program)
     if Path(program).is_absolute() or path is None:
-        return shortened(program)
+        return shorten(program)
     why = "" if "PYSPARK_PYTHON" in os.environ else ", because PYSPARK_PYTHON is not set"
-    return f"{shortened(path)} ({shortened(program)} of the PATH{why})"
+    return f"{shorten(path)} ({shorten(program)} of the PATH{why})"
 
 
 def _remedy(spark: SparkSession | None) -> str:
     if spark is not None and _is_on_this_machine(spark):
-        return f"set PYSPARK_PYTHON={shortened(sys.executable)} before the session starts"
+        return f"set PYSPARK_PYTHON={shorten(sys.executable)} before the session starts"
     return (
         f"give them Python {sys.version_info[0]}.{sys.version_info[1]} with {', '.join(NEEDED)} and sparkrank, by "
         f"PYSPARK_PYTHON or spark.pyspark.python, or by an environment in spark.archives (sparkrank also by --py-files)"
@@ -181,9 +181,9 @@ def _asked(program: str, may_ship: bool) -> str | None:
         return None  # no Python, or one that says more than it is asked: the first task shows it
     here = f"{sys.version_info[0]}.{sys.version_info[1]}"
     if answer["version"] != here:
-        return f"which is Python {shortened(answer['version'])} where this process is Python {here}"
+        return f"which is Python {shorten(answer['version'])} where this process is Python {here}"
     if answer["lacks"]:
-        return f"which has no {listed(answer['lacks'])}"
+        return f"which has no {itemize(answer['lacks'])}"
     if answer["problem"]:
-        return f"whose numpy and pyarrow do not go together ({shortened(answer['problem'].splitlines()[0])})"
+        return f"whose numpy and pyarrow do not go together ({shorten(answer['problem'].splitlines()[0])})"
     return None

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import pyarrow as pa
 
-from sparkrank.base.errors import SparkrankError, shortened
+from sparkrank.base.errors import SparkrankError, shorten
 from sparkrank.sources.files import file_system, folders_in
 from sparkrank.tables.commit.links import KEEP_RUNS, linked_run
 from sparkrank.tables.commit.manifests import StoreFolder
@@ -125,7 +125,7 @@ class _ReplacedRun:
         from pyspark.sql import functions as F
 
         if self.spark is None:
-            raise SparkrankError(f"{shortened(self.output)} is not a local path: writing there needs a Spark session")
+            raise SparkrankError(f"{shorten(self.output)} is not a local path: writing there needs a Spark session")
         folders = table_folders(self.output, self.day, tables, self.column)
         for name in sorted(tables, key=lambda name: name == "runs"):
             given = tables[name]

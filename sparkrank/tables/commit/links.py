@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sparkrank.base.errors import SparkrankError, first_line, shortened, writing_errors
+from sparkrank.base.errors import SparkrankError, first_line, shorten, writing_errors
 from sparkrank.schemas.tables import ATTEMPT_ID
 from sparkrank.tables.commit.durable_folders import files_and_folders, make_folder, remove_if_empty, sync_all
 from sparkrank.tables.commit.locks import Lock, only_writer, remove_lock
@@ -93,7 +93,7 @@ class LinkedRun:
         """Let the day show this run: the commit."""
         if not self.lock.is_held():
             raise SparkrankError(
-                f"the lock of {self.day} was taken away while it was written under {shortened(self.place.root)}: "
+                f"the lock of {self.day} was taken away while it was written under {shorten(self.place.root)}: "
                 f"nothing of this run is shown"
             )
         self.before_commit()
@@ -163,7 +163,7 @@ class LinkedRun:
         rows, there = observed.get["rows"], sum(pq.read_metadata(file).num_rows for file in files)
         if there != rows:
             raise SparkrankError(
-                f"{shortened(folder)} has {there} of the {rows} rows of the table {name}: name an output.path that "
+                f"{shorten(folder)} has {there} of the {rows} rows of the table {name}: name an output.path that "
                 f"every executor reaches, as a folder that is mounted on all of them"
             )
         with writing_errors(f"the table {name} in {folder}"):
@@ -228,7 +228,7 @@ def export_day(source: OutputFolder, day: str, output: Path) -> bool:
     """
     shown = source.shown(day)
     if shown is None:
-        raise SparkrankError(f"{day} has no tables under {shortened(source.root)}")
+        raise SparkrankError(f"{day} has no tables under {shorten(source.root)}")
     tables, goal = source.tables_of(shown), OutputFolder(output, source.column)
     there = goal.shown(day)
     if there is not None and _sizes(goal.tables_of(there)) == _sizes(tables) and not is_unpublished(goal, there):

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from sparkrank.base.errors import SparkrankError, shortened, writing_errors
+from sparkrank.base.errors import SparkrankError, shorten, writing_errors
 from sparkrank.tables.commit.durable_folders import make_folder
 
 _ATTEMPTS = 10  # to create a lock in a new folder, which a failed run of another day may remove at that moment
@@ -46,7 +46,7 @@ def only_writer(path: Path, day: str, output: Path, made: list[Path]) -> Iterato
     with _guard:
         is_free = path not in _held
         _held.add(path)
-    busy = f"another run is writing the day {day} under {shortened(output)}: wait for it to end"
+    busy = f"another run is writing the day {day} under {shorten(output)}: wait for it to end"
     if not is_free:
         raise SparkrankError(busy)
     try:
@@ -99,7 +99,7 @@ def _open(path: Path, flags: int) -> int:
     """Open the lock, which is never written: no link is followed, and nothing is cut off."""
     if path.is_symlink():
         raise SparkrankError(
-            f"the lock {shortened(path)} is a link: move it away or choose another folder for the tables"
+            f"the lock {shorten(path)} is a link: move it away or choose another folder for the tables"
         )
     with writing_errors(f"the lock {path}"):
         return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyarrow import fs
 
-from sparkrank.base.errors import InputError, SparkrankError, StoreError, first_line, shortened
+from sparkrank.base.errors import InputError, SparkrankError, StoreError, first_line, shorten
 from sparkrank.sources.files import file_system, folders_in
 from sparkrank.tables.commit.output_folder import DAYS_FOLDER, RUNS_FOLDER
 
@@ -55,12 +55,12 @@ class Manifest:
                 str(document["run"]), tuple(map(str, document["tables"])), tuple(map(str, document["replaced"]))
             )
         except (ValueError, KeyError, TypeError):
-            raise InputError(f"{shortened(place)} is no manifest of sparkrank's: evaluate that day again") from None
+            raise InputError(f"{shorten(place)} is no manifest of sparkrank's: evaluate that day again") from None
         runs = [_RUN.fullmatch(run) for run in (manifest.run, *manifest.replaced)]
         if not all(run is not None and run["name"] == name for run in runs):
-            raise InputError(f"{shortened(place)} names no run of {name}: evaluate that day again")
+            raise InputError(f"{shorten(place)} names no run of {name}: evaluate that day again")
         if not all(map(_TABLE.fullmatch, manifest.tables)):
-            raise InputError(f"{shortened(place)} names no tables: evaluate that day again")
+            raise InputError(f"{shorten(place)} names no tables: evaluate that day again")
         return manifest
 
 
@@ -133,7 +133,7 @@ class StoreFolder:
         except FileNotFoundError:
             return Stored(None)
         except obstore.exceptions.BaseError as error:
-            raise StoreError(f"{shortened(self.url)}/{key} cannot be read: {shortened(first_line(error))}") from error
+            raise StoreError(f"{shorten(self.url)}/{key} cannot be read: {shorten(first_line(error))}") from error
         # Stores tell an object by its tag (S3, Azure) or its version (a generation of Google Cloud Storage).
         tag: UpdateVersion = {}
         if (e_tag := response.meta["e_tag"]) is not None:
@@ -168,10 +168,10 @@ class StoreFolder:
             if self.read(name).manifest == manifest:  # the answer was lost, and the request perhaps sent again
                 return
             if isinstance(error, (AlreadyExistsError, PreconditionError)):
-                reason = f"another run has replaced {name} under {shortened(self.url)} meanwhile"
+                reason = f"another run has replaced {name} under {shorten(self.url)} meanwhile"
                 raise SparkrankError(f"{reason}: nothing of this run is shown") from None
-            reason = shortened(first_line(error))
-            raise StoreError(f"{shortened(self.url)}/{key} cannot be written: {reason}") from error
+            reason = shorten(first_line(error))
+            raise StoreError(f"{shorten(self.url)}/{key} cannot be written: {reason}") from error
 
     def _objects(self) -> ObjectStore | None:
         """The folder as the package obstore opens it, which can write on a condition; None where it is not there."""

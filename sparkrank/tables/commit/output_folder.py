@@ -26,7 +26,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from sparkrank.base.errors import SparkrankError, shortened, writing_errors
+from sparkrank.base.errors import SparkrankError, shorten, writing_errors
 
 RUNS_FOLDER, DAYS_FOLDER = "_runs", "_days"
 REPLACED = "_REPLACED"  # the file in the folder of a run that was shown until another replaced it
@@ -92,7 +92,7 @@ class OutputFolder:
         for folder in (self.runs, self.days, *(self.root / table for table in tables)):
             if folder.is_symlink():
                 raise SparkrankError(
-                    f"{shortened(folder)} is a link, which sparkrank does not follow to write: make it a folder, or "
+                    f"{shorten(folder)} is a link, which sparkrank does not follow to write: make it a folder, or "
                     f"choose another folder for the tables"
                 )
         day = self.day_link(name)
@@ -266,6 +266,6 @@ def _is_there(path: Path) -> bool:
 
 def _foreign(path: Path) -> SparkrankError:
     return SparkrankError(
-        f"{shortened(path)} is not a link of sparkrank's, nor a folder with files of one of its runs alone: move it "
+        f"{shorten(path)} is not a link of sparkrank's, nor a folder with files of one of its runs alone: move it "
         f"away or choose another folder for the tables"
     )

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sparkrank.base.errors import StoreError, first_line, shortened
+from sparkrank.base.errors import StoreError, first_line, shorten
 from sparkrank.schemas.tables import ATTEMPT_ID
 from sparkrank.tables.commit.manifests import Manifest, Stored, StoreFolder
 from sparkrank.tables.commit.output_folder import RUNS_FOLDER
@@ -72,10 +72,10 @@ class StoreRun:
             for run in gone:
                 self.place.remove(f"{RUNS_FOLDER}/{run}")
         except (pa.ArrowException, OSError) as error:
-            reason = shortened(first_line(error))
+            reason = shorten(first_line(error))
             raise StoreError(
                 f"{self.day} is shown by its manifest, but not all copies of its tables under "
-                f"{shortened(self.place.url)} are new ({reason}): run the day again"
+                f"{shorten(self.place.url)} are new ({reason}): run the day again"
             ) from error
 
     def keep_others(self, names: Collection[str]) -> tuple[str, ...]:
@@ -115,8 +115,8 @@ class StoreRun:
             with self.place.store.open_output_stream(path) as opened:
                 opened.write(content)
         except (pa.ArrowException, OSError) as error:
-            reason = shortened(first_line(error))
-            raise StoreError(f"the table {name} cannot be written to {shortened(self.folder)}: {reason}") from error
+            reason = shorten(first_line(error))
+            raise StoreError(f"the table {name} cannot be written to {shorten(self.folder)}: {reason}") from error
         checksum = hashlib.sha256(content).hexdigest()
         return [{"table": name, "name": file, "rows": own.num_rows, "bytes": content.size, "checksum": checksum}]
 

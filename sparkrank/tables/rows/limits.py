@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from sparkrank.base import checks
-from sparkrank.base.errors import InputError, SpecError, did_you_mean, listed, shortened, shown
+from sparkrank.base.errors import InputError, SpecError, did_you_mean, itemize, quote, shorten
 from sparkrank.bucket import bucket_columns, evaluate_bucket
 from sparkrank.bucket.impressions import TRUTH, slice_column
 from sparkrank.inputs.role_table import row_roles
@@ -34,14 +34,14 @@ def limits_of(
     """
     given = {} if given is None else given
     if not isinstance(given, Mapping):
-        raise SpecError(f"{where} is {shown(given)}: a mapping of checks to numbers is needed")
+        raise SpecError(f"{where} is {quote(given)}: a mapping of checks to numbers is needed")
     if not given:
         return checks.Limits(max_bad_fraction)
     counted = checks_of(plan) | dict.fromkeys(also, True)
     for name, limit in given.items():
         if name not in counted:
             near = did_you_mean(name, counted)
-            problem, names = f'{where} names "{shortened(name)}"', listed(f'"{check}"' for check in counted)
+            problem, names = f'{where} names "{shorten(name)}"', itemize(f'"{check}"' for check in counted)
             if name in _KNOWN:
                 raise SpecError(f"{problem}, which this run does not count (it counts {names})")
             raise SpecError(f"{problem}{near} (checks of this run: {names})")
@@ -49,7 +49,7 @@ def limits_of(
         is_number = isinstance(limit, Real) and not isinstance(limit, bool)
         if not (is_number and 0 <= limit <= most):
             needed = "a share from 0 to 1" if counted[name] else "a count from 0"
-            raise SpecError(f'{where} of "{shortened(name)}" is {shown(limit)}: {needed} is needed')
+            raise SpecError(f'{where} of "{shorten(name)}" is {quote(limit)}: {needed} is needed')
     if checks.ROWS_REJECTED in given and max_bad_fraction:
         raise SpecError(f'{where} of "{checks.ROWS_REJECTED}" and max_bad_fraction are one limit: give one of them')
     limits = {name: float(limit) for name, limit in given.items()}

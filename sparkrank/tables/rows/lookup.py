@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank.base.errors import MetricError, UnknownResultError, did_you_mean, listed, shortened, shown
+from sparkrank.base.errors import MetricError, UnknownResultError, did_you_mean, itemize, quote, shorten
 from sparkrank.gates.rules import slice_parts
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.presets import Preset
@@ -51,12 +51,12 @@ def has_metric(plan: Plan, preset: Preset | None, metric: object) -> bool:
 def _metric_named(plan: Plan, preset: Preset | None, metric: object) -> str:
     """The canonical text of the metric that was asked for as ``metric``: under the preset, else as it stands."""
     if not isinstance(metric, (str, Metric)):
-        raise UnknownResultError(f"metric is {shown(metric)}: a text is needed, for example ndcg@10")
+        raise UnknownResultError(f"metric is {quote(metric)}: a text is needed, for example ndcg@10")
     known = list(map(str, plan.metrics))
     text = found_metric(plan, preset, metric)
     if text is None:
         near = did_you_mean(metric, known)
-        raise UnknownResultError(f'no metric "{shortened(metric)}" was evaluated{near} (there are: {_some(known)})')
+        raise UnknownResultError(f'no metric "{shorten(metric)}" was evaluated{near} (there are: {_some(known)})')
     return text
 
 
@@ -90,7 +90,7 @@ def _model_named(plan: Plan, model: str | None) -> str:
         raise UnknownResultError(f"there are several models, so model= is needed (there are: {_some(plan.models)})")
     if model not in plan.models:
         near = did_you_mean(model, plan.models)
-        raise UnknownResultError(f'no model "{shortened(model)}" was evaluated{near} (there are: {_some(plan.models)})')
+        raise UnknownResultError(f'no model "{shorten(model)}" was evaluated{near} (there are: {_some(plan.models)})')
     return model
 
 
@@ -98,7 +98,7 @@ def _slice_named(table: pa.Table, plan: Plan, asked_slice: object) -> tuple[str,
     """The slice and its value in the table, of columns in any order."""
     if not isinstance(asked_slice, (str, Mapping)):
         needed = 'a mapping of columns to values, or a text such as "country=de", is needed'
-        raise UnknownResultError(f"slice is {shown(asked_slice)}: {needed}")
+        raise UnknownResultError(f"slice is {quote(asked_slice)}: {needed}")
     rows = table.select(["slice", "slice_value"]).group_by(["slice", "slice_value"]).aggregate([]).to_pylist()
     there = {
         frozenset(_parts(row["slice"], row["slice_value"], plan).items()): (row["slice"], row["slice_value"])
@@ -122,7 +122,7 @@ def _slice_named(table: pa.Table, plan: Plan, asked_slice: object) -> tuple[str,
     )
     known = [",".join(_labels(parts)) for parts in (_parts(*place, plan).items() for place in there.values())]
     there_are = f"there are: {_some(known)}" if known else "no slices were asked for"
-    raise UnknownResultError(f'no slice "{shortened(typed)}" was evaluated{did_you_mean(typed, known)} ({there_are})')
+    raise UnknownResultError(f'no slice "{shorten(typed)}" was evaluated{did_you_mean(typed, known)} ({there_are})')
 
 
 def _parts(slice_: str, value: str | None, plan: Plan) -> dict[str, str | None]:
@@ -147,4 +147,4 @@ def _text(value: Any) -> str | None:
 
 def _some(names: Iterable[str]) -> str:
     known = list(names)
-    return listed(known[:_SHOWN]) + (f", and {len(known) - _SHOWN} more" if len(known) > _SHOWN else "")
+    return itemize(known[:_SHOWN]) + (f", and {len(known) - _SHOWN} more" if len(known) > _SHOWN else "")

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from sparkrank.base import checks
-from sparkrank.base.errors import CodedSentence, escaped
+from sparkrank.base.errors import CodedSentence, escape
 from sparkrank.inputs.role_table import rejections
 from sparkrank.metrics import Plan
 from sparkrank.metrics.calibration import OUTSIDE
@@ -118,7 +118,7 @@ def doubtful(partials: Partials, plan: Plan, limits: checks.Limits) -> Iterator[
         for row in itertools.chain(*rows, _outside(partials, plan, model)):
             if _limited(row, limits)["ok"] is False:
                 share = f"{row['fraction']:.4%} of {row['of']}"
-                sentence = f"{as_shown(model)}: {row['count']:,.0f} {escaped(row['check'])} ({share})"
+                sentence = f"{as_shown(model)}: {row['count']:,.0f} {escape(row['check'])} ({share})"
                 yield CodedSentence(checks.code_of(row["check"]) or "over_limit", sentence)
 
 

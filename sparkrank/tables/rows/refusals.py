@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.base import checks
-from sparkrank.base.errors import InputError, NoInputError, RejectedRowsError, listed, shortened
+from sparkrank.base.errors import InputError, NoInputError, RejectedRowsError, itemize, shorten
 from sparkrank.bucket import slicing
 from sparkrank.inputs.role_table import rejections
 from sparkrank.metrics import Plan
@@ -42,10 +42,10 @@ def validate_partials(
         )
     _validate_not_empty(partials, plan)
     if plan.cluster is not None:
-        _validate_clusters(partials, plan, f'the cluster column "{shortened(plan.cluster)}"')
+        _validate_clusters(partials, plan, f'the cluster column "{shorten(plan.cluster)}"')
     for model in plan.models if plan.group_weights else ():
         if count := partials.counts.get((checks.WEIGHTLESS_GROUPS, model), 0):
-            weights = listed(f"weight={column}" for column in plan.group_weights)
+            weights = itemize(f"weight={column}" for column in plan.group_weights)
             raise InputError(
                 f"{count} groups of {model} have no row in the lists, and so no weight, which {weights} of a metric "
                 f"needs: population=lists leaves them out"
@@ -70,7 +70,7 @@ def _validate_clusters(partials: Partials, plan: Plan, column: str) -> None:
     for model in plan.models:
         if count := partials.counts.get((checks.CLUSTERLESS_GROUPS, model), 0):
             raise InputError(
-                f"{count:,} groups of {shortened(model)} have no row in the lists, and so no value of {column}: name "
+                f"{count:,} groups of {shorten(model)} have no row in the lists, and so no value of {column}: name "
                 f"the column of the truth that has it, or leave them out by population=lists"
             )
 
@@ -88,7 +88,7 @@ def _remedies(partials: Partials, plan: Plan, elements: Sequence[str]) -> Iterat
     if rejected(checks.NAN_SCORE):
         yield ", and a null score means not retrieved"
     if elements and rejected(*rejections()):
-        yield f", and an array or a vector that has no element at its place in {listed(elements)} gives NaN"
+        yield f", and an array or a vector that has no element at its place in {itemize(elements)} gives NaN"
     if plan.definitions.positions == "given" and rejected(checks.BAD_RANK):
         yield ", and ranks that begin with 0 are positions=given_from_0"
 
@@ -158,7 +158,7 @@ def _validate_unique_items(partials: Partials) -> None:
     """Raise :class:`InputError` where an item stands twice in a list or in the truth of its group."""
     for (check, model), count in sorted(partials.counts.items()):
         if count and check in (checks.REPEATED_ROWS, checks.TRUTH_REPEATED):
-            source = f"{check} of {shortened(model)}" if model else check
+            source = f"{check} of {shorten(model)}" if model else check
             raise InputError(f"duplicates=error, and there are duplicates ({source}: {count})")
 
 
@@ -174,6 +174,4 @@ def validate_defined(metrics: pa.Table, plan: Plan) -> None:
         name, value = row["metric"], shown_value(row["slice_value"], row["slice"])
         where = "" if row["slice"] == ALL else f" where {row['slice']} is {value}"
         how = f" in {row['n_undefined']} of {row['n_groups']} groups" if name in of_groups else f": {reasons[name]}"
-        raise InputError(
-            f"{shortened(name)} of {shortened(row['model'])}{where} is undefined{how}, and undefined=error"
-        )
+        raise InputError(f"{shorten(name)} of {shorten(row['model'])}{where} is undefined{how}, and undefined=error")

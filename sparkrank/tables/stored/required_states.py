@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.base import checks
-from sparkrank.base.errors import StateError, listed, shortened
+from sparkrank.base.errors import StateError, itemize, shorten
 from sparkrank.engines.spark.session_settings import without_session
 from sparkrank.metrics import Plan
 from sparkrank.metrics.needs import Needed
@@ -75,7 +75,7 @@ def required_states(states: pa.Table, day: str, plan: Plan, source: str) -> tupl
     slices_there = np.union1d(slices_there, [0])  # the whole day must be there
     if not len(models_there):
         raise StateError(
-            f"{day} has none of the models asked for ({listed(plan.models)}): evaluate that day again, or leave it out"
+            f"{day} has none of the models asked for ({itemize(plan.models)}): evaluate that day again, or leave it out"
         )
     seen = np.zeros((len(asked_slices(plan)), len(needed), len(plan.models)), np.bool_)
     seen[slice_place[asked], number[asked], place[asked]] = True
@@ -138,7 +138,7 @@ def _validate_same(states: pa.Table, day: str, what: str, expected: int | str, r
         value = without_session(stored)[0] if what == "source" else stored
         if value != expected:
             raise StateError(
-                f"the states of {day} are of {what} {shortened(value)}, and {reader} {shortened(expected)}: evaluate "
+                f"the states of {day} are of {what} {shorten(value)}, and {reader} {shorten(expected)}: evaluate "
                 f"that day again{advice}"
             )
 
@@ -169,6 +169,6 @@ def _validate_definitions(states: pa.Table, day: str, needed: Sequence[Needed], 
     if len(other):
         need = needed[number[other[0]]]
         raise StateError(
-            f'{shortened(need.metric)} of {day} was evaluated as "{shortened(definitions[code[other[0]]])}", and the '
-            f'spec asks for "{shortened(need.definition)}": evaluate that day again, or ask for what it holds'
+            f'{shorten(need.metric)} of {day} was evaluated as "{shorten(definitions[code[other[0]]])}", and the '
+            f'spec asks for "{shorten(need.definition)}": evaluate that day again, or ask for what it holds'
         )

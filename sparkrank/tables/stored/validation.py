@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank.base.errors import InputError, shortened
+from sparkrank.base.errors import InputError, shorten
 
 ADVICE = "evaluate that day again"
 
@@ -38,16 +38,16 @@ def validate_run(run: Mapping[str, object], run_ids: Sequence[str | None], day: 
     """
     run_id, status = run.get("run_id"), run.get("status")
     if status is not None and status != "done":
-        raise InputError(f"the run of {day} has the status {shortened(status)}, not done: {ADVICE}")
+        raise InputError(f"the run of {day} has the status {shorten(status)}, not done: {ADVICE}")
     if run_id is None:
         return
     if str(run_id).rpartition("-")[0] != day:
-        raise InputError(f"the tables of {day} are those of the run {shortened(run_id)}, of another day: {ADVICE}")
+        raise InputError(f"the tables of {day} are those of the run {shorten(run_id)}, of another day: {ADVICE}")
     for other in run_ids:
         if other is not None and other != run_id:
             raise InputError(
-                f"the table {name} of {day} is that of the run {shortened(other)}, and its table runs that of "
-                f"{shortened(run_id)}: {ADVICE}"
+                f"the table {name} of {day} is that of the run {shorten(other)}, and its table runs that of "
+                f"{shorten(run_id)}: {ADVICE}"
             )
 
 

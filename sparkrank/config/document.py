@@ -29,9 +29,9 @@ from sparkrank.config.sections import (
     DefinitionSettings,
     Engine,
     Input,
+    InputRows,
     Output,
     Quality,
-    Rows,
     Section,
     Truth,
     UncertaintySettings,
@@ -231,7 +231,7 @@ class Spec(Section):
         return hash_of_plan(self.plan(), asked, truth, plugins=resolved["plugins"], session=session)
 
 
-def _asked(resolved: Mapping[str, Any], rows: Rows) -> dict[str, Any]:
+def _asked(resolved: Mapping[str, Any], rows: InputRows) -> dict[str, Any]:
     """What is asked of ``rows``, ``resolved``, with what others are not shown of it, without its secrets.
 
     What is expected of them changes no number.
@@ -240,7 +240,7 @@ def _asked(resolved: Mapping[str, Any], rows: Rows) -> dict[str, Any]:
     return {key: value for key, value in asked.items() if key != "expect"}
 
 
-def _validate_schema_columns(what: str, rows: Rows, roles: Roles) -> None:
+def _validate_schema_columns(what: str, rows: InputRows, roles: Roles) -> None:
     """Raise :class:`SpecError` where the schema of ``rows`` lacks a column of ``roles``, or leaves open what it is."""
     if rows.format in TEXT_FORMATS and rows.path is not None:
         number_kinds(roles, rows.fields)
@@ -251,7 +251,7 @@ def _validate_schema_columns(what: str, rows: Rows, roles: Roles) -> None:
             raise SpecError(f'{what}.schema lacks the {role} column "{shorten(column)}"{near} ({itemize(names)})')
 
 
-def _source(roles: Roles, rows: Rows, by_item: bool) -> list[str]:
+def _source(roles: Roles, rows: InputRows, by_item: bool) -> list[str]:
     """The columns of ``roles`` that say what a row means, how those of folders are read, and the condition."""
     left_out = {SLICE, GROUP_WEIGHT, SCORE, RANK, ITEMS, CLUSTER}  # of parts alone, whose definition names the cluster
     kept = [

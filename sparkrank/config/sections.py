@@ -155,7 +155,7 @@ class Expect(Section):
         return self
 
 
-class Rows(Section):
+class InputRows(Section):
     """Where rows are: files at ``path``, or a ``table`` of the catalog, narrowed by the SQL of ``where``.
 
     Marks as ``{date}`` stand for days (:mod:`sparkrank.inputs.day_marks`). ``options`` go to Spark's reader of the
@@ -181,7 +181,7 @@ class Rows(Section):
     expect: Expect | None = None
 
     @model_validator(mode="after")
-    def _one_source(self) -> Rows:
+    def _one_source(self) -> InputRows:
         if (self.path is None) == (self.table is None):
             given = "neither a path nor a table" if self.path is None else "a path and a table"
             raise ValueError(f"names {given}: one of the two is needed")
@@ -220,7 +220,7 @@ class Rows(Section):
         return None if self.ddl is None else fields_of(self.ddl)
 
 
-class Input(Rows):
+class Input(InputRows):
     """The impressions, or the lists where a truth stands beside them.
 
     ``time_zone`` is that in which Spark reads both, whatever its session says.
@@ -230,7 +230,7 @@ class Input(Rows):
     time_zone: Annotated[str | None, AfterValidator(as_zone)] = None
 
 
-class Truth(Rows):
+class Truth(InputRows):
     """What users really did, or what was judged, to be joined to the lists by group and item."""
 
     columns: Annotated[TruthNames, BeforeValidator(as_keys)] = TruthNames()

@@ -53,7 +53,7 @@ def values_of_lists(arrays: Sequence[pa.Array], asked: ColumnPlan) -> list[pa.Ar
         Where a column is of a type that its role cannot have, where arrays of a row differ in length, and where
         ``undefined`` or ``duplicates`` is ``"error"`` and there are some.
     """
-    ranked = RankedLists.of(lists_of(arrays, asked.roles), asked.plan)
+    ranked = BatchRankings.of(lists_of(arrays, asked.roles), asked.plan)
     values = ranked.values_of(asked.plan)
     for model in ranked.models:
         model.drop_cached()
@@ -163,7 +163,7 @@ def _fields(elements: pa.Array, roles: Sequence[str]) -> dict[str, pa.Array]:
 
 
 @dataclass(frozen=True)
-class RankedLists:
+class BatchRankings:
     """The ranked lists of a batch, in parts. ``bad`` (n) flags lists with a row that cannot be evaluated."""
 
     lists: BatchLists
@@ -172,7 +172,7 @@ class RankedLists:
     repeated: int
 
     @classmethod
-    def of(cls, lists: BatchLists, plan: Plan) -> RankedLists:
+    def of(cls, lists: BatchLists, plan: Plan) -> BatchRankings:
         """The rankings of ``lists``; of those with a bad row, rankings of nothing."""
         models: list[RankedModel] = []
         bad, repeated = [np.zeros(0, np.bool_)], 0

@@ -74,7 +74,7 @@ class VectorElement(NamedTuple):
 class Each(NamedTuple):
     """``steps`` inside of every element of an array."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[PathStep, ...]
 
 
 class Recommended(NamedTuple):
@@ -87,7 +87,7 @@ class Recommended(NamedTuple):
     rating: str
 
 
-Step: TypeAlias = StructField | Element | MapKey | VectorElement | Each | Recommended
+PathStep: TypeAlias = StructField | Element | MapKey | VectorElement | Each | Recommended
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Place:
     """The place of the values of a role: inside of ``column``, at the end of ``steps``."""
 
     column: str
-    steps: tuple[Step, ...]
+    steps: tuple[PathStep, ...]
 
 
 def ratings_at(place: Place) -> Place | None:
@@ -163,7 +163,7 @@ def _beginnings(text: str, names: Mapping[str, Shape]) -> list[str]:
     return sorted((name for name in names if text.startswith((f"{name}.", f"{name}["))), key=len, reverse=True)
 
 
-def _inside(text: str, shape: Shape) -> tuple[tuple[Step, ...], Shape] | None:
+def _inside(text: str, shape: Shape) -> tuple[tuple[PathStep, ...], Shape] | None:
     """The steps that ``text`` makes inside of ``shape``, and the shape at their end."""
     if not text:
         return (), shape
@@ -179,14 +179,14 @@ def _inside(text: str, shape: Shape) -> tuple[tuple[Step, ...], Shape] | None:
     return _in_fields(text[1:], shape.fields or {}) if text.startswith(".") else None
 
 
-def _in_each(inner: tuple[tuple[Step, ...], Shape] | None) -> tuple[tuple[Step, ...], Shape] | None:
+def _in_each(inner: tuple[tuple[PathStep, ...], Shape] | None) -> tuple[tuple[PathStep, ...], Shape] | None:
     if inner is None:
         return None
     steps, shape = inner
     return (Each(steps),), Shape(f"array of {shorten(shape.text)}", element=shape)
 
 
-def _in_map(text: str, value: Shape) -> tuple[tuple[Step, ...], Shape] | None:
+def _in_map(text: str, value: Shape) -> tuple[tuple[PathStep, ...], Shape] | None:
     """A key without quotes ends where the next step begins; where no step can, it is all that is left."""
     if text.startswith(".") and value.is_plain:
         return (MapKey(text[1:]),), value
@@ -194,14 +194,14 @@ def _in_map(text: str, value: Shape) -> tuple[tuple[Step, ...], Shape] | None:
     return None if key is None else _then(MapKey(key[key.lastindex or 0]), _inside(text[key.end() :], value))
 
 
-def _in_fields(text: str, fields: Mapping[str, Shape]) -> tuple[tuple[Step, ...], Shape] | None:
+def _in_fields(text: str, fields: Mapping[str, Shape]) -> tuple[tuple[PathStep, ...], Shape] | None:
     if text in fields:
         return (StructField(text),), fields[text]
     ways = (_then(StructField(name), _inside(text[len(name) :], fields[name])) for name in _beginnings(text, fields))
     return next((way for way in ways if way is not None), None)
 
 
-def _then(step: Step, rest: tuple[tuple[Step, ...], Shape] | None) -> tuple[tuple[Step, ...], Shape] | None:
+def _then(step: PathStep, rest: tuple[tuple[PathStep, ...], Shape] | None) -> tuple[tuple[PathStep, ...], Shape] | None:
     return None if rest is None else ((step, *rest[0]), rest[1])
 
 
@@ -238,7 +238,7 @@ def _again(name: str) -> str:
     return f"{name[: MOST_SHOWN // 4]}…" if len(name) > MOST_SHOWN // 2 else name
 
 
-def _meant(role: Role, title: str, name: str, shape: Shape, roles: Roles) -> tuple[Step, ...]:
+def _meant(role: Role, title: str, name: str, shape: Shape, roles: Roles) -> tuple[PathStep, ...]:
     """The steps to what the value at ``name`` can only mean, where it has parts."""
     shown = _again(name)
     problem = f'the {title} column "{shorten(name)}" is of type {shorten(shape.text)}'
@@ -271,7 +271,7 @@ def _fits(shape: Shape, is_value: bool) -> bool:
     return shape.is_plain if is_value else shape.is_number
 
 
-def _items(role: Role, name: str, problem: str, fields: Mapping[str, Shape]) -> tuple[Step, ...]:
+def _items(role: Role, name: str, problem: str, fields: Mapping[str, Shape]) -> tuple[PathStep, ...]:
     """The steps to the items, or the labels, of an array of structs of ``fields``."""
     is_label = role == LABELS
     rating = RATING_FIELD if RATING_FIELD in fields and fields[RATING_FIELD].is_number and not is_label else None

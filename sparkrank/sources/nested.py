@@ -24,10 +24,10 @@ from sparkrank.inputs.field_paths import (
     Each,
     Element,
     MapKey,
+    PathStep,
     Place,
     Recommended,
     Shape,
-    Step,
     StructField,
     VectorElement,
 )
@@ -59,7 +59,7 @@ def shape_of(kind: pa.DataType) -> Shape:
     return Shape(text, fields={name: shape_of(field) for name, field in fields.items()})
 
 
-def taken(column: pa.ChunkedArray, steps: Sequence[Step]) -> pa.ChunkedArray:
+def taken(column: pa.ChunkedArray, steps: Sequence[PathStep]) -> pa.ChunkedArray:
     """The values of ``column`` at the end of ``steps``, in plain types.
 
     Raises :class:`InputError` where a vector has another size than the only one that it may have.
@@ -77,7 +77,7 @@ def columns_at(table: pa.Table, at: Mapping[str, Place]) -> pa.Table:
     return plain(pa.table(columns))
 
 
-def _after(values: pa.Array, steps: Sequence[Step]) -> pa.Array:
+def _after(values: pa.Array, steps: Sequence[PathStep]) -> pa.Array:
     beyond = np.zeros(len(values), np.bool_)
     for step in steps:
         if isinstance(step, Element):
@@ -166,7 +166,7 @@ def _by_rating(ends: Ints, structs: pa.Array, step: Recommended) -> pa.Array:
     return items.take(pa.array(np.lexsort((-ratings, array))))  # stable, NaN for no rating last
 
 
-Steps: TypeAlias = Sequence[Step]
+PathSteps: TypeAlias = Sequence[PathStep]
 
 
 def leaf_batches(
@@ -213,7 +213,7 @@ class _Rows:
         return taken(column.cast(needed) if column.type != needed else column, place.steps)
 
 
-def _pruned(kind: pa.DataType, steps: Steps) -> pa.DataType:
+def _pruned(kind: pa.DataType, steps: PathSteps) -> pa.DataType:
     """``kind``, a stored one, with what ``steps`` lead to and nothing beside."""
     if not steps:
         return kind
@@ -243,7 +243,7 @@ def lacks(physical: pa.Schema, kind: pa.DataType, place: Place) -> bool:
     return len(_of(physical, place)) < _count(_pruned(kind, place.steps))
 
 
-def _leaves(kind: pa.DataType, steps: Steps, first: int) -> list[int]:
+def _leaves(kind: pa.DataType, steps: PathSteps, first: int) -> list[int]:
     """The leaves of ``kind``, which begin with number ``first``, that ``steps`` need."""
     if isinstance(kind, pa.BaseExtensionType):
         return _leaves(kind.storage_type, steps, first)
@@ -273,6 +273,6 @@ def _count(kind: pa.DataType) -> int:
     return _count(kind.value_type) if is_list(kind) else 1
 
 
-def taken_type(kind: pa.DataType, steps: Steps) -> pa.DataType:
+def taken_type(kind: pa.DataType, steps: PathSteps) -> pa.DataType:
     """The type of what ``steps`` lead to inside of a column of type ``kind``."""
     return stored_type(taken(pa.chunked_array([], kind), steps).type)

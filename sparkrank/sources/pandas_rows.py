@@ -26,7 +26,7 @@ from sparkrank.sources.types import is_list, list_parts, plain_array
 Counts = Counter[tuple[str, str]]
 
 
-class InMemory(NamedTuple):
+class PandasSides(NamedTuple):
     """Both sides of an evaluation, tables of Arrow where they were of pandas, and how many NaN of these are null now,
     by check and model.
     """
@@ -36,14 +36,14 @@ class InMemory(NamedTuple):
     counts: Counts
 
 
-def out_of_pandas(impressions: Any, truth: Any, roles: Roles, plan: Plan) -> InMemory:
+def out_of_pandas(impressions: Any, truth: Any, roles: Roles, plan: Plan) -> PandasSides:
     """Both sides with none of pandas; raises :class:`InputError` as :func:`table_of` does."""
     counts: Counts = Counter()
     if is_pandas(impressions):
         impressions = _counted(impressions, roles, plan, "input", counts)
     if is_pandas(truth) and roles.truth is not None:
         truth = _counted(truth, roles.truth, plan, "truth", counts)
-    return InMemory(impressions, truth, counts)
+    return PandasSides(impressions, truth, counts)
 
 
 def _counted(rows: Any, roles: Roles, plan: Plan, what: str, counts: Counts) -> pa.Table:

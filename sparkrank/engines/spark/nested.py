@@ -16,9 +16,9 @@ from sparkrank.inputs.field_paths import (
     Each,
     Element,
     MapKey,
+    PathStep,
     Recommended,
     Shape,
-    Step,
     StructField,
     VectorElement,
     places,
@@ -68,7 +68,7 @@ def _is_vector(kind: T.DataType) -> bool:
     return isinstance(stored, T.StructType) and tuple(stored.fieldNames()) == VECTOR_FIELDS
 
 
-def _after(column: Column, kind: T.DataType, steps: Sequence[Step]) -> tuple[Column, T.DataType]:
+def _after(column: Column, kind: T.DataType, steps: Sequence[PathStep]) -> tuple[Column, T.DataType]:
     """What stands at the end of ``steps`` in a ``column`` of type ``kind``, and its type."""
     beyond = F.lit(False)
     for step in steps:
@@ -83,7 +83,7 @@ def _after(column: Column, kind: T.DataType, steps: Sequence[Step]) -> tuple[Col
     return F.when(beyond, F.lit(_NAN)).otherwise(column.cast("double")), T.DoubleType()
 
 
-def _step(column: Column, kind: T.DataType, step: Step) -> tuple[Column, T.DataType]:
+def _step(column: Column, kind: T.DataType, step: PathStep) -> tuple[Column, T.DataType]:
     if isinstance(step, StructField) and isinstance(kind, T.StructType):
         return column.getField(step.name), kind[step.name].dataType
     if isinstance(step, VectorElement):

@@ -53,7 +53,7 @@ JVM = spark or job
 LINT = $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 PYTEST = $(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist worksteal
 # Again on numpy alone, which serves where there is no compiler: hand-worked cases and oracles. That both bodies of a loop
-# have the same bits is told by tests/unit/native, and of whole metrics by tests/unit/test_every_processor.py.
+# have the same bits is told by tests/native, and of whole metrics by tests/numeric/test_every_processor.py.
 WITHOUT_LOOPS = $(shell grep -lrE '^from tests\.(cases|oracles)' tests --include='test_*.py' \
 	| grep -vE '/(stats|spark|connect)/')
 TELL_NUMPY = $(BIN)/python -c 'from sparkrank.native import COMPILED; \
@@ -114,7 +114,7 @@ soak: java $(VENV)/.dev ## Compare random evaluations in all lanes with slow ora
 
 # Airflow pins hundreds of packages, so it has an environment of its own, which make test does not need.
 test-airflow: $(VENV)/.dev .venv-airflow ## Import the example of a DAG by Airflow itself
-	@$(BIN)/python -m pytest tests/unit/test_airflow_example.py $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest tests/doors/test_airflow_example.py $(PYTEST_ARGS)
 
 lint: $(VENV)/.dev ## Style, format and types
 	$(LINT)

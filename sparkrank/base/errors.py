@@ -192,7 +192,7 @@ def did_you_mean(value: object, known: Iterable[object]) -> str:
     return f', did you mean "{names[near[0]]}"?' if near else ""
 
 
-LEAST_ALIKE = 0.7  # of the letters of both words; measured on the words of tests/unit/test_errors.py
+LEAST_ALIKE = 0.7  # of the letters of both words; measured on the words of tests/base/test_errors.py
 
 
 def itemize(names: Iterable[object]) -> str:

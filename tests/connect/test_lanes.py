@@ -24,9 +24,9 @@ from sparkrank.run.stages import Stages
 from tests.cases.text_files import case
 from tests.conftest import PROJECT
 from tests.connect.conftest import ROLES
+from tests.sources.test_text_formats import document_of
 from tests.spark.sealed import NO_CACHE, seal
-from tests.unit.test_text_formats import document_of
-from tests.unit.written_days import write_day
+from tests.support.written_days import write_day
 
 METRICS = ["ndcg@3", "ap", "gauc", "auc", "auc(exact)", "pr_auc(exact)", "auc_up(exact)", "f1"]
 DAY = "2026-11-19"

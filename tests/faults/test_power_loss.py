@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.faults.conftest import Tried
-from tests.unit.stored_files import one_file
+from tests.support.stored_files import one_file
 
 pytestmark = [pytest.mark.faults]
 

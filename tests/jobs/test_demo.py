@@ -11,7 +11,7 @@ from scipy import stats
 
 from tests.browser.conftest import Open, browser, opened
 from tests.jobs.conftest import PROJECT, Submit
-from tests.unit.commands import exit_code
+from tests.support.commands import exit_code
 
 __all__ = ["browser", "opened"]  # fixtures
 

@@ -1,6 +1,7 @@
 """Gates through spark-submit: exit codes and lines of verdicts, and the commands after them.
 
-Which verdict a gate has is decided by functions of small tables: ``tests/unit/test_gates.py`` and ``tests/unit/gates``.
+Which verdict a gate has is decided by functions of small tables: ``tests/gates/test_gates.py`` and
+``tests/gates``.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from tests.unit.commands import exit_code
+from tests.support.commands import exit_code
 
 pytestmark = pytest.mark.job
 

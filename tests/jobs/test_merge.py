@@ -1,4 +1,4 @@
-"""Windows through spark-submit. What a merge refuses is tested without Spark in tests/unit/windows."""
+"""Windows through spark-submit. What a merge refuses is tested without Spark in tests/windows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sparkrank.doors.cli import main
-from tests.unit.stored_files import one_file
+from tests.support.stored_files import one_file
 
 pytestmark = pytest.mark.job
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from sparkrank.metrics.definitions import ALLOWED
-from tests.unit.strategies import Asked, group_metrics, text
+from tests.support.strategies import Asked, group_metrics, text
 
 TIES = (None, 0.0, -0.0, 0.5, 1.0, 2.0)  # few, so that most rows tie
 FRACTIONS = (None, *(number / 16 for number in range(17)))

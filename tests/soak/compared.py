@@ -19,7 +19,7 @@ from sparkrank.tables.rows.states import states_table
 from tests.oracles import PAIRED
 from tests.soak.cases import Case
 from tests.soak.expected import groups_of, mean_of, value_of, weighted_auc
-from tests.unit.strategies import text
+from tests.support.strategies import text
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.oracles import ORACLES, PAIRED, Label, expected_over_orders, lists_and_truth, settled
 from tests.soak.cases import Case
-from tests.unit.strategies import Asked, arguments
+from tests.support.strategies import Asked, arguments
 
 MOST_ORDERS = 1_000  # of the tied rows of a group, so many that trying all takes no longer than an evaluation
 MOST_ROWS = 40  # of a group whose pairs a loop walks through

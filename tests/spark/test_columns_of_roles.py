@@ -15,8 +15,8 @@ from sparkrank.engines.spark import batches as frame_batches
 from sparkrank.engines.spark import gather as gathering
 from sparkrank.engines.spark.columns import bucket_rows, check_schema
 from sparkrank.sources import columns as arrow_columns
-from tests.unit.fake_roles import LOG, NAMED, add_fake_roles, asked
-from tests.unit.test_columns_of_roles import NEED_AN_ORDER, OF_TWO_MODELS, log, ranked
+from tests.inputs.test_columns_of_roles import NEED_AN_ORDER, OF_TWO_MODELS, log, ranked
+from tests.support.fake_roles import LOG, NAMED, add_fake_roles, asked
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -11,7 +11,7 @@ import pytest
 import sparkrank as sr
 from sparkrank.comparison.group_tables import GroupTable
 from sparkrank.engines.spark.local_copies import local_copy
-from tests.unit.comparison.tables import groups, write_run
+from tests.comparison.tables import groups, write_run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -1,4 +1,4 @@
-"""What :mod:`tests.unit.test_doors` says, where there is a Spark session: lanes, and what is left to Spark."""
+"""What :mod:`tests.doors.test_doors` says, where there is a Spark session: lanes, and what is left to Spark."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
-from tests.unit.doors import BAD, GOOD, Asked, by_call, by_job, column
+from tests.support.doors import BAD, GOOD, Asked, by_call, by_job, column
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.unit.examples import EXAMPLES, PAGES, blocks, numbers, printed, program
+from tests.support.examples import EXAMPLES, PAGES, blocks, numbers, printed, program
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

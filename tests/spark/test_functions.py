@@ -21,8 +21,8 @@ from sparkrank.functions import spark_columns
 from sparkrank.functions.sql_functions import default_texts
 from sparkrank.metrics import CATALOG, CatalogueMetric, GroupMetric, PooledMetric
 from tests.conftest import PROJECT
+from tests.functions.test_list_values import METRICS, POOLED, bits, known
 from tests.spark.logs import groups_with_ties
-from tests.unit.test_list_values import METRICS, POOLED, bits, known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

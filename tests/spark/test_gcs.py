@@ -13,7 +13,7 @@ import pytest
 from pyarrow import fs
 
 import sparkrank as sr
-from tests.unit.gcs_server import gcs_server, gcs_with
+from tests.support.gcs_server import gcs_server, gcs_with
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -18,8 +18,8 @@ from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
 from sparkrank.sources import stored_files
 from sparkrank.sources.files import Listing
+from tests.sources.test_layouts import LAYOUTS, write_file, write_files
 from tests.spark.small import lane_of
-from tests.unit.test_layouts import LAYOUTS, write_file, write_files
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

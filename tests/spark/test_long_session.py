@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow.parquet as pq
 
 import sparkrank as sr
-from tests.unit.rotten import log
+from tests.support.rotten import log
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

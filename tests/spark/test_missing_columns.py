@@ -13,7 +13,7 @@ import sparkrank as sr
 from sparkrank.config import Spec
 from sparkrank.jobs import evaluate_day
 from sparkrank.run.stages import Stages
-from tests.unit.test_missing_columns import LACKED, ROWS, spec_of, without
+from tests.sources.test_missing_columns import LACKED, ROWS, spec_of, without
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

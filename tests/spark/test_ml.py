@@ -21,7 +21,7 @@ import sparkrank as sr
 from sparkrank.engines.spark import frame
 from sparkrank.engines.spark.batches import arrow_batches
 from sparkrank.ml import RankingMetricEvaluator
-from tests.unit.examples import EXAMPLES, PROJECT, printed
+from tests.support.examples import EXAMPLES, PROJECT, printed
 
 if TYPE_CHECKING:
     from pyspark import RDD, SparkContext

@@ -13,7 +13,7 @@ from pyspark.ml.linalg import Vectors
 from pyspark.sql import functions as F
 
 import sparkrank as sr
-from tests.unit.test_nested import (
+from tests.sources.test_nested import (
     ALS,
     AUC,
     BEYOND,

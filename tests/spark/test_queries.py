@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.unit import queries
-from tests.unit.commands import exit_code
+from tests.support import queries
+from tests.support.commands import exit_code
 
 
 @pytest.mark.parametrize("plain", [True, False], ids=["plain", "links"])

@@ -17,8 +17,8 @@ from sparkrank.run.stages import Stages
 from sparkrank.tables.commit.days import run_folders
 from sparkrank.tables.stored.day_files import SparkFolders
 from sparkrank.tables.stored.stored_results import run_row
-from tests.unit.commands import exit_code
-from tests.unit.reports import METRICS, MODELS, conf_of, of_day, rows_of, spec_of, stub_page, write_log
+from tests.support.commands import exit_code
+from tests.support.reports import METRICS, MODELS, conf_of, of_day, rows_of, spec_of, stub_page, write_log
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
-from tests.unit.rotten import flip, log, pages_of
+from tests.support.rotten import flip, log, pages_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

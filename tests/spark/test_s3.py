@@ -23,8 +23,8 @@ from sparkrank.run.stages import Stages
 from sparkrank.schemas.tables import RUNS
 from sparkrank.tables.rows.results import metrics_table
 from sparkrank.tables.stored.stored_days import find_days, merge_stored
-from tests.unit.s3_server import s3_environment, s3_server, s3_with
-from tests.unit.stored_files import one_file
+from tests.support.s3_server import s3_environment, s3_server, s3_with
+from tests.support.stored_files import one_file
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

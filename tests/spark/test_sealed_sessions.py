@@ -22,7 +22,7 @@ from sparkrank.engines.spark.session_settings import UNTOLD, ZONE, told
 from sparkrank.jobs import evaluate_day
 from sparkrank.run.stages import Stages
 from tests.spark.sealed import NO_CACHE, NO_RDDS, NO_SETTING, seal
-from tests.unit.rotten import log
+from tests.support.rotten import log
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

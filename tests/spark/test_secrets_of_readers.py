@@ -18,7 +18,7 @@ from sparkrank.config import Spec
 from sparkrank.config.sections import Engine
 from sparkrank.jobs import evaluate_day
 from sparkrank.run.stages import Stages
-from tests.unit.comparison.tables import groups
+from tests.comparison.tables import groups
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.unit.test_source_register import GROUPS, evaluated, registered
+from tests.sources.test_source_register import GROUPS, evaluated, registered
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -21,7 +21,7 @@ from sparkrank.run.stages import Stages
 from sparkrank.tables.commit import days
 from sparkrank.tables.stored import day_files
 from tests.spark.small import frame_of
-from tests.unit.written_days import write_day
+from tests.support.written_days import write_day
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -14,14 +14,14 @@ from sparkrank.config import Spec
 from sparkrank.jobs import evaluate_day
 from sparkrank.run.stages import Stages
 from tests.cases.text_files import CASES, REFUSED, UNUSABLE, case
-from tests.unit.test_text_formats import DAY, document_of, found_by
+from tests.sources.test_text_formats import DAY, document_of, found_by
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
 def test_what_every_lane_reads(spark: SparkSession, tmp_path: Path) -> None:
-    """By the lanes in turns: ``tests/unit/test_text_formats.py`` has all by the reader of the scan lane."""
+    """By the lanes in turns: ``tests/sources/test_text_formats.py`` has all by the reader of the scan lane."""
     wrong = []
     for index, each in enumerate(CASES):
         lane = ("frame", "scan")[index % 4 == 3]

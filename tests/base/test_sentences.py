@@ -1,0 +1,390 @@
+"""What is refused is told in one line that a terminal shows and does not obey, however long the value is."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import pickle
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+import sparkrank as sr
+from sparkrank.base import errors
+from sparkrank.config import load_spec
+from sparkrank.config.loading import MOST_BYTES, MOST_DEPTH
+from sparkrank.doors.cli import main
+from sparkrank.metrics import Metric
+from sparkrank.sources.conditions import UntranslatableError, pushed_down
+
+LONG = "\x1b]0;title\x07" + "long name\n" * 1_000 + "\u202e\u2028"
+ROWS = {"u": [1, 1, 2, 2], "i": [1, 2, 1, 2], "s": [2.0, 1.0, 1.0, 2.0], "y": [0, 1, 1, 0], "c": list("aabb")}
+ASKED: dict[str, Any] = {"metrics": ["rr"], "group": "u", "score": "s", "label": "y", "lane": "local"}
+DEEP: dict[str, Any] = {}
+for _ in range(500):
+    DEEP = {"a": DEEP}
+
+
+def _holds(sentence: str) -> None:
+    assert sentence.isprintable(), sentence
+    assert len(sentence) < 1_600
+    assert sentence.count("long name") <= 60, sentence  # of each value 200 letters, and no sentence has more than three
+
+
+def _refused(call: Callable[[], object]) -> str:
+    with pytest.raises(sr.SparkrankError) as refused:
+        call()
+    return str(refused.value)
+
+
+VALUES = {
+    "text": LONG,
+    "list": [LONG] * 40,
+    "dict": {LONG: LONG},
+    "int": 10**9_999,
+    "bytes": LONG.encode(),
+    "deep": DEEP,
+}
+KEYS = [key for key in inspect.signature(sr.evaluate).parameters if key not in ("impressions", "score_sums")]
+
+
+@pytest.mark.parametrize("value", VALUES)
+@pytest.mark.parametrize("key", KEYS)
+def test_what_evaluate_refuses_is_told_in_one_line(key: str, value: str) -> None:
+    if value == "int" and key in ("row_memory", "curve_points"):
+        pytest.skip("as large as anybody likes")
+    asked = {**ASKED, key: VALUES[value]}
+    if key in ("rank", "items"):
+        del asked["score"]
+    if key == "items":
+        asked |= {"true_items": "c"}
+    if key == "truth_columns":
+        asked |= {"truth": pa.table(ROWS), "label": None}
+    _holds(_refused(lambda: sr.evaluate(pa.table(ROWS), **asked)))
+
+
+NO_INPUTS = [LONG, LONG.encode(), [LONG], "s3://" + LONG, 10**9_999, Path("x" * 10_000)]
+
+
+@pytest.mark.parametrize("impressions", NO_INPUTS, ids=range(len(NO_INPUTS)))
+def test_what_is_no_input_is_told_in_one_line(impressions: Any) -> None:
+    _holds(_refused(lambda: sr.evaluate(impressions, **ASKED)))
+
+
+@pytest.mark.parametrize("role", ["group", "score", "label", "item", "weight", "reference_rank", "slices"])
+def test_columns_of_long_names_are_told_in_one_line(role: str) -> None:
+    others = 12 if role == "group" else 2  # far more than one sentence lists; each takes long to be compared
+    columns = pa.table({**ROWS, LONG: [[1]] * 4, **{f"{LONG}{n}": [0] * 4 for n in range(others)}})
+    for name in (LONG, LONG + "x"):  # one of a type that plays no role, and one that is not there
+        asked = {**ASKED, role: [name] if role == "slices" else name}
+        _holds(_refused(lambda asked=asked: sr.evaluate(columns, **asked)))
+
+
+def test_values_and_models_of_long_names_are_told_in_one_line() -> None:
+    one_class = pa.table({**ROWS, "y": [0, 0, 0, 1], LONG: [LONG, LONG, "b", "b"]})
+    asked = {**ASKED, "metrics": ["rr"], "score": {LONG: "s"}, "slices": [LONG], "undefined": "error"}
+    _holds(_refused(lambda: sr.evaluate(one_class, **asked)))
+    twice = {**ASKED, "score": {LONG: "s"}, "item": "i", "duplicates": "error"}
+    _holds(_refused(lambda: sr.evaluate(pa.table({**ROWS, "i": [1, 1, 1, 1]}), **twice)))
+
+
+def _document(tmp_path: Path) -> dict[str, Any]:
+    pq.write_table(pa.table(ROWS), tmp_path / "rows.parquet")
+    columns = {"group": "u", "item": "i", "score": "s", "label": "y", "weight": None, "relevance": "membership"}
+    source = {"path": str(tmp_path / "rows.parquet"), "format": "parquet", "where": "u = 1", "columns": columns}
+    definitions = dict.fromkeys(("preset", *inspect.signature(sr.Definitions).parameters))
+    return {
+        "input": {**source, "options": {}, "table": None},
+        "truth": {**source, "columns": {"group": "u", "item": "i", "label": "y"}},
+        "metrics": ["rr"],
+        "slices": [],
+        "day": "2026-01-01",
+        "definitions": definitions,
+        "quality": {"max_bad_fraction": 0},
+        "output": {"path": str(tmp_path / "out"), "groups": True, "blocks": True, "curves": 10},
+        "engine": {"lane": "local", "bucket_rows": 1, "buckets": 1, "row_memory": "1GB"},
+    }
+
+
+def _paths(part: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    for key, value in part.items() if isinstance(part, dict) else ():
+        yield (*above, key)
+        yield from _paths(value, (*above, key))
+
+
+def test_every_key_of_the_spec_is_told_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    whole = _document(tmp_path)
+    for path in _paths(whole):
+        for value in (LONG, {LONG: [LONG]}, 10**4_000, ["\x1b" * 250] * 20):
+            document = _document(tmp_path)
+            place = document
+            for key in path[:-1]:
+                place = place[key]
+            place[path[-1]] = value
+            (tmp_path / "spec.yaml").write_text(yaml.safe_dump(document))
+            with pytest.raises(SystemExit) as ended:
+                main(["evaluate", "--conf", str(tmp_path / "spec.yaml"), "--date", "2026-01-01"])
+            told = capsys.readouterr().err
+            assert ended.value.code in (1, 2, 4), (path, told)
+            assert "--debug" not in told, (path, told)
+            _holds(told.removesuffix("\n"))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [LONG],
+        ["evaluate", LONG],
+        ["evaluate", f"--{LONG}"],
+        ["evaluate", "--conf", LONG],
+        ["evaluate", "--conf", "{spec}", "--date", LONG],
+        ["evaluate", "--conf", "{spec}", "--set", LONG],
+        ["evaluate", "--conf", "{spec}", "--set", f"{LONG}=1"],
+        ["evaluate", "--conf", "{spec}", "--set", f"output.path.{LONG}=1"],
+        ["evaluate", "--conf", "{spec}", "--set", f"metrics={'[' * 10_000}"],
+        ["evaluate", "--conf", "{spec}", "--set", f"{'a.' * 10_000}a=1"],
+        ["merge", "--conf", "{spec}", "--from", LONG, "--to", "2026-01-01"],
+        ["validate", "--conf", "{spec}", "--set", f"metrics=[{LONG!r}]"],
+        ["metrics", LONG],
+        ["metrics", "--preset", LONG],
+    ],
+)
+def test_every_argument_is_told_in_one_line(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec = tmp_path / "spec.yaml"
+    spec.write_text(yaml.safe_dump(_document(tmp_path)))
+    with pytest.raises(SystemExit) as ended:
+        main([str(spec) if word == "{spec}" else word for word in words])
+    *usage, told = capsys.readouterr().err.removesuffix("\n").split("\n")
+    assert ended.value.code == 2
+    assert told.startswith("sparkrank: ")
+    assert not usage or usage[0].startswith("Usage: ")
+    _holds(told)
+
+
+def test_names_of_files_and_what_is_printed_give_a_terminal_no_orders(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = _document(tmp_path)
+    del document["truth"]
+    document["input"] |= {"path": str(tmp_path / "in\x1b7"), "where": None}
+    document["input"]["columns"]["score"] = {"\x1b[31mred\nmodel": "s"}
+    document["output"] |= {"path": str(tmp_path / "out\x1b7")}
+    document["definitions"] = {}
+    document["slices"] = [["c\x1b[31m"]]
+    (tmp_path / "spec.yaml").write_text(yaml.safe_dump(document))
+    (tmp_path / "in\x1b7").mkdir()
+    file = tmp_path / "in\x1b7" / "\x1b]0;title\x07.parquet"
+    pq.write_table(pa.table({**ROWS, "c\x1b[31m": ["\x1b[31m", "b", "c", "d"]}), file)
+    main_words = ["evaluate", "--conf", str(tmp_path / "spec.yaml"), "--date", "2026-01-01"]
+    main(main_words)
+    printed = capsys.readouterr().out
+    assert r"\x1b[31mred\nmodel" in printed
+    assert all(line.isprintable() for line in printed.split("\n"))
+    file.write_bytes(b"junk" * 10)
+    with pytest.raises(SystemExit):
+        main(main_words)
+    told = capsys.readouterr().err
+    assert r"\x1b]0;title\x07.parquet" in told
+    _holds(told.removesuffix("\n"))
+
+
+def test_a_sentence_keeps_its_beginning_and_its_end() -> None:
+    assert errors.shorten("a" * 200) == "a" * 200
+    assert errors.shorten("a" * 150 + "b" * 150) == "a" * 100 + "…" + "b" * 99
+    assert errors.quote("a" * 300).startswith("'aaa")
+    assert errors.quote(["a\n"]) == r"['a\n']"
+    assert errors.shorten("für\u3000uns \x9b\ud800") == "für\u3000uns \\x9b\\ud800"
+    told = str(sr.SparkrankError("begin " + "x" * 10_000 + "\nend"))
+    assert len(told) == errors.MOST_SENTENCE
+    assert told.startswith("begin x")
+    assert told.endswith(r"x\nend")
+    assert str(sr.SparkrankError(told)) == told == str(pickle.loads(pickle.dumps(sr.SparkrankError(told))))  # noqa: S301
+    assert errors.itemize("abc") == "a, b, c"
+    assert (
+        errors.itemize(f"name{n:03}" for n in range(100))
+        == ", ".join(f"name{n:03}" for n in range(66)) + " and 34 more"
+    )
+
+
+# Each would take hours where a regular expression tries every way to match it, or end the process in a recursion.
+ADVERSARIAL = [
+    *(mark * 100_000 for mark in " \t (),@=['\"-1.a"),
+    *(
+        f"{head}{' ' * 50_000}{tail}"
+        for head in ("", "rr", "rr(", "rr()", "p9", "median(rr")
+        for tail in ("", "!", "@", ")")
+    ),
+    "median(" * 100_000,
+    "median(" * 100_000 + "rr" + ")" * 100_000,
+    "p" + "9" * 100_000 + "(rr)",
+    "p9." + "9" * 100_000 + "(rr)",
+    "ndcg(" + ",[" * 50_000,
+    "ndcg(" + "ideal=judged," * 10_000 + ")@10",
+    "ndcg@" + "9" * 100_000,
+]
+
+
+@pytest.mark.parametrize(
+    "text", [*ADVERSARIAL, *(text[:990] for text in ADVERSARIAL)], ids=lambda text: f"{text[:8]!r}"
+)
+def test_a_metric_s_text_is_read_or_refused_at_once(text: str) -> None:
+    started = time.process_time()
+    try:
+        Metric.parse(text)
+    except errors.MetricError as error:
+        _holds(str(error))
+    assert time.process_time() - started < 1  # it takes some milliseconds
+
+
+@pytest.mark.parametrize(
+    "text", [*ADVERSARIAL, "s = 1 AND " * 20_000 + "s = 1", "(" * 100_000, "s IN (" + "1," * 50_000]
+)
+def test_a_condition_is_read_or_refused_at_once(text: str) -> None:
+    started = time.process_time()
+    with pytest.raises(UntranslatableError) as refused:
+        pushed_down(text, pa.schema({"s": pa.int64()}))
+    assert len(str(refused.value)) < 600
+    assert time.process_time() - started < 5
+
+
+def test_a_hundred_comparisons_are_joined_and_long_lists_read() -> None:
+    schema = pa.schema({"s": pa.int64()})
+    pushed_down(" AND ".join(["s = 1"] * 100), schema)
+    pushed_down(f"s IN ({','.join(map(str, range(10_000)))})", schema)
+    with pytest.raises(UntranslatableError, match="more than 100"):
+        pushed_down(" AND ".join(["s = 1"] * 101), schema)
+
+
+def _bomb(levels: int) -> str:
+    lines = ["b0: &b0 [a, a, a, a, a, a, a, a, a, a]"]
+    lines += [f"b{n}: &b{n} [{', '.join([f'*b{n - 1}'] * 10)}]" for n in range(1, levels)]
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (_bomb(6), "with its references (*name) it has more than 10000 values"),
+        (_bomb(60), "with its references (*name) it has more than 10000 values"),
+        ("a: &a [*a]", "with its references (*name) it has more than 10000 values"),
+        ("a: &a {b: *a}", "with its references (*name) it has more than 10000 values"),
+        (
+            "a: &a {x: 1}\nb: &b {<<: [" + "*a," * 5_000 + "]}\nc: {<<: [" + "*b," * 10 + "]}",
+            "with its references (*name) it has more than 10000 values",
+        ),
+        ("[" * 100_000, f"more than {MOST_DEPTH} parts within parts"),
+        ("metrics:" + "\n- rr" * 20_000, "is not YAML: it has more than 10000 values"),
+        ("\n".join(f"k{n}: 1" for n in range(20_000)), "is not YAML: it has more than 10000 values"),
+        ("\n".join(f"k{n}: 1" for n in range(4_000)), 'unknown key "k0"'),
+        ("a: &a 1\nmetrics:" + "\n- rr" * 20_000, "is not YAML: it has more than 10000 values"),
+        ("{a: " * 50_000, f"more than {MOST_DEPTH} parts within parts"),
+        ("- " * 50_000, f"more than {MOST_DEPTH} parts within parts"),
+        ("#" * (MOST_BYTES + 1), "more than 256 KiB"),
+        ("metrics: [rr]\nmetrics: [rr]", 'the key "metrics" stands twice'),
+        ("input: {path: a, path: b}", 'the key "path" stands twice'),
+        (f"? {'k' * 900}\n: 1\n? {'k' * 900}\n: 2", "stands twice"),
+        ("1: a", "the key 1 is not a text"),
+        ("null: a", "the key None is not a text"),
+        ("2026-01-01: a", "the key datetime.date(2026, 1, 1) is not a text"),
+        ("[a, b]: c", "unhashable key"),
+        ("? {a: b}\n: c", "unhashable key"),
+        ("day: " + "9" * 10_000, "is not YAML: a whole number has 10000 letters: at most 400 are allowed (line 1, "),
+        ("engine: {bucket_rows: 0x" + "f" * 100_000 + "}", "is not YAML: a whole number has 100002 letters"),
+        ("engine: {buckets: 0b" + "1" * 100_000 + "}", "is not YAML: a whole number has 100002 letters"),
+        ("a: !!python/object/apply:os.system [ls]", "could not determine a constructor"),
+        ("a\x00b", "special characters are not allowed"),
+        ("- rr", "holds no document of keys"),
+        ("", "holds no document of keys"),
+    ],
+    ids=lambda text: text[:12],
+)
+def test_a_document_that_is_no_spec_is_refused_at_once(text: str, told: str, tmp_path: Path) -> None:
+    (tmp_path / "spec.yaml").write_text(text)
+    started = time.process_time()
+    sentence = _refused(lambda: load_spec(tmp_path / "spec.yaml"))
+    assert told in sentence
+    _holds(sentence)
+    assert time.process_time() - started < 15  # a large one takes a second to be looked at
+
+
+def test_references_of_a_spec_are_followed_where_they_are_few(tmp_path: Path) -> None:
+    document = _document(tmp_path)
+    del document["truth"], document["definitions"], document["input"]["where"]
+    text = (
+        yaml.safe_dump(document)
+        .replace("metrics:", "metrics: &asked")
+        .replace("metrics: &asked\n- rr", "metrics: [rr]")
+    )
+    (tmp_path / "spec.yaml").write_text(text)
+    assert load_spec(tmp_path / "spec.yaml").metrics == ["rr"]
+    (tmp_path / "spec.yaml").write_text(
+        "x: &c {group: u, score: s, label: y}\n".replace("x:", "slices: []\ninput: {path: a, columns:").rstrip()
+        + "}\nmetrics: &m [rr]\noutput: {path: /o}\n"
+    )
+    assert load_spec(tmp_path / "spec.yaml").input.columns.group == ["u"]
+
+
+def test_a_spec_that_is_no_text_or_no_file_is_told(tmp_path: Path) -> None:
+    (tmp_path / "spec.yaml").write_bytes(os.urandom(10) + b"\xff\xfe" * 100)
+    for path in (tmp_path / "spec.yaml", tmp_path, tmp_path / ("n" * 5_000), "a\x00b"):
+        _holds(_refused(lambda path=path: load_spec(path)))
+
+
+HUGE = 10**5_000  # of which Python writes no digits
+NUMBERS = {
+    "buckets": "buckets",
+    "curve_points": "curves",
+    "row_memory": "row_memory",
+    "max_bad_fraction": "max_bad_fraction",
+    "limits": "limits",
+}
+
+
+@pytest.mark.parametrize("number", [HUGE, -HUGE, 10**19], ids=["huge", "huge below 0", "20 digits"])
+@pytest.mark.parametrize("key", NUMBERS)
+def test_numbers_beyond_any_are_refused(key: str, number: int) -> None:
+    given = {"groups": number} if key == "limits" else number
+    if (key, number) == ("limits", 10**19):
+        return  # a count
+    sentence = _refused(lambda: sr.evaluate(pa.table(ROWS), **{**ASKED, key: given}))
+    assert sentence.startswith(key)
+
+
+@pytest.mark.parametrize(
+    ("override", "place"),
+    [
+        ("engine.row_memory={}", "engine.row_memory"),
+        ("engine.row_memory='{}'", "engine.row_memory"),
+        ("engine.row_memory={}.5PiB", "engine.row_memory"),
+        ("engine.bucket_rows={}", "engine.bucket_rows"),
+        ("engine.buckets={}", "engine.buckets"),
+        ("output.curves={}", "output.curves"),
+        ("quality.max_bad_fraction={}", "quality.max_bad_fraction"),
+        ("quality.limits={{groups: {}}}", "quality.limits"),
+        ("metrics=[ndcg@{}]", "metrics[0]"),
+    ],
+)
+@pytest.mark.parametrize("digits", ["9" * 5_000, "0x" + "f" * 100_000, "0x" + "f" * 330, "9" * 400, "9" * 20])
+def test_numbers_beyond_any_are_refused_in_a_spec(override: str, place: str, digits: str, tmp_path: Path) -> None:
+    """With exit code 2, and never more than 200 letters of them for each time that the sentence names the value."""
+    if digits == "9" * 20 and "limits" in override:
+        return  # a count
+    conf = tmp_path / "spec.yaml"
+    conf.write_text(
+        "input: {path: in, columns: {group: u, score: s, label: y}}\nmetrics: [rr]\noutput: {path: /o}\n"
+        "engine: {lane: local}\n"
+    )
+    with pytest.raises(sr.SpecError) as refused:
+        load_spec(conf, [override.format(digits)])
+    sentence = str(refused.value)
+    assert place in sentence
+    assert sentence.count("9") + sentence.count("f") < 300
+    _holds(sentence)

@@ -1,0 +1,174 @@
+"""Nothing dropped uncounted: what a bucket rejects, counts and says of each model and group."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import pyarrow as pa
+import pytest
+
+import sparkrank as sr
+from sparkrank.base import checks
+from sparkrank.bucket import evaluate_bucket
+from sparkrank.metrics import Plan
+from sparkrank.metrics.slices import ALL
+from tests.support.buckets import MODEL, bits_of_groups, bits_of_partials, bucket, evaluate, group_values, mean
+
+NAN, INF = math.nan, math.inf
+
+GOOD = [("u", "a", 2.0, 0.0), ("u", "b", 1.0, 1.0), ("v", "a", None, 1.0), ("v", "b", INF, None), ("v", "c", -INF, 1.0)]
+BAD = {
+    checks.NULL_KEY: [(None, "a", 9.0, 1.0), (None, "a", NAN, NAN)],  # a row counts under the first reason that holds
+    checks.NAN_SCORE: [("u", "c", NAN, 1.0), ("w", "a", NAN, 0.0), ("u", "d", NAN, INF)],
+    checks.BAD_LABEL: [("u", "e", 9.0, NAN), ("u", "f", 9.0, INF), ("u", "g", None, -INF), ("x", "a", 9.0, NAN)],
+}
+
+
+def test_a_row_that_cannot_be_evaluated_is_rejected_and_counted() -> None:
+    rows = [*BAD[checks.NULL_KEY], *GOOD, *BAD[checks.BAD_LABEL], *BAD[checks.NAN_SCORE]]
+    found, clean = evaluate(rows, ["ap", "ndcg", "auc"]), evaluate(GOOD, ["ap", "ndcg", "auc"])
+    assert bits_of_groups(found.groups) == bits_of_groups(clean.groups)
+    counts = found.partials.counts
+    assert {reason: counts[reason, ""] for reason in BAD} == {reason: len(bad) for reason, bad in BAD.items()}
+    assert counts[checks.ROWS_READ, ""] == len(GOOD) + 2 + 3 + 4
+    assert counts[checks.ROWS_EVALUATED, ""] == len(GOOD)
+    assert counts[checks.GROUPS, ""] == 2
+    others = {key for key in counts if key[0] not in {*BAD, checks.ROWS_READ}}
+    assert {key: counts[key] for key in others} == {key: clean.partials.counts[key] for key in others}
+    bits, clean_bits = bits_of_partials(found.partials), bits_of_partials(clean.partials)
+    assert (bits["means"], bits["blocks"]) == (clean_bits["means"], clean_bits["blocks"])
+
+
+def test_infinite_scores_are_scores() -> None:
+    """v: c is last at -infinity, b first at infinity, a not retrieved: AP = (1/2)/2."""
+    assert group_values(evaluate(GOOD, ["ap"]), "ap") == {"u": 1 / 2, "v": (1 / 2) / 2}
+
+
+def test_nothing_to_reject_is_counted_as_none() -> None:
+    counts = evaluate(GOOD, ["ap"]).partials.counts
+    assert set(BAD) <= {reason for reason, _ in counts}
+    assert all(counts.get((reason, ""), 0) == 0 for reason in checks.REJECTIONS)
+
+
+@pytest.mark.parametrize("floating", [pa.float32(), pa.float64()], ids=str)
+def test_a_nan_key_is_a_missing_key(floating: pa.DataType) -> None:
+    table = pa.table({"key_0": pa.array([1.5, NAN, None, 1.5], floating), "label": [1.0] * 4, "score_0": [1.0] * 4})
+    found = evaluate(table, ["ap"])
+    assert found.partials.counts[checks.NULL_KEY, ""] == 2
+    assert found.groups.num_rows == 1
+
+
+def test_a_null_in_any_column_of_the_key_is_a_missing_key() -> None:
+    rows = {"key_0": ["a", None, "a", "a"], "key_1": [1, 1, None, 1], "label": [1.0] * 4, "score_0": [1.0] * 4}
+    found = evaluate_bucket(pa.table(rows), Plan.of(["p"], [MODEL], ["user", "query"]))
+    assert found.partials.counts[checks.NULL_KEY, ""] == 2
+    assert found.groups["n_rows"].to_pylist() == [2]
+
+
+def test_the_counts_of_a_group() -> None:
+    rows = [*GOOD, ("v", "d", 0.0, -1.0), ("w", "a", None, 0.5), ("w", "b", None, None)]
+    groups = evaluate(rows, ["p@1"]).groups.to_pylist()
+    counts = {row["user"]: (row["n_rows"], row["n_retrieved"], row["n_relevant"]) for row in groups}
+    assert counts == {"u": (2, 2, 1), "v": (4, 3, 2), "w": (2, 0, 1)}
+
+
+def test_the_counts_of_a_model() -> None:
+    rows = [
+        *[("tied", str(item), 1.0, float(item == 0)) for item in range(3)],  # one class on each side, three rows tied
+        *[("negative", str(item), float(item % 2), 0.0) for item in range(4)],  # one class, two blocks of two
+        ("positive", "a", 1.0, 2.0),  # one class; its non-relevant row is not listed
+        ("positive", "b", None, 0.0),
+        ("unlisted", "a", None, 1.0),
+        ("unjudged", "a", 3.0, None),
+    ]
+    counts = evaluate(rows, ["ap"]).partials.counts
+    assert counts[checks.SCORED_ROWS, MODEL] == 3 + 4 + 1 + 1
+    assert counts[checks.TIED_ROWS, MODEL] == 3 + 2 + 2
+    assert counts[checks.UNRETRIEVED_GROUPS, MODEL] == 1
+    one_class = checks.one_class_groups("label > 0")
+    assert counts[one_class, MODEL] == 3  # negative, positive, unjudged; an empty list has no class
+    assert counts[checks.UNJUDGED_ROWS, ""] == 1
+    assert counts[checks.GROUPS, ""] == 5
+
+
+def test_what_a_mean_says_it_is_over() -> None:
+    rows = [*GOOD, ("none", "a", 1.0, 0.0)]
+    for undefined, value in {"skip": (1 / 2 + 1 / 4) / 2, "zero": (1 / 2 + 1 / 4) / 3}.items():
+        partials = evaluate(rows, ["ap"], undefined=undefined).partials
+        found = partials.means.results()[MODEL, ALL, ALL, "ap"]
+        assert (found.n_groups, found.n_undefined, found.n_rows) == (3, 1, 6)
+        assert found.weight == (2 if undefined == "skip" else 3)
+        assert found.value == pytest.approx(value, rel=1e-15)
+
+
+def test_models_share_judgments_and_nothing_else() -> None:
+    """Two score columns in one pass give what each gives alone; a row may be retrieved by one of them only."""
+    labels = [1.0, 0.0, 1.0, 0.0, None]
+    scores = {"prod": [3.0, 2.0, 1.0, None, 0.5], "cand": [None, 2.0, 2.0, 1.0, 3.0]}
+    items = list("abcde")
+    together = pa.table(
+        {
+            "key_0": ["u"] * 5,
+            "label": labels,
+            "score_0": scores["prod"],
+            "score_1": scores["cand"],
+            "item": items,
+        }
+    )
+    metrics = ["ap", "p@2", "ndcg", "group_auc", "auc(exact)"]
+    found = evaluate_bucket(together, Plan.of(metrics, list(scores), ["user"]))
+    for model, column in scores.items():
+        rows = [("u", item, score, label) for item, score, label in zip(items, column, labels, strict=True)]
+        alone = evaluate_bucket(bucket(rows), Plan.of(metrics, [model], ["user"]))
+        assert bits_of_partials(alone.partials)["means"].items() <= bits_of_partials(found.partials)["means"].items()
+        assert bits_of_partials(alone.partials)["blocks"].items() <= bits_of_partials(found.partials)["blocks"].items()
+        assert bits_of_groups(alone.groups)[0] in bits_of_groups(found.groups)
+        assert alone.partials.counts.items() <= found.partials.counts.items()
+    by_model = {row["model"]: row["ap"] for row in found.groups.to_pylist()}
+    # prod lists a b c e: 1 and 3. cand lists e, then b and c tied, then d: c is second or third, a not retrieved.
+    assert by_model == {
+        "prod": pytest.approx((1 / 1 + 2 / 3) / 2),
+        "cand": pytest.approx(((1 / 2 + 1 / 3) / 2) / 2),
+    }
+
+
+def test_a_nan_score_of_one_model_rejects_the_row_for_all() -> None:
+    """Models are compared on the same rows."""
+    table = pa.table({"key_0": ["u", "u"], "label": [1.0, 0.0], "score_0": [1.0, 2.0], "score_1": [NAN, 1.0]})
+    found = evaluate_bucket(table, Plan.of(["p"], ["prod", "cand"], ["user"]))
+    assert found.partials.counts[checks.NAN_SCORE, ""] == 1
+    assert found.groups["n_rows"].to_pylist() == [1, 1]
+
+
+def test_the_type_of_numbers_does_not_matter() -> None:
+    rows = [("u", "a", 1.0, 3), ("u", "b", 1.0, 0), ("u", "c", 0.5, None), ("u", "d", None, 1), ("v", "a", 0.0, 2)]
+    table = bucket([(*row[:3], None if row[3] is None else float(row[3])) for row in rows])
+    metrics = ["ndcg(gain=exp2)@2", "ap(rel=1.5)", "cg", "auc", "p(rel=300)@1", "gauc"]
+    labels = [pa.int8(), pa.int32(), pa.int64(), pa.uint8(), pa.float32(), pa.float64()]
+    for ties in ("expected", "worst", "best", "block"):
+        reference = evaluate(table, metrics, ties)
+        assert mean(reference.partials, "cg") in {(3 + 2) / 2, 2 / 1 + 3 / 2}
+        for label, score in itertools.product(labels, (pa.float32(), pa.float64())):
+            typed = table.set_column(1, "label", table["label"].cast(label))
+            found = evaluate(typed.set_column(2, "score_0", table["score_0"].cast(score)), metrics, ties)
+            assert bits_of_groups(found.groups) == bits_of_groups(reference.groups), (ties, label, score)
+            assert bits_of_partials(found.partials) == bits_of_partials(reference.partials), (ties, label, score)
+
+
+@pytest.mark.parametrize(
+    ("metric", "value"),
+    [("p(rel=0.1)@2", 1 / 2), ("rr(rel=0.1)", 1 / 2), ("r(rel=0.1)@1", 0 / 1), ("cg(gain=binary,rel=0.1)", 1)],
+)
+def test_a_row_that_was_not_judged_is_not_relevant_at_any_threshold(metric: str, value: float) -> None:
+    rows = [("u", "a", 2.0, None), ("u", "b", 1.0, 0.1)]
+    assert group_values(evaluate(rows, [metric]), metric) == {"u": value}
+
+
+def test_rows_without_an_item_are_told_where_items_are_counted() -> None:
+    log = pa.table({"user": ["a", "a", "b"], "item": ["x", None, "x"], "score": [2.0, 1.0, 1.0], "label": [1, 0, 0]})
+    roles = {"group": "user", "score": "score", "label": "label", "item": "item"}
+    evaluation = sr.evaluate(log, ["coverage", "gini"], ties="item", **roles)
+    told = {row["check"]: row["count"] for row in evaluation.quality.to_pylist()}
+    assert told[checks.ITEMLESS_ROWS] == 1
+    assert checks.ITEMLESS_ROWS not in sr.evaluate(log, ["ap"], **roles).quality["check"].to_pylist()

@@ -1,0 +1,399 @@
+"""Means over groups that weigh: by a word, or by a column that has one value in each group."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from math import log2
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sparkrank as sr
+from sparkrank.base.errors import InputError, MetricError, SpecError
+from sparkrank.config.loading import load_spec
+from sparkrank.inputs.window import Window
+from sparkrank.jobs import evaluate_day, merge_days
+from sparkrank.metrics import CATALOG, GroupMetric, Metric
+from sparkrank.run.stages import Stages
+from tests.extent import examples
+from tests.support.strategies import PATIENT
+
+OF_GROUPS = [name for name, declared in CATALOG.items() if isinstance(declared, GroupMetric)]
+ROLES = {"group": "query", "score": "score", "label": "label"}
+
+# Query a is in order, and b is not; c has nothing to find. Listed rows 3, 2 and 1; relevant rows 2, 1 and 0.
+LOG = pa.table(
+    {
+        "query": ["a", "a", "a", "b", "b", "c"],
+        "score": [3.0, 2.0, 1.0, 2.0, 1.0, 1.0],
+        "label": [1, 1, 0, 0, 1, 0],
+        "query_weight": [9, 9, 9, 1, 1, 5],
+        "share": [0.25, 0.25, 0.25, 0.5, 0.5, None],
+    }
+)
+NDCG = {"a": 1.0, "b": 1 / log2(3)}
+AB = LOG.slice(0, 5)
+
+
+def value(metric: str, log: pa.Table = LOG, **more) -> float:
+    return sr.evaluate(log, [metric], **{**ROLES, **more})[metric]
+
+
+def test_queries_weigh_by_a_column() -> None:
+    assert value("ndcg(weight=query_weight)@10") == pytest.approx((9 * 1 + 1 / log2(3)) / (9 + 1), rel=1e-15)
+    assert value("ndcg(weight=query_weight)@10") == pytest.approx(0.9631, abs=5e-5)
+    assert value("ndcg@10") == pytest.approx((1 + 1 / log2(3)) / 2, rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("weight", "weights"),
+    [
+        ("uniform", (1, 1, 1)),
+        ("rows", (3, 2, 1)),
+        ("relevant", (2, 1, 0)),
+        ("positives", (2, 1, 0)),
+        ("query_weight", (9, 1, 5)),
+    ],
+)
+@pytest.mark.parametrize(("undefined", "of_c"), [("skip", None), ("zero", 0.0), ("one", 1.0)])
+def test_each_weight_by_hand(weight: str, weights: tuple[int, ...], undefined: str, of_c: float | None) -> None:
+    found = sr.evaluate(LOG, [f"rr(weight={weight})", "rr"], **ROLES, undefined=undefined).table.to_pylist()[0]
+    values = [1.0, 1 / 2, *([] if of_c is None else [of_c])]
+    w = weights[: len(values)]
+    mean = sum(map(math.prod, zip(w, values, strict=True))) / sum(w)
+    assert found["value"] == pytest.approx(mean, rel=1e-15)
+    assert found["weight"] == sum(w)
+    n = sum(w) ** 2 / sum(each**2 for each in w)  # of groups of equal weight that would know as much
+    spread = sum(each**2 * (v - mean) ** 2 for each, v in zip(w, values, strict=True))
+    assert found["n_effective"] == pytest.approx(n, rel=1e-14)
+    if n >= 2:
+        assert found["stderr"] == pytest.approx(math.sqrt(spread * n / (n - 1)) / sum(w), rel=1e-14)
+        assert found["degrees"] == pytest.approx(n - 1, rel=1e-14)
+        odds = [math.log(found[end] / (1 - found[end])) for end in ("ci_low", "value", "ci_high")]
+        assert (odds[0] + odds[2]) / 2 == pytest.approx(odds[1])
+    else:
+        assert [found[name] for name in ("interval", "stderr", "ci_low", "ci_high")] == ["too few", None, None, None]
+    assert (found["n_groups"], found["n_undefined"]) == (3, 1)
+
+
+def test_rows_are_those_listed_and_relevant_ones_all() -> None:
+    """a: one of two relevant rows is listed; b: the only row, which is relevant at 1 and not at 2."""
+    log = pa.table(
+        {
+            "query": ["a", "a", "a", "b"],
+            "score": [1.0, 0.5, None, 1.0],
+            "label": [2, 0, 3, 1],
+            "w": [1.0, 1.0, 1.0, 0.0],
+        }
+    )
+    assert value("r(weight=rows)", log) == pytest.approx((2 * 1 / 2 + 1 * 1) / 3)
+    assert value("r(weight=relevant)", log) == pytest.approx((2 * 1 / 2 + 1 * 1) / 3)
+    assert value("p(weight=relevant)@1", log) == pytest.approx(1)
+    assert value("p(weight=relevant,rel=3)@1", log) == 0.0  # of a one row is relevant, of b none
+    assert value("r(weight=w)", log) == 1 / 2
+    assert value("err(weight=relevant,ties=item,max_grade=1)", log.append_column("i", log["query"]), item="i") == (
+        pytest.approx((2 * 1 / 2 + 1 / 2) / 3)
+    )
+
+
+@pytest.mark.parametrize("weight", ["uniform", "rows", "relevant", "query_weight"])
+def test_every_metric_of_groups_weighs_its_own_values(weight: str) -> None:
+    """As numpy's average of the values in its group table does, of a log with ties."""
+    draw = np.random.default_rng(11)
+    query = np.repeat(np.arange(12), draw.integers(1, 7, 12))
+    log = pa.table(
+        {
+            "query": query,
+            "score": draw.integers(0, 4, len(query)).astype(float),
+            "label": draw.integers(0, 3, len(query)),
+            "item": np.arange(len(query)).astype(str),
+            "query_weight": (query * 7 % 5) / 4,
+        }
+    )
+    texts = []
+    for name in OF_GROUPS:
+        ties = ",ties=item" if CATALOG[name].needs_order and not CATALOG[name].needs_order.form else ""
+        texts.append(str(Metric.parse(f"{name}(weight={weight}{ties})")))
+    ev = sr.evaluate(log, texts, **ROLES, item="item")
+    groups = ev.groups.to_pandas().set_index("query").sort_index()
+    frame = log.to_pandas().groupby("query")
+    listed_relevant = frame["label"].agg(lambda labels: (labels > 0).sum())
+    weights = {
+        "uniform": frame.size() * 0 + 1,
+        "rows": groups["n_retrieved"],
+        "relevant": listed_relevant,
+        "query_weight": frame["query_weight"].first(),
+    }[weight]
+    for text in texts:
+        defined = groups[text].notna()
+        mean = np.average(groups[text][defined], weights=weights[defined])
+        assert ev[text] == pytest.approx(mean, rel=1e-12), text
+
+
+@settings(PATIENT, max_examples=examples(60))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("abcde"), st.integers(0, 3), st.integers(0, 2), st.booleans()),
+        min_size=1,
+        max_size=25,
+    ),
+    st.lists(st.floats(1e-6, 1e6) | st.sampled_from([0.0, 1.0, 0.1]), min_size=5, max_size=5),
+    st.randoms(use_true_random=False),
+)
+def test_any_order_and_buckets_give_the_bits_of_exact_arithmetic(rows: list, weights: list[float], mix) -> None:
+    metrics = ["rr(weight=w)", "ndcg(weight=w)@2", "gauc(weight=w)", "rr(weight=rows)", "ap(weight=relevant,ties=best)"]
+    bits = set()
+    for buckets in (1, 3):
+        mix.shuffle(rows)
+        query, score, label, _ = zip(*rows, strict=True)
+        log = pa.table(
+            {
+                "query": query,
+                "score": pa.array(score, pa.float64()),
+                "label": label,
+                "w": [weights["abcde".index(each)] for each in query],
+            }
+        )
+        ev = sr.evaluate(log, metrics, **ROLES, buckets=buckets)
+        bits.add(repr(ev.table.drop_columns(["definition"]).to_pylist()))
+    assert len(bits) == 1
+    groups = ev.groups.to_pylist()
+    of = {row["query"]: Fraction(weights["abcde".index(row["query"])]) for row in groups}
+    defined = [row for row in groups if row["rr(weight=w)"] == row["rr(weight=w)"]]
+    total = sum(of[row["query"]] for row in defined)
+    if total > Fraction(1, 1000):
+        exact = sum(of[row["query"]] * Fraction(row["rr(weight=w)"]) for row in defined) / total
+        assert ev["rr(weight=w)"] == pytest.approx(float(exact), rel=1e-12, abs=1e-15)
+
+
+# What is no weight
+
+
+BAD = {
+    "null": [9, 9, None, 1, 1, 5],
+    "NaN": [9.0, 9.0, math.nan, 1.0, 1.0, 5.0],
+    "negative": [-9, -9, -9, 1, 1, 5],
+    "infinite": [math.inf] * 3 + [1.0, 1.0, 5.0],
+    "too large": [1.1e9] * 3 + [1.0, 1.0, 5.0],
+    "not the same": [9, 8, 9, 1, 1, 5],
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+@pytest.mark.parametrize("buckets", [1, 4])
+def test_a_group_without_one_weight_is_rejected_and_counted(kind: str, buckets: int) -> None:
+    log = LOG.set_column(3, "query_weight", pa.array(BAD[kind], from_pandas=False))
+    asked = {**ROLES, "buckets": buckets}
+    with pytest.raises(InputError, match=r"50.0000% of the rows cannot be evaluated \(3 group weight that is null"):
+        sr.evaluate(log, ["rr(weight=query_weight)"], **asked)
+    ev = sr.evaluate(log, ["rr(weight=query_weight)", "rr"], **asked, max_bad_fraction=0.5)
+    assert ev["rr(weight=query_weight)"] == 1 / 2
+    counted = {row["check"]: row["count"] for row in ev.quality.to_pylist()}
+    reason = next(check for check in counted if check.startswith("rejected: group weight"))
+    assert (counted[reason], counted["rows rejected"], counted["rows evaluated"], counted["groups"]) == (3, 3, 3, 2)
+    assert ev.groups["query"].to_pylist() in (["b", "c"], ["c", "b"])
+    assert sr.evaluate(log, ["rr"], **asked)["rr"] == 0.75  # where nobody weighs by it, nobody looks
+
+
+@pytest.mark.parametrize("power", [-6, 0, 8])
+def test_a_common_factor_of_all_weights_changes_neither_mean_nor_error(power: int) -> None:
+    """By hand, of weights 1, 1, 3, 3 and values 0, 0, 1, 1: the mean is 3/4, as many as 64/20 = 16/5 equal groups are
+    in it, and its error is sqrt((4 · 9/16) · 16/11) / 8 = sqrt(36/11) / 8. Of as many groups the share of 0 and 1 has
+    the error sqrt(3/16 / (11/5)) = sqrt(15/176), which is larger.
+    """
+    w = [each * 10.0**power for each in (1, 1, 3, 3)]
+    by_hand = pa.table({"query": [1, 2, 3, 4], "score": [0.1, 0.2, 0.3, 0.4], "label": [0, 0, 1, 1], "w": w})
+    found = sr.evaluate(by_hand, ["p(weight=w)"], **ROLES).table.to_pylist()[0]
+    assert found["value"] == pytest.approx(0.75, rel=1e-12)
+    assert found["stderr"] == pytest.approx(math.sqrt(15 / 176), rel=1e-12)
+    draw = np.random.default_rng(5)
+    groups = 40
+    weights = draw.uniform(1, 9, groups)
+    log = pa.table({"query": np.repeat(np.arange(groups), 5), "score": draw.random(5 * groups)})
+    log = log.append_column("label", pa.array(draw.integers(0, 2, 5 * groups)))
+    log = log.append_column("third", pa.array(np.repeat(np.arange(groups) % 3, 5)))
+    metrics = ["p(weight=w)@2", "ndcg(weight=w)@3", "gauc(weight=w)"]
+    tables = [
+        sr.evaluate(log.append_column("w", pa.array(np.repeat(each, 5))), metrics, **ROLES, slices=["third"]).table
+        for each in (weights, weights * 10.0**power)
+    ]
+    for plain, scaled in zip(*(table.to_pylist() for table in tables), strict=True):
+        for column in ("value", "stderr"):
+            assert scaled[column] == pytest.approx(plain[column], rel=1e-12, nan_ok=True)
+
+
+@pytest.mark.parametrize("least", [9e-7, 1e-24, 5e-324])
+def test_weights_whose_squares_lose_digits_are_rejected_and_counted(least: float) -> None:
+    log = LOG.append_column("w", pa.array([1.0] * 3 + [least] * 2 + [1e-6]))
+    sentence = r"33.3333% of .* \(2 group weight above 0 and below 1e-6\).* all weights may be multiplied by one"
+    with pytest.raises(InputError, match=sentence):
+        sr.evaluate(log, ["rr(weight=w)"], **ROLES)
+    ev = sr.evaluate(log, ["rr(weight=w)"], **ROLES, max_bad_fraction=0.5)
+    counted = {row["check"]: row["count"] for row in ev.quality.to_pylist()}
+    assert (counted["rejected: group weight above 0 and below 1e-6"], counted["groups"]) == (2, 2)
+    with pytest.raises(InputError, match='"rejected: group weight above 0 and below 1e-6" is 33'):
+        sr.evaluate(
+            log,
+            ["rr(weight=w)"],
+            **ROLES,
+            max_bad_fraction=0.5,
+            limits={"rejected: group weight above 0 and below 1e-6": 0.1},
+        )
+    both = log.append_column("v", pa.array([least] * 3 + [-1.0] * 2 + [1.0]))
+    ev = sr.evaluate(both, ["rr(weight=w)", "rr(weight=v)"], **ROLES, max_bad_fraction=1.0)
+    counted = [row["count"] for row in ev.quality.to_pylist() if "group weight" in row["check"]]
+    assert counted == [2, 3]  # a row counts under the first reason
+
+
+def test_weights_of_0_alone_leave_nothing_to_divide_by() -> None:
+    assert math.isnan(value("rr(weight=w)", LOG.append_column("w", pa.array([0] * 6))))
+    assert value("rr(weight=w)", LOG.append_column("w", pa.array([0, 0, 0, 2, 2, 0]))) == 1 / 2
+
+
+def test_a_column_must_be_a_number_that_is_there() -> None:
+    with pytest.raises(InputError, match='the group weight column "weigth" is not in the input, did you mean "weight"'):
+        value("rr(weight=weigth)", LOG.append_column("weight", LOG["share"]))
+    with pytest.raises(InputError, match='the group weight column "query" is of type string: a number is needed'):
+        value("rr(weight=query)")
+
+
+def test_a_weight_that_does_nothing_is_refused() -> None:
+    for metrics in (["rr"], ["ndcg@10", "median(rr)"], ["rr(weight=share)"]):
+        with pytest.raises(
+            SpecError, match=r'weight="query_weight" multiplies .* as in ndcg\(weight=query_weight\)@10'
+        ):
+            sr.evaluate(AB, metrics, **ROLES, weight="query_weight")
+    for metrics in (["rr", "auc"], ["rr(weight=query_weight)"], ["logloss"]):
+        assert sr.evaluate(AB, metrics, **ROLES, weight="query_weight").table.num_rows == len(metrics)
+
+
+def test_other_metrics_say_why_groups_do_not_weigh() -> None:
+    for name in CATALOG:
+        if name not in OF_GROUPS:
+            with pytest.raises(MetricError, match=f"gives weight, but {name} takes none: "):
+                Metric.parse(f"{name}(weight=rows)")
+
+
+@pytest.mark.parametrize("text", ["rr(weight=rows)", "gauc", "group_auc(weight=pairs)", "ndcg(weight=w)@3"])
+def test_a_percentile_does_not_ignore_a_weight(text: str) -> None:
+    with pytest.raises(MetricError, match="has no percentiles: a group counts once in one, and weight="):
+        Metric.parse(f"median({text})")
+    assert str(Metric.parse("median(rr(weight=uniform))")) == "median(rr)"
+    assert str(Metric.parse("median(gauc(weight=uniform))")) == "median(gauc(weight=uniform))"
+
+
+def test_the_text_and_the_definition_name_the_weight() -> None:
+    ev = sr.evaluate(AB, ["NDCG(weight=query_weight)@3", "rr(weight=UNIFORM)", "rr(weight=Rows)"], **ROLES)
+    assert ev.table["metric"].to_pylist() == ["ndcg(weight=query_weight)@3", "rr", "rr(weight=rows)"]
+    assert ev.table["definition"][0].as_py().startswith("ndcg(gain=linear, ideal=judged, weight=query_weight)@3; ")
+    assert str(Metric.parse("rr(weight=positives)")) == "rr(weight=relevant)"
+    assert str(Metric.parse("gauc(weight=relevant)")) == "gauc(weight=positives)"  # as it was written before
+
+
+# With a truth, with arrays, by slices, over days
+
+
+LISTS = pa.table({"u": ["a", "a", "b"], "i": ["x", "y", "x"], "s": [2.0, 1.0, 1.0], "w": [3.0, 3.0, 1.0]})
+TRUTH = pa.table({"u": ["a", "b", "b"], "i": ["y", "x", "z"]})
+JOINED = {"group": "u", "item": "i", "score": "s"}
+
+
+def test_with_a_truth_the_weight_is_of_the_lists() -> None:
+    ev = sr.evaluate(LISTS, ["rr(weight=w)", "r(weight=w)@1"], truth=TRUTH, **JOINED)
+    assert ev["rr(weight=w)"] == (3 * 1 / 2 + 1 * 1) / 4
+    assert ev["r(weight=w)@1"] == (3 * 0 + 1 * 1 / 2) / 4
+
+
+def test_a_user_of_the_truth_without_a_list_has_no_weight() -> None:
+    truth = pa.concat_tables([TRUTH, pa.table({"u": ["c"], "i": ["x"]})])
+    with pytest.raises(InputError, match="1 groups of s have no row in the lists, and so no weight, which weight=w"):
+        sr.evaluate(LISTS, ["rr(weight=w)"], truth=truth, **JOINED)
+    for left_out in ({"population": "lists"}, {"population": "both"}, {"unretrieved": "skip"}):
+        assert sr.evaluate(LISTS, ["rr(weight=w)"], truth=truth, **JOINED, **left_out)["rr(weight=w)"] == 2.5 / 4
+    assert sr.evaluate(LISTS, ["rr(weight=rows)"], truth=truth, **JOINED)["rr(weight=rows)"] == (2 * 1 / 2 + 1) / 3
+
+
+def test_arrays_have_a_weight_beside_them() -> None:
+    rows = pa.table(
+        {"u": ["a", "b", "c"], "got": [["x", "y"], ["x"], []], "want": [["y"], ["x"], ["x"]], "w": [3, 1, 4]}
+    )
+    asked = {"group": "u", "items": "got", "true_items": "want"}
+    assert sr.evaluate(rows, ["rr(weight=w)"], **asked)["rr(weight=w)"] == (3 * 1 / 2 + 1 + 4 * 0) / 8
+    bad = rows.set_column(3, "w", pa.array([3, None, 4]))
+    with pytest.raises(InputError, match="group weight that is null"):
+        sr.evaluate(bad, ["rr(weight=w)"], **asked)
+
+
+def test_a_slice_has_the_weights_of_its_groups_also_where_it_divides_them() -> None:
+    """By device each query is one group; by place a has a row at the top and two below."""
+    log = AB.append_column("device", pa.array(["tv", "tv", "tv", "web", "web"]))
+    log = log.append_column("place", pa.array(["top", "below", "below", "top", "below"]))
+    ev = sr.evaluate(log, ["p(weight=query_weight)@1"], **ROLES, slices=["device", "place"])
+    metric = "p(weight=query_weight)@1"
+    assert ev[metric] == (9 * 1 + 1 * 0) / 10
+    assert ev.value(metric, slice="device=web") == 0.0
+    assert ev.value(metric, slice="place=top") == (9 * 1 + 1 * 0) / 10
+    assert ev.value(metric, slice="place=below") == (9 * 1 + 1 * 1) / 10
+    weights = {row["slice_value"]: row["weight"] for row in ev.table.to_pylist()}
+    assert weights == {"all": 10, "tv": 9, "web": 1, "top": 10, "below": 10}
+
+
+def test_truth_of_a_slice_in_which_the_list_has_no_row_has_the_weight_of_its_user() -> None:
+    lists, truth = (
+        LISTS.append_column("kind", pa.array(["p", "q", "p"])),
+        TRUTH.append_column("kind", pa.array([*"qpq"])),
+    )
+    ev = sr.evaluate(lists, ["r(weight=w)"], truth=truth, **JOINED, slices=["kind"])
+    assert ev.value("r(weight=w)", slice="kind=q") == (3 * 1 + 1 * 0) / 4
+    assert ev.value("r(weight=w)", slice="kind=p") == 1.0  # of a nothing is to be found there
+
+
+def spec(folder: Path, *overrides: str):
+    conf = folder / "spec.yaml"
+    columns = {"group": "query", "score": "score", "label": "label"}
+    document = {
+        "input": {"path": str(folder / "log" / "{date}.parquet"), "columns": columns},
+        "metrics": ["ndcg(weight=query_weight)@10", "rr(weight=rows)", "rr"],
+        "output": {"path": str(folder / "out")},
+        "engine": {"lane": "local"},
+    }
+    conf.write_text(yaml.safe_dump(document), encoding="utf-8")
+    return load_spec(conf, overrides)
+
+
+def test_days_merge_to_one_weighted_mean(tmp_path: Path) -> None:
+    (tmp_path / "log").mkdir()
+    days = ["2026-11-01", "2026-11-02"]
+    later = AB.set_column(3, "query_weight", pa.array([2, 2, 2, 4, 4]))
+    for day, log in zip(days, (LOG, later), strict=True):
+        pq.write_table(log, tmp_path / "log" / f"{day}.parquet")
+        evaluate_day(spec(tmp_path), day, None, Stages())
+    merged = merge_days(spec(tmp_path), Window.of(*days), None, Stages()).metrics.to_pylist()
+    found = {row["metric"]: row for row in merged}
+    together = pa.concat_tables(
+        log.append_column("date", pa.array([day] * len(log))).select([*LOG.column_names, "date"])
+        for day, log in zip(days, (LOG, pa.concat_tables([later])), strict=True)
+    )
+    wanted = sr.evaluate(together, ["ndcg(weight=query_weight)@10"], **{**ROLES, "group": ["query", "date"]})
+    row = wanted.table.to_pylist()[0]
+    for name in ("value", "weight", "n_groups", "n_undefined"):
+        assert repr(found["ndcg(weight=query_weight)@10"][name]) == repr(row[name])
+    value_ = (9 * 1 + 1 * NDCG["b"] + 2 * 1 + 4 * NDCG["b"]) / (9 + 1 + 2 + 4)
+    assert row["value"] == pytest.approx(value_, rel=1e-15)
+
+
+def test_a_spec_knows_the_column_and_its_hash_does(tmp_path: Path) -> None:
+    one = spec(tmp_path)
+    assert one.roles.group_weights == ("query_weight",)
+    assert one.hash() != spec(tmp_path, "metrics=[ndcg(weight=share)@10, rr(weight=rows), rr]").hash()
+    assert one.source() == spec(tmp_path, "metrics=[rr]").source()  # the definition of a metric names its weight
+    with pytest.raises(SpecError, match=r'weight="query_weight" multiplies'):
+        spec(tmp_path, "metrics=[rr]", "input.columns.weight=query_weight")
+    assert spec(tmp_path, "input.columns.weight=query_weight").plan().weighted

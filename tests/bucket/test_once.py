@@ -1,0 +1,308 @@
+"""An item that a list repeats: credited at each place (keep), at its best one (once), or the list moves up (first)."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Sequence
+from math import log2
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+import sparkrank as sr
+from sparkrank.base import checks
+from sparkrank.config import load_spec
+from sparkrank.states.items import UNIT, items_table
+from sparkrank.text.text import quality_text
+from tests.support.commands import exit_code
+from tests.support.joined import COLUMNS, counts_of, lists_table, truth_table, values_of
+
+METRICS = ["p@3", "r@3", "hit@3", "rr", "ap", "ndcg", "gauc"]
+POOLED = "auc(exact)"
+LIST = [("u", item, 5.0 - place) for place, item in enumerate("AABCD")]
+TRUTH = [("u", "A", 1.0), ("u", "C", 1.0)]
+FORMS = ["log", "truth", "arrays"]
+
+# A at 1 and at 2, C at 4, or at 3 where the list moves up. Where there is a truth, R = 2; in a log as it stands, R = 3.
+IDEAL = {2: 1 + 1 / log2(3), 3: 1 + 1 / log2(3) + 1 / log2(4)}
+BY_HAND = {
+    "keep": {
+        "p@3": 2 / 3,
+        "r@3": 2 / 2,
+        "hit@3": 1,
+        "rr": 1 / 1,
+        "ap": (1 / 1 + 2 / 2 + 3 / 4) / 2,
+        "ndcg": (1 + 1 / log2(3) + 1 / log2(5)) / IDEAL[2],
+        **dict.fromkeys(["gauc", POOLED], (2 + 2 + 1) / (3 * 2)),  # A, A and C against B and D
+    },
+    "keep in a log": {
+        "p@3": 2 / 3,
+        "r@3": 2 / 3,
+        "hit@3": 1,
+        "rr": 1 / 1,
+        "ap": (1 / 1 + 2 / 2 + 3 / 4) / 3,
+        "ndcg": (1 + 1 / log2(3) + 1 / log2(5)) / IDEAL[3],
+        **dict.fromkeys(["gauc", POOLED], (2 + 2 + 1) / (3 * 2)),
+    },
+    "once": {
+        "p@3": 1 / 3,
+        "r@3": 1 / 2,
+        "hit@3": 1,
+        "rr": 1 / 1,
+        "ap": (1 / 1 + 2 / 4) / 2,
+        "ndcg": (1 + 1 / log2(5)) / IDEAL[2],
+        **dict.fromkeys(["gauc", POOLED], (3 + 1) / (2 * 3)),  # A and C against A again, B and D
+    },
+    "first": {
+        "p@3": 2 / 3,
+        "r@3": 2 / 2,
+        "hit@3": 1,
+        "rr": 1 / 1,
+        "ap": (1 / 1 + 2 / 3) / 2,
+        "ndcg": (1 + 1 / log2(4)) / IDEAL[2],
+        **dict.fromkeys(["gauc", POOLED], (2 + 1) / (2 * 2)),
+    },
+}
+
+
+def evaluated(form: str, rows: Sequence, truth: Sequence, metrics: Sequence[str], **settings) -> sr.Evaluation:
+    """The ``rows`` of (user, item, score) beside the ``truth``, as a log, as lists and truth, or as arrays."""
+    if form == "truth":
+        return sr.evaluate(lists_table(rows), metrics, truth=truth_table(truth), **COLUMNS, **settings)
+    if form == "log":
+        labels = {(user, item): label for user, item, label in truth}
+        listed = {(user, item) for user, item, _ in rows}
+        unlisted = [(user, item, None) for user, item, _ in truth if (user, item) not in listed]
+        table = lists_table([*rows, *unlisted])
+        found = [labels.get(row[:2], 0.0) for row in [*rows, *unlisted]]
+        return sr.evaluate(table.append_column("label", pa.array(found)), metrics, **COLUMNS, **settings)
+    users = sorted({row[0] for row in [*rows, *truth]})
+    table = pa.table(
+        {
+            "user": users,
+            "listed": [
+                [item for who, item, _ in sorted(rows, key=lambda row: -row[2]) if who == user] for user in users
+            ],
+            "actual": [[item for who, item, label in truth if who == user and label] for user in users],
+        }
+    )
+    return sr.evaluate(table, metrics, group="user", items="listed", true_items="actual", **settings)
+
+
+def day_value(evaluation: sr.Evaluation, metric: str) -> float:
+    return next(row["value"] for row in evaluation.metrics.to_pylist() if row["metric"] == metric)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("duplicates", ["keep", "once", "first"])
+def test_an_item_twice_in_a_list(form: str, duplicates: str) -> None:
+    found = evaluated(form, LIST, TRUTH, [*METRICS, POOLED], duplicates=duplicates)
+    expected = BY_HAND["keep in a log" if (form, duplicates) == ("log", "keep") else duplicates]
+    assert {metric: values_of(found, metric)["u"] for metric in METRICS} == pytest.approx(
+        {metric: expected[metric] for metric in METRICS}, rel=1e-15
+    )
+    assert day_value(found, POOLED) == pytest.approx(expected[POOLED], rel=1e-15)
+    (row,) = found.groups.to_pylist()
+    assert row["n_retrieved"] == (4 if duplicates == "first" else 5)
+    assert row["n_relevant"] == (3 if (form, duplicates) == ("log", "keep") else 2)
+
+
+@pytest.mark.parametrize(("form", "word"), [("log", "keep"), ("truth", "once"), ("arrays", "once")])
+def test_where_nothing_is_said_an_item_counts_once_where_lists_are_joined(form: str, word: str) -> None:
+    metrics = [*METRICS, POOLED]
+    asked, said = (evaluated(form, LIST, TRUTH, metrics, duplicates=given) for given in (None, word))
+    assert asked.metrics.equals(said.metrics)
+    assert asked.groups.equals(said.groups)
+    definitions = asked.metrics["definition"].unique().to_pylist()
+    assert all((f"duplicates={word}" in text) == (form != "log") for text in definitions)
+
+
+@pytest.mark.parametrize(("duplicates", "form"), list(itertools.product(["keep", "once", "first", None], FORMS)))
+def test_the_terminal_says_that_items_are_credited_again_where_they_are(duplicates: str | None, form: str) -> None:
+    found = evaluated(form, LIST, TRUTH, ["p@3"], duplicates=duplicates)
+    told = "1 scored rows that repeat an item of their list (20.0000% of rows with a score, limit 0.0000%)"
+    assert (told in quality_text(found.quality)) == (duplicates == "keep" and form != "log")
+    counted = counts_of(found).get(checks.REPEATED_ROWS)
+    assert counted == (None if form == "log" and duplicates in (None, "keep") else 1)
+    without = evaluated(form, LIST[1:], TRUTH, ["p@3"], duplicates=duplicates)
+    assert quality_text(without.quality) == ""
+
+
+# One score for all: D, B twice, and A, of which one is relevant.
+TIED = [("u", item, 1.0) for item in "BADB"]
+
+
+@pytest.mark.parametrize("form", ["log", "truth"])
+@pytest.mark.parametrize(
+    ("ties", "relevant", "rr"),
+    [
+        ("expected", "B", (1 / 1 + 1 / 2 + 1 / 3) / 3),  # three items at three places; the second B at 4
+        ("expected", "A", (1 / 1 + 1 / 2 + 1 / 3) / 3),
+        ("item", "D", 1 / 1),  # D B B A
+        ("item", "B", 1 / 2),
+        ("item", "A", 1 / 4),
+        ("worst", "B", 1 / 3),
+        ("best", "B", 1 / 1),
+        ("block", "B", 1 / 4),
+    ],
+)
+def test_a_repeat_pushes_no_item_down_that_it_ties_with(form: str, ties: str, relevant: str, rr: float) -> None:
+    for rows in set(itertools.permutations(TIED)):
+        found = evaluated(form, rows, [("u", relevant, 1.0)], ["rr", "ap", "gauc"], ties=ties, duplicates="once")
+        assert values_of(found, "rr")["u"] == pytest.approx(rr, rel=1e-15)
+        assert values_of(found, "ap")["u"] == pytest.approx(rr, rel=1e-15)
+        assert values_of(found, "gauc")["u"] == (1 / 2 + 1 / 2 + 1) / 3  # it ties with two items, and a repeat is below
+        assert counts_of(found)[checks.TIED_ROWS] == 4
+
+
+@pytest.mark.parametrize("positions", ["given", "given_from_0"])
+def test_given_ranks_stay_as_they_are(positions: str) -> None:
+    """A at 1 and again at 1 and 2, B at 4, both relevant."""
+    ranks = [("u", "A", 1.0), ("u", "A", 1.0), ("u", "A", 2.0), ("u", "B", 4.0)]
+    for rows in set(itertools.permutations(ranks)):
+        table = lists_table([(user, item, rank - (positions == "given_from_0")) for user, item, rank in rows])
+        roles = {"group": "user", "item": "item", "rank": "score", "label": "label", "positions": positions}
+        truth = truth_table([("u", "A", 1.0), ("u", "B", 1.0)])
+        found = sr.evaluate(table, ["ap", "p@1", "r@3"], truth=truth, **roles)
+        assert values_of(found, "ap") == {"u": (1 / 1 + 2 / 4) / 2}
+        assert values_of(found, "p@1") == {"u": 1.0}
+        assert values_of(found, "r@3") == {"u": 1 / 2}
+
+
+def test_the_best_row_is_that_of_each_model() -> None:
+    """A stands on two rows, of which one model has the first higher and the other the second; a third lacks it."""
+    scores = {"a": [3.0, 1.0, 2.0], "b": [1.0, 3.0, 2.0], "c": [None, None, 2.0], "d": [None, 1.0, 2.0]}
+    log = pa.table({"user": ["u"] * 3, "item": ["A", "A", "B"], "label": [0, 1, 0], **scores})
+    roles = {**COLUMNS, "score": {model: model for model in scores}}
+    metrics = ["rr", "r", "p", "bpref"]
+    found = sr.evaluate(log, metrics, duplicates="once", **roles).groups.to_pylist()
+    values = {row["model"]: tuple(row[name] for name in ("n_relevant", "n_retrieved", *metrics)) for row in found}
+    # R = 1 and N = 1, the row of B, whatever the list repeats
+    assert values == {
+        "a": (1, 3, 1 / 1, 1, 1 / 3, 1),
+        "b": (1, 3, 1 / 1, 1, 1 / 3, 1),
+        "c": (1, 1, 0, 0, 0, 0),
+        "d": (1, 2, 1 / 2, 1, 1 / 2, 0),
+    }
+
+
+def test_a_repeat_is_not_judged_and_stands_in_no_reference() -> None:
+    """Of X A A B, of which the label 2 of A and 1 of B count: judged rows are A and B alone, in the order of labels."""
+    rows = [("u", item, 4.0 - place) for place, item in enumerate("XAAB")]
+    truth = [("u", "A", 2.0), ("u", "B", 1.0), ("u", "C", 0.0)]
+    found = evaluated("truth", rows, truth, ["kendall_tau", "spearman", "fitness", "bpref", "infap"], ties="item")
+    assert {name: values_of(found, name)["u"] for name in ("kendall_tau", "spearman", "fitness", "bpref")} == {
+        **dict.fromkeys(["kendall_tau", "spearman", "fitness"], 1.0),
+        "bpref": 1.0,  # nothing that was judged not relevant is above
+    }
+    share = (1 + 1e-5) / (1 + 2e-5)  # above B, at 4, one row was judged, A
+    assert values_of(found, "infap")["u"] == pytest.approx((1 / 2 + (1 / 4 + 1 / 4 * share)) / 2, rel=1e-15)
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+def test_of_equal_scores_of_an_item_the_row_of_the_highest_weight_is_credited(order: tuple[int, ...]) -> None:
+    """Weights of 3 for the positive, and of 1 and 2 for its repeat and another row, in any order of the rows."""
+    log = pa.table(
+        {"user": ["u"] * 3, "item": ["A", "A", "B"], "score": [1.0] * 3, "label": [1, 1, 0], "weight": [1.0, 3.0, 2.0]}
+    ).take(list(order))
+    found = sr.evaluate(log, ["precision(threshold=0)"], duplicates="once", weight="weight", **COLUMNS)
+    assert found.metrics["value"].to_pylist() == [3 / (1 + 3 + 2)]
+
+
+def test_the_reference_has_an_item_once_at_its_first_place() -> None:
+    """A stands on two rows, of which the second has the better rank there: A before B, as the score has it."""
+    log = pa.table(
+        {"user": ["u"] * 3, "item": ["A", "A", "B"], "score": [3.0, 2.0, 1.0], "rank": [3, 1, 2], "label": [1, 0, 0]}
+    )
+    metrics = [f"{name}(ref=reference_rank)" for name in ("kendall_tau", "spearman", "kendall_distance", "fitness")]
+    found = sr.evaluate(log, metrics, duplicates="once", ties="item", reference_rank="rank", **COLUMNS)
+    assert [values_of(found, metric)["u"] for metric in metrics] == [1.0, 1.0, 0.0, 1.0]
+
+
+def test_what_repeats_show_of_the_catalogue_is_shown() -> None:
+    """Each place shows an item. Of tied repeats of which k cuts one off, the order of items says which is shown."""
+    rows = [("u", "A", 2.0), ("u", "B", 2.0), ("u", "A", 2.0), ("u", "B", 2.0), ("u", "C", 1.0)]
+    for given in set(itertools.permutations(rows)):
+        found = evaluated("truth", given, [("u", "C", 1.0)], ["gini@3"])
+        assert {row["item"]: row["shown"] / UNIT for row in items_table(found.partials.items).to_pylist()} == {
+            "A": 1,
+            "B": 2,  # A and B in either order, then B, whose text is the greater
+            "C": 0,
+        }
+
+
+def spec_at(folder: Path, form: str, **definitions: str) -> Path:
+    """A spec over two days of :data:`LIST` beside :data:`TRUTH`, as lists and truth, as arrays, or as a log."""
+    columns: dict = {"group": "user", "item": "item", "score": "score"}
+    document: dict = {"metrics": METRICS, "output": {"path": str(folder / "out")}, "engine": {"lane": "local"}}
+    tables = {"input": lists_table(LIST).append_column("label", pa.array([1.0, 1.0, 0.0, 1.0, 0.0]))}
+    if form == "arrays":
+        columns = {"group": "user", "items": "listed", "true_items": "actual"}
+        tables = {"input": pa.table({"user": ["u"], "listed": [list("AABCD")], "actual": [["A", "C"]]})}
+    elif form == "log":
+        columns["label"] = "label"
+    else:
+        tables["truth"] = truth_table(TRUTH)
+    for name, table in tables.items():
+        document[name] = {"path": str(folder / name / "{date}")}
+        for day in DAYS:
+            (folder / name / day).mkdir(parents=True, exist_ok=True)
+            pq.write_table(table, folder / name / day / "rows.parquet")
+    document["input"]["columns"] = columns
+    if definitions:
+        document["definitions"] = definitions
+    (folder / "spec.yaml").write_text(yaml.safe_dump(document))
+    return folder / "spec.yaml"
+
+
+DAYS = ["2026-01-01", "2026-01-02"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_spec_writes_out_the_word_that_holds(tmp_path: Path, form: str) -> None:
+    held, other = ("keep", "once") if form == "log" else ("once", "keep")
+    spec = load_spec(spec_at(tmp_path, form))
+    assert spec.definitions.duplicates == json.loads(spec.as_text())["definitions"]["duplicates"] == held
+    assert load_spec(spec_at(tmp_path, form, duplicates=held)).hash() == spec.hash()
+    assert load_spec(spec_at(tmp_path, form, duplicates=other)).hash() != spec.hash()
+    assert load_spec(spec_at(tmp_path, form, ties="worst")).definitions.duplicates == held
+    assert load_spec(spec_at(tmp_path, form, preset="mllib")).definitions.duplicates == "keep"
+    assert load_spec(spec_at(tmp_path, form, preset="mllib", duplicates="once")).definitions.duplicates == "once"
+
+
+def test_a_job_counts_an_item_once_and_merges_no_day_of_another_word(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    conf = str(spec_at(tmp_path, "truth"))
+    assert exit_code("evaluate", "--conf", conf, "--date", DAYS[0]) == 0
+    metrics = pq.read_table(tmp_path / "out" / "metrics" / f"day={DAYS[0]}").to_pylist()
+    values = {row["metric"]: row["value"] for row in metrics}
+    assert values == pytest.approx({metric: BY_HAND["once"][metric] for metric in METRICS}, rel=1e-15)
+    assert all("duplicates=once" in row["definition"] for row in metrics)
+    assert "repeat an item" not in capsys.readouterr().out
+    assert exit_code("evaluate", "--conf", conf, "--date", DAYS[1], "--set", "definitions.duplicates=keep") == 0
+    told = capsys.readouterr().out
+    assert "1 scored rows that repeat an item of their list" in told
+    assert "1 groups with ap outside of its range, 0 to 1" in told
+    assert exit_code("merge", "--conf", conf, "--from", DAYS[0], "--to", DAYS[1]) == 4
+    refused = capsys.readouterr().err
+    assert "duplicates=keep" in refused
+    assert "duplicates=once" in refused
+
+
+@pytest.mark.parametrize("preset", ["mllib", "ranx", "sklearn", "rectools", "recommenders", "torchmetrics"])
+def test_a_preset_of_a_library_that_credits_each_place_does(preset: str) -> None:
+    """An item at 1 and at 2 is a recall of 2 there; what is written wins."""
+    settings = {"preset": preset, "positions": "dense"}
+    assert values_of(evaluated("truth", LIST[:3], TRUTH[:1], ["r@2"], **settings), "r@2") == {"u": 2.0}
+    written = evaluated("truth", LIST[:3], TRUTH[:1], ["r@2"], duplicates="once", **settings)
+    assert values_of(written, "r@2") == {"u": 1.0}
+
+
+def test_the_preset_of_replay_leaves_the_second_place_empty() -> None:
+    found = evaluated("truth", LIST, TRUTH, ["p@3", "r@3"], preset="replay")
+    assert (values_of(found, "p@3"), values_of(found, "r@3")) == ({"u": 1 / 3}, {"u": 1 / 2})

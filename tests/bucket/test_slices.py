@@ -1,0 +1,355 @@
+"""Slices: what stands under a value of a slice is what its rows alone would give."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sparkrank as sr
+from sparkrank.bucket import slicing
+from sparkrank.bucket.slicing import NO_PART
+from sparkrank.config import Spec
+from sparkrank.histogram import count as counting
+from sparkrank.histogram.bins import BinRule
+from sparkrank.histogram.scored_rows import ScoredRows
+from sparkrank.metrics.slices import slice_name
+from sparkrank.numeric.segments import Segments
+from sparkrank.states import ScoreHistogram
+from sparkrank.states.distributions import distributions_table
+from sparkrank.states.items import items_table
+from sparkrank.text.text import metrics_text
+from tests.support.numbers import without_hash
+
+METRICS = [
+    *("ndcg@2", "ap", "rr", "r@2", "gauc", "group_auc", "p50(ap)", "p90(ndcg@2)"),
+    *("auc(bits=3)", "auc(exact)", "auc_up(digits=1)", "auc_up(exact,min_rows=3)", "pr_auc", "ks", "bep"),
+    *("f1(threshold=0.4)", "accuracy", "logloss", "brier", "ece", "copc", "ne"),
+    *("coverage", "gini@2", "novelty@2"),
+]
+COLUMNS = {"group": "user", "score": {"a": "score", "b": "other"}, "label": "label", "item": "item"}
+SLICES = ["country", "kind", "new", ("country", "kind")]
+
+
+def log(seed: int, rows: int = 60) -> pa.Table:
+    """Impressions of users, each of one country and some of none, and of items of two kinds."""
+    rng = np.random.default_rng(seed)
+    user = rng.integers(0, 8, rows)
+    country = np.array(["de", "fr", None, "a,b\\"], object)[user % 4]
+    return pa.table(
+        {
+            "user": user,
+            "country": pa.array(country, pa.string()),
+            "kind": pa.array(rng.integers(1, 3, rows), mask=rng.random(rows) < 0.1),
+            "new": user > 4,
+            "item": rng.permutation(rows) // 2,
+            "score": np.where(rng.random(rows) < 0.4, 0.25, rng.random(rows).round(2)),
+            "other": pa.array(rng.random(rows), mask=rng.random(rows) < 0.3),
+            "label": pa.array(rng.choice([0.0, 1.0, 2.0], rows), mask=rng.random(rows) < 0.1),
+            "weight": 1 / rng.uniform(0.01, 1, rows),
+        }
+    )
+
+
+def of_value(rows: pa.Table, slice_: str | tuple[str, ...], value: Mapping[str, Any]) -> pa.Table:
+    """The rows of which each column of the slice has its ``value``."""
+    columns = [slice_] if isinstance(slice_, str) else slice_
+    for column in columns:
+        found = rows[column]
+        rows = rows.filter(
+            pc.is_null(found) if value[column] is None else pc.equal(found, value[column]).fill_null(False)
+        )
+    return rows
+
+
+def text(value: object) -> str | None:
+    return str(value).lower() if isinstance(value, bool) else None if value is None else str(value)
+
+
+def joined(values: Sequence[object]) -> str | None:
+    """The text of the values of a combination."""
+    if all(value is None for value in values):
+        return None
+    escaped = [NO_PART if value is None else re.sub(r"[\\,]", r"\\\g<0>", text(value) or "") for value in values]
+    return ",".join(escaped)
+
+
+def values_of(rows: pa.Table, slice_: str | tuple[str, ...]) -> dict[str | None, dict[str, Any]]:
+    """The values of each column under every value that the slice has in ``rows``, by the text of the slice's value."""
+    if isinstance(slice_, str):
+        return {text(value): {slice_: value} for value in rows[slice_].unique().to_pylist()}
+    distinct = rows.select(slice_).group_by(list(slice_)).aggregate([]).to_pylist()
+    return {joined(list(row.values())): row for row in distinct}
+
+
+def numbers(evaluation: sr.Evaluation) -> dict[tuple[str, str | None], list[list[str]]]:
+    """What the metrics, the blocks and the curves say of each value of each slice, each number as its exact text."""
+    found: dict[tuple[str, str | None], list[list[str]]] = defaultdict(lambda: [[], [], []])
+    for place, table in enumerate((evaluation.metrics, evaluation.blocks, evaluation.curves)):
+        for row in without_hash(table).to_pylist():
+            found[row.pop("slice"), row.pop("slice_value")][place].append(repr(row))
+    return found
+
+
+def check_law(rows: pa.Table, truth: pa.Table | None = None, slices: Sequence[Any] = SLICES, **asked: Any) -> None:
+    """Each value of each slice against the evaluation of its rows alone, and the whole day against one without."""
+    asked = {"curve_points": 10, "score_sums": True, "uncertainty": False, **asked}  # slices have fewer parts
+    sliced = sr.evaluate(rows, METRICS, truth=truth, slices=slices, buckets=3, **asked)
+    whole = sr.evaluate(rows, METRICS, truth=truth, buckets=2, **asked)
+    of_slices = numbers(sliced)
+    assert of_slices["all", "all"] == numbers(whole)["all", "all"]
+    assert sliced.quality.equals(whole.quality)
+    assert sliced.groups.num_rows == whole.groups.num_rows
+    for slice_ in slices:
+        name = slice_ if isinstance(slice_, str) else slice_name(slice_)
+        columns_of = [slice_] if isinstance(slice_, str) else list(slice_)
+        both = [each.select(columns_of) for each in (rows, truth) if each is not None]
+        expected = values_of(pa.concat_tables(both), slice_)
+        found = sliced.metrics.filter(pc.field("slice") == name)["slice_value"].unique().to_pylist()
+        assert found == sorted(expected, key=lambda value: (value is None, value or ""))
+        for value, columns in expected.items():
+            beside = None if truth is None else of_value(truth, slice_, columns)
+            try:
+                alone = sr.evaluate(of_value(rows, slice_, columns), METRICS, truth=beside, buckets=1, **asked)
+            except sr.InputError as error:  # a value may lack what a day may not: truth, or any row that is judged
+                assert re.match("the (lists|truth)|lists and truth|no (row|group) ", str(error))  # noqa: PT017
+                continue
+            assert of_slices[name, value] == numbers(alone)["all", "all"], (name, value)
+
+
+SETTINGS = {
+    "defaults": {},
+    "weights": {"weight": "weight"},
+    "ties by item": {"ties": "item", "undefined": "zero"},
+    "population": {"population": "lists", "unretrieved": "skip", "undefined": "one"},
+    "unjudged dropped": {"unjudged": "drop", "ties": "worst", "duplicates": "first"},
+    "once": {"duplicates": "once"},
+}
+
+
+@pytest.mark.parametrize("asked", SETTINGS.values(), ids=SETTINGS)
+@given(seed=st.integers(0, 10**6))
+@settings(max_examples=2, deadline=None)
+def test_a_value_of_a_slice_is_what_its_rows_alone_give(asked: dict[str, Any], seed: int) -> None:
+    check_law(log(seed), **{**COLUMNS, **asked})
+
+
+@given(seed=st.integers(0, 10**6))
+@settings(max_examples=2, deadline=None)
+def test_lists_and_truth_are_sliced_by_columns_of_both(seed: int) -> None:
+    rows = log(seed)
+    lists, truth = (
+        rows.drop_columns(["label"]),
+        log(seed + 1).select(["user", "item", "label", "country", "kind", "new"]),
+    )
+    asked = {**COLUMNS, "label": "label", "truth_columns": {"label": "label"}}
+    check_law(lists, truth, slices=["country", ("new", "country")], **asked)
+
+
+def test_arrays_are_sliced_by_the_columns_of_their_row() -> None:
+    rows = pa.table(
+        {
+            "user": [1, 2, 3, 4],
+            "country": ["de", "fr", "de", None],
+            "shown": [["a", "b"], ["c"], [], ["b", "a"]],
+            "liked": [["b"], ["c", "d"], ["a"], None],
+        }
+    )
+    asked = {"group": "user", "items": "shown", "true_items": "liked"}
+    sliced = sr.evaluate(rows, ["rr", "r", "coverage"], slices=["country"], **asked)
+    # user 1 finds b second, and user 3 has no list: (1/2 + 0) / 2; of the items a and b, both are shown
+    by_value = {
+        (row["slice_value"], row["metric"]): row["value"] for row in sliced.metrics.to_pylist() if row["slice"] != "all"
+    }
+    assert by_value["de", "rr"] == 1 / 4
+    assert by_value["de", "coverage"] == 1
+    assert by_value["fr", "r"] == 1 / 2
+    assert by_value[None, "coverage"] == 1
+
+
+def test_a_slice_by_hand() -> None:
+    """Two users. Of the books, both put the relevant one first; of the films, one user has a relevant one, second."""
+    rows = pa.table(
+        {
+            "user": [1, 1, 1, 1, 2, 2, 2],
+            "kind": ["film", "book", "film", "book", "book", "film", "book"],
+            "score": [0.9, 0.8, 0.7, 0.1, 0.5, 0.4, 0.3],
+            "label": [0, 1, 1, 0, 1, 0, 0],
+        }
+    )
+    found = sr.evaluate(rows, ["rr", "auc"], group="user", score="score", label="label", slices=["kind"]).metrics
+    values = {(row["slice_value"], row["metric"]): (row["value"], row["n_rows"]) for row in found.to_pylist()}
+    # the whole lists: the first relevant row stands second and first
+    assert values["all", "rr"] == ((1 / 2 + 1) / 2, 7)
+    # books: first of two for user 1, first of two for user 2; 0.8 and 0.5 against 0.1 and 0.3: every pair in order
+    assert values["book", "rr"] == (1.0, 4)
+    assert values["book", "auc"] == (1.0, 4)
+    # films: second of two for user 1, undefined for user 2, who has none relevant; 0.7 against 0.9 and 0.4
+    assert values["film", "rr"] == (1 / 2, 3)
+    assert values["film", "auc"] == (1 / 2, 3)
+
+
+# Texts that somebody might write where there is no value, and those that a combination writes of its own.
+LIKE_NOTHING = ["null", "(null)", "", "None", "NaN", "all", " ", "\\N", "\\", ",", "\\N,\\N"]
+
+
+def users_of(values: Sequence[Any]) -> pa.Table:
+    """User n has n + 1 rows, all with the n-th of ``values``, one text or a pair of them."""
+    user = [n for n in range(len(values)) for _ in range(n + 1)]
+    pairs = [value if isinstance(value, tuple) else (value, None) for value in values]
+    first, second = (pa.array([pairs[n][index] for n in user], pa.string()) for index in (0, 1))
+    item = [str(index) for index in range(len(user))]
+    return pa.table({"u": user, "c": first, "d": second, "i": item, "s": [0.5] * len(user), "y": [1] * len(user)})
+
+
+def sizes_of(table: pa.Table, slice_: str, of: str) -> dict[str | None, float]:
+    """What the rows of each value of a slice add up to in the column ``of``."""
+    rows = [row for row in table.to_pylist() if row["slice"] == slice_]
+    return {
+        value: sum(row[of] for row in rows if row["slice_value"] == value) for value in {r["slice_value"] for r in rows}
+    }
+
+
+@pytest.mark.parametrize("buckets", [1, 7])
+def test_a_missing_value_is_none_and_every_text_a_value_of_its_own(buckets: int) -> None:
+    values = [None, *LIKE_NOTHING]
+    asked = {"group": "u", "score": "s", "label": "y", "item": "i", "slices": ["c", ("d", "c")], "buckets": buckets}
+    metrics = ["rr", "median(rr)", "pr_auc", "auc(exact)", "coverage"]
+    ev = sr.evaluate(users_of(values), metrics, **asked, curve_points=10)
+    expected = {value: n + 1 for n, value in enumerate(values)}  # rows of the user who has the value
+    tables = {name: ev.metrics.filter(pc.field("metric") == name) for name in metrics}
+    assert sizes_of(tables["rr"], "c", "n_rows") == expected
+    assert sizes_of(tables["pr_auc"], "c", "weight") == expected
+    assert sizes_of(tables["coverage"], "c", "n_rows") == expected
+    assert sizes_of(ev.blocks.filter(pc.field("rule") == "exact"), "c", "pos") == expected
+    assert sizes_of(ev.curves.filter(pc.field("curve") == "pr"), "c", "x").keys() == set(values)
+    assert sizes_of(items_table(ev.partials.items), "c", "relevant") == expected
+    assert sizes_of(distributions_table(ev.partials.distributions), "c", "groups") == dict.fromkeys(values, 1)
+    # d is missing everywhere: with c missing too the combination has no value
+    of_both = {joined([None, value]): n for value, n in expected.items()}
+    assert len(of_both) == len(values)
+    assert None in of_both
+    assert sizes_of(tables["rr"], "d,c", "n_rows") == of_both
+
+
+def test_no_two_combinations_have_one_text() -> None:
+    parts = [None, *LIKE_NOTHING]
+    pairs = list(itertools.product(parts, parts))
+    metrics = sr.evaluate(users_of(pairs), ["rr"], group="u", score="s", label="y", slices=[("c", "d")]).metrics
+    assert sizes_of(metrics, "c,d", "n_rows") == {joined(pair): n + 1 for n, pair in enumerate(pairs)}
+    assert len({joined(pair) for pair in pairs}) == len(pairs)
+    assert joined([None, "a,b"]) == "\\N,a\\,b"
+    assert joined(["", "\\N"]) == ",\\\\N"
+
+
+def test_a_combination_says_which_of_its_columns_has_no_value() -> None:
+    """Whatever stands beside it, and whatever looks so: no two combinations are shown alike."""
+    from sparkrank.metrics.slices import shown_value
+
+    parts = [None, *LIKE_NOTHING, "a,b", "a\\"]
+    pairs = [pair for pair in itertools.product(parts, parts) if pair != (None, None)]
+    shown = {shown_value(joined(pair), "c,d") for pair in pairs}
+    assert len(shown) == len(pairs)
+    assert all((r"\N" in re.split(r"(?<![\\]),", text)) is False for text in shown)
+    assert shown_value(joined([None, "web"]), "c,d") == "(null),web"
+    assert shown_value(joined(["web", None]), "c,d") == "web,(null)"
+    assert shown_value(joined(["(null)", ""]), "c,d") == '"(null)",""'
+    assert shown_value(r"\N", "c") == r"\N"  # of one column it is a text
+    assert shown_value("web", "a,b") == "web"  # one column whose name has a comma
+
+
+@pytest.mark.parametrize(
+    ("value", "told"), [(None, r"\(null\)"), ("(null)", r'"\(null\)"'), ("", '""'), ("null", "null")]
+)
+def test_a_sentence_tells_a_missing_value_from_the_text_that_looks_so(value: str | None, told: str) -> None:
+    rows = pa.table({"u": [1, 1], "c": ["x", value], "s": [1.0, 0.5], "y": [1, 0]})
+    asked = {"group": "u", "score": "s", "label": "y", "slices": ["c"]}
+    with pytest.raises(sr.InputError, match=f"^ap of s where c is {told} is undefined in 1 of 1 groups"):
+        sr.evaluate(rows, ["ap"], undefined="error", **asked)
+    assert "Also by c (values: 2)" in metrics_text(sr.evaluate(rows, ["ap"], **asked).metrics)
+
+
+@pytest.mark.parametrize("most", [0, 10**6], ids=["sorted", "in place"])
+def test_blocks_of_segments_are_those_of_their_rows(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counting, "DENSE_BINS_PER_ROW", most)
+    rng = np.random.default_rng(5)
+    scores, flags, code = rng.random(200).round(2), rng.random(200) < 0.3, rng.choice([0, 1, 3], 200).astype(np.int32)
+    for weights in (None, 1 / rng.uniform(0.1, 1, 200)):
+        rule = BinRule("digits", 1)
+        found = ScoreHistogram.of_each(rule, ScoredRows(scores, flags, weights), True, Segments(4, code))
+        for segment, counted in enumerate(found):
+            own = code == segment
+            rows = ScoredRows(scores[own], flags[own], None if weights is None else weights[own])
+            (alone,) = ScoreHistogram.of_each(rule, rows, True)
+            for name in ("bins", "pos", "neg", "offset"):
+                assert getattr(counted, name).tolist() == getattr(alone, name).tolist()
+            assert len(counted.bins) == (0 if segment == 2 else len(np.unique(scores[own].round(1))))
+
+
+@pytest.mark.parametrize(
+    ("slices", "sentence"),
+    [
+        (["contry"], 'the slice column "contry" is not in the input, did you mean "country"?'),
+        (["score"], 'the slice column "score" is of type double: a text, whole number, boolean or date is needed'),
+        (["all"], 'slices[0] is "all", which names the whole day: rename the column'),
+        (["kind", ["kind"]], 'slices[1] is "kind" again: a slice is named once'),
+        ([[]], "slices[0] is []: a column or several different ones are needed"),
+        ([["kind", "kind"]], "slices[0] is ['kind', 'kind']: a column or several different ones are needed"),
+    ],
+)
+def test_a_slice_that_makes_no_sense_is_refused(slices: list[Any], sentence: str) -> None:
+    with pytest.raises(sr.SparkrankError) as raised:
+        sr.evaluate(log(1), ["ap"], **COLUMNS, slices=slices)
+    assert str(raised.value).startswith(sentence)
+
+
+def test_too_many_values_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slicing, "MOST_SLICE_VALUES", 7)
+    with pytest.raises(sr.InputError, match='the slice "user" has 8 values in one bucket alone: at most 7 are allowed'):
+        sr.evaluate(log(1), ["ap"], **COLUMNS, slices=["user"], buckets=1)
+
+
+@pytest.mark.parametrize("buckets", [1, 8])
+def test_as_many_values_are_refused_whatever_the_buckets(buckets: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slicing, "MOST_SLICE_VALUES", 7)
+    with pytest.raises(sr.InputError, match=r'the slice "user" has 8 values.*: at most 7 are allowed'):
+        sr.evaluate(log(1), ["ap"], **COLUMNS, slices=["user"], buckets=buckets)
+    monkeypatch.setattr(slicing, "MOST_SLICE_VALUES", 8)
+    sr.evaluate(log(1), ["ap"], **COLUMNS, slices=["user"], buckets=buckets)
+
+
+def test_a_value_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    latin = pa.Array.from_buffers(pa.string(), 1, pa.array([b"K\xf6ln"]).buffers())
+    pq.write_table(log(1).slice(0, 1).append_column("city", latin), rows := tmp_path / "rows.parquet")
+    with pytest.raises(sr.InputError, match=r'the slice "city" has a value that is not UTF-8 text: b\'K\\xf6ln\''):
+        sr.evaluate(rows, ["ap"], **COLUMNS, slices=["city"])
+
+
+def test_a_truth_needs_the_columns_of_slices() -> None:
+    rows = log(1)
+    asked = {**COLUMNS, "truth_columns": {"label": "label"}, "slices": ["country"]}
+    with pytest.raises(sr.InputError, match='the slice column "country" is not in the truth'):
+        sr.evaluate(rows.drop_columns(["label"]), ["ap"], truth=rows.select(["user", "item", "label"]), **asked)
+
+
+def test_slices_in_a_spec() -> None:
+    document = {
+        "input": {"path": "p", "columns": {"group": "u", "score": "s", "label": "y"}},
+        "metrics": ["ap"],
+        "output": {"path": "o"},
+    }
+    sliced = Spec.model_validate({**document, "slices": ["country", ["country", "device"]]})
+    assert sliced.plan().slices == (("country",), ("country", "device"))
+    assert sliced.hash() != Spec.model_validate(document).hash()
+    assert sliced.source() == Spec.model_validate(document).source()  # what a row means does not change

@@ -1,0 +1,210 @@
+"""Lists and truth, joined inside the bucket: what counts where, and what is counted."""
+
+from __future__ import annotations
+
+from math import log2
+
+import pyarrow as pa
+import pytest
+
+import sparkrank as sr
+from sparkrank.base import checks
+from tests.oracles import Given
+from tests.support.joined import COLUMNS, LISTS, TRUTH, counts_of, lists_table, truth_table, values_of
+
+
+@pytest.mark.parametrize("side", ["lists", "truth"])
+def test_a_column_of_nothing_but_nulls_fits_any_type(side: str) -> None:
+    """An empty data frame, or one whose items are all missing, has columns of no type: it is refused for what it is."""
+    rows = {"lists": lists_table([("u", "a", 1.0)]), "truth": truth_table([("u", "a", 1.0)])}
+    rows[side] = rows[side].set_column(1, "item", pa.nulls(1))
+    told = rf"^no row of the {side} has an item and can be evaluated \(.*, rejected of both sides: 1 null item\)$"
+    with pytest.raises(sr.InputError, match=told):
+        sr.evaluate(rows["lists"], ["r"], truth=rows["truth"], max_bad_fraction=0.5, **COLUMNS)
+
+
+def test_truth_that_is_in_no_list_counts_in_r_and_in_the_ideal() -> None:
+    """Four adopted, of which a, b and e stand at 1, 2 and 5; x is in no list."""
+    metrics = ["r@5", "r@2", "ap", "rprec", "ndcg", "f@5", "rr", "group_auc"]
+    found = sr.evaluate(lists_table(LISTS), metrics, truth=truth_table(TRUTH), **COLUMNS)
+    ideal = 1 / log2(2) + 1 / log2(3) + 1 / log2(4) + 1 / log2(5)
+    expected = {
+        "r@5": 3 / 4,
+        "r@2": 2 / 4,
+        "ap": (1 / 1 + 2 / 2 + 3 / 5) / 4,
+        "rprec": 2 / 4,
+        "ndcg": (1 / log2(2) + 1 / log2(3) + 1 / log2(6)) / ideal,
+        "f@5": 2 * 3 / (4 + 5),
+        "rr": 1.0,
+        "group_auc": 4 / 6,  # of the pairs of a, b, e with c, d: both of a's and of b's
+    }
+    for metric, value in expected.items():
+        assert values_of(found, metric) == pytest.approx({"u": value}, rel=1e-15), metric
+    row = found.groups.to_pylist()[0]
+    assert (row["n_rows"], row["n_retrieved"], row["n_relevant"]) == (6, 5, 4)
+    counts = counts_of(found)
+    assert (counts[checks.ROWS_READ], counts[checks.TRUTH_ROWS], counts[checks.ROWS_EVALUATED]) == (9, 4, 6)
+    assert (counts[checks.TRUTH_LISTED], counts[checks.TRUTH_UNLISTED], counts[checks.UNJUDGED_ROWS]) == (3, 1, 2)
+
+
+def test_a_truth_without_labels_is_relevant() -> None:
+    """The same numbers, with every label 1 because there is none."""
+    roles = {**COLUMNS, "label": None}
+    bare = sr.evaluate(lists_table(LISTS), ["ap"], truth=truth_table(TRUTH).drop_columns(["label"]), **roles)
+    assert values_of(bare, "ap") == {"u": (1 / 1 + 2 / 2 + 3 / 5) / 4}
+
+
+def test_the_truth_may_name_its_columns_otherwise() -> None:
+    renamed = truth_table(TRUTH).rename_columns(["who", "what", "stars"])
+    names = {"group": "who", "item": "what", "label": "stars"}
+    found = sr.evaluate(lists_table(LISTS), ["ap"], truth=renamed, truth_columns=names, **{**COLUMNS, "label": None})
+    assert values_of(found, "ap") == {"u": (1 / 1 + 2 / 2 + 3 / 5) / 4}
+
+
+def test_two_models_whose_rows_stand_apart_share_one_truth() -> None:
+    """The first lists a, b, the second b, c, on rows of their own; b and c are true: R = 2 for both."""
+    rows = {
+        "user": ["u"] * 4,
+        "item": ["a", "b", "b", "c"],
+        "first": [2.0, 1.0, None, None],
+        "second": [None, None, 2.0, 1.0],
+    }
+    truth = truth_table([("u", "b", 1.0), ("u", "c", 1.0)])
+    roles = {**COLUMNS, "score": {"first": "first", "second": "second"}}
+    found = sr.evaluate(pa.table(rows), ["ap", "r"], truth=truth, duplicates="error", **roles).groups.to_pylist()
+    of = {row["model"]: (row["ap"], row["r"], row["n_retrieved"]) for row in found}
+    assert of == {"first": ((1 / 2) / 2, 1 / 2, 2), "second": ((1 / 1 + 2 / 2) / 2, 2 / 2, 2)}
+
+
+REPEATED = [("u", "a", 4.0), ("u", "b", 3.0), ("u", "a", 2.0), ("u", "c", 1.0)]
+
+
+@pytest.mark.parametrize("truth", [[("u", "a", 1.0)], [("u", "x", 1.0), ("u", "x", 1.0)]])
+def test_duplicates_may_be_an_error(truth: list[Given]) -> None:
+    lists = REPEATED if len(truth) == 1 else LISTS
+    with pytest.raises(sr.InputError, match=r"duplicates=error, and there are duplicates \(.*: 1\)"):
+        sr.evaluate(lists_table(lists), ["ap"], truth=truth_table(truth), duplicates="error", **COLUMNS)
+
+
+def test_an_item_twice_in_an_impression_log_has_its_highest_label() -> None:
+    """a was shown at 1 and at 3 and clicked at 3 only; as one item, it stands at 1 and was clicked."""
+    log = pa.table(
+        {"user": ["u"] * 4, "item": ["a", "b", "a", "c"], "score": [4.0, 3.0, 2.0, 1.0], "label": [0, 0, 1, 1]}
+    )
+    kept = sr.evaluate(log, ["ap"], **COLUMNS)
+    first = sr.evaluate(log, ["ap", "ndcg"], duplicates="first", **COLUMNS)
+    assert values_of(kept, "ap") == {"u": (1 / 3 + 2 / 4) / 2}
+    assert values_of(first, "ap") == {"u": (1 / 1 + 2 / 3) / 2}
+    assert values_of(first, "ndcg") == pytest.approx({"u": (1 + 1 / log2(4)) / (1 + 1 / log2(3))}, rel=1e-15)
+
+
+# Group: both = a list and a truth; list = no truth; truth = no list; null = truth without a label, and a list.
+SPARSE_LISTS = [("both", "a", 2.0), ("both", "b", 1.0), ("list", "a", 1.0), ("null", "a", 1.0)]
+SPARSE_TRUTH = [("both", "b", 1.0), ("truth", "a", 1.0), ("null", "a", None), ("none", None, None)]
+
+
+@pytest.mark.parametrize(
+    ("definitions", "p", "rr"),
+    [
+        ({}, {"both": 1 / 2, "list": 0, "truth": 0, "null": 0, "none": 0}, (1 / 2 + 0) / 2),
+        ({"undefined": "zero"}, {"both": 1 / 2, "list": 0, "truth": 0, "null": 0, "none": 0}, (1 / 2) / 5),
+        ({"population": "truth"}, {"both": 1 / 2, "truth": 0}, (1 / 2 + 0) / 2),
+        ({"population": "lists", "undefined": "zero"}, {"both": 1 / 2, "list": 0, "null": 0}, (1 / 2) / 3),
+        ({"population": "both"}, {"both": 1 / 2}, 1 / 2),
+        ({"unretrieved": "skip", "undefined": "one"}, {"both": 1 / 2, "list": 0, "null": 0}, (1 / 2 + 1 + 1) / 3),
+        ({"unjudged": "drop"}, {"both": 1, "list": 0, "truth": 0, "null": 0, "none": 0}, (1 + 0) / 2),
+        # a dropped list is a list all the same
+        ({"unjudged": "drop", "population": "lists", "undefined": "zero"}, {"both": 1, "list": 0, "null": 0}, 1 / 3),
+    ],
+)
+def test_which_groups_and_rows_are_evaluated(definitions: dict[str, str], p: dict, rr: float) -> None:
+    found = sr.evaluate(
+        lists_table(SPARSE_LISTS), ["p", "rr", "auc(exact)"], truth=truth_table(SPARSE_TRUTH), **COLUMNS, **definitions
+    )
+    assert values_of(found, "p") == p
+    means = {row["metric"]: row for row in found.metrics.to_pylist()}
+    assert means["rr"]["value"] == pytest.approx(rr, rel=1e-15)
+    assert means["p"]["n_groups"] == len(p)
+    assert all(name in means["p"]["definition"] for name in map("=".join, definitions.items()))
+    counts = counts_of(found)
+    assert counts[checks.GROUPS] == 5
+    assert counts[checks.GROUPS_WITHOUT_TRUTH] == 3
+    assert counts.get(checks.GROUPS_LEFT_OUT, 0) == 5 - len(p)
+    assert counts[checks.TRUTH_UNLABELLED] == 1
+    assert counts[checks.GROUP_ONLY] == 1
+
+
+def test_the_day_is_that_of_the_groups_evaluated() -> None:
+    """Without u's truth: (0.9, 0) of u falls out of the day, and v's two rows are in order."""
+    lists = lists_table([("u", "a", 0.9), ("v", "a", 0.5), ("v", "b", 0.4)])
+    truth = truth_table([("v", "a", 1.0)])
+    days = [
+        sr.evaluate(lists, ["auc(exact)"], truth=truth, population=population, **COLUMNS).to_pandas()["value"][0]
+        for population in ("all", "truth")
+    ]
+    assert days == [1 / 2, 1.0]
+
+
+def day_values(evaluation: sr.Evaluation) -> dict[tuple[str, str], float]:
+    return {(row["model"], row["metric"]): row["value"] for row in evaluation.metrics.to_pylist()}
+
+
+def test_a_list_row_without_truth_is_not_judged() -> None:
+    """Above a stands b, which nobody judged: no judged row is above a, so bpref is 1 - 0."""
+    lists = lists_table([("u", "b", 3.0), ("u", "a", 2.0), ("u", "c", 1.0)])
+    truth = truth_table([("u", "a", 1.0), ("u", "c", 0.0)])
+    assert values_of(sr.evaluate(lists, ["bpref"], truth=truth, **COLUMNS), "bpref") == {"u": 1.0}
+
+
+@pytest.mark.parametrize("definitions", [{"population": "lists"}, {"unretrieved": "skip"}])
+def test_each_model_is_evaluated_where_it_has_a_list(definitions: dict[str, str]) -> None:
+    """The first lists the wrong item of u, the second the right one of v."""
+    rows = {"user": ["u", "v"], "item": ["a", "b"], "first": [1.0, None], "second": [None, 1.0]}
+    roles = {**COLUMNS, "score": {"first": "first", "second": "second"}}
+    truth = truth_table([("u", "x", 1.0), ("v", "b", 1.0)])
+    found = sr.evaluate(pa.table(rows), ["rr", "median(rr)"], truth=truth, **roles, **definitions)
+    assert day_values(found) == {
+        ("first", "rr"): 0.0,
+        ("first", "median(rr)"): 0.0,
+        ("second", "rr"): 1.0,
+        ("second", "median(rr)"): 1.0,
+    }
+
+
+def test_two_models_are_compared_by_item_though_their_rows_stand_apart() -> None:
+    """One order is the other one reversed."""
+    rows = {
+        "user": ["u"] * 4,
+        "item": ["a", "b", "b", "a"],
+        "first": [2.0, 1.0, None, None],
+        "second": [None, None, 2.0, 1.0],
+    }
+    roles = {**COLUMNS, "score": {"first": "first", "second": "second"}}
+    found = sr.evaluate(pa.table(rows), ["kendall_tau(ref=second)"], truth=truth_table(TRUTH), **roles)
+    assert day_values(found)["first", "kendall_tau(ref=second)"] == -1.0
+
+
+def test_the_catalogue_is_that_of_the_input_and_what_is_shown_that_of_the_groups_evaluated() -> None:
+    """u is shown a twice and took it, v is shown b and took nothing. A catalogue of a and b."""
+    lists = lists_table([("u", "a", 2.0), ("u", "a", 1.0), ("v", "b", 1.0)])
+    truth = truth_table([("u", "a", 1.0)])
+    values, groups = {}, {}
+    for population in ("all", "truth"):
+        found = sr.evaluate(
+            lists, ["coverage@2", "novelty"], truth=truth, population=population, ties="item", **COLUMNS
+        )
+        values[population] = [day_values(found)["score", metric] for metric in ("coverage@2", "novelty")]
+        groups[population] = found.metrics["n_groups"].to_pylist()
+        counted = found.partials.items.table.to_pylist()
+        assert {row["item"]: row["relevant"] for row in counted} == {"a": 1, "b": 0}
+    # a is relevant in one of the two groups, as b counts to be, or in one of one
+    assert values == {"all": [2 / 2, log2(2)], "truth": [1 / 2, log2(1)]}
+    assert groups == {"all": [2, 2], "truth": [1, 1]}
+
+
+@pytest.mark.parametrize("scores", [(None, 0.0), (0.0, None)])
+def test_an_overlap_sees_an_item_once(scores: tuple[float | None, float | None]) -> None:
+    """b is judged once, though it stands on a row without a score as well."""
+    lists = lists_table([("u", "b", score) for score in scores])
+    found = sr.evaluate(lists, ["rbo"], truth=truth_table([("u", "b", -1.0)]), **COLUMNS)
+    assert values_of(found, "rbo") == {"u": pytest.approx(1.0, rel=1e-15)}

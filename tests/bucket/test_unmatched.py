@@ -1,0 +1,364 @@
+"""Lists and truth that do not meet: said in a sentence that shows a key of each side as it is written."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+import sparkrank as sr
+from sparkrank.base import checks
+from sparkrank.bucket.unmatched_rows import place_of
+from sparkrank.states.unmatched import LISTS, TRUTH, UnmatchedRow, merged_unmatched
+from sparkrank.tables.rows.warnings import as_shown, quoted
+from tests.support.commands import exit_code
+from tests.support.logged import warnings_about_input
+
+COLUMNS = {"group": "u", "item": "i", "score": "s"}
+
+
+def sides(of_lists: list[tuple[Any, Any]], of_truth: list[tuple[Any, Any]]) -> tuple[pa.Table, pa.Table]:
+    tables = []
+    for rows in (of_lists, of_truth):
+        users, items = zip(*rows, strict=True)
+        tables.append(pa.table({"u": pa.array(users), "i": pa.array(items)}))
+    return tables[0].append_column("s", pa.array(np.arange(len(of_lists), 0, -1.0))), tables[1]
+
+
+def quality_of(found: sr.Evaluation) -> dict[str, Any]:
+    return next(row for row in found.quality.to_pylist() if row["check"] == checks.TRUTH_UNLISTED)
+
+
+# One row on each side, and how the two keys are shown.
+WRITTEN = {
+    "trailing blank": (("u1", "a"), ("u1", "a "), 'u "u1", i "a"', 'u "u1", i "a "'),
+    "upper case": (("u1", "A"), ("u1", "a"), 'u "u1", i "A"', 'u "u1", i "a"'),
+    "composed or not": (("u1", "caf\u00e9"), ("u1", "cafe\u0301"), 'i "café"', 'i "cafe\\u0301"'),
+    "blank that is none": (("u1", "a b"), ("u1", "a\u00a0b"), 'i "a b"', 'i "a\\xa0b"'),
+    "zero width": (("u1", "a"), ("u1", "a\u200b"), 'i "a"', 'i "a\\u200b"'),
+    "control characters": (("u1", "a"), ("u1", "a\x1b[31m\r\n"), 'i "a"', 'i "a\\x1b[31m\\r\\n"'),
+    "quotes and backslashes": (("u1", 'a"'), ("u1", "a\\"), 'i "a\\""', 'i "a\\\\"'),
+    "empty": (("u1", "a"), ("u1", ""), 'i "a"', 'i ""'),
+    "leading zeros": (("u1", "007"), ("u1", "7"), 'i "007"', 'i "7"'),
+    "whole numbers": ((1, 7), (1, 8), 'u "1", i "7"', 'u "1", i "8"'),
+    "fractions": ((1, 7.5), (1, 7.0), 'u "1", i "7.5"', 'u "1", i "7"'),
+    "long": (
+        ("u1", "x" * 500 + "y"),
+        ("u1", "x" * 500 + " "),
+        f'"{"x" * 40}…{"x" * 15}y"',
+        f'"{"x" * 40}…{"x" * 15} "',
+    ),
+}
+
+
+@pytest.mark.parametrize(("of_list", "of_truth", "list_key", "truth_key"), WRITTEN.values(), ids=WRITTEN)
+def test_a_key_of_each_side_is_shown_as_it_is_written(
+    of_list: tuple, of_truth: tuple, list_key: str, truth_key: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    lists, truth = sides([of_list], [of_truth])
+    found = sr.evaluate(lists, ["r"], truth=truth, **COLUMNS)
+    row = quality_of(found)
+    assert (row["count"], row["fraction"], row["limit"], row["ok"]) == (1, 1, 0.5, False)
+    of_lists, of_truth_ = row["example"].split("; ")
+    assert of_lists.endswith(f"{list_key}, which the truth does not have")
+    assert of_truth_.endswith(f"{truth_key}, which no list has")
+    warned = warnings_about_input(caplog)
+    assert warned == [f"No truth is found in any list (none of 1 items): {row['example']}"]
+    assert "\x1b" not in warned[0]
+
+
+def test_bytes_that_are_no_text_are_shown() -> None:
+    assert quoted(b"K\xf6ln") == '"K\\\\xf6ln"'
+    assert as_shown("tab\tof a\u202eb") == "tab\\tof a\\u202eb"
+    assert as_shown("क्षि") == "क्षि"  # nothing to be written out in a text that has one spelling
+
+
+@pytest.mark.parametrize(("matched", "told"), [(0, True), (1, True), (4, True), (5, False), (9, False)])
+def test_most_of_the_truth_in_no_list_is_told(matched: int, told: bool, caplog: pytest.LogCaptureFixture) -> None:
+    """Ten true items, each given twice: 4 of 10 found leave 60 %, and 5 leave 50, which is not most."""
+    truth = [("u", f"t{n}") for n in range(10)] * 2
+    lists, beside = sides([("u", f"t{n}") for n in range(matched)] + [("u", "other")], truth)
+    row = quality_of(sr.evaluate(lists, ["r"], truth=beside, **COLUMNS))
+    assert (row["fraction"], row["ok"], row["example"] is not None) == ((10 - matched) / 10, not told, told)
+    (sentence,) = warnings_about_input(caplog) or [""]
+    how = f"Most of the truth is in no list ({10 - matched} of 10 items, {10 - matched}0.00%): "
+    assert sentence.startswith(
+        "" if not told else how if matched else "No truth is found in any list (none of 10 items): "
+    )
+    assert bool(sentence) == told
+
+
+def graded(of_lists: list[str], of_truth: dict[str, float]) -> dict[str, Any]:
+    """One user's list and truth, as tables."""
+    lists, truth = sides([("u", item) for item in of_lists], [("u", item) for item in of_truth])
+    return {"impressions": lists, "truth": truth.append_column("y", pa.array([*map(float, of_truth.values())]))}
+
+
+NEGATIVES = dict.fromkeys("vwxyz", 0.0)
+# Lists, labels of the truth, metrics, and what is told: judged negatives that are found, or not, say nothing.
+RELEVANT: dict[str, tuple[list[str], dict[str, float], list[str], str]] = {
+    "none, behind judged negatives": (
+        list("vwxyz"),
+        {**NEGATIVES, "V ": 1, "W ": 1},
+        ["r@2", "ndcg"],
+        "No relevant truth is found in any list (none of 2 items with label > 0): the truth has ",
+    ),
+    "most": (
+        list("vwxyza"),
+        {**NEGATIVES, "a": 1, "b": 2, "c": 1},
+        ["r@2"],
+        "Most of the relevant truth is in no list (2 of 3 items with label > 0, 66.67%): the truth has",
+    ),
+    "half": (list("vwxyza"), {**NEGATIVES, "a": 1, "b": 2}, ["r@2"], ""),
+    "negatives in no list": (list("ab"), {**NEGATIVES, "a": 1, "b": 2}, ["r@2"], ""),
+    "none above a level": (
+        list("ab"),
+        {"a": 3, "b": 3, "A": 4},
+        ["r(rel=4)@2"],
+        "No relevant truth is found in any list (none of 1 items with label >= 4): ",
+    ),
+    "none above one of two levels": (
+        list("ab"),
+        {"a": 3, "b": 3, "A": 4},
+        ["r(rel=3)@2", "r(rel=4)@2"],
+        "No relevant truth is found in any list (none of 1 items with label >= 4): ",
+    ),
+    "none is relevant": (
+        list("ab"),
+        {"A": 0, "B": 0},
+        ["r@2"],
+        "No truth is found in any list (none of 2 items): the lists have",
+    ),
+    "below 0": (list("a"), {"a": -1, "A": 1}, ["r@2"], "No relevant truth is found in any list (none of 1 items with"),
+}
+
+
+@pytest.mark.parametrize("arrays", [False, True], ids=["rows", "arrays"])
+@pytest.mark.parametrize("case", RELEVANT)
+def test_truth_that_is_relevant_is_looked_at(case: str, arrays: bool, caplog: pytest.LogCaptureFixture) -> None:
+    of_lists, of_truth, metrics, sentence = RELEVANT[case]
+    if arrays:
+        row = {"u": ["u"], "p": [of_lists], "t": [list(of_truth)], "y": [list(map(float, of_truth.values()))]}
+        found = sr.evaluate(pa.table(row), metrics, group="u", items={"s": "p"}, true_items="t", label="y")
+    else:
+        found = sr.evaluate(**graded(of_lists, of_truth), metrics=metrics, label="y", **COLUMNS)
+    warned = [
+        each.getMessage() for each in caplog.records if "in any list" in each.message or "in no list" in each.message
+    ]
+    assert len(warned) == bool(sentence)
+    assert all(each.startswith(sentence) for each in warned)
+    rows = [row for row in found.quality.to_pylist() if row["check"].startswith("relevant truth in no list")]
+    levels = {"r@2": "label > 0", "ndcg": "label > 0", "r(rel=3)@2": "label >= 3", "r(rel=4)@2": "label >= 4"}
+    assert {row["check"] for row in rows} == {f"relevant truth in no list ({levels[each]})" for each in metrics}
+    if "relevant" in sentence:  # the example is one of those that are told
+        (over,) = [row for row in rows if row["ok"] is False]
+        assert not any(f'i "{item}"' in over["example"].split("; ")[-1] for item, y in of_truth.items() if y <= 0)
+
+
+def test_relevant_truth_is_bounded_and_merged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The sentence of the terminal, of a day and of a window, and a limit of its own."""
+    sentence = "No relevant truth is found in any list (none of 2 items with label > 0)"
+    given = graded(list("vwxyz"), {**NEGATIVES, "V ": 1, "W ": 1})
+    check = "relevant truth in no list (label > 0)"
+    truth = {"truth": {"path": f"{tmp_path}/truth.parquet", "columns": {"label": "y"}}}
+    assert job(tmp_path, given["impressions"], given["truth"], **truth, quality={"limits": {check: 0.9}}) == 4
+    assert f'"{check}" is 100.0000% (2)' in capsys.readouterr().err
+    assert job(tmp_path, given["impressions"], given["truth"], **truth) == 0
+    assert f"\n  {sentence}: the truth has " in capsys.readouterr().out
+    days = ("--from", "2026-01-31", "--to", "2026-01-31")
+    assert exit_code("merge", "--conf", f"{tmp_path}/spec.yaml", *days) == 0
+    assert f"\n  {sentence}\n" in capsys.readouterr().out
+
+
+def two_models(arrays: bool, of_b: int, rows: int) -> dict[str, Any]:
+    """Each of as many users has one true item, which model a lists; model b lists it for the first ``of_b`` of them."""
+    users, items = [f"u{n}" for n in range(rows)], [f"A{n}" for n in range(rows)]
+    other = [item if n < of_b else item.lower() for n, item in enumerate(items)]
+    if arrays:
+        table = pa.table({"u": users, "a": [[i] for i in items], "b": [[i] for i in other], "t": [[i] for i in items]})
+        return {"impressions": table, "group": "u", "items": {"a": "a", "b": "b"}, "true_items": "t"}
+    none = [None] * rows
+    columns = {"u": users * 2, "i": items + other, "s": pa.array([1.0] * rows + none, pa.float64())}
+    table = pa.table({**columns, "z": pa.array(none + [1.0] * rows, pa.float64())})
+    truth = pa.table({"u": users, "i": items})
+    return {"impressions": table, "truth": truth, "group": "u", "item": "i", "score": {"a": "s", "b": "z"}}
+
+
+@pytest.mark.parametrize("arrays", [False, True], ids=["rows", "arrays"])
+@pytest.mark.parametrize(
+    ("of_b", "rows", "told"),
+    [(0, 2, "None of the 2"), (1, 50, "1 of the 50"), (2, 50, ""), (2, 2, ""), (2, 150, "2 of the 150")],
+)
+def test_a_model_of_which_nothing_is_in_the_truth(
+    arrays: bool, of_b: int, rows: int, told: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """At most 2 % of what of the other model is there."""
+    found = sr.evaluate(metrics=["r@2"], **two_models(arrays, of_b, rows))
+    assert [found.value("r@2", model=model) for model in "ab"] == [1.0, of_b / rows]
+    counted = [row for row in found.quality.to_pylist() if row["check"] == checks.ROWS_IN_TRUTH]
+    assert [(row["model"], row["count"]) for row in counted] == [("a", rows), ("b", of_b)]
+    verb = "are" if of_b > 1 else "is"
+    sentence = (
+        f"{told} rows with a score of b {verb} in the truth, while of a {rows} of {rows} are: "
+        "are its items written as those of the truth?"
+    )
+    assert warnings_about_input(caplog) == [sentence] * bool(told)
+
+
+def test_where_everything_is_found_nothing_is_said(caplog: pytest.LogCaptureFixture) -> None:
+    lists, truth = sides([("u", "a"), ("v", "b")], [("u", "a"), ("v", "b")])
+    found = sr.evaluate(lists, ["r"], truth=truth, **COLUMNS)
+    assert (found.partials.unmatched, quality_of(found)["example"], warnings_about_input(caplog)) == ({}, None, [])
+
+
+def test_any_layout_shows_the_same_row_and_a_row_without_its_half() -> None:
+    rng = np.random.default_rng(3)
+    of_lists = [(f"u{rng.integers(40)}", f"A{rng.integers(60)}") for _ in range(400)]
+    of_truth = [(f"u{rng.integers(40)}", f"{rng.choice(list('aaaA'))}{rng.integers(60)}") for _ in range(300)]
+    lists, truth = sides(of_lists, of_truth)
+    seen = set()
+    for seed, buckets in itertools.product(range(3), (1, 2, 7)):
+        order = np.random.default_rng(seed)
+        shuffled = [side.take(order.permutation(len(side))) for side in (lists, truth)]
+        found = sr.evaluate(shuffled[0], ["r"], truth=shuffled[1], buckets=buckets, **COLUMNS)
+        rows = found.partials.unmatched
+        seen.add((rows[LISTS], rows[TRUTH], quality_of(found)["example"]))
+        for side, own, other in ((LISTS, of_lists, of_truth), (TRUTH, of_truth, of_lists)):
+            key = (rows[side].group[0].decode(), rows[side].item.decode())
+            assert key in set(own) - set(other)
+        without = sr.evaluate(shuffled[0], ["r"], truth=shuffled[1], buckets=buckets, group_table=False, **COLUMNS)
+        for side, row in without.partials.unmatched.items():
+            assert row == rows[side]._replace(group=())
+    assert len(seen) == 1
+
+
+def test_the_least_place_is_found_where_the_first_items_have_no_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Against a search through all rows, also where every text has one place."""
+    from sparkrank.bucket import unmatched_rows
+
+    rng = np.random.default_rng(4)
+    of_lists = [(f"u{rng.integers(9)}", f"i{rng.integers(50)}") for _ in range(200)]
+    of_truth = [(f"u{rng.integers(9)}", f"i{rng.integers(50)}") for _ in range(100)]
+    lists, truth = sides(of_lists, of_truth)
+    for places in (
+        place_of,
+        lambda items: np.zeros(len(items), np.uint64),
+        lambda items: place_of(items) % np.uint64(3),
+    ):
+        monkeypatch.setattr(unmatched_rows, "place_of", places)
+        rows = sr.evaluate(lists, ["r"], truth=truth, buckets=2, **COLUMNS).partials.unmatched
+        for side, own, other in ((LISTS, of_lists, of_truth), (TRUTH, of_truth, of_lists)):
+            place = dict(zip(items := sorted({i for _, i in own}), places(pa.array(items)).tolist(), strict=True))
+            expected = min((place[i], i.encode(), (u.encode(),)) for u, i in set(own) - set(other))
+            assert tuple(rows[side]) == expected
+
+
+def test_rows_of_sides_merge_in_any_order() -> None:
+    rows = [UnmatchedRow(3, b"b", (b"u",)), UnmatchedRow(3, b"a", (b"v",)), UnmatchedRow(3, b"a", (b"u",))]
+    parts = [{LISTS: row} for row in rows] + [{TRUTH: UnmatchedRow(9, b"t")}, {}]
+    for order in itertools.permutations(parts):
+        nested = merged_unmatched([merged_unmatched(order[:2]), merged_unmatched(order[2:])])
+        assert nested == merged_unmatched(order) == {LISTS: rows[2], TRUTH: UnmatchedRow(9, b"t")}
+
+
+def test_places_depend_on_the_value_alone() -> None:
+    texts = ["", "a", "abcdefg", "abcdefgh", "0abcdefgh", "1abcdefg", "é", "a\x00", "\x00a"]
+    alone = [int(place_of(pa.array([text]))[0]) for text in texts]
+    assert len(set(alone)) == len(texts)
+    assert place_of(pa.array(["x", *texts])[1:]).tolist() == alone
+    assert place_of(pa.array(texts, pa.large_string())).tolist() == alone
+    assert place_of(pa.array([3], pa.int8())).tolist() == place_of(pa.array([3], pa.int64())).tolist()
+
+
+def job(folder: Path, lists: pa.Table, truth: pa.Table, /, **more: Any) -> int:
+    pq.write_table(lists, folder / "lists.parquet")
+    pq.write_table(truth, folder / "truth.parquet")
+    spec = {
+        "input": {"path": f"{folder}/lists.parquet", "columns": COLUMNS},
+        "truth": {"path": f"{folder}/truth.parquet"},
+        "metrics": ["r", "ndcg@3"],
+        "output": {"path": f"{folder}/out"},
+        "engine": {"lane": "local"},
+        **more,
+    }
+    (folder / "spec.yaml").write_text(yaml.safe_dump(spec), encoding="utf-8")
+    return exit_code("evaluate", "--conf", f"{folder}/spec.yaml", "--date", "2026-01-31")
+
+
+def test_the_terminal_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert job(tmp_path, *sides([("u1", "A")], [("u1", "A ")])) == 0
+    told = (
+        '  No truth is found in any list (none of 1 items): the lists have u "u1", i "A", which the truth does not '
+        'have; the truth has u "u1", i "A ", which no list has'
+    )
+    assert f"\nWarnings\n{told}\n" in capsys.readouterr().out
+    windows = exit_code(
+        "merge", "--conf", f"{tmp_path}/spec.yaml", "--from", "2026-01-31", "--to", "2026-01-31"
+    )  # its days are counted, and hold no rows
+    assert windows == 0
+    assert "\nWarnings\n  No truth is found in any list (none of 1 items)\n" in capsys.readouterr().out
+
+
+def test_a_limit_in_the_spec_stops_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lists, truth = sides([("u1", "A")], [("u1", "A ")])
+    assert job(tmp_path, lists, truth, quality={"limits": {"truth in no list": 0.75}}) == 4
+    told = capsys.readouterr().err
+    assert told == (
+        'sparkrank: "truth in no list" is 100.0000% (1) of truth with a label, each item of a group once, and limits '
+        'allows 75.0000%: the lists have u "u1", i "A", which the truth does not have; the truth has u "u1", i "A ", '
+        "which no list has\n"
+    )
+    assert not (tmp_path / "out").exists()
+    assert job(tmp_path, lists, truth, quality={"limits": {"truth in no list": 1}}) == 0
+    assert "Not within its limit" not in (told := capsys.readouterr().out)
+    assert "No truth is found in any list" in told  # what is allowed is said all the same
+
+
+@pytest.mark.parametrize(
+    ("rows", "settings", "told"),
+    [
+        (
+            {"y": [None, None]},
+            {},
+            [
+                "No row has a label: all count as not relevant",
+                "Undefined in every group, or of the whole day: ap, auc of s",
+            ],
+        ),
+        ({"s": [None, None]}, {}, ["No row has a score of s: each of its lists is empty", "Undefined .*: auc of s"]),
+        ({"y": [0, 0]}, {}, ["Undefined in every group, or of the whole day: ap, auc of s"]),
+        (
+            {"y": [0, 0]},
+            {"undefined": "zero"},
+            ["Undefined in every group, or of the whole day: ap, auc of s, and counted as 0 by undefined=zero"],
+        ),
+        ({"y": [1, 0]}, {}, []),
+    ],
+)
+def test_what_is_undefined_everywhere_is_told(
+    rows: dict, settings: dict, told: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    log = pa.table({"u": [1, 1], "s": pa.array([2.0, 1.0]), "y": pa.array([1, 0])})
+    for name, values in rows.items():
+        log = log.set_column(log.column_names.index(name), name, pa.array(values, log.schema.field(name).type))
+    sr.evaluate(log, ["ap", "auc", "p@1"], group="u", score="s", label="y", **settings)
+    found = warnings_about_input(caplog)
+    assert len(found) == len(told)
+    for sentence, expected in zip(found, told, strict=True):
+        assert sentence == expected or (".*" in expected and sentence.endswith(expected.split(".*")[1]))
+
+
+def test_a_model_left_out_everywhere_is_told_and_the_other_evaluated(caplog: pytest.LogCaptureFixture) -> None:
+    log = pa.table({"u": [1, 1], "a": [2.0, 1.0], "b": pa.array([None, None], pa.float64()), "y": [1, 0]})
+    found = sr.evaluate(log, ["ap"], group="u", score={"a": "a", "b": "b"}, label="y", population="lists")
+    assert [(row["model"], row["n_groups"]) for row in found.table.to_pylist()] == [("a", 1), ("b", 0)]
+    assert warnings_about_input(caplog) == [
+        "No row has a score of b: each of its lists is empty",
+        "Undefined in every group, or of the whole day: ap of b",
+    ]

@@ -1,0 +1,104 @@
+"""The groups that moved most: those that sorting all of them finds, whatever the order, the cut and the ties."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import sparkrank as sr
+from sparkrank.comparison import group_pairs
+from tests.comparison.tables import groups, joined, write_run
+from tests.support.commands import exit_code
+
+USERS = [f"user {number:03d}" for number in range(80)]
+BOTH = groups(5, USERS, ("old", "new"))
+LEFT, RIGHT = groups(6, USERS), groups(7, USERS[20:])
+DAY = "2026-01-01"
+
+
+def sorted_out(left: pa.Table, right: pa.Table, metric: str, top: int, models: tuple[str, str]) -> list[tuple]:
+    """All pairs in memory, sorted by pandas: gains first, then losses."""
+    pairs = joined(left, right, models)
+    sign = -1 if metric == "kendall_distance" else 1
+    pairs["gain"] = sign * (pairs[f"{metric}_y"] - pairs[f"{metric}_x"])
+    moved = []
+    for change, by in (("gain", -pairs["gain"]), ("loss", pairs["gain"])):
+        rows = pairs.assign(by=by)[lambda rows: rows["by"] < 0].sort_values(["by", "user"]).head(top)
+        columns = ["user", f"{metric}_x", f"{metric}_y", "n_rows_y", "n_relevant_y", "n_rows_x", "n_relevant_x"]
+        moved += [(change, *row) for row in rows[columns].itertuples(index=False, name=None)]
+    return moved
+
+
+def rows(table: pa.Table) -> list[tuple]:
+    values = [tuple(row.values()) for row in table.drop_columns(["difference"]).to_pylist()]
+    for row in table.to_pylist():
+        assert row["difference"] == row["value"] - row["baseline_value"]
+    return values
+
+
+def test_they_are_those_that_sorting_finds() -> None:
+    """Values are of six numbers, so that most differences are tied, and the key decides."""
+    for metric, top in itertools.product(("ndcg@5", "kendall_distance", "gauc"), (1, 2, 7, 1000)):
+        assert rows(sr.movers(LEFT, RIGHT, metric, top=top)) == sorted_out(LEFT, RIGHT, metric, top, ("m", "m"))
+        of_models = sr.movers(BOTH, BOTH, metric, left_model="old", right_model="new", top=top)
+        assert rows(of_models) == sorted_out(BOTH, BOTH, metric, top, ("old", "new"))
+
+
+def test_any_order_and_cut_gives_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = sr.movers(LEFT, RIGHT, "rr", top=5)
+    monkeypatch.setattr(group_pairs, "KEYS_AT_ONCE", 9)
+    monkeypatch.setattr(group_pairs, "PAIRS_AT_ONCE", 4)
+    draw = np.random.default_rng(3)
+    sides = [table.take(draw.permutation(table.num_rows)) for table in (LEFT, RIGHT)]
+    folders = [write_run(tmp_path / str(place), DAY, side, files=5) for place, side in enumerate(sides)]
+    assert sr.movers(*folders, "rr", top=5).equals(expected)
+
+
+def test_nobody_moved() -> None:
+    movers = sr.movers(LEFT, LEFT, "rr")
+    assert movers.num_rows == 0
+    assert movers.column_names[:2] == ["change", "user"]
+
+
+def test_an_undefined_value_that_counts_as_0_moves(tmp_path: Path) -> None:
+    folders = []
+    for place, rr in enumerate(([1.0, float("nan")], [float("nan"), 0.25])):
+        table = groups(0, ["a", "b"]).select(["model", "user", "n_rows", "n_retrieved", "n_relevant"])
+        definition = {"rr": "rr; ties=expected, undefined=zero"}
+        folders.append(write_run(tmp_path / str(place), DAY, table.append_column("rr", pa.array(rr)), definition))
+    movers = sr.movers(*folders, "rr").select(["change", "user", "baseline_value", "value"]).to_pylist()
+    assert [tuple(row.values()) for row in movers] == [("gain", "b", 0.0, 0.25), ("loss", "a", 1.0, 0.0)]
+    assert sr.movers(LEFT, LEFT, "rr").num_rows == 0
+
+
+def test_what_is_refused() -> None:
+    for given, sentence in (
+        ({"top": 0}, "top is 0: a whole number from 1 to 10000"),
+        ({"metric": "ndcg@4"}, 'did you mean "ndcg@5"?'),
+        ({"left_model": "x"}, 'left_model: the left rows has no model "x"'),
+    ):
+        with pytest.raises(sr.SpecError) as raised:
+            sr.movers(LEFT, RIGHT, **{"metric": "rr", **given})
+        assert sentence in str(raised.value)
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = str(write_run(tmp_path, DAY, BOTH))
+    words = ["movers", "--left", folder, "--right", folder, "--left-model", "old", "--right-model", "new"]
+    assert exit_code(*words, "--metric", "MRR", "--top", "2", "--json") == 0
+    movers = json.loads(capsys.readouterr().out)
+    expected = sorted_out(BOTH, BOTH, "rr", 2, ("old", "new"))
+    assert [(row["change"], row["user"], row["n_rows"]) for row in movers] == [(r[0], r[1], r[4]) for r in expected]
+    assert exit_code(*words, "--metric", "rr", "--top", "2") == 0
+    out = capsys.readouterr().out
+    assert [line[:8] for line in out.splitlines() if line.startswith("user 0")] == [row[1] for row in expected]
+    assert out.index("Gains") < out.index("Losses")
+    assert exit_code(*words[:-2], "--right-model", "neww", "--metric", "rr") == 2
+    assert 'did you mean "new"?' in capsys.readouterr().err
+    assert exit_code(*words) == 2
+    assert "--metric" in capsys.readouterr().err

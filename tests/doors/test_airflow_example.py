@@ -1,0 +1,105 @@
+"""examples/airflow_dag.py: its commands are commands, and Airflow's own DagBag imports it (make test-airflow)."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from sparkrank.doors.cli import commands
+from tests.support.commands import PROJECT
+
+EXAMPLE = PROJECT / "examples" / "airflow_dag.py"
+AIRFLOW = PROJECT / ".venv-airflow" / "bin" / "python"
+WORDS = {"conf": "x.yaml", "day": "2026-11-19", "first": "2026-11-13"}
+# Runs in Airflow's own environment, in which sparkrank is not.
+SCRIPT = """
+import json, sys
+from airflow.models import DagBag
+bag = DagBag(sys.argv[1])
+dag = bag.dags.get("sparkrank_nightly")
+tasks = {} if dag is None else {each.task_id: sorted(each.downstream_task_ids) for each in dag.tasks}
+print("\\n" + json.dumps({"errors": bag.import_errors, "tasks": tasks}))
+"""
+# What a command that ends with each code makes of a task: the example's own function, with commands of Python.
+CODES = """
+import importlib.util, json, sys
+spec = importlib.util.spec_from_file_location("example", sys.argv[1])
+example = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(example)
+found = {}
+for code in range(6):
+    script = f"import sys; print('{{{{}}}}'); print('sparkrank: told', file=sys.stderr); sys.exit({code})"
+    try:
+        example.run([sys.executable, "-c", script])
+        found[code] = "done"
+    except example.AirflowFailException as error:
+        found[code] = f"fail: {error}"
+    except example.AirflowException as error:
+        found[code] = f"again: {error}"
+print("\\n" + json.dumps(found))
+"""
+
+
+def _constant(name: str) -> list[str]:
+    """What the example, which is not imported here, gives ``name``."""
+    for node in ast.parse(EXAMPLE.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
+            return ast.literal_eval(node.value)
+    raise AssertionError(f"{EXAMPLE.name} has no {name}")
+
+
+@pytest.mark.parametrize("name", ["EVALUATE", "MERGE"])
+def test_its_commands_are_commands(name: str) -> None:
+    program, command, *words = [each.format(**WORDS) for each in _constant(name)]
+    assert program == "sparkrank"
+    found = commands.commands[command]
+    context = found.make_context(command, words, parent=click.Context(commands))
+    assert context.params["conf"] == WORDS["conf"]
+    assert context.meta["sparkrank.form"] == "json"
+
+
+def test_its_exit_codes_are_those_that_end_the_same_way_again() -> None:
+    assert _constant("NOT_AGAIN") == (2, 3, 5)
+
+
+def _by_airflow(script: str, tmp_path: Path, argument: Path) -> dict:
+    if not AIRFLOW.exists():
+        pytest.skip("there is no .venv-airflow: make test-airflow makes it")
+    settings = {
+        **{name: value for name, value in os.environ.items() if not name.startswith(("AIRFLOW", "PYTHON"))},
+        "AIRFLOW_HOME": str(tmp_path / "airflow"),
+        "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+    }
+    done = subprocess.run(
+        [str(AIRFLOW), "-c", script, str(argument)], capture_output=True, text=True, check=False, env=settings
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def test_airflow_imports_it(tmp_path: Path) -> None:
+    folder = tmp_path / "dags"
+    folder.mkdir()
+    (folder / EXAMPLE.name).write_bytes(EXAMPLE.read_bytes())
+    found = _by_airflow(SCRIPT, tmp_path, folder)
+    assert found == {"errors": {}, "tasks": {"evaluate": ["is_monday"], "is_monday": ["merge"], "merge": []}}
+
+
+def test_airflow_tries_again_what_may_end_otherwise(tmp_path: Path) -> None:
+    found = _by_airflow(CODES, tmp_path, EXAMPLE)
+    assert {code: told.partition(":")[0] for code, told in found.items()} == {
+        "0": "done", "1": "again", "2": "fail", "3": "fail", "4": "again", "5": "fail",
+    }  # fmt: skip
+    assert found["4"] == "again: exit code 4: sparkrank: told"
+
+
+def test_this_environment_has_no_airflow_of_its_own() -> None:
+    """Its pins would be those of everything here."""
+    assert "airflow" not in sys.modules

@@ -1,0 +1,212 @@
+"""What the command line prints, and how it ends."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import sparkrank as sr
+from sparkrank import native
+from sparkrank.metrics import CATALOG, PRESETS
+from sparkrank.run import execute
+from sparkrank.text.text import metrics_text
+from tests.support.commands import exit_code
+
+
+def test_metrics_prints_every_declaration_in_full(capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code("metrics") == 0
+    printed = capsys.readouterr().out
+    for declaration in CATALOG.values():
+        texts = (declaration.title, declaration.formula, declaration.undefined, declaration.reference)
+        for text in (*texts, *(parameter.doc for parameter in declaration.parameters)):
+            assert text in printed
+    better = {
+        name: section.partition("  better: ")[2].partition("\n")[0]
+        for name, section in ((each.partition("  ")[0].removesuffix("[@k]"), each) for each in printed.split("\n\n"))
+    }
+    assert better.keys() == CATALOG.keys()
+    lower = {"logloss", "ne", "brier", "ece", "fpr", "gini", "kendall_distance"}
+    assert lower == {name for name, word in better.items() if word == "lower"}
+    assert [name for name, word in better.items() if word.startswith("neither")] == ["copc"]
+    assert better["ndcg"] == better["auc"] == "higher"
+
+
+def test_the_module_is_the_command() -> None:
+    told = subprocess.run(
+        [sys.executable, "-m", "sparkrank", "metrics", "mmr"], capture_output=True, text=True, check=False
+    )
+    assert (told.returncode, told.stdout) == (2, "")
+    assert told.stderr.startswith("sparkrank: ")
+    assert 'did you mean "mrr"?' in told.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["ndcg", "--preset", "mllib"], "--preset and NAMES"),
+    ],
+)
+def test_words_of_which_one_would_be_ignored(words: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code("metrics", *words) == 2
+    assert f"{told} do not go together" in capsys.readouterr().err
+
+
+def test_metrics_by_name_and_alias(capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code("metrics", "MRR") == 0
+    assert capsys.readouterr().out.startswith("rr[@k]  reciprocal rank")
+    assert exit_code("metrics", "mmr") == 2
+    assert 'did you mean "mrr"?' in capsys.readouterr().err
+
+
+def test_metrics_by_the_text_of_a_spec(capsys: pytest.CaptureFixture[str]) -> None:
+    for text in ("precision@5", "median(p(rel=2))"):
+        assert exit_code("metrics", text) == 0
+        assert capsys.readouterr().out.startswith("p[@k]  precision\n")
+    assert exit_code("metrics", "ndcg(gain=exp)@5") == 2
+    assert "gain takes linear|exp2|binary" in capsys.readouterr().err
+
+
+def test_metrics_of_many_models_and_of_models_with_other_groups_stand_below_each_other() -> None:
+    """The item of the second model is not retrieved: of its list gauc is undefined."""
+    log = {"user": ["a", "a"], "m": [0.5, 0.25], "n": [0.5, None], "label": [1, 0]}
+    asked = {"group": "user", "label": "label", "score": {"m": "m", "n": "n"}}
+    lines = metrics_text(sr.evaluate(pa.table(log), ["gauc", "p@1"], **asked).metrics).splitlines()
+    few = ("1.0000", "(too", "few)")
+    assert [line.split() for line in lines] == [
+        ["metric", "model", "value", "groups", "undefined"],
+        ["------", "-----", "-" * len(" ".join(few)), "------", "---------"],
+        ["gauc", "m", *few, "1", "0"],
+        ["gauc", "n", "undefined", "1", "1"],
+        ["p@1", "m", *few, "1", "0"],
+        ["p@1", "n", *few, "1", "0"],
+    ]
+    many = {f"a-model-{number}": f"a-model-{number}" for number in range(20)}
+    log = {"user": ["a"], "label": [1], **{model: [0.5] for model in many}}
+    lines = metrics_text(sr.evaluate(pa.table(log), ["p@1"], **{**asked, "score": many}).metrics).splitlines()
+    assert len(lines) == 2 + 20
+    lines = metrics_text(sr.evaluate(pa.table(log), ["p@1"], **{**asked, "score": "a-model-1"}).metrics).splitlines()
+    assert [line.split() for line in lines[::2]] == [
+        ["metric", "a-model-1", "groups", "undefined"],
+        ["p@1", *few, "1", "0"],
+    ]
+
+
+def test_printers_of_documentation_are_no_longer_options(capsys: pytest.CaptureFixture[str]) -> None:
+    for word, instead in (("--markdown", "docs/metrics.md"), ("--definitions", "docs/definitions.md")):
+        assert exit_code("metrics", word) == 2
+        told = capsys.readouterr().err
+        assert f"{word} is no longer there: " in told
+        assert instead in told
+
+
+def test_a_preset_is_printed_with_what_it_cannot_match(capsys: pytest.CaptureFixture[str]) -> None:
+    for preset in PRESETS.values():
+        assert exit_code("metrics", "--preset", preset.name) == 0
+        printed = capsys.readouterr().out
+        for text in (preset.library, *(f"{name}={word}" for name, word in preset.definitions.items())):
+            assert text in printed
+        for note in preset.unmatched:
+            assert note in printed
+    assert exit_code("metrics", "--preset", "relay") == 2
+    assert 'preset is "relay", did you mean "replay"?' in capsys.readouterr().err
+
+
+def test_anything_else_is_exit_1_with_a_sentence(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("the disk is gone\nand more")
+
+    monkeypatch.setattr("sparkrank.doors.commands.options.load_spec", broken)
+    assert exit_code("validate", "--conf", "x") == 1
+    assert capsys.readouterr().err == "sparkrank: RuntimeError: the disk is gone (--debug shows where)\n"
+    assert exit_code("validate", "--conf", "x", "--debug") == 1
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_under_spark_submit_a_document_stands_alone(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It prints the stderr of Python on its own stdout."""
+    words = ("validate", "--conf", "nowhere.yaml", "--json")
+    assert exit_code(*words) == 2
+    assert capsys.readouterr().err.startswith("sparkrank: cannot read the spec nowhere.yaml")
+    monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
+    assert exit_code(*words) == 2
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["error"]["code"] == "spec"
+    assert printed.err == ""
+
+
+def _interrupted(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def _stopped(*_: object) -> None:
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _failed_as_it_was_interrupted(*_: object) -> None:
+    try:
+        raise KeyboardInterrupt
+    finally:
+        raise RuntimeError("job 1 was cancelled")
+
+
+@pytest.mark.parametrize("stop", [_interrupted, _stopped, _failed_as_it_was_interrupted])
+def test_an_interrupt_leaves_nothing_and_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, stop: Callable[..., None]
+) -> None:
+    rows = pa.table({"user": [1], "score": [0.5], "label": [1]})
+    pq.write_table(rows, tmp_path / "rows.parquet")
+    conf = tmp_path / "spec.yaml"
+    columns = "{group: user, score: score, label: label}"
+    conf.write_text(
+        f"input: {{path: {tmp_path}/rows.parquet, columns: {columns}}}\nmetrics: [rr]\n"
+        f"output: {{path: {tmp_path}/tables}}\nengine: {{lane: local}}\n"
+    )
+    before = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr(execute, "validate_partials", stop)
+    assert exit_code("evaluate", "--conf", str(conf), "--date", "2026-11-19") == 1
+    assert capsys.readouterr().err.strip() == "sparkrank: interrupted"
+    assert signal.getsignal(signal.SIGTERM) == before
+    assert not (tmp_path / "tables").exists()
+
+
+def test_a_store_without_spark_is_refused_before_anything_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    conf = tmp_path / "spec.yaml"
+    conf.write_text(
+        "input: {path: /nowhere, columns: {group: user, score: score, label: label}}\nmetrics: [rr]\n"
+        "output: {path: 's3a://bucket/tables'}\nengine: {lane: local}\n"
+    )
+    assert exit_code("evaluate", "--conf", str(conf), "--date", "2026-11-19") == 2
+    assert "output.path is s3a://bucket/tables, which needs Spark" in capsys.readouterr().err
+
+
+def test_a_terminal_without_the_letters_shows_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(shown, encoding="latin-1"))
+    assert exit_code("metrics", "rbp") == 0
+    sys.stdout.flush()
+    assert "(1-p) · ? rel_i" in shown.getvalue().decode("latin-1")  # a sum sign is not in Latin 1, the dot is
+
+
+def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code("--version") == 0
+    form = "loops compiled" if native.COMPILED else "loops in numpy"
+    assert capsys.readouterr().out == f"sparkrank, version {sr.__version__}, {form}\n"
+    assert exit_code("--help") == 0
+    assert re.search(r"evaluate .*metrics .*validate ", capsys.readouterr().out, re.DOTALL)

@@ -1,0 +1,523 @@
+"""One group explained: by hand, by both doors, for keys of every type, and whatever its names are."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import math
+import re
+from decimal import Decimal
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+import sparkrank as sr
+from sparkrank.base.errors import escape
+from sparkrank.doors.keywords import INPUT_DEFAULTS
+from sparkrank.engines.one_group import GroupKeys
+from sparkrank.jobs.explain_job import explain_request
+from sparkrank.metrics import CATALOG, Arithmetic, TermTable
+from sparkrank.metrics.arithmetic import LIST, total
+from sparkrank.run import called
+from sparkrank.run.stages import Stages
+from sparkrank.sources.selection import Sides
+from tests.support.commands import exit_code
+
+DAY = "2026-01-31"
+NOON = dt.datetime(2026, 1, 31, 12, tzinfo=dt.timezone.utc)
+COLUMNS = {"score": "score", "label": "click", "item": "item"}
+# The list of a is x (not clicked), then y and z of one score, of which y is clicked, twice as relevant as w, which is
+# clicked and not in the list.
+ROWS = pa.table(
+    {
+        "user": ["a", "a", "a", "a", "b"],
+        "item": ["x", "y", "z", "w", "x"],
+        "score": [0.9, 0.5, 0.5, None, 0.7],
+        "click": [0, 2, 0, 1, 1],
+    }
+)
+DCG = (2 / 2) / math.log2(3) + (2 / 2) / math.log2(4)  # y stands second or third, each with the chance 1/2
+IDEAL = 2 / math.log2(2) + 1 / math.log2(3)
+
+
+def test_ndcg_with_a_tie_and_a_row_that_is_not_in_the_list() -> None:
+    found = sr.explain(ROWS, "ndcg@3", group={"user": "a"}, **COLUMNS).metric
+    lists, ideal, unlisted = found.tables
+    assert (lists.name, ideal.name, unlisted.name) == ("list", "ideal list", "judged and not in the list")
+    assert lists.columns["position"] == (1, 2, 3)
+    assert lists.columns["item"] == ("x", "y", "z")
+    assert lists.columns["score"] == (0.9, 0.5, 0.5)
+    assert lists.columns["label"] == (0, 2, 0)
+    assert lists.columns["tie block"] == (None, 1, 1)
+    assert lists.columns["gain"] == (0, 1, 1)
+    assert lists.columns["discount"] == pytest.approx((1, 1 / math.log2(3), 1 / 2))
+    assert lists.columns["contribution"] == pytest.approx((0, 1 / math.log2(3), 1 / 2))
+    assert (ideal.columns["item"], ideal.columns["gain"]) == (("y", "w"), (2, 1))
+    assert unlisted.columns == {"item": ("w",), "label": (1,)}
+    assert [(step.name, step.formula()) for step in found.steps] == [
+        ("dcg@3", "Σ contribution"),
+        ("ideal dcg@3", "Σ contribution (ideal list)"),
+        ("ndcg@3", "dcg@3 / ideal dcg@3"),
+    ]
+    assert [step.value for step in found.steps] == pytest.approx([DCG, IDEAL, DCG / IDEAL])
+    assert found.value == pytest.approx(DCG / IDEAL)
+
+
+def test_pairs_of_group_auc_and_hits_of_average_precision() -> None:
+    """Of a, y stands below x and is tied with z: it wins no pair, ties one, loses one. R is 2: w is relevant, too."""
+    auc, ap = sr.explain(ROWS, ["group_auc", "ap"], group={"user": "a"}, **COLUMNS)
+    assert [auc.tables[0].columns[name] for name in ("won", "tied", "lost")] == [
+        (None, 0, None), (None, 1, None), (None, 1, None),
+    ]  # fmt: skip
+    assert auc.value == auc.steps[-1].value == 0.25  # half of one of two pairs
+    assert ap.tables[0].columns["hit"] == (0, 0.5, 0.5)
+    assert ap.tables[0].columns["hits so far"] == (None, 1, 1)
+    assert {step.name: step.value for step in ap.steps}["R"] == 2
+    assert ap.value == pytest.approx((0.5 * 1 / 2 + 0.5 * 1 / 3) / 2)
+
+
+def test_an_undefined_value_and_what_it_counts() -> None:
+    rows = pa.table({"user": ["a", "a"], "score": [2.0, 1.0], "click": [0, 0]})
+    asked = {"group": {"user": "a"}, "score": "score", "label": "click"}
+    skipped, zero = (sr.explain(rows, "rr", **asked, undefined=each).metric for each in ("skip", "zero"))
+    assert math.isnan(skipped.value)
+    assert math.isnan(skipped.steps[-1].value)
+    assert math.isnan(skipped.counts_as)
+    assert zero.counts_as == 0
+    assert "rr = undefined, counted as 0" in str(sr.explain(rows, "rr", **asked, undefined="zero"))
+
+
+def test_what_a_group_weighs_in_a_mean() -> None:
+    rows = ROWS.append_column("worth", pa.array([3.0] * 4 + [1.0]))
+    found = sr.explain(rows, ["rr(weight=worth)", "gauc", "rr"], group={"user": "a"}, **COLUMNS)
+    assert [each.weight for each in found] == [3, 3, 1]  # gauc weighs by rows of the list
+
+
+def test_rows_that_are_rejected_are_counted_and_a_group_of_them_alone_is_said_so() -> None:
+    rows = pa.table({"user": ["a", "a", "b"], "score": [math.nan, 1.0, math.nan], "click": [1, 1, 1]})
+    asked = {"score": "score", "label": "click"}
+    (key,) = sr.explain(rows, "rr", group={"user": "a"}, **asked).keys
+    assert (key.groups[0].rows, dict(key.groups[0].counts)) == (2, {"rejected: NaN score": 1})
+    assert "no row of it can be evaluated" in str(sr.explain(rows, "rr", group={"user": "b"}, **asked))
+
+
+KEYS: list[tuple[pa.Array, Any, str | None]] = [
+    (pa.array([7, 8], pa.int8()), 7, "7"),
+    (pa.array([2**63 - 1, 0], pa.int64()), 2**63 - 1, "9223372036854775807"),
+    (pa.array(["ü=1", "b"]), "ü=1", "ü=1"),
+    (pa.array(["a", "b"], pa.large_string()), "a", "a"),
+    (pa.array(["a", "b"]).dictionary_encode(), "a", "a"),
+    (pa.array([dt.date(2026, 1, 31), dt.date(2026, 1, 1)]), dt.date(2026, 1, 31), "2026-01-31"),
+    (pa.array([-0.0, 1.5]), 0.0, "-0.0"),
+    (pa.array([0.25, 1.5], pa.float32()), 0.25, "0.25"),
+    (pa.array([True, False]), True, "true"),
+    (pa.array([1, 2]), np.int64(1), "1"),
+    (pa.array([Decimal("1.50"), Decimal("2.00")]), Decimal("1.50"), None),
+    (pa.array([NOON, NOON + dt.timedelta(1)], pa.timestamp("us", "UTC")), NOON, "2026-01-31 12:00:00Z"),
+]
+
+
+def test_keys_of_every_type_by_value_and_by_text(tmp_path: Path) -> None:
+    asked = {"score": "score", "label": "click"}
+    for column, value, text in KEYS:
+        rows = pa.table({"user": column, "score": [1.0, 1.0], "click": [1, 0]})
+        by_value = sr.explain(rows, "rr", group={"user": value}, **asked)
+        assert [len(by_value.keys), by_value.metric.value, by_value.keys[0].groups[0].rows] == [1, 1, 1], value
+        if text is not None:
+            assert sr.explain(rows, "rr", group={"user": text}, **asked).to_dict() == by_value.to_dict(), text
+        if not (pa.types.is_decimal(column.type) or pa.types.is_timestamp(column.type)):  # which Spark reads from files
+            pq.write_table(rows, tmp_path / "rows.parquet")
+            from_path = sr.explain(str(tmp_path / "rows.parquet"), "rr", group={"user": value}, **asked)
+            assert from_path.to_dict()["groups"] == by_value.to_dict()["groups"], value
+
+
+def test_a_key_of_several_columns() -> None:
+    rows = pa.table({"user": [1, 1, 2], "shop": ["x", "y", "x"], "score": [1.0, 2.0, 3.0], "click": [1, 0, 0]})
+    asked = {"score": "score", "label": "click"}
+    found = sr.explain(rows, "rr", group={"user": "1", "shop": "x"}, **asked)
+    assert (found.keys[0].key, found.metric.value) == ({"user": 1, "shop": "x"}, 1)
+    with pytest.raises(sr.InputError) as raised:
+        sr.explain(rows, "rr", group={"user": 2, "shop": "y"}, **asked)
+    assert str(raised.value) == "no row has user=2, shop=y: each of the values is there, and no row has all of them"
+    with pytest.raises(sr.InputError, match=r"no row has user=1, shop=z \(nearest in shop: y\)"):
+        sr.explain(rows, "rr", group={"user": 1, "shop": "z"}, **asked)
+
+
+def test_a_key_that_is_not_there_is_told_with_the_nearest() -> None:
+    for users, asked, sentence in (
+        ([40, 43, 90], 42, "no row has user=42 (nearest in user: 40, 43)"),
+        (["anna", "bert", "carla"], "brt", 'no row has user=brt, did you mean "bert"? (nearest in user: bert, carla)'),
+        (["anna", "bert", "carla"], "naan", "no row has user=naan (nearest in user: carla)"),
+        (["xanna", "bert"], "anna", "no row has user=anna (nearest in user: bert)"),
+        ([1.5, 2.5], 2.0, "no row has user=2.0 (nearest in user: 1.5, 2.5)"),
+        (["a\x1b[31m", "c"], "b", "no row has user=b (nearest in user: a\\x1b[31m, c)"),
+    ):
+        rows = pa.table({"user": users, "score": [1.0] * len(users), "click": [1] * len(users)})
+        with pytest.raises(sr.InputError) as raised:
+            sr.explain(rows, "rr", group={"user": asked}, score="score", label="click")
+        assert str(raised.value).replace("(nearest in user: anna, bert)", "") == sentence
+
+
+def test_groups_that_are_none() -> None:
+    rows = pa.table({"user": [1], "score": [1.0], "click": [1]})
+    cases: list[tuple[Any, str]] = [
+        ({}, "no group column is named: without groups there is none to explain"),
+        ({"user": None}, "group has None for user: rows without a key are in no group"),
+        ({"user": "x"}, "group has 'x' for user, which is no int64"),
+        ({"user": 2**80}, "which is no int64"),
+        ("user=1", "group is 'user=1': a mapping of columns to the values of one key"),
+        ({1: 2}, "a mapping of columns"),
+    ]
+    for group, sentence in cases:
+        with pytest.raises(sr.SpecError) as raised:
+            sr.explain(rows, "rr", group=group, score="score", label="click")
+        assert sentence in str(raised.value)
+
+
+def test_models_and_metrics_that_there_are_not() -> None:
+    with pytest.raises(sr.SpecError, match=r'models: there is no model "scor", did you mean "score"\?'):
+        sr.explain(ROWS, "rr", group={"user": "a"}, models=["scor"], **COLUMNS)
+    with pytest.raises(sr.MetricError, match=r'did you mean "ndcg"'):
+        sr.explain(ROWS, "ndgc", group={"user": "a"}, **COLUMNS)
+    with pytest.raises(sr.MetricError, match="metrics is empty"):
+        sr.explain(ROWS, [], group={"user": "a"}, **COLUMNS)
+
+
+def test_a_truth_and_arrays_and_the_order_of_rows() -> None:
+    lists = pa.table({"user": ["a"] * 3, "item": ["x", "y", "z"], "score": [3.0, 2.0, 1.0]})
+    truth = pa.table({"user": ["a", "a"], "item": ["y", "q"]})
+    asked = {"group": {"user": "a"}, "item": "item", "score": "score"}
+    found = sr.explain(lists, "r@2", truth=truth, **asked).metric
+    assert (found.value, found.tables[-1].columns["item"]) == (0.5, ("q",))
+    arrays = pa.table({"user": ["a", "a"], "found": [["x", "y", "z"], ["y"]], "liked": [["y", "q"], ["y"]]})
+    several = sr.explain(arrays, "r@2", group={"user": "a"}, items="found", true_items="liked")
+    assert [each.value for each in several] == [0.5, 1]
+    assert "user=a, list 1 of 2: " in str(several)
+    for order in ([4, 3, 2, 1, 0], [2, 0, 4, 1, 3]):
+        shuffled = sr.explain(ROWS.take(order), ["ndcg@3", "fitness", "rbo"], group={"user": "a"}, **COLUMNS)
+        assert (
+            shuffled.to_dict()
+            == sr.explain(ROWS, ["ndcg@3", "fitness", "rbo"], group={"user": "a"}, **COLUMNS).to_dict()
+        )
+
+
+def test_ranks_are_shown_as_they_are_given() -> None:
+    rows = pa.table({"user": ["a"] * 2, "rank": [2, 1], "click": [1, 0], "item": ["x", "y"]})
+    found = sr.explain(rows, "rr", group={"user": "a"}, rank="rank", label="click", item="item").metric
+    assert found.tables[0].columns["rank"] == (1, 2)
+    assert found.tables[0].columns["item"] == ("y", "x")
+    assert found.value == 0.5
+
+
+def test_a_percentile_is_explained_by_the_value_of_the_group() -> None:
+    found = sr.explain(ROWS, "median(rr)", group={"user": "a"}, **COLUMNS).metric
+    assert found.steps[-1].name == "rr"
+    assert any("median(rr) is the percentile of the values of all groups" in sentence for sentence in found.told)
+
+
+def _length(ranking: Any, metric: Any) -> Any:
+    return ranking.length.astype(np.float64)
+
+
+def _registered(**more: Any) -> sr.GroupMetric:
+    return sr.register(
+        sr.GroupMetric(
+            name="rows_of_list", title="rows of a list", formula="rows with a score", undefined="never",
+            reference="ours", highest=math.inf, values=_length, **more,
+        )
+    )  # fmt: skip
+
+
+def _ones(ranking: Any, metric: Any) -> Arithmetic:
+    return Arithmetic.of([TermTable(LIST, {"one": np.ones(len(ranking.row))}, ranking.row)], [total("rows", "one")])
+
+
+def test_a_metric_from_outside_by_its_value_or_by_its_own_arithmetic() -> None:
+    for own in (True, False):
+        _registered(**({"arithmetic": _ones} if own else {}))
+        try:
+            found = sr.explain(ROWS, "rows_of_list", group={"user": "a"}, **COLUMNS).metric
+        finally:
+            CATALOG.remove("rows_of_list")
+        assert (found.value, found.steps[-1].value) == (3, 3)
+        assert ("one" in found.tables[0].columns) == own
+        assert any("no arithmetic" in sentence for sentence in found.told) != own
+
+
+def test_arithmetic_from_outside_that_is_none_is_a_sentence() -> None:
+    cases: list[tuple[Any, str]] = [
+        (lambda ranking, metric: 3, "the arithmetic of rows_of_list is 3: Arithmetic.of(...) is needed"),
+        (lambda ranking, metric: 1 / 0, "arithmetic, a function of the metric rows_of_list, raised ZeroDivisionError"),
+    ]
+    for arithmetic, sentence in cases:
+        _registered(arithmetic=arithmetic)
+        try:
+            with pytest.raises(sr.MetricError) as raised:
+                sr.explain(ROWS, "rows_of_list", group={"user": "a"}, **COLUMNS)
+            assert sentence in str(raised.value)
+        finally:
+            CATALOG.remove("rows_of_list")
+
+
+def test_every_declared_metric_can_be_explained() -> None:
+    """Also those whose value is of all rows together, by what the group adds to it."""
+    rows = ROWS.append_column("place", pa.array([1.0, 2.0, 3.0, None, 1.0]))
+    for name in CATALOG:
+        text = f"{name}(ties=item)" if name in ("err", "iprec", "infap") else name
+        found = sr.explain(rows, text, group={"user": "a"}, reference_rank="place", **COLUMNS).metric
+        assert found.steps, name
+        assert found.is_mean == CATALOG[name].is_averaged
+        assert not any("no arithmetic" in sentence for sentence in found.told), name
+
+
+def test_the_score_bins_of_a_pooled_metric() -> None:
+    """Of user b one row with the score 0.7, of a three: 0.9, and twice 0.5, of which one is positive."""
+    found = sr.explain(ROWS, "auc(exact)", group={"user": "a"}, **COLUMNS).metric
+    bins = next(table for table in found.tables if table.name == "score bins")
+    assert bins.columns == {"score bin": (0.9, 0.5), "positive": (0, 1), "negative": (1, 1)}
+    assert math.isnan(found.value)
+
+
+def test_parquet_is_read_where_the_key_may_be(tmp_path: Path) -> None:
+    """Of ten row groups with 100 users each one alone can have user 250."""
+    users = np.repeat(np.arange(1000), 2)
+    rows = pa.table({"user": users, "score": np.arange(2000) / 2000, "click": [0, 1] * 1000})
+    pq.write_table(rows, tmp_path / "rows.parquet", row_group_size=200)
+    request, _ = called.request_called(
+        str(tmp_path / "rows.parquet"), ["rr"],
+        {"score": "score", "label": "click", **INPUT_DEFAULTS}, group=["user"],
+    )  # fmt: skip
+    sides = Sides.open(request.sides, request.roles, request.plan, {})
+    keys = GroupKeys(("user",), ((250,), (251,)))
+    narrowed = sides.narrowed(keys.condition)
+    assert [split.read.args[0].rows for _, split in narrowed.splits(request.plan, 10**6)] == [200]
+    assert sum(each.read.args[0].rows for _, each in sides.splits(request.plan, 10**6)) == 2000
+    found = explain_request(request, keys, request.plan.metrics, ["score"], Stages())
+    assert [(key.key["user"], key.groups[0].rows) for key in found.keys] == [(250, 2), (251, 2)]
+
+
+def test_a_group_of_too_many_rows_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sparkrank.engines.one_group.MOST_ROWS", 3)
+    with pytest.raises(sr.InputError, match="the groups have 4 rows: up to 3 are explained"):
+        sr.explain(ROWS, "rr", group={"user": "a"}, **COLUMNS)
+
+
+HOSTILE = [
+    "\x1b[31mred\x1b[0m", "a\nb\rc", "<script>alert(1)</script>", "\u202eevil", '"><img src=x onerror=alert(1)>',
+    "👍 ünï",
+    "x" * 500, "{{ 7 * 7 }}", "a\x00b",
+]  # fmt: skip
+
+
+def test_names_of_strangers_are_shown_and_nobody_obeys_them() -> None:
+    for name in HOSTILE:
+        rows = pa.table({name: ["a", "a"], "item": [name, "y"], "score": [2.0, 1.0], "click": [1, 0]})
+        columns = {"score": {name: "score", "b": "score"}, "label": "click", "item": "item"}
+        found = sr.explain(rows, "rr", group={name: "a"}, **columns)
+        for width in (60, 400):
+            assert all(line.isprintable() for line in found.text(width=width).split("\n")), ascii(name)
+        tags, text = _parsed(found._repr_html_())
+        assert tags.isdisjoint({"script", "img"})
+        assert all(letter.isprintable() or letter == "\n" for letter in text)
+        assert escape(name) in text  # the model, whole
+        assert {metric["model"] for metric in found.to_dict()["groups"][0]["metrics"]} == {name, "b"}
+
+
+class _Texts(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.tags: set[str] = set()
+
+    def handle_data(self, data: str) -> None:
+        self.found.append(data)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+
+
+def _parsed(page: str) -> tuple[set[str], str]:
+    """The tags of a page, and all of its texts."""
+    parser = _Texts()
+    parser.feed(page)
+    return parser.tags, "".join(parser.found)
+
+
+def test_the_fragment_has_every_number_and_asks_for_nothing() -> None:
+    found = sr.explain(ROWS, ["ndcg@3", "auc"], group={"user": "a"}, **COLUMNS)
+    fragment = found._repr_html_()
+    assert not re.search(r"https?://|src=|url\(|@import|<script", fragment)
+    for step in found.metric.steps:
+        assert f'title="{step.value!r}"' in fragment
+    for values in found.metric.tables[0].columns.values():
+        assert all(f'title="{value!r}"' in fragment for value in values if isinstance(value, float))
+    assert "ndcg@3 = dcg@3 / ideal dcg@3" in _parsed(fragment)[1]
+
+
+def test_models_stand_side_by_side_where_there_is_room() -> None:
+    rows = ROWS.append_column("other", pa.array([0.1, 0.9, 0.5, 0.2, 0.3]))
+    found = sr.explain(rows, "rr", group={"user": "a"}, score={"old": "score", "new": "other"}, label="click")
+    wide, narrow = found.text(width=300), found.text(width=60)
+    assert re.search(r"list of old +\| list of new", wide)
+    assert "\nlist of old\n" in narrow
+    assert "\nlist of new\n" in narrow
+    assert "… and 2 more rows" in found.text(rows=1)
+
+
+# The command.
+
+
+@pytest.fixture(scope="module")
+def conf(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A stored day of three models and a hundred groups, of which some have equal values and some none."""
+    folder = tmp_path_factory.mktemp("explained")
+    (folder / f"log/dt={DAY}").mkdir(parents=True)
+    random = np.random.default_rng(3)
+    count = 600
+    rows = pa.table(
+        {
+            "user": random.integers(0, 100, count),
+            "item": [f"i{each}" for each in random.integers(0, 30, count)],
+            "old": random.integers(0, 6, count) / 6,
+            "new": random.integers(0, 6, count) / 6,
+            "click": random.integers(0, 2, count),
+        }
+    )
+    pq.write_table(rows, folder / f"log/dt={DAY}/0.parquet")
+    document = {
+        "input": {
+            "path": f"{folder}/log/dt={{date}}",
+            "columns": {"group": "user", "item": "item", "label": "click", "score": {"old": "old", "new": "new"}},
+        },
+        "metrics": ["ndcg@5", "rr", "auc"],
+        "output": {"path": f"{folder}/out"},
+        "engine": {"lane": "local"},
+    }
+    path = folder / "spec.yaml"
+    path.write_text(yaml.safe_dump(document), encoding="utf-8")
+    assert exit_code("evaluate", "--quiet", "--conf", str(path), "--date", DAY) == 0
+    return str(path)
+
+
+def _groups(conf: str) -> list[dict[str, Any]]:
+    folder = Path(conf).parent / f"out/groups/day={DAY}"
+    return pq.ParquetDataset(folder).read().to_pylist()
+
+
+def _document(conf: str, capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
+    capsys.readouterr()
+    assert exit_code("explain", "--conf", conf, "--date", DAY, *words, "--json") == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_both_doors_explain_alike(conf: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The command reads the day of the spec, the call the rows; ndcg@7 is no metric of the spec."""
+    found = _document(conf, capsys, "--group", "user=42", "ndcg@5", "--metric", "ndcg@7", "--metric", "auc")
+    rows = pq.read_table(Path(conf).parent / f"log/dt={DAY}")
+    called_ = sr.explain(
+        rows,
+        ["ndcg@5", "ndcg@7", "auc"],
+        group={"user": 42},
+        score={"new": "new", "old": "old"},
+        label="click",
+        item="item",
+    )
+    assert found["groups"] == json.loads(json.dumps(called_.to_dict()["groups"]).replace("NaN", "null"))
+    row = next(row for row in _groups(conf) if row["user"] == 42 and row["model"] == "old")
+    explained = next(
+        each for each in found["groups"][0]["metrics"] if each["metric"] == "ndcg@5" and each["model"] == "old"
+    )
+    assert explained["value"] == row["ndcg@5"]
+
+
+def test_the_worst_groups_are_those_of_the_group_table(conf: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """An undefined group counts as 0 where the definitions say so, and so is among the worst."""
+    settings = ["--set", "definitions.undefined=zero"]
+    assert exit_code("evaluate", "--quiet", "--conf", conf, "--date", DAY, *settings) == 0
+    found = _document(conf, capsys, "--worst", "20", "--model", "new", "rr", *settings)
+    own = [(row["rr"], row["user"]) for row in _groups(conf) if row["model"] == "new"]
+    counted = [(0.0 if math.isnan(value) else value, user) for value, user in own]
+    assert [each["key"]["user"] for each in found["groups"]] == [user for _, user in sorted(counted)[:20]]
+    assert {metric["model"] for each in found["groups"] for metric in each["metrics"]} == {"new"}
+
+
+def test_the_groups_that_moved_most_are_those_of_the_group_table(conf: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code("evaluate", "--quiet", "--conf", conf, "--date", DAY) == 0
+    found = _document(conf, capsys, "--moved", "15", "--models", "old", "new", "ndcg@5")
+    values = {(row["user"], row["model"]): row["ndcg@5"] for row in _groups(conf)}
+    moved = [(-abs(values[user, "new"] - values[user, "old"]), user) for user in {user for user, _ in values}]
+    ranked = sorted(each for each in moved if not math.isnan(each[0]) and each[0] < 0)
+    assert [each["key"]["user"] for each in found["groups"]] == [user for _, user in ranked[:15]]
+
+
+REFUSED = [
+    (["--group", "user=1"], 2, "no metric is named"),
+    (["rr"], 2, "no group is chosen: name one with --group, or some with --worst or --moved"),
+    (["rr", "--group", "user=1", "--worst", "2"], 2, "--group and --worst do not go together"),
+    (["rr", "--worst", "2"], 2, "--worst chooses groups by one model: name it with --model"),
+    (["rr", "ap", "--worst", "2"], 2, "--worst chooses groups by one metric, but several are named"),
+    (["rr", "--moved", "2", "--models", "old", "nwe"], 2, 'no model "nwe", did you mean "new"?'),
+    (["rr", "--group", "user=1", "--models", "old", "new"], 2, "--models is for --moved"),
+    (["rr", "--group", "user"], 2, "--group user has no value: write it as column=value"),
+    (["rr", "--group", "usr=1"], 2, 'group names "usr", did you mean "user"?'),
+    (["rr", "--group", "user=x"], 2, "group has 'x' for user, which is no int64"),
+    (["rr", "--group", "user=100042"], 4, "no row has user=100042 (nearest in user: "),
+    (["ndgc", "--group", "user=1"], 2, 'did you mean "ndcg"?'),
+    (["rr", "--worst", "0", "--model", "old"], 2, "0 is not in the range"),
+    (["ap@77", "--worst", "2", "--model", "old"], 2, 'has no metric "ap@77"'),
+    (["rr", "--group", "user=1", "--html", "page.html"], 2, "--html is no longer there: a notebook shows"),
+    (["rr", "--from", "ranx"], 2, "--from and --to go together"),
+    (["rr", "--from", "ranx", "--to", "trec_evl"], 2, 'did you mean "trec_eval"?'),
+    (["rr", "--from", "ranx", "--to", "mllib", "--group", "user=1"], 2, "--from and --group do not go together"),
+]  # fmt: skip
+
+
+def test_what_cannot_be_explained_is_one_sentence(conf: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for words, code, sentence in REFUSED:
+        assert exit_code("explain", "--conf", conf, "--date", DAY, *words) == code, words
+        last = capsys.readouterr().err.splitlines()[-1]
+        assert last.startswith("sparkrank: ")
+        assert sentence in last
+
+
+def test_text_formats_and_folders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "log").mkdir()
+    (tmp_path / "log/0.csv").write_text("user,score,click\n007,0.5,1\n7,0.25,1\n007,0.75,0\n", encoding="utf-8")
+    document = {
+        "input": {
+            "path": f"{tmp_path}/log", "format": "csv", "options": {"header": "true"},
+            "columns": {"group": "user", "score": "score", "label": "click"},
+        },
+        "metrics": ["rr"], "output": {"path": f"{tmp_path}/out"}, "engine": {"lane": "local"},
+    }  # fmt: skip
+    path = tmp_path / "spec.yaml"
+    path.write_text(yaml.safe_dump(document), encoding="utf-8")
+    found = _document(str(path), capsys, "--group", "user=007", "rr")
+    assert (found["groups"][0]["key"], found["groups"][0]["metrics"][0]["value"]) == ({"user": "007"}, 0.5)
+
+
+def test_rows_are_rejected_as_the_day_of_the_spec_rejects_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """dcg, which adds labels up, takes none of 1e-9: also where rr alone is explained."""
+    (tmp_path / "log").mkdir()
+    rows = pa.table({"user": ["a", "a"], "score": [2.0, 1.0], "click": [1e-9, 1.0]})
+    pq.write_table(rows, tmp_path / "log/0.parquet")
+    document = {
+        "input": {"path": f"{tmp_path}/log", "columns": {"group": "user", "score": "score", "label": "click"}},
+        "metrics": ["dcg"], "output": {"path": f"{tmp_path}/out"}, "engine": {"lane": "local"},
+    }  # fmt: skip
+    path = tmp_path / "spec.yaml"
+    path.write_text(yaml.safe_dump(document), encoding="utf-8")
+    (found,) = _document(str(path), capsys, "--group", "user=a", "rr")["groups"]
+    assert found["rejected"] == {"rejected: label above 0 and below 1e-6": 1}
+    assert [each["value"] for each in found["metrics"]] == [1.0]
+    assert sr.explain(rows, "rr", group={"user": "a"}, score="score", label="click").metric.value == 1.0
+    assert sr.explain(rows, "rr", group={"user": "a"}, score="score", label="click").keys[0].groups[0].counts == {}

@@ -1,0 +1,349 @@
+"""The group table in files: nothing lost, nothing twice, whatever failed on the way."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyarrow import fs
+
+import sparkrank as sr
+from sparkrank.base.errors import InputError, SparkrankError
+from sparkrank.engines import group_files
+from sparkrank.engines.group_files import GroupFiles, Part
+from sparkrank.run import execute
+from tests.support.killed import Killed, counting
+
+
+def _part(*values: int) -> pa.Table:
+    """Groups of one row each: ``n_rows`` is the first column behind the key."""
+    return pa.table({"model": ["m"] * len(values), "value": values, "n_rows": [1] * len(values)})
+
+
+def _parts(*groups: pa.Table) -> list[Part]:
+    """Those of buckets from 0."""
+    return list(map(Part, itertools.count(), groups))
+
+
+def _stored(folder: Path) -> list[list[int]]:
+    return sorted(pq.read_table(file)["value"].to_pylist() for file in folder.glob("*.parquet"))
+
+
+def _written(path: Path, parts: Iterable[Part]) -> list[str]:
+    """The names of the files, all of them visible."""
+    files = GroupFiles.at(str(path))
+    names = list(files.write(parts))
+    files.keep(names)
+    files.publish()
+    return names
+
+
+def _buckets(names: Iterable[str]) -> list[str]:
+    """Names of files without the attempt."""
+    return [name.rpartition("-")[0] for name in names]
+
+
+def test_parts_fill_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(group_files, "ROW_GROUP_ROWS", 1)
+    monkeypatch.setattr(group_files, "FILE_ROWS", 3)
+    names = _written(tmp_path / "new" / "groups", _parts(_part(1, 2), _part(3), _part(4, 5), _part(6)))
+    assert _buckets(names) == ["part-00000", "part-00002"]
+    assert _stored(tmp_path / "new" / "groups") == [[1, 2, 3], [4, 5, 6]]
+
+
+def test_keys_are_compressed_harder_than_metrics(tmp_path: Path) -> None:
+    part = (
+        _part(1, 2).append_column("ndcg@10", pa.array([0.5, 1.0])).rename_columns(["model", "a.b", "n_rows", "ndcg@10"])
+    )
+    (name,) = _written(tmp_path, _parts(part))
+    group = pq.ParquetFile(tmp_path / name).metadata.row_group(0)
+    codecs = {group.column(index).path_in_schema: group.column(index).compression for index in range(4)}
+    assert codecs == {"model": "SNAPPY", "a.b": "ZSTD", "n_rows": "SNAPPY", "ndcg@10": "SNAPPY"}
+
+
+def test_a_row_group_is_written_before_the_next_is_gathered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So what a writer holds does not grow with its file."""
+    monkeypatch.setattr(group_files, "ROW_GROUP_ROWS", 2)
+    written: list[int] = []
+    write = pq.ParquetWriter.write_table
+    monkeypatch.setattr(
+        pq.ParquetWriter, "write_table", lambda self, rows, **how: (written.append(len(rows)), write(self, rows, **how))
+    )
+    given = 0
+
+    def parts() -> Iterator[Part]:
+        nonlocal given
+        for number in range(7):
+            assert given - sum(written) <= 2
+            yield Part(number, _part(number))
+            given += 1
+
+    (name,) = _written(tmp_path, parts())
+    file = pq.ParquetFile(tmp_path / name)
+    assert [file.metadata.row_group(index).num_rows for index in range(file.num_row_groups)] == [2, 2, 2, 1]
+    assert file.read()["value"].to_pylist() == list(range(7))
+
+
+def test_nothing_to_write_is_no_file(tmp_path: Path) -> None:
+    files = GroupFiles.at(str(tmp_path))
+    assert list(files.write([])) == list(files.write(_parts(_part().cast(_part(1).schema)))) == []
+    files.keep(())
+    files.publish()
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_no_result_names_is_removed(tmp_path: Path) -> None:
+    files = GroupFiles.at(str(tmp_path))
+    (kept,) = files.write([Part(1, _part(1))])
+    (lost,) = files.write([Part(2, _part(2))])
+    files.keep({kept})
+    files.publish()
+    assert lost != kept
+    assert [file.name for file in tmp_path.iterdir()] == [kept]
+
+
+def test_a_task_that_runs_again_writes_the_same_files_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also once the names are known, as where an executor is lost with what it held: rows arrive in another order."""
+    monkeypatch.setattr(group_files, "FILE_ROWS", 3)
+    files = GroupFiles.at(str(tmp_path))
+    names = list(files.write(_parts(_part(1, 2), _part(3, 4), _part(5))))
+    files.keep(names)
+    files.publish()
+    again = list(files.write(_parts(_part(2, 1), _part(4, 3), _part(5))))
+    assert again == names
+    assert sorted(file.name for file in tmp_path.iterdir()) == sorted(names)
+    assert sorted(value for stored in _stored(tmp_path) for value in stored) == [1, 2, 3, 4, 5]
+
+
+def test_a_task_that_dies_while_it_writes_leaves_nothing_to_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = GroupFiles.at(str(tmp_path))
+    (kept,) = files.write([Part(1, _part(1))])
+    with monkeypatch.context() as patch:
+        patch.setattr(group_files, "name_of", lambda *_: 1 / 0)  # whole, and not yet named
+        with pytest.raises(ZeroDivisionError):
+            list(files.write([Part(2, _part(2))]))
+    assert len([file for file in Path(files.unseen).iterdir() if file.is_file()]) == 2
+    files.keep({kept})
+    files.publish()
+    assert pq.read_table(tmp_path)["value"].to_pylist() == [1]
+    assert [file.name for file in tmp_path.iterdir()] == [kept]
+
+
+def test_a_task_that_outlives_its_evaluation_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may have begun a file when the others fail, or begin one later, when another evaluation has the folder."""
+    monkeypatch.setattr(group_files, "ROW_GROUP_ROWS", 1)
+    files = GroupFiles.at(str(tmp_path))
+
+    def parts() -> Iterator[Part]:
+        yield Part(0, _part(1))
+        yield Part(1, _part(2))
+        files.keep(())  # a file is open by now
+        files.publish()
+        yield Part(2, _part(3))
+
+    with pytest.raises(FileNotFoundError):
+        list(files.write(parts()))
+    again = GroupFiles.at(str(tmp_path))
+    (kept,) = again.write([Part(4, _part(4))])
+    again.keep({kept})
+    again.publish()
+    list(files.write([Part(5, _part(5))]))
+    assert [file.name for file in tmp_path.iterdir()] == [kept]
+
+
+def test_only_models_stand_in_a_dictionary(tmp_path: Path) -> None:
+    """Keys are the values that do not repeat."""
+    table = pa.table({"model": ["m"] * 4, "user": ["a", "b", "c", "d"], "query.id": range(4), "n_rows": [1] * 4})
+    (name,) = _written(tmp_path, _parts(table))
+    group = pq.ParquetFile(tmp_path / name).metadata.row_group(0)
+    columns = [group.column(index) for index in range(group.num_columns)]
+    assert {column.path_in_schema: column.has_dictionary_page for column in columns} == {
+        "model": True,
+        "user": False,
+        "query.id": False,
+        "n_rows": False,
+    }
+    assert "DELTA_BINARY_PACKED" in columns[3].encodings
+
+
+def test_models_are_texts_to_who_reads_them(tmp_path: Path) -> None:
+    """In the file they are codes of all models, the same in all buckets, which is not Arrow's affair any more."""
+    codes = [pa.array(each, pa.int32()) for each in ([0, 0], [1, 0])]
+    parts = [
+        pa.table(
+            {
+                "model": pa.DictionaryArray.from_arrays(code, pa.array(["m", "n"])),
+                "at": pa.array([1, 2], pa.timestamp("us", "Europe/Berlin")),
+                "n_rows": [3, 4],
+            }
+        )
+        for code in codes
+    ]
+    (name,) = _written(tmp_path, _parts(*parts))
+    read = pq.read_table(tmp_path / name)
+    assert read.schema.types == [pa.string(), pa.timestamp("us", "Europe/Berlin"), pa.int64()]
+    assert read["model"].to_pylist() == ["m", "m", "n", "m"]
+
+
+def test_a_file_is_named_by_the_first_bucket_that_has_groups(tmp_path: Path) -> None:
+    """One of nothing but bad rows has none."""
+    none = _part().cast(_part(1).schema)
+    parts = [Part(3, none), Part(8, _part(1)), Part(13, _part(2))]
+    assert _buckets(_written(tmp_path, parts)) == ["part-00008"]
+
+
+def test_a_folder_with_files_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").touch()
+    with pytest.raises(InputError, match="the folder is not empty"):
+        GroupFiles.at(str(tmp_path))
+    wrong = {str(tmp_path / "mine.txt"): "Cannot list directory", "nofs://a/b": "Unrecognized filesystem"}
+    for place, reason in wrong.items():
+        with pytest.raises(SparkrankError, match=rf"^the group table cannot be written to {place}: .*{reason}") as told:
+            GroupFiles.at(place)
+        assert told.value.exit_code == 1  # nothing is wrong with the input
+
+
+def test_a_folder_is_of_one_run_from_its_beginning_to_its_end(tmp_path: Path) -> None:
+    """Also before any file is in it, and of one that was killed."""
+    first = GroupFiles.at(str(tmp_path))
+    with pytest.raises(InputError, match=rf"the folder is not empty \({first.unseen}\)"):
+        GroupFiles.at(str(tmp_path))
+    (kept,) = first.write([Part(1, _part(1))])
+    first.keep({kept})
+    with pytest.raises(InputError, match=rf"the folder is not empty \({first.kept}\)"):
+        GroupFiles.at(str(tmp_path))
+    first.publish()
+    assert _stored(tmp_path) == [[1]]
+    (tmp_path / kept).unlink()
+    assert not _written(tmp_path, [])
+    assert not list(tmp_path.iterdir())
+
+
+def test_of_two_runs_that_begin_at_once_one_at_most_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second begins when the first has made its folder and not looked yet."""
+    tmp_path = tmp_path / "groups"
+    tmp_path.mkdir()
+    other = tmp_path.with_name(".groups.0123456789ab")
+
+    class Store(fs.LocalFileSystem):
+        def create_dir(self, path: str, *, recursive: bool = True) -> None:
+            super().create_dir(path, recursive=recursive)
+            other.mkdir()
+
+    monkeypatch.setattr(group_files, "file_system", lambda path: (Store(), path))
+    with pytest.raises(InputError, match=rf"the folder is not empty \({other}\)"):
+        GroupFiles.at(str(tmp_path))
+    assert set(tmp_path.parent.iterdir()) == {other, tmp_path}
+
+
+def test_files_that_solvers_wrote_elsewhere_are_missed(tmp_path: Path) -> None:
+    """As where executors do not share the folder: each has written, or seen no folder and written nothing."""
+    files = GroupFiles.at(str(tmp_path / "here"))
+    (here,) = files.write([Part(1, _part(1))])
+    away = GroupFiles(files.store, str(tmp_path / "away"), files.attempt, str(tmp_path / ".away.run"))
+    (there,) = away.write([Part(2, _part(2))])
+    with pytest.raises(
+        SparkrankError, match=rf"1 of 2 files of the group table are not in {tmp_path}/here: name a place"
+    ):
+        files.keep({here, there})
+
+
+def test_what_the_operating_system_refuses_is_told_with_its_place(tmp_path: Path, small_files: None) -> None:
+    files = GroupFiles.at(str(tmp_path / "groups"))
+    with pytest.raises(SparkrankError, match=rf"the group table in {tmp_path}/groups .* written: File too large$"):
+        list(files.write(_parts(_part(*range(5000)))))
+
+
+def test_evaluate_writes_the_rows_that_it_else_returns(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    log = pa.table({"user": rng.integers(0, 50, 600), "score": rng.random(600), "label": rng.integers(0, 2, 600)})
+    asked = {"metrics": ["ndcg@5", "rr"], "group": "user", "score": "score", "label": "label", "buckets": 4}
+    held = sr.evaluate(log, **asked)
+    written = sr.evaluate(log, **asked, group_table=str(tmp_path / "groups"))
+    assert written.groups is None
+    stored = pq.read_table(tmp_path / "groups")
+    assert stored.num_rows == 50
+    assert not any(field.nullable for field in stored.schema)
+    assert stored.cast(held.groups.schema).sort_by("user").equals(held.groups.sort_by("user"))
+    assert written.metrics.equals(held.metrics)
+
+
+def _interrupted(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_an_evaluation_that_fails_leaves_no_file_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor one that is interrupted, as in a notebook: the folder may be named again."""
+    asked = {"metrics": ["rr"], "group": "user", "score": "score", "label": "label", "group_table": tmp_path / "groups"}
+    log = {"user": ["a", "a", "b"], "score": [0.5, 0.25, math.nan], "label": [1, 0, 1]}
+    with pytest.raises(InputError, match="1 NaN score"):
+        sr.evaluate(pa.table(log), **asked)
+    assert list(tmp_path.iterdir()) == []
+    log["score"] = [0.5, 0.25, 0.75]
+    with monkeypatch.context() as patch:
+        patch.setattr(execute, "validate_partials", _interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            sr.evaluate(pa.table(log), **asked)
+    assert list(tmp_path.iterdir()) == []
+    sr.evaluate(pa.table(log), **asked)
+    assert pq.read_table(tmp_path / "groups").num_rows == 2
+
+
+@pytest.mark.parametrize("is_there", [True, False], ids=["an empty folder", "no folder"])
+def test_killed_at_any_step_it_shows_all_rows_or_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_there: bool
+) -> None:
+    """Each call that changes the file system in turn is the last one."""
+    monkeypatch.setattr(group_files, "ROW_GROUP_ROWS", 1)
+    monkeypatch.setattr(group_files, "FILE_ROWS", 1)
+    for step in itertools.count():
+        place, counted = tmp_path / f"{step}/groups", counting(step)
+        place.parent.mkdir()
+        if is_there:
+            place.mkdir()
+
+        class Store(fs.LocalFileSystem):
+            move = counted(fs.LocalFileSystem.move)
+            delete_file = counted(fs.LocalFileSystem.delete_file)
+
+        with monkeypatch.context() as patch:
+            store = Store()
+            patch.setattr(group_files, "file_system", lambda path, store=store: (store, path))
+            patch.setattr(group_files.os, "rename", counted(os.rename))
+            try:
+                _written(place, _parts(_part(1), _part(2), _part(3)))
+            except Killed:
+                assert _stored(place) == [], f"killed after step {step}"
+            else:
+                assert step > 4  # it was killed at each of the steps that there are
+                return
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["before they are taken over", "after"])
+def test_what_others_put_there_meanwhile_stays(tmp_path: Path, before: bool) -> None:
+    """Be the evaluation good or bad, and no other file of theirs is taken for one of its own."""
+    for outcome in ("published", "discarded"):
+        place = tmp_path / outcome
+        place.mkdir()
+        files = GroupFiles.at(str(place))
+        names = list(files.write(_parts(_part(1), _part(2))))
+        if not before:
+            files.keep(names)
+        mine = {place / "notes.txt", place / "part-00007.parquet"}
+        for each in mine:
+            each.write_text("mine")
+        if before:
+            files.keep(names)
+        files.publish() if outcome == "published" else files.discard()
+        assert set(place.iterdir()) == (mine | {place / name for name in names} if outcome == "published" else mine)
+        assert {each.read_text() for each in mine} == {"mine"}
+    assert {each.name for each in tmp_path.iterdir()} == {"published", "discarded"}

@@ -1,0 +1,250 @@
+"""Large buckets in runs of whole groups: the bits of the whole bucket, whatever the pieces and where they wait."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sparkrank as sr
+from sparkrank.base.errors import InputError, OutOfMemoryError
+from sparkrank.bucket import evaluate_bucket
+from sparkrank.bucket.group_rows import with_plain_models
+from sparkrank.engines import bucket_evaluation as evaluation
+from sparkrank.engines.bucket_evaluation import evaluate_buckets
+from sparkrank.engines.shuffle import group_runs as runs
+from sparkrank.engines.shuffle.joined import joined_in_turn
+from sparkrank.engines.shuffle.packing import join_pieces, pieces_by_bucket
+from sparkrank.engines.shuffle.spill import LazyFile, PieceStore
+from sparkrank.engines.spark import tasks
+from sparkrank.engines.spark.gather import gather_states
+from sparkrank.engines.spark.tasks import solve_pieces
+from sparkrank.metrics import Plan
+from sparkrank.ranking import hit_sums
+from sparkrank.states import Partials
+from sparkrank.states.largest import LargeGroup
+from sparkrank.states.pickling import stream_of
+from tests.extent import examples
+from tests.native.with_and_without import bits
+from tests.support.buckets import bits_of_partials
+from tests.support.random_buckets import buckets, plans
+from tests.support.strategies import PATIENT
+
+
+@pytest.fixture
+def short_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runs, "RUN_ROWS", 50)
+    monkeypatch.setattr(evaluation, "RUN_ROWS", 50)
+    monkeypatch.setattr(runs, "LARGE_ROWS", 20)
+
+
+def in_runs(rows: pa.Table, plan: Plan, split: int, row_memory: int, buckets: int = 1) -> list[Any]:
+    with closing(LazyFile()) as file:
+        store = PieceStore(rows.schema, file, row_memory)
+        for start in range(0, len(rows), split):
+            store.add(list(pieces_by_bucket(rows.slice(start, split), buckets)))
+        return list(evaluate_buckets(store, range(buckets), plan))
+
+
+@given(st.data())
+@settings(PATIENT, max_examples=examples(25))
+def test_runs_of_buckets_add_up_to_the_bits_of_the_whole(data: st.DataObject) -> None:
+    plan = data.draw(plans())
+    rows = data.draw(buckets(plan))
+    try:
+        whole = evaluate_bucket(rows, plan)
+    except InputError:
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (runs, evaluation):
+            patch.setattr(module, "RUN_ROWS", data.draw(st.sampled_from([1, 10, 50])))
+        patch.setattr(runs, "LARGE_ROWS", data.draw(st.sampled_from([5, 20])))
+        patch.setattr(hit_sums, "LARGE_ROWS", data.draw(st.sampled_from([0, 1 << 17])))
+        patch.setattr(runs, "SHARED_ROWS", data.draw(st.sampled_from([0, 20, 1000])))
+        split, row_memory = data.draw(st.sampled_from([7, 40, 1000])), data.draw(st.sampled_from([0, 1 << 20]))
+        found = in_runs(rows, plan, split, row_memory, data.draw(st.sampled_from([1, 5, 30])))
+    if not found:
+        assert not len(rows)
+        return
+    numbers = [number for number, _ in found]
+    assert len(set(numbers)) == len(numbers)
+    merged, expected = Partials.merged(result.partials for _, result in found), Partials.merged([whole.partials])
+    ours, theirs = bits_of_partials(merged), bits_of_partials(expected)
+    for part in theirs:
+        assert ours[part] == theirs[part], part
+    assert merged.largest == expected.largest
+    by_key = [(name, "ascending") for name in ("model", *plan.keys)]
+    groups = [
+        bits(with_plain_models(table).sort_by(by_key))
+        for table in (pa.concat_tables([r.groups for _, r in found]), whole.groups)
+    ]
+    assert groups[0] == groups[1]
+
+
+def test_a_bucket_is_cut_at_all(short_runs: None) -> None:
+    rows = pa.table(
+        {"key_0": np.repeat(np.arange(40), 10), "label": np.zeros(400, np.int8), "score_0": np.arange(400.0)}
+    )
+    found = in_runs(rows, Plan.of(["ndcg@2"], ["m"], ["user"]), 100, 0)
+    assert len(found) > 6
+    assert all(result.groups.num_rows <= 5 for _, result in found)
+
+
+def test_small_buckets_that_follow_one_another_are_evaluated_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 40 rows at most: 10 and 30, then 31, for 15 more were too many, then 15 and none and 25; 500 stay alone."""
+    monkeypatch.setattr(runs, "SHARED_ROWS", 40)
+    sizes, keys = [10, 30, 31, 15, 0, 25, 500, 1], np.arange(612)
+    rows = pa.table({"key_0": keys, "label": np.zeros(612, np.int8), "score_0": keys.astype(np.float64)})
+    with closing(LazyFile()) as file:
+        store, start = PieceStore(rows.schema, file, 1 << 20), 0
+        for bucket, size in enumerate(sizes):
+            store.add([(bucket, piece) for piece in rows.slice(start, size).to_batches()])
+            start += size
+        found = list(evaluate_buckets(store, range(len(sizes)), Plan.of(["rr"], ["m"], ["user"])))
+    assert [(bucket, result.groups.num_rows) for bucket, result in found] == [
+        (0, 40),
+        (2, 31),
+        (3, 40),
+        (6, 500),
+        (7, 1),
+    ]
+
+
+def test_buckets_of_wide_rows_share_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three buckets of ten rows, some 1,000 bytes each, fit 32,000 bytes: more buckets help where texts are long."""
+    monkeypatch.setattr(runs, "SHARED_BYTES", 32_000)
+    keys = np.arange(70)
+    columns = {
+        "key_0": keys,
+        "label": np.zeros(70, np.int8),
+        "score_0": keys.astype(np.float64),
+        "text": ["x" * 980] * 70,
+    }
+    rows = pa.table(columns)
+    for row_memory in (1 << 20, 0):
+        with closing(LazyFile()) as file:
+            store = PieceStore(rows.schema, file, row_memory)
+            for bucket in range(7):
+                store.add([(bucket, piece) for piece in rows.slice(10 * bucket, 10).to_batches()])
+            assert list(runs.small_together(store, range(7))) == [[0, 1, 2], [3, 4, 5], [6]]
+
+
+def test_runs_hold_at_most_their_rows_and_large_groups_stay_apart() -> None:
+    counts = np.zeros(runs.HASHES, np.int64)
+    counts[[3, 9, 20000]] = [runs.RUN_ROWS * 3, runs.LARGE_ROWS + 1, runs.LARGE_ROWS + 1]
+    counts[100:1100] = 100_000
+    run_of_hash, number = runs.runs_of_hashes(counts)
+    rows = np.bincount(run_of_hash, weights=counts, minlength=number)
+    assert rows.sum() == counts.sum()
+    assert len(rows) == number
+    assert np.flatnonzero(rows > runs.RUN_ROWS).tolist() == [run_of_hash[3]]
+    assert run_of_hash[9] == run_of_hash[20000]
+    assert not {*run_of_hash[[3, 9]]} & {*run_of_hash[100:1100]}
+
+
+def pieces() -> Iterator[list[pa.RecordBatch]]:
+    """Pieces of one key, of several, of labels that grow wider, with nulls and without."""
+    for keys in ([5, 5], [5, 6], [6, 5]):
+        for labels in ([0, 1], [0, 1000], [None, 1000], [None, 1]):
+            yield [
+                pa.record_batch(
+                    {
+                        "key_0": pa.array([keys[each]] * 3, pa.int8()),
+                        "label": pa.array([labels[each]] * 3, pa.int16() if labels[each] == 1000 else pa.int8()),
+                        "score_0": pa.array([0.5, None if labels[0] is None else 1.0, 2.0]),
+                        "item": pa.array(["a", "b", None]).dictionary_encode() if each else pa.array(["c", None, "d"]),
+                    }
+                )
+                for each in (0, 1)
+            ]
+
+
+@pytest.mark.parametrize("given_", [*pieces()])
+def test_pieces_joined_in_turn_are_pieces_joined(given_: list[pa.RecordBatch]) -> None:
+    schema = pa.schema({"key_0": pa.int64(), "label": pa.int64(), "score_0": pa.float64(), "item": pa.string()})
+    found = joined_in_turn(given_, 6, schema)
+    assert found.to_pylist() == join_pieces(given_, schema).to_pylist()
+    assert found.schema.field("key_0").type in (pa.int64(), pa.dictionary(pa.int8(), pa.int64()))
+
+
+def test_memory_that_ends_is_told_with_the_group_and_its_rows(
+    short_runs: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(rows: pa.Table, plan: Plan) -> None:
+        raise MemoryError("Unable to allocate 1.49 GiB for an array")
+
+    monkeypatch.setattr(evaluation, "evaluate_bucket", full)
+    rows = pa.table({"user": ["a"] * 3000 + ["b"], "score": np.arange(3001.0), "clicked": [0] * 3001})
+    with pytest.raises(OutOfMemoryError, match=r'^the group user "a" has 3,000 rows,'):
+        sr.evaluate(rows, metrics=["ndcg@5"], group="user", score="score", label="clicked", lane="local")
+
+
+def test_memory_that_ends_while_rows_are_joined_is_told_likewise(
+    short_runs: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(pieces: Iterator[pa.RecordBatch], *_: object) -> None:
+        next(pieces)
+        raise pa.ArrowMemoryError("malloc of size 64 failed")
+
+    monkeypatch.setattr(runs, "joined_in_turn", full)
+    rows = pa.table({"user": ["a"] * 3000, "score": np.arange(3000.0), "clicked": [0] * 3000})
+    with pytest.raises(OutOfMemoryError, match=r'^the group user "a" has about 3,000 rows') as caught:
+        sr.evaluate(rows, metrics=["ndcg@5"], group="user", score="score", label="clicked", lane="local")
+    assert caught.value.exit_code == 1
+
+
+def test_a_failure_outlives_merges() -> None:
+    failed = Partials(failure="no memory", largest=(LargeGroup(5),))
+    assert Partials.merged([Partials(), failed, Partials()]).failure == "no memory"
+    assert Partials.unpack([Partials().pack(), failed.pack()]).failure == "no memory"
+
+
+def test_a_task_returns_its_failure_once_and_the_driver_raises_it(
+    short_runs: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An error that a task raises is tried again three times."""
+
+    def full(rows: pa.Table, plan: Plan) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(evaluation, "evaluate_bucket", full)
+    rows = pa.table({"key_0": np.full(60, 7), "label": np.zeros(60, np.int8), "score_0": np.arange(60.0)})
+    pieces = [(bucket, stream_of(piece)) for bucket, piece in pieces_by_bucket(rows, 1)]
+    plan = Plan.of(["ndcg@2"], ["m"], ["user"], group_table=False)
+    found = [(row["states"], row["groups"]) for row in solve_pieces(pieces, rows.schema, plan, None)]
+    with pytest.raises(OutOfMemoryError, match="has 60 rows"):
+        gather_states([(pa.py_buffer(states), names) for states, names in found], None)
+
+
+def test_tasks_of_large_buckets_have_the_rows_of_all_groups(short_runs: None) -> None:
+    """In runs, with a group table whose parts have numbers of their own."""
+    rows = pa.table({"key_0": np.arange(900) % 30, "label": np.arange(900) % 2, "score_0": np.arange(900.0)})
+    pieces = [(bucket, stream_of(piece)) for bucket, piece in pieces_by_bucket(rows, 2)]
+    plan = Plan.of(["ndcg@2"], ["m"], ["user"])
+    found = list(solve_pieces(pieces, rows.schema, plan, None))
+    groups = pa.concat_tables(
+        pa.ipc.open_stream(row["groups"]).read_all() for row in found if row["groups"] and not row["states"]
+    )
+    assert sorted(groups["user"].to_pylist()) == list(range(30))
+    assert Partials.unpack([row["states"] for row in found if row["states"]]).largest == (LargeGroup(30),) * 3
+
+
+def test_memory_that_ends_while_pieces_arrive_is_told_with_the_key_as_the_input_has_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+
+    def full(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(PieceStore, "_spill", full)
+    monkeypatch.setattr(tasks, "ROW_MEMORY_BYTES", 0)
+    rows = pa.table({"key_0": np.full(60, 7), "label": np.zeros(60, np.int8), "score_0": np.arange(60.0)})
+    pieces = [(bucket, stream_of(piece)) for bucket, piece in pieces_by_bucket(rows, 1)]
+    (row,) = solve_pieces(pieces, rows.schema, Plan.of(["ndcg@2"], ["m"], ["user"]), None)
+    assert Partials.unpack([row["states"]]).failure.startswith('the group user "7" has 60 rows')

@@ -1,0 +1,70 @@
+"""How stored states name what was read of a session, and which conditions may ask for its time zone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sparkrank.base.errors import SpecError
+from sparkrank.config import load_spec
+from sparkrank.engines.spark.session_settings import _asks_for_zone, with_session, without_session
+
+WHOLE = "input: {path: log, columns: {group: u, score: s, label: l}}\nmetrics: [rr]\noutput: {path: tables}"
+
+
+def test_a_source_keeps_what_was_read_beside_it() -> None:
+    for source in ("group=u", "group=u, where a = ' | session x'"):
+        for session in ({}, {"b": "1", "a": "2"}):
+            assert without_session(with_session(source, session)) == (source, session)
+    assert with_session("group=u", {}) == "group=u"  # as states of other days have it
+    assert with_session("s", {"b": "1", "a": "2"}) == with_session("s", {"a": "2", "b": "1"})
+
+
+TIMELESS = (
+    "a > 0 or b in ('x', 'hour(ts)')",
+    "coalesce(a, 0) > 0 AND not (lower(b) like 'x%')",
+    'b = "to_date(x)"',
+)
+TIMED = (
+    "Ts > '2026-01-01'",
+    "s.at is null",
+    "to_date(b) = '2026-01-01'",
+    "cast(b as timestamp) is null",
+    "b::date = 'x'",
+    "b = timestamp '2026-01-01'",
+    "d = current_date",
+    "d > now ()",
+)
+
+
+def test_a_condition_that_may_ask_what_time_it_is() -> None:
+    kinds = {"a": "int", "b": "string", "d": "date", "ts": "timestamp", "s": "struct<at:timestamp>"}
+    asks = [condition for condition in (*TIMELESS, *TIMED) if _asks_for_zone(condition, kinds)]
+    assert asks == list(TIMED)
+
+
+@pytest.fixture
+def conf(tmp_path: Path) -> Path:
+    (tmp_path / "spec.yaml").write_text(WHOLE, encoding="utf-8")
+    return tmp_path / "spec.yaml"
+
+
+def test_a_time_zone_is_refused_where_nobody_asks_for_one(conf: Path) -> None:
+    for lane in ("local", "scan"):
+        with pytest.raises(SpecError, match=f"has input.time_zone UTC, but lane {lane}: Spark's SQL alone asks for it"):
+            load_spec(conf, [f"engine.lane={lane}", "input.time_zone=UTC"])
+    assert load_spec(conf, ["input.time_zone=UTC"]).hash() != load_spec(conf).hash()
+
+
+def test_zones_and_what_is_none(conf: Path) -> None:
+    for zone in ("Europe/Berlin", "UTC", "+02:00", "-18:00"):
+        assert load_spec(conf, [f"input.time_zone={zone}"]).input.time_zone == zone
+    for zone, sentence in (
+        ("Europe/Berln", 'or +02:00, did you mean "Europe/Berlin"?'),
+        ("+2", "a time zone is needed, such as UTC"),
+        ("+19:00", "a time zone is needed, such as UTC"),
+    ):
+        with pytest.raises(SpecError) as refused:
+            load_spec(conf, [f"input.time_zone='{zone}'"])
+        assert sentence in str(refused.value)

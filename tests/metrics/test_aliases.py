@@ -1,0 +1,131 @@
+"""The names that other programs print are aliases, set what they imply, or are refused with what to write."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from sparkrank.base.errors import MetricError
+from sparkrank.metrics import CATALOG, PRESETS, Metric
+from sparkrank.metrics.aliases import ALIASES, ELSEWHERE
+
+# Of each program the names that it prints for metrics that are here, and what they are here.
+PRINTED = """
+    papers        HitRate@10 hit@10, hitrate hit, uAUC group_auc, wuAUC gauc, PRAUC pr_auc, AUC_ROC auc, roc_auc auc,
+                  average_precision ap, logloss logloss, log_loss logloss, success@1 hit@1, hit-rate@5 hit@5
+    RePlay        NDCG@10 ndcg@10, MAP@10 ap@10, MRR@10 rr@10, HitRate@10 hit@10, Precision@10 p@10, Recall@10 r@10,
+                  Coverage@10 coverage@10
+    RecTools      NDCG@5 ndcg@5, MAP@5 ap@5, MRR@5 rr@5, HitRate@5 hit@5, Precision@5 p@5, Recall@5 r@5,
+                  RPrecision@5 p(over=min_k_relevant)@5, F1Beta@5 f@5
+    Recommenders  ndcg_at_k@10 ndcg(gain=binary)@10, map_at_k@10 ap(over=min_k_relevant)@10, precision_at_k@10 p@10,
+                  recall_at_k@10 r@10, map@10 ap@10, auc auc, logloss logloss
+    ranx          hit_rate@3 hit@3, precision@3 p@3, recall@3 r@3, f1@3 f@3, r-precision rprec, mrr rr, mrr@3 rr@3,
+                  map ap, ndcg ndcg, ndcg_burges@3 ndcg(gain=exp2)@3, dcg_burges dcg(gain=exp2), bpref bpref,
+                  rbp.80 rbp, rbp.95 rbp(p=0.95), rbp.5@9 rbp(p=0.5)@9
+    torchmetrics  RetrievalMAP ap, RetrievalMAP@3 ap(over=hits)@3, RetrievalMRR rr, RetrievalNormalizedDCG@3 ndcg@3,
+                  RetrievalHitRate@3 hit@3, RetrievalRPrecision rprec, RetrievalPrecision@3 p@3,
+                  RetrievalRecall@3 r@3, BinaryAUROC auc(exact), BinaryAveragePrecision pr_auc(exact),
+                  RetrievalAUROC group_auc, BinaryCalibrationError ece, retrieval_average_precision ap,
+                  retrieval_average_precision@3 ap(over=hits)@3, retrievalAveragePrecision ap, retrieval_map ap,
+                  retrieval_reciprocal_rank rr, retrieval_precision@3 p@3, retrieval_recall@3 r@3,
+                  retrieval_hit_rate@3 hit@3, retrieval_normalized_dcg@3 ndcg@3, retrieval_normalized_dcg ndcg,
+                  retrieval_r_precision rprec, retrieval_auroc group_auc, binary_auroc auc(exact),
+                  binary_average_precision pr_auc(exact), binary_calibration_error ece, retrieval_recall_at_3 r@3
+    Evidently     MAPKMetric@5 ap@5, MRRKMetric@5 rr@5, HitRateKMetric@5 hit@5, RecallTopKMetric@5 r@5,
+                  PrecisionTopKMetric@5 p(over=retrieved)@5, FBetaTopKMetric@5 f(over=retrieved)@5
+    trec_eval     map ap, P_10 p@10, recall_100 r@100, ndcg_cut_10 ndcg@10, map_cut_5 ap@5, success_1 hit@1,
+                  recip_rank rr, Rprec rprec, iprec_at_recall_0.10 iprec(recall=0.1), infAP infap, set_P p,
+                  set_recall r, set_F f, set_F(beta=4) f(beta=2)
+    Spark         meanAveragePrecision ap, meanAveragePrecisionAtK@5 ap(over=min_k_relevant)@5, precisionAtK@5 p@5,
+                  ndcgAtK@5 ndcg(gain=binary)@5, recallAtK@5 r@5, areaUnderROC auc
+    scikit-learn  ndcg_score@5 ndcg@5, roc_auc_score auc(exact), brier_score_loss brier, log_loss logloss
+    anybody       ndcg_at_10 ndcg@10, HitRate_at_5 hit@5, median(HitRate@5) median(hit@5)
+"""
+PAIRS = [each.split() for each in re.split(r",(?![^(]*\))", re.sub(r"\n {4}\S+", ",", PRINTED)) if each.strip()]
+
+
+@pytest.mark.parametrize(("printed", "here"), PAIRS, ids=lambda each: each)
+def test_what_is_printed_elsewhere_is_read(printed: str, here: str) -> None:
+    assert str(Metric.parse(printed)) == here
+    assert Metric.parse(here) == Metric.parse(printed)
+
+
+def test_every_alias_of_the_table_means_a_metric() -> None:
+    for name, here in ALIASES.items():
+        assert str(Metric.parse(f"{name}3" if name.endswith("@") else name).name) == here.partition("(")[0]
+        assert name == name.lower()
+    declared = {alias for declaration in CATALOG.values() for alias in declaration.aliases}
+    assert not {*ALIASES, *ELSEWHERE} & {*CATALOG, *declared}
+    assert not set(ALIASES) & set(ELSEWHERE)
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+@pytest.mark.parametrize("at", ["", "@5"])
+def test_a_name_that_means_something_else_is_refused_with_what_to_write(name: str, at: str) -> None:
+    if name.endswith("@") and not at:
+        return
+    with pytest.raises(MetricError) as refused:
+        Metric.parse(f"{name.rstrip('@')}{at}")
+    assert ELSEWHERE[name] in str(refused.value)
+    assert "did you mean" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("retrieval_fall_out@3", "sparkrank has none: write p@k"),
+        ("retrieval_precision_recall_curve", "is a curve: write p@k and r@k"),
+        ("binary_accuracy", "write accuracy for yes from the threshold on"),
+        ("BinaryF1Score", "write f1 for yes from the threshold on"),
+    ],
+)
+def test_functions_of_torchmetrics_that_are_nothing_here_say_why(name: str, told: str) -> None:
+    """A score of 0.5 is no in torchmetrics (preds > threshold) and yes here."""
+    with pytest.raises(MetricError) as refused:
+        Metric.parse(name)
+    assert told in str(refused.value)
+    assert "did you mean" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        ("ndcg_burges(gain=linear)@5", "gives gain twice"),
+        ("BinaryAUROC(bits=3)", "bits and exact: only one of them can hold"),
+        ("rbp.80(p=0.9)", "gives p twice"),
+        ("ndcg_at_k", "needs a cut-off: write ndcg(gain=binary)@k"),
+        ("P_10@5", 'unknown metric "P_10"'),
+        ("ndcg_0", 'the cut-off of "ndcg_0" is 0'),
+        ("rprec_5", "rprec takes no cut-off"),
+    ],
+)
+def test_an_alias_does_not_contradict_its_text(typed: str, told: str) -> None:
+    with pytest.raises(MetricError) as refused:
+        Metric.parse(typed)
+    assert told in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("preset", "typed", "here"),
+    [
+        ("ranx", "precision", "p"),
+        ("ranx", "recall", "r"),
+        ("ranx", "f1", "f"),
+        ("ranx", "hits", "cg(gain=binary)"),
+        ("ranx", "hits@5", "cg(gain=binary)@5"),
+        ("ranx", "precision(threshold=0.3)", "precision(threshold=0.3)"),
+        ("ranx", "precision@5", "p@5"),
+        ("recommenders", "map@10", "ap(over=min_k_relevant)@10"),
+        ("recommenders", "map_at_k@10", "ap(over=min_k_relevant)@10"),
+        ("mllib", "areaUnderROC", "auc(exact)"),
+    ],
+)
+def test_a_preset_reads_the_names_of_its_library(preset: str, typed: str, here: str) -> None:
+    assert str(Metric.parse(typed, PRESETS[preset])) == here
+
+
+def test_a_name_of_ours_that_the_library_means_otherwise_is_refused_under_its_preset() -> None:
+    with pytest.raises(MetricError, match=r"novelty of RePlay is the share .* novelty\(rel=1\)"):
+        Metric.parse("novelty@10", PRESETS["replay"])
+    assert str(Metric.parse("novelty(rel=1)@10", PRESETS["replay"])) == "novelty(rel=1)@10"

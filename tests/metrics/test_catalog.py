@@ -1,0 +1,100 @@
+"""The catalog as data: every declaration says all that is printed of it, and a hand-worked case covers each value."""
+
+from __future__ import annotations
+
+import pickle
+from typing import get_args
+
+import pytest
+
+from sparkrank.metrics import CATALOG, PRESETS, GroupMetric, Metric
+from sparkrank.metrics.definitions import ALLOWED
+from sparkrank.metrics.metric import Declaration
+from sparkrank.metrics.parameters import Choice, Flag, Name, Parameter
+from sparkrank.metrics.presets import PresetName
+from tests.cases import CASES
+from tests.oracles import ORACLES
+
+DECLARATIONS = list(CATALOG.values())
+PARAMETERS = [(declaration, parameter) for declaration in DECLARATIONS for parameter in declaration.parameters]
+
+
+def covered(name: str) -> list[Metric]:
+    return [metric for metric in (Metric.parse(case.metric) for case in CASES) if metric.name == name]
+
+
+def named(value: object) -> str:
+    return value.name if isinstance(value, (Declaration, Parameter)) else str(value)
+
+
+@pytest.mark.parametrize("declaration", DECLARATIONS, ids=named)
+def test_documentation(declaration: Declaration) -> None:
+    for field in ("title", "formula", "undefined", "reference"):
+        said = getattr(declaration, field)
+        assert len(said) >= 3, field
+        assert said == said.strip().rstrip("."), field
+    assert all(parameter.doc for parameter in declaration.parameters)
+
+
+def test_names_and_aliases_are_one_namespace() -> None:
+    """An alias that were also a name, or the alias of two metrics, would mean what the import order says."""
+    names = [name for declaration in DECLARATIONS for name in (declaration.name, *declaration.aliases)]
+    assert len(names) == len(set(names))
+    assert all(name == name.lower() for name in names)
+
+
+@pytest.mark.parametrize("declaration", DECLARATIONS, ids=named)
+def test_each_alias_names_its_declaration(declaration: Declaration) -> None:
+    for alias in declaration.aliases:
+        typed = f"{alias}3" if alias.endswith("@") else alias
+        assert Metric.parse(typed.upper()).declaration is declaration
+
+
+@pytest.mark.parametrize("declaration", DECLARATIONS, ids=named)
+def test_hand_worked_cases_cover_the_metric(declaration: Declaration) -> None:
+    cutoffs = {metric.k is not None for metric in covered(declaration.name)}
+    assert cutoffs == ({True, False} if declaration.cutoff == "optional" else {False})
+
+
+@pytest.mark.parametrize(("declaration", "parameter"), PARAMETERS, ids=named)
+def test_hand_worked_cases_cover_the_parameter(declaration: Declaration, parameter: Parameter) -> None:
+    values = [metric[parameter.name] for metric in covered(declaration.name)]
+    if isinstance(parameter, Choice):
+        assert set(parameter.choices) <= set(values)
+        assert parameter.grades == any(isinstance(value, tuple) for value in values)
+    elif isinstance(parameter, Flag):
+        assert True in values
+    elif isinstance(parameter, Name):
+        assert parameter.default in values  # other names need other columns: test_reference_orders has them
+    else:
+        assert any(value not in (None, parameter.default) for value in values), "a value that is not the default"
+        assert parameter.default in values
+
+
+@pytest.mark.parametrize("declaration", DECLARATIONS, ids=named)
+def test_hand_worked_cases_cover_the_undefined(declaration: Declaration) -> None:
+    """A metric that is undefined somewhere has a case that is; one that never is has none."""
+    cases = [case for case in CASES if Metric.parse(case.metric).declaration is declaration]
+    values = [
+        case.mean if case.groups is None else value for case in cases for value in (case.groups or {"": 0}).values()
+    ]
+    assert (None in values) == (declaration.undefined != "never")
+
+
+def test_hand_worked_cases_cover_the_definitions() -> None:
+    assert {case.ties for case in CASES} == set(ALLOWED["ties"])
+    assert {case.undefined for case in CASES} == set(ALLOWED["undefined"]) - {"error"}  # an error is no value
+
+
+def test_every_group_metric_has_an_oracle() -> None:
+    assert set(ORACLES) == {declared.name for declared in DECLARATIONS if isinstance(declared, GroupMetric)}
+
+
+def test_every_preset_has_a_name_for_type_checkers() -> None:
+    assert set(PRESETS) == set(get_args(PresetName))
+
+
+@pytest.mark.parametrize("name", CATALOG)
+def test_a_declaration_that_was_pickled_is_the_one_of_the_catalog(name: str) -> None:
+    """Its functions have no name by which another process would find them."""
+    assert pickle.loads(pickle.dumps(CATALOG[name])) is CATALOG[name]  # noqa: S301 - of this line

@@ -1,0 +1,177 @@
+"""Properties of all lists together: coverage, Gini's coefficient, novelty; by loops, by law, and what they ask for."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter, defaultdict
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sparkrank as sr
+from sparkrank.base.errors import MetricError, SpecError, StateError
+from sparkrank.metrics import Metric, Plan
+from sparkrank.metrics.merged import Merged
+from sparkrank.metrics.slices import ALL
+from sparkrank.states import Partials
+from sparkrank.states.forms import ITEM_FORM
+from sparkrank.states.keys import Subject
+from tests.cases import Row
+from tests.extent import examples
+from tests.oracles import Label
+from tests.support.buckets import MODEL, bits_of_partials, bucket, day, evaluate
+from tests.support.strategies import PATIENT
+
+some_rows = st.lists(
+    st.tuples(
+        st.sampled_from("abc"),
+        st.sampled_from("vwxyz"),
+        st.sampled_from([None, 0.0, 1.0, 2.0]),
+        st.sampled_from([None, -1.0, 0.0, 1.0, 2.0]),
+    ),
+    min_size=1,
+    max_size=10,
+    unique_by=lambda row: row[:2],
+)
+
+
+def by_loops(lists: dict[str, list[str]], rows: list[Row], k: int | None, items: int) -> dict[str, float]:
+    """The three properties of strict lists, item by item; Gini as half the relative mean difference of all pairs."""
+    relevant: Counter[str] = Counter(item for _, item, _, label in rows if label is not None and label > 0)
+    groups = len({group for group, *_ in rows})
+    shown = Counter(item for listed in lists.values() for item in listed[:k])
+    known = {item for _, item, *_ in rows}
+    size = max(items, len(known))
+    exposures = [shown[item] for item in sorted(known)] + [0] * (size - len(known))
+    total = sum(exposures)
+    differences = sum(abs(one - other) for one, other in itertools.product(exposures, repeat=2))
+    information = sum(times * -math.log2(max(relevant[item], 1) / groups) for item, times in shown.items())
+    return {
+        "coverage": sum(times > 0 for times in exposures) / size,
+        "gini": differences / (2 * size * total) if total else math.nan,
+        "novelty": information / total if total else math.nan,
+    }
+
+
+def lists_of(rows: list[Row]) -> dict[str, list[str]]:
+    """The lists, tied rows by item descending."""
+    lists: dict[str, list[str]] = defaultdict(list)
+    for group, item, _, _ in sorted(
+        (row for row in rows if row[2] is not None), key=lambda r: (r[2], r[1]), reverse=True
+    ):
+        lists[group].append(item)
+    return lists
+
+
+@settings(PATIENT, max_examples=examples(150))
+@given(some_rows, st.none() | st.integers(1, 4), st.integers(1, 12))
+def test_by_loops(rows: list[Row], k: int | None, items: int) -> None:
+    cut = "" if k is None else f"@{k}"
+    texts = {
+        f"coverage(items={items}){cut}": "coverage",
+        f"gini(items={items}){cut}": "gini",
+        f"novelty{cut}": "novelty",
+    }
+    expected = by_loops(lists_of(rows), rows, k, items)
+    partials = evaluate(rows, list(texts), ties="item").partials
+    for text, name in texts.items():
+        found, _ = day(partials, Metric.parse(text))
+        assert found == pytest.approx(expected[name], abs=1e-12, nan_ok=True), text
+
+
+@settings(PATIENT, max_examples=examples(60))
+@given(some_rows.filter(lambda rows: any(row[2] is not None for row in rows)), st.integers(1, 3))
+def test_expected_novelty_is_the_mean_over_orders(rows: list[Row], k: int) -> None:
+    """Exposures add up, so their means do; novelty is linear in them, and so is how often each item is shown."""
+    by_group: dict[str, list[tuple[str, float, Label]]] = defaultdict(list)
+    for group, item, score, label in rows:
+        if score is not None:
+            by_group[group].append((item, score, label))
+    values = []
+    for orders in itertools.product(*(itertools.permutations(listed) for listed in by_group.values())):
+        if len(values) > 2000:
+            return
+        if all([row[1] for row in order] == sorted((row[1] for row in order), reverse=True) for order in orders):
+            lists = {group: [row[0] for row in order] for group, order in zip(by_group, orders, strict=True)}
+            values.append(by_loops(lists, rows, k, 1)["novelty"])
+    found, _ = day(evaluate(rows, [f"novelty@{k}"]).partials, Metric.parse(f"novelty@{k}"))
+    assert found == pytest.approx(np.mean(values), abs=1e-9)  # an exposure is kept to 2^-33
+
+
+def test_buckets_merge_to_the_bits_of_one() -> None:
+    draw = np.random.default_rng(5)
+    rows = [(f"g{g}", f"i{draw.integers(20)}", float(draw.integers(3)), float(draw.integers(2))) for g in range(60)]
+    rows += [(f"g{g}", None, float(draw.integers(3)), None) for g in range(60)]
+    metrics = ["gini@1", "novelty(rel=1)", "coverage", "novelty@1"]
+    one = evaluate(rows, metrics).partials
+    parts = [evaluate([r for r in rows if int(r[0][1:]) % 3 == part], metrics).partials for part in (1, 2, 0)]
+    merged = Partials.merged(parts)
+    assert bits_of_partials(merged) == bits_of_partials(one)
+    assert bits_of_partials(Partials.unpack([merged.pack()])) == bits_of_partials(one)
+    for metric in metrics:
+        assert repr(day(merged, Metric.parse(metric))) == repr(day(one, Metric.parse(metric)))
+
+
+def test_the_metrics_table() -> None:
+    table = bucket([("u", "x", 1.0, 1.0), ("u", "y", None, 0.0), ("v", "x", 1.0, 0.0), ("v", "z", 0.5, None)])
+    roles = {"group": "key_0", "score": "score_0", "label": "label", "item": "item"}
+    row = sr.evaluate(table, ["gini@1"], **roles).metrics.to_pylist()[0]
+    assert row["value"] == pytest.approx((2 * 2) / (3 * 2))  # exposures 0, 0, 2
+    assert (row["n_groups"], row["n_undefined"], row["n_rows"], row["weight"]) == (2, 0, 3, 2)
+    assert row["definition"] == "gini@1; ties=expected, undefined=skip"
+
+
+def test_more_rows_may_be_shown_than_units_fit_64_bits() -> None:
+    """Five rows of two lists, counted 2^29 times: 2^31 rows are more units of 2^-32 than 64 bits hold."""
+    rows = [("u", "x", 3.0, 1.0), ("u", "y", 2.0, 0.0), ("u", "z", 1.0, 0.0), ("u", "w", 1.0, 0.0)]
+    partials = evaluate([*rows, ("v", "z", 1.0, 0.0), ("v", "w", 1.0, 0.0)], ["gini@3"]).partials
+    for _ in range(29):
+        partials = Partials.merged([partials, partials])
+    found = Merged(partials).row(Subject(MODEL, ALL, ALL), Metric.parse("gini@3"))
+    assert found.weight == 5 * 2**29  # x, y, one of z and w, and for v both
+    # each of z and w is shown 3/2 times where x and y are shown once: of 1, 1, 3/2, 3/2 the differences are 1/2
+    assert found.value == pytest.approx(8 * (1 / 2) / (2 * 4 * 5), rel=1e-15)
+
+
+def test_an_item_shown_beyond_64_bits_is_refused() -> None:
+    """Rows that show it have 32 bits, as its share of a row has: so 2^31 are too many, be others shown as often."""
+    x, y = (evaluate([("u", item, 1.0, 1.0)], ["gini@1"]).partials.items for item in "xy")
+    for _ in range(30):
+        x, y = x.merge(x), y.merge(y)
+    assert x.merge(y, y.empty()).table["shown"].to_pylist() == [2**62, 2**62]
+    for merged in (x.merge, lambda *others: ITEM_FORM.merged([part.table for part in (x, *others)])):
+        with pytest.raises(StateError, match="do not add up in 64 bits"):
+            merged(y, x)
+
+
+def test_what_they_need() -> None:
+    roles = {"group": "key_0", "score": "score_0", "label": "label"}
+    with pytest.raises(SpecError, match="novelty@2 counts items, but no item column is named"):
+        sr.evaluate(bucket([("u", "x", 1.0, 1.0)]), ["ap", "novelty@2"], **roles)
+    with pytest.raises(MetricError, match=r"coverage@3 is not computed under ties=expected"):
+        Plan.of(["coverage@3"], ["m"], ["u"])
+    assert Plan.of(["coverage"], ["m"], ["u"]).item_is_for
+    assert not Plan.of(["ap"], ["m"], ["u"]).item_is_for
+
+
+def test_items_that_are_numbers_are_items() -> None:
+    table = pa.table({"u": [1, 1, 2], "i": [7, 8, 7], "s": [2.0, 1.0, 1.0], "y": [1, 0, 0]})
+    ev = sr.evaluate(table, ["coverage", "gini"], group="u", item="i", score="s", label="y")
+    assert ev.metrics["value"].to_pylist() == [1.0, pytest.approx((-1 * 1 + 1 * 2) / (2 * 3))]
+
+
+def test_exposures_are_stored_in_units_of_two_to_the_minus_32() -> None:
+    """A unit is part of the tables: days of other versions merge by it."""
+    log = {
+        "user": ["u", "u", "v", "v"],
+        "item": ["a", "b", "a", "b"],
+        "score": [0.5, 0.5, 0.75, 0.25],
+        "label": [0] * 4,
+    }
+    found = sr.evaluate(pa.table(log), ["gini@1"], group="user", item="item", score="score", label="label")
+    shown = {row["item"]: row["shown"] for row in found.partials.items.table.to_pylist()}
+    assert shown == {"a": 2**31 + 2**32, "b": 2**31}  # a or b is first for u, a is for v

@@ -1,0 +1,167 @@
+"""The plan: what was asked for, once each, or a sentence that says which part of it cannot be."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import pyarrow as pa
+import pytest
+
+import sparkrank as sr
+from sparkrank.base.errors import InputError, MetricError, SpecError
+from sparkrank.bucket import bucket_columns
+from sparkrank.histogram.bins import BinRule
+from sparkrank.metrics import CATALOG, Definitions, Metric, Plan
+
+
+def plan(*metrics: str, **definitions: str) -> Plan:
+    return Plan.of(metrics, ["prod", "cand"], ["user"], Definitions(**definitions))
+
+
+def test_a_metric_asked_for_twice_is_computed_once() -> None:
+    assert [str(metric) for metric in plan("nDCG@10", "ap", "ndcg(gain=linear)@10", "MAP").metrics] == ["ndcg@10", "ap"]
+
+
+def test_metrics_keep_the_order_in_which_they_were_asked_for() -> None:
+    asked = ["rr", "auc", "ap", "ndcg@3", "auc_up", "p@1"]
+    found = plan(*asked)
+    assert [str(metric) for metric in found.metrics] == asked
+    assert [str(metric) for metric, _ in found.group_metrics] == ["rr", "ap", "ndcg@3", "p@1"]
+    assert [str(metric) for metric, _ in found.pooled_metrics] == ["auc", "auc_up"]
+
+
+def test_a_block_rule_is_counted_once() -> None:
+    rules = plan("auc", "auc_up(bits=12)", "auc(digits=5)", "auc_up", "auc(rel=2)", "ap", "auc_up(exact)").bin_rules
+    assert tuple(rules) == (
+        BinRule("bits", 12),
+        BinRule("digits", 5),
+        BinRule("bits", 12, 2.0),
+        BinRule("exact"),
+    )
+
+
+def test_the_item_is_read_only_where_it_decides() -> None:
+    assert bucket_columns(plan("ap"), keys=2) == ["key_0", "key_1", "label", "score_0", "score_1"]
+    assert bucket_columns(plan("ap", ties="item"), keys=1) == ["key_0", "label", "score_0", "score_1", "item"]
+
+
+def test_a_metric_may_come_as_a_value() -> None:
+    assert Plan.of([Metric.parse("ap"), "map"], ["m"], ["u"]).metrics == (Metric.parse("ap"),)
+
+
+def test_a_wrong_metric_is_named_by_its_place() -> None:
+    with pytest.raises(MetricError, match=r'metrics\[1\]: .*"ndgc".*did you mean "ndcg"\?'):
+        plan("ap", "ndgc@10")
+
+
+def test_no_metric_at_all_is_refused() -> None:
+    with pytest.raises(MetricError, match="metrics is empty"):
+        plan()
+
+
+@pytest.mark.parametrize("ties", ["item", "worst", "best", "block"])
+@pytest.mark.parametrize("name", ["ap(over=hits)", "err", "iprec(recall=0.5)", "infap", "coverage@3"])
+def test_what_has_no_expectation_needs_an_order(name: str, ties: str) -> None:
+    assert plan(name, ties=ties).metrics
+    with pytest.raises(MetricError, match=rf"{re.escape(name)} is not computed under ties=expected"):
+        plan(name)
+
+
+def test_the_other_forms_of_such_metrics_have_an_expectation() -> None:
+    assert plan("ap", "coverage").metrics
+    assert {name for name, declared in CATALOG.items() if declared.needs_order and declared.needs_order.form} == {
+        "ap",
+        "coverage",
+    }
+
+
+@pytest.mark.parametrize(
+    ("definitions", "parts"),
+    [
+        ({"ties": "bets"}, ("ties", '"bets"', 'did you mean "best"?', "expected, item, worst, best, block")),
+        ({"undefined": "sikp"}, ("undefined", '"sikp"', 'did you mean "skip"?', "skip, zero, one, error")),
+        ({"undefined": "42"}, ("undefined", '"42"', "skip, zero, one, error")),
+    ],
+)
+def test_unknown_definitions_are_refused(definitions: dict[str, str], parts: tuple[str, ...]) -> None:
+    with pytest.raises(SpecError) as refused:
+        Definitions(**definitions)
+    for part in parts:
+        assert part in str(refused.value)
+
+
+def test_definitions_say_what_they_are() -> None:
+    assert str(Definitions("item", "zero")) == "ties=item, undefined=zero"
+
+
+@pytest.mark.parametrize("key", ["rr", "RR", "ndcg@10", "n_rows", "Model"])
+def test_a_key_with_the_name_of_another_column_of_the_group_table_is_refused(key: str) -> None:
+    log = pa.table({key: ["a", "a"], "score": [0.5, 0.25], "label": [1, 0]})
+    with pytest.raises(SpecError, match=f'the group column "{key}" has the name of a'):
+        sr.evaluate(log, ["rr", "ndcg@10"], group=key, score="score", label="label")
+
+
+def test_a_key_may_have_the_name_of_a_metric_that_has_no_column() -> None:
+    log = pa.table({"rr": ["a", "a"], "score": [0.5, 0.25], "label": [1, 0]})
+    asked = {"group": "rr", "score": "score", "label": "label"}
+    assert sr.evaluate(log, ["ap"], **asked).groups.column_names[1] == "rr"
+    assert sr.evaluate(log, ["rr"], group_table=False, **asked).metrics["value"].to_pylist() == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ({"metrics": "ndcg@10"}, 'metrics is "ndcg@10", one text: a list of texts is needed'),
+        ({"slices": "country"}, 'slices is "country", one text: a list of columns is needed'),
+        ({"buckets": 0}, "buckets is 0: an int from 1 to 65536 is allowed"),
+        ({"metrics": [5]}, "metrics[0] is 5: a text is needed"),
+        ({"score": ["score"]}, "score is ['score']: a column, or a mapping of names of models to columns, is needed"),
+        ({"score": {2026: "score"}}, "score names a model 2026: a text is needed"),
+        ({"group": 0}, "the group column is 0: a name, which is a text, is needed"),
+        ({"label": ["label"]}, "the label column is ['label']: a name, which is a text, is needed"),
+        ({"ties": 5}, 'ties is "5" (allowed: expected, item, worst, best, block)'),
+        ({"buckets": 2.0}, "buckets is 2.0: an int from 1 to 65536 is allowed"),
+        ({"buckets": 10**9}, "buckets is 1000000000: an int from 1 to 65536 is allowed"),
+        ({"group": []}, "group names no column: name at least one"),
+        ({"score": {}}, "score names no column: name at least one"),
+        ({"row_memory": -1}, "row_memory is -1: a whole number of bytes from 0, below 8 EiB, is allowed"),
+        ({"row_memory": "2GB"}, "row_memory is '2GB': a whole number of bytes from 0, below 8 EiB, is allowed"),
+        ({"curve_points": -1}, "curve_points is -1: a whole number from 0 to 1000000000 is allowed"),
+        ({"max_bad_fraction": -0.5}, "max_bad_fraction is -0.5: a number from 0 to 1 is allowed"),
+        ({"max_bad_fraction": math.nan}, "max_bad_fraction is nan: a number from 0 to 1 is allowed"),
+        ({"max_bad_fraction": "0.5"}, "max_bad_fraction is '0.5': a number from 0 to 1 is allowed"),
+        ({"buckets": True}, "buckets is True: an int from 1 to 65536 is allowed"),
+        ({"curve_points": 2.5}, "curve_points is 2.5: a whole number from 0 to 1000000000 is allowed"),
+        ({"metrics": None}, "metrics is None: a list of texts is needed"),
+        ({"metrics": [sr.Metric("ndgc")]}, 'metrics[0]: unknown metric "ndgc" in "ndgc", did you mean "ndcg"?'),
+        ({"metrics": [sr.Metric("rr", k=0)]}, 'metrics[0]: the cut-off of "rr@0" is 0: a whole number from 1 to'),
+        (
+            {"metrics": [sr.Metric("rr", (("gain", "exp2"),))]},
+            'metrics[0]: unknown parameter "gain" in "rr" (rr takes rel, ties, weight)',
+        ),
+        ({"metrics": [f"rr@{'1' * 500}"]}, "a whole number from 1 to 2147483647 is allowed"),
+        ({"slices": None}, "slices is None: a list of columns is needed"),
+        ({"slices": ["country", 5]}, "slices[1] is 5: a column or several different ones are needed"),
+        ({"slices": [["country", 5]]}, "slices[0] is ['country', 5]: a column or several different ones are needed"),
+        ({"preset": ["ranx"]}, 'preset is "[\'ranx\']", did you mean "ranx"?'),
+        ({"group_table": ""}, "group_table is '': True, False or a folder is needed"),
+        ({"group_table": b"folder"}, "group_table is b'folder': True, False or a folder is needed"),
+        ({"spark": "local"}, "spark is 'local': a SparkSession is needed"),
+        ({"score": {"": "score"}}, "score names a model '': a text that is not empty is needed"),
+        ({"impressions": ""}, "the impressions are an empty text: a path to Parquet is needed"),
+    ],
+)
+def test_what_evaluate_cannot_mean_is_refused(asked: dict, sentence: str) -> None:
+    log = pa.table({"user": ["a", "a"], "score": [0.5, 0.25], "label": [1, 0]})
+    with pytest.raises(SpecError) as refused:
+        sr.evaluate(
+            **{"impressions": log, "metrics": ["rr"], "group": "user", "score": "score", "label": "label", **asked}
+        )
+    assert sentence in str(refused.value)
+
+
+def test_a_column_that_is_there_twice_is_refused() -> None:
+    log = pa.Table.from_arrays(list(map(pa.array, (["a"], [0.5], [1], [0]))), ["user", "score", "label", "label"])
+    with pytest.raises(InputError, match='the label column "label" of the input is not the only one of that name'):
+        sr.evaluate(log, ["rr"], group="user", score="score", label="label")

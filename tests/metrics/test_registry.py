@@ -1,0 +1,469 @@
+"""Metrics from outside the package: known when they are registered, refused with a sentence, carried by their plan."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import re
+import runpy
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from pyspark import cloudpickle
+
+import sparkrank as sr
+from sparkrank.bucket import bucket_columns, evaluate_bucket
+from sparkrank.histogram import threshold_sweep as kernel
+from sparkrank.histogram.bins import BinRule
+from sparkrank.metrics import CATALOG, REL, Choice, Count, Declaration, Metric, Plan, PooledValue, RowSum, Terms
+from sparkrank.metrics.parameters import Parameter
+from sparkrank.metrics.registry import register
+from tests.support.commands import PROJECT, exit_code
+
+EXAMPLE = PROJECT / "examples" / "outside_metric.py"
+ROLES = {"group": "user", "score": "score", "label": "label"}
+# a: hits at 1 and 3; b: tied at 1 and 2, one of them a hit: 1.5 in expectation; c: no hit
+ROWS = pa.table(
+    {"user": list("aaabbc"), "score": [3.0, 2.0, 1.0, 1.0, 1.0, 1.0], "label": [1, 0, 2, 1, 0, 0], "item": range(6)}
+)
+BY_HAND = {
+    "mean_position": [(1 + 3) / 2, (1 + 2) / 2, math.nan],
+    "mean_position@2": [1.0, (1 + 2) / 2, math.nan],
+    "mean_position(rel=2)": [3.0, math.nan, math.nan],
+}
+
+
+def declared(name: str = "ones", **fields) -> sr.GroupMetric:
+    given = {"title": "one", "formula": "1", "undefined": "never", "reference": "ours"}
+    return sr.GroupMetric(name, **{**given, "values": lambda ranking, metric: np.ones(ranking.groups), **fields})
+
+
+def test_the_example_is_evaluated_as_by_hand() -> None:
+    assert len(EXAMPLE.read_text("utf-8").splitlines()) <= 25
+    runpy.run_path(str(EXAMPLE))
+    found = sr.evaluate(ROWS, [*BY_HAND, "median(mean_position)"], **ROLES)
+    groups = found.groups.sort_by("user")
+    for text, values in BY_HAND.items():
+        np.testing.assert_allclose(groups[text].to_numpy(), values, rtol=1e-12)
+        assert found.value(text) == pytest.approx(np.nanmean(values))
+    row = found.metrics.to_pylist()[0]
+    assert row["definition"].startswith("mean_position; ties=expected")
+
+
+def test_a_registered_metric_is_known_by_name_and_alias() -> None:
+    register(
+        declared("ones", aliases=("unity", "uno@"), parameters=(Choice("how", "plain", "how", choices=("plain",)),))
+    )
+    assert str(Metric.parse("ONES(how=plain)@5")) == "ones@5"
+    assert str(Metric.parse("unity")) == "ones"
+    assert str(Metric.parse("uno_3")) == "ones@3"
+    with pytest.raises(sr.MetricError, match=r'did you mean "ones"\?'):
+        Metric.parse("onse")
+    with pytest.raises(sr.MetricError, match='unknown parameter "who" in "ones'):
+        Metric.parse("ones(who=plain)")
+
+
+@pytest.mark.parametrize("again", ["same", "imported twice"])
+def test_registering_the_same_again_is_fine(again: str) -> None:
+    first = runpy.run_path(str(EXAMPLE))["MEAN_POSITION"]
+    second = first if again == "same" else runpy.run_path(str(EXAMPLE))["MEAN_POSITION"]
+    assert register(second) is first
+    assert CATALOG["mean_position"] is first
+
+
+def test_the_same_with_another_constant_is_another() -> None:
+    def constant(number: float) -> sr.GroupMetric:
+        return declared("sum", values=lambda ranking, metric: np.full(ranking.groups, number))
+
+    register(constant(1.0))
+    register(constant(1.0))
+    with pytest.raises(sr.MetricError, match=r"is taken: .* give it another name, or start Python anew to change it$"):
+        register(constant(2.0))
+
+
+TAKEN = {
+    "ndcg": "it means ndcg",
+    "map": "it means ap",  # an alias
+    "hitrate": "it means hit",  # a name of another program
+    "p_10": "it means p ",  # as trec_eval prints p@10
+    "ones": "it means ones",
+}
+
+
+def test_a_name_that_is_taken_is_refused() -> None:
+    register(declared("ones"))
+    before = dict(CATALOG)
+    for name, sentence in TAKEN.items():
+        for other in (declared("other", title="another", aliases=(name,)), declared(name, title="another")):
+            with pytest.raises(sr.MetricError, match=sentence):
+                register(other)
+    assert before == CATALOG
+    assert not CATALOG.is_known("other")
+
+
+def by_rate(parameter: Parameter) -> sr.HistogramMetric:
+    """A metric whose bins are in the order of their rates, with one parameter."""
+    terms, value = kernel.roc_terms, lambda *_: PooledValue(1)
+    kinds = {"terms": terms, "value": value, "parameters": (parameter,)}
+    return sr.HistogramMetric("ones", "a", "b", "c", "d", by_rate=True, **kinds)
+
+
+REFUSED: dict[str, tuple[Callable[[], object], str]] = {
+    "no declaration": (lambda: "ndcg", "not 'ndcg'"),
+    "a class": (lambda: sr.GroupMetric, "takes a GroupMetric"),
+    "no kind": (lambda: Declaration("ones", "a", "b", "c", "d"), "takes a GroupMetric"),
+    "a capital": (lambda: declared("Ones"), "is not a name of a metric"),
+    "a hyphen": (lambda: declared("my-ones"), "is not a name of a metric"),
+    "a bracket": (lambda: declared("ones()"), "is not a name of a metric"),
+    "a cut-off": (lambda: declared("ones@5"), "is not a name of a metric"),
+    "no letter": (lambda: declared("1s"), "is not a name of a metric"),
+    "a percentile": (lambda: declared("p95"), "asks for a percentile"),
+    "a median": (lambda: declared("ones", aliases=("median",)), "asks for a percentile"),
+    "no name": (lambda: declared(""), "a text is needed"),
+    "a number for a name": (lambda: declared(5), "a text is needed"),  # type: ignore[arg-type]
+    "no title": (lambda: declared("ones", title=None), "title of the metric 'ones' is None"),
+    "a name twice": (lambda: declared("ones", aliases=("ones",)), "has one name twice"),
+    "no values": (lambda: sr.GroupMetric("ones", "a", "b", "c", "d"), "has no values"),
+    "no value": (lambda: sr.PooledMetric("ones", "a", "b", "c", "d"), "has no value,"),
+    "no terms": (lambda: sr.HistogramMetric("ones", "a", "b", "c", "d", value=lambda *_: PooledValue(1)), "no terms"),
+    "a parameter twice": (lambda: declared("ones", parameters=(REL, REL)), "'rel' of ones is there twice"),
+    "a shared parameter": (
+        lambda: declared("ones", parameters=(Choice("ties", "a", "", choices=("a",)),)),
+        "'ties' of ones is there twice",
+    ),
+    "a parameter of no name": (lambda: declared("ones", parameters=(Count("a b", None, "", most=5),)), "is not a name"),
+    "a default": (lambda: declared("ones", parameters=(Count("n", 7, "", most=5),)), "n of ones is 7 by default"),
+    "an unknown parameter": (lambda: declared("ones", exclusive=("a", "b")), "says something of 'a'"),
+    "rates without the rows of a bin": (
+        lambda: by_rate(REL),
+        "the metric ones is by_rate and has no parameter min_rows",
+    ),
+    "rates of no rows": (
+        lambda: by_rate(Count("min_rows", None, "", least=1, most=9)),
+        "has no parameter min_rows with",
+    ),
+    "no function": (lambda: declared("ones", values=3), "values of the metric ones is 3: a function is needed"),
+    "no function of weights": (lambda: declared("ones", weights=3), "weights of the metric ones is 3: a function"),
+    "no function of sums": (
+        lambda: sr.PooledMetric("ones", "a", "b", "c", "d", sums=None, value=lambda *_: PooledValue(1)),
+        "sums of the metric ones is None: a function is needed",
+    ),
+    "one alias": (lambda: declared("ones", aliases="unity"), "aliases of the metric ones is 'unity': a tuple of texts"),
+    "no aliases": (lambda: declared("ones", aliases=None), "aliases of the metric ones is None: a tuple of texts"),
+    "one column": (lambda: declared("ones", columns="weight"), "columns of the metric ones is 'weight': a tuple"),
+    "one parameter": (lambda: declared("ones", parameters=REL), "a tuple of parameters is needed"),
+    "names of parameters": (lambda: declared("ones", parameters=("rel",)), "a tuple of parameters is needed"),
+    "a word for the cut-off": (lambda: declared("ones", cutoff="maybe"), "is 'maybe': optional or none is needed"),
+    "a word for a choice": (lambda: declared("ones", higher_is_better="yes"), "is 'yes': True, False or None"),
+    "a reason alone": (lambda: declared("ones", needs_order="ties"), "is 'ties': a NeedsOrder or None is needed"),
+    "a text for a number": (lambda: declared("ones", lowest="0"), "lowest of the metric ones is '0': a number"),
+    "NaN": (lambda: declared("ones", highest=math.nan), "highest of the metric ones is nan: a number is needed"),
+    "no range": (lambda: declared("ones", lowest=2.0), "lowest of the metric ones is 2, above its highest, 1"),
+}
+
+
+def refused(action: Callable[[], object], sentence: str) -> bool:
+    """Whether ``action`` raises one sentence that holds ``sentence``, a pattern."""
+    try:
+        action()
+    except sr.MetricError as error:
+        return re.search(sentence, str(error)) is not None
+    return False
+
+
+def test_what_can_be_no_metric_is_refused() -> None:
+    before = dict(CATALOG)
+    cases = {what: (lambda make=make: register(make()), sentence) for what, (make, sentence) in REFUSED.items()}
+    assert [what for what, (action, sentence) in cases.items() if not refused(action, sentence)] == []
+    assert before == CATALOG
+
+
+ROWS_OF_BIN = Count("min_rows", 1, "rows of a bin", least=1, most=9)
+OF_OTHERS = {"title": "a", "formula": "b", "undefined": "never", "reference": "ours"}
+
+
+def pooled(**fields) -> sr.PooledMetric:
+    return sr.PooledMetric("odd", **{**OF_OTHERS, "value": lambda totals, metric: PooledValue(0.5), **fields})
+
+
+def binned(**fields) -> sr.HistogramMetric:
+    given = {"value": lambda totals, metric: PooledValue(0.5), "terms": lambda sweep: Terms.of((sweep.pos,))}
+    return sr.HistogramMetric("odd", **{**OF_OTHERS, **given, **fields})
+
+
+def catalogued(**fields) -> sr.CatalogueMetric:
+    return sr.CatalogueMetric("odd", **{**OF_OTHERS, **fields})
+
+
+SHAPES = (
+    lambda ranking, metric: 1.0,
+    lambda ranking, metric: np.ones(ranking.groups + 1),
+    lambda ranking, metric: np.ones(len(ranking.row)),
+    lambda ranking, metric: np.ones(ranking.groups, np.int64),
+)
+RESULTS: dict[str, tuple[Declaration, str]] = {
+    **{
+        f"{field} {number}": (declared("odd", **{field: shape}), f"the {field} of odd are .* an array of 3 float64 is")
+        for field in ("values", "weights")
+        for number, shape in enumerate(SHAPES)
+    },
+    **{
+        f"a weight of {weight}": (
+            declared("odd", weights=lambda ranking, metric, weight=weight: np.full(ranking.groups, weight)),
+            f"a weight of odd is {weight:g}: a number from 0",
+        )
+        for weight in (-1.0, np.nan, np.inf)
+    },
+    "a number for a value": (pooled(value=lambda *_: 0.5), r"the value of odd is 0\.5: a PooledValue is needed"),
+    "a sum": (pooled(sums=lambda _: RowSum("rows")), "the sums of odd are RowSum.*: a tuple of RowSum is needed"),
+    "None for sums": (pooled(sums=lambda _: None), "the sums of odd are None: a tuple of RowSum is needed"),
+    "a text for sums": (pooled(sums=lambda _: "rows"), "the sums of odd are 'rows': a tuple of RowSum is needed"),
+    "names of sums": (pooled(sums=lambda _: ("rows",)), "a sum of odd is 'rows': a RowSum is needed"),
+    "an unknown sum": (pooled(sums=lambda _: (RowSum("row"),)), r"a sum of odd is of 'row' \(allowed: rows, weight, "),
+    "a list for a name": (pooled(sums=lambda _: (RowSum(["rows"]),)), r"a sum of odd is of \['rows'\]"),
+    "no threshold": (pooled(sums=lambda _: (RowSum("predicted"),)), "has threshold None: a number is needed"),
+    "an idle threshold": (pooled(sums=lambda _: (RowSum("rows", threshold=0.5),)), "threshold 0.5: None is needed"),
+    "a text for rel": (pooled(sums=lambda _: (RowSum("positives", rel="1"),)), "rel '1': a number or None is needed"),
+    "sums of bins": (binned(sums=lambda _: ("rows",)), "a sum of odd is 'rows': a RowSum is needed"),
+    "a word for a rule": (binned(rule=lambda _: "exact"), "the rule of odd is 'exact': a BinRule is needed"),
+    "None for a rule": (binned(rule=lambda _: None), "the rule of odd is None: a BinRule is needed"),
+    "an unknown rule": (
+        binned(rule=lambda _: BinRule("edges", 3)),
+        r"kind 'edges' \(allowed: bits, digits, bins",
+    ),
+    "a list for a rule": (binned(rule=lambda _: BinRule(["bits"], 3)), r"kind \['bits'\] \(allowed: bits, digits"),
+    "a large rule": (binned(rule=lambda _: BinRule("bits", 99)), "has size 99: a whole number from 1 to 52 is needed"),
+    "half a bin": (binned(rule=lambda _: BinRule("bins", 1.5)), "has size 1.5: a whole number from 1 to 1000000"),
+    "a rule of a text": (binned(rule=lambda _: BinRule("exact", rel="1")), "rel '1': a number or None is needed"),
+    "a number for terms": (binned(terms=lambda _: 1.0), r"the terms of odd are 1.0: Terms.of\(...\) is needed"),
+    "None for terms": (binned(terms=lambda _: None), r"the terms of odd are None: Terms.of\(...\) is needed"),
+    "terms for some days": (binned(terms=lambda _: 1.0, at_once=True), "the terms of odd are 1.0: Terms"),
+    "terms by rate": (binned(terms=lambda _: 1.0, by_rate=True, parameters=(ROWS_OF_BIN,)), "terms of odd are 1.0"),
+    "a text for a value": (pooled(value=lambda *_: PooledValue("x")), "the value of odd is 'x': a number is needed"),
+    "a text for a bound": (pooled(value=lambda *_: PooledValue(1, "x")), "the error_bound of odd is 'x': a number"),
+    "a value of bins": (binned(value=lambda *_: 1.0), "the value of odd is 1.0: a PooledValue is needed"),
+    "an array": (catalogued(value=lambda *_: np.ones(2)), r"the value of odd is array\(.*: a number is needed"),
+    "a number for sums": (declared("odd", sums=lambda *_: 1), "the sums of odd are 1: sums over lists"),
+}
+
+
+def evaluated(declaration: Declaration, *, text: str = "odd") -> None:
+    """Register a metric, evaluate it, and forget it."""
+    register(declaration)
+    try:
+        sr.evaluate(ROWS, [text], **ROLES, item="item", ties="item")
+    finally:
+        CATALOG.remove("odd")
+
+
+def test_what_a_function_gives_is_refused_where_nothing_can_use_it() -> None:
+    cases = {what: (lambda own=own: evaluated(own), sentence) for what, (own, sentence) in RESULTS.items()}
+    assert [what for what, (action, sentence) in cases.items() if not refused(action, sentence)] == []
+
+
+def test_what_functions_may_give_is_taken() -> None:
+    """Lists for tuples, whole numbers, and numbers of numpy."""
+    sums = lambda _: [RowSum("predicted", rel=1, threshold=np.float64(0.5)), RowSum("positives", rel=2)]  # noqa: E731
+    register(pooled(sums=sums, value=lambda totals, _: PooledValue(int(totals.sum(RowSum("positives", rel=2))))))
+    assert sr.evaluate(ROWS, ["odd"], **ROLES)["odd"] == 1.0  # one label of 2
+    CATALOG.remove("odd")
+    register(binned(rule=lambda _: BinRule("bins", 4), value=lambda totals, _: PooledValue(np.float32(0.25), 0)))
+    assert sr.evaluate(ROWS, ["odd"], **ROLES)["odd"] == 0.25
+
+
+def fails(*_: object) -> Any:
+    raise RuntimeError("no such thing\nand more of it")
+
+
+RAISES: dict[str, Declaration] = {
+    "values": declared("odd", values=fails),
+    "weights": declared("odd", weights=fails),
+    "sums": declared("odd", sums=fails),
+    "sums of rows": pooled(sums=fails),
+    "value": pooled(value=fails),
+    "value of lists": catalogued(value=fails),
+    "rule": binned(rule=fails),
+    "terms": binned(terms=fails),
+    "check": declared("odd", check=fails),
+}
+
+
+def test_an_exception_of_a_function_becomes_a_sentence() -> None:
+    for what, declaration in RAISES.items():
+        function = what.split(maxsplit=1)[0]
+        sentence = f"{function}, a function of the metric odd, raised RuntimeError: no such thing$"
+        assert refused(lambda own=declaration: evaluated(own), sentence), what
+
+    def fails_mutely(*_: object) -> Any:
+        raise NotImplementedError
+
+    mute = declared("odd", values=fails_mutely)
+    sentence = r"^values, a function of the metric odd@2, raised NotImplementedError$"
+    assert refused(lambda: evaluated(mute, text="odd@2"), sentence)
+
+
+def test_what_a_function_refuses_itself_stays_as_it_is() -> None:
+    def refuses(*_: object) -> Any:
+        raise sr.InputError("grades above 9 are not known here")
+
+    register(declared("odd", values=refuses))
+    with pytest.raises(sr.InputError, match=r"^grades above 9 are not known here$"):
+        sr.evaluate(ROWS, ["odd"], **ROLES)
+
+
+def test_every_kind_can_come_from_outside() -> None:
+    """Of the day: the share of rows with a label above 0; over lists: the items shown; by bins: the mean score."""
+    register(
+        sr.PooledMetric(
+            "rate",
+            **OF_OTHERS,
+            sums=lambda metric: (RowSum("rows"), RowSum("positives")),
+            value=lambda totals, metric: PooledValue(totals.sum(RowSum("positives")) / totals.sum(RowSum("rows"))),
+        )
+    )
+    register(
+        sr.CatalogueMetric(
+            "items_shown", **OF_OTHERS, value=lambda exposure, relevant, groups, metric: np.sum(exposure > 0)
+        )
+    )
+    found = sr.evaluate(ROWS, ["rate", "items_shown", "items_shown@1"], item="item", **ROLES, ties="item")
+    assert found.metrics["value"].to_pylist() == [3 / 6, 6.0, 3.0]
+
+
+def test_a_plan_carries_what_another_process_does_not_know(tmp_path: Path) -> None:
+    """Functions of the script that runs by value, those of the package by name."""
+    runpy.run_path(str(EXAMPLE))
+    plan = Plan.of(["mean_position@2", "ndcg", "median(mean_position)"], ["score"], ["user"], group_table=True)
+    plan.group_metrics  # noqa: B018 - what is worked out of it travels too
+    columns = [ROWS["user"], ROWS["label"], ROWS["score"]]
+    table = pa.table(columns, bucket_columns(plan, 1))
+    there = tmp_path / "there.pickle"
+    there.write_bytes(cloudpickle.dumps((plan, table)))
+    script = """
+import pickle, sys
+plan, rows = pickle.load(open(sys.argv[1], "rb"))
+from sparkrank.metrics import CATALOG
+assert "mean_position" not in CATALOG
+from sparkrank.bucket import evaluate_bucket
+print(evaluate_bucket(rows, plan).groups["mean_position@2"].to_pylist())
+"""
+    done = subprocess.run([sys.executable, "-c", script, str(there)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == str(evaluate_bucket(table, plan).groups["mean_position@2"].to_pylist()).split()
+
+
+def test_what_is_built_in_travels_by_name() -> None:
+    plan = Plan.of(["ndcg@10", "auc"], ["score"], ["user"])
+    plan.group_metrics  # noqa: B018
+    assert len(pickle.dumps(plan)) < 1500
+    assert all(metric.outside is None for metric in plan.metrics)
+    runpy.run_path(str(EXAMPLE))
+    metric = Metric.parse("mean_position@3")
+    assert metric.outside is CATALOG["mean_position"]
+    assert replace(metric, k=None).outside is metric.outside
+    assert metric == Metric("mean_position", k=3)
+
+
+# Plugins
+
+
+@pytest.fixture
+def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A module of a package, as an installed one."""
+    package = tmp_path / "outside_package"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "metrics.py").write_text(EXAMPLE.read_text("utf-8"))
+    (package / "broken.py").write_text("1 / 0")
+    (package / "needy.py").write_text("import no_such_module")
+    (package / "taken.py").write_text(EXAMPLE.read_text("utf-8").replace('name="mean_position"', 'name="ndcg"'))
+    monkeypatch.syspath_prepend(tmp_path)
+    yield "outside_package.metrics"
+    for name in [name for name in sys.modules if name.startswith("outside_package")]:
+        del sys.modules[name]
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> Callable[..., str]:
+    pq.write_table(ROWS, tmp_path / "rows.parquet")
+
+    def written(**parts) -> str:
+        document = {
+            "input": {"path": str(tmp_path / "rows.parquet"), "columns": dict(ROLES)},
+            "metrics": ["mean_position", "ndcg"],
+            "output": {"path": str(tmp_path / "out")},
+            "engine": {"lane": "local"},
+            "day": "2026-11-19",
+            **parts,
+        }
+        path = tmp_path / "spec.yaml"
+        path.write_text(yaml.safe_dump(document))
+        return str(path)
+
+    return written
+
+
+def test_a_spec_imports_its_plugins(plugin: str, spec, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    conf = spec(plugins=[plugin])
+    assert exit_code("validate", "--conf", conf) == 0
+    assert yaml.safe_load(capsys.readouterr().out)["plugins"] == [plugin]
+    assert exit_code("evaluate", "--conf", conf) == 0
+    assert exit_code("merge", "--conf", conf, "--from", "2026-11-19", "--to", "2026-11-19") == 0
+    tables = [tmp_path / "out" / "metrics" / "day=2026-11-19"]
+    tables += list((tmp_path / "out" / "windows" / "metrics").iterdir())
+    for folder in tables:
+        rows = {row["metric"]: row["value"] for row in pq.read_table(folder, partitioning=None).to_pylist()}
+        assert rows["mean_position"] == pytest.approx((2.0 + 1.5) / 2)
+
+
+def test_plugins_are_part_of_the_hash(plugin: str, spec) -> None:
+    def hashed(**parts) -> str:
+        return sr.config.load_spec(spec(**parts)).hash()
+
+    assert hashed(metrics=["ndcg"]) == hashed(metrics=["ndcg"], plugins=[])
+    assert hashed(metrics=["ndcg"]) != hashed(metrics=["ndcg"], plugins=[plugin])
+
+
+UNUSABLE: list[tuple[object, str]] = [
+    (["no_such_module.metrics"], "plugins[0] is no_such_module.metrics, and there is no module no_such_module: "),
+    (["outside_package.no"], "plugins[0] is outside_package.no, and there is no module outside_package.no: "),
+    (["outside_package.metrics", "no_such"], "plugins[1] is no_such, and there is no module no_such: "),
+    (["outside_package.needy"], "plugins[0] is outside_package.needy, which imports no_such_module, and there is"),
+    (["outside_package.broken"], "which fails when it is imported (ZeroDivisionError: division by zero)"),
+    (["outside_package.taken"], 'plugins[0] is outside_package.taken: "ndcg" of the metric ndcg is taken'),
+    (["../metrics.py"], "plugins[0] is ../metrics.py: the name of a module is needed, as my_package.metrics"),
+    ([""], "the name of a module is needed"),
+    ("outside_package.metrics", "plugins is 'outside_package.metrics': a list is needed"),
+    ([5], "plugins.0 is 5: a text is needed"),
+]
+
+
+def test_a_plugin_that_cannot_be_imported(plugin: str, spec, capsys: pytest.CaptureFixture[str]) -> None:
+    window = ("--from", "2026-11-19", "--to", "2026-11-19")
+    commands = [("validate",)] * len(UNUSABLE)
+    commands[:3] = [("validate",), ("evaluate",), ("merge", *window)]  # the spec is read in one way
+    for (plugins, sentence), (command, *options) in zip(UNUSABLE, commands, strict=True):
+        assert exit_code(command, "--conf", spec(plugins=plugins), *options) == 2, sentence
+        error = capsys.readouterr().err
+        assert sentence in error
+        assert error.count("\n") == 1
+
+
+def test_the_command_line_shows_what_a_plugin_declares(plugin: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code("metrics", "mean_position") == 2
+    assert 'unknown metric "mean_position"' in capsys.readouterr().err
+    assert exit_code("metrics", "--plugin", plugin, "mean_position") == 0
+    assert "mean_position[@k]  mean position of the hits" in capsys.readouterr().out
+    assert exit_code("metrics", "--plugin", plugin) == 0
+    assert "\nmean_position[@k]" in capsys.readouterr().out
+    assert exit_code("metrics", "--plugin", "no_such_module") == 2
+    assert "--plugin is no_such_module, and there is no module" in capsys.readouterr().err

@@ -1,0 +1,84 @@
+"""One place chooses between a compiled loop and numpy, and counts what ran."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from sparkrank import native
+from sparkrank.bucket import bucket_columns, evaluate_bucket
+from sparkrank.config import load_spec
+from sparkrank.jobs import evaluate_day
+from sparkrank.metrics import Plan
+from sparkrank.run.stages import Stages
+from sparkrank.states import Partials
+from tests.native.test_served import USUAL, user_rows
+
+# The choices for the bucket of test_served.py, which counts the calls of loops: keys and rows of groups once, hits and
+# means once for all metrics (a call for each of the two means), bins by two rules of scores with one range and again,
+# coarse ones, of parts, whose sums are of units; and sums of what each group has of both classes, and of its square.
+RAN = {
+    "keys": 1,
+    "rows of groups": 2,
+    "order of groups": 1,
+    "hits": 1,
+    "sums with squares": 1,
+    "range of scores": 1,
+    "count": 4,
+    "units": 1,
+    "sums": 4,
+}
+
+
+def loops_of(metrics: list[str]) -> dict[str, int]:
+    plan = Plan.of(metrics, ["m"], ["user"])
+    return dict(evaluate_bucket(user_rows().select(bucket_columns(plan, 1)), plan).partials.loops)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_a_bucket_says_what_served(compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native, "COMPILED", compiled)
+    body = "compiled" if compiled else "numpy"
+    found = loops_of(USUAL)
+    assert {name.rpartition(" ")[2] for name in found} == {body}
+    if compiled:
+        assert found == {f"{name} compiled": count for name, count in RAN.items()}
+    assert {f"{name} {body}" for name in RAN} <= found.keys()
+
+
+def test_what_a_loop_does_not_serve_is_numpys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native, "COMPILED", True)
+    native.counted()
+    assert native.runs("loop")
+    assert not native.runs("loop", serves=False)
+    assert not native.runs("loop", serves=False)
+    assert native.counted() == {"loop compiled": 1, "loop numpy": 2}
+    assert native.counted() == {}
+
+
+def test_counts_of_parts_add_up() -> None:
+    parts = [Partials(loops={"hits compiled": 2, "hits numpy": 1}), Partials(loops={"hits compiled": 3}), Partials()]
+    assert Partials.merged(parts).loops == {"hits compiled": 5, "hits numpy": 1}
+
+
+def test_a_run_says_what_served_its_buckets(tmp_path: Path) -> None:
+    rows = user_rows().rename_columns(["user", "label", "score", "item", "weight", "slice"])
+    pq.write_table(rows, tmp_path / "rows.parquet")
+    spec = tmp_path / "spec.yaml"
+    spec.write_text(
+        f"input: {{path: {tmp_path}/rows.parquet, columns: {{group: user, label: label, score: score}}}}\n"
+        f"metrics: [ap]\noutput: {{path: {tmp_path}/out}}\nengine: {{lane: local, buckets: 1}}\n"
+    )
+    result = evaluate_day(load_spec(str(spec)), "2026-01-01", None, Stages())
+    (row,) = pq.read_table(result.folders["runs"]).to_pylist()
+    assert json.loads(row["versions"])["loops of buckets"]["hits compiled"] == 1
+
+
+def test_nothing_else_chooses() -> None:
+    """But for what is said of an installation as a whole."""
+    package = Path(native.__file__).parents[1]
+    asking = {file.relative_to(package).as_posix() for file in package.rglob("*.py") if "COMPILED" in file.read_text()}
+    assert asking == {"native/__init__.py", "doors/cli.py", "run/provenance.py"}

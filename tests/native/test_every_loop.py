@@ -1,0 +1,63 @@
+"""Wide logs have the same tables with loops and without, and each loop that there is has run in both forms."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sparkrank
+from sparkrank import native
+from sparkrank.numeric.narrow_integers import narrow_ascending, widen_ascending
+from tests.native.with_and_without import both
+from tests.wide_logs import LOGS, differences
+
+PACKAGE = Path(sparkrank.__file__).parent
+LOOPS = {
+    name for file in PACKAGE.rglob("*.py") for name in re.findall(r'native\.runs\("([^"]+)"', file.read_text("utf-8"))
+}
+
+
+@contextmanager
+def choices() -> Iterator[set[tuple[str, bool]]]:
+    """Each loop that is asked for in the meantime, by any thread, and whether it has run compiled."""
+    asked: set[tuple[str, bool]] = set()
+    runs = native.runs
+
+    def noted(loop: str, serves: bool = True) -> bool:
+        compiled = runs(loop, serves)
+        asked.add((loop, compiled))
+        return compiled
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(native, "runs", noted)
+        yield asked
+
+
+def bins_sent_and_read(bins: int) -> list[int]:
+    """Numbers as states send them."""
+    first, steps = narrow_ascending(np.arange(bins + 1) ** 2)
+    return widen_ascending(first, steps).tolist()
+
+
+def test_every_loop_has_the_bits_of_numpy(tmp_path: Path) -> None:
+    wrong = {}
+    with choices() as asked:
+        for name, made in LOGS.items():
+            log = made()
+            (folder := tmp_path / name).mkdir()
+            path, truth = log.written(folder)
+            compiled = log.bits(path, truth, buckets=3)
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(native, "COMPILED", False)
+                if names := differences(compiled, log.bits(path, truth, buckets=3)):
+                    wrong[name] = names
+        for rows in (both(lambda: bins_sent_and_read(100)), both(lambda: bins_sent_and_read(0))):
+            assert rows[0] == rows[1]
+    assert wrong == {}
+    assert len(LOOPS) > 15
+    assert {(loop, compiled) for loop in LOOPS for compiled in (True, False)} - asked == set()

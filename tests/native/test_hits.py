@@ -1,0 +1,200 @@
+"""The compiled loop over the hits of each group: cases worked by hand, and all pairs compared."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sparkrank.ranking.hit_sums import CompiledSums, Sum, compiled_sums
+from sparkrank.ranking.judgments import Gain
+from sparkrank.ranking.ranking import Ranking
+from tests.extent import examples
+from tests.native.with_and_without import BACK, ranking
+from tests.support.strategies import PATIENT
+
+log2 = math.log2
+
+
+def summed(of: Ranking, gain: Gain | None = None) -> CompiledSums:
+    """The sums of each group, one for each group in place of each list."""
+    found = compiled_sums(of, None, None, gain)
+    assert found is not None
+    number = found.distinct.code
+    return replace(
+        found, sums=found.sums[:, :, number], mid_ranks=found.mid_ranks[number], tied_pairs=found.tied_pairs[number]
+    )
+
+
+# A row, a block of three with two relevant ones at positions 2 to 4, a relevant row, two blocks of their own.
+SCORE = (5.0, 3.0, 1.0, 3.0, 0.0, 3.0)
+CLICK = (0, 1, 1, 1, 0, 0)
+# Rows below, which change nothing above them: of more than 1,024 rows ties are found in another way, hits of more than
+# 24 relevant ones among few others, and of more than 64 they are sorted in another way.
+BELOW = {
+    "alone": ((), ()),
+    "beside few": ([-1.0 - row for row in range(26)], [0] * 26),
+    "in a long list": ([-1.0 - row for row in range(40)], [0] * 40),
+    "in a very long list": ([-1.0 - row for row in range(1019)], [0] * 1019),  # 1,025 in all
+    "before 21 relevant": ([-1.0 - row for row in range(21)], [1] * 21),  # 24 in all
+    "before 22 relevant": ([-1.0 - row for row in range(22)], [1] * 22),
+    "before 22 relevant and many others": ([-1.0 - row for row in range(62)], [1] * 22 + [0] * 40),
+    "before many relevant": ([-1.0 - row for row in range(40)], [1] * 40),
+    "before 70 relevant": ([-70.0 + row for row in range(70)], [1] * 70),
+}
+
+
+@pytest.mark.parametrize("below", BELOW)
+def test_sums_up_to_cutoffs_across_a_tie_block(below: str) -> None:
+    """In the block at 2 to 4, a row is relevant with chance 2/3, and after s rows of it s/2 of the other hit were."""
+    scores, labels = BELOW[below]
+    found = summed(ranking([*SCORE, *scores], [*CLICK, *labels], cutoffs=(1, 2, 3, 5)))
+    expected = {
+        Sum.COUNT: [0, 2 / 3, 2 / 3 * 2, 3],
+        Sum.PRECISION: [
+            0,
+            2 / 3 * 1 / 2,
+            2 / 3 * (1 / 2 + 1.5 / 3),
+            2 / 3 * (1 / 2 + 1.5 / 3 + 2 / 4) + 3 / 5,
+        ],
+        # the first hit is the block's first row with chance 2/3, else its second
+        Sum.ANY: [0, 2 / 3, 1, 1],
+        Sum.FIRST: [0, 2 / 3 / 2, 2 / 3 / 2 + 1 / 3 / 3, 2 / 3 / 2 + 1 / 3 / 3],
+        Sum.GAIN: [
+            0,
+            2 / 3 / log2(3),
+            2 / 3 * (1 / log2(3) + 1 / log2(4)),
+            2 / 3 * (1 / log2(3) + 1 / log2(4) + 1 / log2(5)) + 1 / log2(6),
+        ],
+    }
+    for each, sums in expected.items():
+        assert found.sums[each, :4, 0] == pytest.approx(sums, rel=1e-15), each.name
+    if not any(labels):
+        ideal = [1, 1 + 1 / log2(3), 1 + 1 / log2(3) + 1 / log2(4), 1 + 1 / log2(3) + 1 / log2(4)]
+        assert found.sums[Sum.IDEAL, :4, 0] == pytest.approx(ideal, rel=1e-15)
+    for each in (Sum.COUNT, Sum.ANY, Sum.FIRST):
+        rest = sum(labels) if each is Sum.COUNT else 0
+        assert found.sums[each, 4, 0] == pytest.approx(expected[each][-1] + rest, rel=1e-15)  # over the whole list
+    # 2 to 4 have the mid-rank 3; the rows below stand at 7, 8, ...
+    below_sum = sum(position for position, label in enumerate(labels, 7) if label)
+    assert found.mid_ranks.tolist() == [3 + 3 + 5 + below_sum]
+    assert found.tied_pairs.tolist() == [2 * 1]
+    assert found.tied_rows == 3
+
+
+@pytest.mark.parametrize("others", [0, 30, 40])
+def test_zeros_of_either_sign_are_tied(others: int) -> None:
+    """The relevant of four zeros has the mid-rank 2.5 and is tied with three others; ``others`` stand below."""
+    scores = [0.0, -0.0, -0.0, 0.0, *(-1.0 - row for row in range(others))]
+    found = summed(ranking(scores, [0, 1, 0, 0, *[0] * others]))
+    assert (found.mid_ranks.tolist(), found.tied_pairs.tolist(), found.tied_rows) == ([2.5], [3], 4)
+    assert found.sums[Sum.FIRST, -1, 0] == pytest.approx((1 + 1 / 2 + 1 / 3 + 1 / 4) / 4, rel=1e-15)
+
+
+def test_groups_do_not_see_each_other() -> None:
+    """Rows of four groups mixed, equal scores among them: of one row, without a relevant row, and of 40 rows."""
+    long = [(2, float(row), int(row == 38)) for row in range(40)]  # the relevant row is second
+    rows = [(0, 7.0, 1), (1, 7.0, 0), (3, 7.0, 0), *long[:20], (1, 8.0, 0), (3, 7.0, 1), *long[20:]]
+    codes, scores, labels = zip(*rows, strict=True)
+    found = summed(ranking(scores, labels, codes, cutoffs=(1,)))
+    assert found.sums[Sum.FIRST].tolist() == [[1, 0, 0, 0.5], [1, 0, 1 / 2, 0.5 + 0.5 / 2]]
+    assert found.sums[Sum.IDEAL].tolist() == [[1, 0, 1, 1], [1, 0, 1, 1]]
+    assert found.mid_ranks.tolist() == [1, 0, 2, 1.5]
+    assert found.tied_pairs.tolist() == [0, 0, 0, 1]
+    assert found.tied_rows == 2
+
+
+def test_scores_that_hash_to_the_end_of_the_table_go_on_at_its_start() -> None:
+    """Two lists of 40 distinct scores whose hashes all are the last one; 3 of them stand twice and 1 thrice."""
+    words = np.array([(2**64 - 1 - place) * BACK % 2**64 for place in range(90)], np.uint64)
+    scores = words.view(np.float64)
+    distinct = scores[np.isfinite(scores)][:40]
+    assert len(np.unique(distinct)) == 40
+    one = [*distinct, *distinct[:3], *distinct[10:11], *distinct[10:11]]
+    found = summed(ranking(one + one, [1, *[0] * 44] * 2, [0] * 45 + [1] * 45))
+    assert found.tied_rows == 2 * (3 * 2 + 3)
+
+
+@pytest.mark.parametrize("rows", [2, 40, 1024, 1025])
+def test_scores_that_share_a_bit_are_compared(rows: int) -> None:
+    """Distinct scores whose hashes begin with zeros are not tied, nor with another list; two equal ones are."""
+    words = np.array([place * BACK % 2**64 for place in range(1, 3 * rows)], np.uint64)
+    scores = words.view(np.float64)
+    distinct = scores[np.isfinite(scores)][:rows]
+    assert len(np.unique(distinct)) == rows
+    tied = [*distinct[:-1], distinct[0]]
+    for lists, tied_rows in (([distinct, distinct], 0), ([distinct, tied], 2), ([tied, distinct], 2)):
+        found = summed(ranking(np.concatenate(lists).tolist(), [1, *[0] * (rows - 1)] * 2, [0] * rows + [1] * rows))
+        assert found.tied_rows == tied_rows
+
+
+@pytest.mark.parametrize("rows", [2, 3, 4, 5, 8, 15, 16, 17, 31, 32, 33])
+def test_two_equal_scores_are_found_wherever_they_stand(rows: int) -> None:
+    """A list for each two of its rows, and one without ties; a third row with their score makes three."""
+    pairs = list(itertools.combinations(range(rows), 2))
+    lists = np.tile(np.arange(1.0, rows + 1), (len(pairs) + 1, 1))
+    for scores, (one, other) in zip(lists, pairs, strict=False):
+        scores[other] = scores[one]
+    codes = np.repeat(np.arange(len(lists)), rows).tolist()
+    labels = [0] * lists.size
+    assert summed(ranking(lists.ravel().tolist(), labels, codes)).tied_rows == 2 * len(pairs)
+    if rows > 2:
+        lists[:-1, -1] = [scores[one] for scores, (one, _) in zip(lists, pairs, strict=False)]
+        tied = sum(2 if other == rows - 1 else 3 for _, other in pairs)
+        assert summed(ranking(lists.ravel().tolist(), labels, codes)).tied_rows == tied
+
+
+@pytest.mark.parametrize("rows", [1000, 1024, 1025, 3000])
+def test_ties_far_apart_in_a_long_list_are_found(rows: int) -> None:
+    """The relevant row is tied with the last one, in the middle of the list; one of both signs of zero is there."""
+    scores = np.arange(rows) / 7 - rows // 2 / 7
+    scores[0], scores[-1] = scores[3], -0.0  # two rows at the bottom, and the zero in the middle twice
+    labels = np.zeros(rows, np.int64)
+    labels[rows // 2] = 1
+    found = summed(ranking(scores.tolist(), labels.tolist()))
+    above = int((scores > 0).sum())
+    assert (found.tied_rows, found.tied_pairs.tolist(), found.mid_ranks.tolist()) == (4, [1], [above + 1.5])
+
+
+@pytest.mark.parametrize("tied", range(2, 13))
+def test_a_hit_of_a_block_is_sure_by_its_end(tied: int) -> None:
+    """The chances of its rows to be the first hit add up to 1, but for their rounding; and the count to the hits."""
+    for inside in range(1, tied + 1):
+        found = summed(ranking([0.5] * tied + [0.25], [1] * inside + [0] * (tied - inside + 1), cutoffs=(tied,)))
+        assert found.sums[Sum.ANY, :, 0].tolist() == [1.0, 1.0]
+        assert found.sums[Sum.COUNT, :, 0] == pytest.approx([inside, inside], rel=1e-15)
+
+
+@given(
+    st.integers(0, 2**32 - 1),
+    st.lists(st.tuples(st.integers(0, 90), st.integers(0, 60)), min_size=1, max_size=4),
+    st.sampled_from([3, 30, 1000]),
+)
+@settings(PATIENT, max_examples=examples(100))
+def test_ranks_and_ties_are_those_of_comparing_all_pairs(
+    seed: int, sizes: list[tuple[int, int]], distinct: int
+) -> None:
+    """``sizes`` are the relevant rows of each group, and how many others but one."""
+    rng = np.random.default_rng(seed)
+    rows = np.array(
+        [(group, label) for group, (hits, others) in enumerate(sizes) for label in [1] * hits + [0] * (others + 1)]
+    )
+    codes, labels = rng.permutation(rows).T
+    scores = rng.integers(0, distinct, len(rows)) / 3
+    same = codes[:, np.newaxis] == codes
+    above = (same & (scores > scores[:, np.newaxis])).sum(axis=1)
+    equal = same & (scores == scores[:, np.newaxis])
+    mid_rank = above + (equal.sum(axis=1) + 1) / 2
+    pairs = (equal & (labels == 0)).sum(axis=1)
+    found = summed(ranking(scores.tolist(), labels.tolist(), codes.tolist()))
+    for group in range(len(sizes)):
+        hits = (codes == group) & (labels == 1)
+        assert found.mid_ranks[group] == mid_rank[hits].sum()
+        assert found.tied_pairs[group] == pairs[hits].sum()
+        assert found.sums[Sum.COUNT, -1, group] == pytest.approx(sizes[group][0], rel=1e-13)
+    assert found.tied_rows == np.count_nonzero(equal.sum(axis=1) > 1)

@@ -1,0 +1,226 @@
+"""Lists and truth joined by the compiled loop: beside the join in numpy, and by hand."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sparkrank import native
+from sparkrank.base import checks
+from sparkrank.bucket import BucketResult, bucket_columns, evaluate_bucket
+from sparkrank.bucket.impressions import ITEM, LABEL, TRUTH, key_column, score_column, slice_column
+from sparkrank.bucket.unmatched_rows import place_of
+from sparkrank.metrics import Definitions, Plan
+from sparkrank.ranking.hit_sums import Sum, compiled_sums, hit_sums
+from sparkrank.ranking.judgments import Gain, Judgments
+from sparkrank.ranking.ranking import Ranking
+from tests.extent import examples
+from tests.native.with_and_without import bits, both, calls
+from tests.support.strategies import PATIENT
+
+METRICS = [
+    "ndcg@2",
+    "ndcg(ideal=retrieved)@3",
+    "ndcg(gain=exp2)",
+    "ap",
+    "rr",
+    "p@2",
+    "r@3",
+    "hit@1",
+    "gauc",
+    "auc(exact)",
+    "r(rel=2)@2",
+    "bpref",
+]
+Listed = tuple[int, int, float]
+Given = tuple[int, int, "float | None"]
+
+
+def bucket(lists: Sequence[Listed], truth: Sequence[Given], kind: pa.DataType, plan: Plan) -> pa.Table:
+    """Rows of lists and, behind them, of a truth; the group also says the value of a slice."""
+    sides = []
+    for rows, is_truth in ((lists, False), (truth, True)):
+        groups, items, numbers = zip(*rows, strict=True) if rows else ((), (), ())
+        numbers = pa.array(numbers, pa.float64())
+        nothing = pa.nulls(len(rows), pa.float64())
+        texts = (
+            pa.array([f"item {item}" for item in items], kind) if pa.types.is_string(kind) else pa.array(items, kind)
+        )
+        sides.append(
+            pa.table(
+                {
+                    key_column(0): pa.array(groups, pa.int64()),
+                    LABEL: numbers if is_truth else nothing,
+                    score_column(0): nothing if is_truth else numbers,
+                    ITEM: texts,
+                    slice_column(0): pa.array([str(group % 2) for group in groups], pa.string()),
+                    TRUTH: pa.array([is_truth] * len(rows), pa.bool_()),
+                }
+            )
+        )
+    return pa.concat_tables(sides).select(bucket_columns(plan, 1))
+
+
+def plan_of(definitions: Definitions, slices: Sequence[Sequence[str]] = ()) -> Plan:
+    return Plan.of(METRICS, ["m"], ["user"], definitions, slices=slices, joins=True, group_table=True, item="item")
+
+
+def same(found: tuple[BucketResult, BucketResult]) -> None:
+    compiled, plain = found
+    assert compiled.groups is not None
+    assert plain.groups is not None
+    order = [("key_0" if "key_0" in compiled.groups.column_names else compiled.groups.column_names[1], "ascending")]
+    assert bits(compiled.groups.sort_by(order)) == bits(plain.groups.sort_by(order))
+    assert compiled.partials.counts == plain.partials.counts
+    assert compiled.partials.unmatched == plain.partials.unmatched
+    assert compiled.partials.means.results() == plain.partials.means.results()
+
+
+GROUP, ITEMS = st.integers(0, 3), st.integers(-3, 9)
+
+
+@settings(PATIENT, max_examples=examples(150))
+@given(
+    st.lists(st.tuples(GROUP, ITEMS, st.integers(0, 6).map(float)), max_size=16),
+    st.lists(st.tuples(GROUP, ITEMS, st.sampled_from([None, -1.0, 0.0, 1.0, 2.0])), max_size=10),
+    st.sampled_from([pa.int64(), pa.int32(), pa.string()]),
+    st.sampled_from(["zero", "skip"]),
+    st.sampled_from(["nonrelevant", "drop"]),
+    st.sampled_from(["once", "first", "keep"]),
+    st.booleans(),
+)
+def test_the_join_by_loops_gives_the_bits_of_numpy(
+    lists: list[Listed],
+    truth: list[Given],
+    kind: pa.DataType,
+    unretrieved: str,
+    unjudged: str,
+    duplicates: str,
+    sliced: bool,
+) -> None:
+    plan = plan_of(
+        Definitions(unretrieved=unretrieved, unjudged=unjudged, duplicates=duplicates), [["s"]] if sliced else ()
+    )
+    rows = bucket(lists, truth, kind, plan)
+    same(both(lambda: evaluate_bucket(rows, plan)))
+
+
+@pytest.mark.parametrize("repeated", [0, 3])
+@pytest.mark.parametrize("in_turn", [True, False])
+@pytest.mark.parametrize("items", [5, 47, 48, 49, 300])
+def test_lists_of_any_length_give_the_bits_of_numpy(items: int, in_turn: bool, repeated: int) -> None:
+    """Of more than 48 items on either side, those of a group are found by a table."""
+    random = np.random.default_rng(items)
+    plan = plan_of(Definitions(duplicates="once"))
+    lists = [(group, item, float(random.random())) for group in range(4) for item in range(items)]
+    lists += [(group, item, float(random.random())) for group, item, _ in lists[:: items // 2] * repeated]
+    truth = [
+        (int(random.integers(0, 5)), int(random.integers(0, 2 * items)), float(random.integers(-1, 3)))
+        for _ in range(4 * items)
+    ]
+    if not in_turn:
+        lists = [lists[place] for place in random.permutation(len(lists))]
+    rows = bucket(lists, truth, pa.int64(), plan)
+    with calls() as called:
+        same(both(lambda: evaluate_bucket(rows, plan)))
+    assert called["matches.find"] == 1
+    assert called["hits.sum_hits"] > 0
+
+
+TWO = [(1, 7, 0.5), (1, 8, 0.25), (2, 7, 0.5)]
+GIVEN: list[Given] = [(1, 8, 1.0), (1, 9, 2.0)]
+
+
+def test_a_repeated_item_of_a_list_is_served() -> None:
+    plan = plan_of(Definitions(duplicates="once"))
+    for score in (0.125, 0.25):  # the second is tied
+        rows = bucket([*TWO, (1, 7, score)], GIVEN, pa.int64(), plan)
+        with calls() as called:
+            found = both(lambda rows=rows: evaluate_bucket(rows, plan))
+        same(found)
+        assert called["matches.find"] == 1
+        assert found[0].partials.counts[checks.REPEATED_ROWS, "m"] == 1
+
+
+@pytest.mark.parametrize(("lists", "truth"), [(TWO, []), ([], GIVEN)], ids=["no truth", "no lists"])
+def test_a_bucket_of_one_side_is_left_to_numpy(lists: list[Listed], truth: list[Given]) -> None:
+    plan = plan_of(Definitions(duplicates="once"))
+    with calls() as called:
+        found = evaluate_bucket(bucket(lists, truth, pa.int64(), plan), plan)
+    assert "matches.find" not in called
+    assert found.partials.counts[checks.REPEATED_ROWS, "m"] == 0
+
+
+def test_rows_of_both_sides_in_any_order_are_joined_as_lists_before_truth() -> None:
+    plan = plan_of(Definitions(duplicates="once"))
+    rows = bucket(TWO, GIVEN, pa.int64(), plan)
+    mixed = rows.take(pa.array([3, 0, 1, 4, 2]))
+    with calls() as called:
+        found = evaluate_bucket(mixed, plan)
+    assert called["matches.find"] == 1
+    same((evaluate_bucket(rows, plan), found))
+
+
+def test_what_becomes_of_each_row_of_the_truth() -> None:
+    """The higher of two labels of an item counts, of equal ones the later; a row without a label never does."""
+    codes = np.array([0, 0, 1, *[0, 0, 0, 0, 0, 1, 1]], np.int32)
+    items = np.array([5, 6, 5, *[5, 5, 6, 6, 9, 6, 5]], np.int64)
+    grades = np.array([1.0, 2.0, 3.0, 3.0, 0.0, 1.0, np.nan])
+    given, fates = np.empty(3, np.int32), np.empty(7, np.uint8)
+    assert [np.asarray(each).tolist() for each in native.matches.find(codes, items, grades, 2, given, fates)] == [
+        1,
+        2,
+        [],
+        [],
+    ]
+    assert given.tolist() == [1, 3, -1]
+    assert fates.tolist() == [0, 1, 0, 1, 2, 2, 0]
+
+
+def test_the_first_item_is_that_of_the_lowest_place() -> None:
+    items = np.arange(-50, 50)
+    places = place_of(pa.array(items))
+    flags = np.ones(100, np.uint8)
+    for _ in range(3):
+        row, place = native.matches.first_place(items, flags)
+        left = np.flatnonzero(flags)
+        assert (row, place) == (left[places[left].argmin()], places[left].min())
+        flags[row] = 0
+    assert native.matches.first_place(items, np.zeros(100, np.uint8)) == (-1, 0)
+
+
+def test_relevant_rows_without_a_score_are_in_the_ideal_list_alone() -> None:
+    """The list has grades 0, 1 at positions 1, 2; grades 3 and 1 are not in it. A second group has no list."""
+    labels = np.array([1.0, 3.0, 0.0, 1.0, 2.0])
+    judgments = Judgments(np.array([0, 0, 0, 0, 1], np.int32), labels, 2)
+    scored = np.array([0, 2])
+    of = Ranking(judgments, np.array([0.25, 0.5]), scored, cutoffs=(2,))
+    found = compiled_sums(of, None, 2, Gain())
+    assert found is not None
+    own = found.distinct.code
+    assert found.sum(Sum.GAIN, 2)[own].tolist() == [1 / math.log2(3), 0]
+    assert found.sum(Sum.IDEAL, 2)[own].tolist() == [3 + 1 / math.log2(3), 2]
+    assert found.sum(Sum.IDEAL, None)[own].tolist() == [3 + 1 / math.log2(3) + 1 / math.log2(4), 2]
+    hits = hit_sums(of, None)
+    assert hits.relevant[own].tolist() == [3, 1]
+    assert hits.length[own].tolist() == [2, 0]
+    assert hits.retrieved_relevant()[own].tolist() == [1, 0]
+
+
+def test_lists_alike_but_for_true_items_elsewhere_are_distinct() -> None:
+    """Three groups with a hit at the first of two positions: two of them have one more true item."""
+    codes = np.array([0, 0, 1, 1, 2, 2, 1, 2], np.int32)
+    labels = np.array([1, 0, 1, 0, 1, 0, 1, 1])
+    of = Ranking(Judgments(codes, labels, 3), np.array([2.0, 1.0] * 3), np.arange(6), cutoffs=(2,))
+    found = compiled_sums(of, None, 2)
+    assert found is not None
+    assert len(found.distinct.rows) == 2
+    own = found.distinct.code
+    assert own[1] == own[2] != own[0]
+    assert found.sum(Sum.IDEAL, 2)[own].tolist() == [1, 1 + 1 / math.log2(3), 1 + 1 / math.log2(3)]

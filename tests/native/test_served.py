@@ -1,0 +1,139 @@
+"""Where the compiled loops serve, and where they leave the work to numpy."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from sparkrank.bucket import bucket_columns, evaluate_bucket
+from sparkrank.bucket.impressions import ITEM, LABEL, WEIGHT, key_column, score_column, slice_column
+from sparkrank.metrics import Definitions, Plan
+from sparkrank.metrics.uncertainty import Comparison, Uncertainty
+from sparkrank.ranking.hit_sums import compiled_sums
+from sparkrank.ranking.judgments import Gain
+from tests.native.with_and_without import calls, ranking
+
+GRADED = (0, 1, 2, 0, 1, 3)
+
+
+def user_rows(**other: pa.Array) -> pa.Table:
+    """Six rows of two groups with a tie, with ``other`` columns in place of some."""
+    columns = {
+        key_column(0): pa.array([1, 1, 1, 2, 2, 2]),
+        LABEL: pa.array(GRADED),
+        score_column(0): pa.array([0.5, 0.5, 0.25, 0.75, 0.5, 0.5]),
+        ITEM: pa.array(list("abcabc")),
+        WEIGHT: pa.array([1.0, 2.0, 0.5, 1.0, 1.0, 1.0]),
+        slice_column(0): pa.array(list("xyxyxy")),
+    }
+    return pa.table({**columns, **other})
+
+
+def called_for(metrics: Sequence[str], rows: pa.Table, **more: Any) -> Counter[str]:
+    plan = Plan.of(metrics, ["m"], ["user"], **{"uncertainty": Uncertainty(off=True), **more})
+    with calls() as called:
+        evaluate_bucket(rows.select(bucket_columns(plan, 1)), plan)
+    return called
+
+
+USUAL = ["ndcg@10", "p@10", "auc(digits=1)", "auc(bits=2)"]
+
+
+def test_a_usual_bucket_is_evaluated_by_the_loops() -> None:
+    """Groups and their rows, hits in one pass for all metrics, means, and the blocks of two rules."""
+    called = called_for(USUAL, user_rows())
+    assert called == {
+        "keys.number": 1,
+        "keys.count_rows_and_flagged": 1,
+        "keys.in_turn": 1,
+        "hits.sum_hits": 1,
+        "sums.add_with_squares": 2,
+        "blocks.ends": 1,
+        "blocks.count": 2,
+        "blocks.kept": 2,
+    }
+
+
+def test_exact_bins_and_items_are_counted_by_the_loops() -> None:
+    """Rows are sorted once for both metrics of exact bins, and items numbered once for both exposures."""
+    called = called_for(["auc(exact)", "pr_auc(exact)", "novelty@2", "gini@1"], user_rows(), item="item")
+    assert (called["blocks.sort_rows"], called["keys.stand_within"]) == (1, 2)
+    assert called["texts.number"] == 1
+
+
+def test_parts_and_pairs_are_evaluated_by_the_loops() -> None:
+    """Sums in one pass for all metrics, and the blocks of parts where a bucket has more rows than these have places."""
+    rows = pa.concat_tables([user_rows()] * 1000)
+    plan = Plan.of(USUAL, ["m", "n"], ["user"], compare=Comparison("m"))
+    rows = rows.append_column(score_column(1), rows[score_column(0)])
+    with calls() as called:
+        evaluate_bucket(rows.select(bucket_columns(plan, 1)), plan)
+    assert (called["units.add_rows"], called["units.compare_rows"], called["blocks.count"]) == (2, 1, 8)
+
+
+def test_weighted_rows_are_counted_and_weighed_by_the_loops() -> None:
+    """Once for each rule; which limbs the weights have is asked once."""
+    called = called_for(["auc(digits=1)", "auc(bits=2)"], user_rows(), weighted=True)
+    assert (called["blocks.count"], called["blocks.weigh"], called["sums.last_of"]) == (2, 2, 1)
+
+
+NO_SCORE = {score_column(0): pa.array([0.5, None, 0.25, 0.75, 0.5, 0.5])}
+FRACTION = {LABEL: pa.array([0.0, 0.1, 0.2, 0.0, 1.0, 3.0])}
+LARGE = {score_column(0): pa.array([0.5, 0.5, 0.25, 2.0**52, 0.5, 0.5])}
+HUGE = {LABEL: pa.array([0, 1, 2**52, 0, 1, 3])}
+
+
+@pytest.mark.parametrize(
+    ("metrics", "other", "more", "left_out"),
+    [
+        (["ndcg", "ap"], {}, {"definitions": Definitions("worst")}, "hits.sum_hits"),
+        (
+            ["ndcg"],
+            {ITEM: pa.array(list("aabcbc"))},
+            {"definitions": Definitions("item", duplicates="once")},
+            "hits.sum_hits",
+        ),
+        (["ap"], {ITEM: pa.array(list("aabcbc"))}, {"definitions": Definitions(duplicates="first")}, "hits.sum_hits"),
+        (["ap"], {key_column(0): pa.array(list("aaabbb"))}, {}, "keys.number"),
+        (["auc(digits=1)"], LARGE, {}, "blocks.kept"),  # 2^52 has no decimals
+        (["auc(exact)"], {}, {}, "blocks.kept"),  # its blocks lie too far apart
+    ],
+    ids=[
+        "worst",
+        "items on several rows under ties=item",
+        "duplicates",
+        "text keys",
+        "large scores",
+        "exact blocks",
+    ],
+)
+def test_what_the_loops_do_not_serve_is_left_to_numpy(
+    metrics: list[str], other: dict[str, pa.Array], more: dict[str, Any], left_out: str
+) -> None:
+    assert left_out in called_for(USUAL, user_rows())
+    assert left_out not in called_for(metrics, user_rows(**other), **more)
+
+
+@pytest.mark.parametrize("other", [FRACTION, HUGE], ids=["fractions", "huge"])
+def test_gains_that_do_not_add_exactly_are_not_summed_by_the_walk_where_rows_are_tied(
+    other: dict[str, pa.Array],
+) -> None:
+    """Of tied rows the order of adding would show. Without ties, and of the other gains, the loop serves."""
+    labels = other[LABEL].to_numpy()
+    tied = ranking([0.5, 0.5, 0.25, 0.75, 0.4, 0.3], labels)
+    assert compiled_sums(tied, None, None) is None
+    assert compiled_sums(tied, 1.0, None) is not None
+    assert compiled_sums(tied, None, None, Gain("binary")) is not None
+    assert compiled_sums(ranking([0.5, 0.6, 0.25, 0.75, 0.4, 0.3], labels), None, None) is not None
+
+
+def test_a_group_too_long_for_the_tables_of_the_loop_is_left_to_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both groups have three rows."""
+    monkeypatch.setattr("sparkrank.ranking.hit_sums.LONGEST", 3)
+    assert called_for(["ap"], user_rows())["hits.sum_hits"] == 1
+    monkeypatch.setattr("sparkrank.ranking.hit_sums.LONGEST", 2)
+    assert "hits.sum_hits" not in called_for(["ap"], user_rows())

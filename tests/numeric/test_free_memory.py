@@ -1,0 +1,138 @@
+"""What a process may still take is asked before the order of a large group is made, not found by being killed."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import sparkrank as sr
+from sparkrank.base.errors import OutOfMemoryError
+from sparkrank.numeric import free_memory as memory
+from sparkrank.ranking import ranking
+
+MIB = 1 << 20
+
+
+@pytest.fixture
+def system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine with 900 MiB available, no limit of the process, and containers as a test writes them."""
+    (tmp_path / "meminfo").write_text(f"MemTotal: {2 << 20} kB\nMemAvailable:     {900 << 10} kB\n")
+    (tmp_path / "statm").write_text("1000 200 30 4 0 50 0\n")
+    (tmp_path / "cgroup").write_text("0::/pod/box\n")
+    monkeypatch.setattr(memory, "CGROUPS", tmp_path / "groups")
+    monkeypatch.setattr(memory, "PROCESS", tmp_path)
+    monkeypatch.setattr(memory, "MACHINE", tmp_path / "meminfo")
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    return tmp_path
+
+
+def container(folder: Path, limit: str, used: int, files: int, old: bool = False) -> None:
+    names = ("memory.limit_in_bytes", "memory.usage_in_bytes") if old else ("memory.max", "memory.current")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / names[0]).write_text(f"{limit}\n")
+    (folder / names[1]).write_text(f"{used}\n")
+    of_files = f"inactive_file {9 if old else files}\ntotal_inactive_file {files}\n"
+    (folder / "memory.stat").write_text(f"anon 5\nworkinginactive_file 7\n{of_files}")
+
+
+def test_the_machine_alone(system: Path) -> None:
+    assert memory.free_memory() == 900 * MIB
+
+
+def test_a_limit_of_addresses(system: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (500 * MIB, 500 * MIB))
+    assert memory.free_memory() == 500 * MIB - 1000 * resource.getpagesize()
+
+
+@pytest.mark.parametrize(("outer", "expected"), [("max", 512 - 400 + 100), (str(300 * MIB), 300 - 250 + 10)])
+def test_the_tightest_of_nested_containers(system: Path, outer: str, expected: int) -> None:
+    container(system / "groups/pod/box", str(512 * MIB), 400 * MIB, 100 * MIB)
+    container(system / "groups/pod", outer, 250 * MIB, 10 * MIB)
+    assert memory.free_memory() == expected * MIB
+
+
+def test_a_container_of_the_first_version(system: Path) -> None:
+    (system / "cgroup").write_text("12:cpu,cpuacct:/else\n7:memory:/box\n0::/\n")
+    container(system / "groups/memory/box", str(512 * MIB), 400 * MIB, 100 * MIB, old=True)
+    assert memory.free_memory() == 212 * MIB
+
+
+def test_nothing_that_tells(system: Path) -> None:
+    for file in ("meminfo", "statm", "cgroup"):
+        (system / file).unlink()
+    assert memory.free_memory() is None
+    memory.ensure_free(1 << 60)
+
+
+def test_more_than_all_is_not_less_than_nothing(system: Path) -> None:
+    container(system / "groups/pod/box", str(100 * MIB), 101 * MIB, 0)
+    assert memory.free_memory() == 0
+    with pytest.raises(memory.NotEnoughMemoryError):
+        memory.ensure_free(1)
+
+
+LIMITED = """
+import resource
+from sparkrank.numeric.free_memory import addresses_left, free_memory
+
+resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
+left = addresses_left()
+block = bytearray(1 << 30)
+print(left - addresses_left(), free_memory() <= addresses_left() < 8 << 30)
+"""
+
+
+def test_a_block_lowers_what_is_left() -> None:
+    found = subprocess.run([sys.executable, "-c", LIMITED], check=True, capture_output=True, text=True).stdout.split()
+    assert abs(int(found[0]) - (1 << 30)) < 1 << 20
+    assert found[1] == "True"
+
+
+@pytest.mark.parametrize(
+    ("metric", "more"),
+    [
+        ("kendall_tau", {"reference_rank": "other"}),
+        ("spearman", {"reference_rank": "other"}),
+        ("ndcg@5", {"ties": "worst"}),
+    ],
+)
+def test_an_order_that_does_not_fit_is_not_begun(
+    metric: str, more: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ranking, "MANY_ROWS", 1 << 16)
+    monkeypatch.setattr(memory, "free_memory", lambda: MIB)
+    rows = 70_000
+    log = pa.table(
+        {
+            "user": np.zeros(rows, np.int64),
+            "score": np.arange(rows) % 1000 / 1000,
+            "clicked": np.arange(rows) % 2,
+            "other": np.arange(1, rows + 1),
+        }
+    )
+    with pytest.raises(OutOfMemoryError) as caught:
+        sr.evaluate(log, [metric], group="user", score="score", label="clicked", lane="local", **more)
+    told = str(caught.value)
+    assert told.startswith('the group user "0" ')
+    assert "has 70,000 rows" in told
+    assert "the order of all rows alone takes 1 MiB and 1 MiB are free" in told
+    monkeypatch.setattr(memory, "free_memory", lambda: 2 * MIB)
+    sr.evaluate(log, [metric], group="user", score="score", label="clicked", lane="local", **more)
+
+
+def test_metrics_of_hits_need_no_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    from sparkrank import native
+
+    if not native.COMPILED:
+        pytest.skip("numpy sums hits up from the order")
+    monkeypatch.setattr(ranking, "MANY_ROWS", 1 << 16)
+    monkeypatch.setattr(memory, "free_memory", lambda: 0)
+    rows = 200_000
+    log = pa.table({"user": np.zeros(rows, np.int64), "score": np.arange(rows) % 999, "clicked": np.arange(rows) % 2})
+    assert sr.evaluate(log, ["p@2"], group="user", score="score", label="clicked", lane="local")["p@2"] >= 0

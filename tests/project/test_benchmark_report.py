@@ -1,0 +1,153 @@
+"""What the benchmark makes of seconds: ratios, tables, targets, and the page that says what was found."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from benchmarks import machine, report, run, suite
+from benchmarks.contenders import ALONE, LARGEST, ON_SPARK
+from benchmarks.results import LogTimes, Ratio, Session, Timing
+from benchmarks.session_tables import log_table
+from benchmarks.targets import TARGETS, AtMost, MemoryBelow, Place, targets_table
+
+# Seconds
+
+
+def session(*logs: LogTimes, **machine: str) -> Session:
+    described = {"processor": "one", "cores": "2", "memory": "24 GiB", **machine}
+    return Session("python -m benchmarks.run", described, ("ap", "auc"), {"spark.driver.memory": "6g"}, {}, 0, logs)
+
+
+def log_of(rows: int, *timings: Timing, left_out: Mapping[str, str] | None = None) -> LogTimes:
+    return LogTimes({"rows": rows}, {}, timings, left_out or {})
+
+
+def timing(contender: str, seconds: Sequence[float], peak_bytes: int = 0) -> Timing:
+    return Timing(contender, 2, True, 9.0, list(seconds), peak_bytes)
+
+
+HALF = timing("sparkrank-scan", [1.0, 2.0, 3.0])  # median 2
+WHOLE = timing("duckdb", [4.0, 4.0, 5.0])  # median 4; by round 1/4, 2/4, 3/5
+
+
+def test_a_ratio_is_of_medians_and_its_range_of_rounds() -> None:
+    assert Ratio.of(HALF.seconds, WHOLE.seconds) == (2 / 4, 1 / 4, 3 / 5)
+
+
+def test_the_table_from_json(tmp_path: Path) -> None:
+    written = session(log_of(100, HALF, WHOLE, left_out={"mllib": "too slow"}))
+    written.write(tmp_path / "hand.json")
+    found = Session.read(tmp_path / "hand.json")
+    assert asdict(found) == json.loads((tmp_path / "hand.json").read_text())
+    lines = log_table(found.logs[0], found.metrics).splitlines()
+    cells = [cell.strip() for cell in lines[2].strip("|").split("|")]
+    # 100 rows in 2 s are 50 rows a second
+    scan = ["sparkrank-scan", "2 of 2", "yes", "9.00", "2.00", "1.00 to 3.00", "0.50 (0.25 to 0.60)", "50", ""]
+    assert cells == scan
+    assert lines[-1] == "Not run: mllib (too slow)."
+
+
+def test_the_shapes_of_one_size_stand_side_by_side() -> None:
+    sessions = {"1m": session(log_of(100, HALF, WHOLE)), "1m-strings": session(log_of(100, WHOLE))}
+    lines = report.shapes_table("1m", 100, sessions).splitlines()
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    assert cells[0] == ["median seconds, 100 rows", "1 model, int", "3 models, int", "1 model, string"]
+    assert cells[2:] == [["sparkrank-scan", "2.00", "", ""], ["duckdb", "4.00", "", "4.00"]]
+
+
+@pytest.mark.parametrize("output", [[], ["--output", "/somewhere/1m.json"]])
+def test_a_command_does_not_tell_where_its_output_went(output: list[str]) -> None:
+    told = machine.command("run", ["--rows", "1e6", *output, "--keys", "string"])
+    assert told == "python -m benchmarks.run --rows 1e6 --keys string"
+
+
+SCAN, DUCK = Place("hand", "sparkrank-scan", 100), Place("hand", "duckdb", 100)
+
+
+@pytest.mark.parametrize(("limit", "met"), [(0.49, False), (0.5, True), (0.51, True)])
+def test_a_target_is_met_by_the_median(limit: float, met: bool) -> None:
+    reached = AtMost("scan / DuckDB", limit, SCAN, DUCK).reached({"hand": session(log_of(100, HALF, WHOLE))})
+    assert reached == ("0.50 (0.25 to 0.60)", met, 3)
+
+
+@pytest.mark.parametrize(("peaks", "met"), [((2**30 - 1, 1), True), ((1, 2**30), False)])
+def test_memory_is_that_of_the_largest_process(peaks: tuple[int, int], met: bool) -> None:
+    timings = timing("sparkrank-scan", [1.0], peaks[0]), timing("duckdb", [1.0], peaks[1])
+    reached = MemoryBelow("peak", 2**30, (SCAN, DUCK)).reached({"hand": session(log_of(100, *timings))})
+    assert reached == ("1.00 GiB", met, 1)
+
+
+def test_what_was_not_measured_is_neither_met_nor_missed() -> None:
+    without_peak = {"hand": session(log_of(100, HALF, timing("duckdb", [1.0], 5)))}
+    assert MemoryBelow("peak", 2**30, (SCAN, DUCK)).reached(without_peak) is None
+    for sessions in ({}, {"hand": session(log_of(200, HALF, WHOLE))}, {"hand": session(log_of(100, HALF))}):
+        target = AtMost("scan / DuckDB", 0.5, SCAN, DUCK)
+        assert target.reached(sessions) is None
+        assert "not measured" in targets_table(sessions, [target])
+
+
+def test_every_target_is_measured_by_some_session() -> None:
+    """Each target's places run in the session that they name."""
+    places = [place for each in TARGETS for place in ((each.of, each.to) if isinstance(each, AtMost) else each.places)]
+    assert len(TARGETS) == 9
+    for place in places:
+        options = run.parser().parse_args(suite.SESSIONS[place.session].split()[1:])
+        assert place.rows in options.rows
+        assert place.contender in (options.contenders or [*ON_SPARK, *ALONE])
+        assert place.rows <= LARGEST.get(place.contender, (place.rows,))[0]
+
+
+def test_results_of_another_folder_are_told_and_leave_the_page_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    session(log_of(20_000_000, HALF, WHOLE)).write(tmp_path / "20m.json")
+    monkeypatch.setattr(sys, "argv", ["benchmarks.suite", "20m", "--results", str(tmp_path)])
+    monkeypatch.setattr(report, "PAGE", tmp_path / "no page")
+    suite.main()
+    assert not report.PAGE.exists()
+    cells = [cell.strip() for cell in capsys.readouterr().out.splitlines()[2].strip("|").split("|")]
+    assert cells == ["scan lane / DuckDB, 20 M rows", "<= 0.5", "0.50 (0.25 to 0.60)", "met", "3"]
+
+
+# The page
+
+
+PAGE = "Said by hand.\n\n<!-- begin a -->\nold\n<!-- end a -->\n<!-- begin b c -->\n<!-- end b c -->\n"
+
+
+def test_blocks_are_written_over_and_sentences_stay() -> None:
+    filled = report.fill(PAGE, {"a": "new", "b c": "| x |"})
+    assert filled == (
+        "Said by hand.\n\n<!-- begin a -->\n\nnew\n\n<!-- end a -->\n<!-- begin b c -->\n\n| x |\n\n<!-- end b c -->\n"
+    )
+    assert report.fill(filled, {"a": "new", "b c": "| x |"}) == filled
+
+
+@pytest.mark.parametrize("blocks", [{"a": ""}, {"a": "", "b c": "", "d": ""}])
+def test_no_block_is_forgotten(blocks: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match="the page has the blocks"):
+        report.fill(PAGE, blocks)
+
+
+def test_the_page_says_what_the_results_say() -> None:
+    page = report.PAGE.read_text()
+    assert report.fill(page, report.blocks(report.read(report.RESULTS), report.RESULTS)) == page
+
+
+def test_results_of_two_machines_make_no_page(tmp_path: Path) -> None:
+    session(log_of(200_000, HALF)).write(tmp_path / "1m.json")
+    session(log_of(20_000_000, HALF), processor="another").write(tmp_path / "20m.json")
+    with pytest.raises(ValueError, match="are of different machines"):
+        report.read(tmp_path)
+
+
+def test_the_page_of_scaling_is_what_its_results_say() -> None:
+    page = report.SCALING_PAGE.read_text()
+    assert report.fill(page, report.tables(report.SCALING, report.RESULTS)) == page
+    assert report.NOT_MEASURED not in page

@@ -1,0 +1,353 @@
+"""The shapes of the benchmark: rows as they are said to be, values on which all agree, and the table of the page."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+import pytest
+
+from benchmarks import cold, machine, run, shapes, suite, whole
+from benchmarks.check import Check, DisagreementError
+from benchmarks.contenders import ALONE, LIST_LIBRARIES, ON_SPARK, PLAIN_ALONE, PLAIN_ON_SPARK, Value, Work
+from benchmarks.contenders.sparkrank_jobs import document_of
+from benchmarks.generate import LogShape, arrays_of, impressions, lists_and_truth, write
+from benchmarks.process import EVERY, OwnProcess, serve
+from benchmarks.results import LogTimes, Session, Timing
+from benchmarks.shape_table import session_names, shapes_block
+from benchmarks.shapes import LANES, PLAIN, SHAPES, YARDSTICK
+from sparkrank.config import Spec
+from sparkrank.metrics import Metric
+
+ROWS = 20_000
+
+# Rows
+
+
+def test_arrays_are_the_lists_and_the_truth_of_their_users() -> None:
+    lists, truth = lists_and_truth(LogShape(rows=ROWS, layout="lists"), ROWS, chunk=3)
+    items, true_items = ({}, {})  # type: tuple[dict[int, list[int]], dict[int, list[int]]]
+    for side, by_user in ((lists, items), (truth, true_items)):
+        for row in side.to_pylist():
+            by_user.setdefault(row["user_id"], []).append(row["item_id"])
+    found = arrays_of(lists, truth).to_pylist()
+    assert {row["user_id"]: row["items"] for row in found} == items
+    assert {row["user_id"]: sorted(row["true_items"]) for row in found} == {
+        user: sorted(true_items.get(user, [])) for user in items
+    }
+    assert len(found) == ROWS // 20
+    assert any(not row["true_items"] for row in found)
+
+
+def test_text_items_are_of_one_impression_each_through_all_chunks() -> None:
+    shape = LogShape(rows=6_000, items="text", row_group_rows=1_000)
+    items = [item for chunk in range(6) for item in impressions(shape, 1_000, chunk)["item_id"].to_pylist()]
+    assert len(set(items)) == 6_000
+    assert {type(item) for item in items} == {str}
+
+
+def test_a_heavy_user_has_the_share_of_rows_that_was_asked_for() -> None:
+    users = impressions(LogShape(heavy=0.5), ROWS, 0)["user_id"].to_pylist()
+    (_, most), (_, second) = Counter(users).most_common(2)
+    assert 0.48 < most / ROWS < 0.53
+    assert second < most / 20
+
+
+def test_what_is_added_to_a_log_changes_none_of_its_other_columns() -> None:
+    plain = impressions(LogShape(), ROWS, 0)
+    for added in ({"sessions": True}, {"weighted": True}, {"slices": True}):
+        more = impressions(LogShape(**added), ROWS, 0)
+        assert more.num_columns > plain.num_columns
+        assert more.select(plain.column_names) == plain
+
+
+def test_sessions_and_weights_are_within_their_limits() -> None:
+    log = impressions(LogShape(sessions=True, weighted=True), ROWS, 0)
+    assert set(log["session_id"].to_pylist()) == {0, 1, 2, 3}
+    assert 0.5 <= min(log["weight"].to_pylist()) < 0.51
+    assert 1.99 < max(log["weight"].to_pylist()) <= 2
+
+
+def test_each_day_is_a_folder_of_rows_of_its_own(tmp_path: Path) -> None:
+    log = write(LogShape(rows=3_000, groups=50, layout="days", days=3), tmp_path)
+    days = {day.name: pq.read_table(day / "part-00000.parquet") for day in log.iterdir()}
+    assert sorted(days) == ["day=2026-01-01", "day=2026-01-02", "day=2026-01-03"]
+    assert [day.num_rows for day in days.values()] == [1_000] * 3
+    scores = [score for day in days.values() for score in day["score"].to_pylist()]
+    assert len(set(scores)) == 3_000
+
+
+def test_csv_has_the_rows_of_the_parquet(tmp_path: Path) -> None:
+    shape = LogShape(rows=1_000, groups=50, files=2)
+    parquet, csv = (write(replace(shape, format=name), tmp_path) for name in ("parquet", "csv"))
+    found = pa.concat_tables(pa_csv.read_csv(path) for path in sorted(csv.glob("*.csv")))
+    assert found.to_pydict() == pq.read_table(parquet).to_pydict()
+
+
+def test_shapes_of_logs_that_differ_have_folders_that_differ() -> None:
+    logs = {str(shape.log): LogShape(**shape.log) for shape in SHAPES.values()}
+    assert len({log.folder for log in logs.values()}) == len(logs)
+    assert max(len(log.folder) for log in logs.values()) < 200
+
+
+# What is asked
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_shape_is_asked_of_contenders_that_there_are(name: str) -> None:
+    shape = SHAPES[name]
+    assert set(shape.contenders) <= {*ON_SPARK, *ALONE, *LIST_LIBRARIES, *PLAIN_ON_SPARK, *PLAIN_ALONE}
+    assert YARDSTICK in shape.contenders or set(PLAIN) <= set(shape.contenders)
+    assert set(shape.limits) <= set(LANES)
+    assert ("plain" in shape.asked) == (PLAIN[0] in shape.contenders)
+    for metric in (*shape.metrics, *shape.asked.get("plain", {}).get("metrics", ())):
+        Metric.parse(metric)
+
+
+@pytest.mark.parametrize("name", [name for name, shape in SHAPES.items() if "job" in shape.asked])
+def test_the_spec_of_a_job_is_one(name: str, tmp_path: Path) -> None:
+    shape = SHAPES[name]
+    log = LogShape(**shape.log)
+    work = replace(run.work_of(log, tmp_path, shape.metrics, 1, tmp_path), **shape.asked)
+    for each in (work, work.without()) if work.plain else (work,):
+        spec = Spec.model_validate(document_of(each, "local", "tables"))
+        assert spec.roles.group == ("user_id",)
+        assert ("{date}" in spec.input.path) == bool(work.days)
+
+
+def test_work_is_the_same_on_the_other_side_of_a_process(tmp_path: Path) -> None:
+    for shape in SHAPES.values():
+        work = replace(run.work_of(LogShape(**shape.log), tmp_path, shape.metrics, 2, tmp_path), **shape.asked)
+        again = Work.from_json(work.to_json())
+        assert again.to_json() == work.to_json()
+        assert again.without().metrics == work.without().metrics
+        assert (again.keys, again.days, again.slices) == (work.keys, work.days, work.slices)
+
+
+def test_the_long_benchmark_measures_every_shape() -> None:
+    for shape, name in session_names().items():
+        assert suite.SESSIONS[name].split()[0] == ("whole" if shape == "whole" else "shapes")
+        assert shape == "whole" or suite.SESSIONS[name].split()[1] == shape
+
+
+def test_a_shape_has_its_own_rows_and_contenders_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[argparse.Namespace] = []
+    monkeypatch.setattr(run, "measure", lambda options, *_: seen.append(options))
+    given: dict[str, Any] = {"rows": None, "repeats": None, "contenders": None}
+    shapes.measure("backfill", argparse.Namespace(**given), [])
+    shapes.measure("backfill", argparse.Namespace(**{**given, "rows": 8_000, "contenders": ["duckdb", "polars"]}), [])
+    assert [(each.rows, each.groups, each.days) for each in seen] == [([1_000_000], 250, 200), ([8_000], 2, 200)]
+    assert [each.contenders for each in seen] == [["sparkrank-local", "duckdb"], ["duckdb"]]
+
+
+# Values
+
+
+def values_of(name: str, work: Work) -> dict[str, dict[str, Value]]:
+    """What a contender of its own process gives for ``work``, in this one."""
+    contender = EVERY[name].make(work)
+    contender.prepare()
+    contender.run()
+    return {model: dict(values) for model, values in contender.values().items()}
+
+
+def ended(name: str, work: Work) -> whole.Ended:
+    """A contender that has run in this process, asked and answering as from its own, whose start takes seconds."""
+    if EVERY[name].python != Path(sys.executable):
+        with OwnProcess(name, work) as elsewhere:
+            elsewhere.prepare()
+            elsewhere.run()
+            return whole.Ended(name, elsewhere.values(), elsewhere.table)
+    replies = io.StringIO()
+    serve(EVERY[name].make(Work.from_json(work.to_json())), ["table", "prepare", "run", "values"], replies)
+    table, _, _, values = map(json.loads, replies.getvalue().splitlines())
+    found = {model: {metric: Value(*each) for metric, each in of.items()} for model, of in values.items()}
+    return whole.Ended(name, found, None if table is None else Path(table))
+
+
+def log_of_four(folder: Path) -> Path:
+    """Two users whose rows tie across users: scores 4, 3, 3, 1 with labels 1, 0, 1, 0."""
+    folder.mkdir()
+    columns = {"user_id": [1, 1, 2, 2], "item_id": [7, 8, 8, 9], "score": [4.0, 3.0, 3.0, 1.0]}
+    log = pa.table({**columns, "clicked": [1, 0, 1, 0], "weight": [1.0, 2.0, 1.0, 1.0]})
+    pq.write_table(log, folder / "part.parquet")
+    return folder
+
+
+EXACT_BY_HAND = {
+    # pairs: 4 beats 3 and 1, 3 ties with 3 and beats 1: (1 + 1 + 0.5 + 1) / 4; precision 1 at recall 0.5, 2/3 at 1;
+    # above 4: TPR 0.5, FPR 0; above 3: TPR 1, FPR 0.5
+    None: (3.5 / 4, 0.5 * 1 + 0.5 * 2 / 3, 0.5),
+    # the negative at 3 counts twice: pairs (2 + 1 + 1 + 1) / 6, precision 2/4 at recall 1, FPR 2/3 above 3
+    "weight": (5 / 6, 0.5 * 1 + 0.5 * 2 / 4, 0.5),
+}
+
+
+@pytest.mark.peer
+@pytest.mark.parametrize("weight", EXACT_BY_HAND)
+@pytest.mark.parametrize("name", ["duckdb", "sparkrank-local"])
+def test_metrics_of_distinct_scores_by_hand(name: str, weight: str | None, tmp_path: Path) -> None:
+    if not ALONE[name].installed:
+        pytest.skip(f"{name} is not installed")
+    metrics = SHAPES["exact"].metrics
+    log = log_of_four(tmp_path / "log")
+    work = Work(log, metrics, "clicked", False, ("score",), 1, tmp_path, weight=weight, group_table=False)
+    found = values_of(name, work)["score"]
+    assert [found[metric].value for metric in metrics] == pytest.approx(EXACT_BY_HAND[weight])
+
+
+@pytest.mark.peer
+@pytest.mark.parametrize("name", ["duckdb", "sparkrank-local"])
+def test_novelty_by_hand(name: str, tmp_path: Path) -> None:
+    if not ALONE[name].installed:
+        pytest.skip(f"{name} is not installed")
+    # the first row of each user: item 7 is relevant to one of two users, item 8 to one: -log2(1/2) each
+    metrics = ("ndcg@1", "novelty@1")
+    work = Work(log_of_four(tmp_path / "log"), metrics, "clicked", False, ("score",), 1, tmp_path)
+    assert values_of(name, work)["score"]["novelty@1"].value == pytest.approx(1.0)
+
+
+@pytest.mark.tools
+@pytest.mark.peer
+@pytest.mark.parametrize("name", SHAPES)
+def test_contenders_agree_on_every_shape(name: str, tmp_path: Path) -> None:
+    """Also by the values of slices and by day, of which each contender has as many."""
+    shape = SHAPES[name]
+    few = {"days": 4} if name.startswith("backfill") else {}
+    days = {**shape.log, **few}.get("days", 1)
+    log = LogShape(**{"rows": ROWS, "groups": ROWS // days // 20, "files": 2, **shape.log, **few})
+    work = run.work_of(log, write(log, tmp_path / "log"), shape.metrics, 1, tmp_path)
+    work = replace(work, **shape.asked)
+    check, found = Check(log, work.by_item), defaultdict(list)
+    contenders = [each for each in shape.contenders if each in EVERY and EVERY[each].installed]
+    contenders = [each for each in contenders if each != "recommenders-spark"]  # which needs a JVM
+    if not contenders:
+        pytest.skip("no contender that needs no Spark is installed")
+    for contender_name in contenders:
+        contender = ended(contender_name, work)
+        check.compare(contender)
+        for model, values in contender.values().items():
+            found[model].append(set(values))
+            assert set(values) <= {*shape.metrics, *work.without().metrics}
+    subjects = {
+        "slices": 1 + 20 + 4 + 80,
+        "models-3": 3,
+        "models-10": 10,
+        "comparisons": 2,
+        "backfill": 4,
+        "backfill-scan": 4,
+    }
+    assert len(found) == subjects.get(name, 1)
+    assert len({len(each) for each in found.values()}) == 1
+    assert all(set(values) >= set(shape.metrics) for values in check.values.values())
+
+
+@pytest.mark.parametrize("value", [0.7501, 0.7499])
+def test_ties_by_item_leave_nothing_to_chance(value: float) -> None:
+    for by_item in (True, False):
+        check = Check(LogShape(ties=0.3, groups=100), by_item)
+        check.compare(whole.Ended("first", {"score": {"ap": Value(0.75)}}))
+        second = whole.Ended("second", {"score": {"ap": Value(value)}})
+        if by_item:
+            with pytest.raises(DisagreementError, match="ap of score"):
+                check.compare(second)
+        else:
+            check.compare(second)
+
+
+# Whole commands
+
+
+def commands_on(folder: Path) -> cold.Commands:
+    shape = LogShape(rows=2_000, groups=100, files=2)
+    return cold.Commands(shape, write(shape, folder / "log"), folder)
+
+
+def test_the_bare_job_must_have_read_every_row(tmp_path: Path) -> None:
+    commands = commands_on(tmp_path)
+    log = pq.read_table(commands.work.log).to_pydict()
+    total = sum(score for score, label in zip(log["score"], log["clicked"], strict=True) if label > 0)
+    whole.compare_bare({"rows": 2_000, "sum": total}, commands)
+    for wrong in ({"rows": 1_999, "sum": total}, {"rows": 2_000, "sum": total * 1.001}):
+        with pytest.raises(DisagreementError, match="the bare job has"):
+            whole.compare_bare(wrong, commands)
+
+
+def test_values_of_whole_commands_are_compared(tmp_path: Path) -> None:
+    commands = commands_on(tmp_path)
+    known = whole.commands_of(commands)
+    assert list(known)[:4] == ["bare", "sparkrank-scan", "sparkrank-local", "sparkrank-frame"]
+    check = Check(LogShape())
+    for name in (each for each in ("sparkrank-local", "duckdb") if each in known):
+        _, printed = cold.ended(known[name], commands.tables)
+        whole.compare(name, printed, commands, check)
+    assert set(check.values["score"]) == set(commands.work.metrics)
+
+
+# The table
+
+
+def session_of(title: str, *timings: tuple[str, Sequence[float]]) -> Session:
+    timed = [Timing(name, 6, True, 9.0, list(seconds)) for name, seconds in timings]
+    log = LogTimes(asdict(LogShape(rows=100)), {}, timed, {})
+    described = {"processor": "one", "cores": "2", "memory": "24 GiB", "commit": "c0ffee", "load before": "0.1"}
+    return Session(f"python -m benchmarks.{title}", described, ("ap",), {}, {}, 0, [log])
+
+
+def line(text: str, title: str) -> list[str]:
+    (found,) = (line for line in text.splitlines() if line.startswith(f"| {title} "))
+    return [cell.strip() for cell in found.strip("|").split("|")]
+
+
+def test_without_results_the_page_says_what_makes_them() -> None:
+    assert shapes_block({}) == "Not measured yet: `make bench-all` makes the tables that stand here."
+
+
+def test_shapes_meet_or_miss_their_targets() -> None:
+    lists = session_of(
+        "shapes lists", ("sparkrank-scan", [2, 2]), ("sparkrank-local", [3, 3]), ("duckdb", [4, 4]), ("polars", [6, 6])
+    )
+    exact = session_of(
+        "shapes exact",
+        ("sparkrank-scan", [8, 8]),
+        ("plain-scan", [4, 4]),
+        ("sparkrank-local", [9]),
+        ("plain-local", [4]),
+    )
+    command = session_of("whole", ("bare", [10, 10]), ("sparkrank-scan", [12, 13]), ("sparkrank-local", [1, 1]))
+    text = shapes_block({"shapes-lists": lists, "shapes-exact": exact, "whole": command})
+    assert line(text, "lists joined with a truth") == [
+        *("lists joined with a truth", "100", "4.00"),
+        *("0.50 (0.50 to 0.50), met (<= 0.5)", "0.75 (0.75 to 0.75), missed (<= 0.25)", "", "1.50 (1.50 to 1.50)"),
+    ]
+    assert line(text, "nightly set")[1:3] == ["20,000,000", "not measured"]
+    over_plain = text[text.index("over the same without it") :]
+    assert line(over_plain, "exact bins, scores all distinct")[1:] == [
+        *("100", "2.00 (2.00 to 2.00), met (<= 2)", "2.25 (2.25 to 2.25), missed (<= 2)", ""),
+    ]
+    assert line(over_plain, "a whole command over a bare spark-submit")[1:] == [
+        *("100", "1.25 (1.20 to 1.30), missed (<= 1.2)", "0.10 (0.10 to 0.10)", ""),
+    ]
+    assert line(text, "shapes-lists")[1:] == ["`python -m benchmarks.shapes lists`", "2", "0.1", "c0ffee"]
+
+
+def test_no_shape_lacks_a_row() -> None:
+    text = shapes_block({"whole": session_of("whole", ("bare", [1.0]))})
+    for shape in SHAPES.values():
+        assert f"| {shape.title} " in text
+
+
+def test_the_commit_is_told_or_unknown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert machine.commit().rstrip("+").isalnum()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert machine.commit() == "unknown"

@@ -1,0 +1,83 @@
+"""The examples of docstrings print what they say."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import doctest
+import importlib
+import inspect
+import pkgutil
+import re
+from pathlib import Path
+
+import pytest
+
+import sparkrank
+from sparkrank import functions
+from sparkrank.ml import RankingMetricEvaluator
+
+MODULES = sorted(
+    each.name
+    for each in pkgutil.walk_packages(sparkrank.__path__, "sparkrank.")
+    if not each.name.endswith("__main__") and ".engines.spark" not in each.name and ".native." not in each.name
+)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_examples_of_a_module(name: str) -> None:
+    failed, _ = doctest.testmod(importlib.import_module(name))
+    assert failed == 0
+
+
+def test_there_are_examples() -> None:
+    finder = doctest.DocTestFinder()
+    found = [test for name in MODULES for test in finder.find(importlib.import_module(name)) if test.examples]
+    assert "sparkrank.results.evaluation.Evaluation.value" in {test.name for test in found}
+
+
+def described(documented: object) -> list[str]:
+    """The parameters that a docstring describes."""
+    parameters = inspect.getdoc(documented).partition("Parameters\n----------\n")[2].partition("\n\n")[0]
+    names = re.findall(r"^(\w[\w, ]*) : .+", parameters, re.MULTILINE)
+    return [name.strip() for line in names for name in line.split(",")]
+
+
+@pytest.mark.parametrize(
+    "door",
+    [sparkrank.evaluate, sparkrank.explain, functions.metric, functions.metrics, RankingMetricEvaluator],
+    ids=lambda door: door.__qualname__,
+)
+def test_every_argument_of_a_door_is_described_once(door: object) -> None:
+    """Options that doors share are typed once, and described in each."""
+    assert sorted(described(door)) == sorted(inspect.signature(door).parameters)
+
+
+@pytest.mark.parametrize("word", ["unjudged", "unretrieved", "population"])
+def test_a_definition_is_declared_in_two_files(word: str) -> None:
+    """In the definitions and in the spec: the third file of a new word is the one that applies it."""
+    package = Path(sparkrank.__file__).parent
+    declaring = {
+        file.relative_to(package).as_posix()
+        for file in package.rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text()))
+        if (isinstance(node, ast.arg) and node.arg == word)
+        or (isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id == word)
+    }
+    assert declaring == {"metrics/definitions.py", "config/sections.py"}
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["GroupMetric", "CatalogueMetric", "PooledMetric", "HistogramMetric", "PooledTotals", "PooledValue"],
+)
+def test_what_a_metric_from_outside_is_made_of_is_described(kind: str) -> None:
+    """Every field of its own, but for those that all declarations have, and an example."""
+    own = getattr(sparkrank.metrics, kind)
+    shared = {each.name for each in dataclasses.fields(sparkrank.metrics.Declaration)}
+    parents = {name for base in own.__mro__[1:] for name in vars(base).get("__annotations__", {})}
+    fields = {each.name for each in dataclasses.fields(own)} - shared - parents
+    assert fields
+    assert fields <= set(described(own))
+    assert len(set(described(own))) == len(described(own))
+    assert ">>> " in inspect.getdoc(own).partition("Examples\n---")[2]

@@ -1,0 +1,189 @@
+"""Imports point one way: every module stands in a layer, knows those below it alone, and is part of no circle."""
+
+from __future__ import annotations
+
+import ast
+import graphlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import sparkrank
+
+PACKAGE = Path(sparkrank.__file__).parent
+SPARK = ("pyspark", "py4j")
+
+# The rooms from the ground up, and what of other packages they know. A room knows those above it in this table alone.
+LAYERS: dict[str, tuple[str, ...]] = {
+    "_version": (),
+    "base": (),
+    "native": ("numpy",),
+    "numeric": ("numpy", "pyarrow", "scipy"),
+    "schemas": ("pyarrow",),
+    "ranking": ("numpy",),
+    "stats": ("numpy", "scipy"),
+    "histogram": ("numpy",),
+    "states": ("numpy", "pyarrow"),
+    "metrics": ("numpy",),
+    "inputs": ("numpy", "pyarrow"),
+    "bucket": ("numpy", "pyarrow"),
+    "gates": ("numpy", "pyarrow", "scipy"),
+    "sources": ("numpy", "pyarrow", "pandas", "polars", *SPARK),
+    "engines": ("numpy", "pyarrow", *SPARK),
+    "uncertainty": ("numpy", "pyarrow", "scipy"),
+    "tables": ("numpy", "pyarrow", "obstore", *SPARK),
+    "config": ("pydantic", "pydantic_core", "yaml"),
+    "text": ("click", "pyarrow"),
+    "comparison": ("numpy", "pyarrow", *SPARK),
+    "report": ("numpy", "pyarrow", "altair", "jinja2", "markupsafe", "vl_convert", *SPARK),
+    "results": ("pyarrow", "pandas", "altair", *SPARK),
+    "run": ("numpy", "pyarrow", *SPARK),
+    "jobs": ("numpy", "pyarrow", *SPARK),
+    "doors": ("click", "pyarrow", "typing_extensions", "yaml", *SPARK),
+    "functions": ("numpy", "pyarrow", "pandas", "typing_extensions", *SPARK),
+    "ml": ("typing_extensions", *SPARK),
+    "__main__": (),
+    "": (),  # the package's own __init__, its face
+}
+ORDER = list(LAYERS)
+BELOW_THE_ENGINE = ORDER[: ORDER.index("gates") + 1]
+
+
+def modules() -> dict[str, Path]:
+    """All modules of the package by dotted name, without the package's own."""
+    return {
+        ".".join(file.relative_to(PACKAGE).with_suffix("").parts).removesuffix("__init__").rstrip("."): file
+        for file in sorted(PACKAGE.rglob("*.py"))
+    }
+
+
+MODULES = modules()
+COMPILED = {f"native.{stub.stem}" for stub in (PACKAGE / "native").glob("*.pyi")}  # they may be there or not
+
+
+def room(module: str) -> str:
+    return module.partition(".")[0]
+
+
+def imports(file: Path) -> set[str]:
+    """Every module that the file imports: at its top, under TYPE_CHECKING and inside functions."""
+    names = set()
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file.name} imports relatively: write the whole name"
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}".removeprefix("sparkrank.")
+                is_module = inner in MODULES or inner in COMPILED
+                names.add(f"sparkrank.{inner}" if is_module else str(node.module))
+    return names
+
+
+def inner(file: Path) -> set[str]:
+    """The modules of the package that the file imports, without the package's name before them."""
+    names = {name for name in imports(file) if room(name) == "sparkrank"}
+    return {name.removeprefix("sparkrank").lstrip(".") for name in names}
+
+
+def test_every_module_stands_in_a_layer() -> None:
+    assert {room(name) for name in MODULES} == set(LAYERS)
+    assert len(MODULES) > 200
+
+
+def test_a_layer_knows_those_below_it_alone() -> None:
+    upward = {
+        f"{name} imports {other or 'sparkrank'}"
+        for name, file in MODULES.items()
+        for other in inner(file)
+        if ORDER.index(room(other)) > ORDER.index(room(name))
+    }
+    assert upward == set()
+
+
+def test_a_layer_knows_no_package_that_is_not_in_its_row() -> None:
+    strange = {
+        f"{name} imports {package}"
+        for name, file in MODULES.items()
+        for package in {room(other) for other in imports(file)} - set(sys.stdlib_module_names) - {"sparkrank"}
+        if package not in LAYERS[room(name)]
+    }
+    assert strange == set()
+
+
+def test_no_modules_import_one_another_in_a_circle() -> None:
+    edges = {name: inner(file) - {name} for name, file in MODULES.items()}
+    graphlib.TopologicalSorter(edges).prepare()  # raises CycleError, which names a circle
+    with pytest.raises(graphlib.CycleError):
+        graphlib.TopologicalSorter({"a": {"b"}, "b": {"c"}, "c": {"b"}}).prepare()
+
+
+def test_no_two_files_share_a_name_unless_they_are_twins() -> None:
+    """The same name in both readers is the same concept; elsewhere one of the two would be opened by mistake."""
+    places: dict[str, set[str]] = {}
+    for file in MODULES.values():
+        if not file.name.startswith("__"):
+            places.setdefault(file.name, set()).add(file.parent.relative_to(PACKAGE).as_posix())
+    shared = {name: folders for name, folders in places.items() if len(folders) > 1}
+    assert {name for name, folders in shared.items() if folders != {"sources", "engines/spark"}} == set()
+    assert {"arrays.py", "columns.py", "nested.py", "values.py"} <= shared.keys()
+
+
+def test_no_two_classes_share_a_name() -> None:
+    places: dict[str, set[str]] = {}
+    for name, file in MODULES.items():
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, set()).add(name)
+            elif isinstance(node, ast.AnnAssign) and ast.unparse(node.annotation) == "TypeAlias":
+                places.setdefault(ast.unparse(node.target), set()).add(name)
+    assert {name: where for name, where in places.items() if len(where) > 1} == {}
+    assert len(places) > 200
+
+
+def loaded_by(script: str) -> list[str]:
+    """The modules that are loaded after ``script``, in a process of its own: here others have imported much."""
+    script += "\nimport sys\nprint(*sys.modules, sep='\\n')"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=PACKAGE.parent
+    )
+    return done.stdout.split()
+
+
+OPTIONAL = ("IPython", "altair", "duckdb", "jinja2", "jsonschema", "obstore", "polars", "sklearn", "vl_convert")
+
+
+def test_the_package_imports_without_spark_and_without_extras() -> None:
+    loaded = {room(module) for module in loaded_by("import sparkrank")}
+    assert "sparkrank" in loaded
+    assert loaded & {*SPARK, *OPTIONAL} == set()
+
+
+def test_only_their_users_import_the_rooms_of_functions_and_ml() -> None:
+    outside = {name: file for name, file in MODULES.items() if room(name) not in ("functions", "ml")}
+    assert {name for name, file in outside.items() if {"functions", "ml"} & {room(m) for m in inner(file)}} == set()
+
+
+def test_statistics_load_scipy_when_they_are_asked_for() -> None:
+    """It takes as long to load as all the rest, and no worker needs it."""
+    statistics = [f"sparkrank.{name}" for name in MODULES if room(name) == "stats"]
+    loaded = loaded_by("\n".join(f"import {name}" for name in ("sparkrank", *statistics)))
+    assert set(statistics) <= set(loaded)
+    assert "scipy" not in {room(module) for module in loaded}
+    asked = loaded_by("from sparkrank.stats.intervals import t_interval; t_interval(1.0, 1.0, 9)")
+    assert "scipy.special" in asked
+    assert "scipy.stats" not in asked
+
+
+def test_what_is_below_the_engine_loads_without_it() -> None:
+    """The package's own __init__, which names the whole of it, is left out by an empty module in its place."""
+    below = [f"sparkrank.{name}" for name in MODULES if room(name) in BELOW_THE_ENGINE]
+    loaded = loaded_by(
+        f"import sys, types\nsys.modules['sparkrank'] = types.ModuleType('sparkrank')\n"
+        f"sys.modules['sparkrank'].__path__ = [{str(PACKAGE)!r}]\n" + "\n".join(f"import {name}" for name in below)
+    )
+    ours = {module for module in loaded if room(module) == "sparkrank"}
+    assert ours - {"sparkrank", *(f"sparkrank.{name}" for name in COMPILED)} == set(below)
+    assert {room(module) for module in loaded}.isdisjoint(SPARK)

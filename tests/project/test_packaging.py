@@ -1,0 +1,93 @@
+"""What an index of packages shows, and what an installation may be made of."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import sys
+from fnmatch import fnmatch
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from tests.project.test_pages import anchors
+
+PROJECT = Path(__file__).resolve().parents[2]
+PYPROJECT = (PROJECT / "pyproject.toml").read_text(encoding="utf-8")
+_LINK = re.compile(r"\]\(([^)\s]*)\)")
+
+
+def given(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What setup.py tells setuptools."""
+    told: dict[str, Any] = {}
+    setuptools = SimpleNamespace(setup=lambda **options: told.update(options), Extension=lambda name, *_, **__: name)
+    monkeypatch.setitem(sys.modules, "setuptools", setuptools)  # which newer Pythons do not bring
+    monkeypatch.chdir(PROJECT)
+    runpy.run_path("setup.py")
+    return told
+
+
+def test_links_of_the_long_description_lead_somewhere_from_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is absolute and names what is in the repository; nothing but links differs from the README."""
+    readme = (PROJECT / "README.md").read_text(encoding="utf-8")
+    shown = given(monkeypatch)["long_description"]
+    (home,) = re.findall(r'^Repository = "(https://.*)"$', PYPROJECT, re.MULTILINE)
+    pictures = re.findall(r'\bsrc(?:set)?="([^"]*)"', readme)
+    for picture in pictures:
+        assert (PROJECT / picture).exists()
+        assert f'="{home}/raw/main/{picture}"' in shown
+    shown = shown.replace(f'="{home}/raw/main/', '="')
+    assert _LINK.sub("]()", shown) == _LINK.sub("]()", readme)
+    assert len(pictures) == 2
+    links = list(zip(_LINK.findall(readme), _LINK.findall(shown), strict=True))
+    assert len(links) > 10
+    for before, after in links:
+        assert re.match(r"https?://|#", after), after
+        if before == after:
+            continue
+        name, _, anchor = after.removeprefix(f"{home}/blob/main/").partition("#")
+        assert (PROJECT / name).exists(), after
+        assert not anchor or anchor in anchors((PROJECT / name).read_text(encoding="utf-8")), after
+
+
+def test_every_loop_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    loops = {path.stem for path in (PROJECT / "sparkrank/native").glob("*.pyx")}
+    assert set(given(monkeypatch)["ext_modules"]) == {f"sparkrank.native.{loop}" for loop in loops}
+
+
+def test_the_oldest_versions_are_those_that_the_project_allows() -> None:
+    """`make test-minimum` installs the lowest version of everything that a user needs; 1.11 stands for 1.11.1, too."""
+    lines = (PROJECT / "constraints-minimum.txt").read_text(encoding="utf-8").splitlines()
+    pins = dict(line.split("==") for line in lines if not line.startswith("#"))
+    listed = re.findall(r"^(?:dependencies|spark|stores|report) = \[(.*?)\]$", PYPROJECT, re.MULTILINE | re.DOTALL)
+    needed = [Requirement(text) for texts in listed for text in re.findall(r'"(.+?)"', texts)]
+    assert sorted(pins) == sorted({canonicalize_name(each.name) for each in needed})
+    for each in needed:
+        lowest = [Version(one.version).release for one in each.specifier if one.operator == ">="]
+        pinned = Version(pins[canonicalize_name(each.name)])
+        assert pinned in each.specifier
+        assert all(pinned.release[: len(release)] == release for release in lowest), each
+
+
+def test_every_file_of_the_package_is_in_the_wheel() -> None:
+    """A file that is no module is there by a pattern of its package, or of all packages."""
+    (section,) = re.findall(r"^\[tool\.setuptools\.package-data\]\n((?:.+\n)+)", PYPROJECT, re.MULTILINE)
+    patterns = {
+        name: re.findall(r'"(.+?)"', found)
+        for name, found in re.findall(r'^"(.+?)" = \[(.*)\]$', section, re.MULTILINE)
+    }
+    others = [
+        file
+        for file in (PROJECT / "sparkrank").rglob("*")
+        if file.is_file() and file.suffix not in {".py", ".pyc", ".pyx", ".so", ".h", ".cpp"}
+    ]
+    assert {"report.jinja", "report.css", "report.js", "py.typed"} <= {file.name for file in others}
+    for file in others:
+        package = next(folder for folder in file.parents if (folder / "__init__.py").exists())
+        known = (*patterns["*"], *patterns.get(".".join(package.relative_to(PROJECT).parts), ()))
+        assert any(fnmatch(file.relative_to(package).as_posix(), pattern) for pattern in known), file

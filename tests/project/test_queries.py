@@ -1,0 +1,184 @@
+"""Programs that know nothing of links read the results: by the queries of docs/queries.md, and from copies.
+
+Spark's are in tests/spark/test_queries.py.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+from pyarrow import fs
+
+from tests.support import queries
+from tests.support.commands import exit_code
+from tests.support.s3_server import s3_environment, s3_server, s3_with
+
+NAMES = ("trend", "worst", "fell", "paired")
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of an evaluation with `output.plain`, the second day of it evaluated twice."""
+    folder = tmp_path_factory.mktemp("plain")
+    conf = queries.evaluate(folder, plain=True)
+    assert exit_code("evaluate", "--conf", conf, "--date", queries.AFTER) == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of an export of days that links show."""
+    folder = tmp_path_factory.mktemp("exported")
+    conf = queries.evaluate(folder / "linked")
+    assert exit_code("export", "--conf", conf, str(folder / "evaluation")) == 0
+    return folder
+
+
+def duckdb(_: str = "DuckDB") -> Mapping[str, Any]:
+    module = pytest.importorskip("duckdb")
+    found = [module.sql(code) for code in queries.blocks("DuckDB")]
+    rows = [[dict(zip(each.columns, row, strict=True)) for row in each.fetchall()] for each in found]
+    return dict(zip(NAMES, rows, strict=True))
+
+
+def executed(reader: str) -> Mapping[str, Any]:
+    names: dict[str, Any] = {}
+    for code in queries.blocks(reader):
+        exec(compile(code, f"docs/queries.md, {reader}", "exec"), names)  # noqa: S102 - our own page
+    return names
+
+
+def polars(reader: str) -> Mapping[str, Any]:
+    pytest.importorskip("polars")
+    return {name: found.to_dicts() for name, found in executed(reader).items() if name in NAMES}
+
+
+def pandas(reader: str) -> Mapping[str, Any]:
+    return {name: found.to_dict("records") for name, found in executed(reader).items() if name in NAMES}
+
+
+def pyarrow(reader: str) -> Mapping[str, Any]:
+    found = executed(reader)
+    return {name: found[name].to_pylist() for name in NAMES[:-1]} | {"paired": [found["paired"]]}
+
+
+READERS = {"DuckDB": duckdb, "Polars": polars, "pandas": pandas, "pyarrow": pyarrow}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_the_queries_of_the_page_find_what_they_say(plain: Path, monkeypatch: pytest.MonkeyPatch, reader: str) -> None:
+    monkeypatch.chdir(plain)
+    queries.check(READERS[reader](reader))
+
+
+def test_an_export_is_read_as_well(exported: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(exported)
+    queries.check(duckdb())
+
+
+def test_the_paired_difference_is_that_of_the_table_comparisons(plain: Path) -> None:
+    rows = ds.dataset(plain / "evaluation/comparisons", partitioning="hive").to_table().to_pylist()
+    (row,) = [row for row in rows if (row["day"], row["metric"], row["slice"]) == (queries.AFTER, "rr", "all")]
+    ((difference, stderr, n),) = queries.EXPECTED["paired"]
+    pairs = row["wins"] + row["ties"] + row["losses"]
+    assert (row["difference"], row["stderr"], pairs) == pytest.approx((difference, stderr, n), rel=1e-12)
+
+
+def by_cp(source: Path, goal: Path) -> None:
+    subprocess.run(["cp", "-r", str(source), str(goal)], check=True)
+
+
+def by_tar(source: Path, goal: Path) -> None:
+    goal.mkdir(parents=True)
+    packed = subprocess.run(["tar", "-C", str(source), "-c", "."], check=True, capture_output=True).stdout
+    subprocess.run(["tar", "-C", str(goal), "-x"], check=True, input=packed)
+
+
+@pytest.mark.parametrize("copied", [by_cp, by_tar])
+@pytest.mark.parametrize("of", ["the whole", "each table"])
+def test_copies_are_read(
+    plain: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, copied: Callable[[Path, Path], None], of: str
+) -> None:
+    """Somewhere else, of one table or of all, when what they are copies of is out of reach."""
+    source, goal = plain / "evaluation", tmp_path / "evaluation"
+    if of == "each table":
+        goal.mkdir()
+    for name in ("metrics", "groups") if of == "each table" else ("",):
+        copied(source / name, goal / name)
+    monkeypatch.chdir(tmp_path)
+    hidden = source.rename(plain / "hidden")
+    try:
+        queries.check(duckdb())
+        queries.check(pandas("pandas"))
+    finally:
+        hidden.rename(source)
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[str]:
+    with s3_server() as address:
+        yield address
+
+
+@pytest.mark.parametrize("follows", [False, True], ids=["links left out", "links followed"])
+def test_a_sync_to_an_object_store_has_each_file_once(
+    plain: Path, endpoint: str, monkeypatch: pytest.MonkeyPatch, follows: bool
+) -> None:
+    """But for the runs that `output.keep_runs` keeps, as of the day that was evaluated twice."""
+    for name, value in s3_environment(endpoint).items():
+        monkeypatch.setenv(name, value)
+    bucket = f"lake-{follows}".lower()
+    store, source = s3_with(endpoint, bucket), plain / "evaluation"
+    conf = ("--conf", str(plain / "spec.yaml"))
+    assert exit_code("clean", *conf) == 0
+    for folder, _, files in os.walk(source, followlinks=follows):
+        for file in (Path(folder, name) for name in files):
+            with store.open_output_stream(f"{bucket}/evaluation/{file.relative_to(source)}") as opened:
+                opened.write(file.read_bytes())
+    found = store.get_file_info(fs.FileSelector(bucket, recursive=True))
+    synced = [info.path for info in found if info.path.endswith(".parquet")]
+    places = [path for path in source.rglob("*=*") if path.is_dir() and not path.is_symlink()]
+    assert {path.parent.name for path in places} >= {"metrics", "groups", "states", "runs"}
+    assert len(synced) == len(places)  # of so few rows a table has one file
+    rows = ds.dataset(f"{bucket}/evaluation/metrics", filesystem=store, partitioning="hive").to_table()
+    trend = rows.filter((pc.field("metric") == "rr") & (pc.field("slice") == "all"))
+    found_trend = sorted(zip(*(trend[name].to_pylist() for name in ("day", "model", "value")), strict=True))
+    assert found_trend == queries.EXPECTED["trend"]
+    there = ("--set", f"output.path=s3://{bucket}/evaluation", "--set", "output.plain=false")
+    window = ("--from", queries.BEFORE, "--to", queries.AFTER)
+    assert exit_code("merge", *conf, *there, *window) == 0  # sparkrank reads them, too
+    merged = pq.read_table(f"{bucket}/evaluation/windows/metrics", filesystem=store, partitioning=None).to_pylist()
+    (value,) = [
+        row["value"] for row in merged if (row["model"], row["metric"], row["slice"]) == ("production", "rr", "all")
+    ]
+    assert value == pytest.approx((0.6875 * 4 + 0.5 * 4) / 8, rel=1e-12)
+
+
+def test_sparkrank_reads_plain_days(plain: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A merge, a backfill, which finds them there, a gate and an acceptance, whose tables are plain as well."""
+    conf = ("--conf", str(plain / "spec.yaml"))
+    window = ("--from", queries.BEFORE, "--to", queries.AFTER)
+    assert exit_code("merge", *conf, *window) == 0
+    (file,) = (plain / "evaluation/windows/metrics").glob("window=*/*.parquet")
+    assert not file.parent.is_symlink()
+    assert len(pd.read_parquet(file)) > 0
+    capsys.readouterr()
+    assert exit_code("evaluate", *conf, *window) == 0
+    assert capsys.readouterr().out.count("there") >= 2
+    gate = ("--set", 'gates=[{"metric": "rr", "model": "production", "max": -10}]')
+    assert exit_code("gate", *conf, *gate, "--date", queries.AFTER) == 3
+    for _ in range(2):
+        assert exit_code("accept", *conf, *gate, "--date", queries.AFTER, "--reason", "known") == 0
+        assert exit_code("gate", *conf, *gate, "--date", queries.AFTER) == 0
+    folders = [plain / "evaluation" / name / f"day={queries.AFTER}" for name in ("gates", "runs", "metrics", "states")]
+    assert [len(list(folder.iterdir())) for folder in folders] == [1, 1, 1, 1]
+    assert not any(folder.is_symlink() for folder in folders)

@@ -1,0 +1,78 @@
+"""The short form of ``make soak``: the same random cases each time, without Spark; and that a difference is found."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tests.soak.compared as comparing
+from tests.extent import IS_LONG
+from tests.soak.rounds import Soak
+
+SEED, SECONDS = 44, 10.0 if IS_LONG else 2.0
+
+
+@pytest.fixture(autouse=True)
+def _quiet(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.CRITICAL, "sparkrank")
+
+
+@pytest.mark.slow
+def test_random_cases_do_not_differ(tmp_path: Path) -> None:
+    soak = Soak(tmp_path, None, tmp_path / "failing.txt")
+    assert soak.rounds(SEED, SECONDS), soak.failing.read_text(encoding="utf-8")
+    assert soak.compared.counts["values of oracles"] > 50
+    assert soak.compared.counts["refused"] < soak.compared.counts["cases"] / 2
+
+
+def beside(change: Callable[[float], float]) -> Callable[..., Any]:
+    """The oracle's value of a group, changed."""
+    right = comparing.value_of
+
+    def wrong(*given: Any) -> float | None:
+        value = right(*given)
+        return None if value is None else change(value)
+
+    return wrong
+
+
+def test_a_difference_is_found_made_small_and_told_with_its_seed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of oracles that say a billionth more than they should."""
+    monkeypatch.setattr(comparing, "value_of", beside(lambda value: value + 1e-9))
+    soak = Soak(tmp_path, None, tmp_path / "failing.txt")
+    assert not soak.rounds(SEED, SECONDS)
+    told = soak.failing.read_text(encoding="utf-8")
+    assert told.startswith(f"SEED={SEED} gives a difference")
+    assert "but the oracle says" in told
+    assert soak.last_failing is not None
+    assert soak.last_failing.rows.num_rows <= 3  # hypothesis has made it small
+    assert soak.told().endswith("differences: 1")
+
+
+def test_another_bit_in_one_lane_is_a_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rows of one way are written without the first."""
+    ways = comparing.ways_of
+
+    def one_row_less(case: Any, folder: Path, spark: Any) -> Any:
+        found = ways(case, folder, spark)
+        if case.rows.num_rows > 1:
+            found["local, from files"] = ways(_without_first(case), folder / "less", spark)["local, from files"]
+        return found
+
+    (tmp_path / "less").mkdir()
+    monkeypatch.setattr(comparing, "ways_of", one_row_less)
+    soak = Soak(tmp_path, None, tmp_path / "failing.txt")
+    assert not soak.rounds(SEED, SECONDS)
+    assert "local, in memory and local, from files differ" in soak.failing.read_text(encoding="utf-8")
+
+
+def _without_first(case: Any) -> Any:
+    from dataclasses import replace
+
+    return replace(case, rows=case.rows.slice(1))

@@ -1,0 +1,526 @@
+"""The forms of a report, where they go, and what a run says of the day before."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import webbrowser
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from pyarrow import fs
+
+import sparkrank as sr
+from sparkrank.base.errors import SparkrankError, SpecError
+from sparkrank.jobs import report_job
+from sparkrank.jobs.report_job import report_stored
+from sparkrank.report.changes import changes_since, changes_text
+from sparkrank.report.collect import report_data
+from sparkrank.report.data import ReportData
+from sparkrank.report.report_tables import DayBefore, ReportTables
+from sparkrank.report.sections import group_distributions, roc_and_pr, score_histograms, slice_values, verdict
+from sparkrank.report.written_forms import as_form, report_document
+from tests.browser.made import report as made
+from tests.support import nights
+from tests.support.commands import PROJECT, exit_code
+from tests.support.reports import DAYS, all_rows, conf_of, of_day, rows_of, spec_of, stub_page, table, write_log
+from tests.support.s3_server import s3_environment, s3_server, s3_with
+
+TODAY = DAYS[-1]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two days, and no page yet."""
+    made = tmp_path_factory.mktemp("forms")
+    for number, day in enumerate(DAYS[1:]):
+        write_log(made, day, rows_of(number, 300))
+        assert exit_code("evaluate", "--quiet", "--conf", conf_of(made), "--date", day) == 0
+    return made
+
+
+def report(folder: Path, *words: str) -> int:
+    return exit_code("report", "--conf", conf_of(folder), "--date", TODAY, *words)
+
+
+def test_forms_without_a_file_go_to_stdout(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec = spec_of(folder)
+    data = report_stored(spec, of_day(spec, TODAY))
+    for form, begins in (("md", f"### Evaluation of {TODAY}"), ("latex", f"% {TODAY}"), ("json", "{")):
+        assert report(folder, "--format", form) == 0
+        printed = capsys.readouterr().out
+        assert printed == as_form(data, form)  # type: ignore[arg-type]
+        assert printed.startswith(begins)
+
+
+def test_html_without_a_file_is_written_here(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stub_page(monkeypatch)
+    monkeypatch.chdir(tmp_path)
+    assert report(folder) == 0
+    assert capsys.readouterr().out == f"Written: report-{TODAY}.html\n"
+    spec = spec_of(folder)
+    assert Path(f"report-{TODAY}.html").read_text(encoding="utf-8") == as_form(
+        report_stored(spec, of_day(spec, TODAY)), "html"
+    )
+    assert [each.name for each in tmp_path.iterdir()] == [f"report-{TODAY}.html"]
+
+
+def test_the_ending_says_the_form(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stub_page(monkeypatch)
+    ev = sr.evaluate(rows_of(0, 50), ["rr"], group="user", score="old", label="click")
+    for name, begins in (("a.md", "### "), ("a.tex", "% "), ("a.json", "{"), ("a.html", "<!"), ("A.HTM", "<!")):
+        file = tmp_path / name
+        assert report(folder, "--out", str(file), "--quiet") == 0
+        assert file.read_text(encoding="utf-8").startswith(begins)
+        ev.report(file)
+        assert file.read_text(encoding="utf-8").startswith(begins)
+    assert report(folder, "--out", str(file), "--format", "md", "--quiet") == 0  # what is asked for wins
+    assert file.read_text(encoding="utf-8").startswith("### ")
+
+
+def test_what_makes_no_sense_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for words, sentence in (
+        (["--out", "a.pdf"], "a.pdf, whose ending names no form: .html"),
+        (["--out", "none/a.md"], "there is no folder for none/a.md"),
+        (["--out", " ", "--format", "md"], "out is empty"),
+        (["--out", ".", "--format", "md"], ". is a folder"),
+        (["--open", "--format", "md"], "--open and --format md do not go together"),
+        (["--open", "--out", "a.json"], "--open and --format json do not go together"),
+        (["--format", "docx"], "format is docx: html, md, json, latex are allowed"),
+        (["--from", "2026-01-30"], "--from and --to go together"),
+        (["--from", "2026-01-30", "--to", "2026-01-31"], "--date and --from do not go together"),
+    ):
+        assert report(folder, *words) == 2
+        assert sentence in capsys.readouterr().err
+
+
+def test_in_python_too(tmp_path: Path) -> None:
+    ev = sr.evaluate(rows_of(0, 50), ["rr"], group="user", score="old", label="click")
+    for out, form, told in (
+        ("a.pdf", None, "names no form"),
+        ("a.md", "htm", 'format is htm, did you mean "html"?'),
+        (str(tmp_path / "none/a.md"), None, "there is no folder"),
+    ):
+        with pytest.raises(SpecError, match=re.escape(told)):
+            ev.report(out, format=form)  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_page_is_opened_where_there_is_a_browser(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stub_page(monkeypatch)
+    opened: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", lambda url: opened.append(url) or len(opened) == 1)
+    file = tmp_path / "a page.html"
+    assert report(folder, "--open", "--out", str(file)) == 0
+    assert capsys.readouterr().out == f"Written: {file}\n"
+    assert report(folder, "--open", "--out", str(file)) == 0
+    assert "No browser could be opened" in capsys.readouterr().out
+    assert opened == [file.as_uri()] * 2
+    assert "%20" in opened[0]
+
+
+def test_json_has_every_field(folder: Path) -> None:
+    spec = spec_of(folder)
+    data = report_stored(spec, of_day(spec, TODAY))
+    document = json.loads(as_form(data, "json"))
+    assert document == json.loads(json.dumps(report_document(data)))
+    rows = {(row["metric"], row["model"]): row["value"] for row in all_rows(table(folder, "metrics", TODAY))}
+    for each in document["headline"]["rows"]:
+        assert each["row"]["value"] == rows[each["row"]["metric"], each["row"]["model"]]
+
+
+def test_markdown_and_latex_have_the_numbers_of_the_terminal(folder: Path) -> None:
+    spec = spec_of(folder)
+    data = report_stored(spec, of_day(spec, TODAY))
+    page, tabular = as_form(data, "md"), as_form(data, "latex")
+    for row in all_rows(table(folder, "metrics", TODAY)):
+        value = f"{row['value']:.4f}"
+        interval = " (too few)" if row["interval"] == "too few" else ""
+        if row["ci_high"] is not None:
+            below, above = (f"{abs(row[end] - row['value']):.4f}" for end in ("ci_low", "ci_high"))
+            interval = f" ± {above}" if below == above else f" [{row['ci_low']:.4f}, {row['ci_high']:.4f}]"
+        assert f"{value}{interval}" in page
+        assert (f"{value}{interval}").replace("±", r"$\pm$") in tabular
+    for row in all_rows(table(folder, "comparisons", TODAY)):
+        if row["p_adjusted"] is not None:
+            assert f"{row['difference']:+.4f} [{row['ci_low']:+.4f}, {row['ci_high']:+.4f}]" in page
+    assert f"Since {DAYS[1]}: " in page
+    assert tabular.count(r"\\") == 1 + len(data.metrics)
+    assert len(page) < 10_000
+
+
+HOSTILE = [
+    "<script>alert(1)</script>", "a|b", "**bold**", "[x](http://evil)", "`code`", "@everyone", "x\n# y", "a & b",
+    "50%_#$^~\\{}", "$x_{1}$", "\u202eright to left", "😀", "m" * 500, "=cmd()", "\x1b[31mred",
+]  # fmt: skip
+
+
+def hostile() -> ReportData:
+    rows = rows_of(0, 60)
+    columns = dict.fromkeys(HOSTILE, rows["old"])
+    country = pc.if_else(pc.equal(rows["country"], "de"), "<img src=x onerror=alert(1)>", "de|fr")
+    log = pa.table({"user": rows["user"], "click": rows["click"], "country": country, **columns})
+    ev = sr.evaluate(
+        log, ["rr", "auc"], group="user", label="click", score={name: name for name in HOSTILE}, slices=["country"],
+        compare=HOSTILE[0],
+    )  # fmt: skip
+    return ev.report()
+
+
+def test_markdown_of_many_models_is_a_comment_still() -> None:
+    """The first models and the baseline; a comment of GitHub takes 65,536 letters."""
+    models = [f"model {number}" for number in range(200)]
+    data = made(models, ("ndcg@10", "ap"), ("de", "fr"), days=2)
+    data = replace(data, baseline=models[-1])
+    text = as_form(data, "md")
+    head = next(line for line in text.split("\n") if line.startswith("| metric"))
+    assert [model in head for model in (models[0], models[6], models[7], models[-1])] == [True, True, False, True]
+    assert "and 192 more models" in text
+    assert len(text) < 20_000
+
+
+def test_slices_that_differ_most_in_standard_errors_stand_first() -> None:
+    """A difference of logloss of 0.4 with an error of 0.2 is less sure than one of rr of 0.1 with 0.01."""
+    data = made(("a", "b"), ("logloss", "rr"), ("x",), days=1)
+    assert data.comparisons is not None
+    first = next(row for row in data.comparisons.rows if row.slice != "all")
+    large = replace(first, metric="logloss", difference=0.4, stderr=0.2, p=0.04, p_adjusted=0.04)
+    sure = replace(first, metric="rr", difference=-0.1, stderr=0.01, p=1e-9, p_adjusted=1e-9)
+    text = as_form(replace(data, comparisons=replace(data.comparisons, rows=(large, sure))), "md")
+    assert text.index("b rr -0.1000") < text.index("b logloss +0.4000")
+
+
+def test_names_of_strangers_are_shown_as_they_are_and_do_nothing() -> None:
+    data = hostile()
+    assert data.models == tuple(HOSTILE)  # the object has them as they are
+    page, tabular = as_form(data, "md"), as_form(data, "latex")
+    assert "<script" not in page.replace(r"\<script", "")
+    assert not re.search(r"(?<!\\)[<>*`\[@#$]", _without_own(page))
+    assert "http://" not in page
+    lines = [line for line in page.split("\n") if line.startswith("|")]
+    unescaped = {len(re.findall(r"(?<!\\)\|", line)) for line in lines}
+    assert len(unescaped) == 1  # no name opens a cell
+    assert max(len(cell) for cell in re.split(r"(?<!\\)\|", lines[0])) < 300
+    assert "\x1b" not in page + tabular
+    assert r"\textbackslash{}" in tabular
+    assert not re.search(r"(?<!\\)[%#_](?!.*evaluation$)", "\n".join(tabular.split("\n")[1:]))
+
+
+def _without_own(page: str) -> str:
+    """``page`` without what is in it of its own: headings in bold, intervals, and what is smaller."""
+    own = r"^### |\*\*[A-Z][\w ]+\.?\*\*|\[[+\d.-]+, [+\d.-]+\]|± and \[ \]|</?sub>"
+    return re.sub(own, "", page, flags=re.MULTILINE)
+
+
+def test_a_run_writes_the_report_of_its_own_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stub_page(monkeypatch)
+    spec_output = {"output": {"path": f"{tmp_path}/out", "report": True}}
+    for number, day in enumerate(DAYS[:2]):
+        write_log(tmp_path, day, rows_of(number, 200))
+        assert exit_code("evaluate", "--conf", conf_of(tmp_path, **spec_output), "--date", day) == 0
+    assert f"  report         {tmp_path}/out/report/day={DAYS[1]}" in capsys.readouterr().out
+    spec = spec_of(tmp_path, **spec_output)
+    assert written(tmp_path, DAYS[1]) == as_form(report_stored(spec, of_day(spec, DAYS[1])), "html")
+    assert exit_code("path", "--conf", conf_of(tmp_path, **spec_output), "--date", DAYS[1], "--table", "report") == 0
+    # the window, too
+    words = ["--conf", conf_of(tmp_path, **spec_output), "--from", DAYS[0], "--to", DAYS[1]]
+    assert exit_code("merge", *words) == 0
+    window = list((tmp_path / f"out/windows/report/window={DAYS[0]}..{DAYS[1]}").iterdir())
+    assert [each.suffix for each in window] == [".html"]
+    # nothing else reads it as a table: days merge, export and clean as before
+    assert exit_code("export", str(tmp_path / "exported"), *words[:2], "--date", DAYS[1]) == 0
+    assert [each.suffix for each in (tmp_path / f"exported/report/day={DAYS[1]}").iterdir()] == [".html"]
+
+
+def written(folder: Path, day: str) -> str:
+    """The report that a run of ``day`` has left."""
+    (file,) = (folder / f"out/report/day={day}").iterdir()
+    assert re.fullmatch(r"report-[0-9a-f]{12}\.html", file.name)
+    return file.read_text(encoding="utf-8")
+
+
+def test_a_page_that_fails_leaves_the_day_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stub_page(monkeypatch)
+    output = {"output": {"path": f"{tmp_path}/out", "report": True}}
+    write_log(tmp_path, TODAY, rows_of(0, 200))
+    words = ["evaluate", "--quiet", "--conf", conf_of(tmp_path, **output), "--date", TODAY]
+    assert exit_code(*words) == 0
+    before, value = written(tmp_path, TODAY), table(tmp_path, "metrics", TODAY)["value"].to_pylist()
+    write_log(tmp_path, TODAY, rows_of(1, 200))
+    with monkeypatch.context() as patch:
+        stub_page(patch, SparkrankError("the page cannot be made"))
+        assert exit_code(*words) == 1
+    assert written(tmp_path, TODAY) == before
+    assert table(tmp_path, "metrics", TODAY)["value"].to_pylist() == value
+    assert exit_code(*words) == 0
+    assert written(tmp_path, TODAY) != before
+    # a run without it takes it away: a day never shows the report of other tables
+    without = conf_of(tmp_path)
+    assert exit_code("evaluate", "--quiet", "--conf", without, "--date", TODAY) == 0
+    assert not (tmp_path / f"out/report/day={TODAY}").exists()
+
+
+def test_a_day_that_a_person_lets_in_has_a_report_that_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In plain folders, where files are replaced one after the other."""
+    stub_page(monkeypatch)
+    changes: dict[str, Any] = {
+        "output": {"path": f"{tmp_path}/out", "report": True, "plain": True},
+        "gates": [{"metric": "rr", "model": "old", "min": 50}],
+        "history": {},
+    }
+    write_log(tmp_path, TODAY, rows_of(0, 200))
+    conf = ["--conf", conf_of(tmp_path, **changes), "--date", TODAY]
+    assert exit_code("evaluate", "--quiet", *conf) == 3
+    assert "a person has let it in" not in written(tmp_path, TODAY)
+    assert exit_code("accept", "--quiet", *conf, "--reason", "a holiday") == 0
+    spec = spec_of(tmp_path, **changes)
+    assert written(tmp_path, TODAY) == as_form(report_stored(spec, of_day(spec, TODAY)), "html")
+    assert "a person has let it in" in written(tmp_path, TODAY)
+    # accepted by a spec without it: no report stays that says otherwise
+    conf[1] = conf_of(tmp_path, **{**changes, "output": {"path": f"{tmp_path}/out", "plain": True}})
+    assert exit_code("accept", "--quiet", *conf, "--reason", "another reason") == 0
+    assert not (tmp_path / f"out/report/day={TODAY}").exists()
+
+
+def test_what_the_page_needs_is_asked_for_before_anything_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stub_page(monkeypatch)
+    import sys
+
+    def lacking() -> None:
+        raise SpecError("the HTML report needs jinja2")
+
+    vars(sys.modules["sparkrank.report.page"])["require_extra"] = lacking
+    conf = conf_of(tmp_path, output={"path": f"{tmp_path}/out", "report": True})
+    for words in (["evaluate", "--date", TODAY], ["merge", "--from", DAYS[0], "--to", TODAY]):
+        assert exit_code(*words, "--conf", conf) == 2  # there is no input at all
+        assert "needs jinja2" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_run_says_in_one_line_what_changed_since_the_day_before(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    conf = ["--conf", conf_of(tmp_path)]
+    for number, day in ((0, DAYS[0]), (9, TODAY)):
+        write_log(tmp_path, day, rows_of(number, 1500))
+    assert exit_code("evaluate", *conf, "--date", DAYS[0]) == 0
+    assert "Since" not in capsys.readouterr().out
+    assert exit_code("evaluate", *conf, "--date", TODAY) == 0
+    last = capsys.readouterr().out.rstrip("\n").split("\n")[-1]
+    assert last.startswith(f"Since {DAYS[0]}: ")  # the last day that is there
+    then, now = (
+        {(row["model"], row["metric"]): row["value"] for row in all_rows(table(tmp_path, "metrics", day))}
+        for day in (DAYS[0], TODAY)
+    )
+    told = re.findall(r"(old|new) ([\w()@=]+) (-?[\d.]+) -> (-?[\d.]+) \(([+-][\d.]+)", last)
+    assert len(told) == 3
+    for model, metric, before, value, difference in told:
+        key = (model, metric)
+        assert (before, value) == (f"{then[key]:.4f}", f"{now[key]:.4f}")
+        assert difference == f"{now[key] - then[key]:+.4f}"
+    assert exit_code("evaluate", *conf, "--date", TODAY, "--json") == 0
+    document = json.loads(capsys.readouterr().out)["changes"]
+    assert document["since"] == DAYS[0]
+    assert {(row["model"], row["metric"]): row["value"] for row in document["metrics"]} == {
+        key: value for key, value in now.items() if not math.isnan(value + then[key])
+    }
+
+
+def rows(*given: dict[str, Any]) -> pa.Table:
+    from sparkrank.schemas.tables import METRICS
+
+    return pa.Table.from_pylist([nights.metric(**row) for row in given], METRICS.schema)
+
+
+def test_a_change_is_beyond_its_noise_or_not() -> None:
+    """0.5 to 0.6 with standard errors of 0.03 and 0.04: 0.1 is two of 0.05; 0.09 is less than 1.96 of them."""
+    for value, beyond in ((0.6, True), (0.59, False)):
+        before = rows({"value": 0.5, "stderr": 0.03})
+        found = changes_since(DayBefore("2026-01-30", before), rows({"value": value, "stderr": 0.04}))
+        (change,) = found.changes
+        assert change.noise == pytest.approx(0.05, abs=1e-15)
+        assert change.is_beyond_noise is beyond
+    assert changes_text(found) == "Since 2026-01-30: the metric is within its noise"
+
+
+def test_what_has_no_noise_stands_behind_what_is_beyond_its_own() -> None:
+    """In standard errors of the difference (0.1 is 3.5 of rr and 7.1 of ndcg), then by size; the rest is counted."""
+    given = (("gini", 0.51, None), ("coverage", 0.6, None), ("ap", 0.5, None), ("rr", 0.6, 0.02), ("ndcg", 0.6, 0.01))
+    then, now = (
+        rows(
+            *({"metric": metric, "value": value if is_now else 0.5, "stderr": error} for metric, value, error in given)
+        )
+        for is_now in (False, True)
+    )
+    found = changes_since(DayBefore("2026-01-30", then), now)
+    assert [each.metric for each in found.changes if each.is_beyond_noise] == ["ndcg", "rr", "coverage", "gini"]
+    assert "; 1 more; 1 of 5 within their noise" in changes_text(found)
+
+
+def test_the_line_names_what_cannot_be_compared() -> None:
+    before = rows(
+        {"value": 0.5, "metric": "rr"},
+        {"value": 0.5, "metric": "auc", "definition": "once"},
+        {"value": None, "metric": "ks"},
+        {"value": 0.5, "metric": "rr", "model": "gone\x1b"},
+        {"value": 0.9, "metric": "rr", "slice": "country", "slice_value": "de"},
+    )
+    now = rows(
+        {"value": 0.25, "metric": "rr"},
+        {"value": 0.6, "metric": "auc"},
+        {"value": 0.1, "metric": "ks"},
+        {"value": 0.5, "metric": "rr", "model": "new"},
+    )
+    text = changes_text(changes_since(DayBefore("2026-01-30", before), now))
+    assert text == (
+        "Since 2026-01-30: rr 0.5000 -> 0.2500 (-0.2500, -50.0%); 1 defined otherwise; new: new; gone: gone\\x1b"
+    )
+    assert changes_text(changes_since(DayBefore("2026-01-30", rows()), rows())) == ""
+
+
+def test_a_verdict_in_words() -> None:
+    from sparkrank.schemas.tables import GATES
+
+    def told(*verdicts: str, gates: str = "ggg") -> str:
+        table = pa.Table.from_pylist(
+            [
+                {"gate": gate, "kind": "min", "metric": "rr", "model": "a", "slice": "all", "slice_value": "all",
+                 "verdict": verdict, "reason": "r", "accepted": False}
+                for gate, verdict in zip(gates, verdicts, strict=False)
+            ],
+            GATES.schema,
+        )  # fmt: skip
+        data = report_data(ReportTables("day", TODAY, rows({"value": 0.5}), gates=table))
+        assert data.verdict is not None
+        assert [gate.verdict for gate in data.gates] == sorted(verdicts, key=("fail", "undecided", "pass").index)
+        return data.verdict.sentence
+
+    assert told("pass") == "The gate passes."
+    assert told("pass", "pass") == "All 2 gate checks pass."
+    assert told("undecided") == "No gate fails, and the gate is undecided."
+    assert told("pass", "undecided") == "No gate fails, and the gate is undecided, in 1 of 2 checks."
+    assert told("pass", "undecided", gates="gh") == "No gate fails, and 1 of 2 gates is undecided."
+    assert told("undecided", "undecided", gates="gh") == "No gate fails, and 2 of 2 gates are undecided."
+    assert told("fail") == "The gate fails."
+    assert told("pass", "undecided", "fail", gates="ghi") == "1 of 3 gates fails."
+    assert told("pass", "fail", "fail", gates="ghh") == "1 of 2 gates fails, in 2 of 3 checks."
+
+
+def test_a_report_without_a_headline_is_no_reason_to_fail() -> None:
+    data = report_data(ReportTables("day", TODAY, rows()))
+    for form in ("md", "latex", "json"):
+        assert as_form(data, form)  # type: ignore[arg-type]
+    assert "no row over all rows" in as_form(data, "md")
+    assert replace(data, name="x") != data
+
+
+PAGE = (PROJECT / "docs" / "report.md").read_text(encoding="utf-8")
+
+
+def test_the_python_of_the_page_prints_what_it_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", PAGE, re.DOTALL)
+    assert found is not None
+    exec(compile(found[1], "docs/report.md", "exec"), {})  # noqa: S102 - our own page
+    assert capsys.readouterr().out == found[2]
+    assert Path("evaluation.md").read_text(encoding="utf-8").startswith("### Evaluation\n")
+
+
+def test_the_commands_of_the_page_do_what_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stub_page(monkeypatch)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(webbrowser, "open", lambda url: True)
+    days = [f"2026-11-{day}" for day in range(13, 20)]
+    for number, day in enumerate(days):
+        write_log(tmp_path, day, rows_of(number, 60))
+    Path(conf_of(tmp_path)).rename("nightly.yaml")
+    words = ["--conf", "nightly.yaml", "--quiet", "--from", days[0], "--to", days[-1]]
+    assert exit_code("evaluate", *words) in (0, 3)
+    blocks = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
+    lines = [line for block in blocks for line in block.splitlines()]
+    assert len(lines) == 5
+    for line in lines:
+        program, *words = line.split()
+        assert program == "sparkrank"
+        assert exit_code(*words) == 0, line
+    assert {each.name for each in tmp_path.glob("*.*")} == {
+        "nightly.yaml", "report-2026-11-19.html", "week.html", "report.json",
+    }  # fmt: skip
+    assert "### Evaluation of 2026-11-19" in capsys.readouterr().out
+
+
+def test_the_page_says_the_bounds_that_hold() -> None:
+    for number, words in (
+        (slice_values.MOST_CELLS, "values of slices"),
+        (verdict.MOST_GATES, "verdicts"),
+        (roc_and_pr.MOST_POINTS, "points\nof a curve"),
+        (group_distributions.MOST_METRICS, "metrics over groups"),
+        (report_job.TREND_DAYS, "days"),
+    ):
+        assert f"{number:,} {words}".replace("\n", " ") in PAGE.replace("\n", " ")
+    assert f"at most {score_histograms.HISTOGRAM_BINS}" in PAGE
+    assert report_job.LOOKED_BACK == 7  # "of the seven before"
+
+
+def test_in_an_object_store_the_report_is_shown_by_the_manifest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is made of the files that the run has just written there, and accepted days have theirs made again."""
+    pytest.importorskip("obstore")
+    stub_page(monkeypatch)
+    changes: dict[str, Any] = {
+        "output": {"path": "s3://lake/out", "report": True},
+        "gates": [{"metric": "rr", "model": "old", "min": 50}],
+        "history": {},
+    }
+    write_log(tmp_path, TODAY, rows_of(0, 200))
+    with s3_server() as endpoint:
+        for name, value in s3_environment(endpoint).items():
+            monkeypatch.setenv(name, value)
+        store = s3_with(endpoint, "lake")
+        conf = ["--conf", conf_of(tmp_path, **changes), "--date", TODAY]
+        assert exit_code("evaluate", "--quiet", *conf) == 3
+        spec = spec_of(tmp_path, **changes)
+
+        def of_store() -> str:
+            manifest = json.loads(store.open_input_file(f"lake/out/_days/{TODAY}.json").read())
+            assert "report" in manifest["tables"]
+            (info,) = store.get_file_info(fs.FileSelector(f"lake/out/_runs/{manifest['run']}/report"))
+            text: str = store.open_input_file(info.path).read().decode("utf-8")
+            return text
+
+        assert of_store() == as_form(report_stored(spec, of_day(spec, TODAY)), "html")
+        assert exit_code("accept", "--quiet", *conf, "--reason", "a holiday") == 0
+        assert of_store() == as_form(report_stored(spec, of_day(spec, TODAY)), "html")
+        assert "a holiday" in of_store()
+
+
+def test_where_a_day_is_not_replaced_as_a_whole_no_report_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stub_page(monkeypatch)
+    spec = spec_of(tmp_path, output={"path": "hdfs://name/out", "report": True})
+
+    class Replaced:
+        folder = None
+
+    with pytest.raises(SpecError, match=r"output\.report is true, but output\.path is hdfs://name/out"):
+        report_job.validate_report(spec, Replaced())  # type: ignore[arg-type]
+    assert report_job.validate_report(spec_of(tmp_path), Replaced()) is False  # type: ignore[arg-type]

@@ -1,0 +1,157 @@
+"""The report's page as text: its size, its policy, and the same bytes for the same data. tests/browser opens it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from sparkrank.base.errors import SpecError
+from sparkrank.report.collect import report_data
+from sparkrank.report.data import ReportData
+from sparkrank.report.figures import ChartKey, Figure, Line, LineChart
+from sparkrank.report.report_tables import ReportTables
+from sparkrank.report.section import Made, ReportSection
+from sparkrank.report.section_register import register, sections, unregister
+from sparkrank.report.written_forms import report_document
+from sparkrank.schemas.tables import METRICS
+from tests.browser.made import gate, report
+from tests.conftest import PROJECT
+
+for package in ("altair", "jinja2", "vl_convert"):
+    pytest.importorskip(package)
+page = pytest.importorskip("sparkrank.report.page").page
+chart = pytest.importorskip("sparkrank.report.charts").chart
+
+SMALL = ("ndcg@10", "ap")
+
+
+def test_three_models_eighteen_metrics_and_fifty_values_are_below_a_megabyte() -> None:
+    text = page(report(values=[f"value {number}" for number in range(50)]))
+    assert len(text.encode()) < 1_000_000
+    assert text.count("<tr>") > 18 * 50
+
+
+def test_the_policy_lets_in_the_style_and_the_script_of_the_page_alone() -> None:
+    text = page(report(("a",), SMALL))
+    (policy,) = re.findall(r'Content-Security-Policy content="(.*?)"', text)
+    for tag in ("style", "script"):
+        (body,) = re.findall(f"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
+        wanted = base64.b64encode(hashlib.sha256(body.encode()).digest()).decode()
+        assert f"{tag}-src &#39;sha256-{wanted}&#39;" in policy
+    assert "unsafe" not in policy
+    assert policy.startswith("default-src &#39;none&#39;")
+    assert re.findall(r"\s(?:style|on\w+)=", re.sub(r"<(style|script)>.*?</\1>", "", text, flags=re.DOTALL)) == []
+    links = re.findall(r'(?:src|href|action)=(?:"(.*?)"|([^"\s>]+))', text)
+    outside = [link for pair in links for link in pair if link and not link.startswith(("#", "data:,"))]
+    assert outside == ["https://example.org/definitions.html#ndcg"] * len(SMALL)
+
+
+def test_the_same_data_give_the_same_bytes_in_any_process() -> None:
+    """Whatever the seed of hashes, the time, and what was drawn before."""
+    script = (
+        "import hashlib\nfrom sparkrank.report.page import page\nfrom tests.browser.made import gate, report\n"
+        "data = report(('a', 'b'), ('ndcg@10',), ('x', None), days=1)\n"
+        "print({hashlib.sha256(page(data).encode()).hexdigest() for _ in range(2)})"
+    )
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            env={**os.environ, "PYTHONHASHSEED": seed, "TZ": zone},
+            cwd=PROJECT, capture_output=True, text=True, check=True,
+        ).stdout
+        for seed, zone in (("1", "Asia/Tokyo"), ("2", "America/Los_Angeles"))
+    }  # fmt: skip
+    assert len(told) == 1
+    assert re.fullmatch(r"\{'[0-9a-f]{64}'\}\n", told.pop())
+
+
+def test_a_section_that_is_not_there_leaves_a_line_that_says_what_to_ask_for() -> None:
+    titles = {section.name: section.title for section in sections() if section.name != "verdict"}
+    missing = {name: f"ask for {name}" for name in titles}
+    text = page(ReportData("day", "2026-01-31", (), (), missing={**missing, "verdict": "write gates"}))
+    assert re.findall(r"<section id=\"?(\w+)", text) == ["verdict", "missing"]
+    assert "write gates" in text
+    for name, why in missing.items():
+        assert f"<dt>{titles[name]}</dt><dd>{why}</dd>" in text
+
+
+def test_a_section_is_added_by_one_module_and_one_line() -> None:
+    """It gets its place in the page, in the navigation, in JSON, among charts, and among what is missing."""
+
+    def make(tables: ReportTables) -> Made:
+        return tables.name or None, None
+
+    def draw(data: ReportData) -> list[Figure]:
+        lines = [Line(ChartKey("a"), ((0.0, 1.0), (1.0, 2.0)))]
+        return [Figure("weather", "Rain", "By day.", LineChart(lines))]
+
+    template = '{{ figures("weather") }}<p>It is {{ data.more["weather"] }}.</p>'
+    register(ReportSection("weather", "Weather", make, "Look outside.", figures=draw, template=template))
+    try:
+        tables = ReportTables("day", "sunny", METRICS.schema.empty_table())
+        data = report_data(tables)
+        text = page(data)
+        assert "<p>It is sunny.</p>" in text
+        assert '<a href="#weather">Weather</a>' in text
+        assert "Rain" in text
+        assert report_document(data)["weather"] == "sunny"
+        assert chart(data, "weather").to_dict()["title"]["text"] == "Rain"
+        assert report_data(replace(tables, name="")).missing["weather"] == "Look outside."
+    finally:
+        unregister("weather")
+    assert "weather" not in report_document(report_data(tables))
+
+
+def test_a_section_that_is_there_in_part_says_so_where_it_is() -> None:
+    full = report(("a", "b"), SMALL)
+    text = page(ReportData(**{**vars(full), "missing": {"calibration": "b has scores above 1"}}))
+    assert "Not in this report" not in text
+    (curves,) = re.findall(r'<section id="curves".*?</section>', text, re.DOTALL)
+    assert "b has scores above 1" in curves
+
+
+def test_the_verdict_says_what_each_gate_that_stops_is_about() -> None:
+    """Of one gate with wildcards too: its metric, its model, and the value of the slice, which may be none."""
+    first = gate("no worse", "rr", "als", "fail", "it is worse")
+    of = [
+        replace(first, metric=metric, model=model, slice=slice_, slice_value=value)
+        for metric, model, slice_, value in (
+            ("rr", "als", "all", "all"),
+            ("ap", None, "all", "all"),
+            ("rr", "als", "country", None),
+            ("rr", "als", "country,device", r"\N,web"),
+        )
+    ]
+    text = page(replace(report(("popularity", "als"), SMALL, state="fail"), gates=tuple(of)))
+    (head,) = re.findall(r"<section id=verdict.*?</section>", text, re.DOTALL)
+    lines = [re.sub(r"<.*?>", "", line) for line in re.findall(r"<li>(.*?)</li>", head, re.DOTALL)]
+    assert [line.split("no worse: ")[1] for line in lines] == [
+        "rr, als: it is worse",
+        "ap: it is worse",
+        "rr, als, country = (null): it is worse",
+        "rr, als, country,device = (null),web: it is worse",
+    ]
+    many = page(replace(report(("popularity", "als"), SMALL, state="fail"), gates=(first,) * 13))
+    assert '<a href="#gates">and 3 more verdicts</a>' in many  # of one gate
+
+
+@pytest.mark.parametrize("package", ["altair", "jinja2", "vl_convert"])
+def test_what_is_not_installed_is_told_in_a_sentence(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == package else found(name))
+    with pytest.raises(SpecError, match=rf"need {package}: install them by pip install 'sparkrank\[report\]'$"):
+        page(ReportData("day", "2026-01-31", (), ()))
+
+
+def test_importing_the_package_loads_nothing_that_draws() -> None:
+    script = "import sparkrank, sparkrank.doors.cli, sys; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=PROJECT)
+    assert {"altair", "jinja2", "vl_convert", "PIL"} & set(done.stdout.split()) == set()

@@ -1,0 +1,151 @@
+"""Which sessions are told to log errors alone: those of whom nobody has said what they shall log."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from sparkrank.run import session
+
+pyspark = pytest.importorskip("pyspark")
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """What a session is started with, after ``spark_session``; the properties of the JVM are in ``properties``."""
+    given: dict[str, str] = {}
+
+    class Builder:
+        def appName(self, name: str) -> Builder:  # noqa: N802 - as Spark calls it
+            given["name"] = name
+            return self
+
+        def config(self, key: str, value: str) -> Builder:
+            given[key] = value
+            return self
+
+        def getOrCreate(self) -> Session:  # noqa: N802
+            return Session()
+
+    class Session:
+        builder = Builder()
+        conf = {"spark.sql.execution.arrow.maxRecordsPerBatch": "7"}  # noqa: RUF012 - as Spark's, it has a get
+
+        @staticmethod
+        def getActiveSession() -> None:  # noqa: N802
+            return None
+
+    import pyspark.sql
+
+    monkeypatch.setattr(pyspark.sql, "SparkSession", Session)
+    for name in (
+        "MASTER",
+        "SPARK_REMOTE",
+        "SPARK_API_MODE",
+        "SPARK_CONNECT_MODE_ENABLED",
+        "SPARK_CONNECT_MODE",
+        "LOG4J_CONFIGURATION_FILE",
+    ):
+        monkeypatch.delenv(name, raising=False)
+    properties(monkeypatch, {})
+    return given
+
+
+def properties(monkeypatch: pytest.MonkeyPatch, given: dict[str, str] | None) -> None:
+    """Let the JVM have the properties ``given``; None: there is no JVM, and asking starts one."""
+
+    def get(key: str) -> str | None:
+        assert given is not None, "a JVM was started"
+        return given.get(key)
+
+    monkeypatch.setattr(pyspark.SparkContext, "getSystemProperty", get)
+
+
+def level(started: dict[str, str]) -> str | None:
+    session.spark_session("test")
+    return started.get("spark.log.level")
+
+
+def test_errors_alone_where_nobody_has_said(started: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not those of tasks where these are of the driver's own process: the sentence has what they fail by."""
+    for masters, expected in (
+        (("spark://host:7077", "yarn", "k8s://https://host", "local-cluster[2,1,1024]"), "ERROR"),
+        (("local[2]", "local", None), "FATAL"),
+    ):
+        for master in masters:
+            properties(monkeypatch, {} if master is None else {"spark.master": master})
+            assert level(started) == expected, master
+
+
+@pytest.mark.parametrize(
+    ("master", "said", "environment", "expected"),
+    [
+        ("local[2]", None, None, sys.executable),
+        (None, None, None, sys.executable),
+        ("local-cluster[2,1,1024]", None, None, None),  # as a cluster: nobody has to be right about its machines
+        ("yarn", None, None, None),
+        ("spark://host:7077", None, None, None),
+        ("local[2]", "/theirs", None, None),  # spark-submit has told Spark
+        ("local[2]", None, "/theirs", "/theirs"),
+    ],
+)
+def test_workers_of_this_machine_run_this_python_unless_somebody_has_said(
+    started: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+    master: str | None,
+    said: str | None,
+    environment: str | None,
+    expected: str | None,
+) -> None:
+    """A session that is here already is not ours, and of other machines nobody knows what they have."""
+    monkeypatch.setenv("PYSPARK_PYTHON", environment or "")  # so that it is as before after the test
+    if environment is None:
+        monkeypatch.delenv("PYSPARK_PYTHON")
+    given = {"spark.master": master, "spark.pyspark.python": said}
+    properties(monkeypatch, {key: value for key, value in given.items() if value is not None})
+    session.spark_session("test")
+    assert os.environ.get("PYSPARK_PYTHON") == expected
+
+
+def test_a_setting_of_the_users_holds(started: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    for key in ("spark.log.level", "log4j2.configurationFile", "log4j.configurationFile", "log4j.configuration"):
+        properties(monkeypatch, {key: "INFO"})
+        assert level(started) is None, key
+    properties(monkeypatch, {})
+    monkeypatch.setenv("LOG4J_CONFIGURATION_FILE", "mine.xml")
+    assert level(started) is None
+
+
+def test_a_configuration_on_the_class_path_holds(
+    started: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As that of a cluster, in the folder SPARK_CONF_DIR; a template, which each Spark has, is none."""
+    properties(monkeypatch, {"java.class.path": f"/nowhere/jars/*:{tmp_path}/:/nowhere/else"})
+    for file, is_configuration in (
+        ("log4j2.properties", True),
+        ("log4j2.xml", True),
+        ("log4j2.yaml", True),
+        ("log4j2-test.json", True),
+        ("log4j2.properties.template", False),
+        ("spark-defaults.conf", False),
+    ):
+        started.clear()
+        (tmp_path / file).touch()
+        assert (level(started) is None) == is_configuration, file
+        (tmp_path / file).unlink()
+
+
+def test_over_connect_no_jvm_is_asked(started: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    properties(monkeypatch, None)
+    for name, value in (
+        ("SPARK_REMOTE", "sc://host"),
+        ("SPARK_API_MODE", "Connect"),
+        ("SPARK_CONNECT_MODE_ENABLED", "1"),
+        ("SPARK_CONNECT_MODE", "1"),
+    ):
+        with monkeypatch.context() as alone:
+            alone.setenv(name, value)
+            assert level(started) is None, name

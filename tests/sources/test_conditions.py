@@ -1,0 +1,171 @@
+"""SQL conditions pushed down to Parquet: the rows they keep, the row groups they read, what is left to Spark."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from sparkrank.sources.conditions import UntranslatableError, pushed_down
+from sparkrank.sources.parquet import ParquetInput
+from tests.support.parquet_files import rows_of, write
+
+SCHEMA = pa.schema({"a": pa.int64(), "s": pa.float64(), "f": pa.float32(), "t": pa.string(), "d": pa.date32()})
+
+
+@pytest.mark.parametrize(
+    ("condition", "kept"),
+    [
+        ("a = 2", [2]),
+        ("a <> 2 and t = 'it''s'", [1]),
+        ("a >= 2 AND s < 0.5", [3]),
+        ("a in (1, 3)", [1, 3]),
+        ("a in (3, 9, 1)", [1, 3]),
+        ("t is null", [3]),
+        ("`t` IS NOT NULL AND d = '2026-01-02'", [2]),
+        ("d > '2026-01-01'", [2]),  # null > a day holds for no row
+        ("a = 2 and a = 3", []),
+        ("a in (1, 3) and s < 0.5", [3]),
+        ("t is null and a = 1", []),
+        ("t is not null and a = 2", [2]),
+        (" a  =2\n", [2]),
+        ("`in` in (5, 6) and `in` <> 6", [1]),  # in backquotes it is a column
+    ],
+)
+def test_conditions_that_are_pushed_down(tmp_path: Path, condition: str, kept: list[int]) -> None:
+    days = pa.array(["2026-01-01", "2026-01-02", None]).cast(pa.date32())
+    write(tmp_path / "1.parquet", a=[1, 2, 3], s=[0.5, 0.75, 0.25], t=["it's", "b", None], d=days, **{"in": [5, 6, 7]})
+    source = ParquetInput.at(str(tmp_path))
+    where = pushed_down(condition, source.schema)
+    assert [a for (a,) in rows_of(source, ["a"], where)] == kept
+
+
+def test_whole_numbers_are_exact(tmp_path: Path) -> None:
+    """2^53 + 1 is the first that no double is."""
+    write(tmp_path / "1.parquet", a=[2**53, 2**53 + 1])
+    source = ParquetInput.at(str(tmp_path))
+    whole = "9007199254740993"
+    for condition in (f"a = {whole}", f"a = {whole}.0", "a > 9007199254740992", f"a in ({whole})", f"a in ({whole}.0)"):
+        assert rows_of(source, ["a"], pushed_down(condition, source.schema)) == [(2**53 + 1,)]
+
+
+@pytest.mark.parametrize(
+    ("condition", "kept"), [("s > 5", [2, 3]), ("s >= 7", [2, 3]), ("s < 5", [1]), ("s <= 7", [1, 3]), ("s = 7", [3])]
+)
+def test_nan_is_larger_than_any_number(tmp_path: Path, condition: str, kept: list[int]) -> None:
+    """As in Spark's SQL (its reference, "NaN Semantics"), also in a row group of which statistics know no number."""
+    write(tmp_path / "1.parquet", row_group_size=1, a=[1, 2, 3, 4], s=[1.0, math.nan, 7.0, None])
+    source = ParquetInput.at(str(tmp_path))
+    assert [a for (a,) in rows_of(source, ["a"], pushed_down(condition, source.schema))] == kept
+
+
+@pytest.mark.parametrize(
+    ("condition", "kept"),
+    [
+        ("s > 5", [2, 4, 5]),
+        ("s >= 7", [2, 4, 5]),
+        ("s <> 5", [2, 4, 5]),
+        ("s != 7", [1, 2, 3, 5]),
+        ("s <= 5", [1, 3]),
+        ("s = 5", [1, 3]),
+        ("s > 5 and s <> 7", [2, 5]),
+        ("s > 5 and a < 5 and a > 1", [2, 4]),
+        ("a in (1, 2) and s >= 5", [1, 2]),
+    ],
+)
+def test_nan_is_found_beside_one_number(tmp_path: Path, condition: str, kept: list[int]) -> None:
+    """Of a row group whose least and largest number are one, NaN or not, the statistics say that all rows have it."""
+    write(tmp_path / "1.parquet", row_group_size=2, a=[1, 2, 3, 4, 5, 6], s=[5.0, math.nan, 5.0, 7.0, math.nan, None])
+    source = ParquetInput.at(str(tmp_path))
+    where = pushed_down(condition, source.schema)
+    assert [a for (a,) in rows_of(source, ["a"], where)] == kept
+
+
+@pytest.mark.parametrize(
+    ("condition", "kept"),
+    [
+        ("s in (0)", [1, 2, 3]),
+        ("s in (5, -0.0)", [1, 2, 3, 4]),
+        ("s in (1, 2)", []),
+        ("s = 0", [1, 2, 3]),
+        ("s <> 0", [4]),
+        ("s < 0", []),
+        ("s >= 0", [1, 2, 3, 4]),
+    ],
+)
+@pytest.mark.parametrize("row_group_size", [1, 2, 4])
+def test_minus_zero_is_zero(tmp_path: Path, row_group_size: int, condition: str, kept: list[int]) -> None:
+    """As in SQL; the statistics of a row group of zeros say that they lie between -0.0 and 0.0."""
+    write(tmp_path / "1.parquet", row_group_size=row_group_size, a=[1, 2, 3, 4], s=[0.0, 0.0, -0.0, 5.0])
+    source = ParquetInput.at(str(tmp_path))
+    where = pushed_down(condition, source.schema)
+    assert [a for (a,) in rows_of(source, ["a"], where)] == kept
+
+
+@pytest.mark.parametrize(
+    ("condition", "rows"),
+    [
+        ("a >= 95", 10),
+        ("a in (3, 7)", 10),
+        ("a in (3, 57)", 20),
+        ("a = 42 and b is not null", 0),
+        ("b is null", 50),
+        ("b is not null", 50),
+    ],
+)
+def test_row_groups_that_cannot_match_are_not_read(tmp_path: Path, condition: str, rows: int) -> None:
+    """Ten of ten rows each; b is null in those from 0 to 49."""
+    write(tmp_path / "1.parquet", row_group_size=10, a=list(range(100)), b=[None] * 50 + list(range(50)))
+    source = ParquetInput.at(str(tmp_path))
+    assert sum(split.rows for split in source.file_splits(where=pushed_down(condition, source.schema))) == rows
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "",
+        "a = 1 or a = 2",
+        "not a = 1",
+        "b = 1",
+        "a = 'x'",
+        "a = '1'",
+        "t = 1",
+        "lower(t) = 'x'",
+        "a + 1 = 2",
+        "a = 1.5",
+        "f < 0.1",  # which Spark compares as float64, to which 0.1 as float32 is not less
+        "a =",
+        "a in ()",
+        "a in (1",
+        "a in (1 2)",
+        "a < (1)",
+        "a = 1 = 1",
+        "a > -1AND a < 3",  # which Spark's parser refuses
+    ],
+)
+def test_conditions_that_only_spark_can_decide(condition: str) -> None:
+    with pytest.raises(UntranslatableError):
+        pushed_down(condition, SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("condition", "sentence"),
+    [
+        ("1 = a", "1 is not a column"),
+        ("tt = 'de'", "tt is not a column"),
+        ("a = 1 and", "an empty condition is not a column"),
+        ("a = 2 or a = 1", "OR is not understood"),
+        ("a = 2 + a", "+ a is not understood"),
+        ("a = 2 + 1234567890 + 1234567890", "+ 1234567890 + 12345 is not understood"),  # its first 20 characters
+        ("a < 9223372036854775808", "9223372036854775808 is not a value of type int64"),  # 2^63
+        ("a in (1, 18446744073709551616)", "18446744073709551616 is not a value of type int64"),  # 2^64
+        (r"t = 'a\tb'", r"'a\tb' has an escape"),  # Spark's SQL reads a tab
+        ("d = '2026-02-30'", "'2026-02-30' is not a value of type date32[day]"),
+    ],
+)
+def test_what_only_spark_can_decide_is_named(condition: str, sentence: str) -> None:
+    with pytest.raises(UntranslatableError) as told:
+        pushed_down(condition, SCHEMA)
+    assert str(told.value) == sentence

@@ -1,0 +1,242 @@
+"""Tables of whatever library, however their values lie in memory; NaN and ranks from 0, which say two things."""
+
+from __future__ import annotations
+
+import decimal
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+
+import sparkrank as sr
+from sparkrank.base import checks
+
+ROWS = pa.table({"user": ["a", "a", "b"], "score": [0.5, 0.25, 0.75], "label": [0, 1, 1], "kind": ["x", "y", "x"]})
+ROLES = {"group": "user", "score": "score", "label": "label", "slices": ["kind"]}
+POLARS = pl.from_arrow(ROWS)
+PANDAS = ROWS.to_pandas()
+NESTED = pa.table({"row": ROWS.to_struct_array()})
+
+
+def _in_files(folder: Path) -> ds.Dataset:
+    for place in range(3):
+        pq.write_table(ROWS.slice(place, 1), folder / f"{place}.parquet")
+    return ds.dataset(folder)
+
+
+GIVEN = {
+    "polars": lambda folder: POLARS,
+    "lazy": lambda folder: POLARS.lazy().filter(pl.col("score") > 0),
+    "lazy of files": lambda folder: pl.scan_parquet([str(file) for file in _in_files(folder).files]),
+    "odd polars": lambda folder: POLARS.with_columns(odd=pl.lit(1).cast(pl.Int128)),
+    "odd lazy": lambda folder: POLARS.lazy().with_columns(odd=pl.lit(1).cast(pl.Int128)),
+    "dataset": _in_files,
+    "dataset in memory": lambda folder: ds.dataset(ROWS),
+    "reader": lambda folder: pa.RecordBatchReader.from_batches(ROWS.schema, ROWS.to_batches(2)),
+    "batch": lambda folder: ROWS.to_batches()[0],
+    "index": lambda folder: PANDAS.set_index("user"),
+    "levels": lambda folder: PANDAS.set_index(["kind", "user"]),
+    "level and column": lambda folder: PANDAS.set_index("user", drop=False),
+    "unnamed index": lambda folder: PANDAS.set_axis([7, 7, 7]),
+    "odd pandas": lambda folder: PANDAS.assign(odd=[1j, object(), {}]),
+}
+
+
+@pytest.mark.parametrize("form", GIVEN)
+def test_rows_of_any_library(tmp_path: Path, form: str) -> None:
+    expected = sr.evaluate(ROWS, ["rr", "auc"], **ROLES)
+    found = sr.evaluate(GIVEN[form](tmp_path), ["rr", "auc"], **ROLES)
+    assert repr(found.table.to_pylist()) == repr(expected.table.to_pylist())
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        pl.from_arrow(NESTED).lazy(),
+        pl.from_arrow(NESTED),
+        pa.RecordBatchReader.from_batches(NESTED.schema, NESTED.to_batches()),
+        ds.dataset(NESTED),
+        pd.DataFrame({"row": ROWS.to_pylist()}),
+    ],
+    ids=lambda given: type(given).__name__,
+)
+def test_what_lies_inside_of_their_columns(given: object) -> None:
+    roles = {"group": "row.user", "score": {"score": "row.score"}, "label": "row.label"}
+    assert sr.evaluate(given, ["rr"], **roles).table["value"].to_pylist() == [(1 / 2 + 1) / 2]
+
+
+def test_a_lazy_frame_that_fails_is_told(tmp_path: Path) -> None:
+    with pytest.raises(sr.InputError, match="the LazyFrame cannot be collected: "):
+        sr.evaluate(pl.scan_parquet(tmp_path / "missing.parquet"), ["rr"], **ROLES)
+    with pytest.raises(sr.InputError, match='the score column "scorn" is not in the input, did you mean "score"'):
+        sr.evaluate(POLARS.lazy(), ["rr"], **{**ROLES, "score": "scorn"})
+    files = _in_files(tmp_path)
+    (tmp_path / "1.parquet").unlink()
+    with pytest.raises(sr.InputError, match="the impressions are a FileSystemDataset that cannot be read: "):
+        sr.evaluate(files, ["rr"], **ROLES)
+
+
+@pytest.mark.parametrize("values", [[0.5, np.nan, 0.75], np.array([0.5, np.nan, 0.75], np.float32)], ids=["64", "32"])
+def test_a_nan_score_of_pandas_is_counted(values: list) -> None:
+    """It cannot be told from none; elsewhere, where it can, it is a bad row."""
+    frame = PANDAS.assign(score=values, other=[1.0, 2.0, 3.0])
+    found = sr.evaluate(frame, ["rr"], **{**ROLES, "score": {"m": "score", "n": "other"}})
+    counted = {row["model"]: row["count"] for row in found.quality.to_pylist() if row["check"] == checks.NAN_OF_PANDAS}
+    assert counted == {"m": 1.0, "n": 0.0}
+    retrieved = {(row["model"], row["user"]): row["n_retrieved"] for row in found.groups.to_pylist()}
+    assert retrieved["m", "a"] == 1
+    with pytest.raises(sr.InputError, match=r"\(1 NaN score\)"):
+        sr.evaluate(pa.table({"user": ["a"], "score": [np.nan], "label": [1]}), ["rr"], **{**ROLES, "slices": ()})
+    assert checks.NAN_OF_PANDAS not in sr.evaluate(ROWS, ["rr"], **ROLES).quality["check"].to_pylist()
+
+
+@pytest.mark.parametrize("ranks", [[0, 1, 0], [0.0, 1.0, 0.0]], ids=str)
+def test_ranks_from_0_name_the_setting(ranks: list) -> None:
+    rows = PANDAS.assign(score=ranks)
+    roles = {"group": "user", "rank": "score", "label": "label"}
+    sentence = r"\(2 rank that is no position\): .*, and ranks that begin with 0 are positions=given_from_0$"
+    with pytest.raises(sr.InputError, match=sentence):
+        sr.evaluate(rows, ["rr"], positions="given", **roles)
+    assert sr.evaluate(rows, ["rr"], positions="given_from_0", **roles).table["value"].to_pylist() == [(1 / 2 + 1) / 2]
+
+
+TENTHS = [decimal.Decimal(f"{n}.5") for n in range(3)]
+TEXTS = pa.array(["a", "b", "c"])
+VALUES = {
+    "uuid": pa.ExtensionArray.from_storage(
+        pa.uuid(), pa.array([uuid.UUID(int=n).bytes for n in range(3)], pa.binary(16))
+    ),
+    "bool8": pa.ExtensionArray.from_storage(pa.bool8(), pa.array([0, 1, 2], pa.int8())),
+    "opaque": pa.ExtensionArray.from_storage(pa.opaque(pa.string(), "t", "v"), TEXTS),
+    "decimals in a dictionary": pa.DictionaryArray.from_arrays(pa.array([2, 0, 1], pa.int8()), pa.array(TENTHS)),
+    "views in a dictionary": pa.DictionaryArray.from_arrays(
+        pa.array([0, 1, 2], pa.int8()), TEXTS.cast(pa.string_view())
+    ),
+    "wide decimals": pa.array(TENTHS, pa.decimal256(60, 1)),
+    "runs": pa.RunEndEncodedArray.from_arrays(pa.array([1, 2, 3], pa.int32()), TEXTS),
+    "interval": pa.array([pa.MonthDayNano([n, 0, 0]) for n in range(3)]),
+    "duration": pa.array([1, 2, 3], pa.duration("s")),
+    "time": pa.array([1, 2, 3], pa.time32("s")),
+    "instants": pa.array([1, 2, 3], pa.timestamp("ns", "UTC")),
+    "half floats": pa.array(np.array([1.0, 2.0, 3.0], np.float16)),
+    "days": pa.array([0, 86_400_000, 2 * 86_400_000], pa.date64()),
+    "unsigned": pa.array([1, 2, 2**63], pa.uint64()),
+}
+if hasattr(pa, "json_"):  # with pyarrow 19
+    JSON = pa.array(['{"a":1}', '{"b":2}', "3"])
+    VALUES |= {
+        "json": pa.ExtensionArray.from_storage(pa.json_(), JSON),
+        "narrow decimals": pa.array(TENTHS, pa.decimal32(5, 1)),
+    }
+ARRAYS = {
+    "list": lambda values, n: pa.ListArray.from_arrays([0, n], values),
+    "large list": lambda values, n: pa.LargeListArray.from_arrays([0, n], values),
+    "fixed list": pa.FixedSizeListArray.from_arrays,
+    "view": lambda values, n: pa.ListViewArray.from_arrays([0], [n], values),
+    "large view": lambda values, n: pa.LargeListViewArray.from_arrays([0], [n], values),
+}
+
+
+@pytest.mark.parametrize("array", ARRAYS)
+@pytest.mark.parametrize("kind", VALUES)
+def test_items_in_arrays_are_taken_as_items_of_rows_are(kind: str, array: str) -> None:
+    """The second of three is true, or all of it is refused by a sentence."""
+    values = VALUES[kind]
+
+    def told(call: object, *arguments: object, **roles: object) -> str:
+        try:
+            return repr(call(*arguments, **roles).table["value"].to_pylist())
+        except sr.InputError as error:
+            return str(error)
+
+    plain = pa.table({"user": [1] * 3, "item": values, "score": [0.9, 0.8, 0.7], "label": [0, 1, 0]})
+    of_rows = told(sr.evaluate, plain, ["rr"], group="user", score="score", label="label", item="item", ties="item")
+    make = ARRAYS[array]
+    arrays = pa.table({"user": [1], "items": make(values, 3), "actual": make(values.slice(1, 1), 1)})
+    of_arrays = told(sr.evaluate, arrays, ["rr"], group="user", items="items", true_items="actual", ties="item")
+    if kind == "interval":
+        assert "a plain value is needed" in of_rows
+        assert "plain values is needed" in of_arrays
+    else:
+        assert of_rows == of_arrays == "[0.5]"
+
+
+def test_views_that_overlap_and_stand_in_any_order() -> None:
+    views = pa.ListViewArray.from_arrays([2, 0, 0, 1], [2, 2, 0, 3], pa.array([1, 2, 3, 4]))
+    assert views.to_pylist() == [[3, 4], [1, 2], [], [2, 3, 4]]
+    actual = pa.array([[4], [1], [1], [2, 4]])
+    rows = pa.table({"user": [1, 2, 3, 4], "items": views, "actual": actual})
+    for given in (rows, rows.slice(1)):
+        found = sr.evaluate(given, ["ap"], group="user", items="items", true_items="actual").groups.sort_by("user")
+        assert found["ap"].to_pylist() == [1 / 2, 1.0, 0.0, (1 / 1 + 2 / 3) / 2][4 - len(given) :]
+
+
+def _failing(error: Exception) -> pa.RecordBatchReader:
+    """A reader of one batch, and then of an error."""
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        yield ROWS.to_batches()[0]
+        raise error
+
+    return pa.RecordBatchReader.from_batches(ROWS.schema, batches())
+
+
+class _Stream:
+    """What hands out Arrow, and fails before it does: as a query that runs when it is asked."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        raise RuntimeError("the query failed\nat line 1")
+
+
+def _text_files(folder: Path) -> ds.Dataset:
+    (folder / "rows.csv").write_text("user,score,label,country\na,zz,1,de\n", encoding="utf-8")
+    return ds.dataset(folder, format="csv", schema=ROWS.schema)
+
+
+FAILING: dict[str, tuple[Callable[[Path], object], str]] = {
+    "files of text": (_text_files, r"a FileSystemDataset that cannot be read: .*invalid value 'zz'$"),
+    "a value": (lambda _: _failing(ValueError("gone")), r"a RecordBatchReader that cannot be read: Invalid: gone$"),
+    "a type": (lambda _: _failing(TypeError("gone")), r"a RecordBatchReader that cannot be read: .*gone$"),
+    "anything": (lambda _: _failing(RuntimeError("gone")), r"a RecordBatchReader that cannot be read: .*gone$"),
+    "a stream": (lambda _: _Stream(), r"a _Stream that cannot be read: the query failed$"),
+    "a query": (
+        lambda _: POLARS.lazy().map_batches(lambda frame: frame.select(pl.col("user").str.to_integer())),
+        r"the LazyFrame cannot be collected: ",
+    ),
+}
+
+
+@pytest.mark.parametrize("side", ["impressions", "truth"])
+@pytest.mark.parametrize("source", FAILING)
+def test_a_source_that_fails_while_it_is_read(source: str, side: str, tmp_path: Path) -> None:
+    """It is unusable input, and no wrong request; the sentence has the reason and no traceback."""
+    make, told = FAILING[source]
+    asked: dict[str, object] = {"impressions": make(tmp_path), **ROLES}
+    if side == "truth":
+        lists = ROWS.append_column("item", ROWS["score"]).drop_columns(["label"])
+        truth = {"truth": asked["impressions"], "truth_columns": {"item": "score"}}
+        asked |= {"impressions": lists, "item": "item", "slices": (), **truth}
+    with pytest.raises(sr.InputError, match=told) as refused:
+        sr.evaluate(metrics=["rr"], **asked)
+    assert "Traceback" not in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+@pytest.mark.parametrize("column", ["user", "score", "label"])
+def test_a_column_of_polars_that_arrow_has_not(column: str, lazy: bool) -> None:
+    objects = pl.Series(column, [object()] * len(POLARS), dtype=pl.Object)
+    wide = POLARS.with_columns(pl.lit(1).cast(pl.Int128).alias(column))
+    for frame, kind in ((wide, "Int128"), (POLARS.with_columns(objects), "Object")):
+        told = f'whose column "{column}" is of type {kind}, which Arrow does not have: cast it to another'
+        with pytest.raises(sr.InputError, match=told):
+            sr.evaluate(frame.lazy() if lazy and kind == "Int128" else frame, ["rr"], **ROLES)
+        unread = frame.rename({column: "other"}).with_columns(POLARS[column])
+        assert sr.evaluate(unread, ["rr"], **ROLES).table["value"].to_pylist()[0] == (1 / 2 + 1) / 2

@@ -1,0 +1,155 @@
+"""Tables of lake formats are known by what their formats leave in a folder, and by nothing that users leave there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyarrow import fs
+
+import sparkrank as sr
+from sparkrank.base.errors import InputError
+from sparkrank.sources.files import Listing
+from sparkrank.sources.lakes import LakeTable
+from tests.support.parquet_files import write
+
+ROLES = {"group": "user", "score": "score", "label": "label", "lane": "local"}
+ROW: dict[str, list] = {"user": [1], "score": [0.5], "label": [1]}
+OF_ICEBERG = "00002-9c12d441-03fe-4693-9a96-a0705ddf69c1"
+MARKS = {
+    "_delta_log/00000000000000000000.json": "delta",
+    "_delta_log/00000000000000000010.checkpoint.parquet": "delta",
+    ".hoodie/hoodie.properties": "hudi",
+    ".hoodie/20261119.commit": "hudi",
+    "metadata/v1.metadata.json": "iceberg",
+    "metadata/v12.gz.metadata.json": "iceberg",
+    f"metadata/{OF_ICEBERG}.metadata.json": "iceberg",
+    f"metadata/{OF_ICEBERG}.gz.metadata.json": "iceberg",
+}
+PLACES = ["", "day=1", "day=1/a.parquet", "day=*", "*/a.parquet", "day=1/{a,b}.parquet"]
+
+
+class OtherStore:
+    """The files of this machine as those of a store, which is asked by its interface alone, and how often."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self._files = fs.LocalFileSystem()
+
+    def get_file_info(self, what: Any) -> Any:
+        self.asked.append(what.base_dir if isinstance(what, fs.FileSelector) else what)
+        return self._files.get_file_info(what)
+
+
+@pytest.mark.parametrize(("mark", "kind"), MARKS.items())
+@pytest.mark.parametrize("place", PLACES)
+def test_a_lake_table_is_refused_wherever_the_path_goes_in(tmp_path: Path, mark: str, kind: str, place: str) -> None:
+    write(tmp_path / "t/day=1/a.parquet", **ROW)
+    (tmp_path / "t" / mark).parent.mkdir()
+    (tmp_path / "t" / mark).write_text("{}")
+    with pytest.raises(
+        InputError, match=rf"^the input .* is in a table of {kind.capitalize()} .*write format: {kind} "
+    ):
+        sr.evaluate(f"{tmp_path}/t/{place}", ["rr"], **ROLES)
+    lists = pa.table({"user": [1], "item": [1], "score": [0.5]})
+    with pytest.raises(
+        InputError, match=rf"^the truth .* is in a table of {kind.capitalize()} .*write format: {kind} "
+    ):
+        sr.evaluate(
+            str(tmp_path / "lists"), ["rr"], truth=f"{tmp_path}/t/{place}", item="item", **_written(tmp_path, lists)
+        )
+
+
+def _written(folder: Path, lists: pa.Table) -> dict[str, str]:
+    write(folder / "lists/a.parquet", **lists.to_pydict())
+    return {name: value for name, value in ROLES.items() if name != "label"}
+
+
+@pytest.mark.parametrize("name", ["any.metadata.json", "version-hint.text"])
+def test_iceberg_by_other_names_has_its_data_beside(tmp_path: Path, name: str) -> None:
+    write(tmp_path / "t/data/a.parquet", **ROW)
+    write(tmp_path / "u/day=1/a.parquet", **ROW)
+    for table in "tu":
+        (tmp_path / table / "metadata").mkdir()
+        (tmp_path / table / "metadata" / name).write_text("1")
+    with pytest.raises(InputError, match=r"is in a table of Iceberg .*write format: iceberg"):
+        sr.evaluate(f"{tmp_path}/t/data", ["rr"], **ROLES)
+    assert sr.evaluate(f"{tmp_path}/u/day=1", ["rr"], **ROLES).table["value"].to_pylist() == [1.0]
+
+
+@pytest.mark.parametrize("store", ["here", "elsewhere"])
+@pytest.mark.parametrize(
+    "own",
+    [
+        "metadata/schema.json",
+        "metadata/columns.metadata.json",
+        "metadata",
+        "metadata.json",
+        "delta_log/0.json",
+        "x_delta_log/0.json",
+        "_delta_logs/0.json",
+        "hoodie/a",
+        "other/_delta_log/0.json",
+        "day=2/.hoodie/a",
+    ],
+)
+def test_folders_of_the_users_own_are_no_tables(tmp_path: Path, own: str, store: str) -> None:
+    """Also tables beside the path, of which it takes no file."""
+    write(tmp_path / "t/day=1/a.parquet", **ROW)
+    (tmp_path / "t" / own).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / "t" / own).write_text("{}")
+    asked: Any = fs.LocalFileSystem() if store == "here" else OtherStore()
+    for place in ("day=1", "day=1/a.parquet", "day=1/*", "day=[1]"):
+        found = Listing.at(asked, f"{tmp_path}/t/{place}")
+        assert (found.files, found.tables) == ((f"{tmp_path}/t/day=1/a.parquet",), ())
+
+
+def test_a_store_is_asked_once_for_each_folder_above(tmp_path: Path) -> None:
+    for part in range(30):
+        write(tmp_path / f"t/day=1/hour={part}/a.parquet", **ROW)
+    store: Any = OtherStore()
+    assert Listing.at(store, f"{tmp_path}/t/day=1").tables == ()
+    base, above = f"{tmp_path}/t/day=1", [str(each) for each in (tmp_path / "t/day=1").parents][:-1]
+    assert store.asked == [base, base, *above]  # what it is, what is below, and what is beside each folder above
+    (tmp_path / "t/_delta_log").mkdir()
+    store.asked.clear()
+    assert Listing.at(store, base).tables == (LakeTable(f"{tmp_path}/t", "delta", "_delta_log"),)
+    assert store.asked == [base, base, f"{tmp_path}/t"]  # the nearest will do
+
+
+def test_a_folder_above_that_nobody_may_list_ends_the_search(tmp_path: Path) -> None:
+    write(tmp_path / "t/day=1/a.parquet", **ROW)
+
+    class Shut(OtherStore):
+        def get_file_info(self, what: Any) -> Any:
+            if isinstance(what, fs.FileSelector) and what.base_dir == str(tmp_path):
+                self.asked.append("refused")
+                raise PermissionError("AWS Error ACCESS_DENIED during ListObjectsV2 operation")
+            return super().get_file_info(what)
+
+    store: Any = Shut()
+    assert Listing.at(store, f"{tmp_path}/t").files == (f"{tmp_path}/t/day=1/a.parquet",)
+    assert store.asked[-1] == "refused"
+
+
+@pytest.mark.parametrize("link", ["a file", "a folder", "the path"])
+def test_a_link_into_a_table_leads_into_it(tmp_path: Path, link: str) -> None:
+    write(tmp_path / "lake/t/day=1/a.parquet", **ROW)
+    (tmp_path / "lake/t/_delta_log").mkdir()
+    (tmp_path / "in").mkdir()
+    target = {"a file": "day=1/a.parquet", "a folder": "day=1", "the path": "day=1"}[link]
+    place = {"a file": "in/b.parquet", "a folder": "in/day=1", "the path": "in/here"}[link]
+    (tmp_path / place).symlink_to(tmp_path / "lake/t" / target)
+    asked = tmp_path / place if link == "the path" else tmp_path / "in"
+    with pytest.raises(InputError, match=rf"in a table of Delta \({tmp_path}/lake/t has _delta_log\)"):
+        sr.evaluate(asked, ["rr"], **ROLES)
+
+
+def test_a_table_all_of_whose_files_lie_elsewhere(tmp_path: Path) -> None:
+    """As a shallow clone has them: there is a table, and it is not said that nothing is there."""
+    (tmp_path / "t/_delta_log").mkdir(parents=True)
+    (tmp_path / "t/_delta_log/0.json").write_text("{}")
+    with pytest.raises(InputError, match="is in a table of Delta"):
+        sr.evaluate(tmp_path / "t", ["rr"], **ROLES)

@@ -1,0 +1,390 @@
+"""Values inside of columns: fields of structs, elements of arrays and of Spark ML's vectors, what ALS recommends."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sparkrank as sr
+from sparkrank.config import load_spec
+from sparkrank.inputs.field_paths import VectorElement
+from sparkrank.jobs.evaluate_job import evaluate_day
+from sparkrank.run.stages import Stages
+from sparkrank.sources.nested import taken
+from tests.support.strategies import PATIENT
+
+VECTOR = pa.struct(
+    [("type", pa.int8()), ("size", pa.int32()), ("indices", pa.list_(pa.int32())), ("values", pa.list_(pa.float64()))]
+)
+USERS, LABELS = ["a", "a", "a", "b", "b"], [0, 1, 0, 1, 0]
+SCORES = [3.0, 2.0, 1.0, 2.0, 1.0]
+# pairs of a relevant and another row of both users: (2, 3), (2, 1), (2, 1) for each of the two relevant ones
+AUC = (0 + 1 + 1 + 0 + 1 + 1) / 6
+
+
+def dense(*values: float) -> dict:
+    return {"type": 1, "size": None, "indices": None, "values": list(values)}
+
+
+def sparse(size: int, **values: float) -> dict:
+    places = sorted(values, key=int)
+    return {"type": 0, "size": size, "indices": [int(each) for each in places], "values": [values[p] for p in places]}
+
+
+def log(**columns: pa.Array) -> pa.Table:
+    return pa.table({"u": USERS, "y": LABELS, **columns})
+
+
+def held_or_stored(rows: pa.Table, folder: Path | None) -> pa.Table | Path:
+    if folder is None:
+        return rows
+    pq.write_table(rows, folder / "rows.parquet", row_group_size=2)
+    return folder / "rows.parquet"
+
+
+STRUCT = pa.array([{"prob": x, "name": "n", "deep": {"er": {"x.y": -x}}} for x in SCORES])
+FORMS = {
+    "field": ("m.prob", {"m": STRUCT}),
+    "field of fields": ("m.deep.er.x.y", {"m": pa.array([{"deep": {"er": {"x.y": x}}} for x in SCORES])}),
+    "the only number of a struct": ("m", {"m": pa.array([{"prob": x, "name": "n"} for x in SCORES])}),
+    "element": ("s[2]", {"s": pa.array([[9.0, 9.0, x] for x in SCORES])}),
+    "element of a large list": ("s[0]", {"s": pa.array([[x, 9.0] for x in SCORES], pa.large_list(pa.float32()))}),
+    "element of a fixed list": ("s[1]", {"s": pa.array([[0, x] for x in SCORES], pa.list_(pa.float64(), 2))}),
+    "field of an element": ("s[1].p", {"s": pa.array([[{"p": 0.0}, {"p": x}] for x in SCORES])}),
+    "element of a field": ("m.s[1]", {"m": pa.array([{"s": [0.0, x]} for x in SCORES])}),
+    "vector": ("v", {"v": pa.array([dense(1 - x, x) for x in SCORES], VECTOR)}),
+    "element of a vector": ("v[2]", {"v": pa.array([dense(9.0, 9.0, x) for x in SCORES], VECTOR)}),
+    "sparse": ("v", {"v": pa.array([sparse(2, **{"0": 5.0, "1": x}) for x in SCORES], VECTOR)}),
+    "vector in a struct": ("m.v", {"m": pa.array([{"v": dense(0, x)} for x in SCORES], pa.struct([("v", VECTOR)]))}),
+    "real name with a dot": ("m.prob", {"m": pa.array([{"prob": -x} for x in SCORES]), "m.prob": pa.array(SCORES)}),
+    "real name with a bracket": ("s[1]", {"s": pa.array([[9.0, -x] for x in SCORES]), "s[1]": pa.array(SCORES)}),
+    "struct whose name has a dot": (
+        "a.b.c",
+        {"a.b": pa.array([{"c": x} for x in SCORES]), "a": pa.array([{"b": 1}] * 5)},
+    ),
+}
+
+
+@pytest.mark.parametrize("stored", [False, True], ids=["in memory", "Parquet"])
+def test_a_score_inside_of_a_column(tmp_path: Path, stored: bool) -> None:
+    """Each form by its own: the same name may be a column in one and lie inside of another in the next."""
+    for form, (name, columns) in {**FORMS, **{form: (name, {"m": of}) for form, (name, of) in OF_MAPS.items()}}.items():
+        rows = held_or_stored(log(**columns), tmp_path if stored else None)
+        table = sr.evaluate(rows, ["auc(exact)"], group="u", score=name, label="y").table
+        assert (table["value"].to_pylist(), table["model"].to_pylist()) == ([AUC], [name]), form
+
+
+@pytest.mark.parametrize("stored", [False, True], ids=["in memory", "Parquet"])
+def test_every_role_may_lie_inside_of_a_column(tmp_path: Path, stored: bool) -> None:
+    plain = log(i=pa.array(["p", "q", "q", "s", "t"]), s=pa.array(SCORES), w=pa.array([1.0, 2.0, 3.0, 4.0, 5.0]))
+    plain = plain.append_column("r", pa.array([3, 1, 2, 1, 2])).append_column("c", pa.array(["x", "y", "x", "y", "y"]))
+    inside = pa.table({"row": plain.to_struct_array()})
+    names = {"group": "u", "label": "y", "item": "i", "score": {"m": "s"}, "weight": "w", "reference_rank": "r"}
+    names["slices"] = ["c"]
+    within = {role: f"row.{of}" if isinstance(of, str) else of for role, of in names.items()}
+    within |= {"score": {"m": "row.s"}, "slices": ["row.c"]}
+    metrics = ["ap", "auc(exact)", "spearman(ref=reference_rank)", "novelty"]
+    found, expected = (
+        sr.evaluate(held_or_stored(rows, tmp_path if stored else None), metrics, duplicates="first", **roles)
+        for rows, roles in ((inside, within), (plain, names))
+    )
+    for table in ("table", "groups"):
+        one, other = (getattr(each, table) for each in (found, expected))
+        drop = ["slice", "spec_hash"] if table == "table" else ["row.u", "u"]
+        texts = [
+            sorted(map(repr, each.drop_columns([n for n in drop if n in each.column_names]).to_pylist()))
+            for each in (one, other)
+        ]
+        assert texts[0] == texts[1]
+
+
+def test_a_null_on_the_way_is_null() -> None:
+    rows = pa.table({"u": ["a"] * 4, "y": [1, 0, 1, 0], "m": [{"p": 0.5}, None, {"p": None}, {"p": 0.25}]})
+    found = sr.evaluate(rows, ["rr"], group="u", score="m.p", label="y").groups.to_pylist()
+    assert [(row["n_rows"], row["n_retrieved"], row["rr"]) for row in found] == [(4, 2, 1.0)]
+
+
+OF = [[0.0, 1.0, 2.0], [0.0, 1.0], [5.0, 6.0, 7.0], [], [0.0, 0.0, 0.0]]  # of which two have no third element
+BEYOND = {
+    "v[2]": pa.array([dense(*each) for each in OF], VECTOR),
+    "s[2]": pa.array(OF),
+    "n[2]": pa.array(OF, pa.list_(pa.int32())),
+    "l[2]": pa.array(OF, pa.large_list(pa.float32())),
+    "t[2].p": pa.array([[{"p": x} for x in each] for each in OF]),
+    "m.s[2]": pa.array([{"s": each} for each in OF]),
+    "k['x'][2]": pa.array([[("x", each)] for each in OF], pa.map_(pa.string(), pa.list_(pa.float64()))),
+}
+
+
+@pytest.mark.parametrize("role", ["score", "label", "weight", "rank"])
+def test_what_stands_beyond_the_end_is_a_bad_row(role: str) -> None:
+    """A null score would say "not retrieved", a null label "not judged"; the sentence says what is not there."""
+    for name, column in BEYOND.items():
+        rows = log(s0=pa.array(SCORES)).append_column(re.split(r"[.\[]", name)[0], column)
+        roles = {"group": "u", "label": "y", role: name} | ({} if role in ("score", "rank") else {"score": "s0"})
+        place = re.escape(f"an array or a vector that has no element at its place in {name} gives NaN")
+        with pytest.raises(sr.InputError, match=rf"^40.0000% of the rows cannot be evaluated \(2 .*, and {place}"):
+            sr.evaluate(rows, ["rr" if role == "rank" else "auc(exact)"], **roles)
+
+
+def test_of_whole_arrays_nothing_is_said_of_elements() -> None:
+    rows = log(s=pa.array([*SCORES[:4], math.nan]))
+    with pytest.raises(sr.InputError, match=r"\(1 NaN score\)") as told:
+        sr.evaluate(rows, ["rr"], group="u", score="s", label="y")
+    assert "element" not in str(told.value)
+
+
+KEYS = ["p", "other key", "a.b", "x[1]"]
+MAPS = pa.array([[("no", -x), *((key, x) for key in KEYS)] for x in SCORES], pa.map_(pa.string(), pa.float32()))
+STRUCTS = pa.map_(pa.string(), pa.struct([("q", pa.float64())]))
+OF_MAPS = {
+    "a dot": ("m.p", MAPS),
+    "a dot and a blank": ("m.other key", MAPS),
+    "dots": ("m.a.b", MAPS),
+    "a dot and a bracket": ("m.x[1]", MAPS),
+    "quotes": ("m['p']", MAPS),
+    "double quotes": ('m["other key"]', MAPS),
+    "dots in quotes": ("m['a.b']", MAPS),
+    "keys of large texts": ("m.p", MAPS.cast(pa.map_(pa.large_string(), pa.float64()))),
+    "a struct": ("m.p.q", pa.array([[("p", {"q": x})] for x in SCORES], STRUCTS)),
+    "the only number": ("m.p", pa.array([[("p", {"q": x})] for x in SCORES], STRUCTS)),
+    "of a struct": ("m.n.p", pa.array([{"n": [("p", x)]} for x in SCORES], pa.struct([("n", MAPS.type)]))),
+}
+
+
+def test_a_key_that_a_map_lacks_is_null() -> None:
+    of = [[("p", 1.0)], [], None, [("q", 5.0)], [("p", 0.5), ("q", 2.0)]]
+    rows = log(m=pa.array(of, pa.map_(pa.string(), pa.float64())))
+    found = sr.evaluate(rows, ["rr"], group="u", score="m.p", label="y").groups
+    assert sorted(zip(found["u"].to_pylist(), found["n_retrieved"].to_pylist(), strict=True)) == [("a", 1), ("b", 1)]
+
+
+@given(st.lists(st.none() | st.lists(st.sampled_from([0.0, -0.0, 1.5, -2.0]), max_size=5), max_size=8), st.data())
+@PATIENT
+def test_elements_of_vectors_however_they_are_stored(vectors: list[list[float] | None], data: st.DataObject) -> None:
+    """Against a loop over rows."""
+    stored = []
+    for vector in vectors:
+        named = None if vector is None else [i for i, x in enumerate(vector) if x or data.draw(st.booleans())]
+        as_dense = data.draw(st.booleans())
+        if vector is None or named is None:
+            stored.append(None)
+        else:
+            stored.append(dense(*vector) if as_dense else sparse(len(vector), **{str(i): vector[i] for i in named}))
+    place = data.draw(st.integers(0, 5))
+    start = data.draw(st.integers(0, len(vectors)))
+    found = taken(pa.chunked_array([pa.array(stored, VECTOR).slice(start)]), [VectorElement(place)]).to_pylist()
+    expected = [None if v is None else v[place] if place < len(v) else math.nan for v in vectors[start:]]
+    assert [None if x is None else x + 0.0 for x in found] == pytest.approx(expected, nan_ok=True)
+
+
+NESTED = {
+    "v": pa.array([dense(0.1, 0.2, 0.7)] * 5, VECTOR),
+    "m": pa.array([{"prob": 1.0, "raw": 2.0, "name": "n"}] * 5),
+    "s": pa.array([[1.0, 2.0]] * 5),
+    "t": pa.array([["x"]] * 5),
+    "k": pa.array([{"id": 1, "name": "n"}] * 5),
+    "p": pa.array([0.5] * 5),
+    "mp": pa.array([[("p", 0.5)]] * 5, pa.map_(pa.string(), pa.float64())),
+    "numbered": pa.array([[(1, 0.5)]] * 5, pa.map_(pa.int32(), pa.float64())),
+}
+
+
+REFUSED = [
+    ({"score": "v"}, r'"v" has a vector of another size than 2: name the element .*, as v\[2\]'),
+    ({"score": {"a": "p", "b": "v"}}, r'the b score column "v" has a vector of another size than 2'),
+    ({"rank": "v"}, r'the rank column "v" is of type vector: a number is needed, as v\[0\]'),
+    ({"label": "v"}, r'the label column "v" is of type vector: a number is needed, as v\[0\]'),
+    (
+        {"score": "m"},
+        r'the score column "m" is of type struct<.*: a number is needed, as m.prob \(it has .*m.prob, m.raw',
+    ),
+    ({"score": "m.prop"}, r'"m.prop" is not in the input, did you mean "m.prob"\? \(m has .*m.prob, m.raw'),
+    ({"score": "m.name"}, r'the score column "m.name" is of type string: a number is needed'),
+    ({"score": "m[0]"}, r'the score column "m\[0\]" is not in the input'),
+    ({"score": "v.values"}, r'the score column "v.values" is not in the input.* \(v has v\[0\]\)'),
+    ({"score": "s"}, r'the score column "s" is of type list<.*: a number is needed, as s\[0\]'),
+    ({"score": "s[x]"}, r'the score column "s\[x\]" is not in the input'),
+    ({"score": "t"}, r'the score column "t" is of type list<.*: a number is needed$'),
+    ({"score": "p.q"}, r'the score column "p.q" is not in the input'),
+    (
+        {"group": "k"},
+        r'the group column "k" is of type struct<.*: a plain value is needed, as k.id \(it has k.id, k.n',
+    ),
+    ({"score": "mp"}, r"the score column \"mp\" is of type map<.*: a number is needed, as mp\['key'\], with a key"),
+    ({"score": "mp[0]"}, r"the score column \"mp\[0\]\" is not in the input.* \(mp has mp\['key'\]\)"),
+    ({"score": "numbered"}, r'the score column "numbered" is of type map<.*: a number is needed$'),
+    ({"group": "t"}, r'the group column "t" is of type list<.*: a plain value is needed, as t\[0\]'),
+]
+
+
+def test_what_is_not_plain_is_refused_with_the_remedy() -> None:
+    rows, wrong = log(**NESTED), []
+    for roles, sentence in REFUSED:
+        asked = {"group": "u", "label": "y", **({} if "rank" in roles else {"score": "p"}), **roles}
+        with pytest.raises(sr.InputError) as refused:
+            sr.evaluate(rows, ["auc"], **asked)
+        if not re.search(sentence, str(refused.value)):
+            wrong.append((roles, str(refused.value)))
+    assert wrong == []
+
+
+# What Spark ML's ALS recommends: an array of structs for each user, in the order of the rating.
+ALS = {
+    "as it comes": [("item", 1, 0.9), ("item", 2, 0.8)],
+    "named after another column": [("movieId", 1, 0.9), ("movieId", 2, 0.8)],
+    "the highest rating last": [("item", 2, 0.8), ("item", 1, 0.9)],
+    "a tie": [("item", 1, 0.9), ("item", 2, 0.9)],
+    "no rating": [("item", 1, 0.9), ("item", 2, None)],
+    "no rating before one": [("item", 2, None), ("item", 1, -5.0)],
+}
+
+
+@pytest.mark.parametrize("stored", [False, True], ids=["in memory", "Parquet"])
+def test_what_als_recommends(tmp_path: Path, stored: bool) -> None:
+    """Item 1 stands first, of which nothing is true: 2 is found at place 2."""
+    for case, rated in ALS.items():
+        name = rated[0][0]
+        structs = [{name: item, "rating": rating} for name, item, rating in rated]
+        for kind in (pa.float32(), pa.float64()):
+            of = pa.list_(pa.struct([(name, pa.int32()), ("rating", kind)]))
+            rows = pa.table(
+                {
+                    "u": ["a", "b", "c", "d"],
+                    "recommendations": pa.array([structs, None, [], [{name: 7, "rating": 0.0}]], of),
+                    "act": pa.array([[2], [2], [2], [7]], pa.list_(pa.int32())),
+                }
+            )
+            given = held_or_stored(rows, tmp_path if stored else None)
+            groups = sr.evaluate(given, ["ap"], group="u", items="recommendations", true_items="act").groups
+            values = dict(zip(groups["u"].to_pylist(), groups["ap"].to_pylist(), strict=True))
+            assert values == {"a": 1 / 2, "b": 0.0, "c": 0.0, "d": 1.0}, case
+
+
+def of_nan_ratings(kind: pa.DataType) -> pa.Table:
+    """A group whose second item has a rating that is NaN."""
+    of = pa.list_(pa.struct([("item", pa.int32()), ("rating", kind)]))
+    structs = [{"item": 1, "rating": 0.5}, {"item": 2, "rating": math.nan}]
+    return pa.table({"u": ["a", "b"], "rec": pa.array([None, structs], of), "act": pa.array([[2]] * 2)})
+
+
+def test_a_nan_rating_is_refused(tmp_path: Path) -> None:
+    for kind in (pa.float32(), pa.float64()):
+        for folder in (None, tmp_path):
+            rows = held_or_stored(of_nan_ratings(kind), folder)
+            with pytest.raises(sr.InputError, match="a rating of recommended items is NaN"):
+                sr.evaluate(rows, ["ap"], group="u", items="rec", true_items="act")
+
+
+def test_a_named_field_of_recommendations_keeps_their_order() -> None:
+    pred = pa.array([[{"item": 2, "rating": 0.8}, {"item": 1, "rating": 0.9}]])
+    act = pa.array([[{"item": 2, "grade": 3}, {"item": 5, "grade": 1}]])
+    roles = {"group": "u", "items": {"m": "pred.item"}, "true_items": "act.item", "label": "act.grade"}
+    found = sr.evaluate(pa.table({"u": [1], "pred": pred, "act": act}), ["rr", "cg"], **roles)
+    assert found.table["value"].to_pylist() == [1.0, 3.0]
+    roles |= {"true_items": "act", "label": None}
+    with pytest.raises(sr.InputError, match=r'the true items column "act" is .*: name the field, as act.a') as told:
+        sr.evaluate(pa.table({"u": [1], "pred": pred, "act": pa.array([[{"a": 1, "b": 2}]])}), ["rr"], **roles)
+    assert "it has a, b" in str(told.value)
+
+
+def test_only_the_leaves_that_are_needed_are_read(tmp_path: Path) -> None:
+    """All other bytes of the columns are spoilt; Arrow's own datasets read them, and fail."""
+    much = ["x" * 1_000 + str(n) for n in range(400)]
+    rows = pa.table(
+        {
+            "u": pa.array([n // 4 for n in range(400)]),
+            "m": pa.array([{"much": text, "prob": float(n % 7), "y": n % 2} for n, text in enumerate(much)]),
+            "rec": pa.array([[{"note": text, "item": n % 5, "rating": 1.0}] for n, text in enumerate(much)]),
+            "act": pa.array([[n % 3] for n in range(400)]),
+        }
+    )
+    path = tmp_path / "rows.parquet"
+    pq.write_table(rows, path, use_dictionary=False, compression="none", row_group_size=100)
+    asked = [
+        (["auc(exact)"], {"group": "u", "score": "m.prob", "label": "m.y"}),
+        (["ap"], {"group": "u", "items": "rec", "true_items": "act"}),
+        (["ap"], {"group": "u", "items": "rec.item", "true_items": "act"}),
+    ]
+    expected = [sr.evaluate(rows, metrics, **roles).table for metrics, roles in asked]
+    data, metadata = bytearray(path.read_bytes()), pq.read_metadata(path)
+    for group in range(metadata.num_row_groups):
+        for column in map(metadata.row_group(group).column, range(metadata.num_columns)):
+            if column.path_in_schema.endswith(("much", "note")):
+                start, size = column.data_page_offset, column.total_compressed_size
+                data[start : start + size] = b"\xff" * size
+    path.write_bytes(data)
+    for (metrics, roles), table in zip(asked, expected, strict=True):
+        assert sr.evaluate(path, metrics, **roles).table.equals(table)
+    with pytest.raises(sr.InputError, match="cannot be read"):
+        sr.evaluate(path, ["auc(exact)"], group="u", score="m.prob", label="m.y", slices=["m.much"])
+
+
+def test_files_that_hold_a_struct_in_several_ways(tmp_path: Path) -> None:
+    """Fields beside that some lack, other widths, a column of folders. One that has a role is in all files or none."""
+    for place, (kind, fields) in enumerate([(pa.float32(), {"x": 1}), (pa.float64(), {}), (pa.float64(), {"z": "t"})]):
+        folder = tmp_path / f"day={place}"
+        folder.mkdir()
+        structs = [{**fields, "prob": score} for score in SCORES]
+        kinds = {"x": pa.int8(), "z": pa.string(), "prob": kind}
+        of = pa.struct([(name, kinds[name]) for name in structs[0]])
+        pq.write_table(log(m=pa.array(structs, of)), folder / "rows.parquet")
+    roles = {"group": ["u"], "score": "m.prob", "label": "y"}
+    found = sr.evaluate(tmp_path, ["auc(exact)", "ap"], slices=["day"], **roles).table.to_pylist()
+    rows = {(row["slice"], row["slice_value"], row["metric"]): row for row in found}
+    assert rows["day", "1", "auc(exact)"]["value"] == AUC
+    assert rows["all", "all", "auc(exact)"]["n_rows"] == 15
+    with pytest.raises(sr.InputError, match=r'day=1/rows.parquet of the input lacks the slice column "m.x"'):
+        sr.evaluate(tmp_path, ["ap"], slices=["m.x"], **roles)
+
+
+@pytest.mark.parametrize("condition", ["n > 2", "`day` >= 1 AND u = 'a'"])
+def test_conditions_beside_what_lies_inside(tmp_path: Path, condition: str) -> None:
+    """Asked of columns that have no role, in a file and in the names of folders."""
+    for day in range(3):
+        (folder := tmp_path / "in" / f"day={day}").mkdir(parents=True)
+        of_day = log(m=pa.array([{"prob": x} for x in SCORES]), n=pa.array(range(5)), prob=pa.array(SCORES))
+        pq.write_table(of_day, folder / "rows.parquet")
+    found = []
+    for name in ("m.prob", "prob"):
+        spec = tmp_path / "spec.yaml"
+        columns = f"columns: {{group: u, score: {{s: {name}}}, label: y}}"
+        spec.write_text(
+            f"input: {{path: {tmp_path}/in, where: {condition!r}, {columns}}}\n"
+            f"metrics: [rr, auc(exact)]\noutput: {{path: {tmp_path}/{name}}}\nengine: {{lane: local}}\n"
+        )
+        day = evaluate_day(load_spec(spec), "2026-01-01", None, Stages())
+        found.append(day.metrics.drop_columns(["spec_hash", "run_id"]))
+    assert found[0].equals(found[1])
+
+
+def test_many_recommendations_in_any_order() -> None:
+    """Against a stable sort of each list by a loop."""
+    rng = np.random.default_rng(3)
+    lists = [
+        [
+            {"item": int(i), "rating": None if r > 2.5 else float(r)}
+            for i, r in zip(rng.permutation(9)[:n], rng.integers(0, 4, n), strict=True)
+        ]
+        for n in rng.integers(0, 9, 60)
+    ]
+
+    def rating(one: dict) -> float:
+        return math.inf if one["rating"] is None else -one["rating"]
+
+    plain = [[one["item"] for one in sorted(each, key=rating)] for each in lists]
+    act = [[int(i) for i in rng.permutation(9)[:2]] for _ in lists]
+    users = list(range(60))
+    found, expected = (
+        sr.evaluate(pa.table({"u": users, "p": p, "a": act}), ["ap", "ndcg@3"], group="u", items="p", true_items="a")
+        for p in (lists, plain)
+    )
+    assert found.groups.sort_by("u").equals(expected.groups.sort_by("u"))

@@ -1,0 +1,121 @@
+"""A store that does not answer, or whose token has expired: exit code 1, for the same command may do it later."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Event, Thread
+
+import pytest
+
+import sparkrank as sr
+from sparkrank.base.errors import InputError, StoreError, unreadable
+from sparkrank.sources import files
+
+EXPIRED = (
+    b"<?xml version='1.0'?><Error><Code>ExpiredToken</Code><Message>The provided token has expired.</Message></Error>"
+)
+
+
+@contextmanager
+def store(answer: Callable[[int, BaseHTTPRequestHandler], None]) -> Iterator[str]:
+    """A path on a store of S3 that calls ``answer`` with the number of each request, from 1."""
+    asked: list[str] = []
+
+    class Answer(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            answer(len(asked), self)
+
+        do_HEAD = do_GET  # noqa: N815 - the name by which it is looked for
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answer) as server:
+        server.daemon_threads = True
+        server.block_on_close = False
+        Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        yield f"s3://key:secret@bucket/log?endpoint_override=127.0.0.1:{server.server_port}&scheme=http&region=us-east-1"
+        server.shutdown()
+
+
+def say(request: BaseHTTPRequestHandler, code: int, body: bytes = b"") -> None:
+    request.send_response(code)
+    request.send_header("Content-Length", str(len(body)))
+    request.end_headers()
+    if request.command == "GET":
+        request.wfile.write(body)
+
+
+def evaluate(path: str) -> sr.Evaluation:
+    return sr.evaluate(path, ["rr"], group="u", score="s", label="y")
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Limits of a second, for a test."""
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setattr(files, "S3_REQUEST_SECONDS", 1.0)
+    monkeypatch.setattr(files, "S3_CONNECT_SECONDS", 1.0)
+
+
+def test_a_store_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "S3_ATTEMPTS", 2)
+    wait, begun = Event(), time.monotonic()
+    with store(lambda number, request: wait.wait(60) and None) as path:
+        with pytest.raises(StoreError) as told:
+            evaluate(path)
+        wait.set()
+    assert told.value.exit_code == 1
+    assert 2 <= time.monotonic() - begun < 30
+
+
+def test_a_request_that_stalls_is_sent_again() -> None:
+    """The first two get no answer, the others that nothing is there."""
+    wait = Event()
+
+    def answer(number: int, request: BaseHTTPRequestHandler) -> None:
+        if number <= 2:
+            wait.wait(60)
+        else:
+            say(request, 404)
+
+    with store(answer) as path:
+        with pytest.raises(InputError, match="there is no parquet input"):
+            evaluate(path)
+        wait.set()
+
+
+@pytest.mark.parametrize("where", ["GET", "HEAD"])
+def test_an_expired_token(where: str) -> None:
+    """A store tells why where its answer has a body; a question for one object has none."""
+    refused = store(lambda _, request: say(request, 400 if request.command == where else 404, EXPIRED))
+    with refused as path, pytest.raises(StoreError) as told:
+        evaluate(path)
+    assert told.value.exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        (
+            "AWS Error UNKNOWN (HTTP status 400) during ListObjectsV2: Unable to parse ExceptionName: ExpiredToken",
+            StoreError,
+        ),
+        ("AWS Error REQUEST_EXPIRED during GetObject operation", StoreError),
+        ("AWS Error NETWORK_CONNECTION during GetObject operation: curlCode: 28, Timeout was reached", StoreError),
+        ("AWS Error ACCESS_DENIED during ListObjectsV2 operation: Access Denied", InputError),
+    ],
+)
+def test_what_arrow_says(said: str, kind: type[sr.SparkrankError]) -> None:
+    assert type(unreadable("it cannot be read", OSError(said))) is kind
+
+
+def test_a_lack_of_memory_is_no_fault_of_the_file(tmp_path: Path) -> None:
+    found = unreadable(f"{tmp_path} cannot be read", MemoryError("malloc of size 8 failed"))
+    assert type(found) is sr.SparkrankError
+    assert found.exit_code == 1

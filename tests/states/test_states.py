@@ -1,0 +1,208 @@
+"""The merge law, for every state: any split, in any order, with empty parts, in memory or through tables on disk, gives
+the bits of the whole."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from fractions import Fraction
+from unittest import mock
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sparkrank.base.errors import StateError
+from sparkrank.histogram.bins import BinRule
+from sparkrank.metrics import Metric
+from sparkrank.numeric.exact_sums import LIMBS
+from sparkrank.states import Distribution, Partials, ScoreHistogram
+from sparkrank.states import distributions as values
+from sparkrank.states import partials as partials_of_buckets
+from sparkrank.states.forms import DISTRIBUTION_FORM, SMALL_FORMS, blocks_form
+from sparkrank.states.keys import rows_by_key
+from sparkrank.states.means import MEAN_SUMS, MeanStates
+from tests.extent import examples
+from tests.support.buckets import bits_of_partials, day, evaluate
+from tests.support.states import (
+    KEY,
+    LOGITS,
+    METRICS,
+    SERIES,
+    STATES,
+    State,
+    bits_of_blocks,
+    blocks_of,
+    means_of,
+    through_tables,
+    weighted_blocks_of,
+)
+from tests.support.strategies import PATIENT
+
+
+@pytest.mark.parametrize("state", STATES, ids=lambda state: state.name)
+@settings(PATIENT, max_examples=examples(30))
+@given(data=st.data())
+def test_merge_law(state: State, data: st.DataObject) -> None:
+    check_merge_law(state, data)
+
+
+@settings(PATIENT, max_examples=examples(30))
+@given(data=st.data())
+def test_merge_law_where_values_fall_into_blocks(data: st.DataObject) -> None:
+    state = next(state for state in STATES if state.field == "distributions")
+    with mock.patch.object(values, "MAX_EXACT_VALUES", 4):
+        check_merge_law(state, data)
+
+
+def check_merge_law(state: State, data: st.DataObject) -> None:
+    elements = data.draw(state.elements)
+    count = data.draw(st.integers(1, 5))
+    places = data.draw(st.lists(st.integers(0, count - 1), min_size=len(elements), max_size=len(elements)))
+    split = [[each for each, place in zip(elements, places, strict=True) if place == part] for part in range(count)]
+    parts = [state.of(part) for part in split] + [state.empty()]
+    whole = state.bits(state.merge([state.of(elements)]))
+    assert state.bits(state.merge(parts)) == whole
+    shuffled = data.draw(st.permutations(parts))
+    assert state.bits(state.merge(shuffled)) == whole
+    at = data.draw(st.integers(1, len(parts) - 1))  # and merged in two steps
+    halves = [state.merge(shuffled[:at]), state.merge(shuffled[at:])]
+    assert state.bits(state.merge(halves)) == whole
+    assert state.bits(state.merge(halves[::-1])) == whole
+    stored = [state.partials(part) for part in shuffled]
+    assert state.bits(state.state(through_tables(stored))) == whole
+    assert state.bits(state.state(through_tables([through_tables(stored[:at]), *stored[at:]]))) == whole
+
+
+def test_a_distribution_of_parts_by_both_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One day in blocks and one in values, and rows that shrink to the blocks that they share."""
+    monkeypatch.setattr(values, "MAX_EXACT_VALUES", 12)
+    many, few = 0.5 + np.arange(20) * 1e-9, np.array([0.5, 0.75])
+    stored = [Partials(distributions={KEY: Distribution.of(each)}) for each in (many, few)]
+    (merged,) = through_tables(stored).distributions.values()
+    assert (merged.histogram.score.tolist(), merged.histogram.neg.tolist()) == ([0.5, 0.75], [21, 1])
+    parts = [Partials(distributions={KEY: Distribution.of(part)}) for part in (many[:10], many[10:])]
+    halves = [DISTRIBUTION_FORM.to_table(part) for part in parts]
+    assert [half.num_rows for half in halves] == [10, 10]
+    assert DISTRIBUTION_FORM.merged(halves)["groups"].to_pylist() == [20]
+
+
+def test_blocks_read_back_from_rows_in_any_order() -> None:
+    table = blocks_form(weighted=False).to_table(
+        Partials(blocks={SERIES: blocks_of([(3.0, True), (-1.0, False), (0.5, True)])})
+    )
+    (found,) = blocks_form(weighted=False).from_table(table.take([2, 0, 1])).blocks.values()
+    assert found.score.tolist() == [-1.0, 0.5, 3.0]
+    assert found.pos.tolist() == [0, 1, 1]
+
+
+def test_the_law_covers_every_state() -> None:
+    # what a person is shown of a day stands in no table (the laws are in test_unmatched.py and
+    # test_largest_groups.py), nor what ran
+    of_a_day = {"unmatched", "loops", "largest", "heaviest", "failure"}
+    assert {state.field for state in STATES} - {None} == {field.name for field in fields(Partials)} - of_a_day
+
+
+def test_number_columns_are_unique() -> None:
+    """Rows of all small states share one table."""
+    names = [name for form in SMALL_FORMS for name in form.numbers.names]
+    assert len(set(names)) == len(names)
+
+
+def test_tables_of_states_hold_every_float() -> None:
+    """The whole sums, not only what they are rounded to, and limbs that have their stored form as they are."""
+    means = means_of([(1 / 3, 2.0**40), (0.1, 1e-9)])
+    stored = through_tables([Partials(means=means)]).means.table
+    assert through_tables([Partials(means=MeanStates(stored))]).means.table.equals(stored)
+
+    def sums(table: pa.Table) -> list[Fraction]:
+        limbs = ([table[f"{name}_{limb}"][0].as_py() for limb in range(LIMBS)] for name in MEAN_SUMS)
+        return [sum(map(Fraction, each), Fraction()) for each in limbs]
+
+    assert sums(stored) == sums(means.table)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        BinRule("exact"),
+        LOGITS,
+        BinRule("digits", 5, 2.0),
+        BinRule("exact", 0, 0.1 + 0.2),
+        BinRule("bits", 1, -1),
+    ],
+    ids=str,
+)
+def test_a_rule_reads_back_from_its_text(rule: BinRule) -> None:
+    assert BinRule.parse(str(rule)) == rule
+
+
+@pytest.mark.parametrize("other", [BinRule("bits", 5), BinRule("digits", 4), BinRule("bits", 4, rel=2.0)], ids=str)
+def test_blocks_of_different_rules_are_refused(other: BinRule) -> None:
+    with pytest.raises(StateError) as refused:
+        blocks_of([(1.0, True)]).merge(ScoreHistogram.empty(other))
+    assert str(LOGITS) in str(refused.value)
+    assert str(other) in str(refused.value)
+
+
+def test_blocks_with_weights_and_without_are_refused() -> None:
+    with pytest.raises(StateError, match="with weights do not merge with bins without"):
+        blocks_of([(1.0, True)]).merge(weighted_blocks_of([(1.0, True, 2.0)]))
+
+
+@pytest.mark.parametrize("rows", [[], [(1.0, True, 0.1), (1.0, False, 3.0), (2.0, True, 1e9)]], ids=["none", "some"])
+def test_weighted_blocks_survive_the_way_between_workers(rows: list[tuple[float, bool, float]]) -> None:
+    blocks = weighted_blocks_of(rows)
+    again = Partials.unpack([Partials(blocks={SERIES: blocks}).pack()]).blocks[SERIES]
+    assert bits_of_blocks(again) == bits_of_blocks(blocks)
+
+
+def test_partials_survive_the_way_between_workers() -> None:
+    rows = [("a", "1", 2.0, 1.0), ("a", "2", 1.0, 0.0), ("b", "1", None, 3.0), ("b", "2", 0.5, None)]
+    partials = evaluate(rows, METRICS).partials
+    assert bits_of_partials(Partials.unpack([partials.pack()])) == bits_of_partials(partials)
+
+
+@pytest.mark.parametrize("limit", [1, 1 << 40], ids=["two at once", "eight at once"])
+def test_few_of_many_states_are_in_memory_while_they_merge(monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
+    """Merged a few at a time they have the bits that they have all at once."""
+    draw = np.random.default_rng(1)
+    parts = [
+        evaluate([(f"u{user}", str(item), draw.random(), float(item == 2)) for item in range(5)], METRICS).partials
+        for user in range(20)
+    ]
+    whole, sizes, merge = Partials.merged(parts), [], Partials.merged
+
+    def seen(some: list[Partials]) -> Partials:
+        sizes.append(len(some))
+        return merge(some)
+
+    monkeypatch.setattr(partials_of_buckets, "MERGED_BYTES", limit)
+    monkeypatch.setattr(Partials, "merged", seen)
+    found = Partials.unpack(part.pack() for part in parts)
+    assert bits_of_partials(found) == bits_of_partials(whole)
+    assert max(sizes) == (2 if limit == 1 else partials_of_buckets.MERGED_AT_ONCE)
+
+
+def test_day_metrics_survive_the_merge() -> None:
+    """A sanity check from the outside: the merged blocks give the AUC that the pairs give."""
+    left = evaluate([("a", "1", 0.9, 1.0), ("a", "2", 0.4, 0.0)], ["auc(exact)"]).partials
+    right = evaluate([("b", "1", 0.5, 0.0), ("b", "2", 0.45, 1.0)], ["auc(exact)"]).partials
+    found = day(Partials.merged([left, right]), Metric.parse("auc(exact)"))
+    assert found == ((2 + 1) / (2 * 2), 0)
+
+
+@pytest.mark.parametrize("keys", [1, 9, 70_000])
+def test_rows_by_key_are_all_rows_of_each_key(keys: int) -> None:
+    """In chunks, with dictionaries or without; 70,000 are more than 16 bits number."""
+    rng = np.random.default_rng(keys)
+    numbers = np.concatenate([rng.permutation(keys), rng.integers(0, keys, 50)])
+    texts = pa.chunked_array([[f"{number // 300}" for number in part] for part in (numbers[:3], numbers[3:])])
+    coded = pa.array([f"{number % 300}" for number in numbers]).dictionary_encode()
+    expected: dict[tuple[str, ...], list[int]] = {}
+    for place, number in enumerate(numbers):
+        expected.setdefault((f"{number // 300}", f"{number % 300}"), []).append(place)
+    rows = pa.table({"of": texts, "name": coded, "n": numbers})
+    assert {key: places.tolist() for key, places in rows_by_key(rows, ("of", "name"))} == expected
+    assert not list(rows_by_key(rows.slice(0, 0), ("of", "name")))

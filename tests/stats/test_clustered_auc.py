@@ -1,0 +1,114 @@
+"""The jackknife over parts of users estimates what Obuchowski's variance of a clustered AUC estimates."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from sparkrank.stats.intervals import jackknife
+from tests.oracles.clustered_auc import Row, clustered_auc, clustered_difference
+
+USERS = 96
+
+
+def rows_of_users(
+    rng: np.random.Generator, users: int = USERS, rows: int = 3, spread: float = 1.0
+) -> tuple[list[Row], list[Row]]:
+    """The same rows as two models score them. Users have an effect on labels and scores, and some scores tie."""
+    user = np.repeat(np.arange(users), 1 + rng.poisson(rows - 1, users))
+    effect, x = rng.normal(0, spread, users)[user], rng.normal(size=len(user))
+    label = rng.random(len(user)) < 1 / (1 + np.exp(-(effect + x)))
+    scores = (np.round(x + 0.7 * effect + noise * rng.normal(size=len(user)), 1) for noise in (0.7, 1.2))
+    one, other = (list(map(Row, user.tolist(), score.tolist(), label.tolist())) for score in scores)
+    return one, other
+
+
+def deviations(rows: list[Row], part: np.ndarray) -> tuple[float, np.ndarray]:
+    """The AUC, and the AUC without each part, from a matrix of how often a part's positives stand above a part's
+    negatives.
+    """
+    positive = np.array([row.is_positive for row in rows])
+    score, owner = np.array([row.score for row in rows]), part[[row.cluster for row in rows]]
+    gaps = score[positive][:, None] - score[~positive]
+    above = (gaps > 0) + 0.5 * (gaps == 0)
+    of_positive, of_negative = (np.eye(part.max() + 1)[owner[kind]] for kind in (positive, ~positive))
+    wins = of_positive.T @ above @ of_negative
+    m, n = of_positive.sum(axis=0), of_negative.sum(axis=0)
+    left = wins.sum() - wins.sum(axis=0) - wins.sum(axis=1) + np.diag(wins)
+    return wins.sum() / (m.sum() * n.sum()), left / ((m.sum() - m) * (n.sum() - n))
+
+
+def by_parts(one: list[Row], other: list[Row], part: np.ndarray) -> tuple[float, float]:
+    """The standard errors of the AUC and of the difference."""
+    (auc, without), (auc_other, without_other) = deviations(one, part), deviations(other, part)
+    values, all_without = [auc, auc - auc_other], [without, without - without_other]
+    stderr, _ = jackknife(values, all_without, np.bincount(part, minlength=part.max() + 1))
+    return stderr[0], stderr[1]
+
+
+def test_the_oracle_by_hand() -> None:
+    """Users A (+3, -1), B (+2, -4), C (-2): negatives 1, 4, 2 and positives 3, 2.
+
+    Positive 3 is above 1 and 2: 2/3. Positive 2 is above 1 and ties with 2: 1/2. The AUC is 7/12. Negative 1 has both
+    above: 1; 4 none: 0; 2 one and a tie: 3/4. Positives less 7/12: A 1/12, B -1/12; negatives: A 5/12, B -7/12, C 2/12.
+    S10 = 2/(1·2)·(1 + 1)/144 = 2/144; S01 = 3/(2·3)·(25 + 49 + 4)/144 = 39/144; S11 = 3/2·(5 + 7)/144 = 18/144.
+    The variance is (2/2 + 39/3 + 2·18/6)/144 = 20/144.
+    """
+    rows = [Row(0, 3, True), Row(0, 1, False), Row(1, 2, True), Row(1, 4, False), Row(2, 2, False)]
+    auc, variance = clustered_auc(rows)
+    assert auc == pytest.approx(7 / 12)
+    assert variance == pytest.approx(20 / 144)
+
+
+def test_the_oracle_of_clusters_of_one_row_is_delong_s() -> None:
+    """The variances of the two kinds of shares, by numpy."""
+    one, other = rows_of_users(np.random.default_rng(21), users=60)
+    alone = [[row._replace(cluster=place) for place, row in enumerate(rows)] for rows in (one, other)]
+    shares = []
+    for rows in alone:
+        positive, negative = (
+            np.array([row.score for row in rows if row.is_positive == kind]) for kind in (True, False)
+        )
+        above = (positive[:, None] > negative) + 0.5 * (positive[:, None] == negative)
+        shares.append((above.mean(axis=1), above.mean(axis=0)))
+    (v10, v01), (other_v10, other_v01) = shares
+    assert clustered_auc(alone[0])[1] == pytest.approx(v10.var(ddof=1) / len(v10) + v01.var(ddof=1) / len(v01))
+    expected = (v10 - other_v10).var(ddof=1) / len(v10) + (v01 - other_v01).var(ddof=1) / len(v01)
+    assert clustered_difference(*alone) == pytest.approx((v10.mean() - other_v10.mean(), expected))
+
+
+def test_with_each_user_a_part_the_two_are_nearly_the_same() -> None:
+    """Both are the variance of the same linear terms; what is left is of the order 1/n, for 96 users some 2 %."""
+    for seed in range(5):
+        one, other = rows_of_users(np.random.default_rng(seed))
+        found = by_parts(one, other, np.arange(USERS))
+        expected = [math.sqrt(variance) for _, variance in (clustered_auc(one), clustered_difference(one, other))]
+        assert found == pytest.approx(expected, rel=0.03)
+
+
+def test_with_parts_of_several_users_the_two_agree_within_the_error_of_sampling() -> None:
+    """In 60 draws of 96 users in 32 parts.
+
+    A variance of g parts has a relative standard error of √(2/(g-1)): 25 %, so its root has 13 %. That is what single
+    draws may differ by (none by more than 3.5 of it), and the mean of 60 by 25 %/√60 = 3.3 %: the tolerance is three
+    of these.
+    """
+    parts, draws = 32, 60
+    found, expected = [], []
+    for seed in range(draws):
+        rng = np.random.default_rng(100 + seed)
+        one, other = rows_of_users(rng)
+        found.append([stderr**2 for stderr in by_parts(one, other, np.arange(USERS) * parts // USERS)])
+        expected.append([clustered_auc(one)[1], clustered_difference(one, other)[1]])
+    ratios = np.array(found) / np.array(expected)
+    assert ratios.mean(axis=0) == pytest.approx([1, 1], abs=3 * math.sqrt(2 / (parts - 1) / draws))
+    assert np.sqrt(ratios) == pytest.approx(np.ones_like(ratios), abs=3.5 * math.sqrt(1 / (2 * (parts - 1))))
+
+
+def test_rows_taken_as_independent_have_too_small_an_error() -> None:
+    """So the agreement above is one about clusters."""
+    one, _ = rows_of_users(np.random.default_rng(22), rows=8, spread=2.5)
+    alone = [row._replace(cluster=place) for place, row in enumerate(one)]
+    assert clustered_auc(alone)[1] < 0.8 * clustered_auc(one)[1]

@@ -1,0 +1,46 @@
+"""What tests of metrics of the whole day share: rows as (score, clicked, weight), and what is said of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+from hypothesis import strategies as st
+
+from sparkrank.bucket import evaluate_bucket
+from sparkrank.metrics import Metric, Plan
+from sparkrank.metrics.merged import Merged
+from sparkrank.states import Partials
+from sparkrank.states.keys import Subject
+from tests.support.buckets import MODEL
+
+Rows = Sequence[tuple[float, bool, float]]  # score, clicked, weight
+
+# Sums are kept to 2^-84, which is 5e-26: of scores far below these, quotients by their sum lose digits.
+PROBABILITIES = st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.75, 1.0]) | st.floats(1e-9, 1)
+ROWS = st.lists(st.tuples(PROBABILITIES, st.booleans(), st.integers(0, 3).map(float)), min_size=1, max_size=12)
+
+
+def partials_of(rows: Rows, metrics: Sequence[str], weighted: bool = True, kind: pa.DataType | None = None) -> Partials:
+    scores, clicks, weights = zip(*rows, strict=True) if rows else ((), (), ())
+    columns = {
+        "key_0": pa.array(range(len(rows)), pa.int64()),
+        "label": pa.array(clicks, pa.float64()) if not clicks else pa.array([float(click) for click in clicks]),
+        "score_0": pa.array(scores, kind or pa.float64()),
+        "weight": pa.array(weights, pa.float64()),
+    }
+    if not weighted:
+        del columns["weight"]
+    plan = Plan.of(metrics, [MODEL], ["user"], group_table=False, weighted=weighted)
+    return evaluate_bucket(pa.table(columns), plan).partials
+
+
+def values(rows: Rows, metrics: Sequence[str], weighted: bool = True) -> list[float]:
+    partials = partials_of(rows, metrics, weighted)
+    return [Merged(partials).row(Subject(MODEL, "all", "all"), Metric.parse(metric)).value for metric in metrics]
+
+
+def bounded(rows: Rows, metrics: Sequence[str], weighted: bool = False) -> list[tuple[float, float]]:
+    partials = partials_of(rows, metrics, weighted)
+    found = [Merged(partials).row(Subject(MODEL, "all", "all"), Metric.parse(metric)) for metric in metrics]
+    return [(each.value, each.error_bound) for each in found]

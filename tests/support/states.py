@@ -1,0 +1,263 @@
+"""Every state as the merge law sees it: what it is made of, how it is made, merged, stored and read."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from hypothesis import strategies as st
+
+from sparkrank.bucket.encoding import encode
+from sparkrank.histogram.bins import BinRule
+from sparkrank.histogram.scored_rows import RowSum, ScoredRows
+from sparkrank.numeric.exact_sums import LIMBS
+from sparkrank.states import Distribution, ItemCounts, MeanStates, Partials, RowSums, ScoreHistogram, ScoreSeries
+from sparkrank.states.forms import SMALL_FORMS, large_forms
+from sparkrank.states.items import UNIT, items_table
+from sparkrank.states.keys import SliceKey
+from sparkrank.states.means import MeanRows, weighted_sums
+from tests.support.buckets import bits_of_partials, evaluate
+from tests.support.strategies import impressions
+
+METRICS = ["ndcg@3", "ap", "rr", "p@2", "gauc", "group_auc(weight=pairs)", "auc", "auc(exact)", "auc_up(digits=1)"]
+METRICS += ["logloss", "f1", "precision(threshold=1.5)", "ece"]
+LOGITS = BinRule("bits", 4)
+KEY = ("model", "all", "all", "ap")
+SLICE_KEY = SliceKey(KEY[0], KEY[1], [KEY[2]], KEY[3])
+SERIES = ScoreSeries("model", "all", "all", LOGITS)
+
+
+@dataclass(frozen=True)
+class State:
+    """A state as the law sees it: what it is made of, how it is made, merged and read.
+
+    ``partials`` puts it where tables take it from, and ``state`` takes it out again. ``field`` is its place there.
+    """
+
+    name: str
+    elements: st.SearchStrategy[list[Any]]
+    of: Callable[[Sequence[Any]], Any]
+    empty: Callable[[], Any]
+    merge: Callable[[Sequence[Any]], Any]
+    bits: Callable[[Any], object]
+    partials: Callable[[Any], Partials]
+    state: Callable[[Partials], Any]
+    field: str | None = None
+
+
+def means_of(groups: Sequence[tuple[float, float]]) -> MeanStates:
+    values, weights = (np.array(column, dtype=float) for column in (zip(*groups, strict=True) if groups else ((), ())))
+    counts = np.array([[len(groups), 0, len(groups), 3 * len(groups)]])
+    return MeanStates.of([MeanRows(SLICE_KEY, counts, weighted_sums(values, weights))])
+
+
+def blocks_of(rows: Sequence[tuple[float, bool]]) -> ScoreHistogram:
+    scores, flags = zip(*rows, strict=True) if rows else ((), ())
+    return ScoreHistogram.of(LOGITS, np.array(scores, dtype=float), np.array(flags, dtype=bool), sums=True)
+
+
+def weighted_blocks_of(rows: Sequence[tuple[float, bool, float]]) -> ScoreHistogram:
+    scores, flags, weights = zip(*rows, strict=True) if rows else ((), (), ())
+    return ScoreHistogram.of(
+        LOGITS, np.array(scores, dtype=float), np.array(flags, dtype=bool), True, np.array(weights, dtype=float)
+    )
+
+
+QUANTITIES = [
+    RowSum("rows"),
+    RowSum("weight"),
+    RowSum("positives", rel=2.0),
+    RowSum("predicted", threshold=0.5),
+    RowSum("true_positives", threshold=0.5),
+    RowSum("scores"),
+    RowSum("squared_error"),
+    RowSum("log_loss"),
+    RowSum("outside"),
+]
+
+
+def row_sums_of(rows: Sequence[tuple[float, float, float]]) -> RowSums:
+    columns = np.array(rows, dtype=float).reshape(len(rows), 3).T
+    scored = ScoredRows(columns[0], columns[1], columns[2])
+    return RowSums.of([(SLICE_KEY._replace(name=str(each)), scored.sums(each)) for each in QUANTITIES])
+
+
+def bits_of_row_sums(sums: RowSums) -> list[object]:
+    nothing = [(SLICE_KEY._replace(name=str(each)), np.zeros((1, LIMBS))) for each in QUANTITIES]
+    found = sums.results() or RowSums.of(nothing).results()
+    return sorted((key, repr(value)) for key, value in found.items())
+
+
+def bits_of_blocks(blocks: ScoreHistogram) -> list[list[int]]:
+    return [getattr(blocks, name).tolist() for name in ("bins", "pos", "neg", "offset", "rows")]
+
+
+def items_of(rows: Sequence[tuple[str, int, bool]]) -> ItemCounts:
+    items, shown, relevant = zip(*rows, strict=True) if rows else ((), (), ())
+    codes, distinct = encode(pa.chunked_array([pa.array(items, pa.string())]))
+    return ItemCounts.of(SLICE_KEY, distinct, codes, np.array(shown, np.int64), np.array(relevant, bool))
+
+
+def bits_of_means(means: MeanStates) -> str:
+    return repr(sorted(means.results().items()))
+
+
+def bits_of_filled_partials(partials: Partials) -> dict[str, object]:
+    """Without series that have no block: a table has no row for them."""
+    filled = {series: blocks for series, blocks in partials.blocks.items() if len(blocks.bins)}
+    return bits_of_partials(replace(partials, blocks=filled))
+
+
+def of_groups(groups: Sequence[list[Any]]) -> Partials:
+    return evaluate([row for group in groups for row in group], METRICS).partials
+
+
+def bits_of_parts(partials: Partials) -> dict[str, object]:
+    """The numbers of parts by form and key: exact sums by what their limbs add up to."""
+    weighted = any(bins.rows is not None for bins in partials.parts.histograms.by_series.values())
+    found: dict[str, object] = {}
+    for form in (*SMALL_FORMS, *large_forms(weighted=weighted)):
+        if form.is_of_parts:
+            rows = form.to_table(partials).to_pylist()
+            found[form.kind] = {tuple(row[name] for name in form.key): numbers_of(row, form.numbers) for row in rows}
+    return found
+
+
+def numbers_of(row: dict[str, Any], numbers: pa.Schema) -> dict[str, object]:
+    """Whole numbers, and the sums of the limbs."""
+    found: dict[str, Any] = {}
+    for field in numbers:
+        name = field.name if pa.types.is_integer(field.type) else field.name.rpartition("_")[0]
+        found[name] = found.get(name, 0) + Fraction(row[field.name])
+    return found
+
+
+WHOLE_GROUPS = impressions(most_rows=4, groups=[f"g{number}" for number in range(8)]).map(
+    lambda rows: [[row for row in rows if row[0] == group] for group in sorted({row[0] for row in rows})]
+)
+WEIGHTS = st.floats(0, 1000) | st.sampled_from([0.0, 1.0, 1 / 3, 1e-9, 2.0**-70])
+STATES = [
+    State(
+        "MeanStates",
+        st.lists(st.tuples(st.floats(-8, 1000), st.floats(0, 10000)), max_size=30),
+        means_of,
+        MeanStates.empty,
+        lambda parts: parts[0].merge(*parts[1:]),
+        bits_of_means,
+        lambda means: Partials(means=means),
+        lambda partials: partials.means,
+        "means",
+    ),
+    State(
+        "ScoreHistogram",
+        st.lists(st.tuples(st.floats(-20, 20) | st.just(math.inf), st.booleans()), max_size=30),
+        blocks_of,
+        lambda: ScoreHistogram.empty(LOGITS),
+        lambda parts: parts[0].merge(*parts[1:]),
+        bits_of_blocks,
+        lambda blocks: Partials(blocks={SERIES: blocks}),
+        lambda partials: partials.blocks.get(SERIES, ScoreHistogram.empty(LOGITS)),
+        "blocks",
+    ),
+    State(
+        "ItemCounts",
+        st.lists(st.tuples(st.sampled_from(["x", "y", "é", ""]), st.integers(0, UNIT), st.booleans()), max_size=30),
+        items_of,
+        ItemCounts.empty,
+        lambda parts: parts[0].merge(*parts[1:]),
+        lambda items: items_table(items).to_pylist(),
+        lambda items: Partials(items=items),
+        lambda partials: partials.items,
+        "items",
+    ),
+    State(
+        "counts",
+        st.lists(st.tuples(st.sampled_from(["groups", "rows read"]), st.sampled_from(["", "model"])), max_size=30),
+        lambda found: Partials(counts=Counter(found)),
+        Partials,
+        Partials.merged,
+        lambda partials: sorted(partials.counts.items()),
+        lambda partials: partials,
+        lambda partials: partials,
+        "counts",
+    ),
+    State(
+        "Partials",
+        WHOLE_GROUPS,
+        of_groups,
+        Partials,
+        Partials.merged,
+        bits_of_filled_partials,
+        lambda partials: partials,
+        lambda partials: partials,
+    ),
+    State(
+        "PartStates",
+        WHOLE_GROUPS,
+        of_groups,
+        Partials,
+        Partials.merged,
+        bits_of_parts,
+        lambda partials: partials,
+        lambda partials: partials,
+        "parts",
+    ),
+    State(
+        "ScoreHistogram with weights",
+        st.lists(st.tuples(st.floats(-20, 20) | st.just(math.inf), st.booleans(), WEIGHTS), max_size=30),
+        weighted_blocks_of,
+        lambda: ScoreHistogram.empty(LOGITS),
+        lambda parts: parts[0].merge(*parts[1:]),
+        bits_of_blocks,
+        lambda blocks: Partials(blocks={SERIES: blocks}),
+        lambda partials: partials.blocks.get(SERIES, ScoreHistogram.empty(LOGITS)),
+        "blocks",
+    ),
+    State(
+        "RowSums",
+        st.lists(st.tuples(st.floats(-0.1, 1), st.sampled_from([0.0, 1.0, 2.0]), WEIGHTS), max_size=30),
+        row_sums_of,
+        RowSums.empty,
+        lambda parts: parts[0].merge(*parts[1:]),
+        bits_of_row_sums,
+        lambda sums: Partials(sums=sums),
+        lambda partials: partials.sums,
+        "sums",
+    ),
+    State(
+        "Distribution",
+        st.lists(st.sampled_from([0.0, 1 / 3, 0.5, 1.0]) | st.floats(0, 1), max_size=30),
+        lambda found: Distribution.of(np.array(found, dtype=float)),
+        lambda: Distribution.of(np.empty(0)),
+        lambda parts: parts[0].merge(*parts[1:]),
+        lambda found: (
+            (str(found.histogram.rule), *bits_of_blocks(found.histogram)) if len(found.histogram.bins) else None
+        ),
+        lambda found: Partials(distributions={KEY: found}),
+        lambda partials: partials.distributions.get(KEY, Distribution.of(np.empty(0))),
+        "distributions",
+    ),
+]
+
+
+def through_tables(parts: Sequence[Partials]) -> Partials:
+    """Each part written as its tables, the files read and merged as those of days are."""
+    found = []
+    weighted = any(blocks.count is not None for part in parts for blocks in part.blocks.values())
+    for form in (*SMALL_FORMS, *large_forms(weighted=weighted)):
+        tables = []
+        for part in parts:
+            file = io.BytesIO()
+            pq.write_table(form.to_table(part), file)
+            texts = [name for name in form.key if name not in ("block", "part")]
+            tables.append(pq.ParquetFile(file, read_dictionary=texts).read(form.columns))
+        found.append(form.from_table(form.merged(tables)))
+    return Partials.merged(found)

@@ -1,0 +1,152 @@
+"""Limits of checks: any check by its name, over which nothing is written, and names that are refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import sparkrank as sr
+from sparkrank.base import checks
+from sparkrank.metrics import Definitions, Plan
+from sparkrank.tables.rows.limits import checks_of
+from tests.bucket.test_unmatched import job, sides
+from tests.support.commands import exit_code
+
+LOG = pa.table(
+    {
+        "u": [1, 1, 1, 2, 2, None],
+        "i": ["a", "a", "b", "c", None, "a"],
+        "s": [0.5, 0.5, 0.25, 1.5, 0.5, 0.5],
+        "y": pa.array([1.0, 0.0, 0.0, None, 1.0, 1.0]),
+        "w": [1.0] * 6,
+        "r": [1.0, 2.0, 3.0, 1.0, 2.0, 3.0],
+    }
+)
+ROLES = {"group": "u", "item": "i", "score": "s", "label": "y", "weight": "w", "reference_rank": "r"}
+METRICS = ["ap", "logloss", "coverage", "auc_up(digits=1)", "spearman(ref=reference_rank)"]
+LISTS, TRUTH = sides([("u", "a"), ("u", "a"), ("u", "b"), ("v", "c")], [("u", "a"), ("u", "x"), ("w", "c")])
+SETTINGS: dict[str, dict[str, Any]] = {
+    "log": {"rows": LOG, **ROLES},
+    "log, by item": {"rows": LOG, **ROLES, "duplicates": "first", "unjudged": "drop", "ties": "item"},
+    "groups left out": {"rows": LOG, **ROLES, "population": "truth"},
+    "join": {"rows": LISTS, "truth": TRUTH, "group": "u", "item": "i", "score": "s"},
+    "slices": {"rows": LOG, **ROLES, "slices": ["i"]},
+}
+
+
+def evaluated(rows: pa.Table, **asked: Any) -> sr.Evaluation:
+    asked = {"max_bad_fraction": 1.0, **asked}
+    metrics = METRICS if "weight" in asked else ["r@1"]
+    return sr.evaluate(rows, metrics, **asked)
+
+
+@pytest.mark.parametrize("asked", SETTINGS.values(), ids=SETTINGS)
+def test_the_checks_of_a_run_are_those_of_its_table(asked: dict[str, Any]) -> None:
+    found = evaluated(**asked)
+    rows = {row["check"]: row["of"] is not None for row in found.quality.to_pylist()}
+    unread = set() if "weight" in asked else {checks.BAD_WEIGHT, checks.NAN_REFERENCE}
+    assert checks_of(found.plan) == {name: share for name, share in rows.items() if name not in unread}
+
+
+@pytest.mark.parametrize("asked", SETTINGS.values(), ids=SETTINGS)
+def test_every_check_has_a_limit_that_stops_and_one_that_does_not(asked: dict[str, Any]) -> None:
+    """What is counted is allowed; less is not, but where nothing was counted."""
+    quality = evaluated(**asked).quality.to_pylist()
+    for name, share in checks_of(evaluated(**asked).plan).items():
+        own = [row["fraction"] or 0.0 if share else row["count"] for row in quality if row["check"] == name]
+        least = name.startswith("rows per block")
+        bad = {"max_bad_fraction": 0.0} if name == checks.ROWS_REJECTED else {}
+        given = {**asked, **bad}
+        kept = min(own) if least else max(own)
+        row = next(row for row in evaluated(**given, limits={name: kept}).quality.to_pylist() if row["check"] == name)
+        assert (row["limit"], row["ok"]) == (kept, True)
+        over = kept * 1.01 if least else kept * 0.99
+        if kept:
+            with pytest.raises(sr.InputError, match=r"(limits|max_bad_fraction) allows"):
+                evaluated(**given, limits={name: over})
+
+
+@pytest.mark.parametrize(
+    ("limits", "sentence"),
+    [
+        (
+            {"truth in no lst": 0.5},
+            'limits names "truth in no lst", did you mean "truth in no list"? (checks of this run: ',
+        ),
+        ({"ok": 0.5}, 'limits names "ok" (checks of this run: "rows read", "rows of truth", '),
+        ({3: 0.5}, 'limits names "3"'),
+        (
+            {checks.BAD_WEIGHT: 0.5},
+            f'limits names "{checks.BAD_WEIGHT}", which this run does not count (it counts "rows',
+        ),
+        ({checks.GROUPS_LEFT_OUT: 0.5}, f'limits names "{checks.GROUPS_LEFT_OUT}", which this run does not count'),
+        ({checks.UNJUDGED_DROPPED: 0.5}, f'limits names "{checks.UNJUDGED_DROPPED}", which this run does not count'),
+        ({checks.TRUTH_UNLISTED: 1.5}, 'limits of "truth in no list" is 1.5: a share from 0 to 1 is needed'),
+        ({checks.TRUTH_UNLISTED: -1}, 'limits of "truth in no list" is -1: a share from 0 to 1 is needed'),
+        ({checks.TRUTH_UNLISTED: float("nan")}, 'limits of "truth in no list" is nan: a share from 0 to 1 is needed'),
+        ({checks.TRUTH_UNLISTED: True}, 'limits of "truth in no list" is True: a share from 0 to 1 is needed'),
+        ({checks.TRUTH_UNLISTED: "a"}, "limits of \"truth in no list\" is 'a': a share from 0 to 1 is needed"),
+        ({checks.GROUPS: -1}, 'limits of "groups" is -1: a count from 0 is needed'),
+        ({checks.GROUPS: float("inf")}, 'limits of "groups" is inf: a count from 0 is needed'),
+        ({checks.ROWS_REJECTED: 0.5}, 'limits of "rows rejected" and max_bad_fraction are one limit: give one of them'),
+        (["truth in no list"], "limits is ['truth in no list']: a mapping of checks to numbers is needed"),
+        ("truth", "limits is 'truth': a mapping of checks to numbers is needed"),
+    ],
+)
+def test_what_is_no_limit_is_refused(limits: Any, sentence: str) -> None:
+    with pytest.raises(sr.SpecError) as refused:
+        evaluated(**SETTINGS["join"], limits=limits)
+    assert str(refused.value).startswith(sentence)
+
+
+@pytest.mark.parametrize("limits", [None, {}])
+def test_no_limits_are_none(limits: dict | None) -> None:
+    assert evaluated(**SETTINGS["join"], limits=limits).limits == checks.Limits(1.0)
+
+
+def test_the_limit_of_rejected_rows_is_that_of_bad_ones() -> None:
+    with pytest.raises(sr.InputError, match=r"16\.6667% of the rows cannot be evaluated"):
+        sr.evaluate(LOG, ["ap"], group="u", score="s", label="y", limits={checks.ROWS_REJECTED: 0.1})
+    sr.evaluate(LOG, ["ap"], group="u", score="s", label="y", limits={checks.ROWS_REJECTED: 0.2})
+
+
+@pytest.mark.parametrize(
+    ("limits", "sentence"),
+    [
+        ({"truth in no lst": 0.5}, 'quality.limits names "truth in no lst", did you mean "truth in no list"?'),
+        ({"truth in no list": 1.5}, 'quality.limits of "truth in no list" is 1.5: a share from 0 to 1 is needed'),
+        ({"truth in no list": "much"}, "quality.limits.truth in no list is 'much': a number is needed"),
+        ({"truth in no list": True}, "quality.limits.truth in no list is True: a number is needed"),
+        ({checks.BAD_RANK: 0.5}, f'quality.limits names "{checks.BAD_RANK}", which this run does not count'),
+        (["truth in no list"], "quality.limits is ['truth in no list']: keys are needed"),
+    ],
+)
+def test_a_spec_is_refused_before_anything_is_read(tmp_path, capsys, limits: Any, sentence: str) -> None:
+    assert job(tmp_path, LISTS, TRUTH, quality={"limits": limits}) == 2
+    assert sentence in capsys.readouterr().err
+    assert exit_code("validate", "--conf", f"{tmp_path}/spec.yaml") == 2
+
+
+def test_a_window_is_held_to_its_limits(tmp_path, capsys) -> None:
+    """Of three true items one is listed."""
+    assert job(tmp_path, LISTS, TRUTH) == 0
+    merge = ["merge", "--conf", f"{tmp_path}/spec.yaml", "--from", "2026-01-31", "--to", "2026-01-31", "--set"]
+    assert exit_code(*merge, "quality.limits.truth in no list=0.5") == 4
+    assert '"truth in no list" is 66.6667% (2) of' in capsys.readouterr().err
+    assert not (tmp_path / "out/windows").exists()
+    assert exit_code(*merge, "quality.limits.truth in no list=0.7") == 0
+
+
+def test_the_checks_of_a_plan_need_no_rows() -> None:
+    plan = Plan.of(["auc_up", "auc_up(min_rows=20)"], ["m"], ["u", "v"], Definitions(positions="given"), slices=[["c"]])
+    found = checks_of(plan)
+    assert found[checks.BAD_RANK] is True
+    assert [name for name, share in found.items() if not share] == [
+        "rows read",
+        "groups",
+        *checks.LARGEST_GROUPS,
+        "rows per block of auc_up: few mean a value near 1 by construction",
+        "rows per block of auc_up(min_rows=20): few mean a value near 1 by construction",
+    ]

@@ -1,0 +1,308 @@
+"""The output folder is not believed: whatever others have put there, a run touches what is sparkrank's own alone."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import re
+import threading
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sparkrank.base.errors import SparkrankError
+from sparkrank.tables.commit import days, links
+from sparkrank.tables.commit.locks import is_locked
+from sparkrank.tables.commit.output_folder import OutputFolder
+from tests.extent import examples
+from tests.support.written_days import write_day
+
+DAY, OTHER, WINDOW = "2026-11-19", "2026-11-18", "2026-11-18..2026-11-19"
+TABLES = {name: pa.table({"value": [1]}) for name in ("metrics", "groups", "runs")}
+RUN = f"{DAY}.0123456789ab"
+
+# Places in and around an output, and what somebody may have put there.
+PLACES = [
+    "out/_runs",
+    "out/_days",
+    "out/metrics",
+    "out/groups",
+    "out/clicks",
+    f"out/_runs/{DAY}.lock",
+    f"out/_runs/{RUN}",
+    f"out/_runs/{RUN}/metrics",
+    f"out/_runs/{DAY}.abcdefgh",
+    f"out/_runs/{DAY}.mine",
+    f"out/_runs/{WINDOW}.0123456789ab",
+    f"out/_runs/{OTHER}.0123456789ab",
+    f"out/_days/{DAY}",
+    f"out/_days/.{DAY}",
+    f"out/_days/.{DAY}.0123456789ab",
+    f"out/_days/{OTHER}",
+    f"out/metrics/day={DAY}",
+    f"out/metrics/.day={DAY}",
+    f"out/metrics/.day={DAY}.0123456789ab",
+    f"out/groups/day={DAY}",
+    f"out/clicks/day={DAY}",
+    f"out/clicks/.day={DAY}",
+    f"out/clicks/day={OTHER}",
+    "out/notes.txt",
+    "home/thesis",
+    "home/victim.txt",
+]
+TARGETS = [
+    "../home",
+    "../../home",
+    "../../home/victim.txt",
+    "/nowhere",
+    f"../_runs/{RUN}",
+    f"../_runs/{OTHER}.0123456789ab",
+    "../_runs/../../home",
+    f"../_days/{DAY}/metrics",
+    f"../_days/{DAY}/clicks",
+    f"../_days/{OTHER}/metrics",
+    "../clicks",
+    ".",
+    "..",
+]
+THINGS = st.one_of(
+    st.sampled_from(["file", "folder"]).map(lambda kind: (kind, "")),
+    st.sampled_from(TARGETS).map(lambda target: ("link", target)),
+)
+TREES = st.lists(st.tuples(st.sampled_from(PLACES), THINGS), max_size=8, unique_by=lambda entry: entry[0])
+
+
+def make(root: Path, tree: list[tuple[str, tuple[str, str]]]) -> None:
+    """What others have put there; what cannot be, as a file within a file, is left out."""
+    (root / "home/thesis").mkdir(parents=True)
+    (root / "home/victim.txt").write_text("precious")
+    (root / "home/thesis/chapter").write_text("precious")
+    for place, (kind, target) in sorted(tree):
+        path = root / place
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if kind == "link":
+                path.symlink_to(target)
+            elif kind == "folder":
+                path.mkdir()
+                (path / "mine").write_text("precious")
+            else:
+                path.write_text("precious")
+        except OSError:
+            continue
+
+
+def seen(root: Path) -> dict[str, str]:
+    """Every path below ``root`` with what it is: the text of a file, the target of a link."""
+    found = {}
+    for folder, folders, files in os.walk(root):
+        for name in (*folders, *files):
+            path = Path(folder, name)
+            what = f"-> {path.readlink()}" if path.is_symlink() else "folder" if path.is_dir() else path.read_text("l1")
+            found[str(path.relative_to(root))] = what
+    return found
+
+
+def is_own(path: str, what: str) -> bool:
+    """Whether a run of ``DAY``, or what it tidies of other days, may remove what others have made to look like its own:
+    the folder of a run by its name, and links of its form.
+    """
+    if re.match(rf"out/_runs/({DAY}|{OTHER})\.([0-9a-f]{{12}}|[a-z0-9_]{{8}})(/|$)", path):
+        return True
+    if found := re.fullmatch(rf"out/_days/\.?({DAY}|{OTHER})(\.[0-9a-f]{{12}})?", path):
+        return re.fullmatch(rf"-> \.\./_runs/{found[1]}\.\w+", what) is not None
+    if re.fullmatch(rf"out/_runs/({DAY}|{OTHER})\.lock", path):
+        return what == ""
+    found = re.fullmatch(rf"out/(\w+)/\.?day=({DAY}|{OTHER})(\.[0-9a-f]{{12}})?", path)
+    return found is not None and what == f"-> ../_days/{found[2]}/{found[1]}"
+
+
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(tree=TREES, fails=st.booleans())
+def test_nothing_but_its_own_changes(
+    tmp_path_factory: pytest.TempPathFactory, tree: list[tuple[str, tuple[str, str]]], fails: bool
+) -> None:
+    """Whether the run is good, fails halfway or is refused: links lead it nowhere, and no file is emptied."""
+    root = tmp_path_factory.mktemp("tree")
+    make(root, tree)
+    before = seen(root)
+    try:
+        with days.day_run(str(root / "out"), DAY) as run:
+            if fails:
+                raise SparkrankError("halfway")
+            run.commit(TABLES)
+    except SparkrankError as error:
+        told = str(error)
+    else:
+        told = ""
+    assert "\n" not in told
+    after = seen(root)
+    changed = {path: what for path, what in before.items() if after.get(path) != what}
+    assert not {path: what for path, what in changed.items() if not is_own(path, what)}, (changed, tree)
+
+
+@pytest.mark.parametrize("what", ["_runs", "_days", "metrics"])
+def test_no_folder_of_its_own_is_a_link(tmp_path: Path, what: str) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "home").mkdir()
+    (tmp_path / "out" / what).symlink_to("../home")
+    with pytest.raises(SparkrankError, match=rf"^{tmp_path}/out/{what} is a link, which sparkrank does not follow"):
+        write_day(str(tmp_path / "out"), DAY, TABLES)
+    assert list((tmp_path / "home").iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", ["link", "file of another name", "folder"])
+def test_a_lock_is_opened_and_never_written(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "out/_runs").mkdir(parents=True)
+    victim, lock = tmp_path / "victim.txt", tmp_path / f"out/_runs/{DAY}.lock"
+    victim.write_text("precious")
+    {"link": lambda: lock.symlink_to(victim), "folder": lock.mkdir}.get(kind, lambda: lock.hardlink_to(victim))()
+    if kind == "file of another name":
+        write_day(str(tmp_path / "out"), DAY, TABLES)
+    else:
+        with pytest.raises(SparkrankError, match=r"the lock .* (is a link|Is a directory)"):
+            write_day(str(tmp_path / "out"), DAY, TABLES)
+    assert victim.read_text() == "precious"
+
+
+def test_a_folder_that_was_there_stays(tmp_path: Path) -> None:
+    (tmp_path / "out/_runs").mkdir(parents=True)
+    (tmp_path / "out/metrics").mkdir()
+    with pytest.raises(ValueError, match="halfway"), days.day_run(str(tmp_path / "out"), DAY):
+        raise ValueError("halfway")
+    assert sorted(tmp_path.rglob("*")) == [tmp_path / each for each in ("out", "out/_runs", "out/metrics")]
+
+
+def test_windows_in_the_folder_of_days_stay(tmp_path: Path) -> None:
+    """A run of a day, in the folder where another job has its windows, takes none of theirs for its own."""
+    write_day(str(tmp_path), WINDOW, TABLES, column="window")
+    before = {path for path in tmp_path.rglob("*") if WINDOW in str(path)}
+    for day in WINDOW.split(".."):
+        write_day(str(tmp_path), day, TABLES)
+    assert before <= set(tmp_path.rglob("*"))
+
+
+def test_the_next_run_of_any_day_removes_what_a_killed_one_has_left(tmp_path: Path) -> None:
+    """Links to nothing, over which readers of all days stumble, an unfinished run, and its lock."""
+    place = OutputFolder(tmp_path, "day")
+    (tmp_path / "_runs" / RUN / "metrics").mkdir(parents=True)
+    place.lock(DAY).touch()
+    for table in ("metrics", "groups"):
+        place.table_link(table, DAY).parent.mkdir()
+        place.table_link(table, DAY).symlink_to(place.table_target(table, DAY))
+    write_day(str(tmp_path), OTHER, TABLES)
+    assert [path for path in tmp_path.rglob("*") if DAY in path.name] == []
+
+
+def test_what_a_run_of_another_day_writes_stays(tmp_path: Path) -> None:
+    with days.day_run(str(tmp_path), DAY) as run:
+        write_day(str(tmp_path), OTHER, TABLES)
+        assert run.folder is not None
+        assert run.folder.is_dir()
+        run.commit(TABLES)
+    assert OutputFolder(tmp_path, "day").shown(DAY) == run.folder
+
+
+@pytest.mark.parametrize("is_plain", [False, True])
+def test_a_run_lists_all_runs_as_often_however_many_days_there_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_plain: bool
+) -> None:
+    """Were they listed for each day, a thousand days would be a million questions a night, or a backfill's billion."""
+    listed = []
+    for name in ("scandir", "listdir"):
+        asked = getattr(os, name)
+        monkeypatch.setattr(os, name, lambda path=".", asked=asked: (listed.append(os.fspath(path)), asked(path))[1])
+
+    def write(day: int) -> int:
+        listed.clear()
+        with days.day_run(str(tmp_path), f"2026-11-{day:02}", how=days.Commit(plain=is_plain)) as run:
+            run.commit(TABLES)
+        return listed.count(str(tmp_path / "_runs"))
+
+    counts = [write(day) for day in range(1, 13)]
+    assert counts[0] > 0
+    assert counts[2:] == [counts[2]] * 10
+
+
+def _fork_and_wait(event: object) -> None:
+    event.wait(30)  # type: ignore[attr-defined]
+
+
+def test_a_process_forked_meanwhile_holds_no_lock(tmp_path: Path) -> None:
+    """As a pool of workers, or a notebook's shell command, that outlives the run."""
+    context = multiprocessing.get_context("fork")
+    done = context.Event()
+    with days.day_run(str(tmp_path), DAY) as run:
+        child = context.Process(target=_fork_and_wait, args=(done,))
+        child.start()
+        run.commit(TABLES)
+    try:
+        assert not is_locked(OutputFolder(tmp_path, "day").lock(DAY))
+        write_day(str(tmp_path), DAY, TABLES)
+    finally:
+        done.set()
+        child.join()
+
+
+def test_threads_of_a_process_do_not_share_a_lock(tmp_path: Path) -> None:
+    told: list[str] = []
+
+    def write() -> None:
+        try:
+            write_day(str(tmp_path), DAY, TABLES)
+        except SparkrankError as error:
+            told.append(str(error))
+
+    with days.day_run(str(tmp_path), DAY):
+        thread = threading.Thread(target=write)
+        thread.start()
+        thread.join()
+        assert is_locked(OutputFolder(tmp_path, "day").lock(DAY))
+    assert "another run is writing the day" in told[0]
+
+
+def test_a_run_whose_lock_was_taken_away_shows_nothing(tmp_path: Path) -> None:
+    place = OutputFolder(tmp_path, "day")
+    write_day(str(tmp_path), DAY, TABLES)
+    shown = place.shown(DAY)
+
+    def write() -> None:
+        with days.day_run(str(tmp_path), DAY) as run:
+            place.lock(DAY).unlink()
+            run.commit(TABLES)
+
+    with pytest.raises(SparkrankError, match="the lock of 2026-11-19 was taken away"):
+        write()
+    assert place.shown(DAY) == shown
+    assert links.replaced_runs(place, DAY) == []
+
+
+def test_what_is_raised_before_the_commit_leaves_the_old_day(tmp_path: Path) -> None:
+    place = OutputFolder(tmp_path, "day")
+    write_day(str(tmp_path), DAY, TABLES)
+    shown = place.shown(DAY)
+
+    def ending() -> None:
+        raise SparkrankError("the process is ending")
+
+    with pytest.raises(SparkrankError, match="is ending"):
+        write_day(str(tmp_path), DAY, TABLES, how=days.Commit(before=ending))
+    assert (place.shown(DAY), [run for run in place.runs_of(DAY) if run != shown]) == (shown, [])
+
+
+def test_a_day_of_a_release_with_other_names_of_runs_is_replaced(tmp_path: Path) -> None:
+    """Its run is known, shown, and stays as the one before."""
+    place = OutputFolder(tmp_path, "day")
+    write_day(str(tmp_path), DAY, TABLES)
+    older, shown = place.run_folder(DAY, "a1_b2c3d"), place.shown(DAY)
+    assert shown is not None
+    shown.rename(older)
+    place.day_link(DAY).unlink()
+    place.day_link(DAY).symlink_to(f"../_runs/{older.name}")
+    assert place.shown(DAY) == older
+    write_day(str(tmp_path), DAY, TABLES)
+    assert place.shown(DAY) != older
+    assert links.replaced_runs(place, DAY) == [older]

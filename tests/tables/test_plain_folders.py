@@ -1,0 +1,306 @@
+"""Days in real folders (``output.plain``, ``sparkrank export``): no step mixes runs unseen, and each is repaired."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from sparkrank.base.errors import SparkrankError
+from sparkrank.tables.commit import days
+from sparkrank.tables.commit.output_folder import OutputFolder
+from tests.extent import IS_LONG
+from tests.support.commands import exit_code
+from tests.support.killed import Killed, counting
+from tests.support.written_days import write_day
+from tests.tables.test_output_folder import seen
+
+DAY, OTHER = "2026-11-19", "2026-11-18"
+NAMES = ("groups", "metrics", "runs", "states")
+PLAIN = days.Commit(keep_runs=0, plain=True)
+LINKS = days.Commit(keep_runs=0)
+
+
+def tables(value: int, names: tuple[str, ...] = NAMES) -> dict[str, pa.Table]:
+    return {name: pa.table({"name": [name], "value": [value]}) for name in names}
+
+
+def plain(output: Path, day: str = DAY, column: str = "day") -> dict[str, int]:
+    """The value of each table of the day that a program finds that follows no link and skips ``_*``."""
+    found = {}
+    for folder, _, files in os.walk(output):  # which follows none
+        place = Path(folder)
+        if place.name == f"{column}={day}" and "_runs" not in place.parts:
+            (file,) = files
+            found[place.parent.name] = pq.read_table(place / file, partitioning=None)["value"][0].as_py()
+    return found
+
+
+def by_run(output: Path, day: str = DAY, column: str = "day") -> dict[str, int]:
+    """The same as sparkrank itself reads it."""
+    folders = days.run_folders(str(output), day, NAMES, column)
+    there = {name: Path(folder) for name, folder in folders.items() if Path(folder).is_dir()}
+    return {name: pq.read_table(folder, partitioning=None)["value"][0].as_py() for name, folder in there.items()}
+
+
+def paths(output: Path) -> set[str]:
+    """What is in ``output``, runs by their day alone: the rest of their names is drawn."""
+    return {re.sub(r"[.-][0-9a-f]{12}\b", "", path) for path in seen(output)}
+
+
+def test_files_have_one_name_and_no_reader_needs_a_link(tmp_path: Path) -> None:
+    for value in (1, 2):
+        write_day(str(tmp_path), DAY, tables(value), how=PLAIN)
+        assert plain(tmp_path) == by_run(tmp_path) == dict.fromkeys(NAMES, value)
+    files = [path for path in tmp_path.rglob("*.parquet") if not path.is_symlink()]
+    assert len(files) == len(NAMES)
+    assert {file.stat().st_nlink for file in files} == {1}
+
+
+@pytest.mark.parametrize("keep", [0, 1, 2])
+def test_runs_before_stay_for_as_many_as_are_kept(tmp_path: Path, keep: int) -> None:
+    """Whole, in their own folders."""
+    for value in range(4):
+        write_day(str(tmp_path), DAY, tables(value), how=days.Commit(keep, plain=True))
+    place = OutputFolder(tmp_path, "day")
+    old = [run for run in place.runs_of(DAY) if run != place.shown(DAY)]
+    found = [{each.name: pq.read_table(each)["value"][0].as_py() for each in run.glob("[a-z]*")} for run in old]
+    assert found == [dict.fromkeys(NAMES, value) for value in range(3 - keep, 3)]
+
+
+@pytest.mark.parametrize(
+    ("how", "before", "after", "fewer", "column"),
+    [
+        pytest.param("killed", PLAIN, PLAIN, True, "day", id="rerun killed"),
+        pytest.param("killed", LINKS, PLAIN, True, "day", id="from links killed"),
+        pytest.param("killed", PLAIN, LINKS, True, "day", id="to links killed"),
+        pytest.param("told to stop", PLAIN, PLAIN, False, "window", id="rerun told to stop"),
+    ],
+)
+def test_stopped_at_any_step(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    before: days.Commit,
+    after: days.Commit,
+    fewer: bool,
+    how: str,
+    column: str,
+) -> None:
+    """Every call that changes the file system is in turn the last that the run makes, or the one where it is stopped.
+
+    sparkrank's own readers see one run, whole, at each step. Those who follow no link see no two runs while ``runs``
+    is there. The next run of any day ends what was begun, and the next of the day leaves what it always leaves.
+    """
+    day, other = (DAY, OTHER) if column == "day" else (f"{OTHER}..{DAY}", f"{OTHER}..{OTHER}")
+    new = ("groups", "metrics", "runs") if fewer else NAMES
+    old = NAMES if not fewer else ("metrics", "runs", "states")
+    for place in (tmp_path / "undisturbed", tmp_path / "undisturbed other"):
+        write_day(str(place), day, tables(3), column=column, how=after)
+    write_day(str(tmp_path / "undisturbed other"), other, tables(0), column=column, how=after)
+    ended = {Killed: "killed", KeyboardInterrupt: "told to stop"}
+    (exception,) = [kind for kind, name in ended.items() if name == how]
+    monkeypatch.setattr(os, "fsync", lambda _: None)  # which takes long, and changes nothing that a reader sees
+    states = [dict.fromkeys(old, 1), dict.fromkeys(new, 2)]
+    for step in itertools.count(int(fewer), 1 if IS_LONG else 2):
+        output = tmp_path / str(step)
+        write_day(str(output), day, tables(1, old), column=column, how=before)
+        survived = True
+        with monkeypatch.context() as patch:
+            counted = counting(step, exception)
+            for owner, name in (
+                *((Path, name) for name in ("mkdir", "symlink_to", "replace", "rename", "unlink", "chmod", "touch")),
+                *((Path, "write_text"), (os, "open"), (os, "chown"), (pq, "write_table"), (shutil, "rmtree")),
+            ):
+                patch.setattr(owner, name, counted(getattr(owner, name)))
+            try:
+                write_day(str(output), day, tables(2, new), column=column, how=after)
+            except exception:
+                survived = False
+        assert by_run(output, day, column) in states, f"{how} after step {step}"
+        there = plain(output, day, column)
+        if "runs" in there:
+            assert there in states, f"{how} after step {step}"
+        if how == "told to stop":
+            assert there in states, f"stopped after step {step}"
+        shown = by_run(output, day, column)
+        write_day(str(output), other, tables(0), column=column, how=after)
+        assert by_run(output, day, column) == shown
+        links_now = before == LINKS if shown == states[0] else after == LINKS
+        assert plain(output, day, column) == ({} if links_now else shown), f"{how} after step {step}, then another day"
+        write_day(str(output), day, tables(3), column=column, how=after)
+        assert by_run(output, day, column) == dict.fromkeys(NAMES, 3)
+        assert paths(output) == paths(tmp_path / "undisturbed other"), f"{how} after step {step}"
+        if survived:
+            assert step > 12
+            return
+
+
+def test_clean_ends_what_a_killed_run_has_begun(tmp_path: Path) -> None:
+    write_day(str(tmp_path), DAY, tables(1), how=PLAIN)
+    place = OutputFolder(tmp_path, "day")
+    shown = place.shown(DAY)
+    assert shown is not None
+    for name in ("runs", "metrics"):  # as where the run was killed before these
+        place.table_link(name, DAY).rename(shown / name)
+    assert by_run(tmp_path) == dict.fromkeys(NAMES, 1)
+    conf = spec(tmp_path, plain=True)
+    assert exit_code("clean", "--conf", conf) == 0
+    assert plain(tmp_path) == dict.fromkeys(NAMES, 1)
+
+
+def spec(tmp_path: Path, **output: object) -> str:
+    path = tmp_path.parent / f"{tmp_path.name}.yaml"
+    given = json.dumps({"path": str(tmp_path), **output})
+    path.write_text(
+        f"input: {{path: /log, columns: {{group: u, score: s, label: y}}}}\nmetrics: [rr]\noutput: {given}\n"
+    )
+    return str(path)
+
+
+@pytest.mark.parametrize("what", ["another file", "a folder", "a link", "no file", "an own name", "a forged list"])
+def test_what_is_not_its_own_stays(tmp_path: Path, what: str) -> None:
+    """In the folder of a table: it is told before anything is evaluated, and at the commit."""
+    output = tmp_path / "out"
+    write_day(str(output), DAY, tables(1), how=PLAIN)
+    folder = output / "metrics" / f"day={DAY}"
+    (tmp_path / "precious").write_text("mine")
+    (mark,) = output.glob("_runs/*/_PLAIN")
+    if what == "no file":
+        for file in folder.iterdir():
+            file.unlink()
+    elif what == "a folder":
+        (folder / "mine").mkdir()
+    elif what == "a link":
+        (folder / "mine").symlink_to(tmp_path / "precious")
+    elif what == "an own name":
+        (file,) = folder.iterdir()
+        file.unlink()
+        file.symlink_to(tmp_path / "precious")
+    else:
+        (folder / "mine").write_text("mine")
+    if what == "a forged list":
+        mark.write_text("[[]]")
+    before = seen(output)
+    for how in (PLAIN, LINKS):
+        with pytest.raises(SparkrankError, match=rf"{output}/\w+/day={DAY} is not a link of sparkrank's, nor"):
+            write_day(str(output), DAY, tables(2), how=how)
+        assert seen(output) == before
+
+
+def test_a_copy_is_an_output_of_its_own(tmp_path: Path) -> None:
+    """`cp -r` and `tar` keep links as they are, and these lead nowhere but into the copy."""
+    output = tmp_path / "out"
+    write_day(str(output), DAY, tables(1), how=PLAIN)
+    subprocess.run(["cp", "-r", str(output), str(tmp_path / "copy")], check=True)
+    shutil.rmtree(output)
+    assert plain(tmp_path / "copy") == by_run(tmp_path / "copy") == dict.fromkeys(NAMES, 1)
+    write_day(str(tmp_path / "copy"), DAY, tables(2), how=PLAIN)
+    assert plain(tmp_path / "copy") == dict.fromkeys(NAMES, 2)
+
+
+def test_all_is_on_the_disk_before_the_old_run_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folders into which tables were moved, and those that they have left; and the run itself before its commit."""
+    write_day(str(tmp_path), DAY, tables(1), how=PLAIN)
+    steps: list[tuple[str, str]] = []
+    fsync, rename, rmtree = os.fsync, Path.rename, shutil.rmtree
+
+    def synced(handle: int) -> None:
+        steps.append(("sync", os.path.relpath(Path(f"/proc/self/fd/{handle}").readlink(), tmp_path)))
+        fsync(handle)
+
+    def renamed(path: Path, target: Path) -> Path:
+        steps.append(("move", str(path.relative_to(tmp_path))))
+        return rename(path, target)
+
+    def removed(path: Path, **options: bool) -> None:
+        steps.append(("remove", str(path.relative_to(tmp_path))))
+        rmtree(path, **options)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(Path, "rename", renamed)
+    monkeypatch.setattr(shutil, "rmtree", removed)
+    old = OutputFolder(tmp_path, "day").shown(DAY)
+    write_day(str(tmp_path), DAY, tables(2), how=PLAIN)
+    new = OutputFolder(tmp_path, "day").shown(DAY)
+    moves = [number for number, (what, _) in enumerate(steps) if what == "move"]
+    gone = steps.index(("remove", f"_runs/{old.name}"))
+    before = {path for what, path in steps[: moves[0]] if what == "sync"}
+    assert before >= {"_days", f"_runs/{new.name}/_PLAIN", *(f"_runs/{new.name}/{name}" for name in NAMES)}
+    between = {path for what, path in steps[moves[-1] : gone] if what == "sync"}
+    assert between >= {*NAMES, f"_runs/{new.name}", f"_runs/{old.name}"}
+    assert (steps[moves[0]][1], steps[moves[-1]][1]) == (f"runs/day={DAY}", f"_runs/{new.name}/runs")
+
+
+def test_stored_days_are_exported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """All of them, or one; again where they are others; and by names of the same bytes."""
+    output, goal = tmp_path / "out", tmp_path / "plain"
+    window = f"{OTHER}..{DAY}"
+    for day in (OTHER, DAY):
+        write_day(str(output), day, tables(1))
+    write_day(str(output / "windows"), window, tables(1), column="window")
+    conf = spec(output)
+    assert exit_code("export", "--conf", conf, "--date", DAY, str(goal)) == 0
+    assert (plain(goal), plain(goal, OTHER)) == (dict.fromkeys(NAMES, 1), {})
+    capsys.readouterr()
+    assert exit_code("export", "--conf", conf, str(goal)) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        f"{OTHER}: exported",
+        f"{DAY}: there",
+        f"{window}: exported",
+        "Exported: 2",
+    ]
+    assert plain(goal / "windows", window, "window") == plain(goal, OTHER) == dict.fromkeys(NAMES, 1)
+    (shown,) = (output / "metrics" / f"day={DAY}").iterdir()
+    assert (goal / "metrics" / f"day={DAY}" / shown.name).samefile(shown)
+    write_day(str(output), DAY, tables(2))
+    assert exit_code("export", "--conf", conf, "--date", DAY, str(goal)) == 0
+    assert plain(goal) == dict.fromkeys(NAMES, 2)
+    (goal / "groups" / f"day={DAY}").rename(tmp_path / "lost")
+    assert exit_code("export", "--conf", conf, "--date", DAY, str(goal)) == 0
+    assert plain(goal) == dict.fromkeys(NAMES, 2)
+
+
+@pytest.mark.parametrize("how", [LINKS, PLAIN], ids=["links", "plain"])
+def test_an_export_in_wrong_places_is_refused(
+    tmp_path: Path, how: days.Commit, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "out"
+    write_day(str(output), DAY, tables(1), how=how)
+    conf = spec(output)
+    before = seen(tmp_path)
+    for words, code, told in (
+        (("--date", OTHER, f"{tmp_path}/a"), 4, f"{OTHER} has no tables under {output}: evaluate the day first"),
+        ((str(output),), 2, f"{output} is the folder of the tables themselves: name another one"),
+        ((f"{output}/metrics",), 2, f"{output}/metrics is in the folder of the tables themselves: name another one"),
+        ((f"{output}/windows/b",), 2, f"{output}/windows/b is in the folder of the tables themselves"),
+        (("s3://a/b",), 2, "output.path is s3://a/b: sparkrank export is for local and mounted folders"),
+        ((f"{tmp_path}/a", "--set", f"output.path={output}/{{date}}"), 2, "output.path has a mark of a day"),
+    ):
+        assert exit_code("export", "--conf", conf, *words) == code
+        assert told in capsys.readouterr().err
+    assert seen(tmp_path) == before
+
+
+def test_a_path_is_that_of_each_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output = tmp_path / "out"
+    write_day(str(output), DAY, tables(1), how=PLAIN)
+    words = ("path", "--conf", spec(output, plain=True), "--date", DAY)
+    assert exit_code(*words, "--table", "metrics") == 0
+    assert capsys.readouterr().out == f"{output}/metrics/day={DAY}\n"
+    assert exit_code(*words) == 2
+    told = f"{DAY} is shown by real folders (output.plain), one for each table: name a --table (there are: "
+    assert capsys.readouterr().err.startswith(f"sparkrank: {told}groups, metrics")
+
+
+def test_object_stores_have_no_links_to_replace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("--set", "output.path=s3://lake/tables", "--set", "output.plain=true")
+    assert exit_code("validate", "--conf", spec(tmp_path), *words) == 2
+    assert "output has plain, but path s3://lake/tables: on local and mounted" in capsys.readouterr().err

@@ -1,0 +1,86 @@
+"""A store that fails is no fault of the input: the same command may do it later."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+import sparkrank as sr
+from sparkrank.base.errors import InputError, StoreError, unreadable
+from sparkrank.tables.stored.day_files import day_files
+
+STORE = "s3://somebody:secret@bucket"
+ROLES = {"group": "user", "score": "score", "label": "label"}
+
+
+@pytest.fixture(params=[503, 403])
+def answered(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """The one answer of a store of ``s3://``."""
+
+    class Answer(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(request.param)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        do_HEAD = do_GET  # noqa: N815 - the name by which it is looked for
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answer) as server:
+        Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()  # seconds until it ends
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{server.server_port}")
+        yield request.param
+        server.shutdown()
+
+
+def test_who_asks_a_store_that_fails_may_ask_again(answered: int) -> None:
+    with pytest.raises((InputError, StoreError)) as told:
+        sr.evaluate(f"{STORE}/log", ["rr"], **ROLES)
+    assert type(told.value) is (StoreError if answered >= 500 else InputError)
+    assert told.value.exit_code == (1 if answered >= 500 else 4)
+    assert str(told.value).startswith(("the input s3://bucket/log", "there is no parquet input at s3://bucket/log"))
+    assert "secret" not in str(told.value)
+
+
+@pytest.mark.parametrize("answered", [403], indirect=True)
+@pytest.mark.usefixtures("answered")
+def test_who_may_not_read_the_tables_of_a_day_is_told_so_without_his_password() -> None:
+    with pytest.raises(InputError, match=r"^the tables under s3://bucket/tables cannot be opened: .*ACCESS_DENIED"):
+        day_files(f"{STORE}/tables", "2026-11-19", ["states"], None)
+
+
+@pytest.mark.parametrize(
+    ("reason", "kind"),
+    [
+        ("AWS Error SLOW_DOWN during ListObjectsV2 operation: Please reduce your request rate.", StoreError),
+        ("AWS Error INTERNAL_FAILURE during GetObject operation: We encountered an internal error.", StoreError),
+        ("AWS Error UNKNOWN (HTTP status 503) during HeadObject operation: No response body.", StoreError),
+        ("AWS Error NETWORK_CONNECTION during HeadObject operation: curlCode: 7, Could not connect", StoreError),
+        ("AWS Error UNKNOWN (HTTP status 400) during HeadObject operation: No response body.", StoreError),
+        ("AWS Error NO_SUCH_BUCKET during ListObjectsV2 operation: The bucket does not exist", InputError),
+        ("google::cloud::Status(UNAVAILABLE: Retry policy exhausted, with a last message of 503", StoreError),
+        ("google::cloud::Status(RESOURCE_EXHAUSTED: Retry policy exhausted, with a last message of 429", StoreError),
+        ("google::cloud::Status(PERMISSION_DENIED: Permanent error, with a last message of 403", InputError),
+        ("google::cloud::Status(NOT_FOUND: Permanent error, with a last message of 404", InputError),
+        ("Couldn't deserialize thrift: don't know what type: ", InputError),
+    ],
+)
+def test_what_is_the_fault_of_the_store(reason: str, kind: type[Exception]) -> None:
+    """As Arrow 26 tells it."""
+    told = unreadable("log cannot be read", OSError(reason), advice=" (evaluate that day again)")
+    assert type(told) is kind
+    assert ("again)" in str(told)) == (kind is InputError)
+
+
+def test_a_file_that_is_broken_is_a_fault_of_the_input(tmp_path: Path) -> None:
+    (tmp_path / "log.parquet").write_bytes(b"PAR1 and nothing else")
+    with pytest.raises(InputError, match="cannot be read as parquet"):
+        sr.evaluate(tmp_path / "log.parquet", ["rr"], **ROLES)

@@ -1,0 +1,315 @@
+"""A day in an object store is replaced whole: killed at any step, a reader finds the old run or the new one."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyarrow import fs
+
+from sparkrank.base.errors import InputError, SparkrankError, StoreError
+from sparkrank.sources.files import folders_in
+from sparkrank.tables.commit import days, manifests
+from sparkrank.tables.commit.manifests import StoreFolder
+from sparkrank.tables.stored.day_files import WrittenFile, day_files
+from tests.support.commands import exit_code
+from tests.support.gcs_server import GcsServer, gcs_environment, gcs_server, gcs_with
+from tests.support.killed import Killed, counting
+from tests.support.s3_server import s3_environment, s3_server, s3_with
+from tests.support.written_days import write_day
+
+pytest.importorskip("obstore", reason="a write on a condition needs obstore (the extra stores)")
+
+BUCKET, DAY = "lake", "2026-11-19"
+NAMES = ("metrics", "groups", "runs")
+SCHEMA = pa.schema([("value", pa.int64())])
+
+
+@pytest.fixture(scope="module")
+def s3() -> Iterator[str]:
+    """The address of a server that is gone when the module is done."""
+    with s3_server() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def gcs() -> Iterator[GcsServer]:
+    with gcs_server() as found:
+        yield found
+
+
+class Store(NamedTuple):
+    """A server as Arrow opens it, and the beginning of its URLs."""
+
+    files: fs.FileSystem
+    url: str
+
+
+@pytest.fixture(params=["s3", "gcs"])
+def either(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+    """A server that tells objects by their tags, or by their generations, and what a job has in its environment."""
+    server = request.getfixturevalue(request.param)
+    if request.param == "s3":
+        environment, found = s3_environment(server), Store(s3_with(server, BUCKET), f"s3://{BUCKET}")
+    else:
+        environment = gcs_environment(server, tmp_path)
+        found = Store(gcs_with(server, BUCKET), f"gs://anonymous@{BUCKET}")
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    return found
+
+
+@pytest.fixture
+def store(s3: str, monkeypatch: pytest.MonkeyPatch) -> fs.FileSystem:
+    """The server of S3."""
+    for name, value in s3_environment(s3).items():
+        monkeypatch.setenv(name, value)
+    found = s3_with(s3, BUCKET)
+    found.delete_dir_contents(BUCKET)
+    return found
+
+
+def tables(value: int, names: tuple[str, ...] = NAMES) -> dict[str, pa.Table]:
+    return {name: pa.table({"value": [value]}, schema=SCHEMA) for name in names}
+
+
+def shown(output: str, names: tuple[str, ...] = NAMES) -> dict[str, int | None]:
+    """The value of each table of the day, as the readers of sparkrank find it; None where the day lacks it."""
+    files = day_files(output, DAY, names, None)
+    return {name: files.read(name, SCHEMA)["value"][0].as_py() if files.has(name) else None for name in names}
+
+
+def copies(store: fs.FileSystem, folder: str) -> dict[str, int | None]:
+    """The value in the copy of each table, and None where there is none; never two files."""
+    found: dict[str, int | None] = {}
+    for name in NAMES:
+        selector = fs.FileSelector(f"{BUCKET}/{folder}/{name}/day={DAY}", allow_not_found=True)
+        files = [info.path for info in store.get_file_info(selector) if info.size]
+        assert len(files) < 2
+        found[name] = pq.read_table(files[0], filesystem=store)["value"][0].as_py() if files else None
+    return found
+
+
+def test_a_day_comes_and_is_replaced(either: Store) -> None:
+    output = f"{either.url}/replaced"
+    for value in range(3):
+        write_day(output, DAY, tables(value))
+        assert shown(output) == copies(either.files, "replaced") == dict.fromkeys(NAMES, value)
+    runs = folders_in(either.files, f"{BUCKET}/replaced/_runs")
+    assert len(runs) == 2  # the one before stays for readers that have it open
+    write_day(output, DAY, tables(3, ("metrics", "runs")))
+    expected = {"metrics": 3, "groups": None, "runs": 3}
+    assert shown(output) == copies(either.files, "replaced") == expected
+    assert days.stored_names(output) == {DAY}
+    assert days.stored_names(f"{output}/nothing") == set()
+
+
+@pytest.mark.parametrize("is_rerun", [False, True], ids=["first run", "rerun"])
+def test_killed_at_any_step(either: Store, monkeypatch: pytest.MonkeyPatch, is_rerun: bool) -> None:
+    """Every call that changes the store is in turn the last one that the run makes."""
+    import obstore
+
+    for step in itertools.count():
+        output, counted = f"{either.url}/killed-{is_rerun}-{step}", counting(step)
+        if is_rerun:
+            write_day(output, DAY, tables(1))
+
+        place = StoreFolder.at(output)
+        assert place is not None
+        opened = _Counting(place.store, counted)
+        with monkeypatch.context() as patch:
+            patch.setattr(manifests, "file_system", lambda path, opened=opened, place=place: (opened, place.root))
+            patch.setattr(obstore, "put", counted(obstore.put))
+            try:
+                write_day(output, DAY, tables(2))
+                survived = True
+            except Killed:
+                survived = False
+        found = shown(output)
+        assert found in (dict.fromkeys(NAMES, 1 if is_rerun else None), dict.fromkeys(NAMES, 2)), step
+        write_day(output, DAY, tables(3))
+        assert shown(output) == copies(either.files, output.rpartition("/")[2]) == dict.fromkeys(NAMES, 3)
+        if survived:
+            assert step > 6
+            return
+
+
+class _Counting:
+    """A file system of Arrow's that counts what changes it."""
+
+    def __init__(self, store: fs.FileSystem, counted) -> None:
+        self._store = store
+        for name in ("open_output_stream", "copy_file", "delete_dir"):
+            setattr(self, name, counted(getattr(store, name)))
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._store, name)
+
+
+def test_of_two_runs_of_a_day_one_wins(either: Store) -> None:
+    """The second to commit is told, and neither its tables nor half of them are shown: for a new day and an old one."""
+    output = f"{either.url}/two"
+
+    def write_while(first: days.DayRun, value: int) -> None:
+        with days.day_run(output, DAY) as second:
+            first.commit(tables(value))
+            second.commit(tables(value + 1))
+
+    for value in (1, 3):
+        with days.day_run(output, DAY) as first:
+            with pytest.raises(SparkrankError, match=f"another run has replaced {DAY} under .*/two meanwhile"):
+                write_while(first, value)
+            assert shown(output) == copies(either.files, "two") == dict.fromkeys(NAMES, value)
+
+
+def test_without_conditions_the_last_run_wins_whole(store: fs.FileSystem, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(StoreFolder, "_objects", lambda _: None)
+    output = f"s3://{BUCKET}/unconditional"
+    with days.day_run(output, DAY) as first:
+        write_day(output, DAY, tables(1))
+        first.commit(tables(2))
+    assert shown(output) == dict.fromkeys(NAMES, 2)
+
+
+def test_a_run_that_fails_leaves_what_was_there(store: fs.FileSystem) -> None:
+    output = f"s3://{BUCKET}/fails"
+    write_day(output, DAY, tables(1))
+    before = {info.path for info in store.get_file_info(fs.FileSelector(f"{BUCKET}/fails", recursive=True))}
+
+    def fails() -> None:
+        raise SparkrankError("the process is ending")
+
+    with pytest.raises(SparkrankError, match="is ending"):
+        write_day(output, DAY, tables(2), how=days.Commit(before=fails))
+    assert {info.path for info in store.get_file_info(fs.FileSelector(f"{BUCKET}/fails", recursive=True))} == before
+    assert shown(output) == dict.fromkeys(NAMES, 1)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{}",
+        b"[]",
+        b"\xff",
+        json.dumps({"run": "../../home", "tables": ["metrics"], "replaced": []}).encode(),
+        json.dumps({"run": "2026-11-18.0123456789ab", "tables": ["metrics"], "replaced": []}).encode(),
+        json.dumps({"run": f"{DAY}.0123456789ab", "tables": ["../x"], "replaced": []}).encode(),
+        json.dumps({"run": f"{DAY}.0123456789ab", "tables": [], "replaced": ["_days"]}).encode(),
+    ],
+)
+def test_a_manifest_that_is_none_is_told_and_replaced(store: fs.FileSystem, content: bytes) -> None:
+    """Whoever may write there makes nobody read, or remove, anything else."""
+    output = f"s3://{BUCKET}/forged"
+    with store.open_output_stream(f"{BUCKET}/forged/_days/{DAY}.json") as file:
+        file.write(content)
+    with pytest.raises(InputError, match=f"forged/_days/{DAY}.json (is no manifest|names no)"):
+        shown(output)
+    write_day(output, DAY, tables(1))
+    assert shown(output) == dict.fromkeys(NAMES, 1)
+
+
+def test_the_command_without_spark_writes_and_reads_there(
+    store: fs.FileSystem, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Evaluate twice, merge, accept, and find the run: the local lane, on a day whose input is on this machine."""
+    rows = {"u": [1, 1, 2, 2], "s": [2.0, 1.0, 2.0, 1.0], "y": [1, 0, 0, 1]}
+    pq.write_table(pa.table(rows), tmp_path / "rows.parquet")
+    conf = tmp_path / "spec.yaml"
+    conf.write_text(
+        f"input: {{path: {tmp_path}/rows.parquet, columns: {{group: u, score: s, label: y}}}}\nmetrics: [rr, auc]\n"
+        f"output: {{path: s3://{BUCKET}/job}}\nengine: {{lane: local}}\ngates: [{{metric: rr, max: -10}}]\n"
+    )
+    words = ("--conf", str(conf), "--date", DAY)
+    for _ in range(2):
+        assert exit_code("evaluate", *words) == 3
+    capsys.readouterr()
+    assert exit_code("path", *words) == 0
+    run = capsys.readouterr().out.strip()
+    assert run.startswith(f"s3://{BUCKET}/job/_runs/{DAY}.")
+    assert exit_code("path", *words, "--table", "metrics") == 0
+    assert capsys.readouterr().out.strip() == f"{run}/metrics"
+    (file,) = store.get_file_info(fs.FileSelector(f"{run.removeprefix('s3://')}/metrics"))
+    metrics = pq.read_table(file.path, filesystem=store).to_pylist()
+    assert {row["metric"]: row["value"] for row in metrics} == {"rr": 0.75, "auc": 0.5}
+    assert exit_code("merge", "--conf", str(conf), "--from", DAY, "--to", DAY) == 3
+    assert exit_code("gate", *words) == 3
+    assert exit_code("accept", *words, "--reason", "known") == 0
+    assert exit_code("gate", *words) == 0
+    capsys.readouterr()
+    assert exit_code("evaluate", "--conf", str(conf), "--from", DAY, "--to", DAY) == 0
+    assert "there" in capsys.readouterr().out
+
+
+def test_a_file_that_is_not_the_runs_is_refused_there(store: fs.FileSystem) -> None:
+    output = f"s3://{BUCKET}/checked"
+    with days.day_run(output, DAY) as run:
+        run.commit(tables(1))
+    folder = f"{BUCKET}/checked/_runs/{DAY}.{run.attempt}/metrics"
+    written = {f"part-0-{run.attempt}.parquet": WrittenFile(1, 1, "0")}
+    with pytest.raises(InputError, match="where its run wrote 1: evaluate that day again"):
+        day_files(output, DAY, NAMES, None).read("metrics", SCHEMA, written)
+    pq.write_table(tables(2)["metrics"], f"{folder}/other.parquet", filesystem=store)
+    with pytest.raises(InputError, match="holds a file that its run did not write"):
+        day_files(output, DAY, NAMES, None).read("metrics", SCHEMA, written)
+
+
+def test_a_lost_answer_is_no_failure(store: fs.FileSystem, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The store has done what was asked, and whoever asked is told of an error, or of a second request by itself."""
+    import obstore
+    from obstore.exceptions import GenericError, PreconditionError
+
+    put = obstore.put
+    output = f"s3://{BUCKET}/lost"
+    for value, error in enumerate((GenericError, PreconditionError)):
+
+        def lost(*arguments, error=error, **options):
+            put(*arguments, **options)
+            raise error("no answer")
+
+        monkeypatch.setattr(obstore, "put", lost)
+        write_day(output, DAY, tables(value))
+        assert shown(output) == copies(store, "lost") == dict.fromkeys(NAMES, value)
+
+
+@pytest.mark.parametrize("is_rerun", [False, True], ids=["first run", "rerun"])
+def test_copies_that_fail_take_nothing_from_the_day(
+    store: fs.FileSystem, monkeypatch: pytest.MonkeyPatch, is_rerun: bool
+) -> None:
+    """The manifest shows the run, whose files stay, and the same run again mends the copies."""
+    output = f"s3://{BUCKET}/copies-{is_rerun}"
+    if is_rerun:
+        write_day(output, DAY, tables(1))
+
+    class Failing(_Counting):
+        def copy_file(self, *_: str) -> None:
+            raise OSError("slow down")
+
+    place = StoreFolder.at(output)
+    assert place is not None
+    opened = Failing(place.store, lambda original: original)
+    del opened.__dict__["copy_file"]
+    with monkeypatch.context() as patch:
+        patch.setattr(manifests, "file_system", lambda path: (opened, place.root))
+        with pytest.raises(StoreError, match=rf"^{DAY} is shown by its manifest, but not all copies .*slow down"):
+            write_day(output, DAY, tables(2))
+    assert shown(output) == dict.fromkeys(NAMES, 2)
+    write_day(output, DAY, tables(3))
+    assert shown(output) == copies(store, f"copies-{is_rerun}") == dict.fromkeys(NAMES, 3)
+
+
+def test_a_day_of_a_release_without_manifests_keeps_its_tables(store: fs.FileSystem) -> None:
+    """Where two of its tables are replaced, as an acceptance does, the others come along."""
+    output = f"s3://{BUCKET}/older"
+    for name, table in tables(1).items():
+        pq.write_table(table, f"{BUCKET}/older/{name}/day={DAY}/part-0.parquet", filesystem=store)
+    assert shown(output) == dict.fromkeys(NAMES, 1)
+    with days.day_run(output, DAY) as run:
+        run.commit(tables(2, ("runs",)), run.keep_others(("runs",)))
+    assert shown(output) == copies(store, "older") == {"metrics": 1, "groups": 1, "runs": 2}

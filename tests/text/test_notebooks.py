@@ -1,0 +1,276 @@
+"""What a notebook shows of results, in which types pandas gets them, and what an interrupt leaves."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import sparkrank as sr
+from sparkrank.config import Spec
+from sparkrank.config.document import _asked as of_document
+from sparkrank.engines import local
+from sparkrank.inputs.spec_hash import hash_of_plan
+from sparkrank.text.notebook import MOST_METRICS, MOST_MODELS
+from tests.support.commands import PROJECT
+from tests.support.doors import GOOD, written
+
+# Two users: a has the click second under old and first under new, b has it first under both.
+LOG = pa.table(
+    {
+        "user": ["a", "a", "b", "b"],
+        "old": [0.9, 0.5, 0.7, 0.2],
+        "new": [0.1, 0.5, 0.7, 0.2],
+        "click": [0, 1, 1, 0],
+        "country": ["de", "de", "fr", "fr"],
+    }
+)
+ASKED: dict[str, Any] = {"group": "user", "score": {"old": "old", "new": "new"}, "label": "click"}
+
+
+class _Parsed(HTMLParser):
+    """The tags of a page, all closed in their order, and the texts of the cells, line by line."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.lines: list[list[str]] = []
+        self.attributes: list[str] = []
+        self._open: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [name for name, _ in attrs]
+        if tag != "br":
+            self._open.append(tag)
+        if tag == "tr":
+            self.lines.append([])
+        if tag in ("td", "th"):
+            self.lines[-1].append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if any(tag in ("td", "th") for tag in self._open):
+            self.lines[-1][-1] += data
+
+
+def test_the_text_has_a_line_per_metric_and_a_column_per_model() -> None:
+    ev = sr.evaluate(LOG, ["mrr", "hit@1", "auc"], **ASKED, slices=["country"], uncertainty=False)
+    head, titles, rule, *lines = repr(ev).splitlines()
+    assert head == "Evaluation in the lane local, 2 groups, intervals of 95 %"
+    assert titles.split() == ["metric", "old", "new", "groups", "undefined"]
+    assert set(rule) == {"-", " "}
+    # t of one degree of freedom: 12.7062 standard errors, which are 0.25 of 0.5 and 1, on the scale of log odds
+    ends = [1 / (1 + math.exp(-(math.log(3) + side * 12.706205 * 0.25 / (0.75 * 0.25)))) for side in (-1, 1)]
+    assert re.split(r"  +", lines[0]) == ["rr", "0.7500 [{:.4f}, {:.4f}]".format(*ends), "1.0000 (too few)", "2", "0"]
+    assert lines[2].split() == ["auc", "0.5000", "1.0000", "0"]
+    assert lines[-1] == "Also by country (values: 2): see the table metrics"
+
+
+def test_the_page_has_models_side_by_side_with_intervals_and_no_script() -> None:
+    ev = sr.evaluate(LOG, ["mrr", "auc"], **ASKED, uncertainty=False)
+    page = _Parsed(ev._repr_html_())
+    assert page.lines == [
+        ["metric", "old", "new", "groups", "undefined"],
+        ["rr", "0.7500 [0.0000, 1.0000]", "1.0000 too few", "2", "0"],
+        ["auc", "0.5000", "1.0000", "", "0"],
+    ]
+    assert set(page.tags) <= {"div", "style", "table", "thead", "tbody", "tr", "th", "td", "small", "br"}
+    assert set(page.attributes) <= {"class", "scope"}
+    # the colours are those of the page around it, light or dark
+    assert not re.search(r"#[0-9a-fA-F]{3}|rgb|white|black|url|import", ev._repr_html_())
+
+
+def test_models_that_differ_in_their_groups_have_these_in_their_cells() -> None:
+    log = LOG.set_column(2, "new", pa.array([None, None, 0.7, 0.2]))
+    ev = sr.evaluate(log, ["mrr"], **ASKED, unretrieved="skip")
+    page = _Parsed(ev._repr_html_())
+    assert page.lines[0] == ["metric", "old", "new"]
+    assert page.lines[1][2] == "1.0000 too fewgroups: 1, undefined: 0"
+    assert [line.split()[-2:] for line in repr(ev).splitlines()[3:]] == [["2", "0"], ["1", "0"]]
+
+
+def test_names_of_strangers_are_text() -> None:
+    names = {"<script>alert(1)</script>": "old", "\x1b[31m&\u202e": "new"}
+    ev = sr.evaluate(LOG, ["mrr"], **{**ASKED, "score": names}, slices=["country"])
+    page = _Parsed(ev._repr_html_())
+    assert "script" not in page.tags
+    assert page.lines[0][1:3] == ["<script>alert(1)</script>", "\\x1b[31m&\\u202e"]
+    for text in (repr(ev), ev._repr_html_()):
+        assert all(letter.isprintable() or letter == "\n" for letter in text)
+
+
+def test_of_many_metrics_and_models_the_first_are_shown() -> None:
+    metrics = [f"p@{k}" for k in range(1, MOST_METRICS + 4)]
+    models = {f"m{index}": "old" for index in range(MOST_MODELS + 2)}
+    ev = sr.evaluate(LOG, metrics, **{**ASKED, "score": models})
+    for text in (repr(ev), ev._repr_html_()):
+        assert f"p@{MOST_METRICS}" in text
+        assert f"p@{MOST_METRICS + 1}" not in text
+        assert f"m{MOST_MODELS}" not in text
+        assert "and 3 more metrics" in text
+        assert "and 2 more models" in text
+    assert len(ev.to_pandas()) == len(metrics) * len(models)
+
+
+def test_a_comparison_of_runs_shows_itself() -> None:
+    ev = sr.evaluate(LOG, ["mrr", "hit@1"], **ASKED)
+    found = sr.compare_runs(ev, ev, left_model="old", right_model="new", groups="common")
+    text, page = repr(found), _Parsed(found._repr_html_())
+    assert "2 groups of both" in text
+    assert re.search(r"^rr +\+0\.25000 ", text, re.MULTILINE)
+    assert [line[:2] for line in page.lines] == [["metric", "difference"], ["hit@1", "+0.50000"], ["rr", "+0.25000"]]
+
+
+def test_whole_numbers_are_whole_in_pandas_with_and_without_nulls() -> None:
+    ev = sr.evaluate(LOG, ["mrr", "auc"], **ASKED)
+    frame = ev.to_pandas()
+    counts = ["n_groups", "n_undefined", "n_rows"]
+    assert [frame[name].dtype for name in counts] == [pd.Int64Dtype()] * 3
+    assert frame["n_groups"].tolist() == [2, 2, 2, 2]
+    without = sr.evaluate(LOG, ["mrr", "auc"], **ASKED, uncertainty=False).to_pandas()
+    assert without["n_groups"].tolist() == [2, pd.NA, 2, pd.NA]
+    assert [ev.metrics.to_pandas()[name].dtype for name in counts] == [pd.Int64Dtype()] * 3
+    compared = ev.compare("old").to_pandas()
+    for name in ("wins", "ties", "losses", "n_groups", "n_unpaired"):
+        assert compared[name].dtype == pd.Int64Dtype(), name
+    alone = sr.evaluate(LOG, ["mrr"], **ASKED).to_pandas()
+    assert [alone[name].dtype for name in counts] == [pd.Int64Dtype()] * 3
+
+
+def test_the_hash_is_that_of_a_spec_without_the_place_of_its_rows(tmp_path: Path) -> None:
+    """For rows by path and in memory alike."""
+    for number, asked in enumerate(GOOD):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        paths = written(asked, folder)
+        content: dict[str, Any] = {
+            "input": {"path": paths["input"], "columns": dict(asked.columns)},
+            "metrics": list(asked.metrics),
+            "slices": list(asked.slices),
+            "definitions": dict(asked.settings),
+            "output": {"path": f"{tmp_path}/out"},
+        }
+        if asked.truth is not None:
+            content["truth"] = {"path": paths["truth"], "columns": dict(asked.truth_columns or {})}
+        spec = Spec.model_validate(content)
+        sides = [None if rows is None else {**of_document(spec.resolved()[what], rows), "path": None}
+                 for what, rows in (("input", spec.input), ("truth", spec.truth))]  # fmt: skip
+        expected = hash_of_plan(spec.plan(), sides[0], sides[1])
+        for rows, truth in ((paths["input"], paths["truth"]), (asked.rows, asked.truth)):
+            beside = {} if asked.truth is None else {"truth": truth, "truth_columns": asked.truth_columns}
+            ev = sr.evaluate(
+                rows, list(asked.metrics), **asked.columns, **beside, slices=list(asked.slices), **asked.settings,
+                **asked.quality, **asked.engine,
+            )  # fmt: skip
+            assert set(ev.metrics["spec_hash"].to_pylist()) == {expected}
+            assert set(ev.metrics["run_id"].to_pylist()) == {None}
+
+
+def test_the_hash_changes_with_the_question() -> None:
+    asked: dict[str, Any] = {"metrics": ["mrr"], **ASKED}
+    first, again = (sr.evaluate(LOG, **asked) for _ in range(2))
+    assert first.origin == again.origin
+    assert re.fullmatch("[0-9a-f]{12}", str(first.origin.spec_hash))
+    assert set(first.compare("old")["spec_hash"].to_pylist()) == {first.origin.spec_hash}
+    changes: list[dict[str, Any]] = [
+        {"metrics": ["mrr", "auc"]}, {"ties": "worst"}, {"slices": ["country"]}, {"uncertainty": {"level": 0.9}},
+        {"score": "old"}, {"label": "old"}, {"compare": "old"}, {"preset": "ranx"},
+    ]  # fmt: skip
+    hashes = [sr.evaluate(LOG, **{**asked, **change}).origin.spec_hash for change in changes]
+    assert first.origin.spec_hash not in hashes
+
+
+def test_completion_shows_public_names_alone() -> None:
+    assert dir(sr) == sorted(dir(sr))
+    assert set(dir(sr)) == set(sr.__all__)
+    assert all(hasattr(sr, name) for name in dir(sr))
+
+
+def test_results_show_themselves_without_matplotlib_and_ipython() -> None:
+    script = (
+        "import sys\n"
+        "for name in ('matplotlib', 'IPython', 'tqdm'):\n"
+        "    sys.modules[name] = None\n"
+        "import pyarrow as pa, sparkrank as sr\n"
+        "ev = sr.evaluate(pa.table({'u': [1], 's': [1.0], 'y': [1]}), ['rr'], group='u', score='s', label='y',"
+        " uncertainty=False)\n"
+        "print(ev)\nassert '<table>' in ev._repr_html_()\n"
+    )
+    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (told.returncode, told.stderr) == (0, "")
+    assert "rr" in told.stdout
+
+
+def _open_files() -> set[str]:
+    return {file.name for file in Path("/proc/self/fd").iterdir()}
+
+
+class _Slow:
+    """Evaluates a bucket, once somebody has said that it may not."""
+
+    def __init__(self) -> None:
+        self.begun = threading.Event()
+
+    def __call__(self, *_: object) -> Any:
+        self.begun.set()
+        time.sleep(0.3)
+        return iter(())
+
+
+def test_an_interrupt_leaves_no_thread_and_no_file_and_the_next_call_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow, before = _Slow(), _open_files()
+
+    thread = threading.Thread(target=lambda: (slow.begun.wait(20), os.kill(os.getpid(), signal.SIGINT)))
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(local, "evaluate_buckets", slow)
+            thread.start()
+            with pytest.raises(KeyboardInterrupt):
+                sr.evaluate(LOG, ["mrr"], **ASKED, group_table=str(tmp_path / "groups"), buckets=64, row_memory=0)
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    thread.join()
+    assert not [each.name for each in threading.enumerate() if each.name == "sparkrank-worker"]
+    assert not list(tmp_path.rglob("*.parquet"))
+    assert len(_open_files() - before) <= 1  # what is looked at by is one
+    ev = sr.evaluate(LOG, ["mrr"], **ASKED, group_table=str(tmp_path / "groups"))
+    assert ev.value("mrr", model="new") == 1.0
+    assert pq.read_table(tmp_path / "groups").num_rows == 4
+
+
+def test_the_page_prints_what_it_shows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # it saves a chart
+    page = (PROJECT / "docs" / "notebooks.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```(python|text)\n(.*?)```", page, re.DOTALL)
+    assert len(blocks) > 4
+    names: dict[str, Any] = {}
+    for kind, block in blocks:
+        if kind == "text":
+            printed = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+            assert printed == [line.rstrip() for line in block.splitlines()]
+        else:
+            exec(compile(block, "docs/notebooks.md", "exec"), names)  # noqa: S102 - our own page

@@ -1,0 +1,172 @@
+"""Names, values and texts of strangers reach a terminal, or its log, without anything that it obeys."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from unicodedata import category
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from sparkrank.text.terminal import as_json_text, in_lines
+from tests.support.commands import exit_code
+
+# The title of the window, colours, C1, marks of direction, ends of lines, and a line that looks like a verdict.
+FORGED = "  pass: forged"
+CONTROLS = f"\x1b]0;pwned\x07\x1b[31m\x9b2J\x85\x7f\x08\u202e\u2066\u200f\u2028\u2029\ufeff\r\n{FORGED}\n"
+DAYS = ["2026-01-30", "2026-01-31"]
+
+
+def named(word: str) -> str:
+    return f"{word}{CONTROLS}{word}"
+
+
+def folder_named(word: str) -> str:
+    """A name that is no pattern of paths."""
+    return named(word).replace("[", "(").replace("]", ")")
+
+
+def obeyed(text: str) -> set[str]:
+    spaces = {letter for letter in text if category(letter) == "Zs"}
+    return {letter for letter in text if not letter.isprintable()} - spaces - {"\n"}
+
+
+def rows(day: int) -> pa.Table:
+    groups = range(24)
+    columns = {
+        named("user"): [named(f"u{group}") for group in groups for _ in range(3)],
+        named("item"): [named(f"i{(group + place) % 7}") for group in groups for place in range(3)],
+        named("s"): [float((group * 7 + place * 5 + day) % 11) for group in groups for place in range(3)],
+        named("t"): [float((group * 5 + place * 3 + day) % 13) for group in groups for place in range(3)],
+        named("y"): [int((group + place) % 3 == 0) for group in groups for place in range(3)],
+        named("country"): [named("de" if group % 2 else "fr") for group in groups for _ in range(3)],
+    }
+    return pa.table(columns)
+
+
+@pytest.fixture(scope="module")
+def conf(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A spec with two days of names that no terminal should get as they are."""
+    folder = tmp_path_factory.mktemp("terminal")
+    for place, day in enumerate(DAYS):
+        log = folder / folder_named("log") / f"dt={day}"
+        log.mkdir(parents=True)
+        pq.write_table(rows(place), log / "0.parquet")
+    document: dict[str, Any] = {
+        "input": {
+            "path": f"{folder}/{folder_named('log')}/dt={{date}}",
+            "columns": {
+                "group": named("user"),
+                "item": named("item"),
+                "label": named("y"),
+                "score": {named("a"): named("s"), named("b"): named("t")},
+            },
+        },
+        "metrics": ["rr", "ndcg@2", "auc", "coverage"],
+        "slices": [[named("country")]],
+        "compare": {"baseline": named("a")},
+        "gates": [{"name": named("gate"), "metric": "rr", "model": named("b"), "min": 5}, {"metric": "rr", "min": 0.9}],
+        "output": {"path": f"{folder}/{folder_named('out')}"},
+        "engine": {"lane": "local"},
+    }
+    path = folder / "spec.yaml"
+    path.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
+    for day in DAYS:
+        assert exit_code("evaluate", "--conf", str(path), "--date", day) == 3
+    return str(path)
+
+
+DECOMPOSED = ("--decompose", named("country"))
+COMMANDS: dict[str, tuple[list[str], int]] = {
+    "evaluate": (["evaluate", "--date", DAYS[1]], 3),
+    "backfill": (["evaluate", "--from", DAYS[0], "--to", DAYS[1], "--again"], 3),
+    "merge": (["merge", "--from", DAYS[0], "--to", DAYS[1]], 3),
+    "gate": (["gate", "--date", DAYS[1]], 3),
+    "replay": (["gate", "--date", DAYS[1], "--replay", "2d"], 0),
+    "accept": (["accept", "--date", DAYS[0], "--reason", named("seen")], 0),
+    "compare": (["compare", "--date", DAYS[1]], 0),
+    "compare json": (["compare", "--date", DAYS[1], "--json"], 0),
+    "compare metric": (["compare", "--date", DAYS[1], "--metric", "rr"], 0),
+    "decompose": (
+        [
+            "compare",
+            "--left-date",
+            DAYS[0],
+            "--right-date",
+            DAYS[1],
+            "--decompose",
+            named("country"),
+            "--model",
+            named("a"),
+        ],
+        0,
+    ),
+    "movers": (["movers", "--date", DAYS[1], "--metric", "rr"], 0),
+    "movers json": (["movers", "--date", DAYS[1], "--metric", "rr", "--json"], 0),
+    "validate": (["validate", "--date", DAYS[1]], 0),
+    "no model": (["movers", "--date", DAYS[1], "--metric", "rr", "--model", named("c")], 2),
+    "no day": (["evaluate", "--date", named("2026")], 2),
+    "no metric": (["movers", "--date", DAYS[1], "--metric", named("rr")], 2),
+    "no key": (["validate", "--set", f"{named('x')}.y={named('z')}"], 2),
+    "no input": (["evaluate", "--date", "2026-02-01", "--debug"], 4),
+    "no option": (["validate", named("--what")], 2),
+    "no table": (["tables", named("metrics")], 2),
+    "no metric of ours": (["metrics", named("rr")], 2),
+    "no library": (["metrics", "--preset", named("ranx")], 2),
+    "no plugin": (["metrics", "--plugin", named("plugin")], 2),
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_no_command_prints_what_a_terminal_obeys(conf: str, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    words, code = COMMANDS[name]
+    more = [] if words[0] in ("tables", "metrics") else ["--conf", conf]
+    assert exit_code(words[0], *more, *words[1:]) == code
+    printed = capsys.readouterr()
+    assert printed.out or printed.err
+    for text in printed:
+        assert obeyed(text) == set()
+        assert FORGED not in text.split("\n")
+    if "--json" in words:
+        assert "\\u001b" in printed.out
+        assert json.loads(printed.out)
+    if name == "validate":
+        assert yaml.safe_load(printed.out)["input"]["columns"]["group"] == [named("user")]
+
+
+@pytest.mark.parametrize("name", ["evaluate", "compare", "movers"])
+def test_a_damaged_file_of_such_a_name_is_told_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / f"{CONTROLS}.parquet").write_bytes(b"PAR1 no parquet PAR1")
+    if name == "evaluate":
+        document = {
+            "input": {"path": str(folder), "columns": {"group": "u", "score": "s", "label": "y"}},
+            "metrics": ["rr"],
+            "output": {"path": str(tmp_path / "out")},
+            "engine": {"lane": "local"},
+        }
+        (tmp_path / "spec.yaml").write_text(yaml.safe_dump(document))
+        words = ["evaluate", "--conf", str(tmp_path / "spec.yaml"), "--date", DAYS[0]]
+    else:
+        words = [name, "--left", str(folder), "--right", str(folder), "--metric", "rr"]
+    for more in ([], ["--debug"]):
+        assert exit_code(*words, *more) == 4
+        for text in capsys.readouterr():
+            assert obeyed(text) == set()
+            assert FORGED not in text.split("\n")
+
+
+def test_every_letter_that_is_none_is_escaped() -> None:
+    letters = "".join(map(chr, (*range(0x20), *range(0x7F, 0xA0), *range(0x2000, 0x2070), 0xFEFF, 0xE0001, 0xD800)))
+    assert obeyed(in_lines(letters)) == set()
+    told = as_json_text({letters: [letters, {"x": letters}]})
+    assert obeyed(told) == set()
+    assert json.loads(told) == {letters: [letters, {"x": letters}]}
+    assert in_lines("a\nb") == "a\nb"

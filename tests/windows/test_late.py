@@ -1,0 +1,200 @@
+"""Windows in which a model or a slice starts late, has a gap, or is nowhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import sparkrank as sr
+from tests.support.commands import exit_code
+from tests.windows.week import (
+    DAYS,
+    METRICS,
+    VALUES,
+    evaluate,
+    impressions_of,
+    merging,
+    spec_of,
+    window_table,
+    write_log,
+)
+
+OURS, BOTH = {"production": "score"}, {"production": "score", "candidate": "other"}
+ROLES = {"group": ["user_id", "date"], "label": "clicked"}
+WINDOW = f"{DAYS[0]}..{DAYS[2]}"
+
+
+def days_of(folder: Path, by_day: list[dict[str, Any]], **changes: Any) -> list[pd.DataFrame]:
+    """Three days, each evaluated with settings of its own."""
+    found = []
+    for day, settings in zip(DAYS, by_day, strict=False):
+        found.append(impressions_of(day, 120))
+        write_log(folder, found[-1], day)
+        evaluate(spec_of(folder, **changes, **settings), day)
+    return found
+
+
+def merged(folder: Path, *more: str, **changes: Any) -> int:
+    return exit_code(*merging(spec_of(folder, **changes), *more, last=DAYS[2]))
+
+
+def together(days: list[pd.DataFrame], **asked: Any) -> pd.DataFrame:
+    rows = pa.Table.from_pandas(pd.concat(days), preserve_index=False)
+    return sr.evaluate(rows, METRICS, **ROLES, **asked).table.to_pandas()
+
+
+def test_a_model_that_starts_late_is_merged_over_its_days(tmp_path: Path, capsys) -> None:
+    """The bits of its days alone, and of the others all days, also by the values of a slice that it lacks."""
+    models = dict.fromkeys(("early", "late"), "input__columns__score")
+    sliced = {"slices": ["kind"]}
+    days = days_of(tmp_path, [{models["early"]: OURS}, {models["late"]: BOTH}, {models["late"]: BOTH}], **sliced)
+    days[0] = days[0].assign(kind=days[0]["kind"].replace({"film": "play"}))  # which the candidate has on no day
+    write_log(tmp_path, days[0], DAYS[0])
+    evaluate(spec_of(tmp_path, input__columns__score=OURS, **sliced), DAYS[0])
+    capsys.readouterr()
+    for more in (["--allow-missing"], []):
+        assert merged(tmp_path, *more, input__columns__score=BOTH, **sliced) == 0
+        told = capsys.readouterr().out
+        assert "\n  The model candidate is missing on 2026-11-13: its metrics are over 2 of 3 days\n" in told
+    found = window_table(tmp_path, "metrics", WINDOW)
+    for model, of_days, n_days in (("production", days, 3), ("candidate", days[1:], 2)):
+        own = found[found["model"] == model].reset_index(drop=True)
+        expected = together(of_days, score={model: BOTH[model]}, slices=["kind"])
+        pd.testing.assert_frame_equal(own[VALUES], expected[VALUES], check_exact=True)
+        assert set(own["n_days"]) == {n_days}
+        assert all(f"{n_days} days" in pooling for pooling in own["pooling"])
+    assert "play" not in set(found.loc[found["model"] == "candidate", "slice_value"])
+    quality = window_table(tmp_path, "quality", WINDOW).set_index(["check", "model"])["fraction"]
+    # of 240 rows the candidate was given, not of 360
+    scored = pd.concat(days[1:])["other"].notna().sum()
+    assert quality["rows with a score", "candidate"] == scored / 240
+    assert quality["rows with a score", "production"] == 1.0
+    alone = sr.evaluate(
+        pa.Table.from_pandas(pd.concat(days[1:]), preserve_index=False), ["ap"], score={"candidate": "other"}, **ROLES
+    ).quality.to_pandas()
+    for check in ("groups without a scored row", "groups of one class (label > 0)"):
+        assert quality[check, "candidate"] == alone.set_index("check").loc[check, "fraction"]
+    curves = window_table(tmp_path, "curves", WINDOW)
+    assert set(curves.loc[curves["model"] == "candidate", "slice_value"]) == {"all", "book", "film", "game"}
+
+
+@pytest.mark.parametrize(
+    ("what", "there", "lacking", "those"),
+    [
+        ("model", [True, False, True], DAYS[1], "that day"),
+        ("model", [True, True, False], DAYS[2], "that day"),
+        ("slice", [True, False, False], f"{DAYS[1]}..{DAYS[2]}", "those days"),
+        ("slice", [False, True, False], f"{DAYS[0]}, {DAYS[2]}", "those days"),
+    ],
+)
+def test_a_gap_needs_to_be_allowed(
+    tmp_path: Path, capsys, what: str, there: list[bool], lacking: str, those: str
+) -> None:
+    key, name, without, with_it = {
+        "model": ("input__columns__score", "candidate", OURS, BOTH),
+        "slice": ("slices", "kind", ["country"], ["country", "kind"]),
+    }[what]
+    days = days_of(tmp_path, [{key: with_it if has else without} for has in there])
+    capsys.readouterr()
+    assert merged(tmp_path, **{key: with_it}) == 4
+    assert (
+        f"sparkrank: the {what} {name} is missing on {lacking}: evaluate {those} again, merge with --allow-missing, or "
+        f"leave {name} out of the {what}s\n"
+    ) in capsys.readouterr().err
+    assert not (tmp_path / "tables/windows").exists()
+    assert merged(tmp_path, "--allow-missing", **{key: with_it}) == 0
+    told = f"  The {what} {name} is missing on {lacking}: its metrics are over {sum(there)} of 3 days\n"
+    assert told in capsys.readouterr().out
+    found = window_table(tmp_path, "metrics", WINDOW)
+    own = found[found["model" if what == "model" else "slice"] == name]
+    assert set(own["n_days"]) == {sum(there)}
+    assert set(found["n_days"]) == {3, sum(there)}
+    of_days = [day for day, has in zip(days, there, strict=True) if has]
+    expected = together(of_days, score=BOTH, slices=["kind"])
+    expected = expected[expected["model" if what == "model" else "slice"] == name]
+    if what == "model":
+        expected = expected[expected["slice"] == "all"]
+    pd.testing.assert_frame_equal(
+        own[VALUES].reset_index(drop=True), expected[VALUES].reset_index(drop=True), check_exact=True
+    )
+    assert merged(tmp_path, **{key: without}) == 0
+
+
+def test_a_slice_that_starts_late_is_merged_over_its_days(tmp_path: Path, capsys) -> None:
+    days_of(tmp_path, [{}, {"slices": ["kind"]}, {"slices": ["kind"]}])
+    assert merged(tmp_path, slices=["kind"]) == 0
+    assert "The slice kind is missing on 2026-11-13: its metrics are over 2 of 3 days" in capsys.readouterr().out
+    found = window_table(tmp_path, "metrics", WINDOW)
+    assert set(found.loc[found["slice"] == "kind", "n_days"]) == {2}
+    assert set(found.loc[found["slice"] == "all", "n_days"]) == {3}
+
+
+def test_a_late_model_with_which_others_are_compared(tmp_path: Path, capsys) -> None:
+    """The metrics that compare with it are over its days too, of every model, also by a slice of other days."""
+    compared = ["ap", "kendall_tau(ref=candidate)", "p90(spearman(ref=candidate))"]
+    sliced = {"slices": ["kind"]}
+    both = {"metrics": compared, "input__columns__score": BOTH}
+    days = days_of(tmp_path, [{"metrics": ["ap"], "input__columns__score": OURS}, both, both], **sliced)
+    days[0] = days[0].assign(kind=days[0]["kind"].replace({"film": "play"}))  # which no other day has
+    write_log(tmp_path, days[0], DAYS[0])
+    evaluate(spec_of(tmp_path, metrics=["ap"], input__columns__score=OURS, **sliced), DAYS[0])
+    capsys.readouterr()
+    assert merged(tmp_path, **both, **sliced) == 0
+    told = capsys.readouterr().out
+    assert (
+        "  The model candidate is missing on 2026-11-13: its metrics and kendall_tau(ref=candidate), "
+        "spearman(ref=candidate) of all models are over 2 of 3 days\n"
+    ) in told
+    found = window_table(tmp_path, "metrics", WINDOW)
+    n_days = found[found["model"] == "production"].groupby("metric")["n_days"].agg(set)
+    assert n_days.to_dict() == {compared[0]: {3}, compared[1]: {2}, compared[2]: {2}}
+    rows = pa.Table.from_pandas(pd.concat(days[1:]), preserve_index=False)
+    expected = sr.evaluate(rows, compared[1:], **ROLES, score=BOTH, slices=["kind"]).table.to_pandas()
+    own = found[(found["metric"] != "ap") & (found["slice_value"] != "play")].reset_index(drop=True)
+    pd.testing.assert_frame_equal(own[VALUES], expected[VALUES], check_exact=True)
+    apart = found[(found["metric"] != "ap") & (found["slice_value"] == "play")]
+    assert set(apart["model"]) == {"production"}
+    assert set(apart["n_groups"]) == {0}
+    assert apart["value"].isna().all()
+
+
+def test_a_model_that_meets_the_one_it_is_compared_with_on_no_day(tmp_path: Path, capsys) -> None:
+    alone = {"input__columns__score": {"candidate": "other"}}
+    days_of(tmp_path, [{"metrics": ["ap"], "input__columns__score": OURS}, alone, alone])
+    asked = {"metrics": ["ap", "kendall_tau(ref=candidate)"], "input__columns__score": BOTH}
+    evaluate(spec_of(tmp_path, **{**asked, **alone}), DAYS[1])
+    evaluate(spec_of(tmp_path, **{**asked, **alone}), DAYS[2])
+    capsys.readouterr()
+    assert merged(tmp_path, "--allow-missing", **asked) == 4
+    assert (
+        f"no day of {WINDOW} has both the model production and the model candidate, with which "
+        f"kendall_tau(ref=candidate) compares"
+    ) in capsys.readouterr().err
+
+
+def test_what_no_day_has_is_refused(tmp_path: Path, capsys) -> None:
+    days_of(tmp_path, [{"input__columns__score": OURS}] * 3)
+    capsys.readouterr()
+    for changes, sentence in (
+        ({"input__columns__score": BOTH}, f"no day of {WINDOW} has the model candidate: evaluate the days again, or "),
+        ({"input__columns__score": OURS, "slices": ["kind"]}, f"no day of {WINDOW} has the slice kind: "),
+        (
+            {"input__columns__score": {"candidate": "other"}},
+            f"{DAYS[0]} has none of the models asked for (candidate): ",
+        ),
+    ):
+        for more in ([], ["--allow-missing"]):
+            assert merged(tmp_path, *more, **changes) == 4
+            assert sentence in capsys.readouterr().err
+
+
+def test_a_metric_that_a_day_lacks_stays_refused(tmp_path: Path, capsys) -> None:
+    days_of(tmp_path, [{"metrics": ["ap"]}, {"metrics": ["ap", "rr"]}, {"metrics": ["ap", "rr"]}])
+    capsys.readouterr()
+    for more in ([], ["--allow-missing"]):
+        assert merged(tmp_path, *more, metrics=["ap", "rr"]) == 4
+        assert f"{DAYS[0]} has no mean state of rr for the model production" in capsys.readouterr().err

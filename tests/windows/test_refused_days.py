@@ -1,0 +1,113 @@
+"""Days that do not merge: evaluated otherwise, of another version, cut short. One sentence names day and remedy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from sparkrank.doors import cli
+from sparkrank.states.forms import VERSION
+from tests.windows.week import (
+    DAYS,
+    METRICS,
+    SCORES,
+    evaluate,
+    exit_code,
+    merging,
+    spec_of,
+    spoil,
+    window_table,
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        (
+            {"definitions__ties": "worst"},
+            'ap of 2026-11-15 was evaluated as "ap(over=relevant); ties=worst, undefined=skip", and the spec asks for',
+        ),
+        ({"definitions__undefined": "zero"}, "undefined=zero"),
+        (
+            {"metrics": METRICS[:2] + METRICS[3:]},
+            "2026-11-15 has no mean state of rr for the model production: evaluate that day again, or leave rr out of",
+        ),
+        (
+            {"metrics": [*METRICS[:-1], "auc_up(digits=2)"]},
+            "2026-11-15 has no blocks state of auc_up(digits=1) for the model production",
+        ),
+        (
+            {"metrics": [each for each in METRICS if not each.startswith(("p90", "median"))]},
+            "2026-11-15 has no distributions state of p90(ndcg@5) for the model production",
+        ),
+        (
+            {"output__blocks": False},
+            "has no blocks state of auc for the model production: evaluate that day again with output.blocks: true, or",
+        ),
+        (
+            {"input__where": "clicked < 2"},
+            "of source group=user_id, label=clicked, where clicked < 2, and the spec asks for group=user_id",
+        ),
+    ],
+    ids=str,
+)
+def test_a_day_of_another_definition_is_refused(tables: Path, capsys, changes: dict, sentence: str) -> None:
+    evaluate(spec_of(tables, "other", **changes), DAYS[2])
+    assert exit_code(*merging(spec_of(tables), "--allow-missing")) == 4
+    assert sentence in capsys.readouterr().err.splitlines()[-1]
+    assert not (tables / "tables/windows").exists()
+
+
+@pytest.mark.parametrize(("metric", "meant"), [("ap", "ap(over=relevant)"), ("rr", "rr")])
+def test_one_state_of_another_definition_is_refused(tables: Path, capsys, metric: str, meant: str) -> None:
+    """Wherever it stands among those of its day, and where nothing else is asked for."""
+    evaluate(spec_of(tables, "other", metrics=["ap", "rr"], definitions__ties="worst"), DAYS[2])
+    assert exit_code(*merging(spec_of(tables, metrics=[metric]), first=DAYS[2], last=DAYS[2])) == 4
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        f'sparkrank: {metric} of 2026-11-15 was evaluated as "{meant}; ties=worst, undefined=skip", and the spec asks '
+        f'for "{meant}; ties=expected, undefined=skip": evaluate that day again, or ask for what it holds'
+    )
+
+
+def test_a_day_of_scores_does_not_merge_with_a_day_of_ranks(tables: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same columns mean the opposite: a mean over both would be of neither order."""
+    ranks = {"group": "user_id", "label": "clicked", "rank": dict(SCORES)}
+    assert exit_code(*merging(spec_of(tables, input__columns=ranks))) == 4
+    told = capsys.readouterr().err.splitlines()[-1]
+    assert "of source group=user_id, label=clicked, and the spec asks for group=user_id, label=clicked, models" in told
+
+
+def test_states_of_another_version_are_refused(tables: Path, capsys) -> None:
+    spoil(tables, "states", lambda rows: rows.set_column(1, "version", pc.subtract(rows["version"], 1)))
+    assert exit_code(*merging(spec_of(tables))) == 4
+    assert (
+        f"the states of 2026-11-15 are of version {VERSION - 1}, and this sparkrank reads version {VERSION}: evaluate "
+        "that day again"
+    ) in capsys.readouterr().err
+
+
+def test_blocks_that_are_not_whole_are_refused(tables: Path, capsys) -> None:
+    spoil(tables, "blocks", lambda rows: rows[1:])
+    assert exit_code(*merging(spec_of(tables))) == 4
+    assert (
+        "2026-11-15 has 650 rows of blocks where its states tell of 651: evaluate that day again"
+        in capsys.readouterr().err
+    )
+
+
+def test_a_column_of_states_that_a_day_has_none_of_may_lack(tables: Path) -> None:
+    """What a day of before a new type of state looks like."""
+    conf = spec_of(tables, metrics=["ap"])
+    cli.main(merging(conf))
+    expected = window_table(tables, "metrics")
+
+    def older(rows: pa.Table) -> pa.Table:
+        return rows.filter(pc.not_equal(rows["kind"], "blocks")).drop_columns(["n_blocks"])
+
+    spoil(tables, "states", older)
+    cli.main(merging(conf))
+    pd.testing.assert_frame_equal(window_table(tables, "metrics"), expected, check_exact=True)

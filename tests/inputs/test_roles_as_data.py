@@ -22,7 +22,7 @@ from sparkrank.inputs import role_table as columns
 from sparkrank.inputs.roles import Roles, TruthColumns, planned
 from sparkrank.metrics import Definitions, Metric
 from sparkrank.metrics.metric import CATALOG
-from sparkrank.run.execute import Outcome, open_request
+from sparkrank.run.execute import EvaluationOutcome, open_request
 from sparkrank.run.stages import Stages
 from sparkrank.sources.columns import bucket_rows, needed_columns
 from sparkrank.sources.side_rows import SideRows
@@ -36,7 +36,7 @@ def fake_roles(monkeypatch: pytest.MonkeyPatch) -> None:
     add_fake_roles(monkeypatch)
 
 
-def evaluated(rows: pa.Table, limits: Limits = NO_LIMITS, **named: str) -> Outcome:
+def evaluated(rows: pa.Table, limits: Limits = NO_LIMITS, **named: str) -> EvaluationOutcome:
     roles, plan = asked(**named)
     stages = Stages()
     return open_request(Request(SideRows.of("input", rows), None, roles, plan, limits), stages).evaluate(stages)

@@ -2,7 +2,7 @@
 
 import sys
 
-from sparkrank.doors.cli import run
+from sparkrank.cli import run
 
 if __name__ == "__main__":
     run(["merge", *sys.argv[1:]])

@@ -1,6 +1,6 @@
 """``python -m sparkrank`` is the command ``sparkrank``."""
 
-from sparkrank.doors.cli import run
+from sparkrank.cli import run
 
 if __name__ == "__main__":
     run()

@@ -206,10 +206,10 @@ def nested() -> WideLog:
 
 
 def recommendations() -> WideLog:
-    """What ALS recommends: arrays of structs, in any order, one rating NaN, one array null."""
+    """What ALS recommends: arrays of structs, in any order, one rating null, one array null."""
     rng = np.random.default_rng(5)
     lists = [[{"item": int(i), "rating": float(rng.integers(0, 4))} for i in rng.permutation(9)[:5]] for _ in range(60)]
-    lists[3][1]["rating"] = float("nan")
+    lists[3][1]["rating"] = None
     kind = pa.list_(pa.struct([("item", pa.int32()), ("rating", pa.float32())]))
     rows = pa.table(
         {

@@ -189,6 +189,8 @@ def did_you_mean(value: object, known: Iterable[object]) -> str:
     typed = shorten(value).strip(" []()'\"").lower()
     names = {name.lower(): name for name in map(shorten, known)}
     near = difflib.get_close_matches(typed, names, 1, LEAST_ALIKE)
+    # In words of three letters two that changed places leave less than that alike: "nwe" is "new".
+    near += [name for name in names if set(name) == set(typed) and abs(len(name) - len(typed)) <= 1]
     return f', did you mean "{names[near[0]]}"?' if near else ""
 
 

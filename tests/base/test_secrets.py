@@ -304,7 +304,7 @@ def test_an_error_that_nobody_expected_shows_none(
             raise RuntimeError(f"it failed: {form}") from error
 
     conf = conf_of(tmp_path, document(rows))
-    monkeypatch.setattr("sparkrank.doors.commands.options.load_spec", fails)
+    monkeypatch.setattr("sparkrank.cli.options.load_spec", fails)
     monkeypatch.setattr("sparkrank.doors.api.open_request", fails)
     for form in FORMS:  # noqa: B007 - fails reads it
         assert exit_code("validate", "--conf", conf, "--debug") == 1

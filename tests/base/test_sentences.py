@@ -17,9 +17,9 @@ import yaml
 
 import sparkrank as sr
 from sparkrank.base import errors
+from sparkrank.cli import main
 from sparkrank.config import load_spec
 from sparkrank.config.loading import MOST_BYTES, MOST_DEPTH
-from sparkrank.doors.cli import main
 from sparkrank.metrics import Metric
 from sparkrank.sources.conditions import UntranslatableError, pushed_down
 

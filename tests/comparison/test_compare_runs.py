@@ -278,7 +278,7 @@ REFUSED_WORDS = [
     (["--left", "{0}/no", "--right", "{0}/no"], 4, "there is no group table at"),
     (["--left", "{0}", "--right", "{0}", "--date", DAYS[0], "--model", "n"], 2, "--right-model: "),
     (["--left", "{0}", "--right", "{0}", "--date", DAYS[0], "--plugin", "no_such"], 2, "no_such"),
-    (["--left", "{0}", "--right", "{0}", "--lane", "frame"], 2, "--lane is no longer an option: groups are paired"),
+    (["--left", "{0}", "--right", "{0}", "--lane", "frame"], 2, "comparisons take no --lane: group tables"),
 ]
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 import pytest
 
-from sparkrank.doors.cli import commands
+from sparkrank.cli.command_line import commands
 from tests.support.commands import PROJECT
 
 EXAMPLE = PROJECT / "examples" / "airflow_dag.py"

@@ -106,7 +106,7 @@ def test_printers_of_documentation_are_no_longer_options(capsys: pytest.CaptureF
     for word, instead in (("--markdown", "docs/metrics.md"), ("--definitions", "docs/definitions.md")):
         assert exit_code("metrics", word) == 2
         told = capsys.readouterr().err
-        assert f"{word} is no longer there: " in told
+        assert f"prints no {word}: " in told
         assert instead in told
 
 
@@ -128,7 +128,7 @@ def test_anything_else_is_exit_1_with_a_sentence(
     def broken(*_: object) -> None:
         raise RuntimeError("the disk is gone\nand more")
 
-    monkeypatch.setattr("sparkrank.doors.commands.options.load_spec", broken)
+    monkeypatch.setattr("sparkrank.cli.options.load_spec", broken)
     assert exit_code("validate", "--conf", "x") == 1
     assert capsys.readouterr().err == "sparkrank: RuntimeError: the disk is gone (--debug shows where)\n"
     assert exit_code("validate", "--conf", "x", "--debug") == 1

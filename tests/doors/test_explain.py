@@ -472,7 +472,7 @@ REFUSED = [
     (["ndgc", "--group", "user=1"], 2, 'did you mean "ndcg"?'),
     (["rr", "--worst", "0", "--model", "old"], 2, "0 is not in the range"),
     (["ap@77", "--worst", "2", "--model", "old"], 2, 'has no metric "ap@77"'),
-    (["rr", "--group", "user=1", "--html", "page.html"], 2, "--html is no longer there: a notebook shows"),
+    (["rr", "--group", "user=1", "--html", "page.html"], 2, "writes no --html: a notebook shows"),
     (["rr", "--from", "ranx"], 2, "--from and --to go together"),
     (["rr", "--from", "ranx", "--to", "trec_evl"], 2, 'did you mean "trec_eval"?'),
     (["rr", "--from", "ranx", "--to", "mllib", "--group", "user=1"], 2, "--from and --group do not go together"),

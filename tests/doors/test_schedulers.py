@@ -20,9 +20,9 @@ import yaml
 
 import sparkrank as sr
 from sparkrank.base import checks, errors
+from sparkrank.cli.command_line import commands
 from sparkrank.config import load_spec
 from sparkrank.config.json_schema import FILE, spec_schema_text
-from sparkrank.doors import cli
 from sparkrank.schemas.tables import QUALITY
 from sparkrank.tables.rows.limits import checks_of
 from sparkrank.tables.stored.day_files import day_files
@@ -88,7 +88,7 @@ COMMANDS: dict[str, tuple[list[str], bool, int, set[str]]] = {
     "metrics": (["ndcg"], False, 0, {"metrics"}),
     "tables": (["quality"], False, 0, {"tables"}),
     "compare": (["--date", DAYS[1]], True, 0, {"window", "missing", "told", "comparisons"}),
-    "movers": (["--date", DAYS[1], "--metric", "rr", "--lane", "local"], True, 0, set()),
+    "movers": (["--date", DAYS[1], "--metric", "rr"], True, 0, set()),
     "explain": (["--date", DAYS[1], "--group", "user=a", "rr"], True, 0, {"lane", "lane_reason", "groups"}),
     "report": (["--date", DAYS[1], "--format", "md"], True, 0, {"name", "format", "report", "missing"}),
     "plan": (
@@ -129,7 +129,7 @@ def _words(name: str, case: tuple, conf: str, folder: Path) -> list[str]:
 
 
 def test_every_command_is_tried() -> None:
-    assert set(COMMANDS) == set(cli.commands.commands)
+    assert set(COMMANDS) == set(commands.commands)
 
 
 @pytest.mark.parametrize(("name", "case"), CASES)
@@ -192,7 +192,7 @@ def test_a_document_of_an_unexpected_error_and_of_an_interrupt(
             raise raised
 
         with monkeypatch.context() as patch:
-            patch.setattr("sparkrank.doors.commands.options.load_spec", fails)
+            patch.setattr("sparkrank.cli.options.load_spec", fails)
             assert exit_code("validate", "--conf", conf, "--json", "--debug") == 1
         printed = capsys.readouterr()
         assert json.loads(printed.out)["error"]["code"] == code

@@ -220,8 +220,8 @@ REFUSED_GATES: list[tuple[dict[str, Any], str]] = [
     ),
     ({"slice": {}}, "gates.0 has an empty slice"),
     (
-        {"mim": 1},
-        'unknown key "gates.0.mim", did you mean "min"? (known here: metric, name, model, slice, min, max, ',
+        {"minn": 1},
+        'unknown key "gates.0.minn", did you mean "min"? (known here: metric, name, model, slice, min, max, ',
     ),
     ({"min": None}, "gates.0 has no condition: min, max, not_worse_than or equivalent_to is needed"),
     ({"min": True}, "gates.0.min is True: a number is needed"),

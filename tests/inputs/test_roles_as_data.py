@@ -80,7 +80,7 @@ def test_its_bad_rows_are_rejected_and_counted() -> None:
     with pytest.raises(sr.InputError, match=r"25.0000% of the rows cannot be evaluated \(1 NaN propensity\)"):
         evaluated(LOG, **NAMED)
     _, plan = asked(**NAMED)
-    assert limits_of(plan, 0.0, {NAN_PROPENSITY: 0.1}).of == {NAN_PROPENSITY: 0.1}
+    assert limits_of(plan, 0.0, {NAN_PROPENSITY: 0.1}).by_check == {NAN_PROPENSITY: 0.1}
 
 
 def test_the_metric_reads_its_values(monkeypatch: pytest.MonkeyPatch) -> None:

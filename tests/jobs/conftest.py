@@ -54,7 +54,7 @@ def submit(spark_environment: dict[str, str]) -> Submit:
 IN_TURN = """
 import json, sys
 from pyspark.sql import SparkSession
-from sparkrank.doors.cli import main
+from sparkrank.cli import main
 stop = SparkSession.stop
 for line in open(sys.argv[1], encoding="utf-8"):
     asked = json.loads(line)

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sparkrank.doors import cli
-from sparkrank.doors.cli import main
+from sparkrank import cli
+from sparkrank.cli import main
 
 pytestmark = pytest.mark.job
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from sparkrank.doors.cli import main
+from sparkrank.cli import main
 from tests.support.stored_files import one_file
 
 pytestmark = pytest.mark.job

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from sparkrank import native
-from sparkrank.doors.cli import main
+from sparkrank.cli import main
 
 pytestmark = pytest.mark.job
 
@@ -118,6 +118,6 @@ spark = SparkSession.builder.getOrCreate()
 (row,) = spark.range(0, 1, 1, 1).mapInPandas(ask, "compiled boolean, tuned boolean").collect()
 print(f"driver {sparkrank.native.COMPILED}, executor compiled={row.compiled} tuned={row.tuned}", flush=True)
 if sys.argv[1:]:
-    from sparkrank.doors.cli import main
+    from sparkrank.cli import main
     main(sys.argv[1:])
 """

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
+from sparkrank.cli import main
 from sparkrank.config import load_spec
-from sparkrank.doors.cli import main
 
 pytestmark = pytest.mark.job
 

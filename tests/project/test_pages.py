@@ -57,7 +57,7 @@ def test_what_is_not_there_is_found(tmp_path: Path) -> None:
     page.write_text(
         "# A `heading`, of two\n\n## Twice\n\n## Twice\n\n```\n# none\n```\n"
         "[1](page.md) [2](#a-heading-of-two) [3](page.md#twice-1) [4](https://example.org/none.md)\n"
-        "`sparkrank/doors/api.py` `sparkrank/` `sparkrank/*.py` docs/page.md\n"
+        "`sparkrank/api.py` `sparkrank/` `sparkrank/*.py` docs/page.md\n"
         "[5](none.md) [6](#none) [7](page.md#twice-2)\n"
         "`sparkrank/none.py` `sparkrank/none/` `sparkrank/none/*.h` tests/unit/none.py\n"
     )

@@ -152,6 +152,6 @@ def test_what_is_not_installed_is_told_in_a_sentence(package: str, monkeypatch: 
 
 
 def test_importing_the_package_loads_nothing_that_draws() -> None:
-    script = "import sparkrank, sparkrank.doors.cli, sys; print(*sys.modules)"
+    script = "import sparkrank, sparkrank.cli.command_line, sys; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=PROJECT)
     assert {"altair", "jinja2", "vl_convert", "PIL"} & set(done.stdout.split()) == set()

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sparkrank.doors.cli import main
+from sparkrank.cli import main
 from tests.simulations.scenarios import Scenario
 
 MONDAY = dt.date(2026, 1, 5)

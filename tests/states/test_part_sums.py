@@ -106,23 +106,6 @@ def test_rows_and_bytes_are_the_sums_again(added: Added) -> None:
     assert values_of(sums) == values_of(again) == values_of(sent)
 
 
-@given(ADDED, st.lists(st.integers(0, 2), min_size=PARTS_OF_SLICE, max_size=PARTS_OF_SLICE))
-def test_fewer_parts_have_what_theirs_had(added: Added, part_of: list[int]) -> None:
-    fewer = sums_of(added).in_parts({"country": np.array(part_of)})
-    parts = max(part_of) + 1
-    for model, name, value in itertools.product(MODELS, NAMES, VALUES):
-        numbers = fewer.of(Subject(model, "country", value), name)
-        for part in range(parts):
-            own = [added.get((model, name, value, old), []) for old in range(PARTS_OF_SLICE) if part_of[old] == part]
-            inside = [*itertools.chain(*own)]
-            if numbers is None:
-                assert not inside
-            else:
-                assert numbers.shape == (parts, COLUMNS)
-                assert numbers[part, 0] == len(inside)
-                assert math.fsum(numbers[part, COUNTS : COUNTS + LIMBS]) == math.fsum(inside)
-
-
 def test_zeros_are_not_kept() -> None:
     """Three of 48 parts of values, and of 34 columns the count and the one limb of each sum that wholes have."""
     added: Added = {("a", "ap", value, 7): [1.0, 1.0] for value in VALUES} | {("a", "rr", "at", 7): [0.0]}

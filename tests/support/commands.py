@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sparkrank.doors import cli
+from sparkrank import cli
 
 PROJECT = Path(__file__).resolve().parents[2]
 

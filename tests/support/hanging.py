@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from sparkrank.doors import cli
+from sparkrank import cli
 from sparkrank.sources import parquet
 
 

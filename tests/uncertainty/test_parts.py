@@ -22,7 +22,7 @@ from sparkrank.tables.rows.comparisons import comparisons_table
 from tests.oracles.jackknife import standard_error
 from tests.support.commands import exit_code
 from tests.support.quantiles import RELATIVE
-from tests.windows.week import DAYS, evaluate, merging, spec_of, spoil, window_table, write_log
+from tests.windows.week import DAYS, evaluate, merging, spec_of, window_table, write_log
 
 POOLED = ["auc(bits=6)", "pr_auc(bits=6)", "ks(bits=6)", "bep(bits=6)"]
 POOLED += ["logloss", "brier", "ne", "copc", "ece", "accuracy(threshold=0.4)", "f1(threshold=0.4)"]
@@ -495,7 +495,7 @@ def test_a_candidate_that_starts_late_is_compared_over_the_days_of_both(tmp_path
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("--date", DAYS[0], "--lane", "local"), "--conf alone and --lane do not go together"),
+        (("--date", DAYS[0], "--lane", "local"), "comparisons take no --lane"),
         (("--date", DAYS[0], "--other-definitions"), "--conf alone and --other-definitions do not go together"),
         (("--date", DAYS[0], "--allow-missing"), "--allow-missing is for a window: --from and --to"),
         (("--date", DAYS[0], "--decompose", "country", "--correction", "none"), "--decompose and --correction do not"),
@@ -506,33 +506,6 @@ def test_options_of_compare_that_would_do_nothing_are_refused(tmp_path: Path, ca
     spec = spec_of(tmp_path, input__columns={"group": "user", "label": "y", "score": BOTH}, metrics=["ap"])
     assert exit_code("compare", "--conf", spec, *words) == 2
     assert sentence in " ".join(capsys.readouterr().err.split())
-
-
-@pytest.mark.parametrize(
-    ("columns", "change", "told"),
-    [
-        (["n_pairs"], lambda column: pc.add(column, 1), "n_pairs that is not n_above, n_equal and n_below together"),
-        (["n_equal"], lambda column: pc.add(column, 5), "n_pairs that is not n_above, n_equal and n_below together"),
-        (
-            [f"dd_{limb}" for limb in range(6)],
-            lambda column: pc.multiply(column, 0),
-            "sums d and dd that n_pairs groups",
-        ),
-        (["d_1"], lambda column: pc.add(column, 4096.0), "sums d and dd that n_pairs groups cannot have"),
-    ],
-)
-def test_pairs_that_no_groups_can_have_are_refused(tmp_path: Path, capsys, columns, change, told: str) -> None:
-    spec = days_of(tmp_path, [log(31)], metrics=["ap", "auc"], compare={"baseline": "a"})
-
-    def spoilt(table: pa.Table) -> pa.Table:
-        for name in columns:
-            table = table.set_column(table.column_names.index(name), name, change(table[name]))
-        return table
-
-    spoil(tmp_path, "states", spoilt, DAYS[0])
-    capsys.readouterr()
-    assert exit_code(*merging(spec, last=DAYS[0])) == 4
-    assert f"the table states of {DAYS[0]} has {told}" in capsys.readouterr().err
 
 
 def test_the_table_of_a_merge_knows_its_baseline() -> None:

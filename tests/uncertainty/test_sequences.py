@@ -11,8 +11,8 @@ import pytest
 from scipy import special, stats
 
 import sparkrank as sr
+from sparkrank import cli
 from sparkrank.base.errors import SpecError
-from sparkrank.doors import cli
 from sparkrank.metrics.uncertainty import Uncertainty
 from sparkrank.tables.rows.comparisons import comparisons_table
 from sparkrank.tables.rows.results import metrics_table

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import sparkrank as sr
-from sparkrank.doors import cli
+from sparkrank import cli
 from tests.windows.week import (
     DAYS,
     SCORES,

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
-from sparkrank.doors import cli
+from sparkrank import cli
 from sparkrank.metrics import Plan
 from sparkrank.metrics.uncertainty import Uncertainty
 from sparkrank.schemas.tables import RUNS

@@ -12,10 +12,9 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
-from sparkrank import native
+from sparkrank import cli, native
 from sparkrank.base.errors import InputError
 from sparkrank.config import load_spec
-from sparkrank.doors import cli
 from sparkrank.inputs.window import Window
 from sparkrank.jobs import merge_days
 from sparkrank.run.provenance import runs_table

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from sparkrank.doors import cli
+from sparkrank import cli
 from sparkrank.states.forms import VERSION
 from tests.windows.week import (
     DAYS,

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from sparkrank.doors import cli
+from sparkrank import cli
 from tests.support.stored_files import list_again, one_file
 
 DAYS = [f"2026-11-{day}" for day in range(13, 20)]

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 import click
 
 from sparkrank.base.errors import SpecError, did_you_mean, itemize, shorten
+from sparkrank.cli.options import SET, all_of
 from sparkrank.comparison.group_pairs import ModelGroups
 from sparkrank.comparison.group_tables import GroupTable, chosen_models, metrics_at
 from sparkrank.comparison.mix_and_rate import MetricRows
 from sparkrank.comparison.run_states import RunStates
 from sparkrank.config import load_spec
-from sparkrank.doors.commands.options import SET, all_of
 from sparkrank.doors.stored_states import DOTS, stored_states
 from sparkrank.inputs.day_marks import day_of, on_day
 from sparkrank.run.day_request import resolve_day

@@ -7,10 +7,10 @@ from typing import Any
 import click
 
 from sparkrank.base.errors import escape
+from sparkrank.cli.answers import answer
+from sparkrank.cli.options import DEBUG, PLUGIN, all_of
+from sparkrank.cli.sides import SIDE_OPTIONS, SidesAsked, sides_of
 from sparkrank.comparison.largest_changes import MOST_TOP, TOP, largest_changes
-from sparkrank.doors.commands.answers import answer
-from sparkrank.doors.commands.options import DEBUG, PLUGIN, all_of
-from sparkrank.doors.commands.sides import SIDE_OPTIONS, SidesAsked, sides_of
 from sparkrank.metrics.registry import import_plugins
 from sparkrank.text.comparison_text import movers_text
 

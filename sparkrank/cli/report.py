@@ -8,10 +8,10 @@ from pathlib import Path
 import click
 
 from sparkrank.base.errors import escape
+from sparkrank.cli.answers import answer, answer_page
+from sparkrank.cli.options import spec_options, validate_alone
+from sparkrank.cli.stored import NamedDays, stored_options
 from sparkrank.config import Spec
-from sparkrank.doors.commands.answers import answer, answer_page
-from sparkrank.doors.commands.options import spec_options, validate_alone
-from sparkrank.doors.commands.stored import NamedDays, stored_options
 from sparkrank.jobs.report_job import report_stored
 from sparkrank.report.data import ReportData
 from sparkrank.report.page import require_extra

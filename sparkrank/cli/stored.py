@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
+from sparkrank.cli.options import all_of
 from sparkrank.config import Spec
-from sparkrank.doors.commands.options import all_of
 from sparkrank.inputs.window import Window
 from sparkrank.jobs.target import Target
 from sparkrank.run.day_request import resolve_day

@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from sparkrank.base.errors import SpecError, escape, shorten, writing_errors
-from sparkrank.doors.commands.answers import answer, answer_page
-from sparkrank.doors.commands.options import DEBUG
+from sparkrank.cli.answers import answer, answer_page
+from sparkrank.cli.options import DEBUG
 
 STARTER = "starter.yaml"  # of the package sparkrank.config
 

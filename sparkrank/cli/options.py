@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
+from sparkrank.cli.answers import AnswerForm, ask_for, form
 from sparkrank.config import load_spec
-from sparkrank.doors.commands.answers import AnswerForm, ask_for, form
 from sparkrank.run.stages import Stages, seen_stages
 
 # Options of earlier releases, and what to use instead.

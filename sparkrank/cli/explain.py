@@ -9,13 +9,13 @@ import click
 import pyarrow.compute as pc
 
 from sparkrank.base.errors import InputError, SpecError
+from sparkrank.cli.answers import answer
+from sparkrank.cli.options import all_of, asked_stages, spec_options, validate_alone
 from sparkrank.comparison.group_pairs import ModelGroups
 from sparkrank.comparison.group_tables import GroupTable
 from sparkrank.comparison.largest_changes import largest_changes
 from sparkrank.comparison.worst_groups import worst_groups
 from sparkrank.config import Spec
-from sparkrank.doors.commands.answers import answer
-from sparkrank.doors.commands.options import all_of, asked_stages, spec_options, validate_alone
 from sparkrank.engines.lanes import needs_session
 from sparkrank.engines.one_group import GroupKeys
 from sparkrank.jobs.explain_job import asked_models, explain_day
@@ -144,7 +144,7 @@ def _moved(table: GroupTable, models: Sequence[str], metric: str, top: int) -> l
 def _between_presets(
     spec: Spec, day: str, one: str | None, other: str | None, asked: Sequence[str], beside: dict[str, Any]
 ) -> None:
-    from sparkrank.doors.commands.preset_differences_text import differences_document, differences_text
+    from sparkrank.cli.preset_differences_text import differences_document, differences_text
     from sparkrank.jobs.preset_differences import explain_presets
 
     if one is None or other is None:

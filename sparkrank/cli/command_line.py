@@ -3,7 +3,7 @@
 Exit codes: 0 done; 2 the spec or the arguments are wrong, nothing was read; 3 a gate failed, the tables are written; 4
 the input is unusable, nothing was written; 5 no gate failed, but one is undecided whose policy is ``undecided: fail``,
 the tables are written; 1 anything else. An error is one sentence, the last line on stderr; ``--debug`` adds the
-traceback. Every command takes ``--json`` and ``--quiet`` (:mod:`sparkrank.doors.commands.answers`).
+traceback. Every command takes ``--json`` and ``--quiet`` (:mod:`sparkrank.cli.answers`).
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ from sparkrank import native
 from sparkrank._version import __version__
 from sparkrank.base.errors import MOST_SENTENCE, SparkrankError, SpecError, did_you_mean, escape, itemize, shorten
 from sparkrank.base.redaction import shown_url
-from sparkrank.config import Spec
-from sparkrank.doors.commands.answers import (
+from sparkrank.cli.answers import (
     answer,
     answer_line,
     answer_page,
@@ -42,16 +41,17 @@ from sparkrank.doors.commands.answers import (
     table_document,
     window_document,
 )
-from sparkrank.doors.commands.backfill_text import backfill_text, backfilled_text
-from sparkrank.doors.commands.compare import compare
-from sparkrank.doors.commands.explain import explain
-from sparkrank.doors.commands.movers import movers
-from sparkrank.doors.commands.options import REMOVED_OPTIONS, asked_stages, form_options, spec_options
-from sparkrank.doors.commands.output import clean, export, path, unlock
-from sparkrank.doors.commands.planning import plan
-from sparkrank.doors.commands.report import report
-from sparkrank.doors.commands.starting import init, schema
-from sparkrank.doors.commands.stored import NamedDays, stored_options
+from sparkrank.cli.backfill_text import backfill_text, backfilled_text
+from sparkrank.cli.compare import compare
+from sparkrank.cli.explain import explain
+from sparkrank.cli.movers import movers
+from sparkrank.cli.options import REMOVED_OPTIONS, asked_stages, form_options, spec_options
+from sparkrank.cli.output import clean, export, path, unlock
+from sparkrank.cli.planning import plan
+from sparkrank.cli.report import report
+from sparkrank.cli.starting import init, schema
+from sparkrank.cli.stored import NamedDays, stored_options
+from sparkrank.config import Spec
 from sparkrank.engines.crew import are_left
 from sparkrank.engines.lanes import needs_session
 from sparkrank.engines.spark.failures import reason_of

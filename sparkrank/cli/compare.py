@@ -10,13 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.base.errors import SpecError, did_you_mean, escape, itemize, shorten
+from sparkrank.cli.answers import answer
+from sparkrank.cli.options import DEBUG, PLUGIN, all_of, validate_alone
+from sparkrank.cli.sides import SIDE_OPTIONS, SidesAsked, metrics_of, session_for_far, sides_of, states_of
 from sparkrank.comparison.mix_and_rate import decomposition
 from sparkrank.comparison.run_comparison import GroupChoice, RunComparison
 from sparkrank.comparison.runs import compare_tables, without_states
 from sparkrank.comparison.whole_runs import compare_states
-from sparkrank.doors.commands.answers import answer
-from sparkrank.doors.commands.options import DEBUG, PLUGIN, all_of, validate_alone
-from sparkrank.doors.commands.sides import SIDE_OPTIONS, SidesAsked, metrics_of, session_for_far, sides_of, states_of
 from sparkrank.inputs.day_marks import on_day
 from sparkrank.inputs.window import Window, spans
 from sparkrank.jobs.compare_job import compare_days

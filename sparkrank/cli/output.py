@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 
 from sparkrank.base.errors import escape
+from sparkrank.cli.answers import answer
+from sparkrank.cli.options import spec_options
+from sparkrank.cli.stored import NamedDays, stored_options
 from sparkrank.config import Spec
-from sparkrank.doors.commands.answers import answer
-from sparkrank.doors.commands.options import spec_options
-from sparkrank.doors.commands.stored import NamedDays, stored_options
 from sparkrank.jobs.output_job import clean_stored, export_stored, stored_path, unlock_stored
 
 

@@ -7,10 +7,10 @@ import math
 import click
 
 from sparkrank.base.errors import quote
+from sparkrank.cli.answers import answer
+from sparkrank.cli.options import spec_options
+from sparkrank.cli.plan_text import plan_document, plan_text
 from sparkrank.config import Spec
-from sparkrank.doors.commands.answers import answer
-from sparkrank.doors.commands.options import spec_options
-from sparkrank.doors.commands.plan_text import plan_document, plan_text
 from sparkrank.jobs.plan_job import plan_day
 from sparkrank.run.day_request import resolve_day
 

@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sparkrank import cli
 from sparkrank.cli import main
 
 pytestmark = pytest.mark.job
@@ -175,7 +174,7 @@ def test_a_day_of_bad_rows_alone_is_told_by_the_exit_code(spec, tmp_path: Path, 
 def test_a_wrong_request_is_exit_2_before_anything_starts(
     spec, capsys, monkeypatch: pytest.MonkeyPatch, changes, arguments, sentence: str
 ) -> None:
-    monkeypatch.setattr(cli, "spark_session", lambda name: pytest.fail("Spark started"))
+    monkeypatch.setattr("sparkrank.run.session.spark_session", lambda name: pytest.fail("Spark started"))
     with pytest.raises(SystemExit) as ended:
         main(["evaluate", "--conf", spec(**changes), "--date", DAY, *arguments])
     assert ended.value.code == 2
@@ -183,7 +182,7 @@ def test_a_wrong_request_is_exit_2_before_anything_starts(
 
 
 def test_a_missing_day_is_exit_2(spec, capsys, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cli, "spark_session", lambda name: pytest.fail("Spark started"))
+    monkeypatch.setattr("sparkrank.run.session.spark_session", lambda name: pytest.fail("Spark started"))
     with pytest.raises(SystemExit) as ended:
         main(["evaluate", "--conf", spec()])
     assert ended.value.code == 2

@@ -69,7 +69,8 @@ def gather(
         return gather_states(_collected(results.select("states", "groups")), files)
     streams = group_schema is not None and files is None
     if streams or exact_metrics(plan):
-        solved = _solved_by_passes(_unique_plan(results), parts, plan, files, streams=streams)
+        results = _unique_plan(results)
+        solved = _solved_by_passes(results, parts, plan, files, streams=streams)
     else:
         solved = Solved(_states(results, parts, plan, files), None)
     if group_schema is None or files is not None:

@@ -461,15 +461,16 @@ def visits(draw: np.random.Generator, users: int) -> pa.Table:
     return pa.table({"user": user[session], "session": session, "a": a, "b": b, "label": clicked.astype(np.int32)})
 
 
-TRIALS, VISITORS = examples(240), 200
+TRIALS, VISITORS = examples(150), 200
 SIMULATED = ["ndcg@5", "p@5", "auc", "pr_auc", "logloss"]
 OF_TWO = {"group": "session", "score": {"a": "a", "b": "b"}, "label": "label", "group_table": False, "compare": "a"}
 
 
+@pytest.mark.slow
 def test_intervals_of_users_hold_the_true_value_and_those_of_sessions_do_not() -> None:
     """95 % of sessions taken for independent hold it in some 60 to 90 of 100."""
     draw = np.random.default_rng(17)
-    whole = sr.evaluate(visits(draw, 20_000), SIMULATED, **OF_TWO)
+    whole = sr.evaluate(visits(draw, 10_000), SIMULATED, **OF_TWO)
     values = {row["metric"]: row["value"] for row in whole.table.to_pylist() if row["model"] == "a"}
     differences = {row["metric"]: row["difference"] for row in whole.compare("a").to_pylist()}
     held: dict[str, list[bool]] = {}

@@ -89,6 +89,7 @@ def test_the_command_reads_the_states_of_the_days(tmp_path: Path, capsys: pytest
     assert "±" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_they_hold_the_true_parts() -> None:
     """Of two days, 40 and 55 % of whose users are of a country in which the one item is clicked more often."""
     draw = np.random.default_rng(9)
@@ -99,7 +100,7 @@ def test_they_hold_the_true_parts() -> None:
         "rate": sum(shares) / 2 * (rates["de"][1] - rates["de"][0]),
     }
     held: dict[str, list[bool]] = {name: [] for name in truth}
-    for _ in range(examples(600)):
+    for _ in range(examples(360)):
         days = []
         for day, share in enumerate(shares):
             country = np.where(draw.random(400) < share, "de", "fr")

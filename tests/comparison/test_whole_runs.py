@@ -195,6 +195,7 @@ def test_a_place_without_states_is_said(output: tuple[str, str], tmp_path: Path)
     assert not [told for told in tables.told if "states" in told]
 
 
+@pytest.mark.slow
 def test_days_that_do_not_differ_are_told_apart_at_the_nominal_rate() -> None:
     """Half of 150 users come on both days: p is below 0.05 in one of twenty pairs of days."""
     draw = np.random.default_rng(12)
@@ -211,7 +212,7 @@ def test_days_that_do_not_differ_are_told_apart_at_the_nominal_rate() -> None:
         )
 
     p: dict[str, list[float]] = {"auc": [], "ndcg@5": [], "logloss": []}
-    for _ in range(examples(400)):
+    for _ in range(examples(240)):
         liking = draw.normal(0, 1, 225)
         left, right = (
             sr.evaluate(rows(users, liking), list(p), **ROLES) for users in (np.arange(150), np.arange(75, 225))

@@ -52,6 +52,7 @@ def in_runs(rows: pa.Table, plan: Plan, split: int, row_memory: int, buckets: in
         return list(evaluate_buckets(store, range(buckets), plan))
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(PATIENT, max_examples=examples(25))
 def test_runs_of_buckets_add_up_to_the_bits_of_the_whole(data: st.DataObject) -> None:

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pyspark
 
+from tests.support.commands import PROJECT
+
 PROC = Path("/proc")
 SPARK_CLASS = Path(pyspark.__file__).parent / "bin/spark-class"
 PERIOD = 0.001  # seconds between two looks: a bucket is solved in some ten milliseconds
@@ -150,9 +152,6 @@ class Cluster:
             for pid in left:
                 kill(pid)
             time.sleep(0.1)
-
-
-PROJECT = Path(__file__).resolve().parents[2]
 
 
 @dataclass

@@ -6,20 +6,21 @@ then; a copy of it, mounted, is what the next boot finds.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
-import subprocess
 import sys
-import textwrap
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from tests.faults.conftest import Tried
+from tests.faults.disks import run
 from tests.support.stored_files import one_file
 
 pytestmark = [pytest.mark.faults]
@@ -28,21 +29,17 @@ DAY = "2026-11-19"
 MOMENTS = (0, 2, 8)  # seconds after the end of the job
 
 
-def _run(*command: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
-
-
 @contextmanager
 def mounted(image: Path, place: Path) -> Iterator[Path]:
     """``image`` at ``place``; the test is skipped where nobody may mount."""
     place.mkdir(exist_ok=True)
-    done = _run("mount", "-o", "loop", str(image), str(place))
+    done = run("mount", "-o", "loop", str(image), str(place))
     if done.returncode:
         pytest.skip(f"a loop device cannot be mounted here: {done.stderr.strip()}")
     try:
         yield place
     finally:
-        _run("umount", "--lazy", str(place))  # a file may still be open
+        run("umount", "--lazy", str(place))  # a file may still be open
 
 
 @pytest.fixture
@@ -53,25 +50,25 @@ def image(tmp_path: Path) -> Path:
     found = tmp_path / "disk.img"
     found.write_bytes(b"")
     os.truncate(found, 64 << 20)
-    assert _run("mkfs.ext4", "-q", "-F", str(found)).returncode == 0
+    assert run("mkfs.ext4", "-q", "-F", str(found)).returncode == 0
     return found
 
 
 def spec(folder: Path, output: Path, plain: bool) -> Path:
-    path = folder / "spec.yaml"
-    path.write_text(
-        textwrap.dedent(f"""\
-            input: {{path: {folder}/rows.parquet, columns: {{group: u, score: s, label: y}}}}
-            metrics: [rr, auc]
-            output: {{path: {output}, plain: {str(plain).lower()}}}
-            engine: {{lane: local}}
-            """)
-    )
+    path = folder / "spec.json"
+    columns = {"group": "u", "score": "s", "label": "y"}
+    document = {
+        "input": {"path": f"{folder}/rows.parquet", "columns": columns},
+        "metrics": ["rr", "auc"],
+        "output": {"path": str(output), "plain": plain},
+        "engine": {"lane": "local"},
+    }
+    path.write_text(json.dumps(document), encoding="utf-8")
     return path
 
 
 def evaluate(conf: Path) -> None:
-    done = _run(sys.executable, "-m", "sparkrank", "evaluate", "--conf", str(conf), "--date", DAY)
+    done = run(sys.executable, "-m", "sparkrank", "evaluate", "--conf", str(conf), "--date", DAY)
     assert done.returncode == 0, done.stderr
 
 
@@ -82,7 +79,7 @@ def test_what_a_job_has_shown_survives(tmp_path: Path, image: Path, is_rerun: bo
         conf = spec(tmp_path, disk / "tables", plain)
         for label in (0, 1) if is_rerun else (1,):
             rows = {"u": [1, 1, 2, 2], "s": [2.0, 1.0, 2.0, 1.0], "y": [label, 1 - label, label, 1 - label]}
-            pq.write_table(_table(rows), tmp_path / "rows.parquet")
+            pq.write_table(pa.table(rows), tmp_path / "rows.parquet")
             evaluate(conf)
         ended = time.monotonic()
         copies = []
@@ -97,18 +94,6 @@ def test_what_a_job_has_shown_survives(tmp_path: Path, image: Path, is_rerun: bo
             assert (tables / f"metrics/day={DAY}").is_symlink() != plain
             assert set(found) >= {"metrics", "groups", "quality", "states", "runs"}, copy.name
             read = {name: pq.read_table(file, partitioning=None) for name, file in found.items()}
-            rr = read["metrics"].filter(_is(read["metrics"], "rr"))["value"].to_pylist()
-            assert rr == [1.0], copy.name  # of the first row, which is relevant in the last run alone
+            values = {row["metric"]: row["value"] for row in read["metrics"].to_pylist()}
+            assert values["rr"] == 1.0, copy.name  # of the first row, which is relevant in the last run alone
             survived["is_new"] = True
-
-
-def _table(rows: dict[str, list[float]]) -> object:
-    import pyarrow as pa
-
-    return pa.table(rows)
-
-
-def _is(table: object, metric: str) -> object:
-    import pyarrow.compute as pc
-
-    return pc.equal(table["metric"], metric)  # type: ignore[index]

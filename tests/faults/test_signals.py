@@ -7,92 +7,64 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from tests.faults.conftest import Tried
+from tests.support.commands import PROJECT
 
-PROJECT = Path(__file__).resolve().parents[2]
 DAY = "2026-11-19"
+LOCAL = (sys.executable, "-m", "sparkrank", "evaluate")
+SUBMIT = (
+    str(Path(sys.executable).with_name("spark-submit")),
+    *("--conf", "spark.ui.enabled=false", "--conf", "spark.ui.showConsoleProgress=false", "--master", "local[2]"),
+    str(PROJECT / "jobs/evaluate.py"),
+)
+RUN, WRITTEN, SHOWN = f"_runs/{DAY}.*/*", f"_runs/{DAY}.*/runs/*", f"_days/{DAY}"  # what is there from a moment on
+TERM, INT = signal.SIGTERM, signal.SIGINT
+# (how, when, seconds after that, the signal): all of them without Spark, and by spark-submit, whose process is the JVM
+# and takes ten times as long, every moment around the commit by one signal or the other.
+MOMENTS = ((RUN, 0.0), (WRITTEN, 0.0), (SHOWN, 0.0), (SHOWN, 0.02), (SHOWN, 0.1))
+STOPPED = [(LOCAL, *moment, which) for moment in MOMENTS for which in (TERM, INT)]
+STOPPED += [(SUBMIT, RUN, 0.0, TERM), (SUBMIT, WRITTEN, 0.0, INT), (SUBMIT, WRITTEN, 0.0, TERM)]
+STOPPED += [(SUBMIT, SHOWN, after, which) for after, which in ((0.0, TERM), (0.02, INT), (0.1, TERM), (0.3, INT))]
 pytestmark = [pytest.mark.faults]
 
 
-def _shown(output: Path) -> str | None:
-    try:
-        return (output / f"_days/{DAY}").readlink().name
-    except FileNotFoundError:
-        return None
-
-
-def _started(spark_environment: dict[str, str], conf: str, local: bool) -> subprocess.Popen[str]:
-    """The job as a scheduler starts it: by spark-submit, whose process is the JVM, or without Spark."""
-    if local:
-        command = [sys.executable, "-m", "sparkrank", "evaluate"]
-    else:
-        command = [
-            str(Path(sys.executable).with_name("spark-submit")),
-            *("--conf", "spark.ui.enabled=false", "--conf", "spark.ui.showConsoleProgress=false"),
-            *("--master", "local[2]", str(PROJECT / "jobs/evaluate.py")),
-        ]
-    return subprocess.Popen(
-        [*command, "--conf", conf, "--date", DAY],
-        env={**os.environ, **spark_environment},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-
-
-RUN, WRITTEN, SHOWN = "the run has a folder", "runs is written", "shown"
-TERM, INT = signal.SIGTERM, signal.SIGINT
-# (without Spark, when, seconds after that, the signal): all of them without Spark, and by spark-submit, which takes ten
-# times as long, every moment around the commit by one signal or the other.
-WITHOUT_SPARK = [(True, RUN, 0.0), (True, WRITTEN, 0.0), *((True, SHOWN, after) for after in (0.0, 0.02, 0.1))]
-BY_SUBMIT = [
-    (False, RUN, 0.0, TERM),
-    (False, WRITTEN, 0.0, INT),
-    (False, WRITTEN, 0.0, TERM),
-    *((False, SHOWN, after, which) for after, which in ((0.0, TERM), (0.02, INT), (0.1, TERM), (0.3, INT))),
-]
-
-
-@pytest.mark.parametrize(
-    ("local", "moment", "after", "which"),
-    [*((*case, which) for case in WITHOUT_SPARK for which in (TERM, INT)), *BY_SUBMIT],
-)
+@pytest.mark.parametrize(("command", "moment", "after", "which"), STOPPED)
 def test_told_to_stop_at_any_moment(
     spark_environment: dict[str, str],
     spec: Callable[..., str],
     tmp_path: Path,
-    local: bool,
+    command: Sequence[str],
     moment: str,
     after: float,
     which: signal.Signals,
     tried: Tried,
 ) -> None:
     output = tmp_path / "tables"
-    conf = spec(**({"engine__lane": "local"} if local else {}))
-    before = _shown(output)
-    reached = {
-        RUN: lambda: any(output.glob(f"_runs/{DAY}.*/*")),
-        WRITTEN: lambda: any(output.glob(f"_runs/{DAY}.*/runs/*")),
-        SHOWN: lambda: _shown(output) != before,
-    }[moment]
-    job = _started(spark_environment, conf, local)
+    conf = spec(**({"engine__lane": "local"} if command == LOCAL else {}))
+    job = subprocess.Popen(
+        [*command, "--conf", conf, "--date", DAY],
+        env={**os.environ, **spark_environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
     try:
-        with tried(which.name) as found:
+        with tried(which.name) as outcome:
             deadline = time.monotonic() + 120
-            while not reached():
+            while not any(output.glob(moment)):
                 assert job.poll() is None, job.communicate()[0]
                 assert time.monotonic() < deadline
                 time.sleep(0.0005)
             time.sleep(after)
             job.send_signal(which)
-            told = job.communicate(timeout=120)[0]
-            found["is_new"] = is_new = _shown(output) != before
-            state = f"exit {job.returncode}, {'the new' if is_new else 'the old'} day: {told}"
+            printed = job.communicate(timeout=120)[0]
+            outcome["is_new"] = is_new = (output / SHOWN).is_symlink()
+            state = f"exit {job.returncode}, {'the new' if is_new else 'the old'} day: {printed}"
             assert (job.returncode == 0) == is_new, state
             assert is_new or moment != SHOWN, state
     finally:

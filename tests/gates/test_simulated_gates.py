@@ -22,6 +22,7 @@ SHORT = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CHAINS if IS_LONG else SHORT)
 def test_gates_stop_as_rarely_as_they_say_and_find_what_is_there(name: str, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.ERROR, "sparkrank")  # that groups are few

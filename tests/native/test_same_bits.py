@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -51,8 +52,9 @@ def everything(rows: pa.Table, plan: Plan) -> dict[str, object]:
     }
 
 
+@pytest.mark.slow
 @given(st.data())
-@settings(PATIENT, max_examples=examples(250))
+@settings(PATIENT, max_examples=examples(120))
 def test_a_bucket_has_the_same_bits_with_loops_and_without(data: st.DataObject) -> None:
     """Ties, long groups, groups of one class, negative, graded and fractional labels, infinite scores, -0.0, nulls."""
     plan = data.draw(plans())

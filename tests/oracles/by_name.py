@@ -4,33 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from tests.oracles.lists import (
-    average_precision,
-    binary_preference,
-    cumulated_gain,
-    discounted_gain,
-    expected_reciprocal_rank,
-    f_measure,
-    hit_rate,
-    inferred_average_precision,
-    interpolated_precision,
-    normalised_gain,
-    precision,
-    r_precision,
-    rank_biased_precision,
-    recall,
-    reciprocal_rank,
-    reciprocal_ranks,
-)
-from tests.oracles.orders import (
-    fitness,
-    graded_auc,
-    kendall_distance,
-    kendall_tau,
-    pair_count_auc,
-    rank_biased_overlap,
-    spearman,
-)
+from tests.oracles import lists, orders
 from tests.oracles.values import Label, Pair, Ranked, Scored, Value, is_relevant
 
 
@@ -39,7 +13,7 @@ def listed(rows: Iterable[Scored]) -> list[Scored]:
 
 
 def flagged_auc(rows: Iterable[Scored], rel: float | None, tied: str) -> Value:
-    return pair_count_auc(((score, is_relevant(label, rel)) for score, label in rows), tied)
+    return orders.pair_count_auc(((score, is_relevant(label, rel)) for score, label in rows), tied)
 
 
 def both_known(rows: Iterable[Scored]) -> list[Pair]:
@@ -50,11 +24,11 @@ def both_known(rows: Iterable[Scored]) -> list[Pair]:
 PAIRED: dict[str, Callable[..., Value]] = {
     "group_auc": lambda rows, rel=None, weight="", tied="half": flagged_auc(listed(rows), rel, tied),
     "gauc": lambda rows, rel=None, weight="", tied="half": flagged_auc(listed(rows), rel, tied),
-    "pair_auc": lambda rows, weight="": graded_auc([(score, label or 0.0) for score, label in listed(rows)]),
-    "kendall_tau": lambda rows, **given: kendall_tau(both_known(rows), **given),
-    "kendall_distance": lambda rows, **given: kendall_distance(both_known(rows), **given),
-    "spearman": lambda rows, **given: spearman(both_known(rows), **given),
-    "rbo": rank_biased_overlap,
+    "pair_auc": lambda rows, weight="": orders.graded_auc([(score, label or 0.0) for score, label in listed(rows)]),
+    "kendall_tau": lambda rows, **given: orders.kendall_tau(both_known(rows), **given),
+    "kendall_distance": lambda rows, **given: orders.kendall_distance(both_known(rows), **given),
+    "spearman": lambda rows, **given: orders.spearman(both_known(rows), **given),
+    "rbo": orders.rank_biased_overlap,
 }
 # Of these, those that are not the mean over the orders of the tied rows.
 OWN_TIES = ("kendall_tau", "spearman", "rbo")
@@ -71,22 +45,22 @@ def of_strict_order(name: str) -> Callable[..., Value]:
 
 # By the name of the metric. Each takes (ranked, judged, k=..., and the metric's parameters by name).
 ORACLES: dict[str, Callable[..., Value]] = {
-    "p": precision,
-    "r": recall,
-    "f": f_measure,
-    "hit": hit_rate,
-    "rprec": r_precision,
-    "ap": average_precision,
-    "rr": reciprocal_rank,
-    "rbp": rank_biased_precision,
-    "arhr": reciprocal_ranks,
-    "err": expected_reciprocal_rank,
-    "bpref": binary_preference,
-    "iprec": interpolated_precision,
-    "infap": inferred_average_precision,
-    "fitness": fitness,
-    "cg": cumulated_gain,
-    "dcg": discounted_gain,
-    "ndcg": normalised_gain,
+    "p": lists.precision,
+    "r": lists.recall,
+    "f": lists.f_measure,
+    "hit": lists.hit_rate,
+    "rprec": lists.r_precision,
+    "ap": lists.average_precision,
+    "rr": lists.reciprocal_rank,
+    "rbp": lists.rank_biased_precision,
+    "arhr": lists.reciprocal_ranks,
+    "err": lists.expected_reciprocal_rank,
+    "bpref": lists.binary_preference,
+    "iprec": lists.interpolated_precision,
+    "infap": lists.inferred_average_precision,
+    "fitness": orders.fitness,
+    "cg": lists.cumulated_gain,
+    "dcg": lists.discounted_gain,
+    "ndcg": lists.normalised_gain,
     **{name: of_strict_order(name) for name in PAIRED},
 }

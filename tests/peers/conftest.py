@@ -3,33 +3,26 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from types import ModuleType
 
 import pytest
 
 
-@pytest.fixture(scope="module")
-def pytrec_eval() -> ModuleType:
-    return pytest.importorskip("pytrec_eval", reason="pytrec_eval is the reference for trec_eval's numbers")
+def library(module: str, reason: str) -> Callable[[], ModuleType]:
+    """A fixture of the same name, its dot as a line."""
+
+    @pytest.fixture(scope="module", name=module.replace(".", "_"))
+    def imported() -> ModuleType:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return pytest.importorskip(module, reason=reason)
+
+    return imported
 
 
-@pytest.fixture(scope="module")
-def ir_measures() -> ModuleType:
-    return pytest.importorskip("ir_measures", reason="ir_measures gives the metrics their names")
-
-
-@pytest.fixture(scope="module")
-def ranx() -> ModuleType:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return pytest.importorskip("ranx", reason="ranx is a second opinion on lists without ties")
-
-
-@pytest.fixture(scope="module")
-def sklearn_metrics() -> ModuleType:
-    return pytest.importorskip("sklearn.metrics", reason="scikit-learn is the reference for averaged ties and AUC")
-
-
-@pytest.fixture(scope="module")
-def scipy_stats() -> ModuleType:
-    return pytest.importorskip("scipy.stats", reason="scipy is another way to AUC and to rank correlations")
+pytrec_eval = library("pytrec_eval", "pytrec_eval is the reference for trec_eval's numbers")
+ir_measures = library("ir_measures", "ir_measures gives the metrics their names")
+ranx = library("ranx", "ranx is a second opinion on lists without ties")
+sklearn_metrics = library("sklearn.metrics", "scikit-learn is the reference for averaged ties and AUC")
+scipy_stats = library("scipy.stats", "scipy is another way to AUC and to rank correlations")

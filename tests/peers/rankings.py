@@ -10,7 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from tests.extent import examples
-from tests.peers.harness import Impression
+from tests.peers.harness import Given, Impression, Listed
 
 EXACT = 1e-9
 CUTOFFS = (1, 2, 3, 5, 20)  # 20 is beyond every list here
@@ -71,3 +71,11 @@ def qrels_and_run(rows: list[Impression]) -> tuple[dict[str, dict[str, int]], di
     # trec_eval counts judgments in a table by level from 0. Of a query with negative ones only pytrec_eval reads beyond
     # that table: it reports no retrieved document, or never returns.
     return {query: judged for query, judged in qrels.items() if max(judged.values()) >= 0}, dict(run)
+
+
+def lists_and_truth(
+    qrels: dict[str, dict[str, int]], run: dict[str, dict[str, float]]
+) -> tuple[list[Listed], list[Given]]:
+    """The same two tables as sparkrank takes them."""
+    lists = [Listed(query, item, score) for query, scores in run.items() for item, score in scores.items()]
+    return lists, [Given(query, item, label) for query, labels in qrels.items() for item, label in labels.items()]

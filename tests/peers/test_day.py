@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -112,20 +110,3 @@ def test_one_class(label: int) -> None:
     assert values["brier"] == pytest.approx(np.mean((np.array(s) - label) ** 2), rel=CLOSE)
     if label:
         assert values["pr_auc(exact)"] == sk.average_precision_score(y, s) == 1
-
-
-@pytest.mark.parametrize("policy", ["bts", "random"])
-def test_open_bandit(policy: str, data_folder: Path) -> None:
-    """20,000 impressions of a shop, 115 of them clicked, scored with the logging policy's own probability."""
-    with (data_folder / "open_bandit_men" / "impressions.csv").open(encoding="utf-8", newline="") as file:
-        records = [record for record in csv.DictReader(file) if record["policy"] == policy]
-    scores = np.array([float(record["propensity_score"]) for record in records])
-    labels = np.array([int(record["click"]) for record in records])
-    users = [record["user_segment"] for record in records]
-    weights = 1 / scores
-    table = pa.table({"user": users, "score": scores, "label": labels, "w": weights})
-    references = PROBABILITY | {text: ANY_SCORE[text] for text in ("auc(exact)", "pr_auc(exact)", "ks(exact)")}
-    for weight, given in ((None, None), ("w", weights)):
-        got = day_values(table, list(references), weight)
-        for text, reference in references.items():
-            assert got[text] == pytest.approx(reference(labels == 1, scores, given), rel=CLOSE, abs=CLOSE), text

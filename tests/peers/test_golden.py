@@ -1,22 +1,22 @@
-"""Real rankings against what trec_eval, pytrec_eval, ir_measures, ranx and scikit-learn print for them."""
+"""Real rankings against what trec_eval and pytrec_eval print for them."""
 
 from __future__ import annotations
 
 import csv
+import json
 import math
-from collections.abc import Callable, Hashable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.peers import golden, trec
+from tests.peers import trec
 from tests.peers.harness import Impression, evaluate, join_truth
 
 pytestmark = pytest.mark.peer
 
 EXACT = 1e-9
 HALF_A_DIGIT = 5e-5 + 1e-12  # trec_eval prints four decimals
-GDEVAL = 6e-6  # ir_measures takes nDCG with exponential gains from gdeval, which prints five decimals a query
 
 # What trec_eval was asked for each of the outputs that ship with it (qrels, run, -l, -M), and how many of the values in
 # it have a counterpart here.
@@ -30,24 +30,50 @@ COMMANDS = {
     "out.test.meas_params": ("qrels.test", "results.test", 1, None, 16),
 }
 
-RANX = {
-    "ndcg@10": "ndcg@10",
-    "ndcg": "ndcg",
-    "ndcg_burges@10": "ndcg(gain=exp2)@10",
-    "ndcg_burges": "ndcg(gain=exp2)",
-    "precision@5": "p@5",
-    "precision@10": "p@10",
-    "recall@10": "r@10",
-    "recall@100": "r@100",
-    "mrr": "rr",
-    "mrr@10": "rr@10",
-    "map": "ap",
-    "map@10": "ap@10",
-    "r-precision": "rprec",
-    "hit_rate@5": "hit@5",
-    "hits@10": "cg(gain=binary)@10",
-    "f1@10": "f@10",
+# Qrels and run of each collection in trec_eval's format, and its golden file.
+RUNS = {
+    "results.test": ("trec_eval/qrels.test", "trec_eval/results.test", "trec_eval_results.test.json"),
+    "rel_level": ("trec_eval/qrels.rel_level", "trec_eval/results.test", "trec_eval_rel_level.json"),
+    "trunc": ("trec_eval/qrels.test", "trec_eval/results.trunc", "trec_eval_trunc.json"),
+    "wt11": ("wt11/qrels.wt11.txt", "wt11/run.wt11.trec", "wt11.json"),
 }
+# Columns of the learning-to-rank set as scores: 57 distinct values, 11 distinct values, almost no ties.
+FEATURES = ("feature_248", "feature_285", "feature_sum")
+
+# The relevance levels at which pytrec_eval was asked.
+LEVELS = {
+    "results.test": (1,),
+    "trunc": (1,),
+    "rel_level": (1, 2),
+    "wt11": (1, 2),
+    **dict.fromkeys(FEATURES, (1, 2)),
+}
+
+
+def read(path: Path) -> dict[str, Any]:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def printed_of(name: str, golden: Path) -> dict[str, Any]:
+    """What the libraries print for `name`."""
+    if name in FEATURES:
+        return read(golden / "lightgbm_rank_train.json")[f"train_{name}"]
+    found = read(golden / RUNS[name][2])
+    return found["wt11"] if name == "wt11" else found
+
+
+def rows_of(name: str, data: Path) -> list[Impression]:
+    """The impressions of `name`."""
+    if name in FEATURES:
+        return _learning_to_rank(data / "lightgbm_rank" / "train.csv", f"score_{name}")
+    qrels, run, _ = RUNS[name]
+    return join_truth(trec.read_run(data / run), trec.read_qrels(data / qrels))
+
+
+def _learning_to_rank(path: Path, score: str) -> list[Impression]:
+    with path.open(encoding="utf-8", newline="") as file:
+        records = list(csv.DictReader(file))
+    return [Impression(r["group"], r["item"], float(r[score]), float(r["label"])) for r in records]
 
 
 def differing(got: dict[str, float], expected: dict[str, float], tolerance: float) -> dict[str, tuple[float, float]]:
@@ -59,7 +85,7 @@ def differing(got: dict[str, float], expected: dict[str, float], tolerance: floa
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_trec_eval_prints_these(name: str, data_folder: Path, golden_folder: Path) -> None:
-    printed = golden.read(golden_folder / "trec_eval_printed_outputs.json")["files"][name]["values"]
+    printed = read(golden_folder / "trec_eval_printed_outputs.json")["files"][name]["values"]
     qrels, run, level, depth, covered = COMMANDS[name]
     folder = data_folder / "trec_eval"
     rows = join_truth(trec.read_run(folder / run, depth), trec.read_qrels(folder / qrels))
@@ -75,23 +101,11 @@ def test_trec_eval_prints_these(name: str, data_folder: Path, golden_folder: Pat
     assert not differing(means, printed["all"], HALF_A_DIGIT)
 
 
-@pytest.mark.parametrize(("name", "level"), [(name, level) for name in golden.RUNS for level in golden.LEVELS[name]])
-def test_pytrec_eval_of_each_query(name: str, level: int, data_folder: Path, golden_folder: Path) -> None:
-    per_query = golden.printed(name, golden_folder)["pytrec_eval"][f"relevance_level_{level}"]["per_query"]
-    texts = trec.metric_texts(next(iter(per_query.values())), level)
-    assert len(texts) == 22  # of 24: num_ret and num_rel are counts
-    answer = evaluate(golden.rows(name, data_folder), list(texts.values()), **trec.DEFINITIONS)
-    assert per_query.keys() == {query for query, counts in answer.counts.items() if counts.retrieved}
-    for query, expected in per_query.items():
-        assert not differing(trec.of_query(answer, texts, query), expected, EXACT), query
-        assert level > 1 or answer.counts[query].relevant == expected["num_rel"]
-
-
-@pytest.mark.parametrize(("name", "level"), [(name, level) for name, of in golden.LEVELS.items() for level in of])
+@pytest.mark.parametrize(("name", "level"), [(name, level) for name, levels in LEVELS.items() for level in levels])
 def test_pytrec_eval_means(name: str, level: int, data_folder: Path, golden_folder: Path) -> None:
     """Over the queries with a list, and over all judged queries, a missing list counting 0."""
-    rows = golden.rows(name, data_folder)
-    means = golden.printed(name, golden_folder)["pytrec_eval"][f"relevance_level_{level}"]["means"]
+    rows = rows_of(name, data_folder)
+    means = printed_of(name, golden_folder)["pytrec_eval"][f"relevance_level_{level}"]["means"]
     populations = {
         "over_queries_in_both": trec.listed_groups(rows),
         "over_all_judged_queries_missing_count_zero": rows,
@@ -103,98 +117,3 @@ def test_pytrec_eval_means(name: str, level: int, data_folder: Path, golden_fold
         answer = evaluate(evaluated, list(texts.values()), **trec.DEFINITIONS)
         got = {key: answer.means[text].value for key, text in texts.items()}
         assert not differing(got, expected, EXACT), population
-
-
-@pytest.mark.parametrize("name", golden.LEVELS)
-def test_ir_measures_by_its_own_names(name: str, data_folder: Path, golden_folder: Path) -> None:
-    """The names that ir_measures prints are metrics as they stand. RR@k comes from MS MARCO's script, with its ties."""
-    rows = golden.rows(name, data_folder)
-    means = golden.printed(name, golden_folder)["ir_measures"]["means"]
-    expected = {key: value for key, value in means.items() if value != "unsupported"}
-    answer = evaluate(rows, list(expected), **trec.DEFINITIONS)
-    got = {key: answer.means[key].value for key in expected}
-    got["RR@10"] = evaluate(trec.lesser_item_first(rows), "RR@10", **trec.DEFINITIONS).means["RR@10"].value
-    for key, value in expected.items():
-        assert not differing(got, {key: value}, GDEVAL if "exp-log2" in key else EXACT)
-
-
-@pytest.mark.parametrize("name", ["results.test", "rel_level", "trunc", "by_rank_graded", "by_rank_binary"])
-def test_ranx_means(name: str, data_folder: Path, golden_folder: Path) -> None:
-    """Where its order inside ties, which it does not document, decides nothing: ranx and pytrec_eval agree there."""
-    printed = golden.printed(name, golden_folder)
-    assert max(map(abs, printed["agreement_ranx_minus_pytrec_eval"].values())) < 1e-15
-    binary = printed["shape"]["labels"].keys() <= {"0", "1"}
-    texts = RANX | ({"rbp.90": "rbp(p=0.9)"} if binary else {})  # of graded labels ranx sums the grades
-    answer = evaluate(trec.listed_groups(golden.rows(name, data_folder)), list(texts.values()), **trec.DEFINITIONS)
-    got = {key: answer.means[text].value for key, text in texts.items()}
-    assert not differing(got, printed["ranx"]["means"], EXACT)
-
-
-@pytest.mark.parametrize("feature", golden.FEATURES)
-def test_scikit_learn_of_each_group(feature: str, data_folder: Path, golden_folder: Path) -> None:
-    """It averages over tied scores in dcg and ndcg, and counts a tied pair 1/2 in AUC: ties=expected."""
-    per_group = golden.printed(feature, golden_folder)["sklearn"]["per_group"]
-    texts = {key: scikit_text(key) for key in per_group["1"] if key.startswith(("ndcg", "dcg", "auc"))}
-    assert len(texts) == 17
-    answer = evaluate(golden.rows(feature, data_folder), list(texts.values()), ties="expected")
-    assert per_group.keys() == answer.counts.keys()
-    for group, expected in per_group.items():
-        counts = answer.counts[group]
-        assert (counts.rows, counts.relevant) == (expected["n"], expected["n_pos"])
-        for key in texts.keys() & expected.keys():
-            got = answer.values[texts[key]][group]
-            if math.isnan(got):  # one class only; or no relevant row, for which scikit-learn says ndcg = 0
-                assert expected[key] == ("NaN" if key.startswith("auc") else 0.0), (group, key)
-                assert key.startswith("auc") or counts.relevant == 0
-            else:
-                assert got == pytest.approx(expected[key], abs=EXACT), (group, key)
-
-
-def scikit_text(key: str) -> str:
-    """ndcg_exp2@10, auc_label_ge2: the golden file's own names."""
-    name, _, k = key.partition("@")
-    metric, _, kind = name.partition("_")
-    text = f"group_auc(rel={kind[-1]})" if metric == "auc" else f"{metric}(gain={kind})"
-    return f"{text}@{k}" if k else text
-
-
-@pytest.mark.parametrize("feature", golden.FEATURES)
-def test_auc_of_all_groups_together(feature: str, data_folder: Path, golden_folder: Path) -> None:
-    printed = golden.printed(feature, golden_folder)["sklearn"]
-    check_auc(golden.rows(feature, data_folder), printed["global_auc_label_ge1"], printed["gauc_label_ge1"])
-
-
-@pytest.mark.parametrize("score", ["propensity_score", "affinity"])
-@pytest.mark.parametrize("policy", ["bts", "random"])
-def test_impressions_with_few_clicks(policy: str, score: str, data_folder: Path, golden_folder: Path) -> None:
-    """115 clicks among 20,000 impressions: groups of one class are the rule, not the exception."""
-    printed = golden.read(golden_folder / "open_bandit_men.json")[f"{policy}_men"]
-    with (data_folder / "open_bandit_men" / "impressions.csv").open(encoding="utf-8", newline="") as file:
-        records = [record for record in csv.DictReader(file) if record["policy"] == policy]
-    assert len(records) == printed["rows"]
-    keys: dict[str, Callable[[dict[str, str]], Hashable]] = {
-        "gauc_by_user_segment": lambda record: record["user_segment"],
-        "gauc_by_item": lambda record: record["item_id"],
-        "gauc_by_hour": lambda record: record["timestamp"][: len("2019-11-24 00")],
-    }
-    for name, key in keys.items():
-        rows = [Impression(key(r), r["row"], float(r[score]), float(r["click"])) for r in records]
-        check_auc(rows, printed[score]["global_auc"], printed[score][name])
-
-
-def check_auc(rows: list[Impression], of_the_day: float, of_groups: dict[str, float]) -> None:
-    """The AUC of all rows, and the mean AUC of groups by each weight. Groups of one class are undefined."""
-    texts = {
-        "mean": "gauc(weight=uniform)",
-        "weighted_by_count": "gauc",
-        "weighted_by_positives": "gauc(weight=positives)",
-    }
-    answer = evaluate(rows, [*texts.values(), "auc(exact)"])
-    assert answer.days["auc(exact)"] == pytest.approx(of_the_day, abs=EXACT)
-    got = {name: answer.means[text].value for name, text in texts.items()}
-    assert not differing(got, of_groups, EXACT)
-    mean = answer.means["gauc"]
-    assert (mean.n_groups, mean.n_groups - mean.n_undefined) == (
-        of_groups["groups"],
-        of_groups["groups_with_both_classes"],
-    )

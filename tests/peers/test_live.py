@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sparkrank.base.errors import InputError
 from tests.peers import trec
 from tests.peers.harness import Evaluation, Impression, evaluate
 from tests.peers.rankings import (
@@ -21,6 +22,7 @@ from tests.peers.rankings import (
     by_group,
     graded_labels,
     impressions,
+    lists_and_truth,
     looking,
     qrels_and_run,
     tied_scores,
@@ -46,14 +48,23 @@ ASKED = {
     level=st.sampled_from([1, 2]),
 )
 def test_pytrec_eval(pytrec_eval: ModuleType, rows: list[Impression], level: int) -> None:
+    """Its queries as well: those that are in both tables."""
     qrels, run = qrels_and_run(rows)
+    if not qrels or not run:
+        return
     printed = pytrec_eval.RelevanceEvaluator(qrels, ASKED, relevance_level=level).evaluate(run)
     assert printed.keys() == qrels.keys() & run.keys()
     names = {f"{name}_{k}" for name in ("P", "recall", "map_cut", "ndcg_cut", "success", "relative_P") for k in CUTOFFS}
     names |= {f"iprec_at_recall_{recall}" for recall in LEVELS}
     texts = trec.metric_texts(names | ASKED, level)
     assert len(texts) == 6 * len(CUTOFFS) + len(LEVELS) + 10
-    answer = evaluate(rows, list(texts.values()), **trec.DEFINITIONS)
+    sides = lists_and_truth(qrels, run)
+    if not printed:
+        with pytest.raises(InputError):
+            evaluate(sides[0], list(texts.values()), sides[1], preset="trec_eval")
+        return
+    answer = evaluate(sides[0], list(texts.values()), sides[1], preset="trec_eval")
+    assert answer.counts.keys() == printed.keys()
     for query, expected in printed.items():
         got = trec.of_query(answer, texts, query)
         for name in expected.keys() & got.keys():
@@ -134,46 +145,36 @@ def compare_with_ir_measures(
 # ranx --------------------------------------------------------------------------------------------------------------
 
 RANX = {
-    **{
-        f"{name}@{k}": f"{text}@{k}"
-        for name, text in (("precision", "p"), ("recall", "r"), ("f1", "f"))
-        for k in CUTOFFS
-    },
-    **{
-        f"{name}@{k}": f"{text}@{k}"
-        for name, text in (("map", "ap"), ("mrr", "rr"), ("hit_rate", "hit"))
-        for k in CUTOFFS
-    },
-    **{f"hits@{k}": f"cg(gain=binary)@{k}" for k in CUTOFFS},
-    **{f"{name}@{k}": f"{name}@{k}" for name in ("dcg", "ndcg") for k in CUTOFFS},
-    **{f"{name}_burges@{k}": f"{name}(gain=exp2)@{k}" for name in ("dcg", "ndcg") for k in CUTOFFS},
-    "precision": "p",
-    "recall": "r",
-    "f1": "f",
-    "map": "ap",
-    "mrr": "rr",
-    "r-precision": "rprec",
-    "ndcg": "ndcg",
-    "ndcg_burges": "ndcg(gain=exp2)",
+    f"{name}@{k}": f"{text}@{k}"
+    for name, text in {
+        **{name: name for name in ("precision", "recall", "ndcg", "dcg", "map", "mrr", "f1")},
+        **{f"{name}_burges": f"{name}(gain=exp2)" for name in ("dcg", "ndcg")},
+        "hit_rate": "hit",
+        "hits": "cg(gain=binary)",
+    }.items()
+    for k in CUTOFFS
 }
+RANX |= {name: name for name in ("precision", "recall", "f1", "map", "mrr", "ndcg")}
+RANX |= {"r-precision": "rprec", "ndcg_burges": "ndcg(gain=exp2)"}
 
 
 @looking
-@given(rows=impressions(st.integers(-8, 8).map(lambda n: n / 4), st.one_of(st.none(), graded_labels), ties=False))
+@given(rows=impressions(st.integers(-8, 8).map(lambda n: n / 4), st.sampled_from([None, 0, 0, 1, 2, 3]), ties=False))
 def test_ranx_without_ties(ranx: ModuleType, rows: list[Impression]) -> None:
-    rows = [
-        row if row.label is None else row._replace(label=max(row.label, 0)) for row in rows
-    ]  # it knows no negatives
+    """It knows no labels below 0."""
     qrels, run = qrels_and_run(rows)
     if not qrels:
         return
-    run = {query: run[query] for query in qrels}
-    answer = evaluate(rows, list(RANX.values()), undefined="zero")
-    ranked = ranx.Run(run)
+    lists, truth = lists_and_truth(qrels, run)
+    answer = evaluate(lists, list(RANX.values()), truth, preset="ranx")
+    assert answer.counts.keys() == qrels.keys()
+    ranked = ranx.Run({query: run[query] for query in qrels})
     ranx.evaluate(ranx.Qrels(qrels), ranked, list(RANX), return_mean=False, save_results_in_run=True)
     for name, text in RANX.items():
-        for query in qrels:
-            assert_close(answer.counted(text)[query], float(ranked.scores[name][query]), (query, name))
+        values = [float(ranked.scores[name][query]) for query in qrels]
+        for query, value in zip(qrels, values, strict=True):
+            assert_close(answer.counted(text)[query], value, (query, name))
+        assert_close(answer.means[text].value, math.fsum(values) / len(values), name)
 
 
 # scikit-learn ----------------------------------------------------------------------------------------------------
@@ -185,12 +186,12 @@ def test_scikit_learn_dcg_and_ndcg(sklearn_metrics: ModuleType, rows: list[Impre
     """It averages over the orders of tied scores."""
     cuts = ["", *(f"@{k}" for k in CUTOFFS)]
     texts = [f"{name}(gain={gain}){cut}" for name in ("dcg", "ndcg") for gain in ("linear", "exp2") for cut in cuts]
-    answer = evaluate(rows, texts, ties="expected", undefined="zero")
+    answer = evaluate(rows, texts, preset="sklearn")
     for group, members in by_group(rows).items():
         scores = np.array([[row.score for row in members]])
         labels = np.array([[row.label for row in members]], float)
         for text in texts:
-            score = sklearn_metrics.dcg_score if text.startswith("dcg") else sklearn_metrics.ndcg_score
+            score = getattr(sklearn_metrics, f"{text.partition('(')[0]}_score")
             k = int(text.partition("@")[2]) if "@" in text else None
             gains = np.exp2(labels) - 1 if "exp2" in text else labels
             assert_close(answer.counted(text)[group], score(gains, scores, k=k), (group, text))
@@ -199,8 +200,8 @@ def test_scikit_learn_dcg_and_ndcg(sklearn_metrics: ModuleType, rows: list[Impre
 @looking
 @given(rows=impressions(tied_scores, st.integers(0, 1), least=2))
 def test_scikit_learn_average_precision(sklearn_metrics: ModuleType, rows: list[Impression]) -> None:
-    """A tie block as one step, in the ranking as in the curve: ties=block."""
-    answer = evaluate(rows, "ap", ties="block")
+    """A tie block as one step, in the ranking as in the curve: ties=block, which wins over the preset."""
+    answer = evaluate(rows, "ap", preset="sklearn", ties="block")
     for group, members in by_group(rows).items():
         scores, labels = [row.score for row in members], [row.label for row in members]
         if any(labels):

@@ -6,24 +6,19 @@ import math
 from collections.abc import Callable, Hashable
 from types import ModuleType
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparkrank.base.errors import InputError
 from sparkrank.metrics import CATALOG, PRESETS, Definitions, Metric
-from tests.peers import trec, vectors
-from tests.peers.harness import Given, Impression, Listed, evaluate
+from tests.peers import vectors
+from tests.peers.harness import Impression, evaluate
 from tests.peers.rankings import (
-    CUTOFFS,
     assert_close,
     by_group,
-    graded_labels,
     impressions,
     looking,
     qrels_and_run,
-    tied_scores,
 )
 
 pytestmark = pytest.mark.peer
@@ -108,58 +103,6 @@ def test_a_preset_is_made_of_what_there_is(preset) -> None:
         assert Metric.parse(bare, preset) != Metric.parse(bare), "a preset names what differs, and nothing else"
 
 
-@looking
-@given(rows=impressions(st.one_of(st.none(), tied_scores, tied_scores), st.one_of(st.none(), graded_labels)))
-def test_trec_eval(pytrec_eval: ModuleType, rows: list[Impression]) -> None:
-    """Its queries as well: those that are in both tables."""
-    qrels, run = qrels_and_run(rows)
-    asked = {
-        "map",
-        "ndcg",
-        "recip_rank",
-        "Rprec",
-        "set_P",
-        "set_recall",
-        *(f"{n}.3" for n in ("P", "map_cut", "ndcg_cut")),
-    }
-    printed = pytrec_eval.RelevanceEvaluator(qrels, asked).evaluate(run)
-    lists = [Listed(query, item, score) for query, scores in run.items() for item, score in scores.items()]
-    truth = [Given(query, item, label) for query, labels in qrels.items() for item, label in labels.items()]
-    texts = trec.metric_texts({"P_3", "map_cut_3", "ndcg_cut_3", *asked})
-    assert len(texts) == 9
-    if not lists or not truth:
-        return
-    if not printed:  # no query stands in both tables
-        with pytest.raises(InputError):
-            evaluate(lists, list(texts.values()), truth, preset="trec_eval")
-        return
-    answer = evaluate(lists, list(texts.values()), truth, preset="trec_eval")
-    assert answer.counts.keys() == printed.keys()
-    for query, expected in printed.items():
-        for name, text in texts.items():
-            assert_close(answer.counted(text)[query], expected[name], (query, name))
-
-
-@looking
-@given(rows=impressions(st.integers(-8, 8).map(lambda n: n / 4), st.sampled_from([None, 0, 1, 2, 3]), ties=False))
-def test_ranx(ranx: ModuleType, rows: list[Impression]) -> None:
-    qrels, run = qrels_and_run(rows)
-    if not qrels:
-        return
-    names = {
-        f"{name}@{k}": f"{name}@{k}" for name in ("precision", "recall", "ndcg", "dcg", "map", "mrr") for k in CUTOFFS
-    }
-    names |= {"map": "map", "ndcg": "ndcg", "r-precision": "rprec", "precision": "p", "f1@3": "f1@3"}
-    lists = [Listed(query, item, score) for query, scores in run.items() for item, score in scores.items()]
-    truth = [Given(query, item, label) for query, labels in qrels.items() for item, label in labels.items()]
-    answer = evaluate(lists, list(names.values()), truth, preset="ranx")
-    ranked = ranx.Run({query: run[query] for query in qrels})
-    means = ranx.evaluate(ranx.Qrels(qrels), ranked, list(names))
-    assert answer.counts.keys() == qrels.keys()
-    for name, text in names.items():
-        assert_close(answer.means[text].value, float(means[name]), name)
-
-
 def test_ranx_adds_up_grades_in_rbp(ranx: ModuleType) -> None:
     run = ranx.Run({"q": {"a": 2.0, "b": 1.0}})
     for grade in (1, 4):
@@ -189,23 +132,6 @@ def test_accuracy_of_ir_measures_is_group_auc(rows: list[Impression]) -> None:
         assert {group for group, value in answer.values["group_auc"].items() if not math.isnan(value)} == both
         for found in ir_measures.iter_calc([ir_measures.Accuracy], qrels, run):
             assert_close(answer.values["group_auc"][found.query_id], found.value, found.query_id)
-
-
-@looking
-@given(rows=impressions(tied_scores, st.integers(0, 4), least=2))
-def test_scikit_learn(sklearn_metrics: ModuleType, rows: list[Impression]) -> None:
-    texts = [f"{name}{cut}" for name in ("dcg", "ndcg") for cut in ("", *(f"@{k}" for k in CUTOFFS))]
-    answer = evaluate(rows, texts, preset="sklearn")
-    steps = evaluate(rows, "ap", preset="sklearn", ties="block")  # a setting that is given wins over the preset
-    for group, members in by_group(rows).items():
-        scores, labels = (np.array([[getattr(row, of) for row in members]], float) for of in ("score", "label"))
-        for text in texts:
-            score = getattr(sklearn_metrics, f"{text.partition('@')[0]}_score")
-            k = int(text.partition("@")[2]) if "@" in text else None
-            assert_close(answer.counted(text)[group], score(labels, scores, k=k), (group, text))
-        binary = labels[0] > 0
-        expected = sklearn_metrics.average_precision_score(binary, scores[0]) if binary.any() else 0.0
-        assert_close(steps.counted("ap")[group], expected, group)
 
 
 def test_what_is_given_wins_over_the_preset() -> None:

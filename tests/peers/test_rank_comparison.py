@@ -1,4 +1,4 @@
-"""Kendall and Spearman against scipy, group by group, and up to a group of a million rows."""
+"""Kendall and Spearman against scipy, group by group, and up to a group of 200,000 rows."""
 
 from __future__ import annotations
 
@@ -67,11 +67,11 @@ def test_pair_auc_is_somers_d(scipy_stats: ModuleType, rows: list[Impression]) -
             assert_close(answer.values["pair_auc"][group], (d + 1) / 2, group)
 
 
-def test_a_group_of_a_million_rows_among_small_ones(scipy_stats: ModuleType) -> None:
-    """On one core: to rank them 0.1 s, the labels' places 0.2 s, all pairs 0.5 s; scipy's compiled tau takes 0.4 s."""
+def test_a_large_group_among_small_ones(scipy_stats: ModuleType) -> None:
+    """Its pairs are more than 2^32."""
     draw = np.random.default_rng(8)
-    large, groups = 1_000_000, 5_000
-    codes = np.concatenate([np.zeros(large, np.int32), draw.integers(1, groups, 100_000, np.int32)])
+    large, groups = 200_000, 5_000
+    codes = np.concatenate([np.zeros(large, np.int32), draw.integers(1, groups, 50_000, np.int32)])
     order = draw.permutation(len(codes))
     codes = codes[order]
     scores = draw.normal(size=len(codes)).round(5)

@@ -22,8 +22,7 @@ KNOWN = frozenset(
 )
 GRADED = ("dcg", "ndcg", "err")
 NEED_AN_ORDER = ("err", "iprec")
-SHORT = 30  # positions; more discounts than that are a long text
-BASES = {"log2": 2.0, "ln": math.e, "log10": 10.0, "inverse_plus_10": 2.0}  # of the logarithm, if it is one
+BASES = {"log2": 2.0, "ln": math.e, "log10": 10.0}
 OF_THE_DAY = ("auc_global", "average_precision_score")  # in which rows may have weights
 
 
@@ -107,22 +106,14 @@ def _ap(parameters: Parameters) -> str:
 
 
 def _gain(parameters: Parameters) -> str:
-    gain = parameters.get("gain")
+    gain, discount = parameters.get("gain"), parameters.get("discount", "log2")
+    if discount not in BASES and not isinstance(discount, (int, float)):
+        raise NotCoveredError(f"discount {discount}")
     if gain == "binary":
         return ",".join(filter(None, ("gain=binary", _rel(parameters))))
     if gain not in ("linear", "exp2", "map", "column"):
         raise NotCoveredError(f"gain {gain}")
     return "gain=exp2" if gain == "exp2" else "gain=linear"  # a mapped gain is the row's label as it stands
-
-
-def _discount(parameters: Parameters) -> str:
-    discount = parameters.get("discount", "log2")
-    if discount == "inverse_plus_10":  # of tf-ranking's tests, whose lists are short
-        amounts = (repr(1 / (position + 10)) for position in range(1, (parameters.get("k") or SHORT) + 1))
-        return f"discount=[{','.join(amounts)}]"
-    if discount not in BASES and not isinstance(discount, (int, float)):
-        raise NotCoveredError(f"discount {discount}")
-    return ""
 
 
 def factor_of(metric: str, parameters: Parameters) -> float:
@@ -136,15 +127,11 @@ def factor_of(metric: str, parameters: Parameters) -> float:
     return float(parameters.get("gain_scale", 1) * math.log2(BASES.get(discount, discount)))
 
 
-def _dcg(parameters: Parameters) -> str:
-    return _text("dcg", parameters, _gain(parameters), _discount(parameters))
-
-
 def _ndcg(parameters: Parameters) -> str:
     ideal = {"truth": "judged", "list": "retrieved", "all_k_relevant": "k_relevant"}[parameters.get("ideal", "truth")]
     if ideal == "k_relevant" and parameters.get("k") is None:
         raise NotCoveredError("ideal all_k_relevant without k")
-    return _text("ndcg", parameters, _gain(parameters), f"ideal={ideal}", _discount(parameters))
+    return _text("ndcg", parameters, _gain(parameters), f"ideal={ideal}")
 
 
 def _auc(parameters: Parameters) -> str:
@@ -165,7 +152,7 @@ _METRICS: dict[str, Callable[[Parameters], str]] = {
     "r_precision": lambda p: _text("rprec", {}, _rel(p)),
     "ap": _ap,
     "rr": lambda p: _text("rr", p, _rel(p)),
-    "dcg": _dcg,
+    "dcg": lambda p: _text("dcg", p, _gain(p)),
     "ndcg": _ndcg,
     "rbp": lambda p: _text("rbp", p, f"p={p['p']}", _rel(p)),
     "hits": lambda p: _text("cg", p, "gain=binary", _rel(p)),

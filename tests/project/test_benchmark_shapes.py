@@ -8,6 +8,7 @@ import json
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -35,47 +36,43 @@ ROWS = 20_000
 
 
 def test_arrays_are_the_lists_and_the_truth_of_their_users() -> None:
+    """No list repeats an item, and about half of the true items are in the lists."""
     lists, truth = lists_and_truth(LogShape(rows=ROWS, layout="lists"), ROWS, chunk=3)
-    items, true_items = ({}, {})  # type: tuple[dict[int, list[int]], dict[int, list[int]]]
-    for side, by_user in ((lists, items), (truth, true_items)):
+    sides: list[dict[int, list[int]]] = []
+    for side in (lists, truth):
+        by_user = defaultdict(list)
         for row in side.to_pylist():
-            by_user.setdefault(row["user_id"], []).append(row["item_id"])
-    found = arrays_of(lists, truth).to_pylist()
-    assert {row["user_id"]: row["items"] for row in found} == items
-    assert {row["user_id"]: sorted(row["true_items"]) for row in found} == {
-        user: sorted(true_items.get(user, [])) for user in items
+            by_user[row["user_id"]].append(row["item_id"])
+        sides.append({user: sorted(items) for user, items in by_user.items()})
+    rows = arrays_of(lists, truth).to_pylist()
+    assert {row["user_id"]: sorted(row["items"]) for row in rows} == sides[0]
+    assert {row["user_id"]: sorted(row["true_items"]) for row in rows} == {
+        user: sides[1].get(user, []) for user in sides[0]
     }
-    assert len(found) == ROWS // 20
-    assert any(not row["true_items"] for row in found)
+    assert len(rows) == ROWS // 20
+    assert any(not row["true_items"] for row in rows)
+    pairs = [{(user, item) for user, items in side.items() for item in items} for side in sides]
+    assert [len(side) for side in pairs] == [lists.num_rows, truth.num_rows]
+    assert 0.4 < len(pairs[0] & pairs[1]) / truth.num_rows < 0.6
 
 
-def test_text_items_are_of_one_impression_each_through_all_chunks() -> None:
-    shape = LogShape(rows=6_000, items="text", row_group_rows=1_000)
-    items = [item for chunk in range(6) for item in impressions(shape, 1_000, chunk)["item_id"].to_pylist()]
-    assert len(set(items)) == 6_000
-    assert {type(item) for item in items} == {str}
-
-
-def test_a_heavy_user_has_the_share_of_rows_that_was_asked_for() -> None:
-    users = impressions(LogShape(heavy=0.5), ROWS, 0)["user_id"].to_pylist()
-    (_, most), (_, second) = Counter(users).most_common(2)
-    assert 0.48 < most / ROWS < 0.53
-    assert second < most / 20
-
-
-def test_what_is_added_to_a_log_changes_none_of_its_other_columns() -> None:
+def test_a_log_has_what_is_asked_for_and_its_other_columns_as_before() -> None:
     plain = impressions(LogShape(), ROWS, 0)
     for added in ({"sessions": True}, {"weighted": True}, {"slices": True}):
         more = impressions(LogShape(**added), ROWS, 0)
         assert more.num_columns > plain.num_columns
         assert more.select(plain.column_names) == plain
-
-
-def test_sessions_and_weights_are_within_their_limits() -> None:
     log = impressions(LogShape(sessions=True, weighted=True), ROWS, 0)
     assert set(log["session_id"].to_pylist()) == {0, 1, 2, 3}
     assert 0.5 <= min(log["weight"].to_pylist()) < 0.51
     assert 1.99 < max(log["weight"].to_pylist()) <= 2
+    (_, most), (_, second) = Counter(impressions(LogShape(heavy=0.5), ROWS, 0)["user_id"].to_pylist()).most_common(2)
+    assert 0.48 < most / ROWS < 0.53
+    assert second < most / 20
+    shape = LogShape(rows=6_000, items="text", row_group_rows=1_000)
+    items = [item for chunk in range(6) for item in impressions(shape, 1_000, chunk)["item_id"].to_pylist()]
+    assert len(set(items)) == 6_000
+    assert {type(item) for item in items} == {str}
 
 
 def test_each_day_is_a_folder_of_rows_of_its_own(tmp_path: Path) -> None:
@@ -83,15 +80,14 @@ def test_each_day_is_a_folder_of_rows_of_its_own(tmp_path: Path) -> None:
     days = {day.name: pq.read_table(day / "part-00000.parquet") for day in log.iterdir()}
     assert sorted(days) == ["day=2026-01-01", "day=2026-01-02", "day=2026-01-03"]
     assert [day.num_rows for day in days.values()] == [1_000] * 3
-    scores = [score for day in days.values() for score in day["score"].to_pylist()]
-    assert len(set(scores)) == 3_000
+    assert len({score for day in days.values() for score in day["score"].to_pylist()}) == 3_000
 
 
 def test_csv_has_the_rows_of_the_parquet(tmp_path: Path) -> None:
     shape = LogShape(rows=1_000, groups=50, files=2)
     parquet, csv = (write(replace(shape, format=name), tmp_path) for name in ("parquet", "csv"))
-    found = pa.concat_tables(pa_csv.read_csv(path) for path in sorted(csv.glob("*.csv")))
-    assert found.to_pydict() == pq.read_table(parquet).to_pydict()
+    rows = pa.concat_tables(pa_csv.read_csv(path) for path in sorted(csv.glob("*.csv")))
+    assert rows.to_pydict() == pq.read_table(parquet).to_pydict()
 
 
 def test_shapes_of_logs_that_differ_have_folders_that_differ() -> None:
@@ -104,7 +100,8 @@ def test_shapes_of_logs_that_differ_have_folders_that_differ() -> None:
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_a_shape_is_asked_of_contenders_that_there_are(name: str) -> None:
+def test_a_shape_is_asked_of_contenders_that_there_are(name: str, tmp_path: Path) -> None:
+    """Their work is the same on the other side of a process, and the spec of a job is one."""
     shape = SHAPES[name]
     assert set(shape.contenders) <= {*ON_SPARK, *ALONE, *LIST_LIBRARIES, *PLAIN_ON_SPARK, *PLAIN_ALONE}
     assert YARDSTICK in shape.contenders or set(PLAIN) <= set(shape.contenders)
@@ -112,26 +109,16 @@ def test_a_shape_is_asked_of_contenders_that_there_are(name: str) -> None:
     assert ("plain" in shape.asked) == (PLAIN[0] in shape.contenders)
     for metric in (*shape.metrics, *shape.asked.get("plain", {}).get("metrics", ())):
         Metric.parse(metric)
-
-
-@pytest.mark.parametrize("name", [name for name, shape in SHAPES.items() if "job" in shape.asked])
-def test_the_spec_of_a_job_is_one(name: str, tmp_path: Path) -> None:
-    shape = SHAPES[name]
-    log = LogShape(**shape.log)
-    work = replace(run.work_of(log, tmp_path, shape.metrics, 1, tmp_path), **shape.asked)
-    for each in (work, work.without()) if work.plain else (work,):
-        spec = Spec.model_validate(document_of(each, "local", "tables"))
-        assert spec.roles.group == ("user_id",)
-        assert ("{date}" in spec.input.path) == bool(work.days)
-
-
-def test_work_is_the_same_on_the_other_side_of_a_process(tmp_path: Path) -> None:
-    for shape in SHAPES.values():
-        work = replace(run.work_of(LogShape(**shape.log), tmp_path, shape.metrics, 2, tmp_path), **shape.asked)
-        again = Work.from_json(work.to_json())
-        assert again.to_json() == work.to_json()
-        assert again.without().metrics == work.without().metrics
-        assert (again.keys, again.days, again.slices) == (work.keys, work.days, work.slices)
+    work = replace(run.work_of(LogShape(**shape.log), tmp_path, shape.metrics, 1, tmp_path), **shape.asked)
+    again = Work.from_json(work.to_json())
+    assert again.to_json() == work.to_json()
+    assert again.without().metrics == work.without().metrics
+    assert (again.keys, again.days, again.slices) == (work.keys, work.days, work.slices)
+    if "job" in shape.asked:
+        for asked in (work, work.without()) if work.plain else (work,):
+            spec = Spec.model_validate(document_of(asked, "local", "tables"))
+            assert spec.roles.group == ("user_id",)
+            assert ("{date}" in spec.input.path) == bool(work.days)
 
 
 def test_the_long_benchmark_measures_every_shape() -> None:
@@ -141,13 +128,12 @@ def test_the_long_benchmark_measures_every_shape() -> None:
 
 
 def test_a_shape_has_its_own_rows_and_contenders_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[argparse.Namespace] = []
-    monkeypatch.setattr(run, "measure", lambda options, *_: seen.append(options))
+    measured: list[Any] = []
+    monkeypatch.setattr(run, "measure", lambda o, *_: measured.append((o.rows, o.groups, o.days, o.contenders)))
     given: dict[str, Any] = {"rows": None, "repeats": None, "contenders": None}
     shapes.measure("backfill", argparse.Namespace(**given), [])
     shapes.measure("backfill", argparse.Namespace(**{**given, "rows": 8_000, "contenders": ["duckdb", "polars"]}), [])
-    assert [(each.rows, each.groups, each.days) for each in seen] == [([1_000_000], 250, 200), ([8_000], 2, 200)]
-    assert [each.contenders for each in seen] == [["sparkrank-local", "duckdb"], ["duckdb"]]
+    assert measured == [([1_000_000], 250, 200, ["sparkrank-local", "duckdb"]), ([8_000], 2, 200, ["duckdb"])]
 
 
 # Values
@@ -194,27 +180,18 @@ EXACT_BY_HAND = {
 
 
 @pytest.mark.peer
-@pytest.mark.parametrize("weight", EXACT_BY_HAND)
 @pytest.mark.parametrize("name", ["duckdb", "sparkrank-local"])
-def test_metrics_of_distinct_scores_by_hand(name: str, weight: str | None, tmp_path: Path) -> None:
+def test_metrics_by_hand(name: str, tmp_path: Path) -> None:
     if not ALONE[name].installed:
         pytest.skip(f"{name} is not installed")
     metrics = SHAPES["exact"].metrics
-    log = log_of_four(tmp_path / "log")
-    work = Work(log, metrics, "clicked", False, ("score",), 1, tmp_path, weight=weight, group_table=False)
-    found = values_of(name, work)["score"]
-    assert [found[metric].value for metric in metrics] == pytest.approx(EXACT_BY_HAND[weight])
-
-
-@pytest.mark.peer
-@pytest.mark.parametrize("name", ["duckdb", "sparkrank-local"])
-def test_novelty_by_hand(name: str, tmp_path: Path) -> None:
-    if not ALONE[name].installed:
-        pytest.skip(f"{name} is not installed")
+    work = Work(log_of_four(tmp_path / "log"), metrics, "clicked", False, ("score",), 1, tmp_path, group_table=False)
+    for weight, expected in EXACT_BY_HAND.items():
+        values = values_of(name, replace(work, weight=weight))["score"]
+        assert [values[metric].value for metric in metrics] == pytest.approx(expected)
     # the first row of each user: item 7 is relevant to one of two users, item 8 to one: -log2(1/2) each
-    metrics = ("ndcg@1", "novelty@1")
-    work = Work(log_of_four(tmp_path / "log"), metrics, "clicked", False, ("score",), 1, tmp_path)
-    assert values_of(name, work)["score"]["novelty@1"].value == pytest.approx(1.0)
+    novelty = replace(work, metrics=("ndcg@1", "novelty@1"), group_table=True)
+    assert values_of(name, novelty)["score"]["novelty@1"].value == pytest.approx(1.0)
 
 
 @pytest.mark.tools
@@ -228,40 +205,33 @@ def test_contenders_agree_on_every_shape(name: str, tmp_path: Path) -> None:
     log = LogShape(**{"rows": ROWS, "groups": ROWS // days // 20, "files": 2, **shape.log, **few})
     work = run.work_of(log, write(log, tmp_path / "log"), shape.metrics, 1, tmp_path)
     work = replace(work, **shape.asked)
-    check, found = Check(log, work.by_item), defaultdict(list)
-    contenders = [each for each in shape.contenders if each in EVERY and EVERY[each].installed]
-    contenders = [each for each in contenders if each != "recommenders-spark"]  # which needs a JVM
+    check, names = Check(log, work.by_item), defaultdict(list)
+    contenders = [
+        contender
+        for contender in shape.contenders
+        if contender in EVERY and EVERY[contender].installed and contender != "recommenders-spark"  # needs a JVM
+    ]
     if not contenders:
         pytest.skip("no contender that needs no Spark is installed")
     for contender_name in contenders:
         contender = ended(contender_name, work)
         check.compare(contender)
         for model, values in contender.values().items():
-            found[model].append(set(values))
+            names[model].append(set(values))
             assert set(values) <= {*shape.metrics, *work.without().metrics}
-    subjects = {
-        "slices": 1 + 20 + 4 + 80,
-        "models-3": 3,
-        "models-10": 10,
-        "comparisons": 2,
-        "backfill": 4,
-        "backfill-scan": 4,
-    }
-    assert len(found) == subjects.get(name, 1)
-    assert len({len(each) for each in found.values()}) == 1
+    subjects = {"slices": 1 + 20 + 4 + 80, "models-3": 3, "models-10": 10, "comparisons": 2}
+    assert len(names) == {**subjects, "backfill": 4, "backfill-scan": 4}.get(name, 1)
+    assert len({len(by_contender) for by_contender in names.values()}) == 1
     assert all(set(values) >= set(shape.metrics) for values in check.values.values())
 
 
 @pytest.mark.parametrize("value", [0.7501, 0.7499])
 def test_ties_by_item_leave_nothing_to_chance(value: float) -> None:
-    for by_item in (True, False):
+    first, second = (whole.Ended(name, {"score": {"ap": Value(ap)}}) for name, ap in (("a", 0.75), ("b", value)))
+    for by_item in (False, True):
         check = Check(LogShape(ties=0.3, groups=100), by_item)
-        check.compare(whole.Ended("first", {"score": {"ap": Value(0.75)}}))
-        second = whole.Ended("second", {"score": {"ap": Value(value)}})
-        if by_item:
-            with pytest.raises(DisagreementError, match="ap of score"):
-                check.compare(second)
-        else:
+        check.compare(first)
+        with pytest.raises(DisagreementError, match="ap of score") if by_item else nullcontext():
             check.compare(second)
 
 

@@ -3,7 +3,6 @@
 python -m tests.simulations --trials 400                 all scenarios: an hour
 python -m tests.simulations --trials 100 --only week     those whose names match the pattern
 python -m tests.simulations --nights                     gates, night after night
-python -m tests.simulations --details                    a line for each metric: which side misses, bias, standard error
 python -m tests.simulations --write docs/uncertainty.md  put the tables there, between its two marks
 python -m tests.simulations --truth                      draw the true values anew, into tests/simulations/truth.json
 """
@@ -20,7 +19,7 @@ from pathlib import Path
 from tests.simulations.nights import CHAINS, stops
 from tests.simulations.nights import markdown as table_of_gates
 from tests.simulations.scenarios import SCENARIOS
-from tests.simulations.table import details, markdown
+from tests.simulations.table import markdown
 from tests.simulations.trials import outcome
 from tests.simulations.truth import written
 
@@ -35,7 +34,6 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--write", type=Path)
     parser.add_argument("--nights", action="store_true")
-    parser.add_argument("--details", action="store_true")
     parser.add_argument("--truth", action="store_true")
     given = parser.parse_args()
     logging.getLogger("sparkrank").setLevel(logging.ERROR)  # few groups, which is what is simulated
@@ -57,7 +55,7 @@ def _of_intervals(given: argparse.Namespace) -> str:
     chosen = [scenario for name, scenario in SCENARIOS.items() if re.search(given.only, name)]
     with ProcessPoolExecutor(given.processes, initializer=_quiet) as processes:
         outcomes = list(processes.map(partial(outcome, trials=given.trials, seed=given.seed), chosen))
-    return "\n".join(details(outcomes)) if given.details else markdown(outcomes)
+    return markdown(outcomes)
 
 
 def _of_gates(given: argparse.Namespace) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -26,30 +26,6 @@ def markdown(outcomes: Sequence[Outcome]) -> str:
         TESTS: _by_scenario(outcomes),
     }
     return "\n\n".join(f"{title}\n\n{table}" for title, table in tables.items())
-
-
-def details(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """A line for each scenario and metric, with what tells why: for whoever works on the intervals."""
-    yield "scenario | metric | coverage | truth below | truth above | stderr / scatter | bias / scatter | without"
-    for outcome in outcomes:
-        name = outcome.scenario.name
-        kinds = {"": outcome.values, "difference of ": outcome.differences, "relative ": outcome.relative}
-        for kind, named in kinds.items():
-            yield from (f"{name} | {kind}{metric} | {_line(intervals)}" for metric, intervals in named.items())
-        for metric, tests in outcome.tests.items():
-            p, far = 100 * tests.rejected(0.05), 100 * tests.rejected(FAR)
-            yield f"{name} | p of {metric} | {p:.1f} | {far:.2f} | without {tests.without} of {tests.trials}"
-
-
-def _line(intervals: Intervals) -> str:
-    scatter = float(np.std(intervals.values)) if len(intervals.values) > 1 else math.nan
-    stderr = float(np.sqrt(np.mean(np.square(intervals.stderrs)))) if intervals.stderrs else math.nan
-    bias = float(np.mean(intervals.values)) if intervals.values else math.nan
-    count = intervals.count or 1
-    shares = (f"{100 * intervals.coverage:.1f}", f"{intervals.below / count:.3f}", f"{intervals.above / count:.3f}")
-    ratios = (f"{of / scatter:.2f}" if scatter else "" for of in (stderr, bias))
-    without = ", ".join(f"{why} {number / intervals.trials:.0%}" for why, number in intervals.without.items())
-    return " | ".join((*shares, *ratios, without))
 
 
 def _by_metric(outcomes: Sequence[Outcome], cell: Callable[[Intervals], str]) -> str:

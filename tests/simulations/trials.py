@@ -24,8 +24,6 @@ class Intervals:
     below: int = 0  # the truth is
     above: int = 0
     held: int = 0
-    values: list[float] = field(default_factory=list)
-    stderrs: list[float] = field(default_factory=list)
     widths: list[float] = field(default_factory=list)
     without: Counter[str] = field(default_factory=Counter)
 
@@ -41,8 +39,6 @@ class Intervals:
             self.above += is_above
             self.held += not (is_below or is_above)
             self.widths.append(math.inf if low is None or high is None else high - low)
-        if value is not None and math.isfinite(value):
-            self.values.append(value - truth)
 
     @property
     def count(self) -> int:
@@ -85,7 +81,6 @@ class Outcome:
     differences: dict[str, Intervals] = field(default_factory=dict)
     relative: dict[str, Intervals] = field(default_factory=dict)
     tests: dict[str, Tests] = field(default_factory=dict)
-    families: Counter[str] = field(default_factory=Counter)  # runs in which Holm finds something, by family
     runs: int = 0
     runs_that_find: int = 0
 
@@ -100,8 +95,7 @@ class Outcome:
             if row["model"] != WORSE:
                 intervals = self.values.setdefault(name, Intervals())
                 intervals.add(true, row["value"], row["ci_low"], row["ci_high"], row["interval"])
-                intervals.stderrs += [row["stderr"]] if row["stderr"] else []
-        found = set()
+        finds = False
         for row in comparisons:
             true = {name: truth.get((row[name], row["metric"])) for name in ("candidate", "baseline")}
             if row["candidate"] == EQUAL:
@@ -112,8 +106,7 @@ class Outcome:
                     tests.without += 1
                 else:
                     tests.p.append(row["p"])
-                    if row["p_adjusted"] < 0.05:
-                        found.add(row["family"])
+                    finds |= row["p_adjusted"] < 0.05
             elif None not in true.values():
                 difference = true["candidate"] - true["baseline"]
                 self.differences.setdefault(row["metric"], Intervals()).add(
@@ -123,8 +116,7 @@ class Outcome:
                     difference / abs(true["baseline"]) if true["baseline"] else math.nan, row["relative"],
                     row["relative_low"], row["relative_high"], row["interval"],
                 )  # fmt: skip
-        self.families.update(found)
-        self.runs_that_find += bool(found)
+        self.runs_that_find += finds
 
 
 def outcome(scenario: Scenario, trials: int, seed: int = 0, first: int = 0) -> Outcome:

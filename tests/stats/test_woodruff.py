@@ -87,7 +87,8 @@ def day(draw: np.random.Generator, liking: np.ndarray) -> pa.Table:
     return pa.table({"user": user, "a": a, "b": b, "y": clicked.astype(np.int32)})
 
 
-@pytest.mark.parametrize("users", [100, 300])
+@pytest.mark.slow
+@pytest.mark.parametrize("users", [100, pytest.param(300, marks=pytest.mark.long)])
 def test_percentiles_of_a_window_hold_the_true_value(users: int) -> None:
     metrics = ["median(ndcg@5)", "p25(ap)", "p90(ndcg@5)"]
     many = sr.evaluate(

@@ -20,20 +20,10 @@ from sparkrank.metrics import CATALOG, Metric
 from sparkrank.ranking.ranking import Ties
 
 GROUPS, ROWS = 60, 100
-MORE = ("rbp(p=0.95)", "rbp(p=0.5)@20", "rbo(p=0.98)", "err(max_grade=4.5)", "fbeta(beta=0.3)", "f(beta=0.7)@10")
-MORE += (
-    "ndcg(ideal=[4,3,3,2,1,1,1,0.5,0.3],gain=exp2)@9",
-    "ndcg(discount=[1,0.7,0.3])",
-    "ece(bins=7)",
-    "ece(digits=3)",
-)
-MORE += (
-    "fitness(alpha=0.9,discount=log2)",
-    "fitness(alpha=0.3,discount=log2)",
-    "median(dcg)",
-    "auc(exact)",
-    "auc(digits=3)",
-)
+MORE = ["rbp(p=0.95)", "rbp(p=0.5)@20", "rbo(p=0.98)", "err(max_grade=4.5)", "fbeta(beta=0.3)", "f(beta=0.7)@10"]
+MORE += ["ndcg(ideal=[4,3,3,2,1,1,1,0.5,0.3],gain=exp2)@9", "ndcg(discount=[1,0.7,0.3])", "ece(bins=7)"]
+MORE += ["fitness(alpha=0.9,discount=log2)", "fitness(alpha=0.3,discount=log2)", "median(dcg)", "auc(exact)"]
+MORE += ["auc(digits=3)", "ece(digits=3)"]
 
 
 def texts() -> Iterator[str]:

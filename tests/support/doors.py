@@ -38,7 +38,7 @@ OF_ARRAYS = {"group": "user", "items": "found", "true_items": "liked"}
 
 
 def column(name: str, values: Any) -> pa.Table:
-    """The log with another column ``name``."""
+    """The log with other values of column ``name``."""
     return LOG.set_column(LOG.schema.get_field_index(name), name, pa.array(values))
 
 
@@ -64,7 +64,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Found:
-    """What a door gives: the lane, every table as text, and the sentences; or the kind and the sentence of an error."""
+    """What a door gives: the lane, every table as text, the warnings; or the kind and the sentence of an error."""
 
     lane: str = ""
     tables: Mapping[str, list[str]] = field(default_factory=dict)
@@ -137,7 +137,8 @@ GOOD = [
           metrics=("auc", "ndcg(weight=revenue)@2")),
     Asked("a reference order", columns={**OF_ROWS, "reference_rank": "shown"},
           metrics=("kendall_tau(ref=reference_rank)", "rr")),
-    Asked("slices", slices=("country",)),
+    Asked("slices, buckets and clusters", slices=("country",), engine={"buckets": 3},
+          columns={**OF_ROWS, "cluster": "revenue"}),
     Asked("no group", columns={"score": "score", "label": "label"}, metrics=("auc", "pr_auc(exact)")),
     Asked("lists and truth", truth=TRUTH, columns=OF_LISTS, truth_columns={"label": "gain"}, metrics=("r@2", "ap")),
     Asked("arrays", rows=ARRAYS, columns=OF_ARRAYS, metrics=("r@2", "ndcg@2")),
@@ -147,21 +148,14 @@ GOOD = [
     Asked("no label: a warning", column("label", pa.nulls(6, pa.int64()))),
     Asked("truth in no list: a warning", truth=TRUTH.set_column(1, "item", pa.array(["q", "r", "s"])),
           columns=OF_LISTS, truth_columns={"label": "gain"}, metrics=("r@2",)),
-    Asked("little memory", engine={"lane": "local", "row_memory": 0}),
-    Asked("buckets", engine={"buckets": 3}),
-    Asked("clusters", columns={**OF_ROWS, "cluster": "revenue"}),
     Asked("clusters of lists and truth", LOG.append_column("by", pa.array([*"aaabbb"])),
           truth=TRUTH.append_column("of", pa.array([*"abb"])), columns={**OF_LISTS, "cluster": "by"},
           truth_columns={"label": "gain", "cluster": "of"}, metrics=("r@2", "ap")),
-    Asked("clusters of arrays", rows=ARRAYS, columns={**OF_ARRAYS, "cluster": "user"}, metrics=("r@2", "ndcg@2")),
 ]  # fmt: skip
 
 BAD = [
     Asked("no file", rows=None),
-    Asked("no rows", LOG[:0]),
     Asked("no such column", columns={**OF_ROWS, "score": "scoer"}),
-    Asked("a text as a score", columns={**OF_ROWS, "score": "item"}),
-    Asked("a group of arrays", column("user", [[1]] * 6)),
     Asked("too many bad rows", column("label", [float("nan"), 1.0, 0.0, 1.0, 0.0, 1.0])),
     Asked("over a limit", quality={"limits": {"rows with a score": 0.5}}),
     Asked("undefined", settings={"undefined": "error"}, metrics=("gauc",)),
@@ -175,23 +169,12 @@ BAD = [
           truth_columns={"label": "gain"}, metrics=("r@2",)),
     Asked("no such metric", metrics=("ndgc@2",)),
     Asked("an item that is not named", settings={"ties": "item"}),
-    Asked("a label that is not named", columns={"group": "user", "score": "score"}),
-    Asked("a reference that is not named", metrics=("kendall_tau(ref=reference_rank)",)),
-    Asked("no score", columns={"group": "user", "label": "label"}),
     Asked("a weight that is idle", columns={**OF_ROWS, "weight": "weight"}, metrics=("ndcg@2",)),
-    Asked("positions without ranks", settings={"positions": "given"}),
-    Asked("a metric of groups without groups", columns={"score": "score", "label": "label"}),
     Asked("buckets without groups", columns={"score": "score", "label": "label"}, metrics=("auc",),
           engine={"buckets": 2}),
-    Asked("a reserved key", LOG.rename_columns({"user": "model"}), columns={**OF_ROWS, "group": "model"}),
     Asked("a role of two columns", columns={**OF_ROWS, "label": "user"}),
-    Asked("a null cluster", column("revenue", [2, 2, 2, 1, 1, None]), columns={**OF_ROWS, "cluster": "revenue"}),
     Asked("several clusters", columns={**OF_ROWS, "cluster": "item"}),
-    Asked("clusters without groups", columns={"score": "score", "label": "label", "cluster": "user"},
-          metrics=("auc",)),
     Asked("groups as clusters", columns={**OF_ROWS, "cluster": "user"}),
-    Asked("clusters of a truth of another kind", truth=TRUTH, columns={**OF_LISTS, "cluster": "revenue"},
-          truth_columns={"cluster": "item"}, metrics=("r@2",)),
     Asked("clusters of the truth alone", truth=TRUTH, columns=OF_LISTS, truth_columns={"cluster": "item"},
           metrics=("r@2",)),
     Asked("arrays and rows", columns={**OF_ARRAYS, "score": "score"}),

@@ -53,13 +53,8 @@ def metric(value: float | None, half: float | None = None, **other: Any) -> dict
 
 def comparison(difference: float | None, half: float | None = None, **other: Any) -> dict[str, Any]:
     """A row of ``comparisons``: candidate against production."""
-    row = {
-        "candidate": "candidate",
-        "baseline": "production",
-        "slice": "all",
-        "slice_value": "all",
-        "metric": "ndcg@10",
-    }
+    row = {"candidate": "candidate", "baseline": "production"}
+    row |= {"slice": "all", "slice_value": "all", "metric": "ndcg@10"}
     ends = {} if half is None or difference is None else {"ci_low": difference - half, "ci_high": difference + half}
     return {**row, "difference": difference, "stderr": None if half is None else half / 2, **ends, **other}
 

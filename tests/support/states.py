@@ -72,15 +72,9 @@ def weighted_blocks_of(rows: Sequence[tuple[float, bool, float]]) -> ScoreHistog
 
 
 QUANTITIES = [
-    RowSum("rows"),
-    RowSum("weight"),
+    *map(RowSum, ("rows", "weight", "scores", "squared_error", "log_loss", "outside")),
     RowSum("positives", rel=2.0),
-    RowSum("predicted", threshold=0.5),
-    RowSum("true_positives", threshold=0.5),
-    RowSum("scores"),
-    RowSum("squared_error"),
-    RowSum("log_loss"),
-    RowSum("outside"),
+    *(RowSum(name, threshold=0.5) for name in ("predicted", "true_positives")),
 ]
 
 
@@ -144,107 +138,91 @@ WHOLE_GROUPS = impressions(most_rows=4, groups=[f"g{number}" for number in range
     lambda rows: [[row for row in rows if row[0] == group] for group in sorted({row[0] for row in rows})]
 )
 WEIGHTS = st.floats(0, 1000) | st.sampled_from([0.0, 1.0, 1 / 3, 1e-9, 2.0**-70])
+SCORES = st.floats(-20, 20) | st.just(math.inf)
+
+
+def merged_by_itself(name: str, elements: st.SearchStrategy[list[Any]], of: Callable[..., Any],
+                     empty: Callable[[], Any], bits: Callable[[Any], object], field: str,
+                     key: Any = None) -> State:  # fmt: skip
+    """A state with a method ``merge`` that stands in a ``field`` of partials, there by ``key`` where it has one."""
+
+    def partials(state: Any) -> Partials:
+        return Partials(**{field: state if key is None else {key: state}})
+
+    def state(partials: Partials) -> Any:
+        return getattr(partials, field) if key is None else getattr(partials, field).get(key, empty())
+
+    return State(name, elements, of, empty, lambda parts: parts[0].merge(*parts[1:]), bits, partials, state, field)
+
+
+def partials_themselves(name: str, elements: st.SearchStrategy[list[Any]], of: Callable[..., Partials],
+                        bits: Callable[[Partials], object], field: str | None = None) -> State:  # fmt: skip
+    return State(name, elements, of, Partials, Partials.merged, bits, lambda it: it, lambda it: it, field)
+
+
+def lists_of(*columns: st.SearchStrategy[Any]) -> st.SearchStrategy[list[Any]]:
+    return st.lists(st.tuples(*columns), max_size=30)
+
+
+def no_blocks() -> ScoreHistogram:
+    return ScoreHistogram.empty(LOGITS)
+
+
 STATES = [
-    State(
+    merged_by_itself(
         "MeanStates",
-        st.lists(st.tuples(st.floats(-8, 1000), st.floats(0, 10000)), max_size=30),
+        lists_of(st.floats(-8, 1000), st.floats(0, 10000)),
         means_of,
         MeanStates.empty,
-        lambda parts: parts[0].merge(*parts[1:]),
         bits_of_means,
-        lambda means: Partials(means=means),
-        lambda partials: partials.means,
         "means",
     ),
-    State(
-        "ScoreHistogram",
-        st.lists(st.tuples(st.floats(-20, 20) | st.just(math.inf), st.booleans()), max_size=30),
-        blocks_of,
-        lambda: ScoreHistogram.empty(LOGITS),
-        lambda parts: parts[0].merge(*parts[1:]),
-        bits_of_blocks,
-        lambda blocks: Partials(blocks={SERIES: blocks}),
-        lambda partials: partials.blocks.get(SERIES, ScoreHistogram.empty(LOGITS)),
-        "blocks",
+    merged_by_itself(
+        "ScoreHistogram", lists_of(SCORES, st.booleans()), blocks_of, no_blocks, bits_of_blocks, "blocks", SERIES
     ),
-    State(
+    merged_by_itself(
+        "ScoreHistogram with weights",
+        lists_of(SCORES, st.booleans(), WEIGHTS),
+        weighted_blocks_of,
+        no_blocks,
+        bits_of_blocks,
+        "blocks",
+        SERIES,
+    ),
+    merged_by_itself(
         "ItemCounts",
-        st.lists(st.tuples(st.sampled_from(["x", "y", "é", ""]), st.integers(0, UNIT), st.booleans()), max_size=30),
+        lists_of(st.sampled_from(["x", "y", "é", ""]), st.integers(0, UNIT), st.booleans()),
         items_of,
         ItemCounts.empty,
-        lambda parts: parts[0].merge(*parts[1:]),
         lambda items: items_table(items).to_pylist(),
-        lambda items: Partials(items=items),
-        lambda partials: partials.items,
         "items",
     ),
-    State(
-        "counts",
-        st.lists(st.tuples(st.sampled_from(["groups", "rows read"]), st.sampled_from(["", "model"])), max_size=30),
-        lambda found: Partials(counts=Counter(found)),
-        Partials,
-        Partials.merged,
-        lambda partials: sorted(partials.counts.items()),
-        lambda partials: partials,
-        lambda partials: partials,
-        "counts",
-    ),
-    State(
-        "Partials",
-        WHOLE_GROUPS,
-        of_groups,
-        Partials,
-        Partials.merged,
-        bits_of_filled_partials,
-        lambda partials: partials,
-        lambda partials: partials,
-    ),
-    State(
-        "PartStates",
-        WHOLE_GROUPS,
-        of_groups,
-        Partials,
-        Partials.merged,
-        bits_of_parts,
-        lambda partials: partials,
-        lambda partials: partials,
-        "parts",
-    ),
-    State(
-        "ScoreHistogram with weights",
-        st.lists(st.tuples(st.floats(-20, 20) | st.just(math.inf), st.booleans(), WEIGHTS), max_size=30),
-        weighted_blocks_of,
-        lambda: ScoreHistogram.empty(LOGITS),
-        lambda parts: parts[0].merge(*parts[1:]),
-        bits_of_blocks,
-        lambda blocks: Partials(blocks={SERIES: blocks}),
-        lambda partials: partials.blocks.get(SERIES, ScoreHistogram.empty(LOGITS)),
-        "blocks",
-    ),
-    State(
+    merged_by_itself(
         "RowSums",
-        st.lists(st.tuples(st.floats(-0.1, 1), st.sampled_from([0.0, 1.0, 2.0]), WEIGHTS), max_size=30),
+        lists_of(st.floats(-0.1, 1), st.sampled_from([0.0, 1.0, 2.0]), WEIGHTS),
         row_sums_of,
         RowSums.empty,
-        lambda parts: parts[0].merge(*parts[1:]),
         bits_of_row_sums,
-        lambda sums: Partials(sums=sums),
-        lambda partials: partials.sums,
         "sums",
     ),
-    State(
+    merged_by_itself(
         "Distribution",
         st.lists(st.sampled_from([0.0, 1 / 3, 0.5, 1.0]) | st.floats(0, 1), max_size=30),
-        lambda found: Distribution.of(np.array(found, dtype=float)),
+        lambda values: Distribution.of(np.array(values, dtype=float)),
         lambda: Distribution.of(np.empty(0)),
-        lambda parts: parts[0].merge(*parts[1:]),
-        lambda found: (
-            (str(found.histogram.rule), *bits_of_blocks(found.histogram)) if len(found.histogram.bins) else None
-        ),
-        lambda found: Partials(distributions={KEY: found}),
-        lambda partials: partials.distributions.get(KEY, Distribution.of(np.empty(0))),
+        lambda it: (str(it.histogram.rule), *bits_of_blocks(it.histogram)) if len(it.histogram.bins) else None,
         "distributions",
+        KEY,
     ),
+    partials_themselves(
+        "counts",
+        lists_of(st.sampled_from(["groups", "rows read"]), st.sampled_from(["", "model"])),
+        lambda counted: Partials(counts=Counter(counted)),
+        lambda partials: sorted(partials.counts.items()),
+        "counts",
+    ),
+    partials_themselves("Partials", WHOLE_GROUPS, of_groups, bits_of_filled_partials),
+    partials_themselves("PartStates", WHOLE_GROUPS, of_groups, bits_of_parts, "parts"),
 ]
 
 

@@ -12,7 +12,9 @@ import pytest
 import sparkrank as sr
 from tests.extent import SPREAD, examples
 
-USERS, ITEMS, TRIALS = 300, 5, examples(400)
+pytestmark = pytest.mark.slow
+
+USERS, ITEMS, TRIALS = 300, 5, examples(300)
 ASKED: dict[str, Any] = {"group": "user", "label": "y", "score": {"a": "a", "b": "b"}, "compare": "a"}
 
 

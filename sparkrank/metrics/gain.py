@@ -268,46 +268,46 @@ def _normalised_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
     return Arithmetic.of(tables, [*steps, quotient(str(metric), dcg, f"ideal {dcg}")])
 
 
-CUMULATED_GAIN = GroupMetric(
-    name="cg",
-    title="cumulated gain",
-    formula="Σ g_i over the first k",
-    undefined="never",
-    reference=JARVELIN,
-    parameters=(GAIN, REL),
-    highest=math.inf,
-    check=_check,
-    values=lambda ranking, metric: cumulated_gain(gains_of(ranking, _gain(ranking, metric)), metric.k, ranking.groups),
-    arithmetic=_gain_terms,
+DECLARATIONS = (
+    GroupMetric(
+        name="cg",
+        title="cumulated gain",
+        formula="Σ g_i over the first k",
+        undefined="never",
+        reference=JARVELIN,
+        parameters=(GAIN, REL),
+        highest=math.inf,
+        check=_check,
+        values=lambda ranking, metric: cumulated_gain(
+            gains_of(ranking, _gain(ranking, metric)), metric.k, ranking.groups
+        ),
+        arithmetic=_gain_terms,
+    ),
+    GroupMetric(
+        name="dcg",
+        title="discounted cumulated gain",
+        formula="Σ g_i · d_i over the first k, d_i = 1 / log2(i+1) unless discount says otherwise",
+        undefined="never",
+        reference=f"{JARVELIN}; gain=exp2: Burges et al., ICML 2005",
+        parameters=(GAIN, REL, DISCOUNT),
+        highest=math.inf,
+        check=_check,
+        sums=_sums,
+        values=lambda gains, metric: gains.of_list(metric.k),
+        arithmetic=_discounted_terms,
+    ),
+    GroupMetric(
+        name="ndcg",
+        title="normalised discounted cumulated gain",
+        formula="dcg@k / dcg@k of the ideal list",
+        undefined="the ideal list has no gain",
+        reference=f"{JARVELIN}; gain=exp2: Burges et al., ICML 2005",
+        parameters=(GAIN, IDEAL, REL, DISCOUNT),
+        unbounded=Unbounded("ideal=[grade,...], or ideal=k_relevant where gain is not binary", _beats_its_ideal),
+        check=_check,
+        sums=_sums,
+        values=lambda gains, metric: ratio(gains.of_list(metric.k), gains.of_ideal(metric.k, _ideal(metric))),
+        arithmetic=_normalised_terms,
+        interval="logit",
+    ),
 )
-
-DISCOUNTED_GAIN = GroupMetric(
-    name="dcg",
-    title="discounted cumulated gain",
-    formula="Σ g_i · d_i over the first k, d_i = 1 / log2(i+1) unless discount says otherwise",
-    undefined="never",
-    reference=f"{JARVELIN}; gain=exp2: Burges et al., ICML 2005",
-    parameters=(GAIN, REL, DISCOUNT),
-    highest=math.inf,
-    check=_check,
-    sums=_sums,
-    values=lambda gains, metric: gains.of_list(metric.k),
-    arithmetic=_discounted_terms,
-)
-
-NORMALISED_GAIN = GroupMetric(
-    name="ndcg",
-    title="normalised discounted cumulated gain",
-    formula="dcg@k / dcg@k of the ideal list",
-    undefined="the ideal list has no gain",
-    reference=f"{JARVELIN}; gain=exp2: Burges et al., ICML 2005",
-    parameters=(GAIN, IDEAL, REL, DISCOUNT),
-    unbounded=Unbounded("ideal=[grade,...], or ideal=k_relevant where gain is not binary", _beats_its_ideal),
-    check=_check,
-    sums=_sums,
-    values=lambda gains, metric: ratio(gains.of_list(metric.k), gains.of_ideal(metric.k, _ideal(metric))),
-    arithmetic=_normalised_terms,
-    interval="logit",
-)
-
-DECLARATIONS = (CUMULATED_GAIN, DISCOUNTED_GAIN, NORMALISED_GAIN)

@@ -30,6 +30,11 @@ def negatives_of(metric: Metric) -> RowSum:
     return RowSum(NEGATIVES, rel=metric.rel)
 
 
+def both_classes(metric: Metric) -> tuple[RowSum, RowSum]:
+    """The relevant rows, and the others."""
+    return positives_of(metric), negatives_of(metric)
+
+
 @dataclass(frozen=True)
 class Needed:
     """A state that a metric of the plan is computed from: rows of ``kind`` and ``name`` with this ``definition``.

@@ -1,8 +1,7 @@
 """The names that other programs print, as data: what each of them is here, or why it is nothing here.
 
 Names are looked up in lower case, a hyphen as an underscore; those of torchmetrics without any. One that ends in ``@``
-holds with a cut-off only. Where a name means in its program what no text here means, it is no alias: :data:`ELSEWHERE`
-says what to write in its place.
+holds with a cut-off only.
 """
 
 from __future__ import annotations

@@ -77,7 +77,6 @@ class CatalogueMetric(MetricKind):
         yield from sums_needed(metric, plan, ROWS_AND_WEIGHT)
 
     def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
-        """Its weight is the number of rows that are shown."""
         shown_rows, relevant = merged.partials.items.amounts(subject.state(Exposure.of(metric)))
         sums = merged.partials.sums.results()
         groups = int(sums.get(subject.state(GROUPS), 0))
@@ -87,7 +86,6 @@ class CatalogueMetric(MetricKind):
         return MetricRow.pooled(value, rows, rows_shown(shown_rows), n_groups=groups)
 
     def explain(self, group: OneGroup, metric: Metric) -> Arithmetic:
-        """How often the list of the group shows each of its items, which is what it adds to those of all lists."""
         ranking, judgments = group.ranking, group.ranking.judgments
         columns = {"shown": first_rows(ranking, metric.k, UNIT)[ranking.row] / UNIT}
         if "rel" in self.defaults:

@@ -1,6 +1,4 @@
-"""Declarations of the pooled metrics that read score bins; their kernels are in
-:mod:`sparkrank.histogram.threshold_sweep`.
-"""
+"""Pooled metrics that read score bins; their kernels are in :mod:`sparkrank.histogram.threshold_sweep`."""
 
 from __future__ import annotations
 

@@ -28,10 +28,7 @@ from sparkrank.ranking.ranking import Ranking
 
 @cached
 def gains_of(ranking: Ranking, gain: Gain) -> Credit:
-    """The gain earned at each position: the row's own, or under ``ties=expected`` its tie block's mean.
-
-    It is earned where a hit is or may be: none but labels above 0 have a gain.
-    """
+    """The gain earned at each position: the row's own, or under ``ties=expected`` its tie block's mean."""
     hits, blocks = hits_of(ranking, None), ranking.blocks
     amounts = gain.of(ranking.judgments.labels[ranking.row[hits.row]])
     if ranking.ties == "expected" and len(blocks.row):
@@ -50,12 +47,11 @@ def cumulated_gain(credit: Credit, k: int | None, groups: int, discount: Discoun
 
 @cached
 def _discounted(credit: Credit, discount: Discount) -> Credit:
-    """``credit`` with each gain times its ``discount``, for every cut-off."""
     return replace(credit, amount=credit.amount * discount.at(credit.position))
 
 
 class GainSums:
-    """What the lists of ``ranking``, and their ideal ones, earn of a ``gain`` times the ``discount`` of its position.
+    """What lists, and their ideal ones, earn of a ``gain`` times the ``discount`` of its position.
 
     Sums are one float64 for each of the ``distinct`` of its groups, or per group where it has no distinct; the shapes
     below say ``distinct`` for either.
@@ -109,7 +105,6 @@ class GainSums:
 
 @cached
 def gain_sums(ranking: Ranking, gain: Gain, discount: Discount = LOG2) -> GainSums:
-    """What the lists of ``ranking`` earn of ``gain``, shared by all metrics of that gain and discount."""
     return GainSums(ranking, gain, discount)
 
 
@@ -159,7 +154,6 @@ IDEAL = Choice(
 
 
 def _gain(ranking: Ranking, metric: Metric) -> Gain:
-    """What the metric makes of the labels. Raises :class:`InputError` where one gives more than 2^MOST_EXPONENT."""
     gain, labels = Gain(metric.word("gain"), metric.rel), ranking.judgments.labels
     highest = 0.0 if gain.kind == "binary" else float(labels.max(initial=0))
     if gain.kind == "exp2" and highest > MOST_EXPONENT:
@@ -220,7 +214,6 @@ def _beats_its_ideal(metric: Metric) -> bool:
 
 
 def _list_terms(ranking: Ranking, metric: Metric, discount: Discount | None) -> TermTable:
-    """The gain at each position of the list, and what it adds up to ``k``."""
     credit, hits = gains_of(ranking, _gain(ranking, metric)), hits_of(ranking, None)
     columns = {"gain": spread(ranking, hits.row, credit.amount, 0.0)}
     position = ranking.stands_at()

@@ -133,11 +133,9 @@ class HistogramMetric(PooledMetric):
         return sum_by(bins.part, amounts, parts_of_slice(subject.slice))
 
     def rule_of(self, metric: Metric) -> BinRule:
-        """The rule of the bins that the metric reads."""
         return outside.bin_rule(metric, self.rule)
 
     def terms_of(self, sweep: Sweep, metric: Metric) -> Terms:
-        """The terms of the bins of ``sweep``."""
         return outside.terms_of_bins(metric, self.terms, sweep)
 
     def _value_of_bins(self, measured: MeasuredTerms, limbs: Mapping[RowSum, Floats], metric: Metric) -> PooledValue:
@@ -172,7 +170,6 @@ class HistogramMetric(PooledMetric):
     def _values_at_once(
         self, of_parts: BinsOfParts, parts: Ints, limbs: Sequence[Mapping[RowSum, Floats]], metric: Metric
     ) -> list[float]:
-        """The value over all groups, and over all but those of each of the ``parts``."""
         amounts = of_parts.amounts_without(tuple(parts.tolist()), score_sums=self.score_sums)
         return self._values_of(*amounts, float(of_parts.rows is None), limbs, metric)
 
@@ -185,7 +182,6 @@ class HistogramMetric(PooledMetric):
         limbs: Sequence[Mapping[RowSum, Floats]],
         metric: Metric,
     ) -> list[float]:
-        """The value of each of several days (days, bins), which have these ``limbs``."""
         rows = pos + neg
         if self.by_rate:
             pos, neg = by_rate(pos, neg)

@@ -21,12 +21,10 @@ GROUPS = "groups"  # the sum, beside those over rows, that says how many groups 
 
 
 def positives_of(metric: Metric) -> RowSum:
-    """The weight of the rows that are relevant to ``metric``."""
     return RowSum(POSITIVES, rel=metric.rel)
 
 
 def negatives_of(metric: Metric) -> RowSum:
-    """The weight of the other rows."""
     return RowSum(NEGATIVES, rel=metric.rel)
 
 
@@ -74,7 +72,6 @@ class StatePlan(Protocol):
 
 
 def amounts_by_group(carrier: RowSum) -> tuple[str, str]:
-    """The names of the sums over groups of what each carries, and of its square."""
     return f"{carrier} by group", f"{carrier} by group, squared"
 
 

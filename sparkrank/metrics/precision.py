@@ -96,7 +96,6 @@ def hit_column(ranking: Ranking, hits: Hits, amounts: Floats, k: int | None, oth
 
 
 def _of_hits(ranking: Ranking, metric: Metric) -> tuple[Hits, dict[str, Floats], list[Step]]:
-    """The hits, their column, and the steps to hits@k and R, for a ranking of one group."""
     hits = hits_of(ranking, metric.rel)
     steps = [total(at_k("hits", metric.k), "hit"), given("R", hits.relevant[0])]
     return hits, {"hit": hit_column(ranking, hits, hits.probability, metric.k)}, steps
@@ -204,7 +203,6 @@ MANNING = "Manning, Raghavan, Schütze: Introduction to Information Retrieval, 2
 
 
 def hits(ranking: Ranking, metric: Metric) -> HitSums:
-    """The sums that most metrics of binary relevance are quotients of."""
     return hit_sums(ranking, metric.rel)
 
 

@@ -79,11 +79,10 @@ def _sum(rows: PairedRows, left: Ints, right: Ints) -> Floats:
 
 @dataclass(frozen=True)
 class Depths:
-    """The depths of two lists, down to the end of the longer: the ``group`` and ``depth`` of each, from 1, how many
-    rows are ``shared`` above it, their ``agreement``, and whether it is the ``last`` of its group.
+    """The depths of two lists, from 1 down to the end of the longer, group after group.
 
-    ``shorter`` (groups) is the length of the shorter list, and ``matched`` (n, ranked) the position of each row of the
-    list in the reference, 0 where it has none.
+    ``shared`` rows stand above each, and it may be the ``last`` of its group. ``shorter`` (groups) is the length of the
+    shorter list, and ``matched`` (n, ranked) the position of each row in the reference, 0 where it has none.
     """
 
     group: Codes
@@ -105,11 +104,10 @@ def rank_biased_overlap(ranking: Ranking, reference: str, p: float) -> Floats:
 
 
 def overlap_by_depth(ranking: Ranking, reference: str) -> Depths:
-    """How far the list and the reference agree at each depth.
+    """How far the list, the rows with a score, and those that ``reference`` orders agree at each depth.
 
-    One list are the rows with a score, the other those that ``reference`` orders. As Webber, Moffat and Zobel have it:
-    rows that tie all stand at the first of their positions, and agreement is 2 · rows in both / rows of both; beyond
-    the end of the shorter list its agreement there goes on. Undefined where a list is empty.
+    As Webber, Moffat and Zobel have it: rows that tie all stand at the first of their positions, and agreement is
+    2 · rows in both / rows of both; beyond the end of the shorter list its agreement there goes on.
     """
     ranking = ranking.by_score
     judgments = ranking.judgments
@@ -181,9 +179,7 @@ MOST_PAIRED = 20_000  # rows whose pairs are counted row by row, each with all o
 
 
 def _pair_counts(ranking: Ranking, rows: PairedRows) -> tuple[dict[str, Floats], list[Step]]:
-    """Of a ranking of one group: with how many others each row is concordant, discordant, and tied by the score alone;
-    and the steps to the numbers of pairs. Each pair is counted at both of its rows.
-    """
+    """The pairs of each row of one group, and the steps to their numbers: each pair counts at both of its rows."""
     pairs, count = rows.concordance(), len(rows.place)
     names = ("concordant", "discordant", "tied by score")
     numbers = (int(pairs.concordant[0]), int(pairs.discordant[0]), int(pairs.undecided[0]))

@@ -120,7 +120,6 @@ def register(declaration: D) -> D:
 
 
 def _validate_declaration(declaration: Declaration) -> None:
-    """Raise :class:`MetricError` where texts, documentation or an evaluation could not use ``declaration``."""
     for field in ("name", "title", "formula", "undefined", "reference"):
         text = getattr(declaration, field)
         if not isinstance(text, str) or not text.strip():
@@ -146,7 +145,6 @@ def _validate_declaration(declaration: Declaration) -> None:
 
 
 def _validate_field_types(declaration: Declaration) -> None:
-    """Raise :class:`MetricError` where a field holds what no evaluation could use."""
     for field, given in vars(declaration).items():
         fits, needed = _FIELDS.get(field, (None, ""))
         if fits is not None and given is not getattr(type(declaration), field) and not fits(given):
@@ -159,7 +157,6 @@ def _validate_field_types(declaration: Declaration) -> None:
 
 
 def _validate_parameters(declaration: Declaration) -> None:
-    """Raise :class:`MetricError` where a default is none that may be given, or a field names a parameter it lacks."""
     for parameter in declaration.all_parameters:
         if parameter.is_flag or parameter.default is None:
             continue
@@ -184,7 +181,6 @@ def _validate_parameters(declaration: Declaration) -> None:
 
 
 def _validate_name_is_free(name: str, declaration: Declaration) -> None:
-    """Raise :class:`MetricError` where ``name`` means another metric already, be it as ``P_10`` does."""
     bare = name.removesuffix("@")
     with_number = names.cut_off(bare)
     for word in (bare, *(() if with_number is None else (with_number[0],))):
@@ -216,7 +212,6 @@ def _alike(one: object, other: object) -> bool:
 
 
 def _same_class(one: object, other: object) -> bool:
-    """Whether the classes of two values, dataclasses, are of one definition that ran twice."""
     kind, kind_of_other = type(one), type(other)
     if not (dataclasses.is_dataclass(one) and dataclasses.is_dataclass(other)):
         return False
@@ -224,7 +219,6 @@ def _same_class(one: object, other: object) -> bool:
 
 
 def _bound(function: FunctionType) -> Iterator[object]:
-    """What a function has beside its code."""
     yield function.__defaults__
     yield function.__kwdefaults__
     yield tuple(cell.cell_contents for cell in function.__closure__ or ())

@@ -80,7 +80,6 @@ def inferred_average_precision(ranking: Ranking, rel: float | None) -> Floats:
 
 
 def inferred_precisions(ranking: Ranking, rel: float | None) -> tuple[Ints, dict[str, Floats]]:
-    """The relevant rows of a ranking, the counts of rows above each, and the precision that is inferred of them."""
     judgments = ranking.judgments
     hit = judgments.flags(rel)[ranking.row]
     row = np.flatnonzero(hit)

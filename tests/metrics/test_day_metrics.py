@@ -54,11 +54,6 @@ def test_clicks_that_weigh_next_to_nothing_have_their_precision(heavy: float) ->
     assert values(rows, metrics) == pytest.approx([0.25 + 0.75 / (1 + heavy)] * 2 + [0.25] * 2, rel=1e-15)
 
 
-def test_weights_at_both_ends_of_float64() -> None:
-    rows = [(0.9, False, 1e-12), (0.5, True, 1e288), (0.1, False, 1e-12)]
-    assert values(rows, ["auc(exact)"]) == pytest.approx([0.5], rel=1e-13)
-
-
 def test_the_heaviest_rows() -> None:
     """Of (0.25 + 0.75) / 2 the third row adds nothing; sums of scores over a block are sums of these, too."""
     rows = [(0.25, False, 1e288), (0.75, False, 1e288), (0.9, True, 1.0)]
@@ -220,14 +215,6 @@ def test_weights_do_not_touch_the_metrics_of_groups() -> None:
         bits_of_partials(partials_of(rows, metrics))["means"]
         == bits_of_partials(partials_of(rows, metrics, weighted=False))["means"]
     )
-
-
-def test_rows_and_weight_of_a_metric_of_the_day() -> None:
-    rows = [(0.5, True, 1.5), (0.25, False, 2.0), (0.25, True, 0.0)]
-    partials = partials_of(rows, ["auc", "accuracy"])
-    for metric in ("auc", "accuracy"):
-        row = Merged(partials).row(Subject(MODEL, "all", "all"), Metric.parse(metric))
-        assert (row.n_rows, row.weight) == (3, 3.5)
 
 
 def test_a_metric_of_the_day_is_over_rows_and_has_a_number_of_groups_where_parts_count_them() -> None:

@@ -9,29 +9,12 @@ import pytest
 from scipy import stats
 
 from sparkrank.stats.intervals import jackknife
-from sparkrank.stats.paired import paired_t, t_test
+from sparkrank.stats.paired import t_test
 from sparkrank.stats.power import smallest_detectable
 from sparkrank.stats.sequential import always_valid_p, radius
 
 TRIALS = 4000  # the standard error of a rate of 80 % is 0.6 percentage points
 SD = 0.3
-
-
-def found_by_pairs(rng: np.random.Generator, groups: int, planted: float, level: float) -> float:
-    draws = rng.normal(planted, SD, (TRIALS, groups))
-    sums, squares = draws.sum(axis=1), (draws**2).sum(axis=1)
-    tests = [paired_t(groups, *each, level) for each in zip(sums, squares, strict=True)]
-    return np.mean([test.p < 1 - level for test in tests])
-
-
-@pytest.mark.parametrize("groups", [10, 40, 400])
-@pytest.mark.parametrize(("level", "power"), [(0.95, 0.8), (0.9, 0.8), (0.95, 0.5)])
-def test_a_planted_difference_is_found_at_the_rate_told(groups: int, level: float, power: float) -> None:
-    """Neither at 72 % nor at 88 % where 80 % is told. A third less is found much more rarely."""
-    rng = np.random.default_rng(groups)
-    planted = smallest_detectable(SD / math.sqrt(groups), groups - 1, level, power)
-    assert found_by_pairs(rng, groups, planted, level) == pytest.approx(power, abs=0.03)
-    assert found_by_pairs(rng, groups, planted * 2 / 3, level) < power - 0.15
 
 
 def test_a_planted_difference_is_found_by_a_sequence_at_the_rate_told() -> None:

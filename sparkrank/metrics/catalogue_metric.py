@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
@@ -83,7 +84,7 @@ class CatalogueMetric(MetricKind):
         rows = int(sums.get(subject.state(ROWS_AND_WEIGHT[0]), 0))
         given_value = metric.call("value", self.value, shown_rows, relevant, groups, metric)
         value = outside.number(metric, "value", given_value)
-        return MetricRow.pooled(value, rows, rows_shown(shown_rows), n_groups=groups)
+        return MetricRow(value, int(math.isnan(value)), rows, rows_shown(shown_rows), groups, error_bound=0.0)
 
     def explain(self, group: OneGroup, metric: Metric) -> Arithmetic:
         ranking, judgments = group.ranking, group.ranking.judgments

@@ -6,7 +6,6 @@ apart (:mod:`sparkrank.histogram.threshold_sweep`), and its value from their tot
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -66,20 +65,6 @@ class MetricRow:
     error_bound: float | None = None
     blocks: int = 0
     noise_floor: float | None = None
-
-    @classmethod
-    def pooled(
-        cls,
-        value: float,
-        rows: int,
-        weight: float,
-        *,
-        n_groups: int | None = None,
-        error_bound: float = 0.0,
-        blocks: int = 0,
-    ) -> MetricRow:
-        """The row of a metric that has one value, which may be undefined, over all ``rows`` together."""
-        return cls(value, int(math.isnan(value)), rows, weight, n_groups, error_bound, blocks)
 
 
 class WithoutParts(NamedTuple):

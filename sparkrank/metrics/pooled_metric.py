@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
@@ -219,7 +220,7 @@ class PooledMetric(MetricKind):
         totals = PooledTotals(self._limbs(merged, subject, metric))
         rows, weight = map(totals.sum, ROWS_AND_WEIGHT)
         result, groups = self._value_of(totals, metric), merged.groups_of_parts(subject)
-        return MetricRow.pooled(result.value, int(rows), weight, n_groups=groups, error_bound=result.error_bound)
+        return MetricRow(result.value, int(math.isnan(result.value)), int(rows), weight, groups, result.error_bound)
 
     def without_parts(self, merged: Merged, subject: Subject, metric: Metric) -> WithoutParts | None:
         sizes, sums = merged.sizes_of_parts(subject), self._parts_of_sums(merged, subject, metric)

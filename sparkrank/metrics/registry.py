@@ -65,8 +65,7 @@ def register(declaration: D) -> D:
     Parameters
     ----------
     declaration : GroupMetric, CatalogueMetric, PooledMetric or HistogramMetric
-        The metric; :mod:`sparkrank.metrics` has the parts that it is made of. From now on, texts may use its name and
-        its aliases.
+        The metric; :mod:`sparkrank.metrics` has the parts that it is made of.
 
     Returns
     -------
@@ -76,8 +75,8 @@ def register(declaration: D) -> D:
     Raises
     ------
     MetricError
-        If ``declaration`` is not a declaration, or a field of it is missing or of the wrong type; if the name or an
-        alias belongs to another metric or is not allowed. Nothing is registered then.
+        If a field of ``declaration`` is missing or of the wrong type, or a name of it belongs to another metric or is
+        not allowed. Nothing is registered then.
 
     Examples
     --------
@@ -187,9 +186,7 @@ def _validate_name_is_free(name: str, declaration: Declaration) -> None:
         if CATALOG.is_known(word):
             taken = CATALOG.find(word, True, word)
             remedy = "give it another name"
-            if taken.name == declaration.name and not CATALOG.is_built_in(
-                taken
-            ):  # a cell of a notebook that was edited
+            if taken.name == declaration.name and not CATALOG.is_built_in(taken):  # an edited cell of a notebook
                 remedy += ", or start Python anew to change it"
             raise MetricError(
                 f'"{bare}" of the metric {declaration.name} is taken: it means {taken.name} ({taken.title}); {remedy}'

@@ -77,13 +77,15 @@ def t_test(
     >>> t_test(0.0, 0.0, 63)
     Difference(difference=0.0, stderr=None, p=None, low=None, high=None, degrees=None, method='too few', least_p=0.0)
     """
+    from scipy.special import stdtr
+
     if not math.isfinite(difference):
         return Difference(None)
     interval = t_interval(difference, stderr, degrees, level, method)
     if interval.method != method or not stderr or moving < LEAST_GROUPS:
         return Difference(float(difference), method=TOO_FEW.method)
     least = 2.0 ** (1 - moving)
-    p = max(two_sided_p(difference / stderr, degrees), least)
+    p = max(float(2 * stdtr(degrees, -abs(difference / stderr))), least)
     tested = Difference(
         float(difference), float(stderr), p, interval.low, interval.high, float(degrees), method, least_p=least
     )
@@ -122,16 +124,3 @@ def paired_t(
         centred = Fraction()
     stderr = math.sqrt(centred / (n * (n - 1))) if n > 1 else math.nan
     return t_test(float(total / n), stderr, n - 1, level, moving=n if moving is None else moving)
-
-
-def two_sided_p(t: float, degrees: float) -> float:
-    """The probability of a t at least as far from 0 where the true difference is 0.
-
-    Examples
-    --------
-    >>> two_sided_p(0.0, 5), round(two_sided_p(-2.570582, 5), 6)
-    (1.0, 0.05)
-    """
-    from scipy.special import stdtr
-
-    return float(2 * stdtr(degrees, -abs(t)))

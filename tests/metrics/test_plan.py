@@ -49,11 +49,6 @@ def test_a_metric_may_come_as_a_value() -> None:
     assert Plan.of([Metric.parse("ap"), "map"], ["m"], ["u"]).metrics == (Metric.parse("ap"),)
 
 
-def test_a_wrong_metric_is_named_by_its_place() -> None:
-    with pytest.raises(MetricError, match=r'metrics\[1\]: .*"ndgc".*did you mean "ndcg"\?'):
-        plan("ap", "ndgc@10")
-
-
 def test_no_metric_at_all_is_refused() -> None:
     with pytest.raises(MetricError, match="metrics is empty"):
         plan()
@@ -75,18 +70,10 @@ def test_the_other_forms_of_such_metrics_have_an_expectation() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("definitions", "parts"),
-    [
-        ({"ties": "bets"}, ("ties", '"bets"', 'did you mean "best"?', "expected, item, worst, best, block")),
-        ({"undefined": "sikp"}, ("undefined", '"sikp"', 'did you mean "skip"?', "skip, zero, one, error")),
-    ],
-)
-def test_unknown_definitions_are_refused(definitions: dict[str, str], parts: tuple[str, ...]) -> None:
-    with pytest.raises(SpecError) as refused:
-        Definitions(**definitions)
-    for part in parts:
-        assert part in str(refused.value)
+def test_unknown_definitions_are_refused() -> None:
+    told = r'^ties is "bets", did you mean "best"\? \(allowed: expected, item, worst, best, block\)$'
+    with pytest.raises(SpecError, match=told):
+        Definitions(ties="bets")
 
 
 def test_definitions_say_what_they_are() -> None:

@@ -263,14 +263,8 @@ def test_what_is_counted_is_what_is_evaluated() -> None:
 
 def test_rows_without_a_label_are_those_of_groups_that_some_model_is_evaluated_in() -> None:
     """u is listed by a alone and v by b alone, w by nobody; each has a row without a label."""
-    log = pa.table(
-        {
-            "user": ["u", "u", "v", "w"],
-            "a": [1.0, 2.0, None, None],
-            "b": [None, None, 1.0, None],
-            "label": pa.array([1, None, None, None], pa.int64()),
-        }
-    )
+    scores = {"a": [1.0, 2.0, None, None], "b": [None, None, 1.0, None]}
+    log = pa.table({"user": list("uuvw"), **scores, "label": pa.array([1, None, None, None], pa.int64())})
     models = {"group": "user", "label": "label"}
     for scores, unjudged in (("a", 1), ("b", 1), ({"a": "a", "b": "b"}, 2)):
         found = sr.evaluate(log, ["p@1"], score=scores, unretrieved="skip", **models)

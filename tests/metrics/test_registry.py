@@ -291,25 +291,6 @@ def test_what_a_function_refuses_itself_stays_as_it_is() -> None:
         sr.evaluate(ROWS, ["odd"], **ROLES)
 
 
-def test_every_kind_can_come_from_outside() -> None:
-    """Of the day: the share of rows with a label above 0; over lists: the items shown; by bins: the mean score."""
-    register(
-        sr.PooledMetric(
-            "rate",
-            **OF_OTHERS,
-            sums=lambda metric: (RowSum("rows"), RowSum("positives")),
-            value=lambda totals, metric: PooledValue(totals.sum(RowSum("positives")) / totals.sum(RowSum("rows"))),
-        )
-    )
-    register(
-        sr.CatalogueMetric(
-            "items_shown", **OF_OTHERS, value=lambda exposure, relevant, groups, metric: np.sum(exposure > 0)
-        )
-    )
-    found = sr.evaluate(ROWS, ["rate", "items_shown", "items_shown@1"], item="item", **ROLES, ties="item")
-    assert found.metrics["value"].to_pylist() == [3 / 6, 6.0, 3.0]
-
-
 def test_a_plan_carries_what_another_process_does_not_know(tmp_path: Path) -> None:
     """Functions of the script that runs by value, those of the package by name."""
     runpy.run_path(str(EXAMPLE))

@@ -98,6 +98,12 @@ def test_fewer_than_two_groups_that_differ_are_not_tested(moving: int) -> None:
     assert paired_t(100, 1, 1, moving=moving) == Difference(0.01, method="too few")
 
 
+def test_one_pair_or_none_and_what_is_undefined_have_no_test() -> None:
+    assert paired_t(1, 0.5, 0.25) == t_test(0.5, math.nan, 9) == t_test(0.5, math.inf, 9)
+    assert paired_t(1, 0.5, 0.25) == Difference(0.5, method="too few")
+    assert paired_t(0, 0, 0) == t_test(math.nan, 0.5, 9) == t_test(math.inf, 0.5, 9) == Difference(None)
+
+
 def test_cancellation_costs_no_digit() -> None:
     """A million differences of 1000 ± 2^-10, whose squares are exact: Σ(d - mean)² is n·2^-20."""
     n, half = 1_000_000, Fraction(1, 2**10)
@@ -105,17 +111,6 @@ def test_cancellation_costs_no_digit() -> None:
     squares = n // 2 * ((1000 - half) ** 2 + (1000 + half) ** 2)
     found = paired_t(n, total, squares)
     assert found.stderr == pytest.approx(2**-10 / math.sqrt(n - 1), rel=1e-15)
-
-
-def test_one_pair_or_none_have_no_test() -> None:
-    assert paired_t(1, 0.5, 0.25) == Difference(0.5, method="too few")
-    assert paired_t(0, 0, 0) == Difference(None)
-
-
-@pytest.mark.parametrize("unknown", [math.nan, math.inf])
-def test_what_is_undefined_has_no_test(unknown: float) -> None:
-    assert t_test(0.5, unknown, 9) == Difference(0.5, method="too few")
-    assert t_test(unknown, 0.5, 9) == Difference(None)
 
 
 @given(st.floats(-5, 5), st.floats(0.01, 3), st.integers(1, 500), st.sampled_from([0.8, 0.95, 0.99]))

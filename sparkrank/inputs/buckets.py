@@ -43,8 +43,6 @@ FAN_IN_OF_SLICES = 8
 def bucket_count(rows: int, bucket_rows: int = BUCKET_ROWS, models: int = 1) -> int:
     """The number of buckets for ``rows`` rows, with at most about ``bucket_rows`` rows each up to :data:`MOST_BUCKETS`.
 
-    With more ``models`` than :data:`MODELS_OF_A_BUCKET` they have as many scores, and fewer rows.
-
     Examples
     --------
     >>> bucket_count(10_000_000), bucket_count(10_000_000, models=8), bucket_count(10_000_000, models=20)
@@ -62,13 +60,11 @@ def validate_buckets(buckets: int | None, plan: Plan) -> None:
 
 
 def task_count(buckets: int) -> int:
-    """The number of tasks that evaluate ``buckets`` buckets."""
     most = math.ceil(TASKS_BY_ROOT * math.sqrt(buckets))
     return min(buckets, max(TASKS_OF_A_SMALL_DAY, min(most, math.ceil(buckets / BUCKETS_PER_TASK))))
 
 
 def fan_in(plan: Plan) -> int:
-    """The number of packed states of ``plan`` that are merged at a time."""
     return min(FAN_IN, FAN_IN_OF_SLICES) if plan.slices else FAN_IN
 
 
@@ -78,5 +74,4 @@ def first_buckets(buckets: int, tasks: int) -> list[int]:
 
 
 def task_of(bucket: int, buckets: int, tasks: int) -> int:
-    """The task that has ``bucket``."""
     return bucket * tasks // buckets

@@ -151,7 +151,6 @@ def check_name(name: str) -> None:
 
 
 def _around(text: str, place: int) -> str:
-    """What stands from ``place`` on, as a sentence shows it."""
     return shorten(text[place : place + MOST_AROUND])
 
 
@@ -201,7 +200,6 @@ def _validate_no_range(text: str) -> None:
 
 
 def _validate_whole_ranges(text: str) -> None:
-    """Raise ``ValueError`` where a mark has the dots of a range on one side and there no other mark."""
     if match := _END_OF_RANGE.search(text):
         raise ValueError(
             f"{shorten(match[0])} is not a range of days: it has a mark at both ends, as {{date}}..{{date+7}}"

@@ -1,9 +1,7 @@
 """Values that lie inside of a column: fields of structs, values of maps, elements of arrays and of Spark ML's vectors.
 
 A role names them as Spark's SQL does: ``m.prob``, ``scores['prob']``, ``probability[1]``, ``recommendations.item``;
-places count from 0. A column whose own name is that text comes first. The types alone decide what is meant, in
-the same way whoever reads: a :class:`Shape` is a type of Arrow or of Spark as this needs to know it, and
-:class:`Place` says where the values lie.
+places count from 0. A column whose own name is that text comes first. The types alone decide what is meant.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ _KEY = re.compile(r"""\[(?:'([^']*)'|"([^"]*)")\]|\.([^.\[]+)""")
 
 
 class Shape(NamedTuple):
-    """A type: its ``text``, whether it is one of ``numbers`` or of other ``plain`` values, and what it is made of."""
+    """A type of Arrow or of Spark: its ``text``, whether it is a number or ``plain``, and its parts."""
 
     text: str
     is_plain: bool = False
@@ -46,8 +44,8 @@ class StructField(NamedTuple):
 class Element(NamedTuple):
     """The element at ``place`` of an array.
 
-    ``to_number``: the steps lead to a number, a double, which is NaN, as in a bad row, where there is no such element:
-    null would be read as a value, as "not retrieved" of a score.
+    ``to_number``: of a number, a double, which is NaN, as in a bad row, where there is no such element: null would be
+    read as a value, as "not retrieved" of a score.
     """
 
     place: int
@@ -61,10 +59,7 @@ class MapKey(NamedTuple):
 
 
 class VectorElement(NamedTuple):
-    """The element at ``place`` of a vector; ``only_of`` is the one size that vectors may have, where one may be meant.
-
-    ``refused`` is then the sentence for any other.
-    """
+    """The element at ``place`` of a vector; ``refused`` is the sentence for any size but ``only_of``."""
 
     place: int
     only_of: int | None = None
@@ -106,7 +101,6 @@ def ratings_at(place: Place) -> Place | None:
 
 
 def elements_of(roles: Roles) -> list[str]:
-    """The columns of ``roles`` that name an element of an array or a vector, where a number is needed."""
     named = (column for role, _, column in roles.played() if not role.is_name and _ELEMENT.search(column))
     return list(dict.fromkeys(named))
 
@@ -128,7 +122,7 @@ def places(roles: Roles, columns: Mapping[str, Shape], what: str) -> dict[str, P
     """The place of each column of ``roles`` that is not simply one of ``columns``, those of ``what``.
 
     A name that says nothing here is left out. Raises :class:`InputError` where it leads into a column that has no such
-    place, or to a value of which it is not plain which part is meant.
+    place, or it is not plain which part is meant.
     """
     inside: dict[str, Place] = {}
     for role, title, name in roles.played():
@@ -159,12 +153,10 @@ def _found(name: str, columns: Mapping[str, Shape]) -> tuple[Place, Shape] | Non
 
 
 def _beginnings(text: str, names: Mapping[str, Shape]) -> list[str]:
-    """The names that ``text`` begins with, before a dot or a bracket, the longest first."""
     return sorted((name for name in names if text.startswith((f"{name}.", f"{name}["))), key=len, reverse=True)
 
 
 def _inside(text: str, shape: Shape) -> tuple[tuple[PathStep, ...], Shape] | None:
-    """The steps that ``text`` makes inside of ``shape``, and the shape at their end."""
     if not text:
         return (), shape
     if element := _ELEMENT.match(text):
@@ -209,7 +201,6 @@ DOUBLE = Shape("double", is_plain=True, is_number=True)
 
 
 def _validate_part_of_column(role: str, name: str, columns: Mapping[str, Shape], what: str) -> None:
-    """Raise :class:`InputError` where ``name`` begins as one of ``columns`` that has parts, but is none of them."""
     for column in _beginnings(name, columns):
         parts = list(_parts(column, columns[column]))
         if parts:
@@ -221,7 +212,6 @@ def _validate_part_of_column(role: str, name: str, columns: Mapping[str, Shape],
 
 
 def _parts(name: str, shape: Shape) -> Iterator[str]:
-    """The names that a role may have inside of a column."""
     if shape.is_vector or (shape.element is not None and not shape.element.fields):
         yield f"{name}[0]"
     if shape.value is not None:
@@ -272,7 +262,6 @@ def _fits(shape: Shape, is_value: bool) -> bool:
 
 
 def _items(role: Role, name: str, problem: str, fields: Mapping[str, Shape]) -> tuple[PathStep, ...]:
-    """The steps to the items, or the labels, of an array of structs of ``fields``."""
     is_label = role == LABELS
     rating = RATING_FIELD if RATING_FIELD in fields and fields[RATING_FIELD].is_number and not is_label else None
     fitting = [field for field, part in fields.items() if _fits(part, not is_label) and field != rating]

@@ -1,8 +1,7 @@
 """The roles that a column of the input can play, as data: one row says all that the reading of a role needs.
 
-Config, the doors, the checks of schemas, both engines, text formats and the bucket are driven by it. A new role of a
-row is a row of :data:`ROW_ROLES`, an argument of ``sr.evaluate``, and its name in ``columns`` of the metric's
-declaration that reads it.
+A new role of a row is a row of :data:`ROW_ROLES`, an argument of ``sr.evaluate``, and its name in ``columns`` of the
+metric's declaration that reads it.
 """
 
 from __future__ import annotations
@@ -48,11 +47,9 @@ class Role:
     """A role: its ``name`` in sentences, which types it ``takes``, by which reader it is read, and who needs it.
 
     ``key`` is its name as an argument and in ``columns`` of a spec, and that of its column in a bucket. ``used`` says
-    whether a plan reads it where somebody has named it, and ``asked`` why a plan must have it, if it must: the
-    beginning of a sentence. A metric whose declaration names the ``key`` among its ``columns`` must have it too. Rows
-    of a side without such a column have ``missing`` there. ``bad`` are the rows that are rejected for what stands in
-    it. Where ``of_groups``, all rows of a group have one value: a table of arrays has it beside them. Where
-    ``of_lists_first``, a truth has it only if somebody names its column there.
+    whether a plan reads it where somebody has named it, and ``asked`` why a plan must have it: the beginning of a
+    sentence. Rows of a side without such a column have ``missing`` there. Where ``of_groups``, all rows of a group have
+    one value: a table of arrays has it beside them. Where ``of_lists_first``, a truth has it only if it is named there.
     """
 
     name: str
@@ -83,7 +80,6 @@ class Role:
 
     @property
     def is_name(self) -> bool:
-        """Whether its values are names: what they are called matters, not how much they are."""
         return self.takes[0] in ("plain", "slice")
 
     @property
@@ -149,7 +145,6 @@ ROW_ROLES: tuple[Role, ...] = (
 
 
 def row_roles(side: RoleSide | None = None) -> tuple[Role, ...]:
-    """The roles of a row, or those that are of ``side``."""
     return tuple(role for role in ROW_ROLES if side in (None, role.side))
 
 

@@ -41,10 +41,7 @@ class TruthColumns:
 
     @classmethod
     def of(cls, label: str | None, named: Mapping[str, Any] | None) -> TruthColumns:
-        """The columns that ``named`` maps roles to; ``label`` where it names none for the label.
-
-        Raises :class:`SpecError` for a role that a truth has not.
-        """
+        """The columns that ``named`` maps roles to; ``label`` where it names none for the label."""
         if named is not None and not isinstance(named, Mapping):
             raise SpecError(f"truth_columns is {quote(named)}: a mapping of roles to columns of the truth is needed")
         given = {"label": label, **(named or {})}
@@ -64,7 +61,7 @@ def columns_of_key(group: Any) -> tuple[str, ...]:
 
 
 def by_model(role: str, named: Any) -> dict[str, str]:
-    """The column of each model: one is named after its column. Raises :class:`SpecError` for anything else."""
+    """The column of each model: one is named after its column."""
     if isinstance(named, str):
         return {named: named}
     if not hasattr(named, "items"):
@@ -111,18 +108,15 @@ def _truth_roles(
 class Roles:
     """The columns of an impression log, or of lists that stand beside a ``truth`` with columns of its own.
 
-    ``group`` are the columns of the group key, none where no metric is of groups; ``scores`` maps each model's name to
-    its score column, which holds ranks where ``by_rank``. ``of_rows`` maps roles of a row
-    (:data:`sparkrank.inputs.role_table.ROW_ROLES`: the item, a reference rank, a weight) to their columns, where
-    somebody names one. ``label`` is None where the labels are those of the truth, or no metric reads any. The roles of
-    a truth have no scores, and where they have no label, each row's is 1.
+    ``scores`` maps each model's name to its score column, which holds ranks where ``by_rank``. ``of_rows`` maps roles
+    of a row (:data:`sparkrank.inputs.role_table.ROW_ROLES`) to their columns, where somebody names one. ``label`` is
+    None where the labels are those of the truth, or no metric reads any. The roles of a truth have no scores, and where
+    they have no label, each row's is 1.
 
     Where ``true_items`` names a column, a row is a list and a group: ``scores`` maps each model's name to an array of
     items in rank order, ``true_items`` is the array of what is true, and ``label`` one of labels beside it, if any;
-    ``relevance`` says what they are without.
-
-    ``slices`` are the columns of each slice, which may have another role as well; a truth has them too.
-    ``group_weights`` are the columns by which groups weigh in the mean of some metric; they may have another role, too.
+    ``relevance`` says what they are without. Columns of ``slices`` and ``group_weights``, by which groups weigh in the
+    mean of some metric, may have another role, too.
     """
 
     group: tuple[str, ...]
@@ -184,8 +178,7 @@ class Roles:
         """The roles of a table with a row per group and arrays of items: one array of predictions, or a mapping.
 
         A true item is relevant (``membership``), has the label at its place in the array ``label``, or 1 / its place
-        in the array (``reciprocal_rank``). ``of_rows`` are roles of a row that have one value in a group. Raises
-        :class:`SpecError` as :meth:`of` does.
+        in the array (``reciprocal_rank``). ``of_rows`` are roles of a row that have one value in a group.
         """
         if relevance not in RELEVANCE:
             near = did_you_mean(relevance, RELEVANCE)
@@ -221,9 +214,8 @@ class Roles:
         """Roles as a person writes them: one column or several; one score, named after its column, or a mapping.
 
         ``rank`` stands in place of ``score``, and ``truth`` in place of ``label``; ``of_rows`` are the other roles of
-        rows by their keys, as ``weight``. Without ``group`` all rows are
-        together. Raises :class:`SpecError` when a role is missing, a column has two of which one rules out the other,
-        or the group key has a reserved name.
+        rows. Raises :class:`SpecError` when a role is missing, a column has two of which one rules out the other, or
+        the group key has a reserved name.
         """
         ordered = rank if score is None else score
         if ordered is None or (score is not None and rank is not None):
@@ -250,9 +242,7 @@ class Roles:
         return roles
 
     def validate_roles(self, *, is_truth: bool = False) -> None:
-        """Raise :class:`SpecError` where the group key is reserved or stands twice, or where one role of a column rules
-        out another: a group key is the same in all rows of a group, and items are no labels.
-        """
+        """Raise :class:`SpecError` where the group key is reserved, or one role of a column rules out another."""
         if not self.scores and not is_truth:
             raise SpecError("score names no column: name at least one")
         role_of: dict[str, tuple[Role, str]] = {}
@@ -282,24 +272,19 @@ class Roles:
             self._validate_cluster(f'cluster="{shorten(self.cluster)}"')
 
     def _validate_cluster(self, named: str) -> None:
-        """Raise :class:`SpecError` where there are no groups, or each is a cluster of its own."""
         if not self.group:
             raise SpecError(f"{named} says who stands behind a group, but no group column is named")
         if self.group == (self.cluster,) and self.true_items is None:
             raise SpecError(f"{named} is the group column: without a cluster each group stands for itself")
 
     def validate_positions(self, positions: str) -> None:
-        """Raise :class:`SpecError` where positions are to be given and no column gives ranks, or not those from 0."""
         if positions != "dense" and not self.by_rank:
             raise SpecError(f"positions={positions} takes ranks as positions, but no rank column is named")
         if positions == "given_from_0" and self.true_items is not None:
             raise SpecError(f"positions={positions} takes ranks from 0, but places in arrays of items count from 1")
 
     def validate_weight_is_read(self, is_read: bool) -> None:
-        """Raise :class:`SpecError` where rows have a weight that counts in nothing that is asked for.
-
-        ``is_read``: some metric is of all rows together, or reads the weight for itself.
-        """
+        """Raise :class:`SpecError` where rows have a weight that no metric reads."""
         if self.weight is not None and not is_read and self.weight not in self.group_weights:
             raise SpecError(
                 f'weight="{shorten(self.weight)}" multiplies what a row counts in the metrics of all rows together, '
@@ -308,7 +293,6 @@ class Roles:
             )
 
     def validate_required_roles(self, plan: Plan) -> None:
-        """Raise :class:`SpecError` where a role of rows or a label is needed and no column is named."""
         keys = [role.key for role in row_roles()]
         for metric in plan.metrics:
             for name in metric.declaration.columns:
@@ -331,17 +315,14 @@ class Roles:
 
     @property
     def item(self) -> str | None:
-        """The column of items."""
         return self.of_rows.get("item")
 
     @property
     def weight(self) -> str | None:
-        """The column of weights; without one every row weighs 1."""
         return self.of_rows.get("weight")
 
     @property
     def cluster(self) -> str | None:
-        """The column of who stands behind a group; without one every group stands for itself."""
         return self.of_rows.get("cluster")
 
     @property
@@ -350,7 +331,6 @@ class Roles:
         return list(dict.fromkeys(column for role, _, column in self.played() if role in (ITEMS, TRUE_ITEMS)))
 
     def columns(self) -> Iterator[tuple[str, str]]:
-        """Every (role as sentences name it, column)."""
         yield from ((title, column) for _, title, column in self.played())
 
     def played(self) -> Iterator[tuple[Role, str, str]]:
@@ -382,11 +362,10 @@ def planned(
     uncertainty: Uncertainty = DEFAULT,
     compare: Comparison | None = None,
 ) -> tuple[Roles, Plan]:
-    """The plan for ``metrics`` over the columns of ``roles``, and these with the columns by which groups weigh.
+    """The plan for ``metrics``, texts read under ``preset``, and ``roles`` with the columns of group weights.
 
-    A text is read under ``preset``. The others are fields of :class:`sparkrank.metrics.Plan`. Raises
-    :class:`SpecError` where a metric is unknown or does not go with the definitions, where it needs a column that no
-    role names, and where a role or a number would do nothing.
+    The others are fields of :class:`sparkrank.metrics.Plan`. Raises :class:`SpecError` where a metric is unknown or
+    does not go with the definitions, where it needs a column that no role names, and where a role would do nothing.
     """
     plan = Plan.of(
         metrics,

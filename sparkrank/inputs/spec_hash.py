@@ -1,7 +1,7 @@
 """What is asked of rows, as one hash, by one rule for a spec and for a call of ``sr.evaluate``.
 
-It changes when anything that can change a number does, but for the rows themselves; not where and how it runs. A spec
-says where its rows are, which is part of its question; a call is handed the rows.
+It changes when anything that can change a number does, but for the rows themselves. A spec says where its rows are,
+which is part of its question; a call is handed the rows.
 """
 
 from __future__ import annotations
@@ -53,9 +53,7 @@ def hash_of_plan(
 
 
 def _clustered(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """What is ``asked`` of rows, whose columns have a cluster only where one is named: other hashes stay as they were
-    before there were clusters.
-    """
+    """``asked`` without a cluster that nobody names: other hashes stay as they were before there were clusters."""
     columns = {role: column for role, column in asked["columns"].items() if role != "cluster" or column is not None}
     return {**asked, "columns": columns}
 
@@ -75,7 +73,6 @@ def rows_asked(columns: Mapping[str, Any], partition_types: str) -> dict[str, An
 
 
 def _as_spec(named: Any) -> Any:
-    """A column, columns or columns by model, as a spec has them."""
     if isinstance(named, Mapping):
         return dict(named)
     return list(named) if isinstance(named, (tuple, list)) else named

@@ -1,9 +1,6 @@
-"""A window of days, and where its tables stand.
+"""A window of days. Its tables have a place of their own, so that who reads the tables of days meets days alone::
 
-The tables of a window are those of a day without its groups and states. They have a place of their own,
-``<output>/windows``, so that who reads the tables of days meets days alone:
-
-    <output>/windows/metrics/window=2026-11-13..2026-11-19
+<output>/windows/metrics/window=2026-11-13..2026-11-19
 """
 
 from __future__ import annotations
@@ -33,11 +30,7 @@ class Window:
 
     @classmethod
     def of(cls, first: str, last: str) -> Window:
-        """The window between two days as a person writes them.
-
-        Raises :class:`SpecError` when one is no day, ``last`` is before ``first``, or there are more than
-        :data:`MOST_DAYS`.
-        """
+        """The window between two days as a person writes them."""
         window = cls(_day("--from", first), _day("--to", last))
         if window.last < window.first:
             raise SpecError(f"--from {first} is after --to {last}: a window begins with its earliest day")
@@ -49,7 +42,6 @@ class Window:
 
     @property
     def count(self) -> int:
-        """How many days there are."""
         return (self.last - self.first).days + 1
 
     @property

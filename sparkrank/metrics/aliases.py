@@ -1,8 +1,7 @@
 """The names that other programs print, as data: what each of them is here, or why it is nothing here.
 
 Names are looked up in lower case, a hyphen as an underscore; those of torchmetrics without any. One that ends in ``@``
-holds with a cut-off only. Where a name means in its program what no text here means, it is no alias: :data:`ELSEWHERE`
-says what to write in its place.
+holds with a cut-off only.
 """
 
 from __future__ import annotations
@@ -12,85 +11,40 @@ from collections.abc import Mapping
 
 from sparkrank.base.errors import MetricError
 
-# Names of several programs and of papers, then those of one program each.
-ALIASES: Mapping[str, str] = {
-    "hitrate": "hit",
-    "hit_ratio": "hit",
-    "hitratio": "hit",
-    "prauc": "pr_auc",
-    "auc_pr": "pr_auc",
-    "aucpr": "pr_auc",
-    "auc_roc": "auc",
-    "rocauc": "auc",
-    "auroc": "auc",
-    "uauc": "group_auc",
-    "wuauc": "gauc",
-    "rprecision": "rprec",
-    "rprecision@": "p(over=min_k_relevant)",  # RecTools: Precision(k, r_precision=True)
-    # scikit-learn
-    "roc_auc_score": "auc(exact)",
-    "ndcg_score": "ndcg",
-    "dcg_score": "dcg",
-    "brier_score_loss": "brier",
-    "accuracy_score": "accuracy",
-    "precision_score": "precision",
-    "recall_score": "recall",
-    "f1_score": "f1",
-    "fbeta_score": "fbeta",
-    # trec_eval
-    "set_p": "p",
-    "set_recall": "r",
-    "map_cut@": "ap",
-    "ndcg_cut@": "ndcg",
-    # Spark
-    "meanaverageprecision": "ap",
-    "meanaverageprecisionat@": "ap(over=min_k_relevant)",
-    "meanaverageprecisionatk@": "ap(over=min_k_relevant)",
-    "precisionat@": "p",
-    "precisionatk@": "p",
-    "recallat@": "r",
-    "recallatk@": "r",
-    "ndcgat@": "ndcg(gain=binary)",
-    "ndcgatk@": "ndcg(gain=binary)",
-    "areaunderroc": "auc",
-    # Recommenders
-    "ndcg_at_k@": "ndcg(gain=binary)",
-    "map_at_k@": "ap(over=min_k_relevant)",
-    "precision_at_k@": "p",
-    "recall_at_k@": "r",
-    # RecTools
-    "f1beta@": "f",
-    # ranx
-    "ndcg_burges": "ndcg(gain=exp2)",
-    "dcg_burges": "dcg(gain=exp2)",
-    # torchmetrics, classes and functions
-    "retrievalmap": "ap",
-    "retrievalmap@": "ap(over=hits)",
-    "retrievalaverageprecision": "ap",
-    "retrievalaverageprecision@": "ap(over=hits)",
-    "retrievalmrr": "rr",
-    "retrievalreciprocalrank": "rr",
-    "retrievalprecision": "p",
-    "retrievalrecall": "r",
-    "retrievalhitrate": "hit",
-    "retrievalnormalizeddcg": "ndcg",
-    "retrievalrprecision": "rprec",
-    "retrievalauroc": "group_auc",
-    "binaryauroc": "auc(exact)",
-    "binaryaverageprecision": "pr_auc(exact)",
-    "binarycalibrationerror": "ece",
-    # Evidently
-    "mapkmetric@": "ap",
-    "mrrkmetric@": "rr",
-    "hitratekmetric@": "hit",
-    "precisiontopk@": "p(over=retrieved)",
-    "precisiontopkmetric@": "p(over=retrieved)",
-    "recalltopk@": "r",
-    "recalltopkmetric@": "r",
-    "fbetatopk@": "f(over=retrieved)",
-    "fbetatopkmetric@": "f(over=retrieved)",
+# What each text here is called elsewhere: in papers, and by the names that programs print.
+_NAMES: Mapping[str, str] = {
+    "hit": "hitrate hit_ratio hitratio retrievalhitrate hitratekmetric@",
+    "pr_auc": "prauc auc_pr aucpr",
+    "auc": "auc_roc rocauc auroc areaunderroc",
+    "group_auc": "uauc retrievalauroc",
+    "gauc": "wuauc",
+    "rprec": "rprecision retrievalrprecision",
+    "p(over=min_k_relevant)": "rprecision@",
+    "auc(exact)": "roc_auc_score binaryauroc",
+    "ndcg": "ndcg_score ndcg_cut@ retrievalnormalizeddcg",
+    "dcg": "dcg_score",
+    "brier": "brier_score_loss",
+    "accuracy": "accuracy_score",
+    "precision": "precision_score",
+    "recall": "recall_score",
+    "f1": "f1_score",
+    "fbeta": "fbeta_score",
+    "p": "set_p precisionat@ precisionatk@ precision_at_k@ retrievalprecision",
+    "r": "set_recall recallat@ recallatk@ recall_at_k@ retrievalrecall recalltopk@ recalltopkmetric@",
+    "ap": "map_cut@ meanaverageprecision retrievalmap retrievalaverageprecision mapkmetric@",
+    "ap(over=min_k_relevant)": "meanaverageprecisionat@ meanaverageprecisionatk@ map_at_k@",
+    "ndcg(gain=binary)": "ndcgat@ ndcgatk@ ndcg_at_k@",
+    "f": "f1beta@",
+    "ndcg(gain=exp2)": "ndcg_burges",
+    "dcg(gain=exp2)": "dcg_burges",
+    "ap(over=hits)": "retrievalmap@ retrievalaverageprecision@",
+    "rr": "retrievalmrr retrievalreciprocalrank mrrkmetric@",
+    "pr_auc(exact)": "binaryaverageprecision",
+    "ece": "binarycalibrationerror",
+    "p(over=retrieved)": "precisiontopk@ precisiontopkmetric@",
+    "f(over=retrieved)": "fbetatopk@ fbetatopkmetric@",
 }
-
+ALIASES: Mapping[str, str] = {name: here for here, names in _NAMES.items() for name in names.split()}
 _ABOVE = "of torchmetrics takes a score of exactly its threshold for no: write {} for yes from the threshold on"
 _BINARY = {
     "accuracy": "accuracy",

@@ -1,7 +1,7 @@
 """How the value of a metric comes of the rows of one group: columns of terms, and the steps from these to the value.
 
-A declaration says so beside its formula (``arithmetic``), by the same rankings that its values come of. A step is data:
-its name, one of a few operations, and what it is done with, so that whoever doubts a number does the sum again.
+A declaration says so beside its formula (``arithmetic``). A step is data, so that whoever doubts a number does the sum
+again.
 """
 
 from __future__ import annotations
@@ -44,15 +44,8 @@ Operand: TypeAlias = "TermColumn | str | float"  # a column of terms, an earlier
 class TermTable:
     """Columns of terms of one length: of the list, where ``name`` is :data:`LIST`, of its ideal, or of depths.
 
-    Parameters
-    ----------
-    name : str
-        What the rows are.
-    columns : mapping of str to float64 array (n)
-        The terms; NaN where a row has none.
-    row : int64 array (n), optional
-        The row of the judgments that each is about; None where it is about none, as a depth is. Under ``ties=expected``
-        terms of a list may belong to its positions: any row of a tie block may stand there.
+    A term is NaN where a row has none. ``row`` is the row of the judgments that each is about; None where it is about
+    none. Under ``ties=expected`` terms of a list may belong to its positions: any row of a tie block may stand there.
     """
 
     name: str
@@ -62,20 +55,10 @@ class TermTable:
 
 @dataclass(frozen=True)
 class Step:
-    """A number with what it is made of.
+    """A number with what it is made of: columns of terms, names of earlier steps, or numbers.
 
-    Parameters
-    ----------
-    name : str
-        What it is called, by which later steps name it.
-    operation : str
-        ``given``, or what is done with the operands: ``sum`` and ``highest`` of a column (0 of an empty one), ``ratio``
-        (undefined where the second is 0), ``share`` (then 0), ``times``, ``plus``, ``minus``, ``min``, ``max``,
-        ``root``, and ``where``: the first, undefined where the second is 0.
-    operands : tuple
-        Columns of terms, names of earlier steps, or numbers.
-    value : float
-        What comes of it; NaN where it is undefined.
+    ``sum`` and ``highest`` of a column are 0 of an empty one; ``ratio`` is undefined where the second operand is 0,
+    ``share`` is 0 then; ``where`` is the first, undefined where the second is 0; a ``value`` that is undefined is NaN.
     """
 
     name: str
@@ -85,64 +68,36 @@ class Step:
 
     def formula(self) -> str:
         """What is done, in letters: ``dcg / ideal dcg``."""
-        return _FORMULAS[self.operation].format(*map(_operand, self.operands))
-
-
-def _operand(operand: Operand) -> str:
-    return format_number(operand) if isinstance(operand, (int, float)) else str(operand)
-
-
-_FORMULAS: dict[str, str] = {
-    "given": "",
-    "sum": "Σ {}",
-    "highest": "highest {}",
-    "ratio": "{} / {}",
-    "share": "{} / {}, 0 where that is 0 / 0",
-    "times": "{} · {}",
-    "plus": "{} + {}",
-    "minus": "{} - {}",
-    "min": "min({}, {})",
-    "max": "max({}, {})",
-    "root": "√{}",
-    "where": "{}, undefined where {} = 0",
-}
-
-
-def _sum(column: Floats) -> float:
-    return math.fsum(column[~np.isnan(column)].tolist())
+        shown = (format_number(part) if isinstance(part, (int, float)) else str(part) for part in self.operands)
+        return _OPERATIONS[self.operation][0].format(*shown)
 
 
 def _highest(column: Floats) -> float:
     return float(np.nanmax(column, initial=0.0)) if len(column) and not np.isnan(column).all() else 0.0
 
 
-_DONE: dict[str, Callable[..., float]] = {
-    "sum": _sum,
-    "highest": _highest,
-    "ratio": lambda part, whole: part / whole if whole else math.nan,
-    "share": lambda part, whole: part / whole if whole else 0.0,
-    "times": lambda one, other: one * other,
-    "plus": lambda one, other: one + other,
-    "minus": lambda one, other: one - other,
-    "min": min,
-    "max": max,
-    "root": lambda square: math.sqrt(square) if square >= 0 else math.nan,
-    "where": lambda value, holds: value if holds else math.nan,
+# Of each operation what is written, and what is done.
+_OPERATIONS: dict[str, tuple[str, Callable[..., float]]] = {
+    "given": ("", float),
+    "sum": ("Σ {}", lambda column: math.fsum(column[~np.isnan(column)].tolist())),
+    "highest": ("highest {}", _highest),
+    "ratio": ("{} / {}", lambda part, whole: part / whole if whole else math.nan),
+    "share": ("{} / {}, 0 where that is 0 / 0", lambda part, whole: part / whole if whole else 0.0),
+    "times": ("{} · {}", lambda one, other: one * other),
+    "plus": ("{} + {}", lambda one, other: one + other),
+    "minus": ("{} - {}", lambda one, other: one - other),
+    "min": ("min({}, {})", min),
+    "max": ("max({}, {})", max),
+    "root": ("√{}", lambda square: math.sqrt(square) if square >= 0 else math.nan),
+    "where": ("{}, undefined where {} = 0", lambda value, holds: value if holds else math.nan),
 }
 
 
 @dataclass(frozen=True)
 class OneGroup:
-    """The rows of one group, as a kind of metric explains its value by them.
+    """The rows of one group: the ranking of one model under the ties of the metric, and the rows with a score.
 
-    Parameters
-    ----------
-    ranking : Ranking
-        That of one model, of this group alone, under the ties of the metric.
-    scored : ScoredRows
-        The rows with a score, as pooled metrics read them.
-    scored_rows : int64 array
-        Which rows of the judgments these are.
+    ``scored_rows`` are the rows of the judgments that these are.
     """
 
     ranking: Ranking
@@ -154,14 +109,7 @@ class OneGroup:
 class Arithmetic:
     """The terms of one metric in one group, and the steps to its value, which is that of the last.
 
-    Parameters
-    ----------
-    tables : tuple of TermTable
-        The columns of terms; that of the list comes first.
-    steps : tuple of Step
-        In the order in which they are done.
-    told : tuple of str
-        Half-sentences about what numbers cannot say.
+    The table of the list comes first. ``told`` are half-sentences about what numbers cannot say.
     """
 
     tables: tuple[TermTable, ...]
@@ -170,20 +118,7 @@ class Arithmetic:
 
     @classmethod
     def of(cls, tables: Iterable[TermTable], steps: Iterable[Step], told: Iterable[str] = ()) -> Arithmetic:
-        """The ``steps`` done with ``tables``, one after the other.
-
-        Parameters
-        ----------
-        tables : iterable of TermTable
-            The columns of terms.
-        steps : iterable of Step
-            Their values are computed here, but of those that are given.
-        told : iterable of str
-            What numbers cannot say.
-
-        Returns
-        -------
-        Arithmetic
+        """The ``steps`` done with ``tables``, one after the other: values are computed here, but those that are given.
 
         Examples
         --------
@@ -201,7 +136,6 @@ class Arithmetic:
 
     @property
     def value(self) -> float:
-        """The value of the last step."""
         return self.steps[-1].value
 
 
@@ -211,7 +145,7 @@ def _computed(step: Step, columns: Mapping[TermColumn, Floats], done: Mapping[st
             return columns[operand]
         return done[operand].value if isinstance(operand, str) else float(operand)
 
-    value = float(_DONE[step.operation](*map(read, step.operands)))
+    value = float(_OPERATIONS[step.operation][1](*map(read, step.operands)))
     return Step(step.name, step.operation, step.operands, value)
 
 
@@ -265,5 +199,4 @@ def within(column: Floats, positions: NDArray[np.integer], k: int | None) -> Flo
 
 
 def at_k(name: str, k: int | None) -> str:
-    """The ``name`` of something up to ``k``."""
     return name if k is None else f"{name}@{k}"

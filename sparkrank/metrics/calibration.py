@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
 from sparkrank.histogram import threshold_sweep as kernel
 from sparkrank.histogram.bins import MOST_BINS
 from sparkrank.histogram.scored_rows import RowSum
-from sparkrank.metrics.discrimination import RULES, both_classes, rule_of, rule_parameters
+from sparkrank.metrics.discrimination import RULES, rule_of, rule_parameters
 from sparkrank.metrics.histogram_metric import HistogramMetric
 from sparkrank.metrics.metric import Metric
-from sparkrank.metrics.needs import WEIGHT, positives_of
+from sparkrank.metrics.needs import WEIGHT, both_classes, positives_of
 from sparkrank.metrics.parameters import Count
 from sparkrank.metrics.pooled_metric import PooledMetric, PooledTotals, PooledValue
 from sparkrank.metrics.precision import REL
@@ -58,6 +59,10 @@ def _calibration_error(totals: PooledTotals, metric: Metric) -> PooledValue:  # 
     return PooledValue(value, noise_floor=by_chance[0] if by_chance else None)
 
 
+# A metric of probabilities that rests on both classes; the lowest is best.
+_of_scores = partial(PooledMetric, parameters=(REL,), higher_is_better=False, carriers=both_classes)
+
+
 def _normalised_entropy(totals: PooledTotals, metric: Metric) -> float:
     weight, positives = totals.sum(WEIGHT), totals.sum(positives_of(metric))
     rate = min(positives, totals.sum(WEIGHT, without=[positives_of(metric)])) / weight  # near 1 a rate lacks bits
@@ -74,91 +79,78 @@ def _clicks_over_predicted(totals: PooledTotals, metric: Metric) -> float:
     return totals.sum(positives_of(metric)) / predicted if enough else math.nan
 
 
-LOG_LOSS = PooledMetric(
-    name="logloss",
-    title="log loss over all rows",
-    formula="mean of -log s over positives and -log(1-s) over negatives; s clipped to [eps, 1-eps] of its float type",
-    undefined=f"no rows; {NO_PROBABILITY}",
-    reference="scikit-learn: log_loss; Good: Rational Decisions, 1952",
-    aliases=("log_loss",),
-    parameters=(REL,),
-    higher_is_better=False,
-    highest=math.inf,
-    is_row_mean=True,
-    sums=lambda metric: (OUTSIDE, WEIGHT, _log_loss(metric)),
-    value=_of_probabilities(lambda totals, metric: totals.sum(_log_loss(metric)) / totals.sum(WEIGHT)),
-    carriers=both_classes,
-)
-
-NORMALISED_ENTROPY = PooledMetric(
-    name="ne",
-    title="normalised entropy over all rows",
-    formula="logloss / entropy of the base rate P/(P+N)",
-    undefined=f"R·N = 0 (one class only); {NO_PROBABILITY}",
-    reference="He et al.: Practical Lessons from Predicting Clicks on Ads at Facebook, ADKDD 2014",
-    parameters=(REL,),
-    higher_is_better=False,
-    highest=math.inf,
-    sums=lambda metric: (OUTSIDE, WEIGHT, positives_of(metric), _log_loss(metric)),
-    value=_of_probabilities(_normalised_entropy),
-    carriers=both_classes,
-)
-
-BRIER = PooledMetric(
-    name="brier",
-    title="Brier score over all rows",
-    formula="mean of (s - y)², y = 1 for a positive and 0 for a negative",
-    undefined=f"no rows; {NO_PROBABILITY}",
-    reference="Brier: Monthly Weather Review 1950",
-    parameters=(REL,),
-    higher_is_better=False,
-    is_row_mean=True,
-    sums=lambda metric: (OUTSIDE, WEIGHT, _squared_error(metric)),
-    value=_of_probabilities(lambda totals, metric: totals.sum(_squared_error(metric)) / totals.sum(WEIGHT)),
-    carriers=both_classes,
-)
-
-COPC = PooledMetric(
-    name="copc",
-    title="clicks over predicted clicks, of all rows (1 is best)",
-    formula="P / Σ s",
-    undefined=f"Σ s = 0, or below 2^-55 (3e-17) a row, for sums lose digits there; {NO_PROBABILITY}",
-    reference="the inverse of calibration in He et al.: ADKDD 2014",
-    parameters=(REL,),
-    higher_is_better=None,
-    highest=math.inf,
-    sums=lambda metric: (OUTSIDE, WEIGHT, positives_of(metric), RowSum("scores")),
-    value=_of_probabilities(_clicks_over_predicted),
-    carriers=lambda metric: (WEIGHT, positives_of(metric)),
-)
-
-CALIBRATION_ERROR = HistogramMetric(
-    name="ece",
-    title="expected calibration error over all rows",
-    formula="Σ over bins |p_b - Σ s| / (P + N)",
-    undefined=f"no rows; {NO_PROBABILITY}",
-    reference="Guo et al.: On Calibration of Modern Neural Networks, ICML 2017",
-    parameters=(
-        Count(
-            "bins",
-            DEFAULT_BINS,
-            "bins of equal width between 0 and 1, each with its lower edge as in torchmetrics (in Guo et al. with "
-            "its upper one), the last with both",
-            least=1,
-            most=MOST_BINS,
-        ),
-        *rule_parameters(),
-        REL,
+DECLARATIONS = (
+    _of_scores(
+        name="logloss",
+        title="log loss over all rows",
+        formula="mean of -log s over positives and -log(1-s) over negatives; s clipped to [eps, 1-eps] of its float "
+        "type",
+        undefined=f"no rows; {NO_PROBABILITY}",
+        reference="scikit-learn: log_loss; Good: Rational Decisions, 1952",
+        aliases=("log_loss",),
+        highest=math.inf,
+        is_row_mean=True,
+        sums=lambda metric: (OUTSIDE, WEIGHT, _log_loss(metric)),
+        value=_of_probabilities(lambda totals, metric: totals.sum(_log_loss(metric)) / totals.sum(WEIGHT)),
     ),
-    exclusive=("bins", *RULES),
-    higher_is_better=False,
-    sums=lambda metric: (OUTSIDE, WEIGHT),
-    rule=rule_of,
-    terms=kernel.calibration_terms,
-    at_once=True,
-    score_sums=True,
-    value=_calibration_error,
-    carriers=both_classes,
+    _of_scores(
+        name="ne",
+        title="normalised entropy over all rows",
+        formula="logloss / entropy of the base rate P/(P+N)",
+        undefined=f"R·N = 0 (one class only); {NO_PROBABILITY}",
+        reference="He et al.: Practical Lessons from Predicting Clicks on Ads at Facebook, ADKDD 2014",
+        highest=math.inf,
+        sums=lambda metric: (OUTSIDE, WEIGHT, positives_of(metric), _log_loss(metric)),
+        value=_of_probabilities(_normalised_entropy),
+    ),
+    _of_scores(
+        name="brier",
+        title="Brier score over all rows",
+        formula="mean of (s - y)², y = 1 for a positive and 0 for a negative",
+        undefined=f"no rows; {NO_PROBABILITY}",
+        reference="Brier: Monthly Weather Review 1950",
+        is_row_mean=True,
+        sums=lambda metric: (OUTSIDE, WEIGHT, _squared_error(metric)),
+        value=_of_probabilities(lambda totals, metric: totals.sum(_squared_error(metric)) / totals.sum(WEIGHT)),
+    ),
+    _of_scores(
+        name="copc",
+        title="clicks over predicted clicks, of all rows (1 is best)",
+        formula="P / Σ s",
+        undefined=f"Σ s = 0, or below 2^-55 (3e-17) a row, for sums lose digits there; {NO_PROBABILITY}",
+        reference="the inverse of calibration in He et al.: ADKDD 2014",
+        higher_is_better=None,
+        highest=math.inf,
+        sums=lambda metric: (OUTSIDE, WEIGHT, positives_of(metric), RowSum("scores")),
+        value=_of_probabilities(_clicks_over_predicted),
+        carriers=lambda metric: (WEIGHT, positives_of(metric)),
+    ),
+    HistogramMetric(
+        name="ece",
+        title="expected calibration error over all rows",
+        formula="Σ over bins |p_b - Σ s| / (P + N)",
+        undefined=f"no rows; {NO_PROBABILITY}",
+        reference="Guo et al.: On Calibration of Modern Neural Networks, ICML 2017",
+        parameters=(
+            Count(
+                "bins",
+                DEFAULT_BINS,
+                "bins of equal width between 0 and 1, each with its lower edge as in torchmetrics (in Guo et al. with "
+                "its upper one), the last with both",
+                least=1,
+                most=MOST_BINS,
+            ),
+            *rule_parameters(),
+            REL,
+        ),
+        exclusive=("bins", *RULES),
+        higher_is_better=False,
+        sums=lambda metric: (OUTSIDE, WEIGHT),
+        rule=rule_of,
+        terms=kernel.calibration_terms,
+        at_once=True,
+        score_sums=True,
+        value=_calibration_error,
+        carriers=both_classes,
+    ),
 )
-
-DECLARATIONS = (LOG_LOSS, NORMALISED_ENTROPY, BRIER, COPC, CALIBRATION_ERROR)

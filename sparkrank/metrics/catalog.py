@@ -1,8 +1,4 @@
-"""The register of declarations by name and alias, and the search in it for the one that a text means.
-
-Modules that declare metrics fill it (:mod:`sparkrank.metrics.families`);
-:func:`sparkrank.metrics.registry.register` adds those from outside the package.
-"""
+"""The register of declarations by name and alias, filled by :mod:`sparkrank.metrics.families` and by users."""
 
 from __future__ import annotations
 
@@ -13,9 +9,7 @@ from sparkrank.metrics import aliases as names
 
 
 class Named(Protocol):
-    """A value with a name and aliases. An alias that ends in ``@`` holds with a cut-off only: precision@5 is p@5,
-    while precision alone is pooled.
-    """
+    """A value with a name and aliases; one that ends in ``@`` holds with a cut-off only."""
 
     @property
     def name(self) -> str: ...
@@ -47,12 +41,10 @@ class Catalog(dict[str, D]):
         self._aliases.update(dict.fromkeys(declaration.aliases, declaration.name))
 
     def remove(self, name: str) -> None:
-        """Forget a declaration that was added."""
         for alias in self.pop(name).aliases:
             del self._aliases[alias]
 
     def built_in(self, name: str) -> D:
-        """The declaration of the package whose own name is ``name``."""
         return self._built_in[name]
 
     def is_built_in(self, declaration: D) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
@@ -77,17 +78,15 @@ class CatalogueMetric(MetricKind):
         yield from sums_needed(metric, plan, ROWS_AND_WEIGHT)
 
     def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
-        """Its weight is the number of rows that are shown."""
         shown_rows, relevant = merged.partials.items.amounts(subject.state(Exposure.of(metric)))
         sums = merged.partials.sums.results()
         groups = int(sums.get(subject.state(GROUPS), 0))
         rows = int(sums.get(subject.state(ROWS_AND_WEIGHT[0]), 0))
         given_value = metric.call("value", self.value, shown_rows, relevant, groups, metric)
         value = outside.number(metric, "value", given_value)
-        return MetricRow.pooled(value, rows, rows_shown(shown_rows), n_groups=groups)
+        return MetricRow(value, int(math.isnan(value)), rows, rows_shown(shown_rows), groups, error_bound=0.0)
 
     def explain(self, group: OneGroup, metric: Metric) -> Arithmetic:
-        """How often the list of the group shows each of its items, which is what it adds to those of all lists."""
         ranking, judgments = group.ranking, group.ranking.judgments
         columns = {"shown": first_rows(ranking, metric.k, UNIT)[ranking.row] / UNIT}
         if "rel" in self.defaults:

@@ -8,11 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from sparkrank.histogram.scored_rows import RowSum
 from sparkrank.metrics.metric import Metric
 from sparkrank.metrics.needs import WEIGHT, negatives_of, positives_of
-from sparkrank.metrics.parameters import Number, Parameter
+from sparkrank.metrics.parameters import Number
 from sparkrank.metrics.pooled_metric import PooledMetric, PooledTotals, PooledValue
 from sparkrank.metrics.precision import LEAST_BETA, MANNING, MOST_BETA, REL
 
@@ -58,32 +59,26 @@ def _at_threshold(
     title: str,
     formula: str,
     undefined: str,
-    share: Callable[[Confusion], tuple[float, float]],
-    *,
-    carrier: Callable[[Metric], RowSum],
-    higher_is_better: bool = True,
-    is_row_mean: bool = False,
-    reference: str = FAWCETT,
+    share: Callable[[Confusion, Metric], tuple[float, float]],
+    *carriers: Callable[[Metric], RowSum],
+    **fields: Any,
 ) -> PooledMetric:
-    """The metric that is the quotient of two counts."""
+    """The metric that is the quotient of two sums of counts, which ``share`` gives."""
 
     def value(totals: PooledTotals, metric: Metric) -> PooledValue:
-        part, whole = share(_confusion(totals, metric))
+        part, whole = share(_confusion(totals, metric), metric)
         return PooledValue(part / whole if whole else math.nan)
 
+    given: dict[str, Any] = {"reference": FAWCETT, "parameters": (THRESHOLD, REL), "interval": "wilson", **fields}
     return PooledMetric(
         name=name,
         title=f"{title} over all rows at a threshold",
         formula=formula,
         undefined=undefined,
-        reference=reference,
-        parameters=(THRESHOLD, REL),
-        higher_is_better=higher_is_better,
-        is_row_mean=is_row_mean,
         sums=_sums,
         value=value,
-        interval="wilson",
-        carriers=lambda metric: (carrier(metric),),
+        carriers=lambda metric: tuple(carrier(metric) for carrier in carriers),
+        **given,
     )
 
 
@@ -91,31 +86,26 @@ def _predicted(metric: Metric) -> RowSum:
     return RowSum("predicted", threshold=metric.number("threshold"))
 
 
-def _f(confusion: Confusion, beta: float) -> PooledValue:
+def _f(confusion: Confusion, beta: float) -> tuple[float, float]:
     """(b²+1)PR/(b²P+R), with P = TP/(TP+FP) and R = TP/(TP+FN) put in: 0 where there is no hit."""
     part = (beta * beta + 1) * confusion.tp
-    whole = part + beta * beta * confusion.fn + confusion.fp
-    return PooledValue(part / whole if whole else math.nan)
+    return part, part + beta * beta * confusion.fn + confusion.fp
 
 
-def _f_measure(
-    name: str, title: str, parameters: tuple[Parameter, ...], beta: Callable[[Metric], float]
-) -> PooledMetric:
-    return PooledMetric(
-        name=name,
-        title=title,
-        formula="(b²+1)·precision·recall / (b²·precision + recall)" + ("" if name == "fbeta" else " with b = 1"),
-        undefined="no row is positive and none is predicted positive",
+def _f_measure(name: str, title: str, formula: str, beta: Callable[[Metric], float], **fields: Any) -> PooledMetric:
+    return _at_threshold(
+        name,
+        title,
+        f"(b²+1)·precision·recall / (b²·precision + recall){formula}",
+        "no row is positive and none is predicted positive",
+        lambda c, metric: _f(c, beta(metric)),
+        positives_of,
+        _predicted,
         reference="van Rijsbergen: Information Retrieval, 1979, ch. 7",
-        parameters=parameters,
-        sums=_sums,
-        value=lambda totals, metric: _f(_confusion(totals, metric), beta(metric)),
         interval="logit",
-        carriers=lambda metric: (positives_of(metric), _predicted(metric)),
+        **fields,
     )
 
-
-NO_POSITIVE, NO_NEGATIVE = "P = 0", "N = 0"
 
 DECLARATIONS = (
     _at_threshold(
@@ -123,53 +113,35 @@ DECLARATIONS = (
         "accuracy",
         "(TP + TN) / (P + N)",
         "no rows",
-        lambda c: (c.tp + c.tn, c.tp + c.tn + c.fp + c.fn),
+        lambda c, _: (c.tp + c.tn, c.tp + c.tn + c.fp + c.fn),
+        lambda _: WEIGHT,
         is_row_mean=True,
-        carrier=lambda metric: WEIGHT,
     ),
     _at_threshold(
         "precision",
         "precision",
         "TP / (TP + FP)",
         "no row is predicted positive",
-        lambda c: (c.tp, c.tp + c.fp),
-        carrier=_predicted,
+        lambda c, _: (c.tp, c.tp + c.fp),
+        _predicted,
         reference=MANNING,
     ),
     _at_threshold(
-        "recall",
-        "recall",
-        "TP / P",
-        NO_POSITIVE,
-        lambda c: (c.tp, c.tp + c.fn),
-        carrier=positives_of,
-        reference=MANNING,
+        "recall", "recall", "TP / P", "P = 0", lambda c, _: (c.tp, c.tp + c.fn), positives_of, reference=MANNING
     ),
-    _at_threshold(
-        "specificity", "specificity", "TN / N", NO_NEGATIVE, lambda c: (c.tn, c.tn + c.fp), carrier=negatives_of
-    ),
+    _at_threshold("specificity", "specificity", "TN / N", "N = 0", lambda c, _: (c.tn, c.tn + c.fp), negatives_of),
     _at_threshold(
         "fpr",
         "false positive rate",
         "FP / N",
-        NO_NEGATIVE,
-        lambda c: (c.fp, c.tn + c.fp),
-        carrier=negatives_of,
+        "N = 0",
+        lambda c, _: (c.fp, c.tn + c.fp),
+        negatives_of,
         higher_is_better=False,
     ),
     _at_threshold(
-        "tpr",
-        "true positive rate (recall)",
-        "TP / P",
-        NO_POSITIVE,
-        lambda c: (c.tp, c.tp + c.fn),
-        carrier=positives_of,
+        "tpr", "true positive rate (recall)", "TP / P", "P = 0", lambda c, _: (c.tp, c.tp + c.fn), positives_of
     ),
-    _f_measure("f1", "F1 over all rows at a threshold", (THRESHOLD, REL), lambda metric: 1.0),
-    _f_measure(
-        "fbeta",
-        "F-measure over all rows at a threshold",
-        (THRESHOLD, BETA, REL),
-        lambda metric: metric.number("beta"),
-    ),
+    _f_measure("f1", "F1", " with b = 1", lambda _: 1.0),
+    _f_measure("fbeta", "F-measure", "", lambda metric: metric.number("beta"), parameters=(THRESHOLD, BETA, REL)),
 )

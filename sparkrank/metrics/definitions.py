@@ -107,7 +107,6 @@ class Definitions:
 
     @property
     def chooses_groups(self) -> bool:
-        """Whether some group may be left out, whatever its metrics say."""
         return self.population != "all" or self.unretrieved != "zero"
 
     def __str__(self) -> str:
@@ -127,10 +126,9 @@ ABOUT = {setting.name: str(setting.metadata["about"]) for setting in fields(Defi
 
 
 def default_duplicates(joins: bool) -> Duplicates:
-    """What ``duplicates`` is where neither a person nor a preset says.
+    """What ``duplicates`` is where neither a person nor a preset says: with a truth an item counts once, as in R.
 
-    R counts an item once where lists are joined with a truth, so a list must not be credited with it twice. In a log,
-    rows are what was shown: each has a label of its own, and R counts them all.
+    In a log, rows are what was shown: each has a label of its own, and R counts them all.
     """
     return "once" if joins else "keep"
 

@@ -1,6 +1,4 @@
-"""Declarations of the pooled metrics that read score bins; their kernels are in
-:mod:`sparkrank.histogram.threshold_sweep`.
-"""
+"""Pooled metrics that read score bins; their kernels are in :mod:`sparkrank.histogram.threshold_sweep`."""
 
 from __future__ import annotations
 
@@ -9,11 +7,10 @@ from functools import partial
 
 from sparkrank.histogram import threshold_sweep as kernel
 from sparkrank.histogram.bins import BinRule
-from sparkrank.histogram.scored_rows import RowSum
 from sparkrank.metrics.group_auc import ONE_CLASS
 from sparkrank.metrics.histogram_metric import HistogramMetric
 from sparkrank.metrics.metric import Metric
-from sparkrank.metrics.needs import ROWS_AND_WEIGHT, negatives_of, positives_of
+from sparkrank.metrics.needs import ROWS_AND_WEIGHT, both_classes
 from sparkrank.metrics.outside import MOST_DIGITS
 from sparkrank.metrics.parameters import Count, Flag, Parameter
 from sparkrank.metrics.pooled_metric import PooledTotals, PooledValue
@@ -87,92 +84,82 @@ def _separation_by_chance(totals: PooledTotals) -> float:
     return math.sqrt(math.pi / 8 / (totals.sum(ROWS_AND_WEIGHT[0]) * rate * (1 - rate)))
 
 
-def both_classes(metric: Metric) -> tuple[RowSum, ...]:
-    """The relevant rows, and the others."""
-    return positives_of(metric), negatives_of(metric)
-
-
 # A metric of score bins that rests on both classes.
-_of_bins = partial(HistogramMetric, exclusive=RULES, rule=rule_of, carriers=both_classes)
-
-AUC = _of_bins(
-    name="auc",
-    title="AUC over all rows",
-    formula="bins by score descending: area += (TP + p_b/2)·n_b, TP += p_b; over P·N",
-    undefined=ONE_CLASS,
-    reference="Fawcett: Pattern Recognition Letters 2006",
-    aliases=("roc_auc",),
+_of_bins = partial(
+    HistogramMetric,
+    exclusive=RULES,
+    rule=rule_of,
+    carriers=both_classes,
     parameters=(*rule_parameters(bits=DEFAULT_BITS), REL),
-    terms=kernel.roc_terms,
+    undefined="P = 0",
     at_once=True,
-    curve="roc",
-    value=_auc,
-    interval="logit",
 )
 
-AUC_UP = _of_bins(
-    name="auc_up",
-    title="AUC that the score bins could reach in their best order",
-    formula="as auc, bins by empirical rate p_b/(p_b+n_b) descending",
-    undefined=ONE_CLASS,
-    reference="auc of the bins after sorting them by their rate; docs/auc_up.md",
-    parameters=(
-        *rule_parameters(digits=DEFAULT_DIGITS),
-        Count(
-            "min_rows",
-            1,
-            "neighbouring bins are joined from the highest score down until each holds this many rows; what is left "
-            "joins the last",
-            least=1,
-            most=MOST_ROWS,
-        ),
-        REL,
+DECLARATIONS = (
+    _of_bins(
+        name="auc",
+        title="AUC over all rows",
+        formula="bins by score descending: area += (TP + p_b/2)·n_b, TP += p_b; over P·N",
+        undefined=ONE_CLASS,
+        reference="Fawcett: Pattern Recognition Letters 2006",
+        aliases=("roc_auc",),
+        terms=kernel.roc_terms,
+        curve="roc",
+        value=_auc,
+        interval="logit",
     ),
-    lowest=0.5,
-    interval="none",  # bins are ordered by the rates of the rows that they then judge: with few rows a bin it is near 1
-    terms=kernel.roc_terms,
-    at_once=True,
-    by_rate=True,
-    value=lambda totals, metric: PooledValue(_auc(totals, metric).value),
+    _of_bins(
+        name="auc_up",
+        title="AUC that the score bins could reach in their best order",
+        formula="as auc, bins by empirical rate p_b/(p_b+n_b) descending",
+        undefined=ONE_CLASS,
+        reference="auc of the bins after sorting them by their rate; docs/auc_up.md",
+        parameters=(
+            *rule_parameters(digits=DEFAULT_DIGITS),
+            Count(
+                "min_rows",
+                1,
+                "neighbouring bins are joined from the highest score down until each holds this many rows; what is "
+                "left joins the last",
+                least=1,
+                most=MOST_ROWS,
+            ),
+            REL,
+        ),
+        lowest=0.5,
+        interval="none",  # bins are ordered by the rates of rows that they then judge: with few rows a bin it is near 1
+        terms=kernel.roc_terms,
+        by_rate=True,
+        value=lambda totals, metric: PooledValue(_auc(totals, metric).value),
+    ),
+    _of_bins(
+        name="pr_auc",
+        title="average precision over all rows, the area under its PR curve",
+        formula="bins by score descending: Σ (p_b/P)·TP/(TP+FP), both counted with the bin",
+        reference="scikit-learn: average_precision_score; Davis, Goadrich: ICML 2006",
+        aliases=("auprc",),
+        terms=kernel.average_precision_terms,
+        curve="pr",
+        value=_of_positives,
+        interval="logit",
+    ),
+    _of_bins(
+        name="bep",
+        title="break-even point of the PR curve, where precision = recall",
+        formula="TP/P of the P highest rows, the bin in which they end taken by its share of positives",
+        reference="Joachims: ECML 1998",
+        terms=kernel.break_even_terms,
+        at_once=False,
+        value=_of_positives,
+        interval="logit",
+    ),
+    _of_bins(
+        name="ks",
+        title="Kolmogorov-Smirnov statistic of the scores of both classes",
+        formula="max over thresholds of TPR - FPR, 0 at least",
+        undefined=ONE_CLASS,
+        reference="Hand: Construction and Assessment of Classification Rules, 1997",
+        terms=kernel.separation_terms,
+        value=_separation,
+    ),
 )
-
-PR_AUC = _of_bins(
-    name="pr_auc",
-    title="average precision over all rows, the area under its PR curve",
-    formula="bins by score descending: Σ (p_b/P)·TP/(TP+FP), both counted with the bin",
-    undefined="P = 0",
-    reference="scikit-learn: average_precision_score; Davis, Goadrich: ICML 2006",
-    aliases=("auprc",),
-    parameters=(*rule_parameters(bits=DEFAULT_BITS), REL),
-    terms=kernel.average_precision_terms,
-    at_once=True,
-    curve="pr",
-    value=_of_positives,
-    interval="logit",
-)
-
-BREAK_EVEN = _of_bins(
-    name="bep",
-    title="break-even point of the PR curve, where precision = recall",
-    formula="TP/P of the P highest rows, the bin in which they end taken by its share of positives",
-    undefined="P = 0",
-    reference="Joachims: ECML 1998",
-    parameters=(*rule_parameters(bits=DEFAULT_BITS), REL),
-    terms=kernel.break_even_terms,
-    value=_of_positives,
-    interval="logit",
-)
-
-SEPARATION = _of_bins(
-    name="ks",
-    title="Kolmogorov-Smirnov statistic of the scores of both classes",
-    formula="max over thresholds of TPR - FPR, 0 at least",
-    undefined=ONE_CLASS,
-    reference="Hand: Construction and Assessment of Classification Rules, 1997",
-    parameters=(*rule_parameters(bits=DEFAULT_BITS), REL),
-    terms=kernel.separation_terms,
-    at_once=True,
-    value=_separation,
-)
-
-DECLARATIONS = (AUC, AUC_UP, PR_AUC, BREAK_EVEN, SEPARATION)

@@ -27,9 +27,7 @@ SERIES = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760)
 
 @dataclass(frozen=True)
 class Fit:
-    """What is asked of two positions p and q: w / (alpha·(|p-q| + 1) + (1-alpha)·p); w is 1, or 1 / log2(q + 1) where
-    ``discounted``.
-    """
+    """What is asked of two positions p and q: w / (alpha·(|p-q| + 1) + (1-alpha)·p); w is 1, or 1 / log2(q + 1)."""
 
     alpha: float
     discounted: bool
@@ -58,10 +56,7 @@ class Fit:
 
 
 def digamma_difference(x: Floats, count: Floats) -> Floats:
-    """digamma(x + count) - digamma(x), that is the sum of 1 / (x + i) for i from 0 to count - 1; x above 0.
-
-    The logarithms are subtracted before they are taken, so that nothing cancels where x is large.
-    """
+    """digamma(x + count) - digamma(x), that is the sum of 1 / (x + i) for i from 0 to count - 1; x above 0."""
     total = np.zeros(len(x))
     for step in range(int(min(count.max(initial=0), DIRECT))):
         more = count > step
@@ -83,9 +78,8 @@ def digamma_difference(x: Floats, count: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class RowPositions:
-    """The rows that two orders have, group after group, by the second of them.
+    """The rows that two orders have, group after group, by the second of them: positions ``p`` by score and ``q``.
 
-    Of each row that of the judgments (``row``), its ``group``, its positions ``p`` by score and ``q`` by reference.
     Where ties are expectations, ``p`` is one that the row may have: its tie block begins below the first ``above`` and
     has ``tied`` rows (1: the row alone), of which ``alike`` share the row's place in the reference too; it is the
     ``turn``-th of them by q, from 1.
@@ -108,10 +102,10 @@ def most_alike(ranking: Ranking, reference: str) -> int:
 
 
 def fitness(ranking: Ranking, reference: str, fit: Fit) -> Floats:
-    """Σ w / (alpha (|p - q| + 1) + (1 - alpha) p) over its value for p = q: p a row's position, q that by reference.
+    """The fit of all rows that both orders have over that for p = q: p a row's position, q that by reference.
 
-    RowPositions count the rows that both orders have. Where the reference ties, q follows the order of the score; where
-    the score ties, p follows ``ties``: ``best`` and ``worst`` by the reference. Undefined where no row takes part.
+    Where the reference ties, q follows the order of the score; where the score ties, p follows ``ties``: ``best`` and
+    ``worst`` by the reference. Undefined where no row takes part.
     """
     rows = positions(ranking, reference)
     got = sum_by(rows.group, fits(ranking, rows, fit), ranking.groups)
@@ -120,7 +114,6 @@ def fitness(ranking: Ranking, reference: str, fit: Fit) -> Floats:
 
 
 def fits(ranking: Ranking, rows: RowPositions, fit: Fit) -> Floats:
-    """What ``fit`` gives for each of ``rows``: where ties are expectations, the mean over all orders of tied rows."""
     value = fit.of(rows.p, rows.q)
     if ranking.ties == "expected":
         once = np.flatnonzero((rows.tied > 1) & (rows.alike == 1))
@@ -159,7 +152,6 @@ def _in_turn(rows: RowPositions, several: Ints, fit: Fit) -> Floats:
 
 @cached
 def positions(ranking: Ranking, reference: str) -> RowPositions:
-    """The positions of the rows that both orders have."""
     judgments, blocks = ranking.judgments, ranking.blocks
     places = judgments.places(reference)
     row = ranking.row.copy()

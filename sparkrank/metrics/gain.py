@@ -28,10 +28,7 @@ from sparkrank.ranking.ranking import Ranking
 
 @cached
 def gains_of(ranking: Ranking, gain: Gain) -> Credit:
-    """The gain earned at each position: the row's own, or under ``ties=expected`` its tie block's mean.
-
-    It is earned where a hit is or may be: none but labels above 0 have a gain.
-    """
+    """The gain earned at each position: the row's own, or under ``ties=expected`` its tie block's mean."""
     hits, blocks = hits_of(ranking, None), ranking.blocks
     amounts = gain.of(ranking.judgments.labels[ranking.row[hits.row]])
     if ranking.ties == "expected" and len(blocks.row):
@@ -50,12 +47,11 @@ def cumulated_gain(credit: Credit, k: int | None, groups: int, discount: Discoun
 
 @cached
 def _discounted(credit: Credit, discount: Discount) -> Credit:
-    """``credit`` with each gain times its ``discount``, for every cut-off."""
     return replace(credit, amount=credit.amount * discount.at(credit.position))
 
 
 class GainSums:
-    """What the lists of ``ranking``, and their ideal ones, earn of a ``gain`` times the ``discount`` of its position.
+    """What lists, and their ideal ones, earn of a ``gain`` times the ``discount`` of its position.
 
     Sums are one float64 for each of the ``distinct`` of its groups, or per group where it has no distinct; the shapes
     below say ``distinct`` for either.
@@ -109,7 +105,6 @@ class GainSums:
 
 @cached
 def gain_sums(ranking: Ranking, gain: Gain, discount: Discount = LOG2) -> GainSums:
-    """What the lists of ``ranking`` earn of ``gain``, shared by all metrics of that gain and discount."""
     return GainSums(ranking, gain, discount)
 
 
@@ -159,7 +154,6 @@ IDEAL = Choice(
 
 
 def _gain(ranking: Ranking, metric: Metric) -> Gain:
-    """What the metric makes of the labels. Raises :class:`InputError` where one gives more than 2^MOST_EXPONENT."""
     gain, labels = Gain(metric.word("gain"), metric.rel), ranking.judgments.labels
     highest = 0.0 if gain.kind == "binary" else float(labels.max(initial=0))
     if gain.kind == "exp2" and highest > MOST_EXPONENT:
@@ -220,7 +214,6 @@ def _beats_its_ideal(metric: Metric) -> bool:
 
 
 def _list_terms(ranking: Ranking, metric: Metric, discount: Discount | None) -> TermTable:
-    """The gain at each position of the list, and what it adds up to ``k``."""
     credit, hits = gains_of(ranking, _gain(ranking, metric)), hits_of(ranking, None)
     columns = {"gain": spread(ranking, hits.row, credit.amount, 0.0)}
     position = ranking.stands_at()
@@ -268,46 +261,46 @@ def _normalised_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
     return Arithmetic.of(tables, [*steps, quotient(str(metric), dcg, f"ideal {dcg}")])
 
 
-CUMULATED_GAIN = GroupMetric(
-    name="cg",
-    title="cumulated gain",
-    formula="Σ g_i over the first k",
-    undefined="never",
-    reference=JARVELIN,
-    parameters=(GAIN, REL),
-    highest=math.inf,
-    check=_check,
-    values=lambda ranking, metric: cumulated_gain(gains_of(ranking, _gain(ranking, metric)), metric.k, ranking.groups),
-    arithmetic=_gain_terms,
+DECLARATIONS = (
+    GroupMetric(
+        name="cg",
+        title="cumulated gain",
+        formula="Σ g_i over the first k",
+        undefined="never",
+        reference=JARVELIN,
+        parameters=(GAIN, REL),
+        highest=math.inf,
+        check=_check,
+        values=lambda ranking, metric: cumulated_gain(
+            gains_of(ranking, _gain(ranking, metric)), metric.k, ranking.groups
+        ),
+        arithmetic=_gain_terms,
+    ),
+    GroupMetric(
+        name="dcg",
+        title="discounted cumulated gain",
+        formula="Σ g_i · d_i over the first k, d_i = 1 / log2(i+1) unless discount says otherwise",
+        undefined="never",
+        reference=f"{JARVELIN}; gain=exp2: Burges et al., ICML 2005",
+        parameters=(GAIN, REL, DISCOUNT),
+        highest=math.inf,
+        check=_check,
+        sums=_sums,
+        values=lambda gains, metric: gains.of_list(metric.k),
+        arithmetic=_discounted_terms,
+    ),
+    GroupMetric(
+        name="ndcg",
+        title="normalised discounted cumulated gain",
+        formula="dcg@k / dcg@k of the ideal list",
+        undefined="the ideal list has no gain",
+        reference=f"{JARVELIN}; gain=exp2: Burges et al., ICML 2005",
+        parameters=(GAIN, IDEAL, REL, DISCOUNT),
+        unbounded=Unbounded("ideal=[grade,...], or ideal=k_relevant where gain is not binary", _beats_its_ideal),
+        check=_check,
+        sums=_sums,
+        values=lambda gains, metric: ratio(gains.of_list(metric.k), gains.of_ideal(metric.k, _ideal(metric))),
+        arithmetic=_normalised_terms,
+        interval="logit",
+    ),
 )
-
-DISCOUNTED_GAIN = GroupMetric(
-    name="dcg",
-    title="discounted cumulated gain",
-    formula="Σ g_i · d_i over the first k, d_i = 1 / log2(i+1) unless discount says otherwise",
-    undefined="never",
-    reference=f"{JARVELIN}; gain=exp2: Burges et al., ICML 2005",
-    parameters=(GAIN, REL, DISCOUNT),
-    highest=math.inf,
-    check=_check,
-    sums=_sums,
-    values=lambda gains, metric: gains.of_list(metric.k),
-    arithmetic=_discounted_terms,
-)
-
-NORMALISED_GAIN = GroupMetric(
-    name="ndcg",
-    title="normalised discounted cumulated gain",
-    formula="dcg@k / dcg@k of the ideal list",
-    undefined="the ideal list has no gain",
-    reference=f"{JARVELIN}; gain=exp2: Burges et al., ICML 2005",
-    parameters=(GAIN, IDEAL, REL, DISCOUNT),
-    unbounded=Unbounded("ideal=[grade,...], or ideal=k_relevant where gain is not binary", _beats_its_ideal),
-    check=_check,
-    sums=_sums,
-    values=lambda gains, metric: ratio(gains.of_list(metric.k), gains.of_ideal(metric.k, _ideal(metric))),
-    arithmetic=_normalised_terms,
-    interval="logit",
-)
-
-DECLARATIONS = (CUMULATED_GAIN, DISCOUNTED_GAIN, NORMALISED_GAIN)

@@ -1,6 +1,4 @@
-"""The area under the ROC curve inside groups, by the rank sum. That over all rows is in
-:mod:`sparkrank.metrics.discrimination`.
-"""
+"""The area under the ROC curve inside groups, by the rank sum."""
 
 from __future__ import annotations
 
@@ -41,10 +39,7 @@ def group_auc(hits: HitSums, tied: str = "half") -> Floats:
 
 
 def pairs_of_relevant(ranking: Ranking, rel: float | None) -> tuple[Ints, dict[str, Floats]]:
-    """The relevant rows of the list of a ranking of one group, and how many others each stands above, ties, and below.
-
-    Rows of one score are tied whatever the ranking's ``ties``.
-    """
+    """The relevant rows of the list of one group, and how many others each stands above, ties (by score), and below."""
     ranking = ranking.by_score
     relevant, blocks = ranking.judgments.flags(rel)[ranking.row], ranking.blocks
     other = (~relevant).astype(np.float64)

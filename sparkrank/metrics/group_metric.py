@@ -134,7 +134,6 @@ class GroupMetric(MetricKind):
             return WithoutParts(exact_total(all_[LIMBS:]) / together, weighted / weight, sizes, weight)
 
     def n_effective(self, merged: Merged, subject: Subject, metric: Metric, *, clustered: bool) -> float | None:
-        """By the weights of groups in the mean."""
         if clustered:
             sums = merged.partials.parts.means.of(subject, metric.of_groups)
             weights = merged.sizes_of_parts(subject) if sums is None else rounded(sums[:, :LIMBS])
@@ -142,7 +141,6 @@ class GroupMetric(MetricKind):
         return merged.means.get(subject.state(metric.of_groups), NO_GROUPS).n_effective or None
 
     def values_of(self, ranking: Ranking, metric: Metric) -> GroupValues:
-        """The value of each group."""
         sums = self._sums_of(ranking, metric)
         distinct = None if sums is None else sums.distinct
         values = metric.call("values", self.values, ranking if sums is None else sums, metric)
@@ -153,10 +151,11 @@ class GroupMetric(MetricKind):
     def explain(self, group: OneGroup, metric: Metric) -> Arithmetic:
         if self.arithmetic is None:
             judgments, ranking = group.ranking.judgments, group.ranking
-            hit = judgments.flags(metric.rel if "rel" in self.defaults else None)[ranking.row]
+            rel = metric.rel if "rel" in self.defaults else None
+            hit = judgments.flags(rel)[ranking.row]
             value = self.values_of(ranking, metric).of_groups()[0]
             steps = [
-                given("R", judgments.relevant(metric.rel if "rel" in self.defaults else None)[0]),
+                given("R", judgments.relevant(rel)[0]),
                 given("length of the list", ranking.length[0]),
                 given(str(metric), value),
             ]
@@ -167,7 +166,6 @@ class GroupMetric(MetricKind):
         return arithmetic
 
     def _sums_of(self, ranking: Ranking, metric: Metric) -> ListSums | None:
-        """The sums over the lists; raises :class:`MetricError` where a metric from outside gives something else."""
         if self.sums is None:
             return None
         sums = metric.call("sums", self.sums, ranking, metric)
@@ -206,7 +204,6 @@ NOT_TOLD = "its declaration has no arithmetic: the value comes of a function"
 
 
 def _validate_values(count: int, values: object, metric: Metric, what: str = "values") -> None:
-    """Raise :class:`MetricError` where the values of a metric from outside are no float64 for each of the groups."""
     if not (isinstance(values, np.ndarray) and values.dtype == np.float64 and values.shape == (count,)):
         given_values = f"{values.dtype} of shape {values.shape}" if isinstance(values, np.ndarray) else quote(values)
         raise MetricError(
@@ -215,7 +212,6 @@ def _validate_values(count: int, values: object, metric: Metric, what: str = "va
 
 
 def _validate_weights(count: int, weights: Floats, metric: Metric) -> None:
-    """Raise :class:`MetricError` where weights from outside are no numbers from 0, one for each of the groups."""
     _validate_values(count, weights, metric, "weights")
     bad = ~((weights >= 0) & (weights < np.inf))
     if bad.any():

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -18,14 +19,14 @@ from sparkrank.metrics.merged import MeasuredTerms, Merged, MetricRow, SubjectSt
 from sparkrank.metrics.metric import Metric, PlanPart
 from sparkrank.metrics.needs import NEGATIVES, POSITIVES, ROWS_AND_WEIGHT, Needed, StatePlan, of_parts
 from sparkrank.metrics.pooled_metric import BIN, ROWS, SCORES, PooledMetric, PooledTotals, PooledValue, weights_without
-from sparkrank.numeric.array_types import Floats, Ints
+from sparkrank.numeric.array_types import Floats
 from sparkrank.numeric.exact_sums import rounded
 from sparkrank.numeric.segments import sum_by
 from sparkrank.numeric.signed_parts import mixtures
 from sparkrank.states import ScoreHistogram
 from sparkrank.states.forms import BLOCKS_KIND, PARTS_KIND
 from sparkrank.states.keys import Subject
-from sparkrank.states.part_bins import BinsOfParts, coarse
+from sparkrank.states.part_bins import coarse
 from sparkrank.states.part_sums import parts_of_slice
 
 
@@ -104,10 +105,9 @@ class HistogramMetric(PooledMetric):
         extent = measured.extent
         result = self._value_of_bins(measured, self._limbs(merged, subject, metric), metric)
         weight, groups = value_of(np.asarray(extent.pos + extent.neg)), merged.groups_of_parts(subject)
-        row = MetricRow.pooled(
-            result.value, extent.rows, weight, n_groups=groups, error_bound=result.error_bound, blocks=extent.bins
-        )
-        return replace(row, noise_floor=result.noise_floor)
+        value, is_undefined = result.value, int(math.isnan(result.value))
+        sizes = (extent.rows, weight, groups)
+        return MetricRow(value, is_undefined, *sizes, result.error_bound, extent.bins, result.noise_floor)
 
     def _terms_of_rows(self, group: OneGroup, metric: Metric) -> TermTable:
         rows = super()._terms_of_rows(group, metric)
@@ -133,11 +133,9 @@ class HistogramMetric(PooledMetric):
         return sum_by(bins.part, amounts, parts_of_slice(subject.slice))
 
     def rule_of(self, metric: Metric) -> BinRule:
-        """The rule of the bins that the metric reads."""
         return outside.bin_rule(metric, self.rule)
 
     def terms_of(self, sweep: Sweep, metric: Metric) -> Terms:
-        """The terms of the bins of ``sweep``."""
         return outside.terms_of_bins(metric, self.terms, sweep)
 
     def _value_of_bins(self, measured: MeasuredTerms, limbs: Mapping[RowSum, Floats], metric: Metric) -> PooledValue:
@@ -159,7 +157,8 @@ class HistogramMetric(PooledMetric):
         left = [{total: all_[total] - limbs[part] for total, limbs in sums.items()} for part in there]
         without = np.full(len(sizes), np.nan)
         if self.at_once and not (self.by_rate and metric.number("min_rows") > 1):
-            together, *values = self._values_at_once(of_parts, there, [all_, *left], metric)
+            amounts = of_parts.amounts_without(tuple(there.tolist()), score_sums=self.score_sums)
+            together, *values = self._values_of(*amounts, float(of_parts.rows is None), [all_, *left], metric)
         else:
             together = self._value_of_bins(measure(of_parts.together, metric, self), all_, metric).value
             values = [
@@ -168,13 +167,6 @@ class HistogramMetric(PooledMetric):
             ]
         without[there] = values
         return WithoutParts(together, without, sizes, weights_without(sums))
-
-    def _values_at_once(
-        self, of_parts: BinsOfParts, parts: Ints, limbs: Sequence[Mapping[RowSum, Floats]], metric: Metric
-    ) -> list[float]:
-        """The value over all groups, and over all but those of each of the ``parts``."""
-        amounts = of_parts.amounts_without(tuple(parts.tolist()), score_sums=self.score_sums)
-        return self._values_of(*amounts, float(of_parts.rows is None), limbs, metric)
 
     def _values_of(
         self,
@@ -185,7 +177,6 @@ class HistogramMetric(PooledMetric):
         limbs: Sequence[Mapping[RowSum, Floats]],
         metric: Metric,
     ) -> list[float]:
-        """The value of each of several days (days, bins), which have these ``limbs``."""
         rows = pos + neg
         if self.by_rate:
             pos, neg = by_rate(pos, neg)

@@ -6,7 +6,6 @@ apart (:mod:`sparkrank.histogram.threshold_sweep`), and its value from their tot
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -46,8 +45,6 @@ class SweptKind(Protocol):
 
 @dataclass(frozen=True)
 class MeasuredTerms:
-    """The ``terms`` of one metric over all bins, of ``extent``."""
-
     terms: Terms
     extent: Extent
 
@@ -56,9 +53,8 @@ class MeasuredTerms:
 class MetricRow:
     """What the table ``metrics`` says of a metric of one (model, slice, slice value), beside what it is.
 
-    ``n_groups`` is None where that is not known, ``error_bound`` where its kind has none. ``blocks`` is how many bins
-    it was read off, 0 where it reads none. ``noise_floor`` is about what the value would be by chance alone, None where
-    its kind has none.
+    ``n_groups`` is None where that is not known, ``error_bound`` and ``noise_floor`` where the kind has none.
+    ``blocks`` is how many bins it was read off.
     """
 
     value: float
@@ -69,20 +65,6 @@ class MetricRow:
     error_bound: float | None = None
     blocks: int = 0
     noise_floor: float | None = None
-
-    @classmethod
-    def pooled(
-        cls,
-        value: float,
-        rows: int,
-        weight: float,
-        *,
-        n_groups: int | None = None,
-        error_bound: float = 0.0,
-        blocks: int = 0,
-    ) -> MetricRow:
-        """The row of a metric that has one value, which may be undefined, over all ``rows`` together."""
-        return cls(value, int(math.isnan(value)), rows, weight, n_groups, error_bound, blocks)
 
 
 class WithoutParts(NamedTuple):
@@ -106,7 +88,6 @@ class Merged:
 
     @cached_property
     def means(self) -> dict[StateKey, Mean]:
-        """Every mean over groups."""
         return self.partials.means.results()
 
     def measure_bins(self, subject: Subject, asked: Sequence[tuple[Metric, SweptKind]]) -> None:
@@ -127,7 +108,6 @@ class Merged:
 
     @cached_property
     def _of_bins(self) -> dict[StateKey, MeasuredTerms]:
-        """What :meth:`measure_bins` found."""
         return {}
 
     @cached
@@ -164,7 +144,6 @@ class Merged:
         return number if number is None or groups is None else min(number, float(groups))
 
     def row(self, subject: Subject, metric: Metric) -> MetricRow:
-        """What there is to say of ``metric`` for one (model, slice, slice value)."""
         return kind_of(metric).row(self, subject, metric)
 
 
@@ -188,7 +167,7 @@ class MetricKind(Declaration):
         raise NotImplementedError
 
     def explain(self, group: OneGroup, metric: Metric) -> Arithmetic:
-        """How the value of ``metric`` comes of the rows of one ``group``, or what these add where it is of all rows."""
+        """How the value comes of the rows of one ``group``, or what these add where it is of all rows."""
         raise NotImplementedError
 
     def without_parts(self, merged: Merged, subject: Subject, metric: Metric) -> WithoutParts | None:  # noqa: ARG002
@@ -198,8 +177,7 @@ class MetricKind(Declaration):
     def mixed_values(self, metric: Metric, *sides: SubjectStates) -> tuple[Floats, int] | None:  # noqa: ARG002
         """The values on halves of the parts (1, 2, order), and how many parts have groups; None where it has none.
 
-        Of two sides (3, 2, order): where they have exchanged halves (:mod:`sparkrank.numeric.signed_parts`), and then
-        on halves of each.
+        Of two sides (3, 2, order): where they exchange halves (:mod:`sparkrank.numeric.signed_parts`), then of each.
         """
         return None
 
@@ -212,7 +190,6 @@ class MetricKind(Declaration):
 
 
 def kind_of(metric: Metric) -> MetricKind:
-    """The declaration of ``metric``. Every declaration that can be asked for is of a kind."""
     return cast(MetricKind, metric.declaration)
 
 
@@ -244,7 +221,6 @@ def steps_of(bins: ScoreHistogram, score_sums: bool = False) -> BinSteps:
 
 
 def measure(bins: ScoreHistogram, metric: Metric, declaration: SweptKind) -> MeasuredTerms:
-    """The terms of all ``bins``."""
     return measure_each(bins, [(metric, declaration)])[0]
 
 
@@ -271,8 +247,8 @@ def sweep_each(
 ) -> tuple[list[Terms], Extent | None]:
     """The terms of ``bins``, which follow the rows ``above`` them in a ``day``, for each metric.
 
-    With them comes the extent of the rows above and of these, or None where no metric is asked for.
-    Bins are swept a few thousand at a time, which stay in the processor's cache.
+    With them comes the extent of both, None where no metric is asked for. Bins are swept a few thousand at a time,
+    which stay in the cache.
     """
     parts: list[list[Terms]] = [[] for _ in asked]
     through: Extent | None = None
@@ -288,7 +264,6 @@ def sweep_each(
 
 
 def rates_of(bins: ScoreHistogram) -> Rates:
-    """The rates of ``bins``."""
     if bins.is_empty:
         return Rates.of(steps_of(bins))
     every = bins.steps_from_above(RATED_AT_ONCE)

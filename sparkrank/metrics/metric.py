@@ -14,7 +14,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, SupportsIndex, TypeAlias, TypeVar
+from typing import Any, ClassVar, Literal, SupportsIndex, TypeAlias, TypeVar, cast
 
 from sparkrank.base.errors import (
     MOST_LISTED,
@@ -123,7 +123,6 @@ class Declaration:
 
     @property
     def reads_labels(self) -> bool:
-        """Whether its values depend on labels."""
         return True
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
@@ -170,7 +169,6 @@ class Declaration:
 
     @property
     def all_parameters(self) -> tuple[Parameter, ...]:
-        """Its own, and those that it shares."""
         return (*self.parameters, *self.common)
 
     @property
@@ -230,11 +228,6 @@ class Metric:
             ``name``, ``name@k`` or ``name(parameter=value)@k``, or a percentile of such a metric, ``p90(name)``.
         preset : Preset, optional
             The library that sets the parameters that ``text`` does not give.
-
-        Returns
-        -------
-        Metric
-            The metric, with only those settings that differ from their default.
 
         Raises
         ------
@@ -296,9 +289,8 @@ class Metric:
     def call(self, what: str, function: Callable[..., T], *arguments: object) -> T:
         """What ``function``, which is the field ``what`` of its declaration, makes of ``arguments``.
 
-        Raises :class:`MetricError` where a function from outside raises an exception. It names the metric, and the type
-        and text of the exception; that of Spark's tasks is found again by its sentence
-        (:func:`sparkrank.engines.spark.failures.task_errors`).
+        Raises :class:`MetricError` where a function from outside raises an exception; that of Spark's tasks is found
+        again by its sentence (:func:`sparkrank.engines.spark.failures.task_errors`).
         """
         if self.outside is None:
             return function(*arguments)
@@ -315,9 +307,7 @@ class Metric:
     @property
     def ties(self) -> Ties | None:
         """The rule for tied rows that it has of its own, or None where it follows that of the evaluation."""
-        given: dict[str, Any] = dict(self.settings)
-        ties: Ties | None = given.get(TIES.name)
-        return ties
+        return cast("Ties | None", dict(self.settings).get(TIES.name))
 
     @property
     def weight_column(self) -> str | None:
@@ -353,20 +343,19 @@ class Metric:
         """The metric whose values of groups this one is made from: itself but for a percentile."""
         return self if self.percentile is None else replace(self, percentile=None)
 
-    def _over_groups(self, text: str) -> str:
+    def _written(self, settings: Iterable[tuple[str, Value]], comma: str) -> str:
+        """The text of the metric with these ``settings``."""
+        named = ((name, self.declaration.parameter(name, self.name), value) for name, value in settings)
+        inside = comma.join(name if value is True else f"{name}={own.write(value)}" for name, own, value in named)
+        text = f"{self.name}({inside})" if inside else self.name
+        text = text if self.k is None else f"{text}@{self.k}"
         if self.percentile is None:
             return text
         name = "median" if self.percentile == 50 else f"p{format_number(self.percentile)}"
         return f"{name}({text})"
 
     def __str__(self) -> str:
-        written = []
-        for name, value in self.settings:
-            written.append(
-                name if value is True else f"{name}={self.declaration.parameter(name, self.name).write(value)}"
-            )
-        parameters = f"({','.join(written)})" if written else ""
-        return self._over_groups(f"{self.name}{parameters}" + ("" if self.k is None else f"@{self.k}"))
+        return self._written(self.settings, ",")
 
     @property
     def declaration(self) -> Declaration:
@@ -382,7 +371,6 @@ class Metric:
         return given.get(parameter, self.declaration.defaults[parameter])
 
     def word(self, parameter: str) -> str:
-        """The value of a parameter that is a word."""
         return str(self[parameter])
 
     def number(self, parameter: str) -> float:
@@ -400,18 +388,16 @@ class Metric:
     @property
     def definition(self) -> str:
         """Every parameter written out, for the tables: ``ndcg(gain=linear, ideal=judged)@10``."""
-        written = []
+        said = []
         for parameter in self.declaration.all_parameters:
             value = self[parameter.name]
             unsaid = (parameter.later or parameter in self.declaration.common) and value == parameter.default
             if value is not None and value is not False and not unsaid:
-                written.append(parameter.name if value is True else f"{parameter.name}={parameter.write(value)}")
-        parameters = f"({', '.join(written)})" if written else ""
-        return self._over_groups(f"{self.name}{parameters}" + ("" if self.k is None else f"@{self.k}"))
+                said.append((parameter.name, value))
+        return self._written(said, ", ")
 
 
 def _preset(preset: Preset, declaration: Declaration, has_cutoff: bool, given: Mapping[str, Value]) -> dict[str, Value]:
-    """What ``preset`` sets of a metric, except what cannot stand beside the parameters ``given``."""
     excluded = any(name in given for name in declaration.exclusive)
     values: dict[str, Value] = {}
     for default in preset.defaults:
@@ -441,7 +427,6 @@ def _cutoff(digits: str | None, text: str) -> int | None:
 
 
 def _settings(declaration: Declaration, inside: str, text: str) -> Iterator[tuple[str, Value]]:
-    """The (name, value) pairs between the parentheses of ``text``."""
     seen: set[str] = set()
     for part in filter(None, (part.strip() for part in _COMMA.split(inside))):
         name, equals, value = (piece.strip() for piece in part.partition("="))
@@ -464,17 +449,14 @@ def _settings(declaration: Declaration, inside: str, text: str) -> Iterator[tupl
 
 
 def asked_metrics(metrics: Iterable[str | Metric], preset: Preset | None) -> tuple[Metric, ...]:
-    """Each of ``metrics`` once, in the order asked for.
+    """Each of ``metrics`` once, in the order asked for; a text is read under ``preset``, a value stays as it is.
 
-    ``preset`` sets the parameters that a metric's text does not give; a metric given as a value stays as it is. Raises
-    :class:`MetricError` naming the place and the metric.
+    Raises :class:`MetricError` naming the place and the metric.
     """
-    if isinstance(metrics, str):
-        raise MetricError(
-            f'metrics is "{shorten(metrics)}", one text: a list of texts is needed, for example ["ndcg@10"]'
-        )
-    if not isinstance(metrics, Iterable):
-        raise MetricError(f'metrics is {quote(metrics)}: a list of texts is needed, for example ["ndcg@10"]')
+    given: object = metrics
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        shown = f'"{shorten(given)}", one text' if isinstance(given, str) else quote(given)
+        raise MetricError(f'metrics is {shown}: a list of texts is needed, for example ["ndcg@10"]')
     parsed = []
     for index, metric in enumerate(metrics):
         if not isinstance(metric, (str, Metric)):

@@ -21,13 +21,16 @@ GROUPS = "groups"  # the sum, beside those over rows, that says how many groups 
 
 
 def positives_of(metric: Metric) -> RowSum:
-    """The weight of the rows that are relevant to ``metric``."""
     return RowSum(POSITIVES, rel=metric.rel)
 
 
 def negatives_of(metric: Metric) -> RowSum:
-    """The weight of the other rows."""
     return RowSum(NEGATIVES, rel=metric.rel)
+
+
+def both_classes(metric: Metric) -> tuple[RowSum, RowSum]:
+    """The relevant rows, and the others."""
+    return positives_of(metric), negatives_of(metric)
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,6 @@ class StatePlan(Protocol):
 
 
 def amounts_by_group(carrier: RowSum) -> tuple[str, str]:
-    """The names of the sums over groups of what each carries, and of its square."""
     return f"{carrier} by group", f"{carrier} by group, squared"
 
 

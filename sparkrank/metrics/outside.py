@@ -19,7 +19,6 @@ _SIZES = {"bits": (1, MANTISSA_BITS), "digits": (0, MOST_DIGITS), "bins": (1, MO
 
 
 def row_sums(metric: Metric, sums: Callable[[Metric], tuple[RowSum, ...]]) -> tuple[RowSum, ...]:
-    """The sums over rows that ``metric`` reads; raises :class:`MetricError` where they are none."""
     totals = metric.call("sums", sums, metric)
     if metric.outside is None:
         return totals
@@ -41,7 +40,6 @@ def row_sums(metric: Metric, sums: Callable[[Metric], tuple[RowSum, ...]]) -> tu
 
 
 def bin_rule(metric: Metric, rule: Callable[[Metric], BinRule]) -> BinRule:
-    """The rule of the bins that ``metric`` reads; raises :class:`MetricError` where it is none."""
     given = metric.call("rule", rule, metric)
     if metric.outside is None:
         return given
@@ -61,7 +59,6 @@ def bin_rule(metric: Metric, rule: Callable[[Metric], BinRule]) -> BinRule:
 
 
 def terms_of_bins(metric: Metric, terms: Callable[..., Terms], sweep: object) -> Terms:
-    """The terms of the bins of ``sweep`` for ``metric``; raises :class:`MetricError` where they are none."""
     given = metric.call("terms", terms, sweep)
     if metric.outside is not None and not isinstance(given, Terms):
         raise MetricError(f"the terms of {metric} are {quote(given)}: Terms.of(...) is needed")
@@ -69,7 +66,6 @@ def terms_of_bins(metric: Metric, terms: Callable[..., Terms], sweep: object) ->
 
 
 def number(metric: Metric, what: str, value: float) -> float:
-    """``found``, the ``what`` of ``metric``; raises :class:`MetricError` where it is no number."""
     if metric.outside is not None and not _is_real(value):
         raise MetricError(f"the {what} of {metric} is {quote(value)}: a number is needed")
     return value

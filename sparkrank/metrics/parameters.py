@@ -43,7 +43,6 @@ class Parameter(ABC):
         """The value that ``text`` means. Raises ``ValueError`` when it means none."""
 
     def write(self, value: Value) -> str:
-        """The canonical text of ``value``, which :meth:`read` turns back into it."""
         return format_number(value) if isinstance(value, (int, float)) else str(value)
 
 
@@ -174,7 +173,6 @@ COLUMN = "or a column that has one number in each group, 0 or from 1e-6 to 1e9"
 
 
 def weight(default: str, doc: str, choices: tuple[str, ...], synonyms: tuple[tuple[str, str], ...]) -> Name:
-    """What a group weighs in the mean: one of a few words, or a column."""
     doc = f"weight of a group in the mean: {doc}; {COLUMN}"
     return Name("weight", default, doc, choices=choices, named="<column>", synonyms=synonyms)
 

@@ -82,10 +82,7 @@ class Plan:
         slices: Sequence[Sequence[str]] = (),
         **settings: Any,
     ) -> Plan:
-        """The plan for ``metrics``; a metric asked for twice is computed once.
-
-        ``preset`` sets the parameters that a metric's text does not give; a metric given as a value stays as it is.
-        ``settings`` are other fields of a plan.
+        """The plan for ``metrics``, texts under ``preset``; ``settings`` are other fields of a plan.
 
         Raises :class:`MetricError` naming the metric that is unknown or that ``definitions`` rules out, and
         :class:`SpecError` where the group table would have two columns of one name.
@@ -104,7 +101,6 @@ class Plan:
 
     @property
     def has_parts(self) -> bool:
-        """Whether states are also added up by part of the groups, for standard errors."""
         return bool(self.keys) and not self.uncertainty.off
 
     @cached_property
@@ -149,11 +145,9 @@ class Plan:
 
     @property
     def part_bins(self) -> list[str]:
-        """The names of all bins of parts: of scores by these rules, and of values of groups."""
         return [*map(rule_name, self.parted_rules), *(rule_name(VALUES, str(metric)) for metric in self.distributions)]
 
     def parted_slices(self, name: str) -> bool:
-        """Whether the values of the slice ``name`` have parts."""
         return self.has_parts and (name == ALL or self.uncertainty.slices)
 
     @cached_property
@@ -222,7 +216,6 @@ class Plan:
 
     @cached_property
     def pooled_metrics(self) -> tuple[tuple[Metric, PooledMetric], ...]:
-        """The pooled metrics, with their declarations."""
         return _of_part("rows", self.metrics)
 
     def resolved(self, metric: Metric, preset: Preset | None = None) -> Metric:
@@ -245,12 +238,11 @@ class Plan:
         return self._written(self.definitions)
 
     def _written(self, definitions: Definitions) -> str:
-        """``definitions`` as tables name them; the default of ``duplicates`` depends on whether there is a join."""
+        """The text of tables; the default of ``duplicates`` depends on whether there is a join."""
         return definitions.written("duplicates") if self.joins else str(definitions)
 
     @cached_property
     def catalogue_metrics(self) -> tuple[tuple[Metric, CatalogueMetric], ...]:
-        """The properties of all lists together, with their declarations."""
         return _of_part("items", self.metrics)
 
     @cached_property
@@ -260,7 +252,6 @@ class Plan:
 
     @cached_property
     def histogram_metrics(self) -> tuple[tuple[Metric, HistogramMetric], ...]:
-        """The pooled metrics that read score bins, with their declarations."""
         return _of_part("bins", self.metrics)
 
     @cached_property
@@ -279,10 +270,7 @@ class Plan:
 
     @cached_property
     def row_sums(self) -> tuple[RowSum, ...]:
-        """Each sum over rows that some metric reads, once, with the rows and their weight.
-
-        These two are there for any pooled metric: the values of a slice are read off the states of sums and means.
-        """
+        """Each sum over rows that some metric reads, once, with the rows and their weight, of which slices are read."""
         read = dict.fromkeys(total for metric, declared in self.pooled_metrics for total in declared.sums_of(metric))
         return (*dict.fromkeys((*ROWS_AND_WEIGHT, *read)),) if self.pooled_metrics or self.catalogue_metrics else ()
 
@@ -301,7 +289,6 @@ class Plan:
 
     @cached_property
     def slice_columns(self) -> tuple[str, ...]:
-        """The columns that slices are made of, each once."""
         return columns_of_slices(self.slices)
 
     @cached_property
@@ -347,7 +334,6 @@ class Plan:
 
     @cached_property
     def _reading(self) -> dict[str, Metric]:
-        """The first metric that reads the column of each role that any reads."""
         return {role: metric for metric in reversed(self.metrics) for role in metric.of_groups.declaration.columns}
 
     @cached_property
@@ -357,7 +343,6 @@ class Plan:
 
 
 def _of_part(part: PlanPart, metrics: Iterable[Metric]) -> tuple[tuple[Metric, Any], ...]:
-    """Those of ``metrics`` that belong to ``part`` of a plan, with their declarations, whose kind says so."""
     return tuple((metric, metric.declaration) for metric in metrics if part in metric.declaration.parts)
 
 
@@ -384,13 +369,18 @@ def _with_own_ties(metric: Metric, definitions: Definitions, preset: Preset | No
 
 
 def validate_plan(plan: Plan) -> None:
-    """Raise :class:`MetricError` where a metric does not go with the definitions or compares with an order that is not
-    there, and :class:`SpecError` where the group table would have two columns of one name.
+    """Raise :class:`MetricError` where a metric does not go with the definitions or the models, and :class:`SpecError`
+    where the group table would have two columns of one name, or a comparison has no groups.
     """
     _validate_expectations(plan)
     _validate_groups(plan)
     _validate_references(plan)
-    _validate_key_names(plan)
+    texts = {str(metric).lower() for metric, _ in plan.group_metrics} if plan.group_table else ()
+    for key in plan.keys:
+        if key.lower() in texts:  # in Spark, names that differ in case alone are one
+            raise SpecError(
+                f'the group column "{shorten(key)}" has the name of a metric, a column of the group table: rename it'
+            )
     if plan.compare is not None:
         plan.compare.validate_models(plan.models)
         if not plan.keys:
@@ -421,7 +411,6 @@ def unexpected(plan: Plan) -> Iterator[tuple[Metric, str]]:
 
 
 def _validate_groups(plan: Plan) -> None:
-    """Refuse what is of groups where there are none."""
     if plan.keys:
         return
     for metric in plan.metrics:
@@ -444,13 +433,4 @@ def _validate_references(plan: Plan) -> None:
             raise MetricError(
                 f"ref={reference} of {shorten(metric)} may mean the {reference} or the model of that name: "
                 f"rename the model"
-            )
-
-
-def _validate_key_names(plan: Plan) -> None:
-    texts = {str(metric).lower() for metric, _ in plan.group_metrics} if plan.group_table else ()
-    for key in plan.keys:
-        if key.lower() in texts:  # in Spark, names that differ in case alone are one
-            raise SpecError(
-                f'the group column "{shorten(key)}" has the name of a metric, a column of the group table: rename it'
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
@@ -36,7 +37,6 @@ OF_ALL_ROWS = "the value is of the rows of all groups together: these rows add s
 
 
 def weights_without(sums: Mapping[RowSum, Floats]) -> Floats:
-    """The weight of rows without each part."""
     weights = sums[ROWS_AND_WEIGHT[1]]
     return rounded(weights.sum(axis=0) - weights)
 
@@ -188,10 +188,7 @@ class PooledMetric(MetricKind):
     def _carried(
         self, merged: Merged, subject: Subject, metric: Metric, carrier: RowSum, *, clustered: bool
     ) -> float | None:
-        """By groups, or by parts where these may come again, or were not counted; 0 where none has any.
-
-        Parts have the sums that the metric reads alone: of others, groups that come again count each time.
-        """
+        """By groups, or by parts where these may come again, or were not counted; 0 where none has any."""
         sums = merged.partials.sums.results()
         amount, squares = (sums.get(subject.state(name)) for name in amounts_by_group(carrier))
         by_groups = None if amount is None or squares is None else amount**2 / squares if squares else 0.0
@@ -223,7 +220,7 @@ class PooledMetric(MetricKind):
         totals = PooledTotals(self._limbs(merged, subject, metric))
         rows, weight = map(totals.sum, ROWS_AND_WEIGHT)
         result, groups = self._value_of(totals, metric), merged.groups_of_parts(subject)
-        return MetricRow.pooled(result.value, int(rows), weight, n_groups=groups, error_bound=result.error_bound)
+        return MetricRow(result.value, int(math.isnan(result.value)), int(rows), weight, groups, result.error_bound)
 
     def without_parts(self, merged: Merged, subject: Subject, metric: Metric) -> WithoutParts | None:
         sizes, sums = merged.sizes_of_parts(subject), self._parts_of_sums(merged, subject, metric)
@@ -237,13 +234,11 @@ class PooledMetric(MetricKind):
         return WithoutParts(self._value_of(PooledTotals(all_), metric).value, without, sizes, weights_without(sums))
 
     def explain(self, group: OneGroup, metric: Metric) -> Arithmetic:
-        """What the rows of the group add to the sums that the metric reads."""
         rows = self._terms_of_rows(group, metric)
         steps = [total(name, name, ROWS) for name in rows.columns if name not in (SCORES, BIN)]
         return Arithmetic.of([rows, *self._bins_of(group, metric)], steps, [OF_ALL_ROWS])
 
     def _terms_of_rows(self, group: OneGroup, metric: Metric) -> TermTable:
-        """What each row with a score adds to each sum, the highest score first."""
         scored = group.scored
         row = Segments(len(scored.scores), np.arange(len(scored.scores), dtype=np.int32))
         order = np.argsort(-scored.wide(), kind="stable")
@@ -256,7 +251,6 @@ class PooledMetric(MetricKind):
         return []
 
     def _parts_of_sums(self, merged: Merged, subject: Subject, metric: Metric) -> dict[RowSum, Floats] | None:
-        """The limbs (parts, 6) of the sums that the metric reads; None where there are no parts."""
         parts = {}
         for row_sum in (*ROWS_AND_WEIGHT, *self.sums_of(metric)):
             limbs = merged.partials.parts.sums.of(subject, row_sum)
@@ -266,15 +260,12 @@ class PooledMetric(MetricKind):
         return parts
 
     def sums_of(self, metric: Metric) -> tuple[RowSum, ...]:
-        """The sums that the metric reads."""
         return outside.row_sums(metric, self.sums)
 
     def carriers_of(self, metric: Metric) -> tuple[RowSum, ...]:
-        """What the value of ``metric`` rests on."""
         return outside.row_sums(metric, self.carriers)
 
     def _value_of(self, totals: PooledTotals, metric: Metric) -> PooledValue:
-        """The value; raises :class:`MetricError` where a metric from outside gives something else."""
         result = metric.call("value", self.value, totals, metric)
         if metric.outside is not None:
             if not isinstance(result, PooledValue):

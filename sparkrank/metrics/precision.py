@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,7 +96,6 @@ def hit_column(ranking: Ranking, hits: Hits, amounts: Floats, k: int | None, oth
 
 
 def _of_hits(ranking: Ranking, metric: Metric) -> tuple[Hits, dict[str, Floats], list[Step]]:
-    """The hits, their column, and the steps to hits@k and R, for a ranking of one group."""
     hits = hits_of(ranking, metric.rel)
     steps = [total(at_k("hits", metric.k), "hit"), given("R", hits.relevant[0])]
     return hits, {"hit": hit_column(ranking, hits, hits.probability, metric.k)}, steps
@@ -203,7 +203,6 @@ MANNING = "Manning, Raghavan, Schütze: Introduction to Information Retrieval, 2
 
 
 def hits(ranking: Ranking, metric: Metric) -> HitSums:
-    """The sums that most metrics of binary relevance are quotients of."""
     return hit_sums(ranking, metric.rel)
 
 
@@ -219,161 +218,140 @@ def needs_cutoff(parameter: str, *words: str) -> Callable[[Metric], str | None]:
     return check
 
 
-PRECISION = GroupMetric(
-    name="p",
-    title="precision",
-    formula="hits@k / k; without k, hits / length of the list",
-    undefined="never",
-    reference=MANNING,
-    aliases=("precision@", "prec@", "setp"),
-    parameters=(
-        Choice(
-            "over",
-            "k",
-            "denominator: k; retrieved = min(k, length of the list); min_k_relevant = min(k, R)",
-            choices=("k", "retrieved", "min_k_relevant"),
-        ),
-        REL,
-    ),
-    check=needs_cutoff("over", "min_k_relevant"),
-    sums=hits,
-    values=lambda hits, metric: precision(hits, metric.k, metric.word("over")),
-    arithmetic=_precision_terms,
-    interval="wilson",
-)
-
-RECALL = GroupMetric(
-    name="r",
-    title="recall",
-    formula="hits@k / R",
-    undefined="R = 0",
-    reference=MANNING,
-    aliases=("recall@", "setr"),
-    parameters=(
-        Choice(
-            "over",
-            "relevant",
-            "denominator: relevant = R; min_k_relevant = min(k, R)",
-            choices=("relevant", "min_k_relevant"),
-        ),
-        REL,
-    ),
-    check=needs_cutoff("over", "min_k_relevant"),
-    sums=hits,
-    values=lambda hits, metric: recall(hits, metric.k, metric.word("over")),
-    arithmetic=_recall_terms,
-    interval="wilson",
-)
-
-F_MEASURE = GroupMetric(
-    name="f",
-    title="F-measure of precision@k and recall@k",
-    formula="(1+b²)·hits@k / (b²·R + k); without k, the length of the list stands for k",
-    undefined="R = 0",
-    reference="van Rijsbergen: Information Retrieval, 1979, ch. 7",
-    aliases=("f1@", "fbeta@", "setf", "set_f"),
-    # trec_eval weighs recall by its parameter, not by the square of it
-    translations=(("setf", "beta", math.sqrt), ("set_f", "beta", math.sqrt)),
-    parameters=(
-        Number("beta", 1.0, "b, the weight of recall against precision", above=LEAST_BETA, below=MOST_BETA),
-        Choice("over", "k", "of precision: k; retrieved = min(k, length of the list)", choices=("k", "retrieved")),
-        REL,
-    ),
-    sums=hits,
-    values=lambda hits, metric: f_measure(hits, metric.k, metric.number("beta"), metric.word("over")),
-    arithmetic=_f_terms,
-    interval="logit",
-)
-
-HIT = GroupMetric(
-    name="hit",
-    title="hit rate (success)",
-    formula="1 if any hit stands in the first k, else 0",
-    undefined="R = 0",
-    reference=f"{TREC}: success",
-    aliases=("hr", "success", "hit_rate"),
-    parameters=(REL,),
-    sums=hits,
-    values=lambda hits, metric: hits.where_relevant(hits.any(metric.k)),
-    arithmetic=lambda ranking, metric: _first_hit_terms(ranking, metric, discounted=False),
-    interval="wilson",
-)
-
-R_PRECISION = GroupMetric(
-    name="rprec",
-    title="R-precision",
-    formula="hits@R / R",
-    undefined="R = 0",
-    reference=f"{TREC}: Rprec",
-    aliases=("r_precision",),
-    cutoff="none",
-    parameters=(REL,),
-    values=lambda ranking, metric: r_precision(hits_of(ranking, metric.rel)),
-    arithmetic=_r_precision_terms,
-    interval="wilson",
-)
-
-AVERAGE_PRECISION = GroupMetric(
-    name="ap",
-    title="average precision (its mean over groups is MAP)",
-    formula="Σ over hits within k of (hits so far / i) / D",
-    undefined="R = 0",
-    reference=f"{TREC}: map, map_cut; McSherry, Najork: ECIR 2008 for ties",
-    aliases=("map", "average_precision"),
-    parameters=(
-        Choice(
-            "over",
-            "relevant",
-            "D: relevant = R (trec_eval); min_k_relevant = min(k, R) (CDAE, Spark, RePlay); k; hits = hits@k; "
-            "min_k_relevant_retrieved = min(k, R, length of the list)",
-            choices=("relevant", "min_k_relevant", "k", "hits", "min_k_relevant_retrieved"),
-        ),
-        REL,
-    ),
-    check=needs_cutoff("over", "min_k_relevant", "k"),
-    needs_order=NeedsOrder("a mean over orders of a quotient by hits@k", "over=hits", lambda m: m["over"] == "hits"),
-    sums=hits,
-    values=lambda hits, metric: average_precision(hits, metric.k, metric.word("over")),
-    arithmetic=_average_precision_terms,
-    interval="logit",
-)
-
-RECIPROCAL_RANK = GroupMetric(
-    name="rr",
-    title="reciprocal rank (its mean over groups is MRR)",
-    formula="1 / position of the first hit, 0 if none stands in the first k",
-    undefined="R = 0",
-    reference=f"{TREC}: recip_rank; McSherry, Najork: ECIR 2008 for ties",
-    aliases=("mrr", "recip_rank", "reciprocal_rank"),
-    parameters=(REL,),
-    sums=hits,
-    values=lambda hits, metric: hits.where_relevant(hits.first(metric.k)),
-    arithmetic=lambda ranking, metric: _first_hit_terms(ranking, metric, discounted=True),
-    interval="logit",
-)
-
-RANK_BIASED_PRECISION = GroupMetric(
-    name="rbp",
-    title="rank-biased precision",
-    formula="(1-p) · Σ rel_i · p^(i-1)",
-    undefined="never",
-    reference="Moffat, Zobel: TOIS 2008",
-    parameters=(
-        Number("p", 0.8, "persistence: the chance that a reader goes on to the next row", above=0.0, below=1.0),
-        REL,
-    ),
-    values=lambda ranking, metric: rank_biased_precision(hits_of(ranking, metric.rel), metric.k, metric.number("p")),
-    arithmetic=_rank_biased_terms,
-    interval="logit",
-)
+# A metric of binary relevance, undefined where nothing is relevant.
+of_relevant = partial(GroupMetric, undefined="R = 0", parameters=(REL,), interval="logit")
 
 DECLARATIONS = (
-    PRECISION,
-    RECALL,
-    F_MEASURE,
-    HIT,
-    R_PRECISION,
-    AVERAGE_PRECISION,
-    RECIPROCAL_RANK,
-    RANK_BIASED_PRECISION,
+    GroupMetric(
+        name="p",
+        title="precision",
+        formula="hits@k / k; without k, hits / length of the list",
+        undefined="never",
+        reference=MANNING,
+        aliases=("precision@", "prec@", "setp"),
+        parameters=(
+            Choice(
+                "over",
+                "k",
+                "denominator: k; retrieved = min(k, length of the list); min_k_relevant = min(k, R)",
+                choices=("k", "retrieved", "min_k_relevant"),
+            ),
+            REL,
+        ),
+        check=needs_cutoff("over", "min_k_relevant"),
+        sums=hits,
+        values=lambda hits, metric: precision(hits, metric.k, metric.word("over")),
+        arithmetic=_precision_terms,
+        interval="wilson",
+    ),
+    of_relevant(
+        name="r",
+        title="recall",
+        formula="hits@k / R",
+        reference=MANNING,
+        aliases=("recall@", "setr"),
+        parameters=(
+            Choice(
+                "over",
+                "relevant",
+                "denominator: relevant = R; min_k_relevant = min(k, R)",
+                choices=("relevant", "min_k_relevant"),
+            ),
+            REL,
+        ),
+        check=needs_cutoff("over", "min_k_relevant"),
+        sums=hits,
+        values=lambda hits, metric: recall(hits, metric.k, metric.word("over")),
+        arithmetic=_recall_terms,
+        interval="wilson",
+    ),
+    of_relevant(
+        name="f",
+        title="F-measure of precision@k and recall@k",
+        formula="(1+b²)·hits@k / (b²·R + k); without k, the length of the list stands for k",
+        reference="van Rijsbergen: Information Retrieval, 1979, ch. 7",
+        aliases=("f1@", "fbeta@", "setf", "set_f"),
+        # trec_eval weighs recall by its parameter, not by the square of it
+        translations=(("setf", "beta", math.sqrt), ("set_f", "beta", math.sqrt)),
+        parameters=(
+            Number("beta", 1.0, "b, the weight of recall against precision", above=LEAST_BETA, below=MOST_BETA),
+            Choice("over", "k", "of precision: k; retrieved = min(k, length of the list)", choices=("k", "retrieved")),
+            REL,
+        ),
+        sums=hits,
+        values=lambda hits, metric: f_measure(hits, metric.k, metric.number("beta"), metric.word("over")),
+        arithmetic=_f_terms,
+    ),
+    of_relevant(
+        name="hit",
+        title="hit rate (success)",
+        formula="1 if any hit stands in the first k, else 0",
+        reference=f"{TREC}: success",
+        aliases=("hr", "success", "hit_rate"),
+        sums=hits,
+        values=lambda hits, metric: hits.where_relevant(hits.any(metric.k)),
+        arithmetic=lambda ranking, metric: _first_hit_terms(ranking, metric, discounted=False),
+        interval="wilson",
+    ),
+    of_relevant(
+        name="rprec",
+        title="R-precision",
+        formula="hits@R / R",
+        reference=f"{TREC}: Rprec",
+        aliases=("r_precision",),
+        cutoff="none",
+        values=lambda ranking, metric: r_precision(hits_of(ranking, metric.rel)),
+        arithmetic=_r_precision_terms,
+        interval="wilson",
+    ),
+    of_relevant(
+        name="ap",
+        title="average precision (its mean over groups is MAP)",
+        formula="Σ over hits within k of (hits so far / i) / D",
+        reference=f"{TREC}: map, map_cut; McSherry, Najork: ECIR 2008 for ties",
+        aliases=("map", "average_precision"),
+        parameters=(
+            Choice(
+                "over",
+                "relevant",
+                "D: relevant = R (trec_eval); min_k_relevant = min(k, R) (CDAE, Spark, RePlay); k; hits = hits@k; "
+                "min_k_relevant_retrieved = min(k, R, length of the list)",
+                choices=("relevant", "min_k_relevant", "k", "hits", "min_k_relevant_retrieved"),
+            ),
+            REL,
+        ),
+        check=needs_cutoff("over", "min_k_relevant", "k"),
+        needs_order=NeedsOrder(
+            "a mean over orders of a quotient by hits@k", "over=hits", lambda m: m["over"] == "hits"
+        ),
+        sums=hits,
+        values=lambda hits, metric: average_precision(hits, metric.k, metric.word("over")),
+        arithmetic=_average_precision_terms,
+    ),
+    of_relevant(
+        name="rr",
+        title="reciprocal rank (its mean over groups is MRR)",
+        formula="1 / position of the first hit, 0 if none stands in the first k",
+        reference=f"{TREC}: recip_rank; McSherry, Najork: ECIR 2008 for ties",
+        aliases=("mrr", "recip_rank", "reciprocal_rank"),
+        sums=hits,
+        values=lambda hits, metric: hits.where_relevant(hits.first(metric.k)),
+        arithmetic=lambda ranking, metric: _first_hit_terms(ranking, metric, discounted=True),
+    ),
+    GroupMetric(
+        name="rbp",
+        title="rank-biased precision",
+        formula="(1-p) · Σ rel_i · p^(i-1)",
+        undefined="never",
+        reference="Moffat, Zobel: TOIS 2008",
+        parameters=(
+            Number("p", 0.8, "persistence: the chance that a reader goes on to the next row", above=0.0, below=1.0),
+            REL,
+        ),
+        values=lambda ranking, metric: rank_biased_precision(
+            hits_of(ranking, metric.rel), metric.k, metric.number("p")
+        ),
+        arithmetic=_rank_biased_terms,
+        interval="logit",
+    ),
 )

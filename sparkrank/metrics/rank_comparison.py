@@ -79,11 +79,10 @@ def _sum(rows: PairedRows, left: Ints, right: Ints) -> Floats:
 
 @dataclass(frozen=True)
 class Depths:
-    """The depths of two lists, down to the end of the longer: the ``group`` and ``depth`` of each, from 1, how many
-    rows are ``shared`` above it, their ``agreement``, and whether it is the ``last`` of its group.
+    """The depths of two lists, from 1 down to the end of the longer, group after group.
 
-    ``shorter`` (groups) is the length of the shorter list, and ``matched`` (n, ranked) the position of each row of the
-    list in the reference, 0 where it has none.
+    ``shared`` rows stand above each, and it may be the ``last`` of its group. ``shorter`` (groups) is the length of the
+    shorter list, and ``matched`` (n, ranked) the position of each row in the reference, 0 where it has none.
     """
 
     group: Codes
@@ -105,11 +104,10 @@ def rank_biased_overlap(ranking: Ranking, reference: str, p: float) -> Floats:
 
 
 def overlap_by_depth(ranking: Ranking, reference: str) -> Depths:
-    """How far the list and the reference agree at each depth.
+    """How far the list, the rows with a score, and those that ``reference`` orders agree at each depth.
 
-    One list are the rows with a score, the other those that ``reference`` orders. As Webber, Moffat and Zobel have it:
-    rows that tie all stand at the first of their positions, and agreement is 2 · rows in both / rows of both; beyond
-    the end of the shorter list its agreement there goes on. Undefined where a list is empty.
+    As Webber, Moffat and Zobel have it: rows that tie all stand at the first of their positions, and agreement is
+    2 · rows in both / rows of both; beyond the end of the shorter list its agreement there goes on.
     """
     ranking = ranking.by_score
     judgments = ranking.judgments
@@ -181,9 +179,7 @@ MOST_PAIRED = 20_000  # rows whose pairs are counted row by row, each with all o
 
 
 def _pair_counts(ranking: Ranking, rows: PairedRows) -> tuple[dict[str, Floats], list[Step]]:
-    """Of a ranking of one group: with how many others each row is concordant, discordant, and tied by the score alone;
-    and the steps to the numbers of pairs. Each pair is counted at both of its rows.
-    """
+    """The pairs of each row of one group, and the steps to their numbers: each pair counts at both of its rows."""
     pairs, count = rows.concordance(), len(rows.place)
     names = ("concordant", "discordant", "tied by score")
     numbers = (int(pairs.concordant[0]), int(pairs.discordant[0]), int(pairs.undecided[0]))
@@ -230,29 +226,32 @@ def _tau_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
     return Arithmetic.of([list_table(ranking, columns)], steps)
 
 
-def _distance_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
-    rows = _paired(ranking, metric)
+def _share_terms(
+    ranking: Ranking, metric: Metric, rows: PairedRows, counted: tuple[str, str], whole: Step
+) -> Arithmetic:
+    """The share of pairs that are ``counted``: a column, and what it is called with half of the tied ones."""
     columns, steps = _pair_counts(ranking, rows)
+    column, name = counted
     more = [
         step("half of the tied", "times", 0.5, "tied by score"),
-        step("out of order", "plus", "discordant", "half of the tied"),
-        given("pairs", int(rows.concordance().all[0])),
-        quotient(str(metric), "out of order", "pairs"),
+        step(name, "plus", column, "half of the tied"),
+        whole,
+        quotient(str(metric), name, whole.name),
     ]
     return Arithmetic.of([list_table(ranking, columns)], [*steps, *more])
+
+
+def _distance_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
+    rows = _paired(ranking, metric)
+    whole = given("pairs", int(rows.concordance().all[0]))
+    return _share_terms(ranking, metric, rows, ("discordant", "out of order"), whole)
 
 
 def _graded_pair_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
     rows = paired_rows(ranking, None)
     pairs = rows.concordance()
-    columns, steps = _pair_counts(ranking, rows)
-    more = [
-        step("half of the tied", "times", 0.5, "tied by score"),
-        step("in order", "plus", "concordant", "half of the tied"),
-        given("pairs of different labels", int(pairs.all[0] - pairs.reference_tied[0])),
-        quotient(str(metric), "in order", "pairs of different labels"),
-    ]
-    return Arithmetic.of([list_table(ranking, columns)], [*steps, *more])
+    whole = given("pairs of different labels", int(pairs.all[0] - pairs.reference_tied[0]))
+    return _share_terms(ranking, metric, rows, ("concordant", "in order"), whole)
 
 
 def _rank_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
@@ -304,47 +303,7 @@ def _overlap_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
 
 
 # A metric of whole lists that has a rule of its own for ties.
-_of_two_orders = partial(GroupMetric, cutoff="none", common=(WEIGHT,), refused=TIED_PAIRS)
-
-KENDALL_TAU = _of_two_orders(
-    name="kendall_tau",
-    title="Kendall's rank correlation with a reference order",
-    formula="(concordant - discordant pairs) / √((pairs not tied in the score)·(pairs not tied in the reference)); "
-    "variant=c: over n²(m-1)/(2m), m = the lesser number of distinct values",
-    undefined="n < 2, or one of the orders ties all rows",
-    reference=f"{KENDALL}; Stuart: Biometrika 1953 (c); as scipy.stats.kendalltau",
-    aliases=("kendalltau", "tau"),
-    lowest=-1.0,
-    parameters=(Choice("variant", "b", "what the excess of pairs is divided by", choices=("b", "c")), REF),
-    values=lambda ranking, metric: kendall_tau(_paired(ranking, metric), metric.word("variant")),
-    arithmetic=_tau_terms,
-)
-
-KENDALL_DISTANCE = _of_two_orders(
-    name="kendall_distance",
-    title="share of pairs in the opposite order of a reference order",
-    formula="(discordant pairs + 1/2 · pairs that the score alone ties) / (n(n-1)/2); 0 = same order, 1 = reversed",
-    undefined="n < 2",
-    reference=f"{KENDALL}; Fagin et al.: PODS 2004 for tied scores",
-    higher_is_better=False,
-    parameters=(REF,),
-    values=lambda ranking, metric: kendall_distance(_paired(ranking, metric)),
-    arithmetic=_distance_terms,
-    interval="logit",
-)
-
-SPEARMAN = _of_two_orders(
-    name="spearman",
-    title="Spearman's rank correlation with a reference order",
-    formula="correlation of the ranks of the two orders, tied rows sharing their mid-rank",
-    undefined="n < 2, or one of the orders ties all rows",
-    reference="Spearman: American Journal of Psychology 1904; as scipy.stats.spearmanr",
-    aliases=("spearmanr",),
-    lowest=-1.0,
-    parameters=(REF,),
-    values=lambda ranking, metric: spearman(_paired(ranking, metric)),
-    arithmetic=_rank_terms,
-)
+_of_two_orders = partial(GroupMetric, cutoff="none", common=(WEIGHT,), refused=TIED_PAIRS, parameters=(REF,))
 
 
 def _pair_weights(ranking: Ranking, metric: Metric) -> Floats | None:
@@ -354,49 +313,6 @@ def _pair_weights(ranking: Ranking, metric: Metric) -> Floats | None:
     pairs = rows.concordance()
     return (rows.rows if metric.word("weight") == "rows" else pairs.all - pairs.reference_tied).astype(float)
 
-
-PAIR_AUC = GroupMetric(
-    name="pair_auc",
-    title="AUC of graded labels inside each group",
-    formula="of the pairs of rows with different labels, the share in the right order, a tied pair counting 1/2",
-    undefined="no pair of different labels",
-    reference="Hanley, McNeil: Radiology 1982, for more than two grades; Rajaram, Agarwal: NIPS 2005 workshop",
-    cutoff="none",
-    common=(),
-    refused=TIED_PAIRS,
-    parameters=(
-        weight(
-            "uniform",
-            "uniform = 1; else its listed rows, its relevant rows, or its pairs of different labels",
-            ("uniform", "rows", "relevant", "pairs"),
-            (("positives", "relevant"),),
-        ),
-    ),
-    values=lambda ranking, metric: pair_auc(paired_rows(ranking, None)),
-    arithmetic=_graded_pair_terms,
-    weights=_pair_weights,
-    interval="logit",
-)
-
-RBO = _of_two_orders(
-    name="rbo",
-    title="rank-biased overlap with a reference list, extrapolated (RBO_EXT)",
-    formula="(1-p)/p · Σ_d p^d · A_d + p^l · A_l, d to the length l of the longer list; A_d = 2·rows in both first d / "
-    "rows of both; beyond the shorter list its agreement goes on; tied rows all stand at their first position",
-    undefined="one of the lists is empty",
-    reference="Webber, Moffat, Zobel: TOIS 2010 (extrapolated, ties as there)",
-    parameters=(
-        Number("p", 0.9, "persistence: the weight of depth d is (1-p)·p^(d-1)", above=0.0, below=1.0),
-        replace(
-            REF,
-            doc="the reference list: label = judged rows, the highest label first; reference_rank = that column, the "
-            "lowest rank first; or the score of another model. The other list are all rows with a score",
-        ),
-    ),
-    values=lambda ranking, metric: rank_biased_overlap(ranking, metric.word("ref"), metric.number("p")),
-    arithmetic=_overlap_terms,
-    interval="logit",
-)
 
 # Rows of one tie block, some of which the reference ties as well: chances are counted up in as many passes, 2 seconds.
 MOST_ALIKE = 2**14
@@ -426,25 +342,104 @@ def _fitness_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
     return Arithmetic.of([list_table(ranking, spread_columns)], steps)
 
 
-FITNESS = GroupMetric(
-    name="fitness",
-    title="closeness of positions to those of a reference order",
-    formula="1/Z · Σ w / (alpha·(|p-q| + 1) + (1-alpha)·p), p = position by score, q = by reference, Z = its value for "
-    "p = q; where the reference ties, q follows the score",
-    undefined="n = 0",
-    reference="sparkrank's own, see docs/definitions.md",
-    cutoff="none",
-    parameters=(
-        Number("alpha", 0.5, "weight of the distance |p-q| against the position p", above=0.0, below=1.0, closed=True),
-        Choice("discount", "none", "w: 1, or 1/log2(q+1)", choices=("none", "log2")),
-        REF,
+DECLARATIONS = (
+    GroupMetric(
+        name="pair_auc",
+        title="AUC of graded labels inside each group",
+        formula="of the pairs of rows with different labels, the share in the right order, a tied pair counting 1/2",
+        undefined="no pair of different labels",
+        reference="Hanley, McNeil: Radiology 1982, for more than two grades; Rajaram, Agarwal: NIPS 2005 workshop",
+        cutoff="none",
+        common=(),
+        refused=TIED_PAIRS,
+        parameters=(
+            weight(
+                "uniform",
+                "uniform = 1; else its listed rows, its relevant rows, or its pairs of different labels",
+                ("uniform", "rows", "relevant", "pairs"),
+                (("positives", "relevant"),),
+            ),
+        ),
+        values=lambda ranking, metric: pair_auc(paired_rows(ranking, None)),
+        arithmetic=_graded_pair_terms,
+        weights=_pair_weights,
+        interval="logit",
     ),
-    check=lambda metric: (
-        "weighs rows as discount=log2 does: weight is that of groups" if metric["weight"] == "log2" else None
+    _of_two_orders(
+        name="kendall_tau",
+        title="Kendall's rank correlation with a reference order",
+        formula="(concordant - discordant pairs) / √((pairs not tied in the score)·(pairs not tied in the reference)); "
+        "variant=c: over n²(m-1)/(2m), m = the lesser number of distinct values",
+        undefined="n < 2, or one of the orders ties all rows",
+        reference=f"{KENDALL}; Stuart: Biometrika 1953 (c); as scipy.stats.kendalltau",
+        aliases=("kendalltau", "tau"),
+        lowest=-1.0,
+        parameters=(Choice("variant", "b", "what the excess of pairs is divided by", choices=("b", "c")), REF),
+        values=lambda ranking, metric: kendall_tau(_paired(ranking, metric), metric.word("variant")),
+        arithmetic=_tau_terms,
     ),
-    values=_fitness,
-    arithmetic=_fitness_terms,
-    interval="logit",
+    _of_two_orders(
+        name="kendall_distance",
+        title="share of pairs in the opposite order of a reference order",
+        formula="(discordant pairs + 1/2 · pairs that the score alone ties) / (n(n-1)/2); 0 = same order, 1 = reversed",
+        undefined="n < 2",
+        reference=f"{KENDALL}; Fagin et al.: PODS 2004 for tied scores",
+        higher_is_better=False,
+        values=lambda ranking, metric: kendall_distance(_paired(ranking, metric)),
+        arithmetic=_distance_terms,
+        interval="logit",
+    ),
+    _of_two_orders(
+        name="spearman",
+        title="Spearman's rank correlation with a reference order",
+        formula="correlation of the ranks of the two orders, tied rows sharing their mid-rank",
+        undefined="n < 2, or one of the orders ties all rows",
+        reference="Spearman: American Journal of Psychology 1904; as scipy.stats.spearmanr",
+        aliases=("spearmanr",),
+        lowest=-1.0,
+        values=lambda ranking, metric: spearman(_paired(ranking, metric)),
+        arithmetic=_rank_terms,
+    ),
+    _of_two_orders(
+        name="rbo",
+        title="rank-biased overlap with a reference list, extrapolated (RBO_EXT)",
+        formula="(1-p)/p · Σ_d p^d · A_d + p^l · A_l, d to the length l of the longer list; A_d = 2·rows in both "
+        "first d / rows of both; beyond the shorter list its agreement goes on; tied rows all stand at their first "
+        "position",
+        undefined="one of the lists is empty",
+        reference="Webber, Moffat, Zobel: TOIS 2010 (extrapolated, ties as there)",
+        parameters=(
+            Number("p", 0.9, "persistence: the weight of depth d is (1-p)·p^(d-1)", above=0.0, below=1.0),
+            replace(
+                REF,
+                doc="the reference list: label = judged rows, the highest label first; reference_rank = that column, "
+                "the lowest rank first; or the score of another model. The other list are all rows with a score",
+            ),
+        ),
+        values=lambda ranking, metric: rank_biased_overlap(ranking, metric.word("ref"), metric.number("p")),
+        arithmetic=_overlap_terms,
+        interval="logit",
+    ),
+    GroupMetric(
+        name="fitness",
+        title="closeness of positions to those of a reference order",
+        formula="1/Z · Σ w / (alpha·(|p-q| + 1) + (1-alpha)·p), p = position by score, q = by reference, Z = its value "
+        "for p = q; where the reference ties, q follows the score",
+        undefined="n = 0",
+        reference="sparkrank's own, see docs/definitions.md",
+        cutoff="none",
+        parameters=(
+            Number(
+                "alpha", 0.5, "weight of the distance |p-q| against the position p", above=0.0, below=1.0, closed=True
+            ),
+            Choice("discount", "none", "w: 1, or 1/log2(q+1)", choices=("none", "log2")),
+            REF,
+        ),
+        check=lambda metric: (
+            "weighs rows as discount=log2 does: weight is that of groups" if metric["weight"] == "log2" else None
+        ),
+        values=_fitness,
+        arithmetic=_fitness_terms,
+        interval="logit",
+    ),
 )
-
-DECLARATIONS = (PAIR_AUC, KENDALL_TAU, KENDALL_DISTANCE, SPEARMAN, RBO, FITNESS)

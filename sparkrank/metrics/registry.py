@@ -65,8 +65,7 @@ def register(declaration: D) -> D:
     Parameters
     ----------
     declaration : GroupMetric, CatalogueMetric, PooledMetric or HistogramMetric
-        The metric; :mod:`sparkrank.metrics` has the parts that it is made of. From now on, texts may use its name and
-        its aliases.
+        The metric; :mod:`sparkrank.metrics` has the parts that it is made of.
 
     Returns
     -------
@@ -76,8 +75,8 @@ def register(declaration: D) -> D:
     Raises
     ------
     MetricError
-        If ``declaration`` is not a declaration, or a field of it is missing or of the wrong type; if the name or an
-        alias belongs to another metric or is not allowed. Nothing is registered then.
+        If a field of ``declaration`` is missing or of the wrong type, or a name of it belongs to another metric or is
+        not allowed. Nothing is registered then.
 
     Examples
     --------
@@ -120,7 +119,6 @@ def register(declaration: D) -> D:
 
 
 def _validate_declaration(declaration: Declaration) -> None:
-    """Raise :class:`MetricError` where texts, documentation or an evaluation could not use ``declaration``."""
     for field in ("name", "title", "formula", "undefined", "reference"):
         text = getattr(declaration, field)
         if not isinstance(text, str) or not text.strip():
@@ -146,7 +144,6 @@ def _validate_declaration(declaration: Declaration) -> None:
 
 
 def _validate_field_types(declaration: Declaration) -> None:
-    """Raise :class:`MetricError` where a field holds what no evaluation could use."""
     for field, given in vars(declaration).items():
         fits, needed = _FIELDS.get(field, (None, ""))
         if fits is not None and given is not getattr(type(declaration), field) and not fits(given):
@@ -159,7 +156,6 @@ def _validate_field_types(declaration: Declaration) -> None:
 
 
 def _validate_parameters(declaration: Declaration) -> None:
-    """Raise :class:`MetricError` where a default is none that may be given, or a field names a parameter it lacks."""
     for parameter in declaration.all_parameters:
         if parameter.is_flag or parameter.default is None:
             continue
@@ -184,16 +180,13 @@ def _validate_parameters(declaration: Declaration) -> None:
 
 
 def _validate_name_is_free(name: str, declaration: Declaration) -> None:
-    """Raise :class:`MetricError` where ``name`` means another metric already, be it as ``P_10`` does."""
     bare = name.removesuffix("@")
     with_number = names.cut_off(bare)
     for word in (bare, *(() if with_number is None else (with_number[0],))):
         if CATALOG.is_known(word):
             taken = CATALOG.find(word, True, word)
             remedy = "give it another name"
-            if taken.name == declaration.name and not CATALOG.is_built_in(
-                taken
-            ):  # a cell of a notebook that was edited
+            if taken.name == declaration.name and not CATALOG.is_built_in(taken):  # an edited cell of a notebook
                 remedy += ", or start Python anew to change it"
             raise MetricError(
                 f'"{bare}" of the metric {declaration.name} is taken: it means {taken.name} ({taken.title}); {remedy}'
@@ -216,7 +209,6 @@ def _alike(one: object, other: object) -> bool:
 
 
 def _same_class(one: object, other: object) -> bool:
-    """Whether the classes of two values, dataclasses, are of one definition that ran twice."""
     kind, kind_of_other = type(one), type(other)
     if not (dataclasses.is_dataclass(one) and dataclasses.is_dataclass(other)):
         return False
@@ -224,7 +216,6 @@ def _same_class(one: object, other: object) -> bool:
 
 
 def _bound(function: FunctionType) -> Iterator[object]:
-    """What a function has beside its code."""
     yield function.__defaults__
     yield function.__kwdefaults__
     yield tuple(cell.cell_contents for cell in function.__closure__ or ())

@@ -11,7 +11,7 @@ from sparkrank.metrics.arithmetic import ratio as quotient
 from sparkrank.metrics.group_metric import GroupMetric
 from sparkrank.metrics.metric import Metric, NeedsOrder
 from sparkrank.metrics.parameters import Choice, Number
-from sparkrank.metrics.precision import REL, TREC, hit_column, ratio
+from sparkrank.metrics.precision import REL, TREC, hit_column, of_relevant, ratio
 from sparkrank.numeric.array_types import Flags, Floats, Ints
 from sparkrank.numeric.elementary import exp2
 from sparkrank.numeric.segments import run_starts, running_product, sum_by
@@ -80,7 +80,6 @@ def inferred_average_precision(ranking: Ranking, rel: float | None) -> Floats:
 
 
 def inferred_precisions(ranking: Ranking, rel: float | None) -> tuple[Ints, dict[str, Floats]]:
-    """The relevant rows of a ranking, the counts of rows above each, and the precision that is inferred of them."""
     judgments = ranking.judgments
     hit = judgments.flags(rel)[ranking.row]
     row = np.flatnonzero(hit)
@@ -187,7 +186,6 @@ def _reciprocal_ranks(ranking: Ranking, metric: Metric) -> Floats:
     return np.where(hits.relevant > 0, hits.reciprocals(metric.k), np.nan)
 
 
-UNDEFINED = "R = 0"
 MOST_GRADE = 1000.0  # 2^1024 is no float
 ROUND = Choice(
     "round",
@@ -197,83 +195,65 @@ ROUND = Choice(
 )
 ADDED = {"up": 0.9, "nearest": 0.5}
 
-RECIPROCAL_RANKS = GroupMetric(
-    name="arhr",
-    title="reciprocal hit ranks (ARHR): rr counts the first hit, this every one; equal where R = 1",
-    formula="Σ over hits within k of 1/i",
-    undefined=UNDEFINED,
-    reference="Deshpande, Karypis: TOIS 2004, of one held-out item a user; summed over several as is common",
-    parameters=(REL,),
-    highest=math.inf,
-    values=_reciprocal_ranks,
-    arithmetic=_reciprocal_terms,
-)
-
-EXPECTED_RECIPROCAL_RANK = GroupMetric(
-    name="err",
-    title="expected reciprocal rank",
-    formula="Σ over i ≤ k of 1/i · S_i · Π over j < i of (1 - S_j), S = (2^g - 1) / 2^max_grade, g at most max_grade",
-    undefined="never",
-    reference="Chapelle, Metzler, Zhang, Grinspan: CIKM 2009",
-    parameters=(Number("max_grade", 4.0, "the highest grade that a label can have", above=0.0, below=MOST_GRADE),),
-    needs_order=NeedsOrder("a mean over orders of a product of all rows above takes n² steps for n tied rows"),
-    values=lambda ranking, metric: expected_reciprocal_rank(ranking, metric.k, metric.number("max_grade")),
-    arithmetic=_cascade_terms,
-    interval="logit",
-)
-
-BINARY_PREFERENCE = GroupMetric(
-    name="bpref",
-    title="binary preference: of judged rows alone",
-    formula="1/R · Σ over hits of (1 - min(n, R) / min(R, N)), n = judged non-relevant rows above the hit; "
-    "a null label, or one below 0, is not judged",
-    undefined=UNDEFINED,
-    reference=f"Buckley, Voorhees: SIGIR 2004; {TREC}: bpref",
-    cutoff="none",
-    parameters=(REL,),
-    values=lambda ranking, metric: binary_preference(ranking, metric.rel),
-    arithmetic=_preference_terms,
-    interval="logit",
-)
-
-INTERPOLATED_PRECISION = GroupMetric(
-    name="iprec",
-    title="interpolated precision at a level of recall",
-    formula="max of hits so far / i over the hits from the h-th on, 0 if there is none; h = ⌊recall·R + 0.9⌋, "
-    "round=nearest: ⌊recall·R + 0.5⌋",
-    undefined=UNDEFINED,
-    reference=f"{TREC}: iprec_at_recall",
-    aliases=("iprec_at_recall",),
-    cutoff="none",
-    at="recall",
-    parameters=(Number("recall", 0.0, "level of recall", above=0.0, below=1.0, closed=True), ROUND, REL),
-    needs_order=NeedsOrder("a mean over orders of a maximum"),
-    values=lambda ranking, metric: interpolated_precision(
-        hits_of(ranking, metric.rel), metric.number("recall"), ADDED[metric.word("round")]
-    ),
-    arithmetic=_interpolated_terms,
-    interval="logit",
-)
-
-INFERRED_AVERAGE_PRECISION = GroupMetric(
-    name="infap",
-    title="inferred average precision, for pools judged in part",
-    formula="1/R · Σ over hits of 1/i + p/i · (r + ε)/(r + n + 2ε), 1 where i = 1, of the rows above the hit: p in the "
-    "pool, r relevant, n judged not relevant; a label below 0 is in the pool and not judged; ε = 0.00001",
-    undefined=UNDEFINED,
-    reference=f"Yilmaz, Aslam: CIKM 2006; {TREC}: infAP",
-    cutoff="none",
-    parameters=(REL,),
-    needs_order=NeedsOrder("a mean over orders of a quotient of counts above a row"),
-    values=lambda ranking, metric: inferred_average_precision(ranking, metric.rel),
-    arithmetic=_inferred_terms,
-    interval="logit",
-)
-
 DECLARATIONS = (
-    RECIPROCAL_RANKS,
-    EXPECTED_RECIPROCAL_RANK,
-    BINARY_PREFERENCE,
-    INTERPOLATED_PRECISION,
-    INFERRED_AVERAGE_PRECISION,
+    of_relevant(
+        name="arhr",
+        title="reciprocal hit ranks (ARHR): rr counts the first hit, this every one; equal where R = 1",
+        formula="Σ over hits within k of 1/i",
+        reference="Deshpande, Karypis: TOIS 2004, of one held-out item a user; summed over several as is common",
+        highest=math.inf,
+        values=_reciprocal_ranks,
+        interval="t",
+        arithmetic=_reciprocal_terms,
+    ),
+    GroupMetric(
+        name="err",
+        title="expected reciprocal rank",
+        formula="Σ over i ≤ k of 1/i · S_i · Π over j < i of (1 - S_j), S = (2^g - 1) / 2^max_grade, g at most "
+        "max_grade",
+        undefined="never",
+        reference="Chapelle, Metzler, Zhang, Grinspan: CIKM 2009",
+        parameters=(Number("max_grade", 4.0, "the highest grade that a label can have", above=0.0, below=MOST_GRADE),),
+        needs_order=NeedsOrder("a mean over orders of a product of all rows above takes n² steps for n tied rows"),
+        values=lambda ranking, metric: expected_reciprocal_rank(ranking, metric.k, metric.number("max_grade")),
+        arithmetic=_cascade_terms,
+        interval="logit",
+    ),
+    of_relevant(
+        name="bpref",
+        title="binary preference: of judged rows alone",
+        formula="1/R · Σ over hits of (1 - min(n, R) / min(R, N)), n = judged non-relevant rows above the hit; "
+        "a null label, or one below 0, is not judged",
+        reference=f"Buckley, Voorhees: SIGIR 2004; {TREC}: bpref",
+        cutoff="none",
+        values=lambda ranking, metric: binary_preference(ranking, metric.rel),
+        arithmetic=_preference_terms,
+    ),
+    of_relevant(
+        name="iprec",
+        title="interpolated precision at a level of recall",
+        formula="max of hits so far / i over the hits from the h-th on, 0 if there is none; h = ⌊recall·R + 0.9⌋, "
+        "round=nearest: ⌊recall·R + 0.5⌋",
+        reference=f"{TREC}: iprec_at_recall",
+        aliases=("iprec_at_recall",),
+        cutoff="none",
+        at="recall",
+        parameters=(Number("recall", 0.0, "level of recall", above=0.0, below=1.0, closed=True), ROUND, REL),
+        needs_order=NeedsOrder("a mean over orders of a maximum"),
+        values=lambda ranking, metric: interpolated_precision(
+            hits_of(ranking, metric.rel), metric.number("recall"), ADDED[metric.word("round")]
+        ),
+        arithmetic=_interpolated_terms,
+    ),
+    of_relevant(
+        name="infap",
+        title="inferred average precision, for pools judged in part",
+        formula="1/R · Σ over hits of 1/i + p/i · (r + ε)/(r + n + 2ε), 1 where i = 1, of the rows above the hit: p in "
+        "the pool, r relevant, n judged not relevant; a label below 0 is in the pool and not judged; ε = 0.00001",
+        reference=f"Yilmaz, Aslam: CIKM 2006; {TREC}: infAP",
+        cutoff="none",
+        needs_order=NeedsOrder("a mean over orders of a quotient of counts above a row"),
+        values=lambda ranking, metric: inferred_average_precision(ranking, metric.rel),
+        arithmetic=_inferred_terms,
+    ),
 )

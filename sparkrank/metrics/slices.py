@@ -20,33 +20,24 @@ def named_slices(slices: Any) -> tuple[tuple[str, ...], ...]:
 
     Raises :class:`SpecError` where a slice has none or a reserved name, or is there twice.
     """
-    if isinstance(slices, str):
-        raise SpecError(
-            f'slices is "{shorten(slices)}", one text: a list of columns is needed, for example ["country"]'
-        )
-    if not isinstance(slices, Iterable):
-        raise SpecError(f'slices is {quote(slices)}: a list of columns is needed, for example ["country"]')
-    given = list(slices)
-    for index, named in enumerate(given):
-        if not isinstance(named, str) and not (
-            isinstance(named, Iterable) and all(isinstance(column, str) for column in named)
-        ):
+    if isinstance(slices, str) or not isinstance(slices, Iterable):
+        shown = f'"{shorten(slices)}", one text' if isinstance(slices, str) else quote(slices)
+        raise SpecError(f'slices is {shown}: a list of columns is needed, for example ["country"]')
+    columns_by_name: dict[str, tuple[str, ...]] = {}
+    for index, named in enumerate(slices):
+        columns = (named,) if isinstance(named, str) else tuple(named) if isinstance(named, Iterable) else ()
+        if not columns or not all(isinstance(column, str) for column in columns) or len(set(columns)) < len(columns):
             raise SpecError(f"slices[{index}] is {quote(named)}: a column or several different ones are needed")
-    named_columns = tuple((named,) if isinstance(named, str) else tuple(named) for named in given)
-    for index, columns in enumerate(named_columns):
-        if not columns or len(set(columns)) < len(columns):
-            raise SpecError(f"slices[{index}] is {quote(list(columns))}: a column or several different ones are needed")
-        if slice_name(columns) == ALL:
+        name = slice_name(columns)
+        if name == ALL:
             raise SpecError(f'slices[{index}] is "{ALL}", which names the whole day: rename the column')
-    names = [slice_name(columns) for columns in named_columns]
-    for index, name in enumerate(names):
-        if name in names[:index]:
+        if name in columns_by_name:
             raise SpecError(f'slices[{index}] is "{shorten(name)}" again: a slice is named once')
-    return named_columns
+        columns_by_name[name] = columns
+    return tuple(columns_by_name.values())
 
 
 def slice_name(columns: Sequence[str]) -> str:
-    """The slice that ``columns`` make, as the tables name it."""
     return ",".join(columns)
 
 
@@ -70,5 +61,4 @@ def shown_value(value: str | None, slice_: str = "") -> str:
 
 
 def columns_of_slices(slices: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """The columns that slices are made of, each once."""
     return tuple(dict.fromkeys(column for columns in slices for column in columns))

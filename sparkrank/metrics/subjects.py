@@ -11,7 +11,6 @@ from sparkrank.states.keys import Subject
 
 
 def slices_of(partials: Partials, plan: Plan) -> list[tuple[str, str | None]]:
-    """Every (slice, value) of the day, the whole day first, values in the order of their texts, None last."""
     names = map(slice_name, plan.slices)
     return [(ALL, ALL), *((name, value) for name in names for value in partials.slice_values(name))]
 

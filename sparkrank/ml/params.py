@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
@@ -54,20 +55,12 @@ def _metric_name(value: Any) -> str:
     if not isinstance(value, (str, Metric)):
         raise MetricError(f"metricName is {quote(value)}: the text of one metric is needed, for example ndcg@10")
     text = str(value)
-    try:
-        _read(text, None)
-    except MetricError:
-        if not any(_is_read_by(preset, text) for preset in PRESETS.values()):
-            raise
+    for preset in PRESETS.values():
+        with suppress(MetricError):
+            _read(text, preset)
+            return text
+    _read(text, None)
     return text
-
-
-def _is_read_by(preset: Preset, text: str) -> bool:
-    try:
-        _read(text, preset)
-    except MetricError:
-        return False
-    return True
 
 
 def _column(name: str, value: Any) -> str:
@@ -77,7 +70,6 @@ def _column(name: str, value: Any) -> str:
 
 
 def _group_columns(value: Any) -> str | list[str]:
-    """One column or a list of several, as JSON has them."""
     if isinstance(value, str):
         return value
     columns = list(columns_of_key(value))
@@ -118,8 +110,6 @@ class EvaluatorColumns(TypedDict, total=False):
 
 
 class EvaluatorLimits(TypedDict, total=False):
-    """What an evaluator takes beside the metric, its columns and the definitions."""
-
     maxBadFraction: float | None
     buckets: int | None
 
@@ -186,10 +176,9 @@ def _getter(name: str) -> Callable[..., Any]:
 
 @_with_params
 class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
-    """The params with their setters and getters, and the evaluation of a dataset.
+    """The params with their setters and getters, and the evaluation of a dataset, beside an ``Evaluator`` of Spark.
 
-    A class with an ``Evaluator`` of Spark as its second base is one. :class:`sparkrank.ml.RankingMetricEvaluator` says
-    what the params mean.
+    :class:`sparkrank.ml.RankingMetricEvaluator` says what the params mean.
     """
 
     if TYPE_CHECKING:  # params, setters and getters: see PARAMS
@@ -222,7 +211,7 @@ class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
         return self
 
     def _set_one(self, name: str, value: Any) -> Self:
-        """Set one param; None is no value of any, and clears it."""
+        """Set one param; None clears it."""
         param = self.getParam(name)
         if value is None:
             self.clear(param)
@@ -230,7 +219,6 @@ class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
         return self._set(**{name: value})
 
     def _given(self, name: str) -> Any:
-        """The value of a param, its default, or None where it has neither."""
         param = self.getParam(name)
         return self.getOrDefault(param) if self.isDefined(param) else None
 
@@ -247,7 +235,6 @@ class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
         return of_groups or self._metric().declaration.needs_groups
 
     def _definitions(self) -> tuple[Definitions, dict[str, Any]]:
-        """The definitions, and those of them that are given."""
         given = {name: self._given(name) for name in ALLOWED}
         return Definitions.of(find_preset(self.getPreset()), given), given
 

@@ -17,30 +17,13 @@ Correction: TypeAlias = Literal["holm", "benjamini-hochberg", "none"]
 def adjusted(p: ArrayLike, method: str) -> Floats:
     """The p-values of one family, adjusted: compare each with the level that the whole family shall keep.
 
-    Parameters
-    ----------
-    p : array_like of float
-        The p-values of a family. NaN or None is a comparison without a test: it stays NaN and does not count.
-    method : str
-        ``holm`` keeps the probability of any false alarm in the family, whatever depends on what: with the p-values in
-        ascending order, the i-th of n is multiplied by n + 1 - i, and none is below the one before.
-        ``benjamini-hochberg`` keeps the expected share of false alarms among all alarms, for independent or positively
-        dependent tests: the i-th is multiplied by n / i, and none is above the one after. ``none`` changes nothing.
+    NaN or None is a comparison without a test: it stays NaN and does not count. ``holm`` keeps the probability of any
+    false alarm, whatever depends on what: with the p-values in ascending order, the i-th of n is multiplied by
+    n + 1 - i, and none is below the one before. ``benjamini-hochberg`` keeps the expected share of false alarms among
+    all alarms, for independent or positively dependent tests: the i-th is multiplied by n / i, and none is above the
+    one after. ``none`` changes nothing. Raises :class:`SpecError` where there is no such ``method``.
 
-    Returns
-    -------
-    ndarray of float
-        In the order of ``p``, none above 1.
-
-    Raises
-    ------
-    SpecError
-        If there is no such method.
-
-    References
-    ----------
-    Holm: A simple sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 1979. Benjamini,
-    Hochberg: Controlling the false discovery rate, Journal of the Royal Statistical Society B 1995.
+    Holm: Scandinavian Journal of Statistics 1979. Benjamini, Hochberg: Journal of the Royal Statistical Society B 1995.
 
     Examples
     --------

@@ -16,18 +16,9 @@ from sparkrank.numeric.array_types import Floats, Ints
 class Interval(NamedTuple):
     """The standard error of a value, its interval, and how that was made; all of them None where there is none.
 
-    Attributes
-    ----------
-    stderr : float or None
-        Standard error of the value. None also beside an interval that needs none: of order statistics, and Wilson's at
-        a bound, where no variation is seen.
-    low, high : float or None
-        Ends of the interval.
-    method : str or None
-        ``t``, ``wilson``, ``logit``, ``jackknife``, ``order statistics`` or ``confidence sequence``; or why there is no
-        interval: ``too few`` or ``off``.
-    degrees : float or None
-        Degrees of freedom of the standard error.
+    ``stderr`` is None also beside an interval that needs none: of order statistics, and Wilson's at a bound, where no
+    variation is seen. ``method`` is ``t``, ``wilson``, ``logit``, ``jackknife``, ``order statistics`` or ``confidence
+    sequence``; or why there is no interval: ``too few`` or ``off``. ``degrees`` of freedom are those of ``stderr``.
     """
 
     stderr: float | None
@@ -62,32 +53,11 @@ def t_interval(
     method: str = "t",
     ends: tuple[float, float] = NO_ENDS,
 ) -> Interval:
-    """The interval ``value`` ± t · ``stderr``, with t a quantile of Student's t distribution.
+    """The interval ``value`` ± t · ``stderr``, with t a quantile of Student's t distribution (Biometrika 1908).
 
-    Parameters
-    ----------
-    value : float
-        The estimate in the middle of the interval.
-    stderr : float
-        Its standard error.
-    degrees : float
-        Degrees of freedom of ``stderr``: groups - 1, or those of :func:`jackknife_degrees`.
-    level : float, default 0.95
-        The share of such intervals that hold the true value: above 0, below 1.
-    method : str, default "t"
-        What the interval says of its method.
-    ends : tuple of float, optional
-        The lowest and the highest value that there can be, beyond which the interval is cut.
-
-    Returns
-    -------
-    Interval
-        :data:`NONE` where ``value`` is not finite. :data:`TOO_FEW` where ``stderr`` is 0, rounding noise or not finite,
-        or where there is less than one degree of freedom.
-
-    References
-    ----------
-    Student: The probable error of a mean, Biometrika 1908.
+    It is cut at ``ends``, the lowest and the highest value that there can be. ``degrees`` of freedom are groups - 1, or
+    those of :func:`jackknife_degrees`. :data:`NONE` where ``value`` is not finite. :data:`TOO_FEW` where ``stderr`` is
+    0, rounding noise or not finite, or where there is less than one degree of freedom.
 
     Examples
     --------
@@ -111,12 +81,9 @@ def t_interval(
 def logit_interval(value: float, stderr: float, degrees: float, level: float = 0.95) -> Interval:
     """Student's t interval of ln(v / (1 - v)), by the delta method, brought back to ``value`` in (0, 1).
 
-    It never leaves that range, and is longer on the side of the farther bound. Parameters, errors and what is returned
-    without an interval are those of :func:`t_interval`; :data:`TOO_FEW` also where ``value`` is at a bound.
-
-    References
-    ----------
-    Pepe: The Statistical Evaluation of Medical Tests for Classification and Prediction, 2003, section 5.2.
+    It never leaves that range, and is longer on the side of the farther bound. :data:`NONE` and :data:`TOO_FEW` are as
+    in :func:`t_interval`, the latter also where ``value`` is at a bound. Pepe: The Statistical Evaluation of Medical
+    Tests for Classification and Prediction, 2003, section 5.2.
 
     Examples
     --------
@@ -142,33 +109,15 @@ def wilson_interval(
 
     n independent trials have the standard error sqrt(p (1 - p) / (n - 1)), so the effective number is
     n = 1 + p (1 - p) / stderr²: the design effect of weights and of clusters is in it. At a bound, where no variation
-    is seen, it is ``n_effective``. Where ``stderr`` has fewer degrees of freedom than n - 1, as one of clusters or of
-    weights, the normal quantile is that of the share that Student's t with n - 1 degrees leaves beyond the quantile of
-    t with so few.
-
-    Parameters
-    ----------
-    value : float
-        The proportion, from 0 to 1.
-    stderr, degrees : float
-        Its standard error, and the degrees of freedom of that.
-    n_effective : float or None
-        The number of equal groups that carry as much.
-    level : float, default 0.95
-        As in :func:`t_interval`.
-
-    Returns
-    -------
-    Interval
-        :data:`NONE` where ``value`` is not finite. :data:`TOO_FEW` where there are fewer than two effective groups, or
-        no variation is seen and ``value`` is not at a bound.
+    is seen, it is ``n_effective``, the number of equal groups that carry as much. Where ``stderr`` has fewer degrees of
+    freedom than n - 1, as one of clusters or of weights, the normal quantile is that of the share that Student's t with
+    n - 1 degrees leaves beyond the quantile of t with so few. :data:`NONE` where ``value`` is not finite.
+    :data:`TOO_FEW` with fewer than two effective groups, or where no variation is seen and ``value`` is not at a bound.
 
     References
     ----------
-    Wilson: Probable inference, the law of succession, and statistical inference, JASA 1927. Korn, Graubard: Confidence
-    intervals for proportions with small expected number of positive counts estimated from survey data, Survey
-    Methodology 1998. Dean, Pagano: Evaluating confidence interval methods for binomial proportions in clustered
-    surveys, Journal of Survey Statistics and Methodology 2015.
+    Wilson: JASA 1927. Korn, Graubard: Survey Methodology 1998. Dean, Pagano: Evaluating confidence interval methods for
+    binomial proportions in clustered surveys, Journal of Survey Statistics and Methodology 2015.
 
     Examples
     --------
@@ -206,25 +155,11 @@ def tail(
 ) -> float:
     """The probability of a value as low as ``value``, or lower, where the truth is ``bound``.
 
-    One minus it is the other tail. It agrees with the interval of the same ``method``: at its lower end it is
-    1 - (1 - level) / 2, and at its upper end (1 - level) / 2, but where the interval was cut at an end of the range.
-
-    Parameters
-    ----------
-    value, bound : float
-        The estimate, and what is asked whether it may be the truth.
-    stderr, degrees : float or None
-        The standard error and its degrees of freedom; None only beside ``wilson``, at a bound.
-    method : str, default "t"
-        ``wilson``: the score test; ``logit``: Student's t on the logit scale; any other: Student's t.
-    n_effective : float, optional
-        What :func:`wilson_interval` got.
-
-    Returns
-    -------
-    float
-        NaN where one of the numbers is NaN, or there is no test: no standard error, less than one degree of freedom, or
-        fewer than two effective groups.
+    It agrees with the interval of the same ``method``: at its lower end it is 1 - (1 - level) / 2, and at its upper end
+    (1 - level) / 2, but where the interval was cut at an end of the range. ``wilson`` is the score test, with the
+    ``n_effective`` of :func:`wilson_interval`; ``logit`` Student's t on the logit scale; any other Student's t. NaN
+    where a number is NaN, or there is no test: no standard error, less than one degree of freedom, or fewer than two
+    effective groups.
 
     Examples
     --------
@@ -258,17 +193,14 @@ def _score_tail(value: float, bound: float, n: float, degrees: float) -> float:
 
 
 def _varies(value: float, stderr: float, degrees: float) -> bool:
-    """Whether ``stderr`` says something: it is more than the noise of rounding, and has a degree of freedom."""
+    """Whether ``stderr`` is more than the noise of rounding, and has a degree of freedom."""
     return math.isfinite(stderr) and stderr > NOISE * abs(value) and degrees >= 1
 
 
 def _trials(
     value: float, stderr: float | None, degrees: float | None, n_effective: float | None
 ) -> tuple[float, float] | None:
-    """The number of independent trials that a proportion is as sure as, with the degrees of freedom of its error.
-
-    None where they are too few, or no variation is seen between the bounds.
-    """
+    """The number of independent trials that a proportion is as sure as, with the degrees of freedom of its error."""
     if 0 < value < 1 and stderr is not None and degrees is not None and _varies(value, stderr, degrees):
         n = 1 + value * (1 - value) / stderr**2
         return (n, min(degrees, n - 1)) if n >= LEAST_GROUPS else None
@@ -283,11 +215,12 @@ def _logit(share: float) -> float:
 
 
 def jackknife(values: ArrayLike, without: ArrayLike, sizes: ArrayLike) -> tuple[Floats, Ints]:
-    """The standard errors of ``values`` by the delete-a-part jackknife, whose parts may have different sizes.
+    """The standard errors (k) of ``values`` (k) by the delete-a-part jackknife, and their parts less one (k).
 
-    Let theta be a value, theta_(-j) the same without part j, m_j the groups in part j, n those in all g parts that have
-    any, and h_j = n / m_j. The pseudo-value of part j is h_j · theta - (h_j - 1) · theta_(-j), the jackknife estimate
-    is g · theta - Σ (1 - 1/h_j) · theta_(-j), and the variance is::
+    ``without`` (k, g) has each value without the groups of each part, ``sizes`` (g) or (k, g) the groups of each part;
+    one of size 0 does not count. Let theta be a value, theta_(-j) the same without part j, m_j the groups in part j, n
+    those in all g parts that have any, and h_j = n / m_j. The pseudo-value of part j is h_j · theta - (h_j - 1) ·
+    theta_(-j), the jackknife estimate is g · theta - Σ (1 - 1/h_j) · theta_(-j), and the variance is::
 
         (1/g) · Σ (pseudo-value - jackknife estimate)² / (h_j - 1)
 
@@ -296,23 +229,8 @@ def jackknife(values: ArrayLike, without: ArrayLike, sizes: ArrayLike) -> tuple[
     regressions with clusters, does not ask. With few parts either alone falls short for some metrics.
 
     Both are computed from the deviations theta_(-j) - theta alone: the standard error is exactly 0 where they all are.
-
-    Parameters
-    ----------
-    values : array_like of float, (k,)
-        Metrics, or differences of two models.
-    without : array_like of float, (k, g)
-        Each value without the groups of each part.
-    sizes : array_like of int, (g,) or (k, g)
-        How many groups each part holds. A part of size 0 does not count, whatever ``without`` has there.
-
-    Returns
-    -------
-    stderr : ndarray of float, (k,)
-        NaN where the value, or one that is needed without a part, is not finite, and where fewer than two parts hold a
-        group: without the one part that holds all groups there is no value.
-    degrees : ndarray of int, (k,)
-        The parts that hold a group, less one: the degrees of freedom of Student's t.
+    It is NaN where the value, or one that is needed without a part, is not finite, and where fewer than two parts hold
+    a group.
 
     References
     ----------
@@ -344,22 +262,8 @@ def jackknife_degrees(values: ArrayLike, without: ArrayLike, sizes: ArrayLike) -
     """The degrees of freedom of the standard errors of :func:`jackknife`, from how unequal their terms are.
 
     With m parts and q_j² the terms of the variance, they are Satterthwaite's (Σ q²)² / Σ q⁴, times what makes that
-    of m alike parts about m - 1, at most parts - 1. One large group leaves little more than one degree.
-
-    Parameters
-    ----------
-    values, without, sizes
-        As in :func:`jackknife`.
-
-    Returns
-    -------
-    ndarray of float, (k,)
-        0 where there is no standard error, or it is 0.
-
-    References
-    ----------
-    Johnson, Rust: Population variances and their degrees of freedom in NAEP, Proceedings of the Section on Survey
-    Research Methods, ASA 1992.
+    of m alike parts about m - 1, at most parts - 1 (Johnson, Rust: Population variances and their degrees of freedom in
+    NAEP, ASA 1992). One large group leaves little more than one degree. 0 where there is no standard error, or it is 0.
 
     Examples
     --------
@@ -402,32 +306,14 @@ def order_statistics(
 ) -> tuple[float, float] | None:
     """The interval of a quantile between two of the values themselves, whatever their distribution.
 
-    Of n independent groups, the number at or below the true quantile is binomial. So the l-th smallest value is above
-    it with the probability that this number is below l, and the u-th smallest is below it with the probability that it
-    is u or more. The interval takes the largest l and the smallest u for which each is below (1 - ``level``) / 2. It is
-    conservative: ranks are whole numbers, and tied values only add to the probability.
+    ``values`` are the distinct ones, ascending, and ``counts`` say how many groups have each. Of n independent groups,
+    the number at or below the true quantile is binomial. So the l-th smallest value is above it with the probability
+    that this number is below l, and the u-th smallest is below it with the probability that it is u or more. The
+    interval takes the largest l and the smallest u for which each is below (1 - ``level``) / 2. It is conservative:
+    ranks are whole numbers, and tied values only add to the probability. None where one of the ranks would be below 1
+    or above n: there are too few groups (for a median at 0.95 fewer than 6), or the quantile is 0 or 1.
 
-    Parameters
-    ----------
-    values : array_like of float, (d,)
-        The distinct values, ascending.
-    counts : array_like of int, (d,)
-        How many groups have each value; 0 is allowed.
-    quantile : float
-        From 0 to 1: 0.5 is the median.
-    level : float, default 0.95
-        The least share of such intervals that hold the true quantile.
-
-    Returns
-    -------
-    tuple of float, or None
-        The ends ``low`` and ``high``. None where one of the ranks would be below 1 or above n: there are too few groups
-        (for a median at 0.95 fewer than 6), or the quantile is 0 or 1.
-
-    References
-    ----------
-    Thompson: On confidence ranges for the median and other expectation distributions, Annals of Mathematical Statistics
-    1936. David, Nagaraja: Order Statistics, 2003, section 7.1.
+    Thompson: Annals of Mathematical Statistics 1936. David, Nagaraja: Order Statistics, 2003, section 7.1.
 
     Examples
     --------
@@ -486,10 +372,7 @@ def checked_share(name: str, share: float) -> None:
 
 
 def _in_order(terms: NDArray[Any]) -> Floats:
-    """The sums over the last axis, added from the first to the last: the same bits beside other rows and without zeros.
-
-    numpy's own sum adds in an order that depends on the layout of the array.
-    """
+    """The sums over the last axis from the first to the last: numpy's own order depends on the layout of the array."""
     if terms.shape[-1] == 0:
         return np.zeros(terms.shape[:-1])
     sums: Floats = np.cumsum(terms, axis=-1, dtype=np.float64)[..., -1]

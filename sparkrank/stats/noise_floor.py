@@ -25,25 +25,10 @@ def interval_above_noise(
 ) -> Interval:
     """The interval of a value that chance alone makes larger, never smaller.
 
-    Below twice the noise there is no lower end but the lowest value, and the upper one is the one-sided bound of
-    Student's t. Above, the lower end of the two-sided interval is moved down by the bias.
-
-    Parameters
-    ----------
-    value, stderr, degrees : float
-        The estimate, its standard error by parts and the degrees of freedom of that.
-    floor, bias : float
-        What the value is by chance alone with as many rows, and by :func:`bias_of_halves`, which knows of clusters. The
-        noise is the larger one.
-    ends : tuple of float
-        The lowest and the highest value that there can be.
-    level : float, default 0.95
-        The share of such intervals that hold the true value.
-
-    Returns
-    -------
-    Interval
-        ``upper bound`` or ``jackknife``; ``too few`` where there is no standard error.
+    By chance alone the value would be ``floor`` with as many rows, and ``bias`` by :func:`bias_of_halves`, which knows
+    of clusters; the noise is the larger one. Below twice the noise there is no lower end but the lowest value, and the
+    upper one is the one-sided bound of Student's t. Above, the lower end of the two-sided interval is moved down by the
+    bias. ``too few`` where there is no standard error.
 
     Examples
     --------
@@ -68,15 +53,11 @@ def interval_above_noise(
 
 
 def bias_of_halves(values: Floats) -> float:
-    """How far above the truth a value is in the mean, from its ``values`` on halves of the parts, at least 0.
+    """How far above the truth a value is in the mean, from its ``values`` (2, order) on halves of the parts.
 
     Near the noise floor the bias falls with the root of the number of groups: that of a half is √2 times as high, so
-    the bias is the mean of the halves less the value, over √2 - 1. Where it falls faster, that is too much.
-
-    Parameters
-    ----------
-    values : ndarray of float, (2, order)
-        Of both halves by each row of signs; the first row has all parts in the first half.
+    the bias is the mean of the halves less the value, over √2 - 1. Where it falls faster, that is too much. At least 0.
+    The first row has all parts in the first half.
 
     Examples
     --------

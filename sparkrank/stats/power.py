@@ -15,33 +15,12 @@ def smallest_detectable(
     It is (t_level + t_power) · ``stderr``, with the quantiles 1 - (1 - ``level``)/2 and ``power`` of Student's t
     distribution, and not the exact solution by the noncentral t distribution: that has no value in scipy for some
     arguments. At the default level and power, the true power of this difference is 79.9 to 80.1 % from 9 degrees of
-    freedom on, 79.1 % with 4 and 73 % with 1.
+    freedom on, 79.1 % with 4 and 73 % with 1 (Bloom: Minimum detectable effects, Evaluation Review 1995).
 
     It tells "no difference" from "too little data": a difference that is not significant says little if this number is
-    larger than what would matter.
-
-    Parameters
-    ----------
-    stderr : float or None
-        Standard error of the difference that was measured.
-    degrees : float
-        Its degrees of freedom.
-    level : float, default 0.95
-        1 - the probability of a false alarm.
-    power : float, default 0.8
-        The probability of finding the difference.
-    half : float, optional
-        Half of the width of the interval that has to exclude 0, where it is another than that of a t test, as of a
-        confidence sequence (:func:`sparkrank.stats.sequential.radius`): found at this look, not at one of the next.
-
-    Returns
-    -------
-    float or None
-        An absolute difference. None where ``stderr`` is None or not finite, or with less than one degree of freedom.
-
-    References
-    ----------
-    Bloom: Minimum detectable effects, Evaluation Review 1995.
+    larger than what would matter. ``half`` is half of the width of the interval that has to exclude 0, where it is not
+    that of a t test, as of a confidence sequence: found at this look, not at one of the next. None where ``stderr`` is
+    None or not finite, or with less than one degree of freedom.
 
     Examples
     --------

@@ -36,33 +36,12 @@ class StandardErrors(NamedTuple):
 def fieller(
     difference: float, baseline: float, errors: StandardErrors, degrees: float, level: float = 0.95
 ) -> tuple[float, float] | None:
-    """The interval of ``difference`` / \\|``baseline``\\|, by Fieller's theorem.
+    """The interval of ``difference`` / \\|``baseline``\\|, by Fieller's theorem (JRSS B 1954).
 
     It holds every ratio r for which difference - r · baseline is not further from 0 than t times its own standard
-    error. It is not symmetric, and wider than that of a known baseline unless the two errors cancel.
-
-    Parameters
-    ----------
-    difference : float
-        Candidate - baseline.
-    baseline : float
-        The baseline's value.
-    errors : StandardErrors
-        Of the difference, the baseline and the candidate.
-    degrees : float
-        Degrees of freedom of these.
-    level : float, default 0.95
-        Level of the interval.
-
-    Returns
-    -------
-    tuple of float, or None
-        The ends. None where a number is not finite, with less than one degree of freedom, and where the interval of the
-        baseline itself holds 0: then any ratio may be the true one.
-
-    References
-    ----------
-    Fieller: Some problems in interval estimation, Journal of the Royal Statistical Society B 1954.
+    error. It is not symmetric, and wider than that of a known baseline unless the two errors cancel. None where a
+    number is not finite, with less than one degree of freedom, and where the interval of the baseline itself holds 0:
+    then any ratio may be the true one.
 
     Examples
     --------
@@ -91,21 +70,8 @@ def margin_stderr(share: float, baseline: float, errors: StandardErrors) -> floa
     """The standard error of the difference + ``share`` · \\|``baseline``\\|, as a margin that is relative asks.
 
     Where more is better, a candidate that may be worse by the share m of the baseline is tested by whether
-    candidate - (1 - m) · baseline, which is the difference + m · baseline, is above 0.
-
-    Parameters
-    ----------
-    share : float
-        The margin as a share of the baseline; below 0 where less is better.
-    baseline : float
-        The baseline's value, of which only the sign matters.
-    errors : StandardErrors
-        Of the difference, the baseline and the candidate.
-
-    Returns
-    -------
-    float
-        0 at least.
+    candidate - (1 - m) · baseline, which is the difference + m · baseline, is above 0. ``share`` is below 0 where less
+    is better; of the baseline only the sign matters.
 
     Examples
     --------

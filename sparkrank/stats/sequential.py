@@ -18,7 +18,7 @@ _ROUNDING = 1e-12
 
 
 def radius(stderr: float, n: float, level: float = 0.95, tightest_at: float = TIGHTEST_AT) -> float:
-    """Half of the width of an asymptotic confidence sequence after ``n`` groups.
+    """Half of the width of an asymptotic confidence sequence after ``n`` independent groups.
 
     The intervals value ± radius hold the true value at all n together with the probability ``level``, so a decision may
     fall at any look and the looks may be chosen by what was seen. With a = 1 - ``level`` and r² = (-2 log a +
@@ -26,25 +26,10 @@ def radius(stderr: float, n: float, level: float = 0.95, tightest_at: float = TI
 
         stderr · √( 2 (n r² + 1) / (n r²) · log(√(n r² + 1) / a) )
 
-    Parameters
-    ----------
-    stderr : float
-        Standard error of the value after ``n`` groups.
-    n : float
-        How many independent groups there are so far. Where the same groups come again, the standard error falls while
-        their number stays: count each day of a group, and take a standard error that is clustered by group.
-    level : float, default 0.95
-        The probability of holding at all looks together.
-    tightest_at : float, default 10,000
-        The number of groups at which the sequence is narrowest. It is chosen once, before the first look, and stays.
+    Where the same groups come again, the standard error falls while their number stays: count each day of a group, and
+    take a standard error that is clustered by group. ``tightest_at`` is chosen once, before the first look, and stays.
+    NaN where ``stderr`` is not finite or ``n`` is not above 0.
 
-    Returns
-    -------
-    float
-        NaN where ``stderr`` is not finite or ``n`` is not above 0.
-
-    References
-    ----------
     Waudby-Smith, Arbour, Sinha, Kennedy, Ramdas: Time-uniform central limit theory and asymptotic confidence sequences,
     Annals of Statistics 2024: theorem 2.2, and its appendix for r.
 
@@ -65,24 +50,12 @@ def radius(stderr: float, n: float, level: float = 0.95, tightest_at: float = TI
 def confidence_sequence(
     value: float, stderr: float, n: float, level: float = 0.95, tightest_at: float = TIGHTEST_AT
 ) -> Interval:
-    """The interval ``value`` ± :func:`radius`.
-
-    Parameters
-    ----------
-    value : float
-        The estimate after ``n`` groups.
-    stderr, n, level, tightest_at
-        As in :func:`radius`.
-
-    Returns
-    -------
-    Interval
-        :data:`~sparkrank.stats.intervals.NONE` where ``value`` or the radius is not finite.
+    """The interval ``value`` ± :func:`radius`; :data:`~sparkrank.stats.intervals.NONE` where one of them is not finite.
 
     Examples
     --------
-    >>> found = confidence_sequence(0.0, 1.0, 10_000)
-    >>> round(found.low, 2), round(found.high, 2), found.method
+    >>> interval = confidence_sequence(0.0, 1.0, 10_000)
+    >>> round(interval.low, 2), round(interval.high, 2), interval.method
     (-3.04, 3.04, 'confidence sequence')
     """
     half = radius(stderr, n, level, tightest_at)
@@ -94,20 +67,8 @@ def confidence_sequence(
 def begins(groups: float, value: float, ends: tuple[float, float], effective: float) -> bool:
     """Whether there are groups and events enough for a sequence to begin.
 
-    Parameters
-    ----------
-    groups : float
-        How many groups there are.
-    value : float
-        The value so far.
-    ends : tuple of float
-        The lowest and the highest value that there can be. Where one is infinite, no events are counted.
-    effective : float
-        How many equal groups would carry as much.
-
-    Returns
-    -------
-    bool
+    ``ends`` are the lowest and the highest value that there can be: where one is infinite, no events are counted.
+    ``effective`` equal groups would carry as much.
 
     Examples
     --------
@@ -127,25 +88,10 @@ def always_valid_p(
 ) -> float:
     """The p-value that belongs to a confidence sequence: below 1 - ``level`` exactly where the interval excludes 0.
 
-    Where the true difference is 0, the probability that it is ever at most a is at most a, at all looks together.
-
-    Parameters
-    ----------
-    difference : float
-        The estimate after ``n`` groups.
-    stderr, n, level, tightest_at
-        As in :func:`radius`.
-
-    Returns
-    -------
-    float
-        min(1, √(n r² + 1) · exp(-(difference/stderr)² / 2 · n r² / (n r² + 1))). NaN where a number is not finite or
-        ``n`` is not above 0. With a standard error of 0 it is 1 for a difference of 0 and 0 for any other.
-
-    References
-    ----------
-    As of :func:`radius`, solved for a; for such p-values Johari, Koomen, Pekelis, Walsh: Always valid inference,
-    Operations Research 2022.
+    Where the true difference is 0, the probability that it is ever at most a is at most a, at all looks together. It is
+    min(1, √(n r² + 1) · exp(-(difference/stderr)² / 2 · n r² / (n r² + 1))), which is :func:`radius` solved for a (see
+    Johari, Koomen, Pekelis, Walsh: Always valid inference, Operations Research 2022). NaN where a number is not finite
+    or ``n`` is not above 0. With a standard error of 0 it is 1 for a difference of 0 and 0 for any other.
 
     Examples
     --------

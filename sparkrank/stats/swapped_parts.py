@@ -28,33 +28,18 @@ def swap_test(
 ) -> Difference:
     """Student's t test of a difference by what it is where the two sides exchange halves of their parts.
 
-    Where they do not differ, an exchange changes nothing but chance, however crooked the metric is: the variance is the
-    mean square of the differences of mixtures. For a metric that is linear in the parts that is the variance of the
-    paired test. The degrees of freedom are those of Johnson and Rust, from what each part contributes.
+    ``swapped`` (2, order) are the values of both mixtures by each row of signs, the first those of the sides
+    themselves; ``ours`` and ``theirs`` (2, order) the values on both halves of each side. ``parts`` of them hold a
+    group; ``effective`` equal groups carry as much.
+
+    Where the sides do not differ, an exchange changes nothing but chance, however crooked the metric is: the variance
+    is the mean square of the differences of mixtures. For a metric that is linear in the parts that is the variance of
+    the paired test. The degrees of freedom are those of Johnson and Rust, from what each part contributes.
 
     Where they do differ, that variance may be too small, and chance makes both values larger, though not alike. So the
     interval takes the larger one of it and of the variance by halves, and is longer by what the bias of the one may be
-    above that of the other. It may hold 0 beside a small p, which is of no difference at all.
-
-    Parameters
-    ----------
-    difference : float
-        Candidate - baseline.
-    swapped : ndarray of float, (2, order)
-        The values of both mixtures by each row of signs; the first are those of the sides themselves.
-    ours, theirs : ndarray of float, (2, order)
-        The values on both halves of each side by each row of signs.
-    parts : int
-        How many of the parts hold a group.
-    level : float, default 0.95
-        Level of the interval.
-    effective : float, optional
-        How many equal groups carry as much.
-
-    Returns
-    -------
-    Difference
-        ``too few`` where one of the mixtures is undefined, and where an exchange changes nothing.
+    above that of the other. It may hold 0 beside a small p, which is of no difference at all. ``too few`` where one of
+    the mixtures is undefined, and where an exchange changes nothing.
 
     References
     ----------
@@ -68,7 +53,7 @@ def swap_test(
 
     >>> from sparkrank.numeric.signed_parts import mixtures
     >>> parts, ours, theirs = np.arange(4), np.array([2.0, 4.0, 6.0, 9.0]), np.array([1.0, 2.0, 3.0, 3.0])
-    >>> sides = [mixtures(parts, *each).reshape(2, 4) for each in ((ours, theirs), (ours,), (theirs,))]
+    >>> sides = [mixtures(parts, *side).reshape(2, 4) for side in ((ours, theirs), (ours,), (theirs,))]
     >>> test = swap_test(12.0, *sides, 4)
     >>> round(test.stderr**2, 6), test.method
     (18.666667, 'swapped parts')
@@ -93,10 +78,7 @@ def swap_test(
 
 
 def error_of_halves(values: Floats) -> float:
-    """The standard error of a value from its ``values`` (2, order) on halves of the parts; the first are of no half.
-
-    NaN where no pair of halves has a value.
-    """
+    """The standard error of a value from its ``values`` (2, order) on halves of the parts; the first are of no half."""
     squares = ((values[0, 1:] - values[1, 1:]) / 2) ** 2
     defined = squares[np.isfinite(squares)]
     return math.sqrt(float(np.cumsum(defined)[-1]) / len(defined)) if len(defined) else math.nan

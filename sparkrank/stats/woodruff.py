@@ -16,16 +16,10 @@ WOODRUFF = "woodruff"
 
 
 class ShareOfGroups(NamedTuple):
-    """A share of all groups.
+    """A share of all groups, with its standard error by parts and the degrees of freedom of that (Johnson and Rust).
 
-    Attributes
-    ----------
-    value : float
-        From 0 to 1.
-    stderr, degrees : float
-        Its standard error by parts and the degrees of freedom of that, which are those of Johnson and Rust.
-    by_part : ndarray of float, (parts,)
-        What each part moves it by, in the mean 0; all of them 0 where every group, or none, is counted.
+    ``by_part`` (parts) is what each part moves it by, in the mean 0; all of them 0 where every group, or none, is
+    counted.
     """
 
     value: float
@@ -35,18 +29,9 @@ class ShareOfGroups(NamedTuple):
 
 
 def share_of_groups(counted: ArrayLike, groups: ArrayLike) -> ShareOfGroups:
-    """The share of groups that are ``counted``, with the linearised variance of a ratio over parts.
+    """The share of ``groups`` (parts) that are ``counted`` (parts), with the linearised variance of a ratio over parts.
 
-    Parameters
-    ----------
-    counted, groups : array_like of int, (parts,)
-        How many groups of each part are counted, and how many there are; at least one group in at least two parts.
-
-    Returns
-    -------
-    ShareOfGroups
-        Where every group is counted, or none, the standard error is the largest that so many parts can have with one
-        group each: what lies beyond is not seen.
+    At least two parts have a group.
 
     Examples
     --------
@@ -86,32 +71,13 @@ def woodruff(
 ) -> Interval:
     """The interval of a quantile of groups, from the standard error of the share of groups below it, and up to it.
 
+    ``values`` are the distinct ones, ascending, and ``counts`` say how many groups have each; ``parts`` have groups.
     The true quantile lies lower than the interval only where more groups than chance allows are ``below`` that of the
     sample, and higher only where fewer are ``upto`` it. So either end is the value at ``quantile`` less or plus t
-    standard errors of its own share.
+    standard errors of its own share; where every group is counted, or none, that is the largest error that so many
+    parts can have with one group each. :data:`~sparkrank.stats.intervals.TOO_FEW` where an end would be beyond all
+    groups, unless it is one of ``ends``, beyond which nothing lies.
 
-    Parameters
-    ----------
-    values, counts : array_like, (d,)
-        The distinct values, ascending, and how many groups have each.
-    quantile : float
-        From 0 to 1.
-    below, upto : ShareOfGroups
-        The groups below the sample's quantile, and up to it.
-    parts : int
-        How many parts have groups.
-    level : float, default 0.95
-        The share of such intervals that hold the true quantile.
-    ends : tuple of float, optional
-        The lowest and the highest value that there can be: nothing lies beyond.
-
-    Returns
-    -------
-    Interval
-        Without a standard error. :data:`~sparkrank.stats.intervals.TOO_FEW` where an end would be beyond all groups.
-
-    References
-    ----------
     Woodruff: Confidence intervals for medians and other position measures, JASA 1952.
 
     Examples
@@ -152,30 +118,12 @@ def difference_of_quantiles(
 ) -> Difference:
     """Student's t test of a difference of two quantiles, by what each part moves it by.
 
-    Intervals of quantiles may be longer on one side. A difference that is too high comes of a quantile that is too
-    high, less one that is too low; so the lower end is by the lower side of the one and the upper side of the other.
+    ``below`` (parts) is :func:`movement` of ours on the side below it, less theirs on the side above it, and ``above``
+    the other way round: groups that are in both move both, which cancels out. Intervals of quantiles may be longer on
+    one side. A difference that is too high comes of a quantile that is too high, less one that is too low; so the lower
+    end is by the lower side of the one and the upper side of the other. ``too few`` where no part moves one of the
+    sides, as within a large tie.
 
-    Parameters
-    ----------
-    difference : float
-        Ours - theirs.
-    below, above : ndarray of float, (parts,)
-        What each part moves it by (:func:`movement`): ours on the side below it, less theirs on the side above it; and
-        the other way round. Groups that are in both move both, which cancels out.
-    parts : int
-        How many parts have groups.
-    level : float, default 0.95
-        Level of the interval.
-    effective : float, optional
-        How many equal groups carry as much.
-
-    Returns
-    -------
-    Difference
-        ``too few`` where no part moves one of the sides, as within a large tie.
-
-    References
-    ----------
     Zou, Donner: Construction of confidence limits about effect measures, Statistics in Medicine 2008.
 
     Examples

@@ -51,9 +51,7 @@ def test_without_a_group_are_the_bits_of_any_group(
         pq.write_table(rows, tmp_path / "rows.parquet", row_group_size=40)
     found = sr.evaluate(tmp_path / "rows.parquet" if stored else rows, metrics, **roles)
     assert found.groups is None
-    assert set(found.table["interval"].to_pylist()) == {
-        None
-    }  # there is nothing to resample; with groups it is turned off
+    assert set(found.table["interval"].to_pylist()) == {None}  # nothing to resample; with groups it is turned off
     assert set(expected.table["interval"].to_pylist()) == {"off", None}  # auc_up has none by nature
     for table in ("table", "blocks", "curves"):
         both = (without_hash(getattr(each, table)) for each in (found, expected))
@@ -82,11 +80,9 @@ def test_memory_is_bounded_without_a_group(monkeypatch: pytest.MonkeyPatch) -> N
     ("changes", "sentence"),
     [
         ({"metrics": ["auc", "ndcg@5"]}, "ndcg@5 is a metric of groups, but no group column is named"),
-        ({"metrics": ["p90(ap)"]}, r"p90\(ap\) is a metric of groups"),
         ({"metrics": ["gini@5"], "item": "item"}, "gini@5 is a metric of groups"),
         ({"duplicates": "first", "item": "item"}, "duplicates=first is a setting of groups"),
         ({"population": "truth"}, "population=truth is a setting of groups"),
-        ({"unretrieved": "skip"}, "unretrieved=skip is a setting of groups"),
         ({"truth": log(), "item": "item"}, "lists and truth are joined by group and item, but no group column"),
         ({"score": None, "label": None, "items": "item", "true_items": "kind"}, "lists of groups, but no group column"),
         ({"buckets": 3}, "buckets is 3, but no group column is named"),
@@ -129,10 +125,7 @@ def test_a_column_that_is_a_score_too_stands_in_the_source(tmp_path: Path) -> No
         ({"score": "score", "weight": "score"}, {"score": "score", "weight": "copy"}),
         ({"score": "score", "reference_rank": "score"}, {"score": "score", "reference_rank": "copy"}),
         ({"score": {"m": "label"}}, {"score": {"m": "copied"}}),
-        ({"score": "score", "weight": "label"}, {"score": "score", "weight": "copied"}),
-        ({"score": "score", "item": "label"}, {"score": "score", "item": "copied"}),
         ({"score": "score", "slices": ["item"]}, {"score": "score", "slices": ["named"]}),
-        ({"score": "score", "slices": ["user"]}, {"score": "score", "slices": ["person"]}),
         ({"rank": "item", "reference_rank": "item"}, {"rank": "item", "reference_rank": "named"}),
     ],
 )
@@ -162,7 +155,6 @@ def test_arrays_may_be_their_own_truth() -> None:
     ("roles", "sentence"),
     [
         ({"score": "user"}, 'column "user" is both group and score: in a group all rows have the same'),
-        ({"weight": "user"}, 'column "user" is both group and weight'),
         ({"item": "user"}, 'column "user" is both group and item'),
         ({"group": ["user", "user"]}, 'the group column "user" is named twice'),
     ],
@@ -242,13 +234,9 @@ ODD = {
     "interval": pa.array([pa.MonthDayNano([1, 0, 0])]),
     "map": pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int8())),
     "union": pa.UnionArray.from_dense(pa.array([0], pa.int8()), pa.array([0], pa.int32()), [pa.array([1])]),
-    "runs": pa.RunEndEncodedArray.from_arrays([1], [5]),
     "null": pa.nulls(1),
-    "views": pa.array([[1]], pa.list_view(pa.int8())),
     "opaque": pa.ExtensionArray.from_storage(pa.opaque(pa.null(), "hugeint", "duckdb"), pa.nulls(1)),
     "struct": pa.array([{"a": [{"b": b"c"}]}]),
-    "duration": pa.array([5], pa.duration("s")),
-    "time": pa.array([5], pa.time64("ns")),
 }
 
 

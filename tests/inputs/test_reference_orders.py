@@ -12,9 +12,6 @@ from hypothesis import strategies as st
 import sparkrank as sr
 from sparkrank.base.errors import InputError, MetricError, SpecError
 from sparkrank.bucket import bucket_columns
-from sparkrank.config import Spec
-from sparkrank.config.sections import Columns, Input, Output
-from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Metric, Plan
 from tests.extent import examples
 from tests.oracles import rank_biased_overlap
@@ -101,13 +98,6 @@ def test_a_missing_role_is_named() -> None:
         evaluated(["ap"], reference_rank="user")
 
 
-def test_a_spec_names_the_column() -> None:
-    columns = Columns(group="user", score="a", label="clicked", reference_rank="shown")
-    spec = Spec(input=Input(columns=columns, path="log"), metrics=["ap"], output=Output(path="tables"))
-    assert spec.roles == Roles.of("user", "clicked", "a", reference_rank="shown")
-    assert ("reference rank", "shown") in list(spec.roles.columns())
-
-
 def test_a_rank_that_is_nan_is_a_bad_row() -> None:
     ranks = pa.array([math.nan, 1.0, 4.0, 3.0, None, 1.0])
     rows = ROWS.set_column(4, "shown", ranks)
@@ -136,14 +126,8 @@ some_score = st.none() | st.integers(0, 5)
 def test_overlap_by_its_definition(rows: list[tuple[int | None, int | None]], p: float) -> None:
     """Two scores with ties and gaps: the agreement of two sets at every depth, whichever list comes first."""
     a, b = ([None if row[side] is None else float(row[side]) for row in rows] for side in (0, 1))
-    table = pa.table(
-        {
-            "user": ["u"] * len(rows),
-            "a": pa.array(a, pa.float64()),
-            "B": pa.array(b, pa.float64()),
-            "label": pa.array([1] * len(rows), pa.int64()),
-        }
-    )
+    scores = {"a": pa.array(a, pa.float64()), "B": pa.array(b, pa.float64())}
+    table = pa.table({"user": ["u"] * len(rows), **scores, "label": [1] * len(rows)})
     metrics = [f"rbo(p={p!r},ref={model})" for model in "aB"]
     ev = sr.evaluate(table, metrics, group="user", score={"a": "a", "B": "B"}, label="label")
     found = {row["model"]: row for row in ev.groups.to_pylist()}

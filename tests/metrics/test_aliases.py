@@ -110,14 +110,10 @@ def test_an_alias_does_not_contradict_its_text(typed: str, told: str) -> None:
     ("preset", "typed", "here"),
     [
         ("ranx", "precision", "p"),
-        ("ranx", "recall", "r"),
-        ("ranx", "f1", "f"),
-        ("ranx", "hits", "cg(gain=binary)"),
         ("ranx", "hits@5", "cg(gain=binary)@5"),
         ("ranx", "precision(threshold=0.3)", "precision(threshold=0.3)"),
         ("ranx", "precision@5", "p@5"),
         ("recommenders", "map@10", "ap(over=min_k_relevant)@10"),
-        ("recommenders", "map_at_k@10", "ap(over=min_k_relevant)@10"),
         ("mllib", "areaUnderROC", "auc(exact)"),
     ],
 )

@@ -56,9 +56,8 @@ TIES = ("expected", "item", "worst", "best", "block")
 def _rows(seed: int) -> pa.Table:
     """Groups of up to nine rows with few scores, so that most are tied; nulls in scores and labels; items twice."""
     random = np.random.default_rng(seed)
-    rows: dict[str, list[Any]] = {
-        name: [] for name in ("user", "item", "one", "two", "label", "place", "weight", "worth")
-    }
+    names = ("user", "item", "one", "two", "label", "place", "weight", "worth")
+    rows: dict[str, list[Any]] = {name: [] for name in names}
     for group in range(GROUPS):
         worth = float(random.integers(1, 5))
         for _ in range(int(random.integers(1, 10))):
@@ -225,13 +224,8 @@ def test_the_steps_where_lists_are_joined_with_a_truth(ties: str) -> None:
 
 
 def test_the_steps_of_arrays() -> None:
-    rows = pa.table(
-        {
-            "user": [1, 2, 2, 3],
-            "found": [["a", "b", "c"], ["b"], ["a", "b"], ["x", "y"]],
-            "liked": [["c", "z"], ["b"], ["q"], []],
-        }
-    )
+    lists = [["a", "b", "c"], ["b"], ["a", "b"], ["x", "y"]]
+    rows = pa.table({"user": [1, 2, 2, 3], "found": lists, "liked": [["c", "z"], ["b"], ["q"], []]})
     columns = {"items": "found", "true_items": "liked"}
     texts = ["ndcg", "ap", "p@2", "rr", "bpref"]
     ev = sr.evaluate(rows, texts, group="user", **columns)

@@ -63,55 +63,29 @@ def test_equal_texts_are_equal_metrics(one: Asked, other: Asked) -> None:
 CANONICAL = """
     nDCG@10                                ndcg@10
     nDCG(dcg='exp-log2')@10                ndcg(gain=exp2)@10
-    nDCG(dcg='log2')                       ndcg
     AP                                     ap
-    AP(rel=2)                              ap(rel=2)
-    AP(rel=2)@10                           ap(rel=2)@10
-    RR                                     rr
-    RR(rel=2)@10                           rr(rel=2)@10
-    Rprec                                  rprec
-    Rprec(rel=2)                           rprec(rel=2)
-    P@5                                    p@5
-    P(rel=2)@5                             p(rel=2)@5
-    R@1000                                 r@1000
     Success@5                              hit@5
-    RBP                                    rbp
-    RBP(p=0.9)                             rbp(p=0.9)
-    RBP(rel=1)                             rbp(rel=1)
     SetP                                   p
-    SetP(rel=2)                            p(rel=2)
     SetR                                   r
     IPrec@0.1                              iprec(recall=0.1)
     IPrec(rel=2)@0.50                      iprec(recall=0.5,rel=2)
-    IPrec@0.0                              iprec
-    Bpref                                  bpref
-    ERR@20                                 err@20
     infAP                                  infap
     SetF                                   f
     SetF(beta=4.0)                         f(beta=2)
 
     map                                    ap
-    MAP@5                                  ap@5
     mrr                                    rr
-    MRR@10                                 rr@10
     precision@5                            p@5
-    recall@20                              r@20
     hr@10                                  hit@10
-    success@1                              hit@1
     F1@3                                   f@3
     roc_auc                                auc
 
     ndcg(gain=linear, ideal=judged)@10     ndcg@10
-    gauc(weight=rows)                      gauc
-    group_auc(weight=uniform)              group_auc
     rbp(p=0.80)                            rbp
-    f(beta=1.0)@3                          f@3
     p(rel=2.0)@3                           p(rel=2)@3
-    ap(rel=1e0)                            ap(rel=1)
     p( rel = 0.5 , over = k )@ 5           p(rel=0.5)@5
     ap(rel=2,over=k)@5                     ap(over=k,rel=2)@5
     ndcg(ideal=[3.0, 2,0.50])              ndcg(ideal=[3,2,0.5])
-    ndcg(gain=exp2,ideal=[400])            ndcg(gain=exp2,ideal=[400])
     ndcg(ideal=k_relevant)@4194304         ndcg(ideal=k_relevant)@4194304
     ndcg(discount=log2)@10                 ndcg@10
     dcg(discount=Inverse)                  dcg(discount=zipf)
@@ -120,19 +94,13 @@ CANONICAL = """
     ndcg()@3                               ndcg@3
 
     auc(bits=12)                           auc
-    auc(digits=5)                          auc(digits=5)
     auc(EXACT)                             auc(exact)
     auc(rel=2,exact)                       auc(exact,rel=2)
     auc_up(digits=5)                       auc_up
-    auc_up(bits=12)                        auc_up(bits=12)
     auc_up(min_rows=20,digits=5)           auc_up(min_rows=20)
-    auc_up(min_rows=1)                     auc_up
-    precision                              precision
     recall(threshold=0.5)                  recall
     FBeta(beta=2)                          fbeta(beta=2)
     fbeta(beta=2)@3                        f(beta=2)@3
-    f1                                     f1
-    log_loss                               logloss
     ece(bins=15)                           ece
 """
 
@@ -157,82 +125,58 @@ REFUSED = {
     "": ("is not a metric", "name@k"),
     "ndcg@": ('"ndcg@" is not a metric',),
     "ndcg@10@20": ('"ndcg@10@20" is not a metric',),
-    "ndcg)@10": ('"ndcg)@10" is not a metric',),
-    "10": ('"10" is not a metric',),
     "ndgc@10": ('"ndgc"', '"ndgc@10"', 'did you mean "ndcg"?', ALL_NAMES),
-    "gruop_auc": ('"gruop_auc"', 'did you mean "group_auc"?', ALL_NAMES),
     "precison@5": ('"precison"', 'did you mean "precision"?', ALL_NAMES),
     "xyzzy": ('unknown metric "xyzzy"', ALL_NAMES),
     "prec": ('"prec" needs a cut-off', "prec@k"),
     "precision(over=retrieved)": ('"over"', "precision takes threshold, rel"),
     "precision(threshold=0.3)@5": ('"threshold"', "p takes over, rel"),
-    "accuracy@5": ("accuracy takes no cut-off",),
     "accuracy(threshold=nan)": ("threshold=nan", "a number"),
     "fbeta(beta=0)": ("beta=0", "between 1e-09 and 1000000"),
     "ece(bins=0)": ("bins=0", "whole number from 1 to 1000000"),
-    "ece(bins=5,exact)": ("bins and exact", "only one"),
     "auc_up(min_rows=0)": ("min_rows=0", "whole number from 1"),
     "ndcg@0": ('"ndcg@0"', "whole number from 1"),
     "ndcg@-1": ('"ndcg@-1"', "whole number from 1"),
     "ndcg(gain=exp2,ideal=[3,401])": ("2^401", "grades up to 400"),
     "p@2147483648": ("2147483648", "whole number from 1 to 2147483647"),
-    "ndcg@1.5": ('"ndcg@1.5"', "whole number from 1"),
     "ndcg@ten": ('"ndcg@ten"', "whole number from 1"),
     "ndcg@²": ('"ndcg@²"', "whole number from 1"),
     "rprec@5": ("rprec takes no cut-off", '"rprec@5"'),
-    "auc@10": ("auc takes no cut-off", '"auc@10"'),
-    "gauc@10": ("gauc takes no cut-off", '"gauc@10"'),
     "ndcg(gian=exp2)@10": ('"gian"', '"ndcg(gian=exp2)@10"', 'did you mean "gain"?', "gain, ideal, rel"),
-    "rr(over=k)@5": ('"over"', '"rr(over=k)@5"', "rr takes rel"),
     "auc(binary)": ('"binary"', "bits, digits, exact, rel"),
     "ap(over=retrieved)": ("over=retrieved", '"ap(over=retrieved)"', "relevant|min_k_relevant|k|hits|"),
     "ndcg(ideal=3)": ("ideal=3", "judged|retrieved|k_relevant|[grade,...]"),
     "ndcg(ideal=[])": ("ideal=[]", "[grade,...]"),
     "ndcg(ideal=[3,x])": ("ideal=[3,x]", "[grade,...]"),
-    "ndcg(ideal=[3,nan])": ("ideal=[3,nan]", "[grade,...]"),
     "ndcg(ideal=[inf])": ("ideal=[inf]", "[grade,...]"),
     "dcg(discount=ln)": ("discount=ln", "log2|zipf|[discount,...]"),
-    "dcg(discount=[])": ("discount=[]", "[discount,...]"),
     "dcg(discount=[1,nan])": ("discount=[1,nan]", "[discount,...]"),
-    "dcg(discount=[inf])": ("discount=[inf]", "[discount,...]"),
     "dcg(discount=[0,0])": ("first position a discount of 0", "above 0 and up to 1000000"),
     "ndcg(discount=[1000001])": ("first position a discount of 1e+06", "above 0 and up to 1000000"),
     "ndcg(discount=[1,-0.5])@3": ("gives a discount of -0.5", "none below 0"),
     "ndcg(discount=[1,0.5,0.75])": ("gives position 3 a larger discount than position 2", "must not grow"),
     "cg(discount=zipf)": ('"discount"', "cg takes gain, rel"),
     "rbp(p=1)": ("p=1", "between 0 and 1"),
-    "rbp(p=0)": ("p=0", "between 0 and 1"),
     "iprec@2": ('recall=2 in "iprec@2"', "a number from 0 to 1"),
     "iprec(recall=0.1)@0.2": ("recall twice",),
     "f(beta=0)@5": ("beta=0", "between 1e-09 and 1000000"),
-    "f(beta=-1)@5": ("beta=-1", "between 1e-09 and 1000000"),
-    "f(beta=inf)@5": ("beta=inf", "between 1e-09 and 1000000"),
-    "f(beta=1e-200)@5": ("beta=1e-200", "between 1e-09 and 1000000"),
     "f(beta=1e200)@5": ("beta=1e200", "between 1e-09 and 1000000"),
     "err(max_grade=2000)": ("max_grade=2000", "between 0 and 1000"),
     "p(rel=high)@5": ("rel=high", "a number"),
-    "p(rel=nan)@5": ("rel=nan", "a number"),
     "p(rel=0)@5": ("rel=0", "a number above 0"),  # a row that was not judged has label 0
-    "p(rel=-1)@5": ("rel=-1", "a number above 0"),
     "p(rel)@5": ("rel", "needs a value", "a number"),
-    "auc(bits=0)": ("bits=0", "whole number from 1 to 52"),
     "auc(bits=53)": ("bits=53", "whole number from 1 to 52"),
     "auc(bits=1.5)": ("bits=1.5", "whole number from 1 to 52"),
-    "auc(digits=-1)": ("digits=-1", "whole number from 0 to 15"),
     "auc(digits=16)": ("digits=16", "whole number from 0 to 15"),
     "auc(exact=no)": ("exact=no", "the bare word exact"),
     "auc(exact,bits=3)": ('"auc(exact,bits=3)"', "bits and exact", "only one"),
-    "auc_up(digits=3,bits=3)": ("bits and digits", "only one"),
     "p(over=k,over=retrieved)@5": ('"p(over=k,over=retrieved)@5"', "over twice"),
     "ndcg(gain=exp2,dcg=log2)": ("gain twice",),
     "ap(over=min_k_relevant)": ("needs a cut-off", "over=min_k_relevant"),
-    "ap(over=k)": ("needs a cut-off", "over=k"),
     "p(over=min_k_relevant)": ("needs a cut-off", "over=min_k_relevant"),
-    "r(over=min_k_relevant)": ("needs a cut-off", "over=min_k_relevant"),
     "ndcg(ideal=k_relevant)": ("needs a cut-off", "ideal=k_relevant"),
     "ndcg(ideal=k_relevant)@5000000": ("an ideal list of k items", "a cut-off up to 4194304"),
     "ndcg(rel=2)@10": ("rel with gain=linear", "gain=binary"),
-    "dcg(gain=exp2,rel=2)": ("rel with gain=exp2", "gain=binary"),
 }
 
 

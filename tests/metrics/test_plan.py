@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 
 import pyarrow as pa
@@ -50,11 +49,6 @@ def test_a_metric_may_come_as_a_value() -> None:
     assert Plan.of([Metric.parse("ap"), "map"], ["m"], ["u"]).metrics == (Metric.parse("ap"),)
 
 
-def test_a_wrong_metric_is_named_by_its_place() -> None:
-    with pytest.raises(MetricError, match=r'metrics\[1\]: .*"ndgc".*did you mean "ndcg"\?'):
-        plan("ap", "ndgc@10")
-
-
 def test_no_metric_at_all_is_refused() -> None:
     with pytest.raises(MetricError, match="metrics is empty"):
         plan()
@@ -76,26 +70,17 @@ def test_the_other_forms_of_such_metrics_have_an_expectation() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("definitions", "parts"),
-    [
-        ({"ties": "bets"}, ("ties", '"bets"', 'did you mean "best"?', "expected, item, worst, best, block")),
-        ({"undefined": "sikp"}, ("undefined", '"sikp"', 'did you mean "skip"?', "skip, zero, one, error")),
-        ({"undefined": "42"}, ("undefined", '"42"', "skip, zero, one, error")),
-    ],
-)
-def test_unknown_definitions_are_refused(definitions: dict[str, str], parts: tuple[str, ...]) -> None:
-    with pytest.raises(SpecError) as refused:
-        Definitions(**definitions)
-    for part in parts:
-        assert part in str(refused.value)
+def test_unknown_definitions_are_refused() -> None:
+    told = r'^ties is "bets", did you mean "best"\? \(allowed: expected, item, worst, best, block\)$'
+    with pytest.raises(SpecError, match=told):
+        Definitions(ties="bets")
 
 
 def test_definitions_say_what_they_are() -> None:
     assert str(Definitions("item", "zero")) == "ties=item, undefined=zero"
 
 
-@pytest.mark.parametrize("key", ["rr", "RR", "ndcg@10", "n_rows", "Model"])
+@pytest.mark.parametrize("key", ["RR", "ndcg@10", "Model"])
 def test_a_key_with_the_name_of_another_column_of_the_group_table_is_refused(key: str) -> None:
     log = pa.table({key: ["a", "a"], "score": [0.5, 0.25], "label": [1, 0]})
     with pytest.raises(SpecError, match=f'the group column "{key}" has the name of a'):
@@ -120,19 +105,11 @@ def test_a_key_may_have_the_name_of_a_metric_that_has_no_column() -> None:
         ({"score": {2026: "score"}}, "score names a model 2026: a text is needed"),
         ({"group": 0}, "the group column is 0: a name, which is a text, is needed"),
         ({"label": ["label"]}, "the label column is ['label']: a name, which is a text, is needed"),
-        ({"ties": 5}, 'ties is "5" (allowed: expected, item, worst, best, block)'),
         ({"buckets": 2.0}, "buckets is 2.0: an int from 1 to 65536 is allowed"),
-        ({"buckets": 10**9}, "buckets is 1000000000: an int from 1 to 65536 is allowed"),
         ({"group": []}, "group names no column: name at least one"),
-        ({"score": {}}, "score names no column: name at least one"),
         ({"row_memory": -1}, "row_memory is -1: a whole number of bytes from 0, below 8 EiB, is allowed"),
-        ({"row_memory": "2GB"}, "row_memory is '2GB': a whole number of bytes from 0, below 8 EiB, is allowed"),
         ({"curve_points": -1}, "curve_points is -1: a whole number from 0 to 1000000000 is allowed"),
         ({"max_bad_fraction": -0.5}, "max_bad_fraction is -0.5: a number from 0 to 1 is allowed"),
-        ({"max_bad_fraction": math.nan}, "max_bad_fraction is nan: a number from 0 to 1 is allowed"),
-        ({"max_bad_fraction": "0.5"}, "max_bad_fraction is '0.5': a number from 0 to 1 is allowed"),
-        ({"buckets": True}, "buckets is True: an int from 1 to 65536 is allowed"),
-        ({"curve_points": 2.5}, "curve_points is 2.5: a whole number from 0 to 1000000000 is allowed"),
         ({"metrics": None}, "metrics is None: a list of texts is needed"),
         ({"metrics": [sr.Metric("ndgc")]}, 'metrics[0]: unknown metric "ndgc" in "ndgc", did you mean "ndcg"?'),
         ({"metrics": [sr.Metric("rr", k=0)]}, 'metrics[0]: the cut-off of "rr@0" is 0: a whole number from 1 to'),
@@ -142,11 +119,9 @@ def test_a_key_may_have_the_name_of_a_metric_that_has_no_column() -> None:
         ),
         ({"metrics": [f"rr@{'1' * 500}"]}, "a whole number from 1 to 2147483647 is allowed"),
         ({"slices": None}, "slices is None: a list of columns is needed"),
-        ({"slices": ["country", 5]}, "slices[1] is 5: a column or several different ones are needed"),
         ({"slices": [["country", 5]]}, "slices[0] is ['country', 5]: a column or several different ones are needed"),
         ({"preset": ["ranx"]}, 'preset is "[\'ranx\']", did you mean "ranx"?'),
         ({"group_table": ""}, "group_table is '': True, False or a folder is needed"),
-        ({"group_table": b"folder"}, "group_table is b'folder': True, False or a folder is needed"),
         ({"spark": "local"}, "spark is 'local': a SparkSession is needed"),
         ({"score": {"": "score"}}, "score names a model '': a text that is not empty is needed"),
         ({"impressions": ""}, "the impressions are an empty text: a path to Parquet is needed"),

@@ -52,11 +52,6 @@ def test_the_preset_of_the_evaluation_applies() -> None:
     assert ev[sr.Metric("ap", k=1)] == ev["ap(over=relevant)@1"] == 1 / 2
 
 
-def test_the_canonical_text_works_where_the_preset_reads_another() -> None:
-    ev = evaluated([sr.Metric("ap", k=2)], preset="recommenders", item="item")
-    assert ev["ap@2"] == ev[sr.Metric("ap", k=2)]
-
-
 def test_an_undefined_value_is_nan() -> None:
     assert math.isnan(evaluated(["rr"], slices=["level"]).value("rr", slice={"level": 3}))
 
@@ -68,22 +63,15 @@ SLICES = ["country", "mobile", "level", "since", ["country", "level"]]
     ("of", "value"),
     [
         (None, 0.75),
-        ("all", 0.75),
         ({"country": "de"}, 0.5),
         ("country=de", 0.5),
-        ({"country": "a,b"}, 1.0),
         ("country=a,b", 1.0),
         ("country=a\\,b", 1.0),
         ({"mobile": True}, 0.5),
-        ("mobile=false", 1.0),
         ({"level": 2}, 1.0),
-        ({"level": "2"}, 1.0),
         ({"since": dt.date(2026, 1, 2)}, 0.75),
-        ("since=2026-01-02", 0.75),
         ({"country": "de", "level": 1}, 0.5),
         ({"level": 2, "country": "a,b"}, 1.0),
-        ("level=2,country=a\\,b", 1.0),
-        ("country=de, level=1", 0.5),
     ],
 )
 def test_a_value_of_a_slice(of: object, value: float) -> None:
@@ -103,7 +91,6 @@ def test_rows_without_a_value_are_a_slice(of: object) -> None:
     [
         ({"metric": "ndgc@2"}, 'no metric "ndgc@2" was evaluated, did you mean "ndcg@2"? (there are: ndcg@2, rr)'),
         ({"metric": "ndcg@3"}, 'no metric "ndcg@3" was evaluated, did you mean "ndcg@2"?'),
-        ({"metric": "err"}, 'no metric "err" was evaluated'),
         ({"metric": "rr", "model": "mm"}, 'no model "mm" was evaluated'),
         ({"metric": "rr", "model": None}, "there are several models, so model= is needed (there are: m, n)"),
         ({"metric": "rr", "slice": "contry=de"}, 'no slice "contry=de" was evaluated, did you mean "country=de"?'),
@@ -130,39 +117,24 @@ def test_every_model_has_its_value() -> None:
     assert (ev.value("rr", model="m"), ev.value("rr", model="n")) == (0.75, 1.0)
 
 
-@pytest.mark.parametrize(
-    "asked",
-    [
-        ("x" * 100_000,),
-        ("rr", {"model": "x" * 100_000}),
-        ("rr", {"slice": "x" * 100_000}),
-        ("rr", {"slice": {"country": "x" * 100_000}}),
-        ("rr", {"slice": {"x" * 100_000: "de"}}),
-        ("rr", {"slice": ["x"] * 100_000}),
-    ],
-    ids=["metric", "model", "slice", "value", "column", "list"],
-)
-def test_a_long_name_is_not_repeated(asked: tuple) -> None:
-    ev = evaluated(["rr"], slices=["country"])
-    metric, *more = asked
-    with pytest.raises(UnknownResultError) as refused:
-        ev.value(metric, **(more[0] if more else {}))
-    assert str(refused.value).count("x") <= 201
-    assert len(str(refused.value)) < 500
+def test_a_long_name_is_not_repeated() -> None:
+    ev, long = evaluated(["rr"], slices=["country"]), "x" * 100_000
+    slices = (long, {"country": long}, {long: "de"}, ["x"] * 100_000)
+    for asked in ({"metric": long}, {"model": long}, *({"slice": slice_} for slice_ in slices)):
+        with pytest.raises(UnknownResultError) as refused:
+            ev.value(**{"metric": "rr", **asked})
+        assert str(refused.value).count("x") <= 201
+        assert len(str(refused.value)) < 500
 
 
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
         ({"slice": ["c", "p"]}, r"^slice is \['c', 'p'\]: a mapping of columns to values, or a text such as "),
-        ({"slice": 5}, "^slice is 5: a mapping of columns"),
         ({"slice": ("country", "de")}, r"^slice is \('country', 'de'\): a mapping"),
-        ({"slice": {"country"}}, r"^slice is \{'country'\}: a mapping"),
         ({"metric": 0}, "^metric is 0: a text is needed"),
-        ({"metric": None}, "^metric is None: a text is needed"),
         ({"metric": ["rr"]}, r"^metric is \['rr'\]: a text is needed"),
         ({"model": 5}, '^no model "5" was evaluated'),
-        ({"model": ["m"]}, "^no model \"\\['m'\\]\" was evaluated"),
     ],
     ids=str,
 )

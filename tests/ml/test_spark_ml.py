@@ -86,14 +86,8 @@ def test_the_value_is_that_of_evaluate(kind: type[RankingMetricEvaluator], metri
 
 def test_every_definition_reaches_the_evaluation() -> None:
     """Worked by hand: an item stands twice in the list of a, and the only row of b has no label."""
-    rows = pa.table(
-        {
-            "user": ["a", "a", "a", "b"],
-            "item": [1, 1, 2, 3],
-            "prediction": [0.9, 0.8, 0.8, 0.5],
-            "label": [0, 1, 1, None],
-        }
-    )
+    columns = {"user": list("aaab"), "item": [1, 1, 2, 3], "prediction": [0.9, 0.8, 0.8, 0.5], "label": [0, 1, 1, None]}
+    rows = pa.table(columns)
     evaluator = RankingMetricEvaluator(metricName="rr", groupCol="user", itemCol="item")
     assert evaluator.evaluate(rows) == 1 / 2  # of a; b has nothing relevant
     assert evaluator.copy({evaluator.undefined: "zero"}).evaluate(rows) == (1 / 2 + 0) / 2
@@ -120,15 +114,8 @@ def test_every_definition_reaches_the_evaluation() -> None:
 
 
 def test_weights_presets_and_several_group_columns() -> None:
-    rows = pa.table(
-        {
-            "user": ["a", "a", "a", "a"],
-            "device": ["x", "x", "y", "y"],
-            "prediction": [0.9, 0.1, 0.2, 0.8],
-            "label": [1, 0, 1, 0],
-            "w": [3.0, 1.0, 1.0, 1.0],
-        }
-    )
+    columns = {"user": list("aaaa"), "device": list("xxyy"), "prediction": [0.9, 0.1, 0.2, 0.8], "label": [1, 0, 1, 0]}
+    rows = pa.table({**columns, "w": [3.0, 1.0, 1.0, 1.0]})
     evaluator = RankingMetricEvaluator(metricName="rr")
     assert evaluator.copy({evaluator.groupCol: ("user", "device")}).evaluate(rows) == (1 + 1 / 2) / 2
     assert evaluator.copy({evaluator.groupCol: "user"}).evaluate(rows) == 1
@@ -153,19 +140,11 @@ def test_labels_and_groups_are_read_where_the_metric_has_to_do_with_them() -> No
     ("given", "sentence"),
     [
         ({"metricName": "ndgc@10"}, 'metricName: unknown metric "ndgc" in "ndgc@10", did you mean "ndcg"?'),
-        ({"metricName": "ndcg@0"}, 'metricName: the cut-off of "ndcg@0" is 0'),
         ({"metricName": ["ndcg@10"]}, "metricName is ['ndcg@10']: the text of one metric is needed"),
-        ({"groupCol": []}, "groupCol is []: the name of a column, or a list of names, is needed"),
         ({"groupCol": ["a", 1]}, "groupCol is ['a', 1]: the name of a column, or a list of names, is needed"),
-        ({"groupCol": 7}, "groupCol is 7: the name of a column, or a list of names, is needed"),
         ({"predictionCol": 7}, "predictionCol is 7: the name of a column, a text, is needed"),
-        ({"labelCol": ["a"]}, "labelCol is ['a']: the name of a column"),
-        ({"itemCol": 1.5}, "itemCol is 1.5: the name of a column"),
-        ({"weightCol": 1}, "weightCol is 1: the name of a column"),
-        ({"referenceRankCol": 1}, "referenceRankCol is 1: the name of a column"),
         ({"preset": "rankx"}, "preset is 'rankx', did you mean \"ranx\"? (allowed: trec_eval, mllib"),
         ({"maxBadFraction": 1.5}, "maxBadFraction is 1.5: a number from 0 to 1 is allowed"),
-        ({"maxBadFraction": float("nan")}, "maxBadFraction is nan: a number from 0 to 1 is allowed"),
         ({"maxBadFraction": True}, "maxBadFraction is True: a number from 0 to 1 is allowed"),
         ({"buckets": 0}, "buckets is 0: an int from 1 to 65536 is allowed"),
         *(({name: "wurst"}, f"{name} is 'wurst'") for name in ALLOWED),
@@ -198,10 +177,7 @@ def test_a_value_that_is_not_allowed(kind: type[RankingMetricEvaluator], given: 
         ({"metricName": "err", "groupCol": "u"}, "err is not computed under ties=expected"),
         ({"metricName": "coverage", "groupCol": "u"}, "coverage counts items, but no item column is named"),
         ({"metricName": "rr", "groupCol": "u", "labelCol": "u"}, 'column "u" is both group and label'),
-        ({"metricName": "rr", "groupCol": ["u", "u"]}, 'the group column "u" is named twice'),
-        ({"metricName": "rr", "groupCol": "u", "positions": "given"}, "positions=given takes ranks as positions"),
         ({"metricName": "rr", "groupCol": "u", "preset": "rectools"}, "positions=given takes ranks as positions"),
-        ({"metricName": "rr", "groupCol": "u", "ties": "item"}, "ties=item orders tied rows by item"),
         ({"metricName": "novelty", "preset": "replay", "groupCol": "u"}, "metricName: novelty of RePlay is"),
     ],
     ids=str,
@@ -287,28 +263,18 @@ def test_a_nan_prediction_is_a_bad_row() -> None:
     assert "ALS" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("metric", "sentence"),
-    [
-        (
-            "ndcg@10",
-            "ndcg@10 is undefined in every group (.*), and of models .*: undefined=zero counts such groups",
-        ),
-        ("auc", "auc is undefined for these rows (.*), and of models without a value none is the best$"),
-        ("logloss", None),
-    ],
-)
-def test_an_undefined_metric_is_no_value(metric: str, sentence: str | None) -> None:
+def test_an_undefined_metric_is_no_value() -> None:
     """Without a relevant row; the loss of a probability is defined for them."""
     rows = pa.table({"user": ["a", "a"], "prediction": [0.5, 0.25], "label": [0, 0]})
-    evaluator = RankingMetricEvaluator(metricName=metric, groupCol="user")
-    if sentence is None:
-        assert evaluator.evaluate(rows) > 0
-        return
-    with pytest.raises(sr.InputError, match=sentence.replace("(.*)", r"\(.*\)")):
+    evaluator = RankingMetricEvaluator(metricName="auc", groupCol="user")
+    told = r"auc is undefined for these rows \(.*\), and of models without a value none is the best$"
+    with pytest.raises(sr.InputError, match=told):
         evaluator.evaluate(rows)
-    if metric == "ndcg@10":
-        assert evaluator.setUndefined("zero").evaluate(rows) == 0
+    told = r"ndcg@10 is undefined in every group \(.*\), and of models .*: undefined=zero counts such groups"
+    with pytest.raises(sr.InputError, match=told):
+        evaluator.setMetricName("ndcg@10").evaluate(rows)
+    assert evaluator.setUndefined("zero").evaluate(rows) == 0
+    assert evaluator.setMetricName("logloss").evaluate(rows) > 0
 
 
 def test_a_frame_of_pandas_is_not_changed() -> None:

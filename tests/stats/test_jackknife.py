@@ -82,15 +82,6 @@ def test_it_is_no_smaller_than_that_of_parts_that_are_alike(
     assert found >= alike or (math.isnan(found) and math.isnan(alike))
 
 
-def test_parts_of_a_ratio_by_hand() -> None:
-    """Clicks over rows: 1/2 | 3/4 in one group each part. The value is 4/6; without a part it is 3/4 and 1/2.
-
-    h = 2 and 2: the pseudo-values are 4/3 - 3/4 = 7/12 and 4/3 - 1/2 = 10/12, their estimate is
-    2·2/3 - (1/2·3/4 + 1/2·1/2) = 17/24, and the variance 1/2·((14-17)² + (20-17)²)/24² = 9/576.
-    """
-    assert stderr_of(4 / 6, [3 / 4, 1 / 2], [1, 1]) == pytest.approx(3 / 24, rel=1e-14)
-
-
 @settings(PATIENT, max_examples=examples(300))
 @given(parted())
 def test_it_is_the_formula_of_the_papers(given_parts: tuple[float, list[float], list[int]]) -> None:
@@ -178,10 +169,3 @@ def test_rows_are_computed_as_if_alone_to_the_last_bit(rows: list[tuple[float, l
         alone, left = jackknife([value], without[row : row + 1, held], sizes[row, held])
         assert alone.tobytes() == together[row : row + 1].tobytes()
         assert left[0] == degrees[row]
-
-
-def test_sizes_may_be_those_of_all_rows() -> None:
-    values, without = [1.0, 2.0], [[1.5, 0.5, 1.0], [2.0, 2.5, 1.5]]
-    shared, _ = jackknife(values, without, [1, 2, 3])
-    own, _ = jackknife(values, without, [[1, 2, 3], [1, 2, 3]])
-    assert shared.tobytes() == own.tobytes()

@@ -8,30 +8,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sparkrank.stats.intervals import jackknife
-from sparkrank.stats.paired import paired_t, t_test
 from sparkrank.stats.power import smallest_detectable
 from sparkrank.stats.sequential import always_valid_p, radius
 
 TRIALS = 4000  # the standard error of a rate of 80 % is 0.6 percentage points
 SD = 0.3
-
-
-def found_by_pairs(rng: np.random.Generator, groups: int, planted: float, level: float) -> float:
-    draws = rng.normal(planted, SD, (TRIALS, groups))
-    sums, squares = draws.sum(axis=1), (draws**2).sum(axis=1)
-    tests = [paired_t(groups, *each, level) for each in zip(sums, squares, strict=True)]
-    return np.mean([test.p < 1 - level for test in tests])
-
-
-@pytest.mark.parametrize("groups", [10, 40, 400])
-@pytest.mark.parametrize(("level", "power"), [(0.95, 0.8), (0.9, 0.8), (0.95, 0.5)])
-def test_a_planted_difference_is_found_at_the_rate_told(groups: int, level: float, power: float) -> None:
-    """Neither at 72 % nor at 88 % where 80 % is told. A third less is found much more rarely."""
-    rng = np.random.default_rng(groups)
-    planted = smallest_detectable(SD / math.sqrt(groups), groups - 1, level, power)
-    assert found_by_pairs(rng, groups, planted, level) == pytest.approx(power, abs=0.03)
-    assert found_by_pairs(rng, groups, planted * 2 / 3, level) < power - 0.15
 
 
 def test_a_planted_difference_is_found_by_a_sequence_at_the_rate_told() -> None:
@@ -48,20 +29,6 @@ def test_a_planted_difference_is_found_by_a_sequence_at_the_rate_told() -> None:
 
     assert found(planted) == pytest.approx(0.8, abs=0.03)
     assert found(smallest_detectable(stderr, groups - 1)) < 0.4
-
-
-@pytest.mark.parametrize("parts", [16, 64])
-def test_a_planted_difference_is_found_by_parts_at_the_rate_told(parts: int) -> None:
-    """Of 400 groups in parts of unequal size."""
-    rng, groups = np.random.default_rng(parts), 400
-    planted = smallest_detectable(SD / math.sqrt(groups), parts - 1)
-    draws, part = rng.normal(planted, SD, (TRIALS, groups)), rng.integers(0, parts, groups)
-    sizes = np.bincount(part, minlength=parts)
-    sums = draws @ np.eye(parts)[part]
-    total = sums.sum(axis=1)
-    stderr, degrees = jackknife(total / groups, (total[:, None] - sums) / (groups - sizes), sizes)
-    tests = [t_test(*each) for each in zip(total / groups, stderr, degrees, strict=True)]
-    assert np.mean([test.p < 0.05 for test in tests]) == pytest.approx(0.8, abs=0.03)
 
 
 @pytest.mark.parametrize(("degrees", "rate", "close"), [(1, 0.731, 5e-4), (4, 0.791, 5e-4), (9, 0.8, 1.1e-3)])

@@ -16,14 +16,11 @@ import sparkrank as sr
 from sparkrank.metrics.merged import Merged
 from sparkrank.states import Partials
 from sparkrank.stats.woodruff import ShareOfGroups, difference_of_quantiles, share_of_groups, spread, woodruff
-from sparkrank.tables.rows.comparisons import comparisons_table
 from sparkrank.tables.rows.results import metrics_table
-from tests.extent import SPREAD, examples
 from tests.support.commands import exit_code
 from tests.windows.week import DAYS, evaluate, merging, spec_of, spoil, window_table, write_log
 
 ROLES: dict[str, Any] = {"group": "user", "label": "y", "group_table": False}
-BOTH = {"a": "a", "b": "b"}
 
 
 def test_a_share_varies_as_its_parts_do() -> None:
@@ -85,32 +82,6 @@ def day(draw: np.random.Generator, liking: np.ndarray) -> pa.Table:
     clicked = draw.random(len(user)) < 1 / (1 + np.exp(1 - taste - liking[user]))
     a, b = (taste + draw.normal(0, 1, len(user)) for _ in range(2))
     return pa.table({"user": user, "a": a, "b": b, "y": clicked.astype(np.int32)})
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("users", [100, pytest.param(300, marks=pytest.mark.long)])
-def test_percentiles_of_a_window_hold_the_true_value(users: int) -> None:
-    metrics = ["median(ndcg@5)", "p25(ap)", "p90(ndcg@5)"]
-    many = sr.evaluate(
-        day(np.random.default_rng(0), np.random.default_rng(1).normal(size=60_000)), metrics, **ROLES, score="a"
-    )
-    truth = {row["metric"]: row["value"] for row in many.table.to_pylist()}
-    draw, held, rejected = np.random.default_rng(users), [], []
-    for _ in range(examples(150)):
-        liking = draw.normal(size=users)
-        days = [sr.evaluate(day(draw, liking), metrics, **ROLES, score=BOTH, compare="a") for _ in range(4)]
-        merged, plan = Merged(Partials.merged(each.partials for each in days)), days[0].plan
-        rows = [row for row in metrics_table(merged, plan, clustered=True).to_pylist() if row["model"] == "a"]
-        assert {row["interval"] for row in rows} <= {"woodruff", "too few"}  # a percentile at a bound may have no width
-        known = [row for row in rows if row["ci_low"] is not None]
-        assert all(row["ci_low"] < row["ci_high"] for row in known)
-        held += [{row["metric"]: row["ci_low"] <= truth[row["metric"]] <= row["ci_high"] for row in known}]
-        assert plan.compare is not None
-        compared = comparisons_table(merged, plan, plan.compare, clustered=True).to_pylist()
-        rejected += [{row["metric"]: row["p"] is not None and row["p"] < 0.05 for row in compared}]
-    for metric in metrics:
-        assert np.mean([each[metric] for each in held if metric in each] or [1]) >= 0.95 - 0.03 * SPREAD, metric
-        assert np.mean([each[metric] for each in rejected]) <= 0.05 + 0.03 * SPREAD, metric
 
 
 @pytest.mark.parametrize("weight", [None, "weight"])

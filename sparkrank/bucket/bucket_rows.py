@@ -30,25 +30,20 @@ class BucketRows:
 
     @property
     def keys(self) -> pa.Table:
-        """The columns of the group key."""
         return self.table.select(key_columns(self.table))
 
     @property
     def models(self) -> int:
-        """The number of columns with scores."""
         return len(score_columns(self.table))
 
     def filter(self, kept: Flags) -> BucketRows:
-        """The rows that are ``kept`` (n)."""
         return BucketRows(self.table.filter(pa.array(kept)))
 
     def take(self, rows: Ints) -> BucketRows:
-        """The ``rows``, in their order."""
         return BucketRows(self.table.take(pa.array(rows)))
 
     @cached
     def values(self, name: str) -> NDArray[np.generic]:
-        """The values of a column without nulls."""
         return as_numpy(self.table[name])
 
     @cached

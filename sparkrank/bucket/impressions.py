@@ -18,22 +18,18 @@ _GROUP_WEIGHT = "group_weight_"
 
 
 def key_column(index: int) -> str:
-    """The name of the ``index``-th column of the group key."""
     return f"{_KEY}{index}"
 
 
 def score_column(index: int) -> str:
-    """The name of the column with the scores of the plan's ``index``-th model."""
     return f"{_SCORE}{index}"
 
 
 def slice_column(index: int) -> str:
-    """The name of the ``index``-th of the columns that slices are made of."""
     return f"{_SLICE}{index}"
 
 
 def group_weight_column(index: int) -> str:
-    """The name of the ``index``-th of the columns with weights of groups."""
     return f"{_GROUP_WEIGHT}{index}"
 
 
@@ -58,11 +54,7 @@ def one_array(column: pa.ChunkedArray) -> pa.Array:
 
 
 def in_one_piece(rows: pa.Table) -> pa.Table:
-    """``rows`` with each column as one array.
-
-    Exceptions are a single key column, which is read once, chunk by chunk, and columns that have no value in some chunk
-    and all in another, as those of lists and of a truth.
-    """
+    """``rows`` with each column as one array, but for a single key column, and those of one side alone."""
     keys = key_columns(rows)
     columns = [
         column if keys == [name] or _is_of_one_side(column) else one_array(column)

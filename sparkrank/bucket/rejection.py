@@ -66,10 +66,7 @@ def _nan(rows: BucketRows, name: str) -> Flags | None:
 
 
 def _without_item(rows: BucketRows, names: Sequence[str]) -> Flags | None:
-    """Rows without an item that have a value in one of the columns ``names``.
-
-    One with a label alone comes from an array of labels that is longer than that of true items.
-    """
+    """Rows without an item that have a value in one of the columns ``names``."""
     items = rows.valid(ITEM)
     if items is None:
         return None

@@ -1,8 +1,4 @@
-"""Counts of rows by score bin: the bins of a bucket's rows in ascending order, with positives and negatives.
-
-Where bins are close together, rows are counted in an array, in one compiled pass (:mod:`sparkrank.native.blocks`) or by
-numpy. Otherwise rows are sorted by bin.
-"""
+"""Counts of rows by score bin: in an array where bins are close together, by a compiled loop, or else by sorting."""
 
 from __future__ import annotations
 
@@ -49,10 +45,7 @@ class GroupedRows:
 
 
 class Places(NamedTuple):
-    """The ``span`` places that count codes from ``lowest`` up.
-
-    ``gaps`` is the number of codes left out before each page of places, empty where none are left out.
-    """
+    """The ``span`` places that count codes from ``lowest`` up; ``gaps`` are the codes left out before each page."""
 
     lowest: int
     span: int
@@ -64,9 +57,7 @@ class Places(NamedTuple):
 
 
 def page_gaps(filled: Flags) -> tuple[int, Ints, Ints]:
-    """The number of places in ``filled`` pages, and how many places are left out before each filled page and before
-    each page.
-    """
+    """The number of places in ``filled`` pages, and those left out before each filled page and before each page."""
     pages = np.flatnonzero(filled)
     gaps = (pages - np.arange(len(pages))) << PAGE_BITS
     before = np.zeros(len(filled), np.int64)
@@ -122,11 +113,7 @@ def count_by_loops(
     segments: Segments,
     owner: Codes | None = None,
 ) -> SegmentCounts | None:
-    """The bins of ``rows`` as :func:`count_segments` has them, counted in ``places`` by compiled loops.
-
-    Where there are more than ``most`` places, only pages with rows are counted. Returns None where these have more
-    places too. ``sums`` requests offsets.
-    """
+    """The bins of ``rows`` counted in ``places`` by compiled loops; None where pages have over ``most`` places."""
     cut, scores = loop_coding(coding), rows.wide()
     before = _NO_INTS
     if places.span > most:
@@ -165,22 +152,18 @@ def count_by_loops(
 
 
 def filled_places(counted: Ints) -> tuple[Ints, Ints, Ints]:
-    """The places of ``counted`` that have rows, and the number of relevant and of other rows of each.
-
-    A relevant row counts ``native.blocks.RELEVANT`` in ``counted``, and any other row 1.
-    """
+    """The places of ``counted`` that have rows, and their relevant (``native.blocks.RELEVANT`` each) and other rows."""
     place, pos, neg = (np.empty(np.count_nonzero(counted), np.int64) for _ in range(3))
     native.blocks.kept(counted, place, pos, neg)
     return place, pos, neg
 
 
 def has_loop(coding: Coding) -> bool:
-    """Whether a compiled loop codes scores as ``coding`` does."""
     return isinstance(coding, (LeadingBits, Decimals, Bins))
 
 
 def loop_coding(coding: Coding) -> tuple[int, float]:
-    """The arguments that make the loops code scores as ``coding`` does, which :func:`has_loop`."""
+    """The arguments that make the loops code scores as ``coding`` does."""
     if isinstance(coding, LeadingBits):
         return native.blocks.LEADING_BITS, coding.dropped
     if isinstance(coding, Decimals):
@@ -196,10 +179,7 @@ EXACT_ROWS = 1 << (53 - OFFSET_BITS)
 
 
 class SegmentCounts(NamedTuple):
-    """The rows of each bin, bins in ascending order, as :class:`sparkrank.states.ScoreHistogram` has them.
-
-    The bins of all segments follow each other; ``starts`` (segments + 1) says where.
-    """
+    """The rows of each bin, as in :class:`sparkrank.states.ScoreHistogram`; ``starts`` says where segments begin."""
 
     bins: Ints
     starts: Ints
@@ -212,11 +192,10 @@ class SegmentCounts(NamedTuple):
 def count_segments(
     rule: BinRule, rows: ScoredRows, sums: bool, segments: Segments = WHOLE, owner: Codes | None = None
 ) -> SegmentCounts:
-    """The bins of the ``rows`` of all segments.
+    """The bins of the ``rows`` of all segments, which are those of their ``owner`` (n), if any.
 
     ``offset`` is the sum over the bin's rows of score minus bin score, in units of the bin's width / 2^32, or 0 where
-    ``sums`` is false. Where rows have weights, positives, negatives and offsets are weighted sums in limbs. Where rows
-    have an ``owner`` (n), as their group, ``segments`` are those of the owners.
+    ``sums`` is false. Of weighted rows amounts are sums in limbs.
     """
     weighted = rows.weights is not None
     if len(rows.scores) == 0:

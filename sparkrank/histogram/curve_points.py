@@ -1,7 +1,4 @@
-"""The points of the ROC and PR curves, thinned for drawing without changing the area under the curve.
-
-Exact bins are made coarser first, so that one process can hold them for any day.
-"""
+"""The points of the ROC and PR curves, thinned for drawing without changing the area under the curve."""
 
 from __future__ import annotations
 
@@ -21,9 +18,7 @@ AREA_MOVES = 1e-4  # how far thinning may move the area: less than a plot or a t
 
 @dataclass(frozen=True)
 class Points:
-    """Points in order of falling ``threshold``. At a threshold, rows with that score or a higher one are predicted
-    positive.
-    """
+    """Points in order of falling ``threshold``: rows with that score or a higher one are predicted positive."""
 
     x: Floats
     y: Floats
@@ -34,9 +29,7 @@ class Points:
 
 
 def roc_points(sweep: Sweep, scores: Floats) -> Points:
-    """FPR and TPR at the score of each bin, after the point (0, 0) of an infinite threshold. No points where a class is
-    missing.
-    """
+    """FPR and TPR at the score of each bin, after (0, 0). No points where a class is missing."""
     if not sweep.positives or not sweep.negatives:
         return _none()
     return Points(
@@ -66,11 +59,9 @@ def pr_area(points: Points) -> float:
 
 
 def thinned(points: Points, most: int, area: Callable[[Points], float]) -> Points:
-    """At most ``most`` of ``points`` at equal steps along the curve, or more where the area would otherwise move by
-    more than :data:`AREA_MOVES`.
+    """At most ``most`` of ``points`` at equal steps along the curve, or as many as keep the area to :data:`AREA_MOVES`.
 
-    The first point of each step stays, and so do both ends of a jump. PR curves of large days keep more points: each
-    step of their area has the precision of its end, so the area falls with every point that is left out.
+    The first point of each step stays, and so do both ends of a jump.
     """
     count = len(points.x)
     if count <= most:
@@ -99,7 +90,7 @@ SKETCHED_AT_ONCE = 2**17  # bins
 
 
 def sketched(histogram: ScoreHistogram) -> ScoreHistogram:
-    """``histogram``, whose bins are single scores, in the coarser bins of the rule ``bits``, without sums of scores."""
+    """``histogram``, of single scores, in the coarser bins of the rule ``bits``, without sums of scores."""
     rule = BinRule("bits", SKETCH_BITS, histogram.rule.rel)
     starts = range(0, len(histogram.numbers), SKETCHED_AT_ONCE)
     parts = [_sketched(histogram.part(start, start + SKETCHED_AT_ONCE), rule) for start in starts]

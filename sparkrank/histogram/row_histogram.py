@@ -1,7 +1,6 @@
 """The histogram of rows of which most have a bin of their own, as exact bins often do: it keeps the rows themselves.
 
-A row takes 9 bytes, or 17 with a weight. Its bin would take 32, or 160 with the limbs of weighted sums. Rows stay in
-the sorted runs in which buckets hand them over, and are sorted once more when the first reader asks for their order.
+A row takes 9 bytes, or 17 with a weight; its bin would take 32, or 160 with limbs. Rows stay in sorted runs.
 """
 
 from __future__ import annotations
@@ -31,26 +30,20 @@ _NO_WEIGHTS = np.empty(0)
 
 
 class BinnedRows(NamedTuple):
-    """Rows (n) by ascending number of their bin, which several may share.
-
-    Some are ``relevant``. Their ``weights`` are None where all weigh 1.
-    """
+    """Rows (n) by ascending number of their bin: whether ``relevant``, and ``weights``, None where all weigh 1."""
 
     bins: Ints
     relevant: Flags
     weights: Floats | None = None
 
     def part(self, start: int, end: int) -> BinnedRows:
-        """The rows from ``start`` to ``end``, in the same memory."""
         weights = None if self.weights is None else self.weights[start:end]
         return BinnedRows(self.bins[start:end], self.relevant[start:end], weights)
 
     def distinct(self) -> int:
-        """The number of bins."""
         return int(np.count_nonzero(self.bins[1:] != self.bins[:-1])) + (len(self.bins) > 0)
 
     def histogram(self, rule: BinRule) -> ScoreHistogram:
-        """The same rows in bins."""
         first, steps = run_starts(self.bins), RowSteps(self.relevant, self.weights).steps()
         pos, neg = steps.pos, steps.neg
         if len(first) < len(self.bins):
@@ -95,7 +88,6 @@ class RowHistogram(ScoreHistogram):
 
     @property
     def sorted_rows(self) -> BinnedRows:
-        """All rows by bin."""
         if len(self.runs) > 1:
             self.__dict__["runs"] = (sorted_rows(self.runs),)  # the runs themselves would take as much again
         (rows,) = self.runs
@@ -134,7 +126,6 @@ class RowHistogram(ScoreHistogram):
         return self._in_bins.count
 
     def merged_runs(self, others: Sequence[ScoreHistogram]) -> ScoreHistogram | None:
-        """All rows together, where all of them are rows."""
         if not all(isinstance(other, RowHistogram) for other in others):
             return None
         runs = [run for histogram in (self, *others) if isinstance(histogram, RowHistogram) for run in histogram.runs]
@@ -169,10 +160,7 @@ class RowHistogram(ScoreHistogram):
                 yield from some.histogram(self.rule).steps_from_above(most, score_sums)
 
     def _parts_from_above(self, most: int) -> Iterator[BinnedRows]:
-        """The rows by bin in parts of about ``most``, the highest bins first. All rows of a bin are in one part.
-
-        Several runs are sorted together part by part, in memory that the next part takes again.
-        """
+        """The rows by bin in parts of about ``most``, the highest first, sorted part by part."""
         runs = self.runs if len(self.runs) <= MOST_RUNS else (self.sorted_rows,)
         step = max(most // (SAMPLED_OF_PART * len(runs)), 1) if len(runs) > 1 else most
         sample = np.sort(np.concatenate([run.bins[step::step] for run in runs]))

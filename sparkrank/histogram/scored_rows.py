@@ -20,13 +20,11 @@ from sparkrank.ranking.judgments import is_relevant
 
 @dataclass(frozen=True)
 class RowSum:
-    """A sum over rows, by its ``name``. With w the weight, y the class (1 where the label is relevant at ``rel``) and s
-    the score:
+    """A sum over rows by its ``name``, with w the weight, s the score and y whether the label is relevant at ``rel``:
 
-    ``rows`` Σ 1, ``weight`` Σ w, ``positives`` Σ w·y, ``negatives`` Σ w·(1-y), ``predicted`` Σ w over
-    s >= ``threshold``, ``true_positives`` Σ w·y over s >= ``threshold``, ``scores`` Σ w·s, ``squared_error``
-    Σ w·(s-y)², ``log_loss`` Σ w·(-log s of a positive, -log(1-s) of a negative), ``outside`` the number of rows whose
-    score is no probability.
+    ``rows`` Σ 1, ``weight`` Σ w, ``positives`` Σ w·y, ``negatives`` Σ w·(1-y), ``predicted`` Σ w over s >=
+    ``threshold``, ``true_positives`` Σ w·y over the same, ``scores`` Σ w·s, ``squared_error`` Σ w·(s-y)², ``log_loss``
+    Σ w·(-log s of a positive, -log(1-s) of a negative), ``outside`` the rows whose score is no probability.
     """
 
     name: str
@@ -39,13 +37,7 @@ class RowSum:
 
 
 class ScoredRows:
-    """The rows with a score: ``scores`` (no NaN), ``labels``, and ``weights``, which are None where all rows weigh 1.
-
-    ``relevant`` computes :meth:`flags` where the caller caches them.
-
-    Arrays that several sums and bin rules read are computed once. Arrays that only one of them reads are computed for
-    a few thousand rows at a time, so that they stay in the processor's cache.
-    """
+    """The rows with a score (no NaN). Arrays that only one sum reads are computed a few thousand rows at a time."""
 
     def __init__(
         self,
@@ -65,12 +57,10 @@ class ScoredRows:
 
     @cached
     def flags(self, rel: float | None) -> Flags:
-        """Which rows are relevant."""
         return is_relevant(self.labels, rel) if self._relevant is None else self._relevant(rel)
 
     @cached
     def positives(self, rel: float | None) -> Ints:
-        """The relevant rows."""
         return np.flatnonzero(self.flags(rel))
 
     @cached
@@ -81,12 +71,10 @@ class ScoredRows:
 
     @cached
     def wide(self) -> Floats:
-        """The scores as float64."""
         return np.ascontiguousarray(self.scores, np.float64)
 
     @cached
     def range(self) -> Range:
-        """The lowest and the highest score. There must be at least one row."""
         return Range.of(self.wide())
 
     @cached
@@ -96,7 +84,6 @@ class ScoredRows:
 
     @cached
     def outside(self) -> Flags:
-        """Which scores are no probabilities."""
         if self._are_probabilities():
             return np.zeros(len(self.scores), np.bool_)
         return (self.scores < 0) | (self.scores > 1)
@@ -111,11 +98,7 @@ class ScoredRows:
         return wide if self._are_probabilities() else np.clip(wide, 0.0, 1.0)
 
     def log_losses(self, rel: float | None, part: slice) -> Floats:
-        """The log loss of each row of ``part``.
-
-        As in scikit-learn, the probability of the row's class is clipped to [eps, 1-eps], where eps is that of the type
-        of the scores: 2^-52 for float64, 2^-23 for float32.
-        """
+        """The log loss of each row of ``part``, clipped to [eps, 1-eps] of the scores' type, as in scikit-learn."""
         eps = float(np.finfo(self.scores.dtype).eps)
         losses = self._classes(rel, part)
         losses -= 1.0
@@ -127,13 +110,11 @@ class ScoredRows:
         return np.negative(losses, out=losses)
 
     def squared_errors(self, rel: float | None, part: slice) -> Floats:
-        """The squared distance of each score of ``part`` from its row's class."""
         errors = self._classes(rel, part)
         np.subtract(self.probabilities(part), errors, out=errors)
         return np.square(errors, out=errors)
 
     def _classes(self, rel: float | None, part: slice) -> Floats:
-        """1 for the positives of ``part``, 0 for its negatives."""
         return self.flags(rel)[part].astype(np.float64)
 
     def weight_where(self, flags: Flags, segments: Segments) -> Floats:

@@ -39,8 +39,7 @@ class ScoreSeries(NamedTuple):
 class ScoreHistogram:
     """Bins in ascending order of score: bin numbers, positive rows, negative rows and offsets of the scores.
 
-    :mod:`sparkrank.histogram.bins` defines numbers and offsets. Where rows have weights, ``pos``, ``neg`` and
-    ``offset`` are weighted sums in limbs (bins, 6), and ``count`` is the number of rows. Otherwise ``count`` is None.
+    Of weighted rows these are sums in limbs (bins, 6), and ``count`` is the number of rows; otherwise it is None.
     """
 
     rule: BinRule
@@ -81,8 +80,7 @@ class ScoreHistogram:
     def merge(self, *others: ScoreHistogram) -> ScoreHistogram:
         """The histogram of all rows together.
 
-        Raises :class:`StateError` when the rules differ, when only some of the histograms have weights, or when a bin
-        has so many rows that the sum of their offsets does not fit 64 bits.
+        Raises :class:`StateError` when rules differ, only some have weights, or offsets do not fit 64 bits.
         """
         for other in others:
             if other.rule != self.rule:
@@ -115,12 +113,10 @@ class ScoreHistogram:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there are no bins."""
         return len(self.bins) == 0
 
     @property
     def is_weighted(self) -> bool:
-        """Whether rows have weights."""
         return self.count is not None
 
     @property
@@ -146,23 +142,19 @@ class ScoreHistogram:
 
     @property
     def rows(self) -> Ints:
-        """The rows of each bin."""
         rows: Ints = self.pos + self.neg if self.count is None else self.count
         return rows
 
     @property
     def positives(self) -> Floats:
-        """The positive rows of each bin, or the sum of their weights."""
         return rounded(self.pos)
 
     @property
     def negatives(self) -> Floats:
-        """The negative rows of each bin, or the sum of their weights."""
         return rounded(self.neg)
 
     @property
     def score(self) -> Floats:
-        """The score of each bin."""
         return bin_scores(self.bins)
 
     @property
@@ -172,7 +164,6 @@ class ScoreHistogram:
 
 
 def _merged_by_loops(rule: BinRule, parts: Sequence[ScoreHistogram]) -> MergedBins | None:
-    """The merged bins of ``parts`` without weights, or None where :func:`merge_by_loops` cannot merge them."""
     scores = range_of([part.bins for part in parts])
     coding = rule.coding(scores)
     coded = [

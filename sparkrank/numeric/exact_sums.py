@@ -1,7 +1,6 @@
 """Exact sums of float64: the same bits in any order of the values and for any layout of the data.
 
-Each value is split into limbs, which are whole multiples of fixed units. Sums of limbs are exact, so the order in which
-they are added cannot show in the result.
+Each value is split into limbs, whole multiples of fixed units, whose sums are exact.
 """
 
 from __future__ import annotations
@@ -56,7 +55,6 @@ def limbs_of(values: Floats) -> Iterator[tuple[int, Floats]]:
 
 
 def _rounded_to(values: Floats, unit: float, out: Floats) -> Floats:
-    """Each value rounded to the nearest multiple of ``unit``."""
     anchor = _anchor(unit)
     np.add(values, anchor, out=out)
     return np.subtract(out, anchor, out=out)
@@ -105,9 +103,8 @@ def rounded(amounts: Amounts) -> Floats:
 def carried(limbs: Floats) -> Floats:
     """The one form of ``limbs`` (..., 6) that all limbs of the same sum have.
 
-    Every limb but the first becomes at least -1/2 and less than 1/2 of the unit before it, and the rest is carried
-    there. Limbs that were added up in whole units are carried at other places than those of single values, and how far
-    depends on how many were added at a time. What is stored must not show that.
+    Every limb but the first becomes at least -1/2 and less than 1/2 of the unit before it. What is stored must not show
+    in how many steps limbs were added up.
 
     Examples
     --------
@@ -147,7 +144,6 @@ def exact_sums(values: Floats, segments: Segments = WHOLE) -> Floats:
 
 
 def exact_sums_of(values: Callable[[slice], Floats], rows: int, segments: Segments = WHOLE) -> Floats:
-    """The same as :func:`exact_sums` for ``rows`` values that the function ``values`` returns slice by slice."""
     limbs = np.zeros((segments.count, LIMBS))
     for part in parts(rows, max(PART_ROWS, segments.count)):
         inside, numbers = segments.of(part), values(part)
@@ -171,17 +167,15 @@ def _sums_by_loops(values: Floats, segments: Segments = WHOLE) -> Floats | None:
 
 
 def _times(segments: Segments) -> Floats:
-    """How often each item counts (n) in the order of segments, or an empty array where each counts once."""
     return _EACH_ONCE if segments.times is None else segments.by_segment(segments.times).astype(np.float64)
 
 
 def sums_with_squares(
     values: Sequence[Floats], counted_as: float, segments: Segments = WHOLE
 ) -> tuple[Ints, Floats, Floats]:
-    """For each of m arrays of ``values`` (n) over each of s segments: the number of NaN (m, s), the limbs of the sum
-    (m, s, 6) and the limbs of the sum of squares (m, s, 6).
+    """For each of m arrays of ``values`` (n) over s segments: NaN (m, s), limbs of sums and of squares (m, s, 6).
 
-    A NaN is summed as the value ``counted_as``. One pass adds up all arrays.
+    A NaN is summed as the value ``counted_as``.
     """
     undefined = np.zeros((len(values), segments.count), np.int64)
     first, second = np.zeros((2, len(values), segments.count, LIMBS))
@@ -208,7 +202,6 @@ def sums_with_squares(
 
 
 def _part_sums(values: Floats, segments: Segments) -> Floats:
-    """The limbs (m, s, 6) of the sums of the rows of ``values`` (m, n) over each of s segments."""
     limbs = np.zeros((len(values), segments.count, LIMBS))
     for index, limb in limbs_of(values):
         limbs[:, :, index] = [segments.sum(row) for row in limb]

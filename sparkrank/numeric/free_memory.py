@@ -1,7 +1,4 @@
-"""How much more memory this process may take, asked before arrays as long as the largest group are made.
-
-A process that outgrows its container is killed without a word. One that asks first can say what it lacked.
-"""
+"""How much more memory this process may take, asked before arrays as long as the largest group are made."""
 
 from __future__ import annotations
 
@@ -14,8 +11,6 @@ CGROUPS, PROCESS, MACHINE = Path("/sys/fs/cgroup"), Path("/proc/self"), Path("/p
 
 
 class NotEnoughMemoryError(MemoryError):
-    """An array would need ``needed`` bytes at least, and the process may take ``free`` more."""
-
     def __init__(self, needed: int, free: int) -> None:
         super().__init__(f"{needed} bytes are needed and {free} are free")
         self.needed = needed
@@ -30,10 +25,7 @@ def ensure_free(needed: int) -> None:
 
 
 def free_memory() -> int | None:
-    """The bytes that this process may still take: by its own limit, that of its container, or the machine's memory.
-
-    None where nothing tells, as on other systems than Linux.
-    """
+    """The bytes that this process may still take, by all limits; None where nothing tells, as beside Linux."""
     known = [left for left in (addresses_left(), *_left_in_containers(), _left_on_machine()) if left is not None]
     return max(0, min(known)) if known else None
 

@@ -1,8 +1,4 @@
-"""A 64-bit hash of each row's group key, the same in every process, which determines bucket and part of the row.
-
-Two keys with the same hash only share a bucket. Texts are hashed in words of eight bytes, which costs far less than
-finding the distinct texts of many rows.
-"""
+"""A 64-bit hash of each row's group key, the same in every process, which determines bucket and part of the row."""
 
 from __future__ import annotations
 

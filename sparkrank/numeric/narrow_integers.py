@@ -16,10 +16,9 @@ _WIDTHS = (np.uint8, np.uint16, np.uint32)
 
 
 class Narrow(NamedTuple):
-    """``size`` whole numbers as their differences from the ``least``, in ``parts`` of 32 bits, lowest bits first.
+    """``size`` whole numbers as differences from the ``least``, in ``parts`` of 32 bits, lowest first.
 
-    The last part has the narrowest type that fits: numbers below 2^40 take five bytes each. Where all numbers are
-    equal there is no part.
+    The last part has the narrowest type that fits; equal numbers have no part.
     """
 
     least: int
@@ -66,7 +65,6 @@ def _above(
 
 
 def widen(narrow: Narrow) -> Ints:
-    """The whole numbers that :func:`narrow` packed."""
     if not narrow.parts:
         return np.full(narrow.size, narrow.least, np.int64)
     lowest, *others = narrow.parts
@@ -109,7 +107,6 @@ def narrow_amounts(amounts: Amounts) -> NarrowAmounts:
 
 
 def widen_amounts(amounts: NarrowAmounts) -> Amounts:
-    """The amounts that :func:`narrow_amounts` packed."""
     if isinstance(amounts, Narrow):
         return widen(amounts)
     limbs = np.zeros((len(amounts.values), LIMBS))

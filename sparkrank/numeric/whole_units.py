@@ -1,8 +1,4 @@
-"""Values of many metrics as whole units of 2^-40, which add up by segment and compare in one pass over the groups.
-
-The values of bounded metrics keep twelve digits in them, more than standard errors need, and their sums are exact: the
-limbs of :mod:`sparkrank.numeric.exact_sums` with the same meaning.
-"""
+"""Values of many metrics as whole units of 2^-40, which add up by segment and compare in one pass, exactly."""
 
 from __future__ import annotations
 
@@ -37,7 +33,6 @@ class UnitTable:
     code: Codes
 
     def of(self, metrics: Sequence[int]) -> UnitTable:
-        """The table of some of its metrics, by their places."""
         if list(metrics) == list(range(self.units.shape[1])):
             return self
         return UnitTable(np.ascontiguousarray(self.units[:, metrics]), self.code)
@@ -79,11 +74,7 @@ def sums_by_segment(table: UnitTable, segment: Codes, count: int) -> tuple[Ints,
 
 
 def compared(ours: UnitTable, theirs: UnitTable, segment: Codes, count: int) -> tuple[Ints, Floats]:
-    """The counts (count, m, 5) and the limbs (count, m, 12) of the differences of two tables over each segment.
-
-    Counts are pairs, those above 0, equal and below 0, and groups where one of the two alone is defined. The limbs are
-    those of the sums of differences and of their squares.
-    """
+    """The counts (count, m, 5) and limbs (count, m, 12) of the differences of two tables, by segment."""
     width = ours.units.shape[1]
     counts = np.zeros((count, COUNTS, width), np.int64)
     limbs = np.zeros((count, width, 2 * LIMBS))
@@ -110,7 +101,6 @@ def compared(ours: UnitTable, theirs: UnitTable, segment: Codes, count: int) -> 
 
 
 def _compare(ours: UnitTable, theirs: UnitTable, segment: Codes, counts: Ints, sums: Ints) -> None:
-    """What the compiled loop does, by numpy."""
     for rows, first, segments in _in_runs(segment):
         units_of_sides = []
         for table in (ours, theirs):
@@ -141,10 +131,7 @@ def _fold(sums: Ints, limbs: Floats) -> None:
 
 
 def _split(limbs: Floats, index: int, sums: Ints, bits: int, times: int) -> None:
-    """Add ``sums`` to the limbs ``index``, whose unit is 2^``bits`` of theirs, and the rest to the next limbs.
-
-    ``times`` is their unit in that of the next.
-    """
+    """Add ``sums`` to the limbs ``index``, of 2^``bits`` of theirs, and the rest, ``times`` their unit, to the next."""
     upper = sums >> bits
     limbs[:, :, index] += upper * UNITS[index]
     limbs[:, :, index + 1] += (sums - (upper << bits)) * times * UNITS[index + 1]

@@ -1,9 +1,7 @@
 """Pairs of rows in two orders, by score and by a reference: how many of them agree.
 
-Kendall's counts need the inversions of one order in the other. They are found for all groups at once, bit by bit from
-the highest: two rows whose places first differ at a bit are inverted if the row with the bit set comes first. Each bit
-takes one pass over all rows and splits every node, that is rows that agree in all higher bits, stably by the bit. A
-group of n rows takes log2(n) passes, and many small groups together take a few.
+Inversions are counted for all groups at once, bit by bit from the highest: two rows whose places first differ at a bit
+are inverted if the row with the bit set comes first. Each bit takes one pass.
 """
 
 from __future__ import annotations
@@ -20,10 +18,7 @@ from sparkrank.ranking.ranking import Ranking
 
 @dataclass(frozen=True)
 class Concordance:
-    """The numbers of pairs of each group (groups): all, those tied in an order, and those in opposite orders.
-
-    ``fewer_values`` (groups) is the number of distinct values of the order that has fewer of them.
-    """
+    """The pairs of each group (groups), and the fewer of the numbers of distinct values of the two orders."""
 
     all: Ints
     score_tied: Ints
@@ -46,9 +41,8 @@ class Concordance:
 class PairedRows:
     """The rows of a ranking that are also in the reference, sorted by group, descending score, and reference.
 
-    For each row (m): that of the judgments (``row``), its ``group``, its ``place`` in the reference (lower first, equal
-    for ties), and ``opens``, whether the row before it has another score or group. ``rows`` (groups) is the number of
-    rows of each group.
+    For each (m): its ``row`` of the judgments, ``group``, ``place`` in the reference, and whether it ``opens`` a score
+    or group. ``rows`` (groups) counts them.
     """
 
     def __init__(self, ranking: Ranking, reference: str | None) -> None:
@@ -78,7 +72,6 @@ class PairedRows:
 
     @cached
     def concordance(self) -> Concordance:
-        """The counts of pairs of each group."""
         inverted, ordered = inversions(self.key(), self._bits)
         discordant = np.zeros(self.groups, np.int64)
         first = run_starts(self.group)
@@ -126,10 +119,9 @@ class PairedRows:
 
 
 def inversions(key: Ints, bits: int) -> tuple[Ints, Ints]:
-    """How many rows before each row have a greater ``key`` that agrees above ``bits``, and the keys in order.
+    """How many rows before each have a greater ``key`` that agrees above ``bits``, and the keys in order.
 
-    Rows that agree above ``bits`` form a segment, and segments are in ascending order. A count may be at any row of its
-    segment, so only the sum of counts over a segment is meaningful.
+    Only the sum over rows that agree above ``bits`` (a segment, in ascending order) is meaningful.
     """
     inverted = np.zeros(len(key), np.int64)
     place = np.arange(len(key))

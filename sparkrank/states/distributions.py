@@ -1,9 +1,7 @@
 """The mergeable state of quantiles over groups: how many groups have each value of a metric.
 
-As long as there are few distinct values, the state stores them as they are, and quantiles are exact. Beyond that,
-values fall into bins 2^-16 wide relative to the value. The choice depends on the distinct values of all groups
-together, so the layout of the data cannot show in it. Memory is bounded: a metric in [0, 1] fills some 65,536 bins for
-each power of two that its values span.
+Few distinct values are stored as they are; more of them, of all groups together, fall into bins 2^-16 wide relative to
+the value, which bounds memory.
 """
 
 from __future__ import annotations
@@ -38,12 +36,10 @@ class Distribution:
 
     @classmethod
     def empty(cls) -> Distribution:
-        """The distribution of no groups."""
         return cls(ScoreHistogram.empty(EXACT))
 
     @classmethod
     def of(cls, values: Floats) -> Distribution:
-        """The distribution of ``values``, one per group (no NaN)."""
         return cls.of_each(values)[0]
 
     @classmethod
@@ -60,10 +56,9 @@ class Distribution:
         return _bounded(parts[0].merge(*parts[1:]))
 
     def quantile(self, share: float) -> tuple[float, float]:
-        """The value below which ``share`` of the groups lie, and how far the exact quantile may be from it.
+        """The value below which ``share`` of the groups lie (Hyndman and Fan's method 7), and how far it may be off.
 
-        Interpolates linearly between two values (Hyndman and Fan's method 7, numpy's default). The median of an even
-        number of groups is the mean of the middle two. NaN without groups.
+        The median of an even number of groups is the mean of the middle two. NaN without groups.
         """
         through = np.cumsum(self.histogram.neg)
         if len(through) == 0:

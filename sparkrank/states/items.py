@@ -1,7 +1,4 @@
-"""The mergeable state of catalogue metrics: how often each item is shown, and in how many groups it is relevant.
-
-Its size is that of the catalogue: one row for every distinct item of the input, including the item's text.
-"""
+"""The mergeable state of catalogue metrics: how often each item is shown, and in how many groups it is relevant."""
 
 from __future__ import annotations
 
@@ -36,10 +33,10 @@ def rows_shown(exposure: Ints) -> float:
 
 
 class CodedItems(NamedTuple):
-    """The counts of items (n): their amounts ``shown``, in units of :data:`UNIT`, and ``relevant``.
+    """The counts of items (n): the amounts ``shown``, in units of :data:`UNIT`, and ``relevant``.
 
-    ``series`` are the (model, slice, slice value, exposure) that occur, and ``code`` (n) is the place of each count's
-    own among them. An ``item`` (n) stays a whole number where it is one in the input, and is a text otherwise.
+    ``code`` (n) is the place among ``series``; an ``item`` (n) is a whole number where it is one in the input, or a
+    text.
     """
 
     series: tuple[StateKey, ...]
@@ -68,10 +65,7 @@ class CodedItems(NamedTuple):
 
 @dataclass(frozen=True)
 class ItemCounts:
-    """How often each item is shown and relevant, as :class:`CodedItems` or as a table of :data:`ITEM_SCHEMA`.
-
-    ``exposure`` names what is counted. Rows of the input without an item are not counted.
-    """
+    """How often each item is shown and relevant, as :class:`CodedItems` or as a table of :data:`ITEM_SCHEMA`."""
 
     rows: pa.Table | CodedItems
 
@@ -90,11 +84,7 @@ class ItemCounts:
         relevant: Flags,
         segments: Segments = WHOLE,
     ) -> ItemCounts:
-        """The items of rows with the amounts ``shown`` and ``relevant`` (n each), for each value of the key's slice.
-
-        ``codes`` (n) are the places of the rows' items among the distinct ``items``. ``segments`` assigns the rows to
-        the values of the slice. At most one row of an item in a group is ``relevant``.
-        """
+        """The items of rows (``codes`` among ``items``), ``shown`` and ``relevant`` (n each), by value of a slice."""
         if items.null_count:
             rows = np.flatnonzero(items.is_valid().to_numpy(zero_copy_only=False)[codes])
             codes, shown, relevant, segments = codes[rows], shown[rows], relevant[rows], segments.of(rows)
@@ -113,29 +103,22 @@ class ItemCounts:
 
     @classmethod
     def all_of(cls, parts: Sequence[ItemCounts]) -> ItemCounts:
-        """The merged counts of ``parts``, or empty counts without any."""
         return parts[0].merge(*parts[1:]) if parts else cls.empty()
 
     @cached_property
     def table(self) -> pa.Table:
-        """A row of :data:`ITEM_SCHEMA` for every item."""
         return self.rows if isinstance(self.rows, pa.Table) else self.rows.table()
 
     @cached_property
     def coded(self) -> CodedItems:
-        """The counts of the items, by number where they have one."""
         return CodedItems.of_table(self.rows) if isinstance(self.rows, pa.Table) else self.rows
 
     @property
     def is_empty(self) -> bool:
-        """Whether no item is counted."""
         return (self.rows.num_rows if isinstance(self.rows, pa.Table) else len(self.rows.code)) == 0
 
     def merge(self, *others: ItemCounts) -> ItemCounts:
-        """The counts of all groups together. No group may be in two of the parts.
-
-        Raises :class:`sparkrank.base.errors.StateError` where the count of an item does not fit 64 bits.
-        """
+        """The counts of all groups together. No group may be in two of the parts."""
         filled = [part for part in (self, *others) if not part.is_empty]
         if not filled:
             return self

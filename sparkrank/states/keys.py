@@ -18,26 +18,18 @@ S = TypeVar("S", bound="KeyedSums")
 
 
 class Subject(NamedTuple):
-    """The subject of a state: one model, and one value of one slice, which is None for rows without a value.
-
-    The whole day is the value ``all`` of the slice ``all``.
-    """
+    """The subject of a state: one model, and one value of one slice (None for none); ``all`` is the whole day."""
 
     model: str
     slice: str
     slice_value: str | None
 
     def state(self, name: object) -> StateKey:
-        """The key of the subject's state called ``name``."""
         return StateKey(*self, str(name))
 
 
 class StateKey(NamedTuple):
-    """The key of one state: its subject, and the ``name`` of what is measured.
-
-    The name is the metric of a mean or a distribution, the quantity of a sum, the rule of a histogram, or the exposure
-    of item counts.
-    """
+    """The key of one state: its subject, and the ``name``: a metric, sum over rows, rule of bins, or exposure."""
 
     model: str
     slice: str
@@ -46,7 +38,6 @@ class StateKey(NamedTuple):
 
     @property
     def subject(self) -> Subject:
-        """The subject of the state."""
         return Subject(*self[:3])
 
 
@@ -60,7 +51,6 @@ class SliceKey(NamedTuple):
 
     @property
     def without_values(self) -> tuple[str, str, str]:
-        """The model, the slice and the name."""
         return self.model, self.slice, self.name
 
 
@@ -146,11 +136,7 @@ def _all_values(every: Sequence[KeyedRows]) -> dict[str, tuple[str | None, ...]]
 
 
 class KeyedSums:
-    """A state of numbers by key. Merging adds up the numbers, exactly, because they are whole numbers and limbs.
-
-    Buckets return it as :class:`KeyedRows`, which add up as arrays where all parts have the same keys. That is faster
-    than adding up tables, so a table is made only when :attr:`table` is read.
-    """
+    """A state of numbers by key, which add up exactly; as arrays (:class:`KeyedRows`) while all parts are such."""
 
     schema: ClassVar[pa.Schema]  # of the table: the texts of the key, then the numbers
     key: ClassVar[tuple[str, ...]]
@@ -168,7 +154,6 @@ class KeyedSums:
 
     @cached_property
     def table(self) -> pa.Table:
-        """A row for every value of every key."""
         return self.rows if isinstance(self.rows, pa.Table) else self.rows.table(self.schema)
 
     @property
@@ -207,10 +192,7 @@ def encoded_texts(column: pa.ChunkedArray) -> tuple[list[str | None], Ints]:
 
 
 def rows_by_key(rows: pa.Table, names: Sequence[str]) -> Iterator[tuple[tuple[Any, ...], Ints]]:
-    """Each distinct key in the text columns ``names`` of ``rows``, and the indices of its rows, ascending.
-
-    Takes one pass for all keys, since a slice may have thousands.
-    """
+    """Each distinct key in the text columns ``names`` of ``rows``, and the indices of its rows, ascending."""
     code = np.zeros(rows.num_rows, np.int64)
     for name in names:
         texts = rows[name].combine_chunks().dictionary_encode()

@@ -1,7 +1,4 @@
-"""The score bins of every part of the groups, coarse ones, from which standard errors of pooled metrics are resampled.
-
-They serve the differences alone that a part makes: the value of a metric stays that of its own bins.
-"""
+"""The coarse score bins of every part of the groups, from which standard errors of pooled metrics are resampled."""
 
 from __future__ import annotations
 
@@ -31,10 +28,7 @@ KEY = ("model", "slice", "rule")
 
 
 class PartSeries(NamedTuple):
-    """The bins of one model by one coarse rule, of all values of one slice.
-
-    They are of the scores of rows, or of the values of groups of the metric ``of``.
-    """
+    """The bins of one model by one coarse rule, of all values of a slice: of scores, or of values of a metric."""
 
     model: str
     slice: str
@@ -43,12 +37,10 @@ class PartSeries(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The rule and what it is of, as tables name them."""
         return rule_name(self.rule, self.of)
 
     @classmethod
     def named(cls, model: str, slice_: str, name: str) -> PartSeries:
-        """The series with this :attr:`name`."""
         rule, _, metric = name.partition(OF)
         return cls(model, slice_, BinRule.parse(rule), metric)
 
@@ -71,8 +63,8 @@ def coarse(rule: BinRule) -> BinRule:
 class PartBins:
     """The bins (n) of one series: their ``value`` among ``values``, their part, and their number, in ascending order.
 
-    ``pos``, ``neg`` and ``offset`` are whole numbers (n), or limbs (n, 6) where rows have weights; then ``rows`` (n)
-    counts them. ``offset`` is None where no metric reads sums of scores.
+    Amounts are whole numbers (n), or limbs (n, 6) of weighted rows, which ``rows`` (n) counts. ``offset`` is None where
+    no metric reads sums of scores.
     """
 
     values: tuple[str | None, ...]
@@ -98,7 +90,6 @@ class PartBins:
         return _widened, (self.values, *map(_narrowed, self.columns()))
 
     def merge(self, others: Iterable[PartBins]) -> PartBins:
-        """The bins of all of them, equal ones as one."""
         filled = [part for part in (self, *others) if len(part.bins)]
         if len(filled) < 2:
             return filled[0] if filled else self
@@ -110,7 +101,6 @@ class PartBins:
         return PartBins(values, *together).added_up()
 
     def columns(self) -> tuple[Any, ...]:
-        """The arrays (n each); None for one that there is not."""
         return self.value, self.part, self.bins, self.pos, self.neg, self.offset, self.rows
 
     @property
@@ -124,7 +114,6 @@ class PartBins:
         return replace(self, values=tuple(values), value=np.array([place[text] for text in self.values])[self.value])
 
     def ordered(self, order: Ints) -> PartBins:
-        """The bins in the given ``order``."""
         columns: list[Any] = [None if column is None else column[order] for column in self.columns()]
         return PartBins(self.values, *columns)
 
@@ -182,9 +171,7 @@ def _widened(values: tuple[str | None, ...], *narrow: tuple[int, Amounts | None]
 
 @dataclass(frozen=True)
 class BinsOfParts:
-    """The bins of all parts ``together``, and what each part has in them (n): the ``part``, the ``place`` of its bin
-    among them, and the amounts.
-    """
+    """The bins of all parts ``together``, and what each ``part`` has (n) in the bin at each ``place`` there."""
 
     together: ScoreHistogram
     place: Ints
@@ -221,10 +208,7 @@ class BinsOfParts:
 
     @cached
     def amounts_without(self, parts: tuple[int, ...], *, score_sums: bool) -> tuple[Floats, Floats, Floats | None]:
-        """The positives and negatives (1 + parts, bins) of all groups, then of all but each part, and sums of scores.
-
-        Bins are in the order of a sweep, the highest score first.
-        """
+        """The positives, negatives and sums of scores of all groups, then without each part, highest first."""
         left_out = np.array(parts, np.int64)
         pos, neg = (self._less(left_out, getattr(self.together, name), getattr(self, name)) for name in ("pos", "neg"))
         if not score_sums:
@@ -258,12 +242,9 @@ class BinsOfParts:
 
 @dataclass(frozen=True)
 class PartHistograms:
-    """The bins of parts of every series."""
-
     by_series: Mapping[PartSeries, PartBins] = field(default_factory=dict)
 
     def merge(self, others: Iterable[PartHistograms]) -> PartHistograms:
-        """All of them, equal bins of equal parts as one."""
         by_series: dict[PartSeries, list[PartBins]] = {}
         for histograms in (self, *others):
             for series, bins in histograms.by_series.items():

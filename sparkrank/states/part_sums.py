@@ -1,7 +1,7 @@
 """The sums of every part of the groups, from which standard errors are resampled.
 
-A part is one of 64 fixed sets of groups, by the hash of the group key (:mod:`sparkrank.numeric.key_hashes`): the same
-user is in the same part on every day. Values of slices have 16 parts, four of the 64 in each.
+A part is one of 64 fixed sets of groups, by the hash of the group key: the same user has the same part every day.
+Values of slices have 16 parts, four of the 64 in each.
 """
 
 from __future__ import annotations
@@ -31,23 +31,11 @@ def parts_of_slice(name: str) -> int:
 
 @dataclass(frozen=True)
 class FilledSums:
-    """The numbers of one model on all values of one slice, without those that are 0.
+    """The numbers of one model on all values of one slice, without those that are 0: dense they would be gigabytes.
 
-    Most values have groups in few parts, and most sums few limbs. All of them as one dense array are gigabytes where
-    there are many models and values.
-
-    Attributes
-    ----------
-    names : tuple of str
-        What is added up: metrics of groups, or sums over rows.
-    parts, columns : int
-        Of each value of the slice, and of each name: counts, fewer than six, and then the limbs of sums.
-    cells : numpy.ndarray
-        The parts of values that have a number (n), ascending: the place of the value times ``parts``, plus the part.
-    used : numpy.ndarray
-        The columns of names that have one (u), ascending: the place of the name times ``columns``, plus the column.
-    numbers : numpy.ndarray
-        Those of the ``used`` columns in ``cells`` (u, n).
+    Of each of ``names`` there are ``columns`` numbers, fewer than six counts and then limbs. ``cells`` (n) are the
+    parts of values with a number: the value's place times ``parts``, plus the part. ``used`` (u) are the columns of
+    names with one. Both ascend; ``numbers`` are (u, n).
     """
 
     names: tuple[str, ...]
@@ -66,7 +54,6 @@ class FilledSums:
         return cls(tuple(names), parts, sums.shape[-1], filled if cells is None else cells[filled], used, numbers)
 
     def merge(self, others: Sequence[FilledSums]) -> FilledSums:
-        """The sums over all of them, with limbs in one form."""
         names, every = self.names, [self, *others]
         if any(other.names != names for other in others):
             names = tuple(dict.fromkeys(name for part in every for name in part.names))
@@ -82,7 +69,6 @@ class FilledSums:
         return replace(self, names=names, cells=cells, used=used, numbers=numbers).carried()
 
     def with_names(self, names: tuple[str, ...]) -> FilledSums:
-        """The same among ``names``, which have all of its own."""
         place = np.array([names.index(name) for name in self.names], np.int64)
         name, column = np.divmod(self.used, self.columns)
         used = place[name] * self.columns + column
@@ -196,10 +182,6 @@ class PartSums:
         return sum(sums.numbers.nbytes for sliced in self.by_slice.values() for sums in sliced.by_model.values())
 
     def merge(self, others: Iterable[PartSums]) -> PartSums:
-        """The sums over all of them, which is exact because the numbers are limbs and counts.
-
-        Limbs are carried to one form: the same groups have the same bits, in however many buckets they were.
-        """
         by_slice: dict[str, list[SlicedSums]] = {}
         for part in (self, *others):
             for name, sums in part.by_slice.items():

@@ -30,15 +30,10 @@ MERGED_BYTES = 256 << 20  # of their sums, beyond which fewer are
 class Partials:
     """The states of some buckets.
 
-    ``blocks`` are the histograms of scores. ``distributions`` have the same keys as means: (model, slice, slice value,
-    metric). ``counts`` are whole numbers by (check, model), as the ``quality`` table prints them; the model is "" where
-    a check concerns the rows whatever the model. Where lists and truth are joined, ``unmatched`` has one row of each
-    side without a match on the other side. ``loops`` counts how often compiled loops and numpy ran
-    (:func:`sparkrank.native.counted`), which depends on how rows were divided among buckets. ``parts`` are the
-    states of parts of the groups, from which standard errors come, and those of pairs of models. ``largest`` are the
-    groups of the most rows, and ``heaviest`` the largest weights of a group by (metric, model), where groups weigh
-    differently; neither is in a table of states. ``failure`` is the sentence of a task that ran out of
-    memory: it returns this and does not raise it, or Spark would try the same again three times.
+    ``counts`` are by (check, model), "" for all models, as ``quality`` prints them. ``unmatched`` has one row of each
+    side without a match. ``loops`` counts how often compiled loops and numpy ran. ``largest`` are the groups of the
+    most rows, ``heaviest`` the largest weights of a group by (metric, model). ``failure`` is the sentence of a task
+    that ran out of memory, which returns it, or Spark would try three times.
     """
 
     means: MeanStates = field(default_factory=MeanStates.empty)
@@ -56,7 +51,6 @@ class Partials:
 
     @classmethod
     def merged(cls, parts: Iterable[Partials]) -> Partials:
-        """All parts merged, with the same bits in any order."""
         gathered = list(parts)
         if not gathered:
             return cls()

@@ -13,7 +13,6 @@ from sparkrank.bucket.encoding import encode
 from sparkrank.bucket.impressions import ITEM, LABEL, TRUTH, key_columns, one_array, score_columns
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.cached import cached
-from sparkrank.numeric.segments import counted_up
 
 
 class BucketRows:
@@ -101,7 +100,7 @@ class BucketRows:
         parts, start = [np.empty(0, np.int64)], 0
         for chunk in column.chunks:  # most are null as a whole, or nowhere
             if not chunk.null_count:
-                parts.append(counted_up(start + len(chunk))[start:])
+                parts.append(np.arange(start, start + len(chunk)))
             elif chunk.null_count < len(chunk):
                 parts.append(start + np.flatnonzero(flags_of(chunk.is_valid())))
             start += len(chunk)

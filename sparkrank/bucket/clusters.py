@@ -21,7 +21,6 @@ from sparkrank.numeric.array_types import Ints
 def clustered_groups(
     rows: BucketRows, groups: Groups, plan: Plan, counts: Counter[tuple[str, str]]
 ) -> tuple[BucketRows, Groups]:
-    """The ``rows`` of groups that have one cluster or none, and their groups."""
     if plan.cluster is None:
         return rows, groups
     having = _rows_with_cluster(rows)

@@ -177,15 +177,9 @@ def ranked_models(
 
 
 def _columns(judged: JudgedRows, plan: Plan) -> dict[str, Codes | Floats]:
-    columns: dict[str, Codes | Floats] = {}
-    for role in row_roles():
-        if plan.metric_reading(role.key) is None:
-            continue
-        if role.is_name:
-            columns[role.key] = judged.rows.names(role.key)
-        else:
-            columns[role.key] = judged.rows.floats(role.key)
-    return columns
+    read = [role for role in row_roles() if plan.metric_reading(role.key) is not None]
+    rows = judged.rows
+    return {role.key: rows.names(role.key) if role.is_name else rows.floats(role.key) for role in read}
 
 
 def _references(judged: JudgedRows, plan: Plan) -> dict[str, Floats]:

@@ -170,7 +170,6 @@ def _tables(
 
 
 def _list(terms: TermTable, ranking: Ranking, model: RankedModel, scores: pa.ChunkedArray) -> ExplainedTable:
-    """The list: where each row stands, what it is, and its terms."""
     row, blocks = ranking.row, ranking.blocks
     block: list[int | None] = [None] * len(row)
     for place, number in zip(blocks.row.tolist(), blocks.block.tolist(), strict=True):

@@ -65,7 +65,6 @@ def part_states(sliced: Sequence[tuple[GroupSlice, Codes, Sequence[RankedModel]]
 
 
 def _parted(groups: GroupSlice, parts: Codes) -> GroupSlice:
-    """``of`` with a segment for every part of every value: those of a value follow each other."""
     count = parts_of_slice(groups.name)
     part = parts // (PARTS // count)
     code = part if groups.segments.code is None else groups.segments.code * np.int32(count) + part

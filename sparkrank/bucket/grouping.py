@@ -68,7 +68,6 @@ def groups_of_rows(rows: BucketRows, plan: Plan) -> Groups:
 
 
 def count_keys_of_several(rows: BucketRows, groups: Groups, counts: Counter[tuple[str, str]]) -> None:
-    """Add the number of keys that several ``groups`` share to ``counts``."""
     keys = groups_of(keys_of(rows, groups).columns)
     counts[checks.SEVERAL_LISTS, ""] = int(np.count_nonzero(np.bincount(keys.codes) > 1))
 

@@ -14,23 +14,11 @@ CLUSTER = "cluster"
 _KEY = "key_"
 _SCORE = "score_"
 _SLICE = "slice_"
-_GROUP_WEIGHT = "group_weight_"
 
 
-def key_column(index: int) -> str:
-    return f"{_KEY}{index}"
-
-
-def score_column(index: int) -> str:
-    return f"{_SCORE}{index}"
-
-
-def slice_column(index: int) -> str:
-    return f"{_SLICE}{index}"
-
-
-def group_weight_column(index: int) -> str:
-    return f"{_GROUP_WEIGHT}{index}"
+# The names of columns of the group key, of scores of models, of slices and of weights of groups, by their number.
+key_column, score_column, slice_column = f"{_KEY}{{}}".format, f"{_SCORE}{{}}".format, f"{_SLICE}{{}}".format
+group_weight_column = "group_weight_{}".format
 
 
 def key_columns(rows: pa.Table | pa.RecordBatch) -> list[str]:

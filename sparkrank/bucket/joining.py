@@ -183,7 +183,6 @@ def _count_matches(matches: Matches, unlisted: int, counts: Counts, levels: Sequ
 
 
 def _with_list(rows: BucketRows, codes: Codes, groups: int) -> tuple[Flags, ...]:
-    """For each model a flag for each group (groups): whether it has a row with a score."""
     return tuple(_groups_of(codes, rows.valid(score_column(model)), groups) for model in range(rows.models))
 
 

@@ -96,7 +96,6 @@ def find_by_numpy(
 
 
 def _whole_numbers(rows: BucketRows) -> tuple[Ints, pa.Array | None]:
-    """:class:`Matches` says what the two are."""
     if pa.types.is_signed_integer(rows.table[ITEM].type):
         return rows.values(ITEM).astype(np.int64, copy=False), None
     codes, distinct = rows.items()

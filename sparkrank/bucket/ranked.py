@@ -67,7 +67,6 @@ class RankedModel:
     weights: Mapping[str, Floats]
 
     def counts(self) -> dict[tuple[str, str], int]:
-        """The counts of the model in the table ``quality``."""
         if not self.plan.keys:
             return {(checks.SCORED_ROWS, self.name): len(self.listed.scores)}
         levels = self.plan.levels
@@ -157,7 +156,6 @@ class RankedModel:
         }
 
     def ranked(self, ties: Ties | None) -> Ranking:
-        """The model's ranking, or the same ranking under other ``ties`` where these are not None."""
         return self.ranking if ties is None else self.ranking.under(ties)
 
     def explained(self, metric: Metric) -> Arithmetic:
@@ -255,8 +253,7 @@ class RankedModel:
         """How many groups of each part have a value in each coarse bin, of each metric with a requested percentile."""
         evaluated = parted.segments.of(self.chosen)
         for metric in self.plan.distributions:
-            values = self._chosen(self.values()[str(metric)].of_groups())
-            values, _, counted = _counted(values, None, evaluated, np.isnan(values), self.plan)
+            values, counted = self._in_mean(metric, evaluated)
             weights = np.ones(len(values)) if self.plan.weighted else None  # as the table of other bins has them
             groups = ScoredRows(values, np.zeros(len(values), np.bool_), weights)
             yield metric, count_segments(VALUES, groups, False, counted)
@@ -273,10 +270,14 @@ class RankedModel:
         """The distribution over groups of each metric with a requested percentile, by value of a slice."""
         evaluated = groups.segments.of(self.chosen)
         for metric in self.plan.distributions:
-            values = self._chosen(self.values()[str(metric)].of_groups())
-            values, _, counted = _counted(values, None, evaluated, np.isnan(values), self.plan)
+            values, counted = self._in_mean(metric, evaluated)
             for value, distribution in zip(groups.values, Distribution.of_each(values, counted), strict=True):
                 yield StateKey(self.name, groups.name, value, str(metric)), distribution
+
+    def _in_mean(self, metric: Metric, evaluated: Segments) -> tuple[Floats, Segments]:
+        values = self._chosen(self.values()[str(metric)].of_groups())
+        values, _, counted = _counted(values, None, evaluated, np.isnan(values), self.plan)
+        return values, counted
 
     def histograms(self, groups: GroupSlice) -> Iterator[tuple[ScoreSeries, ScoreHistogram]]:
         """The histograms by each rule that a pooled metric reads, by value of a slice."""
@@ -354,7 +355,6 @@ class RankedModel:
 
     @cached
     def _of_evaluated(self) -> Flags | None:
-        """Which of the listed rows are in evaluated groups, or None where all are."""
         if self.chosen is None:
             return None
         codes, retrieved = self.ranking.judgments.codes, self.listed.retrieved
@@ -403,7 +403,6 @@ def _weighed(values: Floats, weights: Floats | None, segments: Segments, plan: P
 def _counted(
     values: Floats, weights: Floats | None, segments: Segments, undefined: Flags, plan: Plan
 ) -> tuple[Floats, Floats | None, Segments]:
-    """The values, weights and segments of the groups in the mean."""
     if not undefined.any():
         return values, weights, segments
     if plan.definitions.counts_undefined_as is not None:

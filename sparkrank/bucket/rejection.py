@@ -103,7 +103,6 @@ def _no_weight(rows: BucketRows, name: str) -> Flags:
 
 
 def _small_weight(rows: BucketRows, name: str) -> Flags | None:
-    """Weights of which exact sums would lose a part or all."""
     weights = rows.floats(name)
     return _flags((weights > 0) & (weights < LEAST_WEIGHT))
 

@@ -52,7 +52,6 @@ def _first_whole(items: Ints, flags: Flags) -> tuple[int, Ints]:
 
 
 def _first_coded(items: Ints, flags: Flags, places: NDArray[np.uint64]) -> tuple[int, Ints]:
-    """The lowest of the ``places`` of the flagged ``items``, and the items there."""
     there = np.zeros(len(places), np.bool_)
     there[items[flags]] = True
     lowest = places.min(initial=2**64 - 1, where=there)

@@ -23,7 +23,6 @@ LEAST_GROUP_WEIGHT = 1e-6
 def weighed_groups(
     rows: BucketRows, groups: Groups, plan: Plan, counts: Counter[tuple[str, str]]
 ) -> tuple[BucketRows, Groups]:
-    """The ``rows`` of groups that have one weight in each column, and their groups."""
     if not plan.group_weights:
         return rows, groups
     bad, small = np.zeros((2, groups.count), np.bool_)

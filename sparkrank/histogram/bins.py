@@ -64,14 +64,12 @@ class BinRule:
         return LeadingBits(self.size if self.kind == "bits" else None, scores)
 
     def numbers(self, scores: Floats) -> Ints:
-        """The number of the bin of each of ``scores`` (no NaN)."""
         if len(scores) == 0:
             return np.empty(0, np.int64)
         coding = self.coding(Range.of(scores))
         return coding.numbers(coding.codes(scores))
 
     def snapped(self, scores: Floats) -> Floats:
-        """The score of the bin of each of ``scores`` (no NaN)."""
         return bin_scores(self.numbers(scores))
 
     def width(self, snapped: Floats) -> Floats:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,34 +12,13 @@ from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.scored_rows import ScoredRows
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.exact_sums import LIMBS, UNIT_ARRAY, Amounts, limbs_of, limbs_used, parts
-from sparkrank.numeric.ordered_integers import OFFSET_BITS, Bins, Coding, Decimals, LeadingBits
+from sparkrank.numeric.ordered_integers import Bins, Coding, Decimals, LeadingBits
 from sparkrank.numeric.segments import WHOLE, Segments, run_starts, stable_order
 
 # Bins that span many places are often close together except for gaps: where some scores are 0, or where scores of both
 # signs are cut by their leading bits. Pages of 256 places without a row are left out (4 ns a row).
 PAGE_BITS = 8
 NO_GAPS = np.empty(0, np.int64)
-
-
-@dataclass(frozen=True)
-class GroupedRows:
-    """Rows by bin: the numbers of the ``bins`` in ascending order, and of the ``rows`` of each.
-
-    ``starts`` (segments + 1) is where the bins of each segment start. ``sum`` adds up amounts (one per row) over the
-    rows of each bin.
-    """
-
-    bins: Ints
-    rows: Ints
-    starts: Ints
-    sum: Callable[[NDArray[Any]], NDArray[Any]]
-
-    def limbs(self, limbs: Iterable[tuple[int, Floats]], flags: Flags | None = None) -> Floats:
-        """The limbs (bins, 6) of the sum over each bin, or over its rows with ``flags``, of values with ``limbs``."""
-        sums = np.zeros((len(self.bins), LIMBS))
-        for index, limb in limbs:
-            sums[:, index] = self.sum(limb if flags is None else np.where(flags, limb, 0.0))
-        return sums
 
 
 class Places(NamedTuple):
@@ -52,7 +29,6 @@ class Places(NamedTuple):
     gaps: Ints
 
     def codes(self, place: Ints) -> Ints:
-        """The codes that the places ``place`` count."""
         return place + self.lowest + (self.gaps[place >> PAGE_BITS] if len(self.gaps) else 0)
 
 
@@ -63,39 +39,6 @@ def page_gaps(filled: Flags) -> tuple[int, Ints, Ints]:
     before = np.zeros(len(filled), np.int64)
     before[pages] = gaps
     return len(pages) << PAGE_BITS, gaps, before
-
-
-def in_place(coding: Coding, code: Ints, places: Places, segments: Segments, most: int) -> GroupedRows:
-    """The rows counted in an array of ``places`` for each segment, of more than ``most`` in the pages with rows."""
-    place, span, gaps = code - places.lowest, places.span, places.gaps
-    if span > most:
-        filled_pages = np.zeros((span >> PAGE_BITS) + 1, np.bool_)
-        filled_pages[place >> PAGE_BITS] = True
-        span, gaps, before = page_gaps(filled_pages)
-        place -= before[place >> PAGE_BITS]
-    if segments.code is not None:
-        place += segments.code * np.int64(span)
-    rows = np.bincount(place, minlength=span * segments.count)
-    filled = np.flatnonzero(rows)
-    bins = coding.numbers(Places(places.lowest, span, gaps).codes(filled % span))
-    starts = np.searchsorted(filled, np.arange(segments.count + 1) * span)
-    return GroupedRows(bins, rows[filled], starts, lambda amounts: np.bincount(place, amounts, len(rows))[filled])
-
-
-def by_sorting(coding: Coding, code: Ints, segments: Segments) -> GroupedRows:
-    """The rows sorted by segment and ``code``."""
-    order = np.argsort(code)
-    if segments.code is None:
-        ascending = code[order]
-        first = run_starts(ascending)
-        starts = np.array([0, len(first)])
-    else:
-        order = stable_order(segments.code, order)
-        ascending, segment = code[order], segments.code[order]
-        first = run_starts(ascending, segment)
-        starts = np.searchsorted(segment[first], np.arange(segments.count + 1))
-    bins, rows = coding.numbers(ascending[first]), np.diff(first, append=len(code))
-    return GroupedRows(bins, rows, starts, lambda amounts: np.add.reduceat(amounts[order], first))
 
 
 _NO_INTS = np.empty(0, np.int64)  # for a loop: no page is left out, or no sum is requested
@@ -174,8 +117,6 @@ def loop_coding(coding: Coding) -> tuple[int, float]:
 
 # Rows are counted in an array where its bins are at most this many per row, so that it stays in the cache.
 DENSE_BINS_PER_ROW = 4
-# Steps of at most this many rows of one bin add up to at most 2^53, so float64 adds them exactly.
-EXACT_ROWS = 1 << (53 - OFFSET_BITS)
 
 
 class SegmentCounts(NamedTuple):
@@ -214,16 +155,27 @@ def count_segments(
             return counted
     scores, flags = rows.wide(), rows.flags(rule.rel)
     code = np.concatenate([coding.codes(scores[part]) for part in parts(len(scores))])
-    if (paged or span <= most) and len(scores) <= EXACT_ROWS:
-        grouped = in_place(coding, code, Places(lowest, span, NO_GAPS), segments.of(owner), most)
-    else:
-        grouped = by_sorting(coding, code, segments.of(owner))
-    steps = coding.steps(scores, code) if sums else None
+    segments = segments.of(owner)
+    order = np.argsort(code)
+    if segments.code is not None:
+        order = stable_order(segments.code, order)
+    code, segment = code[order], np.zeros(len(code), np.int32) if segments.code is None else segments.code[order]
+    first = run_starts(code, segment)
+    bins, starts = coding.numbers(code[first]), np.searchsorted(segment[first], np.arange(segments.count + 1))
+    rows_of, flags = np.diff(first, append=len(code)), flags[order]
+    steps = coding.steps(scores[order], code) if sums else np.zeros(len(code))
     if rows.weights is not None:
-        limbs = rows.weight_limbs()
-        weight = grouped.limbs(limbs, flags)
-        inside = np.zeros_like(weight) if steps is None else grouped.limbs(limbs_of(steps * rows.weights))
-        return SegmentCounts(grouped.bins, grouped.starts, weight, grouped.limbs(limbs) - weight, inside, grouped.rows)
-    count = grouped.sum(flags.astype(np.int64)).astype(np.int64)
-    offset = np.zeros_like(count) if steps is None else grouped.sum(steps.astype(np.int64)).astype(np.int64)
-    return SegmentCounts(grouped.bins, grouped.starts, count, grouped.rows - count, offset)
+        weights = rows.weights[order]
+        amounts = (np.where(flags, weights, 0.0), np.where(flags, 0.0, weights), steps * weights)
+        pos, neg, offset = (_limbs_of_bins(values, first) for values in amounts)
+        return SegmentCounts(bins, starts, pos, neg, offset, rows_of)
+    pos, offset = (np.add.reduceat(values.astype(np.int64), first) for values in (flags, steps))
+    return SegmentCounts(bins, starts, pos, rows_of - pos, offset)
+
+
+def _limbs_of_bins(values: Floats, first: Ints) -> Floats:
+    """The limbs (bins, 6) of the sum of ``values`` over each bin, which starts at ``first``."""
+    sums = np.zeros((len(first), LIMBS))
+    for index, limb in limbs_of(values):
+        sums[:, index] = np.add.reduceat(limb, first)
+    return sums

@@ -11,7 +11,6 @@ from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.state import ScoreHistogram
 from sparkrank.histogram.threshold_sweep import Sweep
 from sparkrank.numeric.array_types import Flags, Floats
-from sparkrank.numeric.segments import run_starts
 
 AREA_MOVES = 1e-4  # how far thinning may move the area: less than a plot or a third decimal shows
 
@@ -93,13 +92,5 @@ def sketched(histogram: ScoreHistogram) -> ScoreHistogram:
     """``histogram``, of single scores, in the coarser bins of the rule ``bits``, without sums of scores."""
     rule = BinRule("bits", SKETCH_BITS, histogram.rule.rel)
     starts = range(0, len(histogram.numbers), SKETCHED_AT_ONCE)
-    parts = [_sketched(histogram.part(start, start + SKETCHED_AT_ONCE), rule) for start in starts]
+    parts = [histogram.part(start, start + SKETCHED_AT_ONCE).coarser(rule) for start in starts]
     return ScoreHistogram.empty(rule).merge(*parts)
-
-
-def _sketched(histogram: ScoreHistogram, rule: BinRule) -> ScoreHistogram:
-    number = rule.numbers(histogram.score)
-    first = run_starts(number)  # bins are in ascending order of score, and so are the coarser ones
-    pos, neg = (np.add.reduceat(amounts, first) for amounts in (histogram.pos, histogram.neg))
-    count = None if histogram.count is None else np.add.reduceat(histogram.count, first)
-    return ScoreHistogram(rule, number[first], pos, neg, np.zeros_like(pos), count)

@@ -50,8 +50,6 @@ class CodedBins(NamedTuple):
 
 
 class MergedBins(NamedTuple):
-    """Bins in ascending order, as :class:`sparkrank.states.ScoreHistogram` has them."""
-
     bins: Ints
     pos: Ints
     neg: Ints
@@ -86,7 +84,6 @@ def merge_by_loops(coding: Coding, scores: Range, parts: Sequence[CodedBins]) ->
 
 
 def fill_codes(coding: Coding, bins: Ints, codes: Ints) -> None:
-    """Write the codes of ``bins`` (n) into ``codes`` (n)."""
     if native.runs("codes", has_loop(coding)):
         native.blocks.codes(*loop_coding(coding), np.ascontiguousarray(bins), codes)
     else:

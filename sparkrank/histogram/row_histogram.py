@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from sparkrank.histogram.scored_rows import ScoredRows
 from sparkrank.histogram.state import ScoreHistogram
 from sparkrank.histogram.threshold_sweep import BinSteps, Extent, RowSteps
 from sparkrank.numeric.array_types import Flags, Floats, Ints
-from sparkrank.numeric.exact_sums import Amounts, exact_sum
+from sparkrank.numeric.exact_sums import exact_sum
 from sparkrank.numeric.segments import WHOLE, Segments, run_starts
 
 # Where fewer bins than this share of the rows are distinct, bins take no more memory than rows.
@@ -105,26 +106,6 @@ class RowHistogram(ScoreHistogram):
     def _in_bins(self) -> ScoreHistogram:
         return self.sorted_rows.histogram(self.rule)
 
-    @property
-    def bins(self) -> Ints:
-        return self._in_bins.bins
-
-    @property
-    def pos(self) -> Amounts:
-        return self._in_bins.pos
-
-    @property
-    def neg(self) -> Amounts:
-        return self._in_bins.neg
-
-    @property
-    def offset(self) -> Amounts:
-        return self._in_bins.offset
-
-    @property
-    def count(self) -> Ints | None:
-        return self._in_bins.count
-
     def merged_runs(self, others: Sequence[ScoreHistogram]) -> ScoreHistogram | None:
         if not all(isinstance(other, RowHistogram) for other in others):
             return None
@@ -174,6 +155,10 @@ class RowHistogram(ScoreHistogram):
             part = sorted_rows(some) if len(some) > 1 else some[0]
             if len(part.bins):
                 yield part
+
+
+for _name in ("bins", "pos", "neg", "offset", "count"):
+    setattr(RowHistogram, _name, property(attrgetter(f"_in_bins.{_name}")))
 
 
 def _share_bins(runs: Sequence[BinnedRows]) -> bool:

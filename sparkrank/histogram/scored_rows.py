@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sparkrank.numeric.array_types import Flags, Floats, Ints
 from sparkrank.numeric.cached import cached
 from sparkrank.numeric.elementary import log
-from sparkrank.numeric.exact_sums import exact_sums, exact_sums_of, limbs_of, whole_limbs
+from sparkrank.numeric.exact_sums import exact_sums, exact_sums_of, whole_limbs
 from sparkrank.numeric.ordered_integers import Range
 from sparkrank.numeric.segments import WHOLE, Segments
 from sparkrank.ranking.judgments import is_relevant
@@ -36,20 +36,14 @@ class RowSum:
         return f"{self.name}({','.join(given)})" if given else self.name
 
 
+@dataclass(eq=False)
 class ScoredRows:
     """The rows with a score (no NaN). Arrays that only one sum reads are computed a few thousand rows at a time."""
 
-    def __init__(
-        self,
-        scores: NDArray[np.floating[Any]],
-        labels: NDArray[np.generic],
-        weights: Floats | None = None,
-        relevant: Callable[[float | None], Flags] | None = None,
-    ) -> None:
-        self.scores = scores
-        self.labels = labels
-        self.weights = weights
-        self._relevant = relevant
+    scores: NDArray[np.floating[Any]]
+    labels: NDArray[np.generic]
+    weights: Floats | None = None
+    relevant: Callable[[float | None], Flags] | None = None  # computes flags where the caller caches them
 
     def sums(self, quantity: RowSum, segments: Segments = WHOLE) -> Floats:
         """The limbs (count, 6) of ``quantity`` over each segment of the rows."""
@@ -57,7 +51,7 @@ class ScoredRows:
 
     @cached
     def flags(self, rel: float | None) -> Flags:
-        return is_relevant(self.labels, rel) if self._relevant is None else self._relevant(rel)
+        return is_relevant(self.labels, rel) if self.relevant is None else self.relevant(rel)
 
     @cached
     def positives(self, rel: float | None) -> Ints:
@@ -76,11 +70,6 @@ class ScoredRows:
     @cached
     def range(self) -> Range:
         return Range.of(self.wide())
-
-    @cached
-    def weight_limbs(self) -> list[tuple[int, Floats]]:
-        """The limbs of each weight with their index. Rows must have weights."""
-        return [(index, limb.copy()) for index, limb in limbs_of(np.asarray(self.weights, np.float64))]
 
     @cached
     def outside(self) -> Flags:

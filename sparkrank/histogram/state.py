@@ -21,7 +21,7 @@ from sparkrank.numeric.array_types import Flags, Floats, Ints
 from sparkrank.numeric.exact_sums import Amounts, rounded
 from sparkrank.numeric.ordered_integers import bin_scores
 from sparkrank.numeric.overflow import validate_no_overflow
-from sparkrank.numeric.segments import WHOLE, Segments
+from sparkrank.numeric.segments import WHOLE, Segments, run_starts
 
 AMOUNTS = ("pos", "neg", "offset")
 
@@ -129,6 +129,14 @@ class ScoreHistogram:
         bins, pos, neg, offset = (column[start:end] for column in (self.bins, self.pos, self.neg, self.offset))
         return ScoreHistogram(self.rule, bins, pos, neg, offset, None if self.count is None else self.count[start:end])
 
+    def coarser(self, rule: BinRule) -> ScoreHistogram:
+        """The same rows in the bins of ``rule``, which join whole bins, without sums of scores."""
+        number = rule.numbers(self.score)
+        first = run_starts(number)  # bins are in ascending order of score, and so are the coarser ones
+        pos, neg = (np.add.reduceat(amounts, first) for amounts in (self.pos, self.neg))
+        count = None if self.count is None else np.add.reduceat(self.count, first)
+        return ScoreHistogram(rule, number[first], pos, neg, np.zeros_like(pos), count)
+
     def extent(self, *, counts_bins: bool = True) -> Extent:  # noqa: ARG002
         """The sums over all bins; unless it ``counts_bins``, there may be fewer bins than it says."""
         return Extent(self.pos.sum(axis=0), self.neg.sum(axis=0), int(self.rows.sum()), len(self.bins))
@@ -159,7 +167,6 @@ class ScoreHistogram:
 
     @property
     def score_sum(self) -> Floats:
-        """The sum of the scores of each bin's rows, each times its weight."""
         return score_sums(self.rule, self.bins, rounded(self.pos + self.neg), rounded(self.offset))
 
 

@@ -44,7 +44,6 @@ class RowSteps(NamedTuple):
         return BinSteps(pos, neg, np.ones(len(self.relevant), np.int64))
 
     def _of_class(self, flags: Flags) -> Amounts:
-        """What each row adds to the class whose rows have ``flags``: whole numbers (n), or limbs (n, 6)."""
         if self.weights is None:
             return flags.astype(np.int64)
         limbs = np.zeros((len(flags), LIMBS))
@@ -83,14 +82,8 @@ class Sweep:
     since the units of exact sums are fixed. ``through`` is the extent of the rows above and these.
     """
 
-    pos: Floats
-    neg: Floats
-    tp: Floats
-    fp: Floats
     rows: NDArray[Any]
-    least: float
     score_sum: Floats | None
-    through: Extent
     positives: Any  # a number, or one of each day
     negatives: Any
 
@@ -118,7 +111,6 @@ class Sweep:
         self.through = own if above is None else above + own
 
     def _sweep_rows(self, steps: RowSteps, scale: float, above: Extent | None) -> None:
-        """The same of rows that have a bin each, by a compiled loop."""
         rows, weighted = len(steps.relevant), steps.weights is not None
         taken = np.zeros((2, LIMBS))
         if above is not None:
@@ -278,7 +270,6 @@ class Rates:
         return cls(rate, steps.pos, steps.neg, steps.rows).merged()
 
     def merged(self, *others: Rates) -> Rates:
-        """The amounts of all parts, where amounts of equal rate are added up."""
         parts = [part for part in (self, *others) if len(part.rate)]
         if not parts:
             return self

@@ -189,7 +189,6 @@ def _normal(high: Floats, low: Floats) -> _TwoFloats:
 
 
 def _polynomial(coefficients: tuple[float, ...], x: Floats) -> Floats:
-    """c0 + c1·x + c2·x² ..."""
     total = np.full(x.shape, coefficients[-1])
     for coefficient in coefficients[-2::-1]:
         total *= x

@@ -20,7 +20,6 @@ UNITS = (2.0**26, 2.0**4, 2.0**-18, 2.0**-40, 2.0**-62, 2.0**-84)
 UNIT_ARRAY = np.array(UNITS)  # for the loops
 LIMBS = len(UNITS)
 
-PROBED_VALUES = 64  # of most arrays, this many values already show that a finer limb is needed
 # Rows that one pass takes at a time: an intermediate array of them has 256 KB and stays in the processor's cache.
 PART_ROWS = 2**15
 
@@ -34,7 +33,6 @@ def parts(rows: int, size: int = PART_ROWS) -> Iterator[slice]:
 
 
 def whole_limbs(counts: NDArray[np.integer[Any]]) -> Floats:
-    """The limbs (n, 6) of whole numbers (n)."""
     limbs = np.zeros((len(counts), LIMBS))
     for index, limb in limbs_of(counts.astype(np.float64)):
         limbs[:, index] = limb
@@ -50,19 +48,14 @@ def limbs_of(values: Floats) -> Iterator[tuple[int, Floats]]:
             continue  # all of these limbs are 0; metrics rarely exceed 8, so this saves two of the six
         yield index, _rounded_to(rest, unit, limb)
         rest = np.subtract(rest, limb, out=None if rest is values else rest)
-        if not _any(rest):
+        if not rest.any():
             return  # whole numbers and short fractions need no finer limbs
 
 
 def _rounded_to(values: Floats, unit: float, out: Floats) -> Floats:
-    anchor = _anchor(unit)
+    anchor = 1.5 * 2.0**52 * unit  # which leaves no bit below the unit when it is added to a value
     np.add(values, anchor, out=out)
     return np.subtract(out, anchor, out=out)
-
-
-def _anchor(unit: float) -> float:
-    """The number that leaves no bit below ``unit`` when it is added to a value."""
-    return 1.5 * 2.0**52 * unit
 
 
 def _largest(values: Floats) -> float:
@@ -81,12 +74,7 @@ def limbs_used(values: Floats) -> slice:
     return slice(first, native.sums.last_of(values, first, UNIT_ARRAY))
 
 
-def _any(values: Floats) -> bool:
-    return bool(values[..., :PROBED_VALUES].any() or values.any())
-
-
 def total(limbs: NDArray[np.float64]) -> float:
-    """The float64 nearest to the sum of ``limbs``."""
     return math.fsum(limbs)
 
 
@@ -128,7 +116,6 @@ _EACH_ONCE = np.empty(0)
 
 
 def exact_sum(values: Floats) -> Floats:
-    """The limbs (6) of the sum of ``values`` (any shape, no NaN)."""
     limbs: Floats = exact_sums(values.reshape(-1))[0]
     return limbs
 
@@ -153,7 +140,6 @@ def exact_sums_of(values: Callable[[slice], Floats], rows: int, segments: Segmen
 
 
 def _sums_by_loops(values: Floats, segments: Segments = WHOLE) -> Floats | None:
-    """The result of :func:`exact_sums` from compiled loops, or None where they cannot compute it."""
     if not native.runs("sums"):
         return None
     if segments.code is not None and segments.times is None and segments.code.dtype == np.int32:

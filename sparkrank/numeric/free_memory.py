@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,7 +19,6 @@ class NotEnoughMemoryError(MemoryError):
 
 
 def ensure_free(needed: int) -> None:
-    """Raise :class:`NotEnoughMemoryError` where this process may not take ``needed`` bytes more."""
     free = free_memory()
     if free is not None and free < needed:
         raise NotEnoughMemoryError(needed, free)
@@ -32,10 +32,6 @@ def free_memory() -> int | None:
 
 def addresses_left() -> int | None:
     """The bytes of addresses that the limit of this process leaves (``ulimit -v``); None without such a limit."""
-    try:
-        import resource
-    except ImportError:  # where there is no such limit
-        return None
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     if limit == resource.RLIM_INFINITY:
         return None
@@ -44,7 +40,6 @@ def addresses_left() -> int | None:
 
 
 def resident_bytes() -> int:
-    """The bytes of memory that this process has; 0 where nothing tells."""
     pages = _text(PROCESS / "statm").split()
     return int(pages[1]) * os.sysconf("SC_PAGE_SIZE") if len(pages) > 1 else 0
 

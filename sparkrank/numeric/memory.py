@@ -6,6 +6,7 @@ import ctypes
 import functools
 import os
 import platform
+import resource
 
 import pyarrow as pa
 
@@ -68,10 +69,6 @@ def _glibc() -> ctypes.CDLL | None:
 @functools.cache
 def is_limited() -> bool:
     """Whether this process has a limit of its own on memory, where Arrow's scanner would hang at an allocation."""
-    try:
-        import resource
-    except ImportError:  # where there is no such limit
-        return False
     return any(
         resource.getrlimit(limit)[0] != resource.RLIM_INFINITY for limit in (resource.RLIMIT_AS, resource.RLIMIT_DATA)
     )

@@ -53,7 +53,6 @@ class Coding(Protocol):
 
 
 def bin_numbers(snapped: Floats) -> Ints:
-    """Whole numbers that compare as the scores do."""
     bits = snapped.view(np.int64)
     if bits.min(initial=0) == 0:  # no score is negative: no new memory is needed
         return bits

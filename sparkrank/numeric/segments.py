@@ -18,21 +18,6 @@ RADIX_BITS = 16  # numpy sorts 16-bit integers stably by counting, wider ones by
 T = TypeVar("T", bound=np.generic)
 
 
-MOST_KEPT = 1 << 21  # numbers: 16 MiB
-_counted_up: list[Ints] = [np.empty(0, np.int64)]
-
-
-def counted_up(count: int) -> Ints:
-    """The numbers from 0 to ``count`` - 1, which nobody may write to: the next bucket gets the same memory."""
-    if count > MOST_KEPT:
-        return np.arange(count)
-    if len(_counted_up[0]) < count:
-        numbers = np.arange(count)
-        numbers.flags.writeable = False
-        _counted_up[0] = numbers
-    return _counted_up[0][:count]
-
-
 def taken(values: NDArray[T], rows: Ints | None) -> NDArray[T]:
     """The ``values`` (n) of ``rows``, which ascend: all where None, and without a copy where they are the first."""
     if rows is None:
@@ -115,7 +100,6 @@ def count_by(groups: Codes, count: int, flags: Flags | None = None) -> Ints:
 
 
 def count_both(groups: Codes, count: int, flags: Flags) -> tuple[Ints, Ints]:
-    """The number of rows of each of ``count`` groups, and of rows with ``flags``."""
     if not native.runs("rows of groups", groups.dtype == np.int32):
         return count_by(groups, count), count_by(groups, count, flags)
     rows, flagged = np.empty(count, np.int64), np.empty(count, np.int64)
@@ -148,7 +132,6 @@ class Segments:
         return Segments(self.count, code, None if self.times is None else self.times[items])
 
     def sizes(self, items: int) -> Ints:
-        """The number of items in each segment (count), where there are ``items`` in all."""
         if self.code is None:
             return np.array([items if self.times is None else self.times.sum()])
         return self._counted(self.code, self.times)
@@ -164,7 +147,6 @@ class Segments:
         return items if self.times is None else np.repeat(items, self.times)
 
     def each_once(self) -> Segments:
-        """The segments of the items of :meth:`repeated`."""
         return Segments(self.count, None if self.code is None else self.repeated(self.code))
 
     def by_segment(self, items: NDArray[T]) -> NDArray[T]:
@@ -185,7 +167,6 @@ class Segments:
         return order_by_code(self.code, self.count)
 
     def count_flagged(self, flags: Flags) -> Ints:
-        """The number of items with ``flags`` (n) in each segment (count)."""
         if self.code is None:
             return np.array([np.count_nonzero(flags) if self.times is None else self.times[flags].sum()])
         return self._counted(self.code[flags], None if self.times is None else self.times[flags])
@@ -202,5 +183,4 @@ WHOLE = Segments()
 
 
 def codes_of(segments: Segments, items: int) -> Codes:
-    """The segment of each of ``items`` items (items), also where there is one segment only."""
     return np.zeros(items, np.int32) if segments.code is None else segments.code

@@ -19,7 +19,6 @@ def is_text(kind: pa.DataType) -> bool:
 
 
 def end_type(kind: pa.DataType) -> type[np.signedinteger[Any]]:
-    """The numpy type of the offsets of texts of ``kind``."""
     return np.int64 if pa.types.is_large_string(kind) or pa.types.is_large_binary(kind) else np.int32
 
 

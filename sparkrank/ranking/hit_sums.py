@@ -234,7 +234,6 @@ class HitSums:
         return divisor
 
     def where_relevant(self, values: Floats) -> Floats:
-        """``values`` (distinct), NaN where R = 0."""
         return values + self._undefined  # one pass; choosing between two arrays takes three
 
     @cached_property
@@ -256,11 +255,9 @@ class HitSums:
         return sums
 
     def count(self, k: int | None) -> Floats:
-        """hits@k."""
         return self._sum(Sum.COUNT, k)
 
     def precisions(self, k: int | None) -> Floats:
-        """The sum over hits within k of hits so far / position."""
         return self._sum(Sum.PRECISION, k)
 
     def any(self, k: int | None) -> Floats:
@@ -275,12 +272,10 @@ class HitSums:
         return self._hits().retrieved_relevant() if self.distinct is None else self.distinct.hits
 
     def mid_rank_sum(self) -> Floats:
-        """The sum over each list's relevant rows of their place, with mid-ranks for tied rows."""
         compiled = compiled_sums(self._ranking, self._rel, None)
         return self._hits_by_score().mid_rank_sum() if compiled is None else compiled.mid_ranks
 
     def tied_pairs(self) -> Floats | Ints:
-        """The number of (relevant, non-relevant) pairs of each list that share a tie block."""
         compiled = compiled_sums(self._ranking, self._rel, None)
         return self._hits_by_score().tied_pairs() if compiled is None else compiled.tied_pairs
 

@@ -100,7 +100,6 @@ class Hits:
 
     @cached
     def first_probability(self) -> Floats:
-        """The probability (h) that this row is its group's first hit."""
         first, _ = self.first_of_group()
         probability = np.zeros(len(self.group))
         probability[first] = 1.0
@@ -166,7 +165,6 @@ class Hits:
 
     @cached
     def count(self, k: int | None) -> Floats:
-        """hits@k (groups), in expectation under ``ties=expected``."""
         return self.sum(self.probability, k)
 
     def precisions(self, k: int | None) -> Floats:
@@ -181,11 +179,9 @@ class Hits:
         return value
 
     def first(self, k: int | None) -> Floats:
-        """The sum (groups) within k of the chances to be the first hit, each / position."""
         return self.sum(self.first_probability() / self.position, k)
 
     def reciprocals(self, k: int | None) -> Floats:
-        """The sum (groups) over hits within k of 1 / position."""
         return self.sum(self.probability / self.position, k)
 
 

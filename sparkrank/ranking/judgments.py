@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,7 @@ class Credit:
         return Credit(self.group[rows], self.position[rows], self.amount[rows])
 
 
+@dataclass(eq=False)
 class Judgments:
     """Every row of a bucket with its group and label.
 
@@ -56,30 +57,19 @@ class Judgments:
     are not relevant, not judged, in no reference, and rank behind the rows that they tie with.
     """
 
-    def __init__(
-        self,
-        codes: Codes,
-        labels: NDArray[np.generic],
-        groups: int,
-        judged: Flags | None = None,
-        references: Mapping[str, Floats] | None = None,
-        item_row: Ints | None = None,
-        repeats: Flags | None = None,
-    ) -> None:
-        self.codes = codes
-        self.labels = labels
-        self.groups = groups
-        self.judged = judged
-        self.item_row = item_row
-        self.repeats = repeats
-        self._references = references or {}
+    codes: Codes
+    labels: NDArray[np.generic]
+    groups: int
+    judged: Flags | None = None
+    references: Mapping[str, Floats] = field(default_factory=dict)
+    item_row: Ints | None = None
+    repeats: Flags | None = None
 
     def rows_of_group(self) -> Ints:
         return self._rows_and_relevant(None)[0]
 
     @cached
     def _rows_and_relevant(self, rel: float | None) -> tuple[Ints, Ints]:
-        """The numbers of rows and of relevant rows of each group (groups), whatever their items."""
         return count_both(self.codes, self.groups, self.flags(rel))
 
     @cached
@@ -104,7 +94,6 @@ class Judgments:
 
     @cached
     def relevant(self, rel: float | None) -> Ints:
-        """R, the number of relevant rows of each group (groups)."""
         return self._rows_and_relevant(rel)[1] if self.item_row is None else self.count(self.flags(rel))
 
     def count(self, flags: Flags) -> Ints:
@@ -153,7 +142,7 @@ class Judgments:
             value = -self.labels.astype(np.float64)
             present = self.pooled() if reference == LABEL else np.ones(len(value), np.bool_)
         else:
-            value = self._references[str(reference)]
+            value = self.references[str(reference)]
             present = ~np.isnan(value)
         return places_in_group(self.codes, value, present)
 
@@ -168,7 +157,6 @@ def is_relevant(labels: NDArray[np.generic], rel: float | None) -> Flags:
 
 
 def best_order(codes: Codes, gains: Floats, groups: int) -> Credit:
-    """Rows with ``codes`` and ``gains``, in descending order of gain in each group."""
     rows = np.argsort(-gains) if np.any(gains != gains[:1]) else np.arange(len(gains))
     rows = stable_order(codes, rows)
     group = codes[rows]

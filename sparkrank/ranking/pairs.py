@@ -29,7 +29,6 @@ class Concordance:
 
     @property
     def concordant(self) -> Ints:
-        """Pairs that are in the same order in both, without a tie."""
         return self.all - self.score_tied - self.reference_tied + self.both_tied - self.discordant
 
     @property
@@ -90,7 +89,6 @@ class PairedRows:
         )
 
     def _pairs_inside(self, first: Ints) -> Ints:
-        """The number of pairs (groups) inside runs of rows that start at ``first``."""
         size = np.diff(first, append=len(self.group))
         pairs = np.zeros(self.groups, np.int64)
         long = size > 1
@@ -104,7 +102,6 @@ class PairedRows:
 
     @cached
     def reference_ranks(self) -> Ints:
-        """The same by the reference."""
         order = np.argsort(self.key(), kind="stable")
         ranks = np.empty(len(order), np.int64)
         ranks[order] = self._centred(run_starts(self.key()[order]))

@@ -55,7 +55,6 @@ class RankedLists:
 
     @cached_property
     def group(self) -> Codes:
-        """The group of each row (n)."""
         return np.repeat(np.arange(len(self.length), dtype=np.int32), self.length)
 
     @cached_property
@@ -69,7 +68,6 @@ class RankedLists:
         return (self._keys[rows] >> self._group_from).astype(np.int32)
 
     def place_of(self, rows: Ints) -> NDArray[np.int32]:
-        """The place of each of the ``rows`` in its list, from 1."""
         return (rows - self.first[self.group_of(rows)] + 1).astype(np.int32)
 
 
@@ -247,7 +245,6 @@ class Ranking:
 
     @property
     def tied_rows(self) -> int:
-        """The number of rows that have the score of another row of their list."""
         return len(self._sorted.ranked.tied)
 
     @cached_property
@@ -266,12 +263,11 @@ class Ranking:
         return ranked._replace(row=row, tied=ranked.tied[stays], opens=ranked.opens[stays])
 
     @property
+    @cached
     def by_score(self) -> Ranking:
         """The ranking for metrics that treat tied rows as tied under any ``ties``, with repeats behind tied rows."""
-        return self if self.judgments.repeats is None or self.ties not in ("item", "block") else self._by_score()
-
-    @cached
-    def _by_score(self) -> Ranking:
+        if self.judgments.repeats is None or self.ties not in ("item", "block"):
+            return self
         rows = (self.judgments, self._scores, self._retrieved)
         return Ranking(*rows, item_order=self.item_order, sorted_rows=self._sorted)
 
@@ -297,7 +293,6 @@ class Ranking:
 
     @cached_property
     def row(self) -> Ints:
-        """The rows (n) of ``judgments`` in rank order."""
         return self._with_ties_ordered(self._judged(self._ranked.row))
 
     def _with_ties_ordered(self, row: Ints) -> Ints:
@@ -350,7 +345,6 @@ class Ranking:
         return self._retrieved is None
 
     def of_listed(self, values: NDArray[T]) -> NDArray[T]:
-        """The ``values`` of all rows of ``judgments``, those of the rows with a score, in input order."""
         return taken(values, self._retrieved)
 
     def of_judged(self, values: NDArray[T]) -> NDArray[T]:
@@ -372,7 +366,6 @@ class Ranking:
         return np.flatnonzero(others)
 
     def wide_scores(self) -> Floats:
-        """The scores of the rows in input order, as float64."""
         return np.ascontiguousarray(self._scores, np.float64)
 
     def ranges_of_scores(self, group: int, most: int, sampled: int) -> Iterator[Ints]:
@@ -391,12 +384,10 @@ class Ranking:
             yield np.flatnonzero(inside)
 
     def wide_scores_of(self, rows: Ints | Flags) -> Floats:
-        """A copy of the scores of ``rows`` in input order, as float64."""
         return self._scores[rows].astype(np.float64, copy=False)
 
     @cached
     def relevant_rows(self, rel: float | None) -> Ints:
-        """The ranked rows that are relevant, in their order."""
         return np.flatnonzero(self.judgments.flags(rel)[self.row])
 
     @cached
@@ -404,7 +395,6 @@ class Ranking:
         return self.lists.group_of(self.relevant_rows(rel))
 
     def position_of(self, rows: Ints) -> NDArray[np.int32]:
-        """The position of each of the ranked ``rows``, from 1."""
         return self.lists.place_of(rows) if self._given is None else self._given[rows]
 
     def stand_at(self, rows: Ints) -> NDArray[np.int32]:
@@ -413,7 +403,6 @@ class Ranking:
 
     @cached
     def stands_at(self) -> NDArray[np.int32]:
-        """The position (n) at which every row counts."""
         if self._given is not None:
             return self._given
         if self.ties != "block":
@@ -430,7 +419,6 @@ class Ranking:
 
 
 def tie_blocks(ranked: Ranked) -> TieBlocks:
-    """The tie blocks of ``ranked``: rows of one list with equal scores."""
     row, opens = ranked.tied, ranked.opens
     first = row[opens]
     block = np.cumsum(opens) - 1

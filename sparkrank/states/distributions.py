@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,7 @@ from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.scored_rows import ScoredRows
 from sparkrank.histogram.state import ScoreHistogram
 from sparkrank.numeric.array_types import Floats
-from sparkrank.numeric.segments import WHOLE, Segments, run_starts
+from sparkrank.numeric.segments import WHOLE, Segments
 from sparkrank.schemas.tables import DISTRIBUTIONS as TABLE
 from sparkrank.states.keys import StateKey, in_order, rows_by_key
 
@@ -44,7 +44,6 @@ class Distribution:
 
     @classmethod
     def of_each(cls, values: Floats, segments: Segments = WHOLE) -> list[Distribution]:
-        """The distribution of the ``values`` of each segment."""
         rows = ScoredRows(values, np.zeros(len(values), np.bool_))
         return [_bounded(histogram) for histogram in ScoreHistogram.of_each(EXACT, rows, False, segments)]
 
@@ -83,13 +82,9 @@ def _bounded(histogram: ScoreHistogram) -> Distribution:
 
 
 def _coarsened(histogram: ScoreHistogram) -> ScoreHistogram:
-    """The same groups in the bins of the rule :data:`COARSE`."""
-    if histogram.rule == COARSE or len(histogram.bins) == 0:
-        return ScoreHistogram(COARSE, histogram.bins, histogram.pos, histogram.neg, histogram.offset)
-    number = COARSE.numbers(histogram.score)
-    first = run_starts(number)
-    none = np.zeros(len(first), np.int64)
-    return ScoreHistogram(COARSE, number[first], none, np.add.reduceat(histogram.neg, first), none)
+    if histogram.rule == COARSE or histogram.is_empty:
+        return replace(histogram, rule=COARSE)
+    return histogram.coarser(COARSE)
 
 
 def distributions_table(by_metric: Mapping[StateKey, Distribution]) -> pa.Table:
@@ -104,7 +99,6 @@ def distributions_table(by_metric: Mapping[StateKey, Distribution]) -> pa.Table:
 
 
 def distributions_of_table(rows: pa.Table) -> dict[StateKey, Distribution]:
-    """The distribution of each (model, slice, slice value, metric). Its rows may have both rules."""
     by_metric: dict[StateKey, list[Distribution]] = {}
     bins, groups = (rows[name].to_numpy() for name in ("block", "groups"))
     for (*key, rule), places in rows_by_key(rows, DISTRIBUTION_KEY[:-1]):

@@ -123,7 +123,6 @@ def _numbers(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:
 
 
 def _keyed_form(kind: str, state: type[KeyedSums], columns: Iterable[TableColumn], field: str) -> StateForm:
-    """The form of the ``state`` that :class:`Partials` have in their ``field``."""
     names = state.schema.names
     numbers = _numbers(state.schema, names[len(state.key) :])
 
@@ -210,5 +209,4 @@ def blocks_form(*, weighted: bool) -> StateForm:
 
 
 def large_forms(*, weighted: bool) -> tuple[StateForm, ...]:
-    """The forms of states that have a table of their own, which is named after their kind."""
     return blocks_form(weighted=weighted), DISTRIBUTION_FORM, ITEM_FORM, parts_form(weighted=weighted)

@@ -59,7 +59,6 @@ def _column(histogram: ScoreHistogram, name: str, schema: pa.Schema) -> pa.Array
 
 
 def blocks_of_table(rows: pa.Table) -> dict[ScoreSeries, ScoreHistogram]:
-    """The histogram of each series in ``rows``, which have one row per bin in any order."""
     bins, weighted = rows["block"].to_numpy(), ROWS_COLUMN in rows.column_names
     amounts = [amounts_of(rows, name, weighted) for name in AMOUNTS]
     count = rows[ROWS_COLUMN].to_numpy() if weighted else None

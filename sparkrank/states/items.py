@@ -47,7 +47,6 @@ class CodedItems(NamedTuple):
 
     @classmethod
     def of_table(cls, table: pa.Table) -> CodedItems:
-        """The rows of a table of :data:`ITEM_SCHEMA`."""
         series: list[StateKey] = []
         code = np.zeros(table.num_rows, np.int64)
         for key, rows in rows_by_key(table, ITEM_KEY[:-1]):
@@ -57,7 +56,6 @@ class CodedItems(NamedTuple):
         return cls(tuple(series), code, table["item"].combine_chunks(), shown, relevant)
 
     def table(self) -> pa.Table:
-        """A row of :data:`ITEM_SCHEMA` for each count."""
         place = pa.array(self.code)
         texts = [pa.array(column, pa.string()).take(place) for column in zip(*self.series, strict=True)]
         return pa.table([*texts, self.item.cast(pa.string()), self.shown, self.relevant], schema=ITEM_SCHEMA)
@@ -150,12 +148,10 @@ class ItemCounts:
         return ItemCounts(CodedItems(tuple(place), series, distinct, sums_of(shown), sums_of(relevant)))
 
     def sizes(self) -> list[tuple[StateKey, int]]:
-        """The number of items of each (model, slice, slice value, exposure)."""
         counts = np.bincount(self.coded.code, minlength=len(self.coded.series)).tolist()
         return [(key, count) for key, count in zip(self.coded.series, counts, strict=True) if count]
 
     def amounts(self, key: StateKey) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The amounts (shown, relevant) of every item of a (model, slice, slice value, exposure)."""
         places = self._places.get(key, np.zeros(0, np.int64))
         return self.coded.shown[places], self.coded.relevant[places]
 
@@ -192,5 +188,4 @@ def _plain(items: pa.Array) -> pa.Array:
 
 
 def items_table(items: ItemCounts) -> pa.Table:
-    """The counts as a table, sorted by key."""
     return items.table.sort_by([(name, "ascending") for name in ITEM_KEY])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, TypeVar
@@ -15,6 +15,8 @@ from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.segments import run_starts
 
 S = TypeVar("S", bound="KeyedSums")
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 class Subject(NamedTuple):
@@ -63,7 +65,6 @@ class KeyedRows:
 
     @classmethod
     def of(cls, parts: Sequence[tuple[SliceKey, Floats]], columns: int) -> KeyedRows:
-        """The rows of several keys, each given with the numbers (v, columns) of its values."""
         numbers = [part for _, part in parts]
         return cls(tuple(key for key, _ in parts), np.concatenate([np.empty((0, columns)), *numbers]))
 
@@ -104,7 +105,6 @@ class KeyedRows:
         return KeyedRows(tuple(keys), sums)
 
     def table(self, schema: pa.Schema) -> pa.Table:
-        """The rows as a table of ``schema``: the columns of the key, and a column for each number."""
         lengths = [len(key.values) for key in self.keys]
         texts = [
             np.repeat(np.array([key.model for key in self.keys], object), lengths),
@@ -145,7 +145,6 @@ class KeyedSums:
         self.rows = rows
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled without what was made of the rows."""
         return type(self), (self.rows,)
 
     @classmethod
@@ -158,12 +157,10 @@ class KeyedSums:
 
     @property
     def nbytes(self) -> int:
-        """The bytes of the numbers, without their keys where these are not of each row."""
         rows = self.rows
         return int(rows.nbytes if isinstance(rows, pa.Table) else rows.numbers.nbytes)
 
     def merge(self: S, *others: S) -> S:  # noqa: PYI019
-        """The sums over all parts, by key."""
         filled = [state.rows for state in (self, *others) if state.rows.num_rows]
         if not filled:  # old versions of Arrow take 0.9 GB to group nothing
             return self
@@ -175,6 +172,14 @@ class KeyedSums:
         merged = together.group_by(list(self.key), use_threads=False).aggregate([(name, "sum") for name in summed])
         columns = [merged[name if name in self.key else f"{name}_sum"].combine_chunks() for name in self.schema.names]
         return type(self)(pa.Table.from_arrays(columns, schema=self.schema))
+
+
+def by_key(parts: Iterable[Mapping[K, V]]) -> dict[K, list[V]]:
+    gathered: dict[K, list[V]] = {}
+    for part in parts:
+        for key, value in part.items():
+            gathered.setdefault(key, []).append(value)
+    return gathered
 
 
 def in_order(value: Any) -> Any:

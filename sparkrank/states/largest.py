@@ -23,5 +23,4 @@ NO_GROUPS: LargestGroups = (LargeGroup(0),) * MOST_LARGEST  # of a bucket withou
 
 
 def merged_largest(parts: Iterable[LargestGroups]) -> LargestGroups:
-    """The largest groups of all parts, the largest first; among equal ones, that of the last key."""
     return tuple(sorted((group for part in parts for group in part), reverse=True)[:MOST_LARGEST])

@@ -77,7 +77,6 @@ class MeanStates(KeyedSums):
 
     @cached
     def results(self) -> dict[StateKey, Mean]:
-        """The mean of each (model, slice, slice value, metric)."""
         keys = zip(*(self.table[name].to_pylist() for name in MEAN_KEY), strict=True)
         numbers = np.column_stack([self.table[name].to_numpy() for name in MEAN_SCHEMA.names[len(MEAN_KEY) :]])
         # row by row: all of them as objects of Python would be gigabytes where slices have many values
@@ -85,7 +84,6 @@ class MeanStates(KeyedSums):
 
 
 def _mean(row: list[float]) -> Mean:
-    """The mean of one row of :data:`MEAN_COUNTS` and of the limbs of :data:`MEAN_SUMS`."""
     n_groups, n_undefined, n, n_rows = map(int, row[: len(MEAN_COUNTS)])
     sums = [row[start : start + LIMBS] for start in range(len(MEAN_COUNTS), len(row), LIMBS)]
     w, wv, ww, wwv, wwvv = map(math.fsum, sums)

@@ -18,7 +18,7 @@ from sparkrank.numeric.cached import cached
 from sparkrank.numeric.exact_sums import LIMBS, Amounts, rounded
 from sparkrank.numeric.segments import run_starts
 from sparkrank.states.histogram_table import LIMB_COLUMNS, ROWS_COLUMN, amounts_of
-from sparkrank.states.keys import encoded_texts, in_order, rows_by_key
+from sparkrank.states.keys import by_key, encoded_texts, in_order, rows_by_key
 
 COARSE_BITS = 6  # of the mantissa: about a thousand bins of probabilities
 FEW_BINS = 1024  # of equal width: no more than the coarse ones
@@ -105,11 +105,9 @@ class PartBins:
 
     @property
     def offsets(self) -> Amounts:
-        """The :attr:`offset`, zeros where no metric reads it."""
         return np.zeros_like(self.pos) if self.offset is None else self.offset
 
     def among(self, values: Sequence[str | None]) -> PartBins:
-        """The same among ``values``, which have all of its own."""
         place = {value: number for number, value in enumerate(values)}
         return replace(self, values=tuple(values), value=np.array([place[text] for text in self.values])[self.value])
 
@@ -134,7 +132,6 @@ class PartBins:
         return among.ordered(np.argsort(among.value, kind="stable"))
 
     def of_value(self, rule: BinRule, value: str | None) -> BinsOfParts | None:
-        """The bins of one of the :attr:`values`, by ``rule``; None where it has none."""
         if value not in self.values:
             return None
         number = self.values.index(value)
@@ -182,29 +179,18 @@ class BinsOfParts:
     rows: Ints | None
 
     def without(self, part: int) -> ScoreHistogram:
-        """The histogram of all groups but those of ``part``."""
         own = np.flatnonzero(self.part == part)
         place = self.place[own]
-        left = []
-        for whole, of_parts in zip(
-            (self.together.pos, self.together.neg, self.together.offset), (self.pos, self.neg, self.offset), strict=True
-        ):
-            rest = whole.copy()
-            rest[place] -= of_parts[own]
+        left: list[Any] = []
+        for name, of_parts in zip((*AMOUNTS, "count"), (self.pos, self.neg, self.offset, self.rows), strict=True):
+            rest = getattr(self.together, name)
+            if of_parts is not None:
+                rest = rest.copy()
+                rest[place] -= of_parts[own]
             left.append(rest)
-        count = self.together.count
-        if count is not None and self.rows is not None:
-            count = count.copy()
-            count[place] -= self.rows[own]
-        pos, neg, offset = left
-        there = ScoreHistogram(self.together.rule, self.together.bins, pos, neg, offset, count)
-        kept = there.rows > 0
-        if kept.all():
-            return there
-        bins = self.together.bins[kept]
-        return ScoreHistogram(
-            there.rule, bins, pos[kept], neg[kept], offset[kept], None if count is None else count[kept]
-        )
+        rows = left[0] + left[1] if left[3] is None else left[3]
+        columns: list[Any] = [None if column is None else column[rows > 0] for column in (self.together.bins, *left)]
+        return ScoreHistogram(self.together.rule, *columns)
 
     @cached
     def amounts_without(self, parts: tuple[int, ...], *, score_sums: bool) -> tuple[Floats, Floats, Floats | None]:
@@ -245,10 +231,7 @@ class PartHistograms:
     by_series: Mapping[PartSeries, PartBins] = field(default_factory=dict)
 
     def merge(self, others: Iterable[PartHistograms]) -> PartHistograms:
-        by_series: dict[PartSeries, list[PartBins]] = {}
-        for histograms in (self, *others):
-            for series, bins in histograms.by_series.items():
-                by_series.setdefault(series, []).append(bins)
+        by_series = by_key(histograms.by_series for histograms in (self, *others))
         return PartHistograms({series: first.merge(rest) for series, (first, *rest) in by_series.items()})
 
     def rows(self, *, weighted: bool) -> pa.Table:
@@ -276,7 +259,6 @@ class PartHistograms:
 
     @classmethod
     def of_rows(cls, rows: pa.Table) -> PartHistograms:
-        """The bins whose :meth:`rows` these are, in any order, each once."""
         weighted = ROWS_COLUMN in rows.column_names
         part, bins = (rows[name].to_numpy() for name in ("part", "block"))
         pos, neg, offset = (amounts_of(rows, name, weighted) for name in AMOUNTS)

@@ -17,7 +17,7 @@ import pyarrow as pa
 from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.exact_sums import LIMBS, carried
 from sparkrank.numeric.key_hashes import PARTS
-from sparkrank.states.keys import StateKey, Subject, encoded_texts, in_order, rows_by_key
+from sparkrank.states.keys import StateKey, Subject, by_key, encoded_texts, in_order, rows_by_key
 
 WHOLE_DAY = "all"  # the slice that holds the whole day
 PARTS_OF_SLICE = 16
@@ -25,7 +25,6 @@ CARRIED_BYTES = 16 << 20  # of numbers with their zeros, which are carried at a 
 
 
 def parts_of_slice(name: str) -> int:
-    """The number of parts of each value of the slice ``name``."""
     return PARTS if name == WHOLE_DAY else PARTS_OF_SLICE
 
 
@@ -137,34 +136,25 @@ def _union(numbers: Sequence[Ints]) -> tuple[Ints, list[Ints]]:
 
 @dataclass(frozen=True)
 class SlicedSums:
-    """The numbers of all models on one slice, which has these ``values``."""
-
     values: tuple[str | None, ...]
     by_model: Mapping[str, FilledSums]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled without the places of values."""
         return SlicedSums, (self.values, self.by_model)
 
     @cached_property
     def place_of_value(self) -> dict[str | None, int]:
-        """The place of each value."""
         return {value: place for place, value in enumerate(self.values)}
 
     def merge(self, others: Sequence[SlicedSums]) -> SlicedSums:
-        """The sums over all of them, by value; different values are put in the order of their texts."""
         values, every = self.values, [self, *others]
         if any(other.values != values for other in others):
             values = tuple(sorted({value for part in every for value in part.values}, key=in_order))
             every = [part.with_values(values) for part in every]
-        by_model: dict[str, list[FilledSums]] = {}
-        for part in every:
-            for model, sums in part.by_model.items():
-                by_model.setdefault(model, []).append(sums)
+        by_model = by_key(part.by_model for part in every)
         return SlicedSums(values, {model: first.merge(rest) for model, (first, *rest) in by_model.items()})
 
     def with_values(self, values: tuple[str | None, ...]) -> SlicedSums:
-        """The same among ``values``, which have all of its own."""
         places = {value: place for place, value in enumerate(values)}
         place = np.array([places[value] for value in self.values], np.int64)
         return SlicedSums(values, {model: sums.moved(place) for model, sums in self.by_model.items()})
@@ -178,14 +168,10 @@ class PartSums:
 
     @property
     def nbytes(self) -> int:
-        """The bytes of the numbers."""
         return sum(sums.numbers.nbytes for sliced in self.by_slice.values() for sums in sliced.by_model.values())
 
     def merge(self, others: Iterable[PartSums]) -> PartSums:
-        by_slice: dict[str, list[SlicedSums]] = {}
-        for part in (self, *others):
-            for name, sums in part.by_slice.items():
-                by_slice.setdefault(name, []).append(sums)
+        by_slice = by_key(part.by_slice for part in (self, *others))
         return PartSums({name: first.merge(rest) for name, (first, *rest) in by_slice.items()})
 
     def of(self, subject: Subject, name: object) -> Floats | None:
@@ -220,7 +206,6 @@ class PartSums:
 
     @classmethod
     def of_rows(cls, rows: pa.Table, columns: Sequence[str]) -> PartSums:
-        """The sums whose :meth:`rows` with the numbers ``columns`` these are, in any order."""
         (values, value), (names, name) = (encoded_texts(rows[column]) for column in ("slice_value", "name"))
         part = rows["part"].to_numpy()
         by_slice: dict[str, dict[str, Ints]] = {}

@@ -24,7 +24,6 @@ Unmatched: TypeAlias = Mapping[str, UnmatchedRow]  # by side
 
 
 def merged_unmatched(parts: Iterable[Unmatched]) -> dict[str, UnmatchedRow]:
-    """The first row of each side over all parts."""
     first: dict[str, UnmatchedRow] = {}
     for part in parts:
         for side, row in part.items():

@@ -77,7 +77,6 @@ def test_the_parts_that_are_read_at_once_leave_no_trace(weighted: bool, rows: li
     expected = _all(rows, weighted)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exact, "PART_ROWS", 3)
-        patch.setattr(cutting, "PROBED_VALUES", 1)
         assert _all(rows, weighted) == expected
 
 

@@ -30,7 +30,7 @@ class Points:
 def roc_points(sweep: Sweep, scores: Floats) -> Points:
     """FPR and TPR at the score of each bin, after (0, 0). No points where a class is missing."""
     if not sweep.positives or not sweep.negatives:
-        return _none()
+        return Points(*np.empty((3, 0)))
     return Points(
         np.append(0.0, sweep.fp / sweep.negatives),
         np.append(0.0, sweep.tp / sweep.positives),
@@ -46,7 +46,7 @@ def roc_area(points: Points) -> float:
 def pr_points(sweep: Sweep, scores: Floats) -> Points:
     """Recall and precision at the score of each bin. No points without positives."""
     if not sweep.positives:
-        return _none()
+        return Points(*np.empty((3, 0)))
     taken = sweep.tp + sweep.fp
     precision = np.divide(sweep.tp, taken, out=np.ones(len(taken)), where=taken > 0)
     return Points(sweep.tp / sweep.positives, precision, scores)
@@ -77,10 +77,6 @@ def thinned(points: Points, most: int, area: Callable[[Points], float]) -> Point
             return thinner
         steps *= 2
     return points
-
-
-def _none() -> Points:
-    return Points(np.empty(0), np.empty(0), np.empty(0))
 
 
 # 16,384 bins for each doubling of the score: some hundred thousand bins for a day, each 6e-5 of its score wide.

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import cached_property, partial
+from functools import cached_property, partial, partialmethod
 
 import numpy as np
 
@@ -254,19 +254,9 @@ class HitSums:
         sums: Floats = getattr(self._hits(), _OF_HITS[quantity])(k)
         return sums
 
-    def count(self, k: int | None) -> Floats:
-        return self._sum(Sum.COUNT, k)
-
-    def precisions(self, k: int | None) -> Floats:
-        return self._sum(Sum.PRECISION, k)
-
-    def any(self, k: int | None) -> Floats:
-        """1 if there is a hit within k, else 0; under ``ties=expected`` the chance of a hit."""
-        return self._sum(Sum.ANY, k)
-
-    def first(self, k: int | None) -> Floats:
-        """1 / position of the first hit, or 0 without a hit within k."""
-        return self._sum(Sum.FIRST, k)
+    # Up to k: hits; Σ hits so far / position; the chance of a hit; and 1 / position of the first one, or 0.
+    count, precisions = partialmethod(_sum, Sum.COUNT), partialmethod(_sum, Sum.PRECISION)
+    any, first = partialmethod(_sum, Sum.ANY), partialmethod(_sum, Sum.FIRST)
 
     def retrieved_relevant(self) -> Ints:
         return self._hits().retrieved_relevant() if self.distinct is None else self.distinct.hits

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 
@@ -126,14 +125,6 @@ def test_the_sum_of_a_block_is_that_of_its_scores(rule: BinRule, rows: Scored) -
         assert got == pytest.approx(math.fsum(inside), rel=0, abs=slack)
 
 
-def test_float32_scores_keep_their_own_value() -> None:
-    scores = np.array([0.7, 0.7, 0.1], np.float32)
-    found = ScoreHistogram.of(BinRule("exact"), scores, np.array([True, False, False]), sums=True)
-    assert found.score.tolist() == [float(np.float32(0.1)), float(np.float32(0.7))]
-    assert found.pos.tolist() == [0, 1]
-    assert found.neg.tolist() == [1, 1]
-
-
 @settings(PATIENT, max_examples=examples(200))
 @given(both_classes(), st.sampled_from(["auc", "auc(bits=1)", "auc(bits=4)", "auc(digits=0)", "auc(digits=4)"]))
 @example([(0.86, True), (0.73, False), (0.66, True), (0.26, False)], "auc(digits=1)")  # the bound is reached
@@ -155,14 +146,6 @@ def test_auc_up_is_the_best_of_all_orders_of_the_blocks(rule: str, rows: Scored)
     assert auc <= up + 1e-13
     if len(pairs) <= 6:  # 720 orders
         assert up == pytest.approx(best_blocks_auc(pairs), abs=1e-13)
-
-
-@settings(PATIENT)
-@given(both_classes())
-def test_auc_up_falls_as_blocks_get_coarser(rows: Scored) -> None:
-    """Each of these rules joins whole blocks of the one before."""
-    found = [up for up, _ in values(rows, ["auc_up(exact)", *(f"auc_up(bits={bits})" for bits in (52, 20, 12, 4, 1))])]
-    assert all(finer >= coarser - 1e-13 for finer, coarser in itertools.pairwise(found))
 
 
 @settings(PATIENT)

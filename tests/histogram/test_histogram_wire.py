@@ -34,18 +34,6 @@ def blocks_of(rule: BinRule, rows: Rows, sums: bool = True, weighted: bool = Fal
     return ScoreHistogram.of(rule, np.array(scores, float), flags, sums, np.array(weights, float) if weighted else None)
 
 
-@pytest.mark.parametrize("weighted", [False, True], ids=["rows", "weights"])
-@pytest.mark.parametrize("rule", RULES, ids=str)
-@settings(PATIENT, max_examples=examples(40))
-@given(ROWS)
-def test_blocks_come_back(rule: BinRule, weighted: bool, rows: Rows) -> None:
-    blocks = blocks_of(rule, rows, weighted=weighted)
-    series = ScoreSeries("m", "all", "all", rule)
-    back = Partials.unpack([Partials(blocks={series: blocks}).pack()]).blocks[series]
-    assert back.rule == rule
-    assert bits_of_blocks(back) == bits_of_blocks(blocks)
-
-
 @pytest.mark.parametrize("compiled", [False, native.COMPILED], ids=["numpy", "loops"])
 @pytest.mark.parametrize("weighted", [False, True], ids=["rows", "weights"])
 @pytest.mark.parametrize("rule", RULES, ids=str)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sparkrank.numeric.exact_sums import exact_sum, total
 from sparkrank.states.means import Mean
 from tests.extent import examples
-from tests.support.states import bits_of_means, means_of
+from tests.support.states import means_of
 from tests.support.strategies import PATIENT
 
 
@@ -52,20 +52,3 @@ def test_exact_sums_do_not_know_the_order(values: list[float], shuffle) -> None:
     halves = exact_sum(np.array(values[at:], dtype=float)) + exact_sum(np.array(values[:at], dtype=float))
     assert halves.tolist() == whole.tolist()
     assert total(whole) == pytest.approx(math.fsum(values), rel=2**-52, abs=2**-62 * max(len(values), 1))
-
-
-def test_large_weights_leave_no_trace_of_the_layout() -> None:
-    """2,000 groups of 14,000 rows each, weighted by pairs: R·N reaches 5e7 and its square 2.5e15."""
-    draw = np.random.default_rng(0)
-    groups = list(
-        zip(draw.random(2000).tolist(), draw.integers(0, 5 * 10**7, 2000).astype(float).tolist(), strict=True)
-    )
-    whole = bits_of_means(means_of(groups))
-    for parts in (2, 7, 40):
-        split = [means_of(groups[part::parts]) for part in range(parts)]
-        assert bits_of_means(split[0].merge(*split[1:])) == whole
-
-
-def test_a_million_thirds() -> None:
-    """Where adding one after the other is off by 1e-5."""
-    assert total(exact_sum(np.full(10**6, 1 / 3))) == pytest.approx(10**6 * (1 / 3), rel=2**-53)

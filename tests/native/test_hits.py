@@ -136,18 +136,6 @@ def test_two_equal_scores_are_found_wherever_they_stand(rows: int) -> None:
         assert summed(ranking(lists.ravel().tolist(), labels, codes)).tied_rows == tied
 
 
-@pytest.mark.parametrize("rows", [1000, 1024, 1025, 3000])
-def test_ties_far_apart_in_a_long_list_are_found(rows: int) -> None:
-    """The relevant row is tied with the last one, in the middle of the list; one of both signs of zero is there."""
-    scores = np.arange(rows) / 7 - rows // 2 / 7
-    scores[0], scores[-1] = scores[3], -0.0  # two rows at the bottom, and the zero in the middle twice
-    labels = np.zeros(rows, np.int64)
-    labels[rows // 2] = 1
-    found = summed(ranking(scores.tolist(), labels.tolist()))
-    above = int((scores > 0).sum())
-    assert (found.tied_rows, found.tied_pairs.tolist(), found.mid_ranks.tolist()) == (4, [1], [above + 1.5])
-
-
 @pytest.mark.parametrize("tied", range(2, 13))
 def test_a_hit_of_a_block_is_sure_by_its_end(tied: int) -> None:
     """The chances of its rows to be the first hit add up to 1, but for their rounding; and the count to the hits."""

@@ -5,16 +5,10 @@ from __future__ import annotations
 import math
 import statistics
 
-import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from sparkrank.numeric.exact_sums import exact_sum, total
 from sparkrank.states.means import Mean
-from tests.extent import examples
 from tests.support.states import means_of
-from tests.support.strategies import PATIENT
 
 
 def test_a_mean_and_its_standard_error() -> None:
@@ -36,19 +30,3 @@ def test_too_few_groups_for_a_standard_error(groups: list[tuple[float, float]], 
     (found,) = means_of(groups).results().values()
     assert isinstance(found, Mean)
     assert [found.value, found.stderr] == pytest.approx([value, math.nan], nan_ok=True)
-
-
-@settings(PATIENT, max_examples=examples(200))
-@given(
-    st.lists(
-        st.floats(-8, 8) | st.floats(-1e6, 1e6) | st.sampled_from([8.0, -8.0, 1 / 3, 1e-18, 2.0**50]), max_size=40
-    ),
-    st.randoms(),
-)
-def test_exact_sums_do_not_know_the_order(values: list[float], shuffle) -> None:
-    whole = exact_sum(np.array(values, dtype=float))
-    shuffle.shuffle(values)
-    at = len(values) // 2
-    halves = exact_sum(np.array(values[at:], dtype=float)) + exact_sum(np.array(values[:at], dtype=float))
-    assert halves.tolist() == whole.tolist()
-    assert total(whole) == pytest.approx(math.fsum(values), rel=2**-52, abs=2**-62 * max(len(values), 1))

@@ -24,7 +24,7 @@ Finder: TypeAlias = Callable[[Codes, Ints, Floats, int, Codes, NDArray[np.uint8]
 
 @dataclass(frozen=True)
 class Matches:
-    """A bucket of ``lists`` rows of lists and, behind them, rows of a truth.
+    """Rows of lists and, behind them, rows of a truth.
 
     ``items`` (n) are whole numbers, or places among the ``distinct`` items. ``row`` (lists) is the row of the truth
     whose label a row of a list has, or -1; ``fates`` (truth) are :data:`LISTED`, :data:`UNLISTED` or :data:`BEATEN`:
@@ -32,7 +32,6 @@ class Matches:
     have rows of both sides.
     """
 
-    lists: int
     items: Ints
     distinct: pa.Array | None
     labels: NDArray[np.generic]
@@ -71,7 +70,7 @@ def matches_of(rows: BucketRows, codes: Codes, groups: int, lists: int) -> Match
     )
     order = np.argsort(twin_rows)
     twins = Twins(twin_rows[order], twin_codes[order], int(twin_codes.max(initial=-1)) + 1)
-    return Matches(lists, items, distinct, labels, judged, row, fates, overruled, joined, twins)
+    return Matches(items, distinct, labels, judged, row, fates, overruled, joined, twins)
 
 
 def find_by_numpy(

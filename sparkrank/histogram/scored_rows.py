@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparkrank.numeric.array_types import Flags, Floats, Ints
+from sparkrank.numeric.array_types import Flags, Floats
 from sparkrank.numeric.cached import cached
 from sparkrank.numeric.elementary import log
 from sparkrank.numeric.exact_sums import exact_sums, exact_sums_of, whole_limbs
@@ -52,10 +52,6 @@ class ScoredRows:
     @cached
     def flags(self, rel: float | None) -> Flags:
         return is_relevant(self.labels, rel) if self.relevant is None else self.relevant(rel)
-
-    @cached
-    def positives(self, rel: float | None) -> Ints:
-        return np.flatnonzero(self.flags(rel))
 
     @cached
     def taken(self, threshold: float) -> Flags:

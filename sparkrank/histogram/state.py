@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sparkrank.base.errors import StateError
 from sparkrank.histogram.bins import BinRule, score_sums
@@ -17,7 +16,7 @@ from sparkrank.histogram.count import count_segments
 from sparkrank.histogram.merge import CodedBins, MergedBins, Whole, fill_codes, merge_bins, merge_by_loops, range_of
 from sparkrank.histogram.scored_rows import ScoredRows
 from sparkrank.histogram.threshold_sweep import BinSteps, Extent, RowSteps
-from sparkrank.numeric.array_types import Flags, Floats, Ints
+from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.exact_sums import Amounts, rounded
 from sparkrank.numeric.ordered_integers import bin_scores
 from sparkrank.numeric.overflow import validate_no_overflow
@@ -54,19 +53,6 @@ class ScoreHistogram:
         """A histogram without bins, which merges with any other of the same rule, with weights or without."""
         none = np.empty(0, np.int64)
         return cls(rule, none, none, none, none)
-
-    @classmethod
-    def of(
-        cls,
-        rule: BinRule,
-        scores: NDArray[np.floating],
-        flags: Flags,
-        sums: bool,
-        weights: Floats | None = None,
-    ) -> ScoreHistogram:
-        """The histogram of rows with ``scores`` (no NaN), relevant where ``flags``. ``sums`` requests score sums."""
-        (histogram,) = cls.of_each(replace(rule, rel=None), ScoredRows(scores, flags, weights), sums)
-        return replace(histogram, rule=rule)
 
     @classmethod
     def of_each(cls, rule: BinRule, rows: ScoredRows, sums: bool, segments: Segments = WHOLE) -> list[ScoreHistogram]:

@@ -39,10 +39,6 @@ class Distribution:
         return cls(ScoreHistogram.empty(EXACT))
 
     @classmethod
-    def of(cls, values: Floats) -> Distribution:
-        return cls.of_each(values)[0]
-
-    @classmethod
     def of_each(cls, values: Floats, segments: Segments = WHOLE) -> list[Distribution]:
         rows = ScoredRows(values, np.zeros(len(values), np.bool_))
         return [_bounded(histogram) for histogram in ScoreHistogram.of_each(EXACT, rows, False, segments)]

@@ -199,12 +199,12 @@ def test_a_repeat_is_not_judged_and_stands_in_no_reference() -> None:
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
 def test_of_equal_scores_of_an_item_the_row_of_the_highest_weight_is_credited(order: tuple[int, ...]) -> None:
-    """Weights of 3 for the positive, and of 1 and 2 for its repeat and another row, in any order of the rows."""
-    log = pa.table(
-        {"user": ["u"] * 3, "item": ["A", "A", "B"], "score": [1.0] * 3, "label": [1, 1, 0], "weight": [1.0, 3.0, 2.0]}
-    ).take(list(order))
-    found = sr.evaluate(log, ["precision(threshold=0)"], duplicates="once", weight="weight", **COLUMNS)
-    assert found.metrics["value"].to_pylist() == [3 / (1 + 3 + 2)]
+    """Of A's rows, which weigh 1 and 3, beside another of 2, in any order of the rows; a higher score goes before."""
+    for scores, credited in (([1.0] * 3, 3), ([2.0, 1.0, 1.0], 1)):
+        log = pa.table({"user": ["u"] * 3, "item": ["A", "A", "B"], "score": scores, "label": [1, 1, 0]})
+        log = log.append_column("weight", pa.array([1.0, 3.0, 2.0])).take(list(order))
+        found = sr.evaluate(log, ["precision(threshold=0)"], duplicates="once", weight="weight", **COLUMNS)
+        assert found.metrics["value"].to_pylist() == [credited / (1 + 3 + 2)]
 
 
 def test_the_reference_has_an_item_once_at_its_first_place() -> None:

@@ -19,6 +19,7 @@ from sparkrank.states.forms import blocks_form
 from tests.extent import examples
 from tests.oracles import best_blocks_auc, pair_count_auc
 from tests.support.buckets import day, evaluate
+from tests.support.states import histogram_of
 from tests.support.strategies import PATIENT
 
 Scored = list[tuple[float, bool]]
@@ -40,7 +41,7 @@ def both_classes(scores: st.SearchStrategy[float] = SCORES, most: int = 12) -> s
 
 def blocks_of(rows: Scored, rule: BinRule, sums: bool = True) -> ScoreHistogram:
     scores, flags = zip(*rows, strict=True)
-    return ScoreHistogram.of(rule, np.array(scores), np.array(flags), sums)
+    return histogram_of(rule, np.array(scores), np.array(flags), sums)
 
 
 def values(rows: Scored, metrics: Sequence[str]) -> list[tuple[float, float]]:
@@ -174,7 +175,7 @@ def test_more_steps_than_float64_adds_exactly() -> None:
     steps = coding.steps(scores, coding.codes(scores)).astype(np.int64)[:rows]
     expected = int(steps.sum())  # whole numbers add up exactly
     assert expected > 2**53
-    assert ScoreHistogram.of(rule, scores, scores < 0, sums=True).offset.tolist() == [expected, *[0] * 70]
+    assert histogram_of(rule, scores, scores < 0, sums=True).offset.tolist() == [expected, *[0] * 70]
 
 
 RULE = BinRule("digits", 2)

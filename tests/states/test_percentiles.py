@@ -15,6 +15,7 @@ from sparkrank.states import Distribution, distributions
 from tests.cases import ranking
 from tests.extent import examples
 from tests.support.buckets import bucket
+from tests.support.states import distribution_of
 from tests.support.strategies import PATIENT
 
 SHARES = (0.0, 0.1, 0.25, 0.5, 0.9, 0.999, 1.0)
@@ -24,7 +25,7 @@ values_of_groups = st.lists(finite | st.sampled_from([0.0, -0.0, 0.5, 1 / 3, 1.0
 
 def dealt(values: list[float], parts: int) -> Distribution:
     """The values in ``parts`` states, merged."""
-    states = [Distribution.of(np.array(values[part::parts], float)) for part in range(parts)]
+    states = [distribution_of(np.array(values[part::parts], float)) for part in range(parts)]
     return states[0].merge(*states[1:])
 
 
@@ -53,7 +54,7 @@ def test_many_values_give_quantiles_within_the_bound(values: list[float], parts:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(distributions, "MAX_EXACT_VALUES", most)
         state = dealt(values, parts)
-        whole = Distribution.of(np.array(values, float))
+        whole = distribution_of(np.array(values, float))
     few = len({value + 0.0 for value in values}) <= most
     assert str(state.histogram.rule) == ("exact" if few else "bits=16")
     assert [state.histogram.bins.tolist(), state.histogram.neg.tolist()] == [

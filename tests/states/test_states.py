@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from sparkrank.base.errors import StateError
 from sparkrank.histogram.bins import BinRule
 from sparkrank.numeric.exact_sums import LIMBS
-from sparkrank.states import Distribution, Partials, ScoreHistogram
+from sparkrank.states import Partials, ScoreHistogram
 from sparkrank.states import distributions as values
 from sparkrank.states import partials as partials_of_buckets
 from sparkrank.states.forms import DISTRIBUTION_FORM, SMALL_FORMS, blocks_form
@@ -32,6 +32,7 @@ from tests.support.states import (
     STATES,
     State,
     blocks_of,
+    distribution_of,
     means_of,
     through_tables,
     weighted_blocks_of,
@@ -77,10 +78,10 @@ def test_a_distribution_of_parts_by_both_rules(monkeypatch: pytest.MonkeyPatch) 
     """One day in blocks and one in values, and rows that shrink to the blocks that they share."""
     monkeypatch.setattr(values, "MAX_EXACT_VALUES", 12)
     many, few = 0.5 + np.arange(20) * 1e-9, np.array([0.5, 0.75])
-    stored = [Partials(distributions={KEY: Distribution.of(each)}) for each in (many, few)]
+    stored = [Partials(distributions={KEY: distribution_of(each)}) for each in (many, few)]
     (merged,) = through_tables(stored).distributions.values()
     assert (merged.histogram.score.tolist(), merged.histogram.neg.tolist()) == ([0.5, 0.75], [21, 1])
-    parts = [Partials(distributions={KEY: Distribution.of(part)}) for part in (many[:10], many[10:])]
+    parts = [Partials(distributions={KEY: distribution_of(part)}) for part in (many[:10], many[10:])]
     halves = [DISTRIBUTION_FORM.to_table(part) for part in parts]
     assert [half.num_rows for half in halves] == [10, 10]
     assert DISTRIBUTION_FORM.merged(halves)["groups"].to_pylist() == [20]

@@ -13,7 +13,6 @@ from sparkrank.bucket.encoding import encode
 from sparkrank.bucket.impressions import ITEM, LABEL, TRUTH, key_columns, one_array, score_columns
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.cached import cached
-from sparkrank.numeric.segments import counted_up
 
 
 class BucketRows:
@@ -30,25 +29,20 @@ class BucketRows:
 
     @property
     def keys(self) -> pa.Table:
-        """The columns of the group key."""
         return self.table.select(key_columns(self.table))
 
     @property
     def models(self) -> int:
-        """The number of columns with scores."""
         return len(score_columns(self.table))
 
     def filter(self, kept: Flags) -> BucketRows:
-        """The rows that are ``kept`` (n)."""
         return BucketRows(self.table.filter(pa.array(kept)))
 
     def take(self, rows: Ints) -> BucketRows:
-        """The ``rows``, in their order."""
         return BucketRows(self.table.take(pa.array(rows)))
 
     @cached
     def values(self, name: str) -> NDArray[np.generic]:
-        """The values of a column without nulls."""
         return as_numpy(self.table[name])
 
     @cached
@@ -106,7 +100,7 @@ class BucketRows:
         parts, start = [np.empty(0, np.int64)], 0
         for chunk in column.chunks:  # most are null as a whole, or nowhere
             if not chunk.null_count:
-                parts.append(counted_up(start + len(chunk))[start:])
+                parts.append(np.arange(start, start + len(chunk)))
             elif chunk.null_count < len(chunk):
                 parts.append(start + np.flatnonzero(flags_of(chunk.is_valid())))
             start += len(chunk)

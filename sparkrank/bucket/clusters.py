@@ -1,9 +1,4 @@
-"""The clusters of groups: who stands behind a group, as the user behind a session. They are checked group by group.
-
-A group whose rows have several clusters is rejected as a whole, as one of several weights is. A null cluster is only
-counted here: it stops the evaluation, for nobody knows with whom its group goes together. Rows of a truth may leave
-their cluster to the list of the group.
-"""
+"""The clusters of groups, as users of sessions. A group of several is rejected; a null one stops the evaluation."""
 
 from __future__ import annotations
 
@@ -26,7 +21,6 @@ from sparkrank.numeric.array_types import Ints
 def clustered_groups(
     rows: BucketRows, groups: Groups, plan: Plan, counts: Counter[tuple[str, str]]
 ) -> tuple[BucketRows, Groups]:
-    """The ``rows`` of groups that have one cluster or none, and their groups."""
     if plan.cluster is None:
         return rows, groups
     having = _rows_with_cluster(rows)
@@ -48,11 +42,7 @@ def clustered_groups(
 def clusters_of(
     rows: BucketRows, groups: Groups, models: Sequence[RankedModel], counts: Counter[tuple[str, str]]
 ) -> pa.Table:
-    """The cluster of each of the ``groups`` of ``rows`` (groups), which are those that :func:`clustered_groups` gave.
-
-    Adds to ``counts`` the groups without one in which each of ``models`` is evaluated: they have rows of the truth
-    alone.
-    """
+    """The cluster of each of the ``groups`` (groups); ``counts`` gets the evaluated ones of the truth alone."""
     row, lacks_one, having = groups.row.copy(), np.ones(groups.count, np.bool_), _rows_with_cluster(rows)
     row[groups.codes[having]] = having
     lacks_one[groups.codes[having]] = False

@@ -34,12 +34,10 @@ def encode(column: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
 
 
 def has_key_loops(keys: pa.ChunkedArray) -> bool:
-    """Whether compiled loops number ``keys``."""
     return bool(pa.types.is_signed_integer(keys.type) and not keys.null_count)
 
 
 def _used_codes(values: pa.DictionaryArray) -> tuple[Codes, pa.Array]:
-    """The result of :func:`encode` for codes without null."""
     codes = values.indices.to_numpy().astype(np.int32, copy=False)
     used = np.zeros(len(values.dictionary), np.bool_)
     used[codes] = True
@@ -56,10 +54,7 @@ def paired(codes: Codes, more: Codes) -> Codes:
 
 
 class TextOrder:
-    """The places of n ``items`` in ascending order of their text, compared by bytes as in trec_eval.
-
-    For a few rows, places are among these rows alone, because sorting the texts of all items takes longer.
-    """
+    """The places of ``items`` (n) by their texts' bytes, as in trec_eval; among the rows asked for if these are few."""
 
     def __init__(self, items: pa.ChunkedArray) -> None:
         self._items = items
@@ -72,7 +67,6 @@ class TextOrder:
 
     @property
     def has_nulls(self) -> bool:
-        """Whether a row has no item."""
         return bool(self._items.null_count)
 
     @cached_property

@@ -1,8 +1,4 @@
-"""The evaluation of one bucket of whole groups, which is the unit of work of every lane. Pure pyarrow and numpy.
-
-A bucket is a table of impressions with the columns of :func:`bucket_columns`. The lane ensures that all rows of a group
-are in one bucket. Beyond that, buckets are independent.
-"""
+"""The evaluation of one bucket of whole groups, the unit of work of every lane. Pure pyarrow and numpy."""
 
 from __future__ import annotations
 
@@ -59,12 +55,7 @@ class BucketResult:
 
 
 def bucket_columns(plan: Plan, keys: int) -> list[str]:
-    """The columns of a bucket for ``plan``, whose group key has ``keys`` columns.
-
-    They are the group key, the label, a score per model, the columns that slices are made of, and the weights of
-    groups. Weight, item and reference rank follow where the plan reads them. Where lists and truth are joined, one more
-    column flags the rows of the truth. Where rows were arrays, another has the number of the row that they came from.
-    """
+    """The columns of a bucket for ``plan``, whose group key has ``keys`` columns."""
     columns = [*map(key_column, range(keys)), LABEL, *map(score_column, range(len(plan.models)))]
     columns += map(slice_column, range(len(plan.slice_columns)))
     columns += map(group_weight_column, range(len(plan.group_weights)))
@@ -74,12 +65,7 @@ def bucket_columns(plan: Plan, keys: int) -> list[str]:
 
 
 def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
-    """All results that ``plan`` requests, for the whole groups in ``rows``.
-
-    Rejects and counts rows with a null group key, a NaN score, a NaN or infinite label, or a weight that is no number
-    from 0. Where the plan needs them, rows without an item or with a rank that is no position are rejected as well, and
-    so are groups with no weight or several where a column weighs groups, and groups with several clusters.
-    """
+    """All results that ``plan`` requests, for the whole groups in ``rows``. Counts what it rejects."""
     native.counted()  # drop the counts of earlier work in this thread
     counts: Counter[tuple[str, str]] = Counter({(checks.ROWS_READ, ""): rows.num_rows})
     unmatched: dict[str, UnmatchedRow] = {}
@@ -129,10 +115,7 @@ class RankedRows(NamedTuple):
 def ranked_rows(
     table: pa.Table, plan: Plan, counts: Counter[tuple[str, str]], unmatched: dict[str, UnmatchedRow] | None = None
 ) -> RankedRows:
-    """The rankings of the rows in ``table``, which are those of whole groups, but for rows that cannot be evaluated.
-
-    Adds to ``counts`` what is rejected and what is counted on the way, and to ``unmatched`` as :func:`judge` does.
-    """
+    """The rankings of the rows in ``table`` that can be evaluated. Adds to ``counts`` and ``unmatched``."""
     if plan.joins:
         counts[checks.TRUTH_ROWS, ""] = pc.sum(table[TRUTH]).as_py() or 0
     rows = reject(BucketRows(in_one_piece(table)), plan, counts)
@@ -149,11 +132,7 @@ def ranked_rows(
 def _by_value(
     sliced: SlicedRows, rows: BucketRows, groups: Groups, part: Codes, models: list[RankedModel]
 ) -> tuple[GroupSlice, Codes, list[RankedModel]]:
-    """A slice of the ``groups`` of ``rows``, with the part of each group, and its models.
-
-    Where all rows of a group have one value, the slice uses the ``models`` of the whole bucket. Otherwise the rows of a
-    group with the same value form a separate group.
-    """
+    """A slice of the ``groups``, the part of each and its models; a group of several values is divided."""
     if not sliced.divides(groups):
         return sliced.by_group(groups), part, models
     divided = Groups.numbered(paired(groups.codes, sliced.code))
@@ -168,10 +147,7 @@ def _by_value(
 def ranked_models(
     judged: JudgedRows, plan: Plan, counts: Counter[tuple[str, str]], weights: Mapping[str, Floats]
 ) -> list[RankedModel]:
-    """The rankings of every model, with ``weights`` of groups. Models share judgments unless a list repeats items.
-
-    Adds to ``counts`` what the lists say, and not what the values of metrics do (:meth:`RankedModel.counts`).
-    """
+    """The rankings of every model, with ``weights`` of groups. Models share judgments unless a list repeats items."""
     references = _references(judged, plan)
     judgments = judged.judgments(references)
     columns = _columns(judged, plan)
@@ -201,20 +177,12 @@ def ranked_models(
 
 
 def _columns(judged: JudgedRows, plan: Plan) -> dict[str, Codes | Floats]:
-    """The values of the columns of rows that declarations of metrics name, as rankings have them."""
-    columns: dict[str, Codes | Floats] = {}
-    for role in row_roles():
-        if plan.metric_reading(role.key) is None:
-            continue
-        if role.is_name:
-            columns[role.key] = judged.rows.names(role.key)
-        else:
-            columns[role.key] = judged.rows.floats(role.key)
-    return columns
+    read = [role for role in row_roles() if plan.metric_reading(role.key) is not None]
+    rows = judged.rows
+    return {role.key: rows.names(role.key) if role.is_name else rows.floats(role.key) for role in read}
 
 
 def _references(judged: JudgedRows, plan: Plan) -> dict[str, Floats]:
-    """The reference orders of the plan's metrics, as :class:`sparkrank.ranking.judgments.Judgments` takes them."""
     orders = {
         name: judged.rows.floats(name)
         if name == REFERENCE_RANK

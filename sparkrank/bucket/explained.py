@@ -1,8 +1,4 @@
-"""One group explained: its list, its ideal list, and the steps to the value of each metric. Pure pyarrow and numpy.
-
-The rows go the way of every bucket, so what is explained is what the tables have. They are put into one order first:
-the explanation is then the same whichever lane has read them.
-"""
+"""One group explained: its list, its ideal list, and the steps to the value of each metric, in one order of rows."""
 
 from __future__ import annotations
 
@@ -31,16 +27,7 @@ UNLISTED = "judged and not in the list"
 
 @dataclass(frozen=True)
 class ExplainedTable:
-    """A table of an explanation, by columns of plain values; None where a row has none.
-
-    Parameters
-    ----------
-    name : str
-        What the rows are: ``list``, ``ideal list``, ``judged and not in the list``, ``depths``, ``rows``, ``score
-        bins``.
-    columns : mapping of str to tuple
-        The values of each column, all of one length.
-    """
+    """A table of an explanation: what its rows are (``name``), and plain values by column, None for none."""
 
     name: str
     columns: Mapping[str, tuple[Any, ...]]
@@ -53,26 +40,11 @@ class ExplainedTable:
 class ExplainedMetric:
     """How a metric of one model is computed for one group.
 
-    Parameters
-    ----------
-    metric, definition, formula : str
-        The metric as the tables name it, what its value means with every setting, and the declared formula.
-    model : str
-        The model whose list it is.
-    value : float
-        What the group table has: NaN where it is undefined, and for a metric that is no mean over groups.
-    is_mean : bool
-        Whether the metric is a mean of values of groups; others are of all rows or lists together.
-    counts_as : float
-        What the group counts in the mean: its value, or what an undefined one counts; NaN where it is left out.
-    weight : float
-        How much it weighs in the mean.
-    tables : tuple of ExplainedTable
-        The list first, then the other tables that the value is computed from.
-    steps : tuple of Step
-        From the columns of the tables to the value.
-    told : tuple of str
-        What numbers cannot say.
+    ``metric`` is its name in tables, ``definition`` its meaning with every setting, and ``formula`` the declared one.
+    ``value`` is that of the group table: NaN where undefined, and where the metric is no mean over groups
+    (``is_mean``). ``counts_as`` is what the group counts in the mean (NaN where it is left out), and ``weight`` how
+    much it weighs. ``steps`` go from the columns of the ``tables``, the list first, to the value; ``told`` is what
+    numbers cannot say.
     """
 
     metric: str
@@ -99,25 +71,14 @@ class ExplainedGroup:
 
 @dataclass(frozen=True)
 class ExplainedKey:
-    """The explanation of one key: a group, or several lists of arrays that share it.
-
-    Parameters
-    ----------
-    key : mapping of str to object
-        The group key, by column.
-    groups : tuple of ExplainedGroup
-        One, or of rows that were arrays one for each list.
-    """
+    """The explanation of one ``key`` by column: a group, or several lists of arrays that share it."""
 
     key: Mapping[str, Any]
     groups: tuple[ExplainedGroup, ...]
 
 
 def explain_rows(rows: pa.Table, plan: Plan, metrics: Sequence[Metric], models: Sequence[str]) -> list[ExplainedGroup]:
-    """Explain ``metrics`` of ``models`` for the rows of one key, which have the columns of a bucket of ``plan``.
-
-    Of rows that were arrays each list is a group of its own, in the order of what is in them.
-    """
+    """Explain ``metrics`` of ``models`` for the rows of one key; each list of arrays is a group of its own."""
     if not plan.arrays:
         return [_explained(_in_one_order(rows), plan, metrics, models)]
     lists = [_in_one_order(rows.filter(pc.equal(rows[LIST], number))) for number in pc.unique(rows[LIST])]
@@ -126,7 +87,6 @@ def explain_rows(rows: pa.Table, plan: Plan, metrics: Sequence[Metric], models: 
 
 
 def _in_one_order(rows: pa.Table) -> pa.Table:
-    """``rows`` in an order that is the same whoever has read them."""
     names = sorted(name for name in rows.column_names if name != LIST and not pa.types.is_null(rows[name].type))
     flags = [name for name in names if pa.types.is_boolean(rows[name].type)]
     keys = pa.table({name: rows[name].cast(pa.int8()) if name in flags else rows[name] for name in names})
@@ -210,7 +170,6 @@ def _tables(
 
 
 def _list(terms: TermTable, ranking: Ranking, model: RankedModel, scores: pa.ChunkedArray) -> ExplainedTable:
-    """The list: where each row stands, what it is, and its terms."""
     row, blocks = ranking.row, ranking.blocks
     block: list[int | None] = [None] * len(row)
     for place, number in zip(blocks.row.tolist(), blocks.block.tolist(), strict=True):

@@ -1,6 +1,4 @@
-"""The parts of a bucket's groups, and the states of each: by the hash of the group key, or of the cluster, the same on
-every day.
-"""
+"""The parts of a bucket's groups, by the hash of the group key or of the cluster, and the states of each."""
 
 from __future__ import annotations
 
@@ -27,9 +25,7 @@ from sparkrank.states.part_sums import FilledSums, PartSums, SlicedSums, parts_o
 
 
 def group_parts(keys: pa.Table) -> Codes:
-    """The part of each group (groups), whose ``keys`` are those of :func:`sparkrank.bucket.grouping.keys_of`, or its
-    cluster.
-    """
+    """The part of each group (groups) by its ``keys``, or its cluster."""
     return parts_of(hash_keys([one_array(column) for column in keys.columns]))
 
 
@@ -69,7 +65,6 @@ def part_states(sliced: Sequence[tuple[GroupSlice, Codes, Sequence[RankedModel]]
 
 
 def _parted(groups: GroupSlice, parts: Codes) -> GroupSlice:
-    """``of`` with a segment for every part of every value: those of a value follow each other."""
     count = parts_of_slice(groups.name)
     part = parts // (PARTS // count)
     code = part if groups.segments.code is None else groups.segments.code * np.int32(count) + part
@@ -93,7 +88,6 @@ def _pairs(
 
 
 def _pair(groups: GroupSlice, ours: tuple[RankedModel, Tables], theirs: tuple[RankedModel, Tables]) -> Floats:
-    """The numbers of one candidate and the baseline (values, metrics, columns)."""
     plan = ours[0].plan
     numbers = np.zeros((len(groups.values), len(plan.paired_metrics), len(PAIR_COUNTS) + 2 * LIMBS))
     places = {metric: place for place, metric in enumerate(plan.paired_metrics)}
@@ -118,7 +112,6 @@ def _pair(groups: GroupSlice, ours: tuple[RankedModel, Tables], theirs: tuple[Ra
 
 
 def _counts(groups: GroupSlice, difference: Floats, pair: tuple[Floats, Floats]) -> Floats:
-    """The numbers of :data:`PAIR_COUNTS` (values, counts)."""
     ours, theirs = map(np.isnan, pair)
     above, below = difference > TIED, difference < -TIED
     paired = ~(ours | theirs)

@@ -14,10 +14,7 @@ MODEL = "model"
 
 
 def group_rows(model: RankedModel, keys: pa.Table) -> pa.Table:
-    """The rows of ``model``: its name, the group key (``keys``), counts, and a column for each metric.
-
-    Groups with equal lists are adjacent. Names are codes of a dictionary of all models, which all buckets share.
-    """
+    """The name of ``model``, the group key, counts and each metric, by group; equal lists are adjacent."""
     ranking = model.ranking
     level = model.plan.level
     hits = hit_sums(ranking, level)
@@ -40,6 +37,5 @@ def group_rows(model: RankedModel, keys: pa.Table) -> pa.Table:
 
 
 def with_plain_models(groups: pa.Table) -> pa.Table:
-    """``groups`` with the names of models as plain texts."""
     index = groups.schema.get_field_index(MODEL)
     return groups.set_column(index, MODEL, groups[MODEL].cast(pa.string()))

@@ -21,11 +21,7 @@ from sparkrank.numeric.array_types import Codes, Ints
 
 @dataclass(frozen=True)
 class Groups:
-    """The ``count`` groups of n rows.
-
-    ``codes`` (n) is the number of each row's group, from 0 to ``count`` - 1. ``values`` (count) are the keys of the
-    groups where the key is one column, and None otherwise.
-    """
+    """The ``count`` groups of n rows: the ``codes`` (n) of rows, and ``values``, the keys of one column, or None."""
 
     codes: Codes
     count: int
@@ -33,23 +29,17 @@ class Groups:
 
     @cached_property
     def row(self) -> Ints:
-        """One row of each group (count)."""
         row = np.empty(self.count, np.int64)
         row[self.codes] = np.arange(len(self.codes))
         return row
 
     @classmethod
     def numbered(cls, codes: Codes) -> Groups:
-        """The groups with the numbers ``codes``, which leave out no number."""
         return cls(codes, int(codes.max(initial=-1)) + 1)
 
 
 def groups_of(keys: Sequence[pa.ChunkedArray], rows: int = 0) -> Groups:
-    """The groups of rows that agree in all columns of ``keys``. Without key columns, all ``rows`` form one group.
-
-    Columns are encoded one by one and paired as integers. A null is a value like any other. A dictionary must have each
-    of its values once.
-    """
+    """The groups of rows that agree in all columns of ``keys``, nulls too; without any, all ``rows`` are one."""
     if not keys:
         return Groups(np.zeros(rows, np.int32), min(rows, 1))
     if len(keys) == 1:
@@ -62,7 +52,6 @@ def groups_of(keys: Sequence[pa.ChunkedArray], rows: int = 0) -> Groups:
 
 
 def _first_pairs(one: pa.ChunkedArray, other: pa.ChunkedArray) -> Codes:
-    """Each row's pair of values of two columns, as a number from 0."""
     if native.runs("pairs of keys", has_key_loops(one) and has_key_loops(other)):
         codes = np.empty(len(one), np.int32)
         first, second = (one_array(key.cast(pa.int64())).to_numpy() for key in (one, other))
@@ -79,7 +68,6 @@ def groups_of_rows(rows: BucketRows, plan: Plan) -> Groups:
 
 
 def count_keys_of_several(rows: BucketRows, groups: Groups, counts: Counter[tuple[str, str]]) -> None:
-    """Add the number of keys that several ``groups`` share to ``counts``."""
     keys = groups_of(keys_of(rows, groups).columns)
     counts[checks.SEVERAL_LISTS, ""] = int(np.count_nonzero(np.bincount(keys.codes) > 1))
 

@@ -14,27 +14,11 @@ CLUSTER = "cluster"
 _KEY = "key_"
 _SCORE = "score_"
 _SLICE = "slice_"
-_GROUP_WEIGHT = "group_weight_"
 
 
-def key_column(index: int) -> str:
-    """The name of the ``index``-th column of the group key."""
-    return f"{_KEY}{index}"
-
-
-def score_column(index: int) -> str:
-    """The name of the column with the scores of the plan's ``index``-th model."""
-    return f"{_SCORE}{index}"
-
-
-def slice_column(index: int) -> str:
-    """The name of the ``index``-th of the columns that slices are made of."""
-    return f"{_SLICE}{index}"
-
-
-def group_weight_column(index: int) -> str:
-    """The name of the ``index``-th of the columns with weights of groups."""
-    return f"{_GROUP_WEIGHT}{index}"
+# The names of columns of the group key, of scores of models, of slices and of weights of groups, by their number.
+key_column, score_column, slice_column = f"{_KEY}{{}}".format, f"{_SCORE}{{}}".format, f"{_SLICE}{{}}".format
+group_weight_column = "group_weight_{}".format
 
 
 def key_columns(rows: pa.Table | pa.RecordBatch) -> list[str]:
@@ -58,11 +42,7 @@ def one_array(column: pa.ChunkedArray) -> pa.Array:
 
 
 def in_one_piece(rows: pa.Table) -> pa.Table:
-    """``rows`` with each column as one array.
-
-    Exceptions are a single key column, which is read once, chunk by chunk, and columns that have no value in some chunk
-    and all in another, as those of lists and of a truth.
-    """
+    """``rows`` with each column as one array, but for a single key column, and those of one side alone."""
     keys = key_columns(rows)
     columns = [
         column if keys == [name] or _is_of_one_side(column) else one_array(column)

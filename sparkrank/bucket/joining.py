@@ -1,9 +1,7 @@
-"""The judgments of a bucket's rows: their own labels, or the labels of a truth that is joined to the lists.
+"""The judgments of a bucket's rows: their own labels, or those of a truth, joined to the lists by (group, item).
 
-Lists and truth are rows of one table, and a column flags the truth. A truth row whose item is in a list of its group
-gives its label to the list rows and is dropped. The other truth rows stay, judged and not retrieved. This is a full
-outer join on (group, item) inside the bucket. An item counts once in R and in the ideal list, however often lists and
-truth have it.
+A truth row whose item is listed gives its label to the list and is dropped; the others stay, judged and not retrieved.
+An item counts once in R and in the ideal list, however often lists and truth have it.
 """
 
 from __future__ import annotations
@@ -37,11 +35,10 @@ Counts = Counter[tuple[str, str]]
 
 @dataclass(frozen=True)
 class JudgedRows:
-    """The rows to evaluate, with the group (``codes``) and the label of each.
+    """The rows to evaluate, with the group (``codes``), the label and whether it is ``judged`` (None: all) of each.
 
-    ``judged`` flags the judged rows, or is None where all are judged. ``twins`` are the rows that share group and item,
-    or None where the plan does not need them. Where the plan chooses groups, ``with_truth`` (groups) flags the groups
-    with a judged row, and ``with_list`` (groups) has, for each model, a flag for the groups with a scored row.
+    ``twins`` share group and item. ``with_truth`` and ``with_list`` (groups) flag groups with a judged, or a scored,
+    row.
     """
 
     rows: BucketRows
@@ -54,11 +51,9 @@ class JudgedRows:
     with_list: tuple[Flags, ...] = ()
 
     def unjudged(self, groups: Flags) -> int:
-        """The number of rows without a label in the flagged ``groups`` (groups)."""
         return 0 if self.judged is None else int(np.count_nonzero(groups[self.codes] & ~self.judged))
 
     def judged_among(self, rows: Ints | None) -> int:
-        """How many of the ``rows``, all of them where None, are judged."""
         if self.judged is None:
             return len(self.codes) if rows is None else len(rows)
         return int(np.count_nonzero(taken(self.judged, rows)))
@@ -68,11 +63,7 @@ class JudgedRows:
         return Judgments(self.codes, self.labels, self.groups, self.judged, references, item_row)
 
     def credited(self, references: Mapping[str, Floats], listed: Ints, best: Ints) -> Judgments:
-        """The judgments of a model whose list has the rows ``listed`` and gets credit for the rows ``best`` only.
-
-        One row of each (group, item) has the label and the place in ``references``: the best listed row, or any row
-        where none is listed.
-        """
+        """The judgments of a list of the rows ``listed``, of which the ``best`` alone get credit."""
         if (twins := self.twins) is None:
             raise ValueError("repeats are found by the twins of rows")
         has_label, repeats, is_best = np.zeros((3, len(self.codes)), np.bool_)
@@ -93,10 +84,7 @@ class JudgedRows:
 def judge(
     rows: BucketRows, groups: Groups, plan: Plan, counts: Counts, unmatched: dict[str, UnmatchedRow] | None = None
 ) -> JudgedRows:
-    """The rows of ``groups`` that ``plan`` evaluates, with their labels.
-
-    Where lists and truth are joined and ``unmatched`` is given, adds to it one row of each side without a match.
-    """
+    """The rows of ``groups`` that are evaluated, with labels; ``unmatched`` gets a row of each side."""
     if plan.joins:
         return _joined(rows, groups, plan, counts, unmatched)
     labels, judged, codes, twins = rows.labels(), rows.valid(LABEL), groups.codes, None
@@ -123,10 +111,7 @@ def judge(
 def _labels_of_items(
     pair: Codes, labels: NDArray[np.generic], judged: Flags | None
 ) -> tuple[NDArray[np.generic], Flags | None]:
-    """The label that all rows of an item have by the ``pair`` (n) of group and item, and whether it is judged.
-
-    The highest of several labels wins.
-    """
+    """The highest label of each item, by the ``pair`` (n) of group and item, and whether it is judged."""
     own = np.arange(len(pair)) if judged is None else np.flatnonzero(judged)
     row = np.append(own, -1)[highest_of_each(pair[own], int(pair.max(initial=-1)) + 1, labels[own])][pair]
     is_judged = row >= 0
@@ -136,7 +121,6 @@ def _labels_of_items(
 def _joined(
     rows: BucketRows, groups: Groups, plan: Plan, counts: Counts, unmatched: dict[str, UnmatchedRow] | None
 ) -> JudgedRows:
-    """The result of :func:`judge` for lists and a truth, with the rows of lists first."""
     rows, codes, lists = _lists_first(rows, groups.codes, counts)
     matches = matches_of(rows, codes, groups.count, lists)
     matched, is_unlisted = matches.matched, matches.fates == UNLISTED
@@ -172,10 +156,7 @@ def _joined(
 
 
 def _lists_first(rows: BucketRows, codes: Codes, counts: Counts) -> tuple[BucketRows, Codes, int]:
-    """The rows with an item and their ``codes``, those of lists before those of the truth, and how many are of lists.
-
-    A row without an item only names its group.
-    """
+    """The rows with an item and their ``codes``, those of lists first, and how many these are."""
     truth, named = rows.truth, rows.valid(ITEM)
     counts[checks.GROUP_ONLY, ""] = 0 if named is None else int(np.count_nonzero(~named))
     of_lists = ~truth if named is None else ~truth & named
@@ -187,7 +168,6 @@ def _lists_first(rows: BucketRows, codes: Codes, counts: Counts) -> tuple[Bucket
 
 
 def _count_matches(matches: Matches, unlisted: int, counts: Counts, levels: Sequence[float | None]) -> None:
-    """Add to ``counts`` the fates of the rows of the truth."""
     n_judged, distinct = int(np.count_nonzero(matches.judged)), int(np.count_nonzero(matches.fates))
     counts[checks.TRUTH_UNLABELLED, ""] = len(matches.judged) - n_judged
     counts[checks.TRUTH_REPEATED, ""] = n_judged - distinct
@@ -203,7 +183,6 @@ def _count_matches(matches: Matches, unlisted: int, counts: Counts, levels: Sequ
 
 
 def _with_list(rows: BucketRows, codes: Codes, groups: int) -> tuple[Flags, ...]:
-    """For each model a flag for each group (groups): whether it has a row with a score."""
     return tuple(_groups_of(codes, rows.valid(score_column(model)), groups) for model in range(rows.models))
 
 

@@ -31,6 +31,5 @@ def largest_groups(rows: pa.Table, groups: Groups, sizes: Ints, plan: Plan) -> L
 
 
 def keys_of_groups(rows: pa.Table, groups: Groups, chosen: Ints) -> list[tuple[bytes, ...]]:
-    """The key of each of the ``chosen`` groups, as texts."""
     keys = rows.select(key_columns(rows)).take(pa.array(groups.row[chosen]))
     return list(zip(*(values_as_bytes(column.combine_chunks()).to_pylist() for column in keys.columns), strict=True))

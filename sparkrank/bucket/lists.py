@@ -19,11 +19,7 @@ from sparkrank.ranking.ranking import Scores
 
 
 class ListedRows(NamedTuple):
-    """The rows with a score (``retrieved``, or None where all rows have one) and their ``scores``.
-
-    ``best`` are the rows that get credit for their item, where the list repeats an item and repeats are misses.
-    Otherwise it is None.
-    """
+    """The rows with a score (``retrieved``; None: all), ``scores``, and the ``best``, if repeats get no credit."""
 
     scores: Scores
     retrieved: Ints | None
@@ -57,9 +53,7 @@ def listed_rows(judged: JudgedRows, index: int, model: str, plan: Plan, counts: 
 
 
 def _best_of_each(twins: Twins, scores: Scores, weights: Floats | None) -> Ints:
-    """The rows without ``twins``, and of twins that with the highest score; of equal scores, that with the highest
-    weight.
-    """
+    """The rows without ``twins``, and of twins that with the highest score, then weight."""
     by = [values[twins.rows] for values in (weights, scores) if values is not None]
     stays = np.ones(len(scores), np.bool_)
     stays[twins.rows] = False

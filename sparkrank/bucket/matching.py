@@ -24,18 +24,14 @@ Finder: TypeAlias = Callable[[Codes, Ints, Floats, int, Codes, NDArray[np.uint8]
 
 @dataclass(frozen=True)
 class Matches:
-    """A bucket of ``lists`` rows of lists and, behind them, rows of a truth.
+    """Rows of lists and, behind them, rows of a truth.
 
-    ``items`` (n) are the items of all rows as whole numbers: themselves, or their places among the ``distinct`` items.
-    ``labels`` (truth) are the labels of the truth, and ``judged`` (truth) flags the rows that have one. ``row`` (lists)
-    is the row of the truth whose label a row of a list has, or -1. ``fates`` (truth) tells whether a row of the truth
-    gives its label to a row of a list (:data:`LISTED`), is judged and in no list (:data:`UNLISTED`), or neither: it has
-    no label, or another row of its item has a higher one. ``overruled`` rows have a lower label than another row of
-    their item. ``joined`` groups have rows of both sides. ``twins`` are the rows of lists that share their item with
-    another of their group.
+    ``items`` (n) are whole numbers, or places among the ``distinct`` items. ``row`` (lists) is the row of the truth
+    whose label a row of a list has, or -1; ``fates`` (truth) are :data:`LISTED`, :data:`UNLISTED` or :data:`BEATEN`:
+    without a label, or with a lower one than another row of the item, as ``overruled`` rows have. ``joined`` groups
+    have rows of both sides.
     """
 
-    lists: int
     items: Ints
     distinct: pa.Array | None
     labels: NDArray[np.generic]
@@ -48,7 +44,6 @@ class Matches:
 
     @property
     def matched(self) -> Flags:
-        """Which rows of lists have a label (lists)."""
         matched: Flags = self.row >= 0
         return matched
 
@@ -75,7 +70,7 @@ def matches_of(rows: BucketRows, codes: Codes, groups: int, lists: int) -> Match
     )
     order = np.argsort(twin_rows)
     twins = Twins(twin_rows[order], twin_codes[order], int(twin_codes.max(initial=-1)) + 1)
-    return Matches(lists, items, distinct, labels, judged, row, fates, overruled, joined, twins)
+    return Matches(items, distinct, labels, judged, row, fates, overruled, joined, twins)
 
 
 def find_by_numpy(
@@ -100,7 +95,6 @@ def find_by_numpy(
 
 
 def _whole_numbers(rows: BucketRows) -> tuple[Ints, pa.Array | None]:
-    """:class:`Matches` says what the two are."""
     if pa.types.is_signed_integer(rows.table[ITEM].type):
         return rows.values(ITEM).astype(np.int64, copy=False), None
     codes, distinct = rows.items()

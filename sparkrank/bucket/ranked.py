@@ -55,8 +55,7 @@ ROUNDING = 2.0**-40  # how far rounding may move a value out of its range: more 
 class RankedModel:
     """The rankings of the model ``name``, whose list is ``listed`` among the ``rows`` of a bucket.
 
-    ``chosen`` (groups) flags the groups in which the model is evaluated, or is None where it is evaluated in all.
-    ``weights`` (groups) are the weights of groups, by the column that they come from.
+    ``chosen`` (groups) flags the groups in which it is evaluated (None: all); ``weights`` (groups) are by column.
     """
 
     name: str
@@ -68,7 +67,6 @@ class RankedModel:
     weights: Mapping[str, Floats]
 
     def counts(self) -> dict[tuple[str, str], int]:
-        """The counts of the model in the table ``quality``."""
         if not self.plan.keys:
             return {(checks.SCORED_ROWS, self.name): len(self.listed.scores)}
         levels = self.plan.levels
@@ -102,7 +100,6 @@ class RankedModel:
         return self._count_groups(GroupValues(outside, values.distinct)) if outside.any() else 0
 
     def _count_groups(self, flags: GroupValues) -> int:
-        """The number of evaluated groups with the flag."""
         if self.chosen is None:
             return int(flags.segments.count_flagged(flags.numbers)[0])
         return int(np.count_nonzero(self._chosen(flags.of_groups())))
@@ -119,7 +116,6 @@ class RankedModel:
             yield MeanRows(self._key(groups, metric), np.column_stack(counts), limbs)
 
     def _sums(self, evaluated: Segments) -> dict[Metric, ValueSums]:
-        """The sums of each group metric over each segment of the groups ``evaluated``."""
         by_metric: dict[Metric, ValueSums] = {}
         equal: dict[Segments, dict[Metric, Floats]] = {}
         lists: SegmentLists = {}
@@ -142,10 +138,7 @@ class RankedModel:
         return by_metric
 
     def _over(self, values: GroupValues, evaluated: Segments, lists: SegmentLists) -> tuple[Floats, Segments]:
-        """The ``values`` of the groups ``evaluated`` with their segments, one per distinct list of a segment.
-
-        ``lists`` keeps the distinct lists of segments for other values.
-        """
+        """The ``values`` of the groups ``evaluated``, one per distinct list of a segment, with their segments."""
         if evaluated is WHOLE and self.chosen is None:
             return values.numbers, values.segments
         if (distinct := values.distinct) is not None and evaluated.code is not None:
@@ -157,14 +150,12 @@ class RankedModel:
 
     @cached
     def values(self) -> dict[str, GroupValues]:
-        """The value of each group metric in each group."""
         return {
             str(metric): declared.values_of(self.ranked(metric.ties), metric)
             for metric, declared in self.plan.group_metrics
         }
 
     def ranked(self, ties: Ties | None) -> Ranking:
-        """The model's ranking, or the same ranking under other ``ties`` where these are not None."""
         return self.ranking if ties is None else self.ranking.under(ties)
 
     def explained(self, metric: Metric) -> Arithmetic:
@@ -175,7 +166,6 @@ class RankedModel:
         return kind_of(metric).explain(one, metric)
 
     def drop_cached(self) -> None:
-        """Drop the cached results of the model's rankings."""
         for ties in {metric.ties for metric in self.plan.metrics}:
             ranking = self.ranked(ties)
             if ranking is not self.ranking:
@@ -202,10 +192,7 @@ class RankedModel:
         return UnitTable.of_values(values, code, self.plan.definitions.counts_undefined_as)
 
     def part_means(self, parted: GroupSlice, tables: Sequence[tuple[list[int], UnitTable]]) -> Floats:
-        """The limbs of the sums of w and of wv (segments, metrics, 12) over each part of the values of a slice.
-
-        The coarse metrics come first, from their ``tables``.
-        """
+        """The limbs of the sums of w and of wv (segments, metrics, 12) over each part, coarse metrics first."""
         coarse, others = self.plan.coarse_metrics, self.plan.fine_metrics
         sums = np.zeros((parted.segments.count, len(coarse) + len(others), 2 * LIMBS))
         for places, table in tables:
@@ -240,10 +227,7 @@ class RankedModel:
             yield (str(metric), self.name), float(np.nan_to_num(weights).max(initial=0.0))
 
     def part_sums(self, parted: GroupSlice, bins: Mapping[BinRule, SegmentCounts]) -> Floats:
-        """The limbs of the number of groups and of each sum over rows (segments, 1 + sums, 6).
-
-        ``bins`` are those of the parts: they tell how many rows there are.
-        """
+        """The limbs of the groups and of each sum over rows (segments, 1 + sums, 6); ``bins`` count rows."""
         groups = whole_limbs(parted.segments.of(self.chosen).sizes(self._groups_evaluated()))
         rows = None
         if bins and not self.plan.weighted:
@@ -259,7 +243,6 @@ class RankedModel:
         return np.stack([groups, *sums], axis=1)
 
     def part_bins(self, parted: GroupSlice) -> dict[BinRule, SegmentCounts]:
-        """The coarse bins of each part, by the rules of the pooled metrics."""
         if not self.plan.parted_rules:
             return {}
         scored, owner = self._scored_rows(), self._group_of_scored()
@@ -270,17 +253,13 @@ class RankedModel:
         """How many groups of each part have a value in each coarse bin, of each metric with a requested percentile."""
         evaluated = parted.segments.of(self.chosen)
         for metric in self.plan.distributions:
-            values = self._chosen(self.values()[str(metric)].of_groups())
-            values, _, counted = _counted(values, None, evaluated, np.isnan(values), self.plan)
+            values, counted = self._in_mean(metric, evaluated)
             weights = np.ones(len(values)) if self.plan.weighted else None  # as the table of other bins has them
             groups = ScoredRows(values, np.zeros(len(values), np.bool_), weights)
             yield metric, count_segments(VALUES, groups, False, counted)
 
     def value_of_groups(self, name: str) -> Floats:
-        """The value of the metric ``name`` in each group (groups): what an undefined one counts, or NaN.
-
-        It is NaN where the model is not evaluated.
-        """
+        """The value of a metric in each group (groups): what an undefined one counts, or NaN."""
         values = self.values()[name].of_groups()
         counted_as = self.plan.definitions.counts_undefined_as
         if counted_as is not None:
@@ -291,10 +270,14 @@ class RankedModel:
         """The distribution over groups of each metric with a requested percentile, by value of a slice."""
         evaluated = groups.segments.of(self.chosen)
         for metric in self.plan.distributions:
-            values = self._chosen(self.values()[str(metric)].of_groups())
-            values, _, counted = _counted(values, None, evaluated, np.isnan(values), self.plan)
+            values, counted = self._in_mean(metric, evaluated)
             for value, distribution in zip(groups.values, Distribution.of_each(values, counted), strict=True):
                 yield StateKey(self.name, groups.name, value, str(metric)), distribution
+
+    def _in_mean(self, metric: Metric, evaluated: Segments) -> tuple[Floats, Segments]:
+        values = self._chosen(self.values()[str(metric)].of_groups())
+        values, _, counted = _counted(values, None, evaluated, np.isnan(values), self.plan)
+        return values, counted
 
     def histograms(self, groups: GroupSlice) -> Iterator[tuple[ScoreSeries, ScoreHistogram]]:
         """The histograms by each rule that a pooled metric reads, by value of a slice."""
@@ -368,12 +351,10 @@ class RankedModel:
         return self.ranking.groups if self.chosen is None else int(np.count_nonzero(self.chosen))
 
     def _chosen(self, of_groups: NDArray[T]) -> NDArray[T]:
-        """The numbers of the evaluated groups."""
         return of_groups if self.chosen is None else of_groups[self.chosen]
 
     @cached
     def _of_evaluated(self) -> Flags | None:
-        """Which of the listed rows are in evaluated groups, or None where all are."""
         if self.chosen is None:
             return None
         codes, retrieved = self.ranking.judgments.codes, self.listed.retrieved
@@ -388,7 +369,6 @@ class RankedModel:
         return np.flatnonzero(evaluated) if retrieved is None else retrieved[evaluated]
 
     def _segments_of_scored(self, groups: GroupSlice) -> Segments:
-        """The segments of a slice over the rows of :meth:`_scored`. The whole day does not need the groups of rows."""
         return groups.segments if groups.segments.code is None else groups.segments.of(self._group_of_scored())
 
     @cached
@@ -398,7 +378,6 @@ class RankedModel:
 
     @cached
     def _scored_rows(self) -> ScoredRows:
-        """The rows of :meth:`_scored` as pooled metrics read them."""
         judgments, scored = self.ranking.judgments, self._scored()
         evaluated = self._of_evaluated()
         scores = self.listed.scores if evaluated is None else self.listed.scores[evaluated]
@@ -409,10 +388,7 @@ class RankedModel:
 
 
 def _weighed(values: Floats, weights: Floats | None, segments: Segments, plan: Plan) -> Floats:
-    """The limbs of the sums of w and of wv (segments, 12) over groups with ``values`` and ``weights`` (groups).
-
-    What is not in the mean has no weight, so that all metrics share the order of ``segments``.
-    """
+    """The limbs of the sums of w and of wv (segments, 12). What is not in the mean has no weight."""
     undefined, counted_as = np.isnan(values), plan.definitions.counts_undefined_as
     if undefined.any():
         values = np.where(undefined, counted_as or 0.0, values)
@@ -427,7 +403,6 @@ def _weighed(values: Floats, weights: Floats | None, segments: Segments, plan: P
 def _counted(
     values: Floats, weights: Floats | None, segments: Segments, undefined: Flags, plan: Plan
 ) -> tuple[Floats, Floats | None, Segments]:
-    """The values, weights and segments of the groups in the mean. The definitions decide about undefined values."""
     if not undefined.any():
         return values, weights, segments
     if plan.definitions.counts_undefined_as is not None:

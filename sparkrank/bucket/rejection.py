@@ -66,10 +66,7 @@ def _nan(rows: BucketRows, name: str) -> Flags | None:
 
 
 def _without_item(rows: BucketRows, names: Sequence[str]) -> Flags | None:
-    """Rows without an item that have a value in one of the columns ``names``.
-
-    One with a label alone comes from an array of labels that is longer than that of true items.
-    """
+    """Rows without an item that have a value in one of the columns ``names``."""
     items = rows.valid(ITEM)
     if items is None:
         return None
@@ -106,7 +103,6 @@ def _no_weight(rows: BucketRows, name: str) -> Flags:
 
 
 def _small_weight(rows: BucketRows, name: str) -> Flags | None:
-    """Weights of which exact sums would lose a part or all."""
     weights = rows.floats(name)
     return _flags((weights > 0) & (weights < LEAST_WEIGHT))
 

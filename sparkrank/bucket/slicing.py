@@ -26,10 +26,7 @@ MOST_SLICE_VALUES = 1_000
 
 @dataclass(frozen=True)
 class GroupSlice:
-    """A slice of a bucket: its ``name``, its ``values`` in the bucket, and the ``segments`` of groups by value.
-
-    Rows without a value have the value None.
-    """
+    """A slice of a bucket: its ``values`` (None for rows without one), and the ``segments`` of groups by value."""
 
     name: str
     values: tuple[str | None, ...]
@@ -48,19 +45,14 @@ class SlicedRows:
     code: Codes
 
     def by_group(self, groups: Groups) -> GroupSlice:
-        """The slice over ``groups``, where all rows of a group have the same value."""
         return GroupSlice(self.name, self.values, Segments(len(self.values), self.code[groups.row]))
 
     def divides(self, groups: Groups) -> bool:
-        """Whether any of the ``groups`` has rows of several values."""
         return not np.array_equal(self.code[groups.row][groups.codes], self.code)
 
 
 def sliced_rows(rows: BucketRows, plan: Plan, columns: Sequence[str]) -> SlicedRows:
-    """The values of the slice that ``columns`` of the plan's input make.
-
-    Raises :class:`InputError` where there are more than :data:`MOST_SLICE_VALUES`, or one is no text in UTF-8.
-    """
+    """The values of the slice that ``columns`` of the plan's input make, at most :data:`MOST_SLICE_VALUES`."""
     name = slice_name(columns)
     parts = [rows.table[slice_column(plan.slice_columns.index(column))] for column in columns]
     groups = groups_of(parts)
@@ -78,11 +70,7 @@ def raise_many_values(name: str, count: int, where: str = "") -> None:
 
 
 def _texts(columns: Sequence[pa.ChunkedArray]) -> pa.Array:
-    """The texts of values, distinct for distinct values, and null where no column has a value.
-
-    Commas separate the values of several columns, commas inside values are escaped, and :data:`NO_PART` represents a
-    column without a value.
-    """
+    """The texts of values: commas separate columns, :data:`NO_PART` is a missing value, null if all are."""
     texts = [column.combine_chunks().cast(pa.string()) for column in columns]
     if len(texts) == 1:
         return texts[0]

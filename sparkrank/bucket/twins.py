@@ -11,10 +11,7 @@ from sparkrank.numeric.array_types import Codes, Floats, Ints
 
 @dataclass(frozen=True)
 class Twins:
-    """The ``rows`` (k, ascending) that share group and item with another; ``code`` (k) numbers what they share.
-
-    Numbers go from 0 to ``count`` - 1, and each has two rows or more.
-    """
+    """The ``rows`` (ascending) that share group and item; ``code`` numbers what they share, below ``count``."""
 
     rows: Ints
     code: Codes | Ints
@@ -36,7 +33,6 @@ class Twins:
         return Twins(place[there][left.rows], left.code, left.count)
 
     def last(self) -> Ints:
-        """The last row of each number (count)."""
         last = np.empty(self.count, np.int64)
         last[self.code] = self.rows
         return last

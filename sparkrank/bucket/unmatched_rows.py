@@ -22,12 +22,7 @@ _STEP, _MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 def unmatched_rows(
     sides: Mapping[str, tuple[int, Flags]], items: Ints, distinct: pa.Array | None, keys: pa.Table | None
 ) -> dict[str, UnmatchedRow]:
-    """One unmatched row of each side of a bucket.
-
-    ``sides`` have the first row of each side, whose rows lie together, and flag its unmatched rows. ``items`` (n) are
-    whole numbers, or places among the ``distinct`` items. ``keys`` (n) are the group keys of the input, or None where
-    only their hash is known.
-    """
+    """One unmatched row of each of ``sides`` (its first row, flags) of ``items`` (n), or places in ``distinct``."""
     places = None if distinct is None else place_of(distinct)
     unmatched = {}
     for side, (start, flags) in sides.items():
@@ -57,7 +52,6 @@ def _first_whole(items: Ints, flags: Flags) -> tuple[int, Ints]:
 
 
 def _first_coded(items: Ints, flags: Flags, places: NDArray[np.uint64]) -> tuple[int, Ints]:
-    """The lowest of the ``places`` of the flagged ``items``, and the items there."""
     there = np.zeros(len(places), np.bool_)
     there[items[flags]] = True
     lowest = places.min(initial=2**64 - 1, where=there)
@@ -65,7 +59,6 @@ def _first_coded(items: Ints, flags: Flags, places: NDArray[np.uint64]) -> tuple
 
 
 def _least_group(keys: pa.Table) -> tuple[bytes, ...]:
-    """The first of ``keys`` in the order of their texts."""
     texts = pa.table([values_as_bytes(column.combine_chunks()) for column in keys.columns], keys.column_names)
     least = pc.select_k_unstable(texts, 1, [(name, "ascending") for name in texts.column_names])
     return tuple(column[0].as_py() for column in texts.take(least).columns)
@@ -81,10 +74,7 @@ def values_as_bytes(values: pa.Array) -> pa.Array:
 
 
 def place_of(items: pa.Array) -> NDArray[np.uint64]:
-    """A hash of each of ``items`` (texts, whole numbers or floats): any of them may be the first in its order.
-
-    The hash of a text reads only its length and its last eight bytes. That of a null is arbitrary.
-    """
+    """A hash of each of ``items``, of a text by its length and last eight bytes; that of a null is arbitrary."""
     if is_text(items.type):
         numbers = _ends_of_texts(items)
     elif pa.types.is_floating(items.type):

@@ -1,9 +1,4 @@
-"""The weights of groups: columns that have one value in each group. They are checked group by group.
-
-A group is rejected as a whole where a row of its list has no weight, or where its rows have several. To leave out some
-of its rows would change its metrics, and nobody can say which of two weights is right. Its rows are counted, as those
-of other rejections are, so the same limit holds and every lane has the same numbers.
-"""
+"""The weights of groups, columns with one value in each: a group of none, or of several, is rejected whole."""
 
 from __future__ import annotations
 
@@ -28,7 +23,6 @@ LEAST_GROUP_WEIGHT = 1e-6
 def weighed_groups(
     rows: BucketRows, groups: Groups, plan: Plan, counts: Counter[tuple[str, str]]
 ) -> tuple[BucketRows, Groups]:
-    """The ``rows`` of groups that have one weight in each column, and their groups."""
     if not plan.group_weights:
         return rows, groups
     bad, small = np.zeros((2, groups.count), np.bool_)
@@ -46,10 +40,7 @@ def weighed_groups(
 
 
 def _weights_and_faults(rows: BucketRows, name: str, groups: Groups) -> tuple[Floats, Flags]:
-    """The weight of each group (groups), NaN where no row gives one, and whether it is bad (groups).
-
-    Rows of a truth need no weight of their own.
-    """
+    """The weight of each group (groups), NaN where no row gives one, and whether it is bad."""
     values, truth, valid = rows.floats(name), rows.truth, rows.valid(name)
     having = slice(None) if valid is None or not truth.any() else ~truth | valid
     codes, values = groups.codes[having], values[having]
@@ -62,10 +53,7 @@ def _weights_and_faults(rows: BucketRows, name: str, groups: Groups) -> tuple[Fl
 
 
 def weights_of_groups(rows: BucketRows, groups: Groups, plan: Plan) -> Mapping[str, Floats]:
-    """The weight of each of the ``groups`` of ``rows`` (groups) by each column.
-
-    The rows are those that :func:`weighed_groups` gave. A group of the truth alone, which has no weight, has NaN.
-    """
+    """The weight of each of the ``groups`` (groups) by column, NaN for one of the truth alone."""
     return {
         column: _weights_and_faults(rows, group_weight_column(index), groups)[0]
         for index, column in enumerate(plan.group_weights)

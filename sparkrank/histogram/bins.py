@@ -1,8 +1,7 @@
 """The rules that put scores into bins. No rule depends on the range of the scores.
 
-The number of a bin is the bit pattern of the bin's own score as a float64, rearranged so that numbers compare as scores
-do. Any range works, logits and infinities included, and bins from different machines and days match without agreeing on
-edges first.
+The number of a bin is the bit pattern of its own score as a float64, rearranged so that numbers compare as scores do:
+bins of different machines and days match without agreeing on edges first.
 """
 
 from __future__ import annotations
@@ -30,17 +29,12 @@ MOST_BINS = 10**6
 
 @dataclass(frozen=True)
 class BinRule:
-    """Which scores share a bin, by the ``kind`` of the rule.
+    """Which scores share a bin, by the ``kind`` of the rule; 0.0 and -0.0 always do.
 
-    - ``bits``: scores that agree in sign, exponent and the first ``size`` bits of the mantissa. Bins are 2^-size wide
-      relative to the score.
-    - ``digits``: scores that agree when rounded to ``size`` decimals.
-    - ``bins``: ``size`` bins of equal width between 0 and 1. Each includes its lower edge, and the last both edges. A
-      score outside belongs to the nearest bin.
-    - ``exact``: equal scores.
-
-    0.0 and -0.0 are one score under every rule. ``rel`` is the least relevant label; where it is None, every label
-    above 0 is relevant.
+    ``bits``: scores that agree in sign, exponent and ``size`` bits of the mantissa. ``digits``: scores that agree when
+    rounded to ``size`` decimals. ``bins``: ``size`` bins of equal width from 0 to 1, each with its lower edge and the
+    last with both; a score outside belongs to the nearest. ``exact``: equal scores. ``rel`` is the least relevant label
+    (None: above 0).
     """
 
     kind: str
@@ -56,13 +50,11 @@ class BinRule:
 
     @classmethod
     def parse(cls, text: str) -> BinRule:
-        """The rule whose ``str`` is ``text``."""
         form, _, rel = text.partition(",rel=")
         kind, _, size = form.partition("=")
         return cls(kind, int(size or 0), float(rel) if rel else None)
 
     def coding(self, scores: Range) -> Coding:
-        """The coding for scores of the given range."""
         if self.kind == "bins":
             return Bins(self.size, scores)
         if self.kind == "digits":
@@ -72,14 +64,12 @@ class BinRule:
         return LeadingBits(self.size if self.kind == "bits" else None, scores)
 
     def numbers(self, scores: Floats) -> Ints:
-        """The number of the bin of each of ``scores`` (no NaN)."""
         if len(scores) == 0:
             return np.empty(0, np.int64)
         coding = self.coding(Range.of(scores))
         return coding.numbers(coding.codes(scores))
 
     def snapped(self, scores: Floats) -> Floats:
-        """The score of the bin of each of ``scores`` (no NaN)."""
         return bin_scores(self.numbers(scores))
 
     def width(self, snapped: Floats) -> Floats:
@@ -95,10 +85,7 @@ class BinRule:
 
 
 def score_sums(rule: BinRule, bins: Ints, weight: Floats, offset: Floats) -> Floats:
-    """The sum of the scores of each bin (n), from its ``weight`` (its rows, where rows have no weight) and ``offset``.
-
-    ``weight`` and ``offset`` may have more dimensions before that of the bins.
-    """
+    """The sum of the scores of each bin (..., n), from its ``weight`` (or rows) and ``offset``."""
     score = bin_scores(bins)
     inside = offset * (rule.width(score) / OFFSET_UNITS)
     with np.errstate(over="ignore"):  # scores near the largest float add up to infinity, which is right

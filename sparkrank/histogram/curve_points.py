@@ -1,7 +1,4 @@
-"""The points of the ROC and PR curves, thinned for drawing without changing the area under the curve.
-
-Exact bins are made coarser first, so that one process can hold them for any day.
-"""
+"""The points of the ROC and PR curves, thinned for drawing without changing the area under the curve."""
 
 from __future__ import annotations
 
@@ -14,16 +11,13 @@ from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.state import ScoreHistogram
 from sparkrank.histogram.threshold_sweep import Sweep
 from sparkrank.numeric.array_types import Flags, Floats
-from sparkrank.numeric.segments import run_starts
 
 AREA_MOVES = 1e-4  # how far thinning may move the area: less than a plot or a third decimal shows
 
 
 @dataclass(frozen=True)
 class Points:
-    """Points in order of falling ``threshold``. At a threshold, rows with that score or a higher one are predicted
-    positive.
-    """
+    """Points in order of falling ``threshold``: rows with that score or a higher one are predicted positive."""
 
     x: Floats
     y: Floats
@@ -34,11 +28,9 @@ class Points:
 
 
 def roc_points(sweep: Sweep, scores: Floats) -> Points:
-    """FPR and TPR at the score of each bin, after the point (0, 0) of an infinite threshold. No points where a class is
-    missing.
-    """
+    """FPR and TPR at the score of each bin, after (0, 0). No points where a class is missing."""
     if not sweep.positives or not sweep.negatives:
-        return _none()
+        return Points(*np.empty((3, 0)))
     return Points(
         np.append(0.0, sweep.fp / sweep.negatives),
         np.append(0.0, sweep.tp / sweep.positives),
@@ -54,7 +46,7 @@ def roc_area(points: Points) -> float:
 def pr_points(sweep: Sweep, scores: Floats) -> Points:
     """Recall and precision at the score of each bin. No points without positives."""
     if not sweep.positives:
-        return _none()
+        return Points(*np.empty((3, 0)))
     taken = sweep.tp + sweep.fp
     precision = np.divide(sweep.tp, taken, out=np.ones(len(taken)), where=taken > 0)
     return Points(sweep.tp / sweep.positives, precision, scores)
@@ -66,11 +58,9 @@ def pr_area(points: Points) -> float:
 
 
 def thinned(points: Points, most: int, area: Callable[[Points], float]) -> Points:
-    """At most ``most`` of ``points`` at equal steps along the curve, or more where the area would otherwise move by
-    more than :data:`AREA_MOVES`.
+    """At most ``most`` of ``points`` at equal steps along the curve, or as many as keep the area to :data:`AREA_MOVES`.
 
-    The first point of each step stays, and so do both ends of a jump. PR curves of large days keep more points: each
-    step of their area has the precision of its end, so the area falls with every point that is left out.
+    The first point of each step stays, and so do both ends of a jump.
     """
     count = len(points.x)
     if count <= most:
@@ -89,26 +79,14 @@ def thinned(points: Points, most: int, area: Callable[[Points], float]) -> Point
     return points
 
 
-def _none() -> Points:
-    return Points(np.empty(0), np.empty(0), np.empty(0))
-
-
 # 16,384 bins for each doubling of the score: some hundred thousand bins for a day, each 6e-5 of its score wide.
 SKETCH_BITS = 14
 SKETCHED_AT_ONCE = 2**17  # bins
 
 
 def sketched(histogram: ScoreHistogram) -> ScoreHistogram:
-    """``histogram``, whose bins are single scores, in the coarser bins of the rule ``bits``, without sums of scores."""
+    """``histogram``, of single scores, in the coarser bins of the rule ``bits``, without sums of scores."""
     rule = BinRule("bits", SKETCH_BITS, histogram.rule.rel)
     starts = range(0, len(histogram.numbers), SKETCHED_AT_ONCE)
-    parts = [_sketched(histogram.part(start, start + SKETCHED_AT_ONCE), rule) for start in starts]
+    parts = [histogram.part(start, start + SKETCHED_AT_ONCE).coarser(rule) for start in starts]
     return ScoreHistogram.empty(rule).merge(*parts)
-
-
-def _sketched(histogram: ScoreHistogram, rule: BinRule) -> ScoreHistogram:
-    number = rule.numbers(histogram.score)
-    first = run_starts(number)  # bins are in ascending order of score, and so are the coarser ones
-    pos, neg = (np.add.reduceat(amounts, first) for amounts in (histogram.pos, histogram.neg))
-    count = None if histogram.count is None else np.add.reduceat(histogram.count, first)
-    return ScoreHistogram(rule, number[first], pos, neg, np.zeros_like(pos), count)

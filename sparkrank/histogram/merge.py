@@ -1,7 +1,4 @@
-"""Merging the bins of several histograms: equal bins become one, and their amounts add up.
-
-Compiled loops (:mod:`sparkrank.native.blocks`) add bins that lie close together, numpy the others.
-"""
+"""Merging the bins of several histograms: equal bins become one, and their amounts add up."""
 
 from __future__ import annotations
 
@@ -25,7 +22,6 @@ _MAX_BIN_ROWS = 2**31  # one number holds both counts of a bin
 
 
 def is_dense(span: int, parts: Sequence[NDArray[np.integer[Any]]]) -> bool:
-    """Whether an array of ``span`` places is a good way to add up the bins of ``parts``."""
     return span <= DENSE_BINS_PER_ROW * sum(map(len, parts))
 
 
@@ -37,20 +33,15 @@ class Whole(NamedTuple):
 
     @property
     def most(self) -> int:
-        """An upper bound of the numbers."""
         return self.least + int(self.above.max(initial=0))
 
     @property
     def furthest(self) -> int:
-        """An upper bound of the absolute values."""
         return max(abs(self.most), abs(self.least + int(self.above.min(initial=0))))
 
 
 class CodedBins(NamedTuple):
-    """The bins of one part (n, at least one): rows of each class, and offsets, or None where all are 0.
-
-    ``fill`` writes the codes of the bins (n, ascending) into an array.
-    """
+    """The bins of one part: ``fill`` writes their codes (ascending); ``offset`` is None where all are 0."""
 
     fill: Callable[[Ints], None]
     pos: Whole
@@ -59,8 +50,6 @@ class CodedBins(NamedTuple):
 
 
 class MergedBins(NamedTuple):
-    """Bins in ascending order, as :class:`sparkrank.states.ScoreHistogram` has them."""
-
     bins: Ints
     pos: Ints
     neg: Ints
@@ -68,10 +57,7 @@ class MergedBins(NamedTuple):
 
 
 def merge_by_loops(coding: Coding, scores: Range, parts: Sequence[CodedBins]) -> MergedBins | None:
-    """The merged bins of all ``parts``, whose range of scores is ``scores``, by compiled loops.
-
-    None where bins are far from each other, or where rows or offsets do not fit one array of whole numbers.
-    """
+    """The merged bins of ``parts`` by compiled loops; None where bins are far apart, or sums do not fit one array."""
     lowest, highest = coding.codes(np.array(scores)).tolist()
     span = highest - lowest + 1
     offsets = [part.offset for part in parts if part.offset is not None]
@@ -98,7 +84,6 @@ def merge_by_loops(coding: Coding, scores: Range, parts: Sequence[CodedBins]) ->
 
 
 def fill_codes(coding: Coding, bins: Ints, codes: Ints) -> None:
-    """Write the codes of ``bins`` (n) into ``codes`` (n)."""
     if native.runs("codes", has_loop(coding)):
         native.blocks.codes(*loop_coding(coding), np.ascontiguousarray(bins), codes)
     else:
@@ -106,7 +91,6 @@ def fill_codes(coding: Coding, bins: Ints, codes: Ints) -> None:
 
 
 def codes_of(coding: Coding, bins: Ints) -> Ints:
-    """The codes of ``bins`` (n)."""
     codes = np.empty(len(bins), np.int64)
     fill_codes(coding, bins, codes)
     return codes
@@ -114,10 +98,7 @@ def codes_of(coding: Coding, bins: Ints) -> Ints:
 
 @dataclass(frozen=True)
 class JoinedInPlace:
-    """Bins that are close together: one array of ``span`` places adds up all parts.
-
-    ``places`` are the places of the bins of each part, and ``filled`` the places that have a bin.
-    """
+    """Bins that are close together, in an array of ``span`` ``places``, of which some are ``filled``."""
 
     bins: Ints
     places: Sequence[Ints]
@@ -125,7 +106,6 @@ class JoinedInPlace:
     filled: Ints
 
     def sum(self, amounts: Sequence[Amounts]) -> Amounts:
-        """The sum over equal bins of ``amounts``, one array for each part."""
         sums = np.zeros((self.span, *amounts[0].shape[1:]), amounts[0].dtype)
         for place, of_part in zip(self.places, amounts, strict=True):
             sums[place] += of_part  # no part has a bin twice
@@ -146,9 +126,7 @@ class JoinedBySorting:
 
 
 def merge_bins(rule: BinRule, bins: Sequence[Ints]) -> JoinedInPlace | JoinedBySorting:
-    """The distinct bin numbers of all parts. ``bins`` are the numbers of each part, ascending, with at least one in all
-    parts together.
-    """
+    """The distinct bin numbers of all parts, each of which has them ascending."""
     scores = range_of(bins)
     coding = rule.coding(scores)
     lowest, highest = coding.codes(np.array(scores)).tolist()

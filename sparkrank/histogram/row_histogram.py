@@ -1,7 +1,6 @@
 """The histogram of rows of which most have a bin of their own, as exact bins often do: it keeps the rows themselves.
 
-A row takes 9 bytes, or 17 with a weight. Its bin would take 32, or 160 with the limbs of weighted sums. Rows stay in
-the sorted runs in which buckets hand them over, and are sorted once more when the first reader asks for their order.
+A row takes 9 bytes, or 17 with a weight; its bin would take 32, or 160 with limbs. Rows stay in sorted runs.
 """
 
 from __future__ import annotations
@@ -9,6 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +19,7 @@ from sparkrank.histogram.scored_rows import ScoredRows
 from sparkrank.histogram.state import ScoreHistogram
 from sparkrank.histogram.threshold_sweep import BinSteps, Extent, RowSteps
 from sparkrank.numeric.array_types import Flags, Floats, Ints
-from sparkrank.numeric.exact_sums import Amounts, exact_sum
+from sparkrank.numeric.exact_sums import exact_sum
 from sparkrank.numeric.segments import WHOLE, Segments, run_starts
 
 # Where fewer bins than this share of the rows are distinct, bins take no more memory than rows.
@@ -31,26 +31,20 @@ _NO_WEIGHTS = np.empty(0)
 
 
 class BinnedRows(NamedTuple):
-    """Rows (n) by ascending number of their bin, which several may share.
-
-    Some are ``relevant``. Their ``weights`` are None where all weigh 1.
-    """
+    """Rows (n) by ascending number of their bin: whether ``relevant``, and ``weights``, None where all weigh 1."""
 
     bins: Ints
     relevant: Flags
     weights: Floats | None = None
 
     def part(self, start: int, end: int) -> BinnedRows:
-        """The rows from ``start`` to ``end``, in the same memory."""
         weights = None if self.weights is None else self.weights[start:end]
         return BinnedRows(self.bins[start:end], self.relevant[start:end], weights)
 
     def distinct(self) -> int:
-        """The number of bins."""
         return int(np.count_nonzero(self.bins[1:] != self.bins[:-1])) + (len(self.bins) > 0)
 
     def histogram(self, rule: BinRule) -> ScoreHistogram:
-        """The same rows in bins."""
         first, steps = run_starts(self.bins), RowSteps(self.relevant, self.weights).steps()
         pos, neg = steps.pos, steps.neg
         if len(first) < len(self.bins):
@@ -95,7 +89,6 @@ class RowHistogram(ScoreHistogram):
 
     @property
     def sorted_rows(self) -> BinnedRows:
-        """All rows by bin."""
         if len(self.runs) > 1:
             self.__dict__["runs"] = (sorted_rows(self.runs),)  # the runs themselves would take as much again
         (rows,) = self.runs
@@ -113,28 +106,7 @@ class RowHistogram(ScoreHistogram):
     def _in_bins(self) -> ScoreHistogram:
         return self.sorted_rows.histogram(self.rule)
 
-    @property
-    def bins(self) -> Ints:
-        return self._in_bins.bins
-
-    @property
-    def pos(self) -> Amounts:
-        return self._in_bins.pos
-
-    @property
-    def neg(self) -> Amounts:
-        return self._in_bins.neg
-
-    @property
-    def offset(self) -> Amounts:
-        return self._in_bins.offset
-
-    @property
-    def count(self) -> Ints | None:
-        return self._in_bins.count
-
     def merged_runs(self, others: Sequence[ScoreHistogram]) -> ScoreHistogram | None:
-        """All rows together, where all of them are rows."""
         if not all(isinstance(other, RowHistogram) for other in others):
             return None
         runs = [run for histogram in (self, *others) if isinstance(histogram, RowHistogram) for run in histogram.runs]
@@ -169,10 +141,7 @@ class RowHistogram(ScoreHistogram):
                 yield from some.histogram(self.rule).steps_from_above(most, score_sums)
 
     def _parts_from_above(self, most: int) -> Iterator[BinnedRows]:
-        """The rows by bin in parts of about ``most``, the highest bins first. All rows of a bin are in one part.
-
-        Several runs are sorted together part by part, in memory that the next part takes again.
-        """
+        """The rows by bin in parts of about ``most``, the highest first, sorted part by part."""
         runs = self.runs if len(self.runs) <= MOST_RUNS else (self.sorted_rows,)
         step = max(most // (SAMPLED_OF_PART * len(runs)), 1) if len(runs) > 1 else most
         sample = np.sort(np.concatenate([run.bins[step::step] for run in runs]))
@@ -186,6 +155,10 @@ class RowHistogram(ScoreHistogram):
             part = sorted_rows(some) if len(some) > 1 else some[0]
             if len(part.bins):
                 yield part
+
+
+for _name in ("bins", "pos", "neg", "offset", "count"):
+    setattr(RowHistogram, _name, property(attrgetter(f"_in_bins.{_name}")))
 
 
 def _share_bins(runs: Sequence[BinnedRows]) -> bool:

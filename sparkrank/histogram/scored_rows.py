@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparkrank.numeric.array_types import Flags, Floats, Ints
+from sparkrank.numeric.array_types import Flags, Floats
 from sparkrank.numeric.cached import cached
 from sparkrank.numeric.elementary import log
-from sparkrank.numeric.exact_sums import exact_sums, exact_sums_of, limbs_of, whole_limbs
+from sparkrank.numeric.exact_sums import exact_sums, exact_sums_of, whole_limbs
 from sparkrank.numeric.ordered_integers import Range
 from sparkrank.numeric.segments import WHOLE, Segments
 from sparkrank.ranking.judgments import is_relevant
@@ -20,13 +20,11 @@ from sparkrank.ranking.judgments import is_relevant
 
 @dataclass(frozen=True)
 class RowSum:
-    """A sum over rows, by its ``name``. With w the weight, y the class (1 where the label is relevant at ``rel``) and s
-    the score:
+    """A sum over rows by its ``name``, with w the weight, s the score and y whether the label is relevant at ``rel``:
 
-    ``rows`` Σ 1, ``weight`` Σ w, ``positives`` Σ w·y, ``negatives`` Σ w·(1-y), ``predicted`` Σ w over
-    s >= ``threshold``, ``true_positives`` Σ w·y over s >= ``threshold``, ``scores`` Σ w·s, ``squared_error``
-    Σ w·(s-y)², ``log_loss`` Σ w·(-log s of a positive, -log(1-s) of a negative), ``outside`` the number of rows whose
-    score is no probability.
+    ``rows`` Σ 1, ``weight`` Σ w, ``positives`` Σ w·y, ``negatives`` Σ w·(1-y), ``predicted`` Σ w over s >=
+    ``threshold``, ``true_positives`` Σ w·y over the same, ``scores`` Σ w·s, ``squared_error`` Σ w·(s-y)², ``log_loss``
+    Σ w·(-log s of a positive, -log(1-s) of a negative), ``outside`` the rows whose score is no probability.
     """
 
     name: str
@@ -38,26 +36,14 @@ class RowSum:
         return f"{self.name}({','.join(given)})" if given else self.name
 
 
+@dataclass(eq=False)
 class ScoredRows:
-    """The rows with a score: ``scores`` (no NaN), ``labels``, and ``weights``, which are None where all rows weigh 1.
+    """The rows with a score (no NaN). Arrays that only one sum reads are computed a few thousand rows at a time."""
 
-    ``relevant`` computes :meth:`flags` where the caller caches them.
-
-    Arrays that several sums and bin rules read are computed once. Arrays that only one of them reads are computed for
-    a few thousand rows at a time, so that they stay in the processor's cache.
-    """
-
-    def __init__(
-        self,
-        scores: NDArray[np.floating[Any]],
-        labels: NDArray[np.generic],
-        weights: Floats | None = None,
-        relevant: Callable[[float | None], Flags] | None = None,
-    ) -> None:
-        self.scores = scores
-        self.labels = labels
-        self.weights = weights
-        self._relevant = relevant
+    scores: NDArray[np.floating[Any]]
+    labels: NDArray[np.generic]
+    weights: Floats | None = None
+    relevant: Callable[[float | None], Flags] | None = None  # computes flags where the caller caches them
 
     def sums(self, quantity: RowSum, segments: Segments = WHOLE) -> Floats:
         """The limbs (count, 6) of ``quantity`` over each segment of the rows."""
@@ -65,13 +51,7 @@ class ScoredRows:
 
     @cached
     def flags(self, rel: float | None) -> Flags:
-        """Which rows are relevant."""
-        return is_relevant(self.labels, rel) if self._relevant is None else self._relevant(rel)
-
-    @cached
-    def positives(self, rel: float | None) -> Ints:
-        """The relevant rows."""
-        return np.flatnonzero(self.flags(rel))
+        return is_relevant(self.labels, rel) if self.relevant is None else self.relevant(rel)
 
     @cached
     def taken(self, threshold: float) -> Flags:
@@ -81,22 +61,14 @@ class ScoredRows:
 
     @cached
     def wide(self) -> Floats:
-        """The scores as float64."""
         return np.ascontiguousarray(self.scores, np.float64)
 
     @cached
     def range(self) -> Range:
-        """The lowest and the highest score. There must be at least one row."""
         return Range.of(self.wide())
 
     @cached
-    def weight_limbs(self) -> list[tuple[int, Floats]]:
-        """The limbs of each weight with their index. Rows must have weights."""
-        return [(index, limb.copy()) for index, limb in limbs_of(np.asarray(self.weights, np.float64))]
-
-    @cached
     def outside(self) -> Flags:
-        """Which scores are no probabilities."""
         if self._are_probabilities():
             return np.zeros(len(self.scores), np.bool_)
         return (self.scores < 0) | (self.scores > 1)
@@ -111,11 +83,7 @@ class ScoredRows:
         return wide if self._are_probabilities() else np.clip(wide, 0.0, 1.0)
 
     def log_losses(self, rel: float | None, part: slice) -> Floats:
-        """The log loss of each row of ``part``.
-
-        As in scikit-learn, the probability of the row's class is clipped to [eps, 1-eps], where eps is that of the type
-        of the scores: 2^-52 for float64, 2^-23 for float32.
-        """
+        """The log loss of each row of ``part``, clipped to [eps, 1-eps] of the scores' type, as in scikit-learn."""
         eps = float(np.finfo(self.scores.dtype).eps)
         losses = self._classes(rel, part)
         losses -= 1.0
@@ -127,13 +95,11 @@ class ScoredRows:
         return np.negative(losses, out=losses)
 
     def squared_errors(self, rel: float | None, part: slice) -> Floats:
-        """The squared distance of each score of ``part`` from its row's class."""
         errors = self._classes(rel, part)
         np.subtract(self.probabilities(part), errors, out=errors)
         return np.square(errors, out=errors)
 
     def _classes(self, rel: float | None, part: slice) -> Floats:
-        """1 for the positives of ``part``, 0 for its negatives."""
         return self.flags(rel)[part].astype(np.float64)
 
     def weight_where(self, flags: Flags, segments: Segments) -> Floats:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sparkrank.base.errors import StateError
 from sparkrank.histogram.bins import BinRule, score_sums
@@ -17,11 +16,11 @@ from sparkrank.histogram.count import count_segments
 from sparkrank.histogram.merge import CodedBins, MergedBins, Whole, fill_codes, merge_bins, merge_by_loops, range_of
 from sparkrank.histogram.scored_rows import ScoredRows
 from sparkrank.histogram.threshold_sweep import BinSteps, Extent, RowSteps
-from sparkrank.numeric.array_types import Flags, Floats, Ints
+from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.exact_sums import Amounts, rounded
 from sparkrank.numeric.ordered_integers import bin_scores
 from sparkrank.numeric.overflow import validate_no_overflow
-from sparkrank.numeric.segments import WHOLE, Segments
+from sparkrank.numeric.segments import WHOLE, Segments, run_starts
 
 AMOUNTS = ("pos", "neg", "offset")
 
@@ -39,8 +38,7 @@ class ScoreSeries(NamedTuple):
 class ScoreHistogram:
     """Bins in ascending order of score: bin numbers, positive rows, negative rows and offsets of the scores.
 
-    :mod:`sparkrank.histogram.bins` defines numbers and offsets. Where rows have weights, ``pos``, ``neg`` and
-    ``offset`` are weighted sums in limbs (bins, 6), and ``count`` is the number of rows. Otherwise ``count`` is None.
+    Of weighted rows these are sums in limbs (bins, 6), and ``count`` is the number of rows; otherwise it is None.
     """
 
     rule: BinRule
@@ -57,19 +55,6 @@ class ScoreHistogram:
         return cls(rule, none, none, none, none)
 
     @classmethod
-    def of(
-        cls,
-        rule: BinRule,
-        scores: NDArray[np.floating],
-        flags: Flags,
-        sums: bool,
-        weights: Floats | None = None,
-    ) -> ScoreHistogram:
-        """The histogram of rows with ``scores`` (no NaN), relevant where ``flags``. ``sums`` requests score sums."""
-        (histogram,) = cls.of_each(replace(rule, rel=None), ScoredRows(scores, flags, weights), sums)
-        return replace(histogram, rule=rule)
-
-    @classmethod
     def of_each(cls, rule: BinRule, rows: ScoredRows, sums: bool, segments: Segments = WHOLE) -> list[ScoreHistogram]:
         """The histogram of the ``rows`` of each segment, relevant by ``rule``. ``sums`` requests score sums."""
         bins, starts, *amounts = count_segments(rule, rows, sums, segments)
@@ -81,8 +66,7 @@ class ScoreHistogram:
     def merge(self, *others: ScoreHistogram) -> ScoreHistogram:
         """The histogram of all rows together.
 
-        Raises :class:`StateError` when the rules differ, when only some of the histograms have weights, or when a bin
-        has so many rows that the sum of their offsets does not fit 64 bits.
+        Raises :class:`StateError` when rules differ, only some have weights, or offsets do not fit 64 bits.
         """
         for other in others:
             if other.rule != self.rule:
@@ -115,12 +99,10 @@ class ScoreHistogram:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there are no bins."""
         return len(self.bins) == 0
 
     @property
     def is_weighted(self) -> bool:
-        """Whether rows have weights."""
         return self.count is not None
 
     @property
@@ -132,6 +114,14 @@ class ScoreHistogram:
         """The part that has the :attr:`numbers` from ``start`` to ``end``, in the same memory."""
         bins, pos, neg, offset = (column[start:end] for column in (self.bins, self.pos, self.neg, self.offset))
         return ScoreHistogram(self.rule, bins, pos, neg, offset, None if self.count is None else self.count[start:end])
+
+    def coarser(self, rule: BinRule) -> ScoreHistogram:
+        """The same rows in the bins of ``rule``, which join whole bins, without sums of scores."""
+        number = rule.numbers(self.score)
+        first = run_starts(number)  # bins are in ascending order of score, and so are the coarser ones
+        pos, neg = (np.add.reduceat(amounts, first) for amounts in (self.pos, self.neg))
+        count = None if self.count is None else np.add.reduceat(self.count, first)
+        return ScoreHistogram(rule, number[first], pos, neg, np.zeros_like(pos), count)
 
     def extent(self, *, counts_bins: bool = True) -> Extent:  # noqa: ARG002
         """The sums over all bins; unless it ``counts_bins``, there may be fewer bins than it says."""
@@ -146,33 +136,27 @@ class ScoreHistogram:
 
     @property
     def rows(self) -> Ints:
-        """The rows of each bin."""
         rows: Ints = self.pos + self.neg if self.count is None else self.count
         return rows
 
     @property
     def positives(self) -> Floats:
-        """The positive rows of each bin, or the sum of their weights."""
         return rounded(self.pos)
 
     @property
     def negatives(self) -> Floats:
-        """The negative rows of each bin, or the sum of their weights."""
         return rounded(self.neg)
 
     @property
     def score(self) -> Floats:
-        """The score of each bin."""
         return bin_scores(self.bins)
 
     @property
     def score_sum(self) -> Floats:
-        """The sum of the scores of each bin's rows, each times its weight."""
         return score_sums(self.rule, self.bins, rounded(self.pos + self.neg), rounded(self.offset))
 
 
 def _merged_by_loops(rule: BinRule, parts: Sequence[ScoreHistogram]) -> MergedBins | None:
-    """The merged bins of ``parts`` without weights, or None where :func:`merge_by_loops` cannot merge them."""
     scores = range_of([part.bins for part in parts])
     coding = rule.coding(scores)
     coded = [

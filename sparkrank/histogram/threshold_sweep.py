@@ -1,8 +1,4 @@
-"""The threshold sweep over score bins: what each bin adds to the areas under the curves.
-
-A sweep goes through bins in the order of their scores, or of their empirical rates, which is the best possible order.
-Adjacent bins may be joined until each has enough rows.
-"""
+"""The threshold sweep over score bins, by score or by empirical rate: what each bin adds to areas under curves."""
 
 from __future__ import annotations
 
@@ -26,17 +22,11 @@ Amount = NDArray[Any]  # one sum: a whole number, or its limbs (6)
 
 
 def value_of(amount: Amount) -> float:
-    """``amount`` as a float64."""
     return float(rounded(np.asarray(amount)[None])[0])
 
 
 @dataclass(frozen=True)
 class BinSteps:
-    """Bins in the order of a sweep, highest first: amounts of positives and negatives, and rows.
-
-    ``score_sum`` are the sums of scores, or None where no metric reads them.
-    """
-
     pos: Amounts
     neg: Amounts
     rows: Ints
@@ -50,12 +40,10 @@ class RowSteps(NamedTuple):
     weights: Floats | None
 
     def steps(self) -> BinSteps:
-        """The same as bins."""
         pos, neg = (self._of_class(flags) for flags in (self.relevant, ~self.relevant))
         return BinSteps(pos, neg, np.ones(len(self.relevant), np.int64))
 
     def _of_class(self, flags: Flags) -> Amounts:
-        """What each row adds to the class whose rows have ``flags``: whole numbers (n), or limbs (n, 6)."""
         if self.weights is None:
             return flags.astype(np.int64)
         limbs = np.zeros((len(flags), LIMBS))
@@ -89,20 +77,13 @@ class Extent:
 class Sweep:
     """A sweep over ``steps``, which follow the rows ``above`` them, of a day with the extent ``day``.
 
-    ``through`` is the extent of the rows above and these. ``pos``, ``neg`` (n) are the amounts of each bin. ``tp``,
-    ``fp`` (n) are the amounts of the bin and all bins before it: of the rows at or above a threshold at the bin's
-    score. ``positives``, ``negatives`` are the amounts of the day. All of them are divided by a power of two, which
-    rounds nothing and brings the day's amount to between 1/2 and 1, because the units of exact sums are fixed.
+    ``pos``, ``neg`` (n) are the amounts of each bin, ``tp``, ``fp`` (n) those of it and all before it, ``positives``,
+    ``negatives`` those of the day: all divided by a power of two that brings the day's amount to between 1/2 and 1,
+    since the units of exact sums are fixed. ``through`` is the extent of the rows above and these.
     """
 
-    pos: Floats
-    neg: Floats
-    tp: Floats
-    fp: Floats
     rows: NDArray[Any]
-    least: float
     score_sum: Floats | None
-    through: Extent
     positives: Any  # a number, or one of each day
     negatives: Any
 
@@ -130,7 +111,6 @@ class Sweep:
         self.through = own if above is None else above + own
 
     def _sweep_rows(self, steps: RowSteps, scale: float, above: Extent | None) -> None:
-        """The same of rows that have a bin each, by a compiled loop."""
         rows, weighted = len(steps.relevant), steps.weights is not None
         taken = np.zeros((2, LIMBS))
         if above is not None:
@@ -147,10 +127,9 @@ class Sweep:
 
 
 class Sweeps(Sweep):
-    """Sweeps over the same n bins of several days at once: the arrays are (days, n), and the amounts of days (days, 1).
+    """Sweeps over the same n bins of several days at once: arrays are (days, n), amounts of days (days, 1).
 
-    ``pos``, ``neg`` and ``rows`` are whole numbers or weights, ``least`` a lower bound of the weight of a positive row.
-    Terms of them are sums of float64 in the order of the bins: for the differences that parts make, not for values.
+    Their terms are sums of float64 in the order of the bins, for the differences that parts make.
     """
 
     def __init__(self, pos: Floats, neg: Floats, rows: Floats, least: float, score_sum: Floats | None = None) -> None:
@@ -182,10 +161,7 @@ def _shifted(taken: Floats, above: float) -> Floats:
 
 @dataclass(frozen=True)
 class Terms:
-    """Terms of some bins: exact sums (``limbs``: sums, 6), or the ``highest`` of each term (-inf without bins).
-
-    Of :class:`Sweeps` both have a number for each term and day instead.
-    """
+    """Terms of some bins: exact sums (``limbs``: sums, 6), or the ``highest`` of each; of several days for each day."""
 
     limbs: Floats
     highest: Floats
@@ -208,29 +184,24 @@ class Terms:
 
 
 def roc_terms(sweep: Sweep) -> Terms:
-    """The pairs in the right order, where a pair inside a bin counts 1/2, and the pairs inside bins.
-
-    Both classes are :func:`magnified`.
-    """
+    """The pairs in the right order, where a pair inside a bin counts 1/2, and the pairs inside bins."""
     in_pos, in_neg = magnified(sweep.positives), magnified(sweep.negatives)
     pos, neg = sweep.pos * in_pos, sweep.neg * in_neg
     return Terms.of((neg * (sweep.tp * in_pos - pos / 2), pos * neg))
 
 
 def magnified(amount: Floats | float) -> Any:
-    """The power of two that brings ``amount`` to between 1/2 and 1. Without it, exact sums would lose bits of a class
-    with very little weight.
-    """
+    """The power of two that brings ``amount`` to between 1/2 and 1, or exact sums would lose bits of a light class."""
     if isinstance(amount, np.ndarray):
         return np.ldexp(1.0, np.minimum(-np.frexp(amount)[1], MAX_EXPONENT))
     return math.ldexp(1.0, min(-math.frexp(amount)[1], MAX_EXPONENT))
 
 
 def average_precision_terms(sweep: Sweep) -> Terms:
-    """Positives times the precision at their bin, and the same with the best and the worst precision inside the bin.
+    """Positives times the precision at their bin, and with the best and the worst precision inside the bin.
 
-    The best precision that any order of a bin allows has all its positives and none of its negatives. The worst is that
-    of its first positive after all its negatives. Positives are :func:`magnified`.
+    The best has all the bin's positives and none of its negatives, the worst its first positive after all its
+    negatives.
     """
     pos = sweep.pos * magnified(sweep.positives)
     precision = _share(sweep.tp, sweep.tp + sweep.fp)
@@ -247,11 +218,7 @@ def separation_terms(sweep: Sweep) -> Terms:
 
 
 def break_even_terms(sweep: Sweep) -> Terms:
-    """The positives among the first P rows, where P is the number of all positives.
-
-    The bin that reaches P rows contributes by its share of positives. The second and third term are the most and the
-    fewest positives that an order of this bin allows. All terms are :func:`magnified`.
-    """
+    """The positives among the first P rows, P all positives: by share where P is reached, most, and fewest."""
     before, after = sweep.tp_above + sweep.fp_above, sweep.tp + sweep.fp
     here = np.flatnonzero((before < sweep.positives) & (sweep.positives <= after))
     left = sweep.positives - before[here]
@@ -261,12 +228,7 @@ def break_even_terms(sweep: Sweep) -> Terms:
 
 
 def calibration_terms(sweep: Sweep) -> Terms:
-    """The difference between the positives of each bin and the sum of its scores; and, of one day, its mean if the rate
-    of the bin were its mean score.
-
-    With probabilities it is at most the bin's number of rows. Scores that are no probabilities leave the metric
-    undefined, and their difference is cut at that bound.
-    """
+    """The difference of each bin's positives and scores, cut at its rows; and, of one day, its mean by chance."""
     if sweep.score_sum is None:
         raise ValueError("calibration needs the sums of scores")
     weight = sweep.pos + sweep.neg
@@ -291,10 +253,7 @@ CLASS_BITS = 31  # bits of the positives, and of the negatives
 
 @dataclass(frozen=True)
 class Rates:
-    """Amounts of positives and negatives by empirical rate, the highest first.
-
-    ``rate`` is pos / neg, which gives the same order as pos / (pos + neg) and still distinguishes rates near 1.
-    """
+    """Amounts by empirical rate, the highest first; ``rate`` is pos / neg, which distinguishes rates near 1."""
 
     rate: Floats
     pos: Amounts
@@ -311,7 +270,6 @@ class Rates:
         return cls(rate, steps.pos, steps.neg, steps.rows).merged()
 
     def merged(self, *others: Rates) -> Rates:
-        """The amounts of all parts, where amounts of equal rate are added up."""
         parts = [part for part in (self, *others) if len(part.rate)]
         if not parts:
             return self
@@ -330,10 +288,7 @@ class Rates:
 
 
 def _merge_equal_steps(steps: BinSteps) -> BinSteps:
-    """``steps`` with equal bins merged, those with as many positives and as many negatives, where rows have no weights.
-
-    Most bins have a few hundred rows, so many of them are equal, and whole numbers sort faster than rates.
-    """
+    """``steps`` with those of as many positives and negatives merged: most bins have a few hundred rows."""
     if steps.pos.ndim > 1 or max(steps.pos.max(initial=0), steps.neg.max(initial=0)) >> CLASS_BITS:
         return steps
     both, count = np.unique(steps.pos << CLASS_BITS | steps.neg, return_counts=True)
@@ -342,10 +297,7 @@ def _merge_equal_steps(steps: BinSteps) -> BinSteps:
 
 
 def joined(steps: BinSteps, min_rows: int) -> BinSteps:
-    """``steps`` with adjacent bins joined, from the first on, until each has ``min_rows`` rows.
-
-    A rest at the end with fewer rows is joined to the step before it, or is the only step.
-    """
+    """``steps`` with adjacent bins joined until each has ``min_rows`` rows; a rest at the end joins the one before."""
     if min_rows <= 1 or len(steps.rows) == 0:
         return steps
     first = joined_starts(steps.rows, min_rows)
@@ -356,10 +308,9 @@ def joined(steps: BinSteps, min_rows: int) -> BinSteps:
 
 
 def joined_starts(rows: Ints, min_rows: int) -> Ints:
-    """The first bin of each run of joined bins. The last run may have too few rows.
+    """The first bin of each run of joined bins, of which the last may have too few rows.
 
-    Each bin has a link to the bin after a run that starts there. The runs are the chain of links from the first bin,
-    which doubling strides find in log2(bins) passes, without a loop over runs.
+    Each bin links to the one after a run that starts there; doubling strides follow the chain in log2(bins) passes.
     """
     count = len(rows)
     begins = np.zeros(count + 1, np.bool_)

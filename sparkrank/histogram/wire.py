@@ -30,10 +30,9 @@ from sparkrank.numeric.ordered_integers import Range
 
 @dataclass(frozen=True)
 class NarrowHistogram:
-    """A histogram by the codes of its bins in the range ``scores``: the first code, and the steps to the others.
+    """A histogram by the codes of its bins in the range ``scores`` (None: no bins): the first, and the steps.
 
-    ``scores`` is None where there are no bins. Most bins of a bucket are adjacent and have a row or two, and most
-    weights need three limbs of six. So a bin of unweighted rows takes 4 to 9 bytes instead of 32.
+    A bin of unweighted rows takes 4 to 9 bytes instead of 32.
     """
 
     rule: BinRule
@@ -44,7 +43,6 @@ class NarrowHistogram:
 
     @classmethod
     def of(cls, histogram: ScoreHistogram) -> NarrowHistogram | NarrowRows:
-        """``histogram`` in few bytes."""
         if isinstance(histogram, RowHistogram):
             return NarrowRows.of(histogram)
         if histogram.is_empty:
@@ -56,7 +54,6 @@ class NarrowHistogram:
         return cls(histogram.rule, scores, narrow_ascending(codes), amounts, count)
 
     def widened(self) -> ScoreHistogram:
-        """The histogram that was packed."""
         if self.scores is None:
             return ScoreHistogram.empty(self.rule)
         bins = self.rule.coding(self.scores).numbers(widen_ascending(*self.codes))
@@ -66,9 +63,7 @@ class NarrowHistogram:
 
 @dataclass(frozen=True)
 class NarrowRows:
-    """A histogram that keeps rows: the first bin number and the steps to the others, a bit for the class of each row,
-    and the weights, or None. A row takes 4 to 9 bytes, and 8 more where it has a weight.
-    """
+    """A histogram that keeps rows: bins as a first number and steps, a bit for each class, and weights or None."""
 
     rule: BinRule
     bins: tuple[int, Narrow]
@@ -77,22 +72,17 @@ class NarrowRows:
 
     @classmethod
     def of(cls, histogram: RowHistogram) -> NarrowRows:
-        """``histogram``, which has a row at least, in few bytes."""
         rows = histogram.sorted_rows
         return cls(histogram.rule, narrow_ascending(rows.bins), np.packbits(rows.relevant), rows.weights)
 
     def widened(self) -> ScoreHistogram:
-        """The histogram that was packed."""
         bins = widen_ascending(*self.bins)
         relevant = np.unpackbits(self.relevant, count=len(bins)).view(np.bool_)
         return RowHistogram(self.rule, [BinnedRows(bins, relevant, self.weights)])
 
 
 def merged(parts: Sequence[NarrowHistogram | NarrowRows]) -> ScoreHistogram:
-    """The merged histogram of ``parts``, at least one, which share a rule. Faster than widening all parts first.
-
-    Raises :class:`sparkrank.base.errors.StateError` as :meth:`ScoreHistogram.merge` does.
-    """
+    """The merged histogram of ``parts``, at least one, which share a rule. Faster than widening all parts first."""
     bins = [part for part in parts if isinstance(part, NarrowHistogram)]
     if len(bins) == len(parts) and (added := _merged_by_loops(bins)) is not None:
         return ScoreHistogram(parts[0].rule, *added)
@@ -101,7 +91,6 @@ def merged(parts: Sequence[NarrowHistogram | NarrowRows]) -> ScoreHistogram:
 
 
 def _merged_by_loops(parts: Sequence[NarrowHistogram]) -> MergedBins | None:
-    """The merged bins of ``parts`` without weights, or None where :func:`merge_by_loops` cannot merge them."""
     filled = [(part, part.scores) for part in parts if part.scores is not None]
     if len(filled) < 2 or any(part.count is not None for part, _ in filled):
         return None

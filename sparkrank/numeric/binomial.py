@@ -13,27 +13,10 @@ LEAST = 1e-290  # of a probability: below, products are no normal numbers
 
 
 def mean_deviation(trials: Ints, probability: Floats) -> Floats:
-    """The mean of |X - np|, where X is the number of hits in n ``trials`` of one ``probability`` p.
+    """The mean of |X - np|, where X is the number of hits in n ``trials`` of one ``probability`` p (k each).
 
-    By de Moivre it is 2 m (1 - p) P(X = m), with m the least whole number above np. The probability is Loader's
-    saddle-point form, whose errors of Stirling's formula have three terms: it is off by a part in 1,000 at most.
-
-    Parameters
-    ----------
-    trials : ndarray of int, (k,)
-        n, of each bin.
-    probability : ndarray of float, (k,)
-        p, from 0 to 1.
-
-    Returns
-    -------
-    ndarray of float, (k,)
-        0 where p is 0 or 1.
-
-    References
-    ----------
-    Diaconis, Zabell: Closed form summation for classical distributions, Statistical Science 1991. Loader: Fast and
-    accurate computation of binomial probabilities, 2000.
+    By de Moivre it is 2 m (1 - p) P(X = m), with m the least whole number above np (Diaconis and Zabell, Statistical
+    Science 1991). P is Loader's saddle-point form (2000): off by a part in 1,000 at most.
 
     Examples
     --------

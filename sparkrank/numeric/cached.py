@@ -1,7 +1,4 @@
-"""A cache for methods: the results live as long as the object, one for each set of arguments.
-
-``functools.cache`` would keep every bucket alive in a global table. Here the results go with the object.
-"""
+"""A cache for methods: results live as long as the object; ``functools.cache`` would keep every bucket alive."""
 
 from __future__ import annotations
 
@@ -30,9 +27,5 @@ def cached(method: Callable[P, R]) -> Callable[P, R]:
 
 
 def drop_cached(owner: object) -> None:
-    """Drop the cached results of ``owner``.
-
-    A result may refer to its owner, as the hits of a ranking refer to their ranking. Python frees such a cycle only
-    when its collector next looks at old objects, and until then evaluated buckets pile up in memory.
-    """
+    """Drop the cached results of ``owner``: they may refer to it, and cycles wait for Python's collector."""
     owner.__dict__.pop("_cached", None)

@@ -1,9 +1,7 @@
-"""Logarithms, powers of two and powers of a base, with the same bits on every processor.
+"""Logarithms and powers with the same bits on every processor.
 
-numpy and the C library choose their own by the processor: with AVX-512, with FMA and without, last bits differ, and so
-would the numbers of one day that different workers evaluate. What is here is made of sums, products, quotients and
-whole shifts, which IEEE 754 rounds in one way only, and no compiler joins two of them into one rounding
-(``-ffp-contract=off``; numpy runs each by itself).
+numpy and the C library choose their own by the processor, and last bits differ. Here all is made of sums, products,
+quotients and shifts, which IEEE 754 rounds in one way, and no compiler joins two roundings (``-ffp-contract=off``).
 """
 
 from __future__ import annotations
@@ -191,7 +189,6 @@ def _normal(high: Floats, low: Floats) -> _TwoFloats:
 
 
 def _polynomial(coefficients: tuple[float, ...], x: Floats) -> Floats:
-    """c0 + c1·x + c2·x² ..."""
     total = np.full(x.shape, coefficients[-1])
     for coefficient in coefficients[-2::-1]:
         total *= x

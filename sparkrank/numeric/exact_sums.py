@@ -1,7 +1,6 @@
 """Exact sums of float64: the same bits in any order of the values and for any layout of the data.
 
-Each value is split into limbs, which are whole multiples of fixed units. Sums of limbs are exact, so the order in which
-they are added cannot show in the result.
+Each value is split into limbs, whole multiples of fixed units, whose sums are exact.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ UNITS = (2.0**26, 2.0**4, 2.0**-18, 2.0**-40, 2.0**-62, 2.0**-84)
 UNIT_ARRAY = np.array(UNITS)  # for the loops
 LIMBS = len(UNITS)
 
-PROBED_VALUES = 64  # of most arrays, this many values already show that a finer limb is needed
 # Rows that one pass takes at a time: an intermediate array of them has 256 KB and stays in the processor's cache.
 PART_ROWS = 2**15
 
@@ -35,7 +33,6 @@ def parts(rows: int, size: int = PART_ROWS) -> Iterator[slice]:
 
 
 def whole_limbs(counts: NDArray[np.integer[Any]]) -> Floats:
-    """The limbs (n, 6) of whole numbers (n)."""
     limbs = np.zeros((len(counts), LIMBS))
     for index, limb in limbs_of(counts.astype(np.float64)):
         limbs[:, index] = limb
@@ -51,20 +48,14 @@ def limbs_of(values: Floats) -> Iterator[tuple[int, Floats]]:
             continue  # all of these limbs are 0; metrics rarely exceed 8, so this saves two of the six
         yield index, _rounded_to(rest, unit, limb)
         rest = np.subtract(rest, limb, out=None if rest is values else rest)
-        if not _any(rest):
+        if not rest.any():
             return  # whole numbers and short fractions need no finer limbs
 
 
 def _rounded_to(values: Floats, unit: float, out: Floats) -> Floats:
-    """Each value rounded to the nearest multiple of ``unit``."""
-    anchor = _anchor(unit)
+    anchor = 1.5 * 2.0**52 * unit  # which leaves no bit below the unit when it is added to a value
     np.add(values, anchor, out=out)
     return np.subtract(out, anchor, out=out)
-
-
-def _anchor(unit: float) -> float:
-    """The number that leaves no bit below ``unit`` when it is added to a value."""
-    return 1.5 * 2.0**52 * unit
 
 
 def _largest(values: Floats) -> float:
@@ -83,12 +74,7 @@ def limbs_used(values: Floats) -> slice:
     return slice(first, native.sums.last_of(values, first, UNIT_ARRAY))
 
 
-def _any(values: Floats) -> bool:
-    return bool(values[..., :PROBED_VALUES].any() or values.any())
-
-
 def total(limbs: NDArray[np.float64]) -> float:
-    """The float64 nearest to the sum of ``limbs``."""
     return math.fsum(limbs)
 
 
@@ -105,9 +91,8 @@ def rounded(amounts: Amounts) -> Floats:
 def carried(limbs: Floats) -> Floats:
     """The one form of ``limbs`` (..., 6) that all limbs of the same sum have.
 
-    Every limb but the first becomes at least -1/2 and less than 1/2 of the unit before it, and the rest is carried
-    there. Limbs that were added up in whole units are carried at other places than those of single values, and how far
-    depends on how many were added at a time. What is stored must not show that.
+    Every limb but the first becomes at least -1/2 and less than 1/2 of the unit before it. What is stored must not show
+    in how many steps limbs were added up.
 
     Examples
     --------
@@ -131,7 +116,6 @@ _EACH_ONCE = np.empty(0)
 
 
 def exact_sum(values: Floats) -> Floats:
-    """The limbs (6) of the sum of ``values`` (any shape, no NaN)."""
     limbs: Floats = exact_sums(values.reshape(-1))[0]
     return limbs
 
@@ -147,7 +131,6 @@ def exact_sums(values: Floats, segments: Segments = WHOLE) -> Floats:
 
 
 def exact_sums_of(values: Callable[[slice], Floats], rows: int, segments: Segments = WHOLE) -> Floats:
-    """The same as :func:`exact_sums` for ``rows`` values that the function ``values`` returns slice by slice."""
     limbs = np.zeros((segments.count, LIMBS))
     for part in parts(rows, max(PART_ROWS, segments.count)):
         inside, numbers = segments.of(part), values(part)
@@ -157,7 +140,6 @@ def exact_sums_of(values: Callable[[slice], Floats], rows: int, segments: Segmen
 
 
 def _sums_by_loops(values: Floats, segments: Segments = WHOLE) -> Floats | None:
-    """The result of :func:`exact_sums` from compiled loops, or None where they cannot compute it."""
     if not native.runs("sums"):
         return None
     if segments.code is not None and segments.times is None and segments.code.dtype == np.int32:
@@ -171,17 +153,15 @@ def _sums_by_loops(values: Floats, segments: Segments = WHOLE) -> Floats | None:
 
 
 def _times(segments: Segments) -> Floats:
-    """How often each item counts (n) in the order of segments, or an empty array where each counts once."""
     return _EACH_ONCE if segments.times is None else segments.by_segment(segments.times).astype(np.float64)
 
 
 def sums_with_squares(
     values: Sequence[Floats], counted_as: float, segments: Segments = WHOLE
 ) -> tuple[Ints, Floats, Floats]:
-    """For each of m arrays of ``values`` (n) over each of s segments: the number of NaN (m, s), the limbs of the sum
-    (m, s, 6) and the limbs of the sum of squares (m, s, 6).
+    """For each of m arrays of ``values`` (n) over s segments: NaN (m, s), limbs of sums and of squares (m, s, 6).
 
-    A NaN is summed as the value ``counted_as``. One pass adds up all arrays.
+    A NaN is summed as the value ``counted_as``.
     """
     undefined = np.zeros((len(values), segments.count), np.int64)
     first, second = np.zeros((2, len(values), segments.count, LIMBS))
@@ -208,7 +188,6 @@ def sums_with_squares(
 
 
 def _part_sums(values: Floats, segments: Segments) -> Floats:
-    """The limbs (m, s, 6) of the sums of the rows of ``values`` (m, n) over each of s segments."""
     limbs = np.zeros((len(values), segments.count, LIMBS))
     for index, limb in limbs_of(values):
         limbs[:, :, index] = [segments.sum(row) for row in limb]

@@ -1,12 +1,10 @@
-"""How much more memory this process may take, asked before arrays as long as the largest group are made.
-
-A process that outgrows its container is killed without a word. One that asks first can say what it lacked.
-"""
+"""How much more memory this process may take, asked before arrays as long as the largest group are made."""
 
 from __future__ import annotations
 
 import os
 import re
+import resource
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,8 +12,6 @@ CGROUPS, PROCESS, MACHINE = Path("/sys/fs/cgroup"), Path("/proc/self"), Path("/p
 
 
 class NotEnoughMemoryError(MemoryError):
-    """An array would need ``needed`` bytes at least, and the process may take ``free`` more."""
-
     def __init__(self, needed: int, free: int) -> None:
         super().__init__(f"{needed} bytes are needed and {free} are free")
         self.needed = needed
@@ -23,27 +19,19 @@ class NotEnoughMemoryError(MemoryError):
 
 
 def ensure_free(needed: int) -> None:
-    """Raise :class:`NotEnoughMemoryError` where this process may not take ``needed`` bytes more."""
     free = free_memory()
     if free is not None and free < needed:
         raise NotEnoughMemoryError(needed, free)
 
 
 def free_memory() -> int | None:
-    """The bytes that this process may still take: by its own limit, that of its container, or the machine's memory.
-
-    None where nothing tells, as on other systems than Linux.
-    """
+    """The bytes that this process may still take, by all limits; None where nothing tells, as beside Linux."""
     known = [left for left in (addresses_left(), *_left_in_containers(), _left_on_machine()) if left is not None]
     return max(0, min(known)) if known else None
 
 
 def addresses_left() -> int | None:
     """The bytes of addresses that the limit of this process leaves (``ulimit -v``); None without such a limit."""
-    try:
-        import resource
-    except ImportError:  # where there is no such limit
-        return None
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     if limit == resource.RLIM_INFINITY:
         return None
@@ -52,7 +40,6 @@ def addresses_left() -> int | None:
 
 
 def resident_bytes() -> int:
-    """The bytes of memory that this process has; 0 where nothing tells."""
     pages = _text(PROCESS / "statm").split()
     return int(pages[1]) * os.sysconf("SC_PAGE_SIZE") if len(pages) > 1 else 0
 

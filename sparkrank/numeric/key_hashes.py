@@ -1,8 +1,4 @@
-"""A 64-bit hash of each row's group key, the same in every process, which determines bucket and part of the row.
-
-Two keys with the same hash only share a bucket. Texts are hashed in words of eight bytes, which costs far less than
-finding the distinct texts of many rows.
-"""
+"""A 64-bit hash of each row's group key, the same in every process, which determines bucket and part of the row."""
 
 from __future__ import annotations
 
@@ -15,7 +11,6 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sparkrank import native
-from sparkrank.numeric.array_types import Ints
 from sparkrank.numeric.text_arrays import is_text, text_bytes, text_ends
 
 Hashes = NDArray[np.uint64]
@@ -99,40 +94,21 @@ def _numbers_of(key: pa.Array) -> Hashes:
 def _hash_texts(texts: pa.Array) -> Hashes:
     """The hash of each text: the sum of its words, each mixed with its place, mixed with the length of the text."""
     ends, data = text_ends(texts), text_bytes(texts)
-    hashes = np.empty(len(texts), np.uint64)
     if native.runs("hashes"):
+        hashes = np.empty(len(texts), np.uint64)
         native.texts.hashes(ends, data, hashes)
         return hashes
-    words = _words(data, int(ends[-1]))
-    for start in range(0, len(texts), _BATCH):
-        batch = ends[start : start + _BATCH + 1].astype(np.int64)
-        hashes[start : start + _BATCH] = _hash_batch(words, batch[:-1], np.diff(batch))
-    return hashes
-
-
-def _words(data: NDArray[np.uint8], end: int) -> NDArray[Any]:
-    """The eight bytes that start at each place before ``end``."""
-    if len(data) < end + _WORD:  # Arrow pads its buffers, but other libraries may not
-        data = np.concatenate([data[:end], np.zeros(_WORD, np.uint8)])
-    return np.ndarray(len(data) - _WORD + 1, "<u8", data, strides=(1,))
-
-
-def _hash_batch(words: NDArray[Any], starts: Ints, lengths: Ints) -> Hashes:
+    if len(data) < int(ends[-1]) + _WORD:  # Arrow pads its buffers, but other libraries may not
+        data = np.concatenate([data[: int(ends[-1])], np.zeros(_WORD, np.uint8)])
+    words = np.ndarray(len(data) - _WORD + 1, "<u8", data, strides=(1,))  # the eight bytes that start at each place
+    lengths = np.diff(ends).astype(np.int64)
     counts = -(-lengths // _WORD)
     through = np.cumsum(counts)
     places = (np.arange(int(counts.sum())) - np.repeat(through - counts, counts)) * _WORD
-    mixed = _mixed_words(words, np.repeat(starts, counts) + places, np.repeat(lengths, counts) - places, places)
-    sums = np.append(_NONE, np.cumsum(mixed))  # modulo 2^64
+    word = words[np.repeat(ends[:-1].astype(np.int64), counts) + places]
+    word &= _FIRST_BYTES[np.minimum(np.repeat(lengths, counts) - places, _WORD)]  # what belongs to the text
+    sums = np.append(_NONE, np.cumsum(_mixed(word + places.astype(np.uint64) * _STEP)))  # modulo 2^64
     return _mixed(sums[through] - sums[through - counts] + lengths.view(np.uint64) * _STEP)
-
-
-def _mixed_words(words: NDArray[Any], at: Ints, left: Ints, place: Ints) -> Hashes:
-    """The word at each of ``at``, mixed with its place in the text. ``left`` bytes of it belong to the text."""
-    word = words[at]
-    if left.min(initial=_WORD) < _WORD:
-        word &= _FIRST_BYTES[np.minimum(left, _WORD)]
-    word += place.astype(np.uint64) * _STEP
-    return _mixed(word)
 
 
 def _mixed(values: Hashes, added: np.uint64 = _NONE) -> Hashes:

@@ -1,8 +1,4 @@
-"""Settings for freed memory: the process keeps it for the next allocation, or returns it to the operating system.
-
-Numpy's arrays come from the C library, and tables from Arrow's own allocator. A C library other than glibc is left as
-it is.
-"""
+"""Settings for freed memory: the process keeps it, or returns it. Numpy allocates by glibc, Arrow by itself."""
 
 from __future__ import annotations
 
@@ -10,6 +6,7 @@ import ctypes
 import functools
 import os
 import platform
+import resource
 
 import pyarrow as pa
 
@@ -33,14 +30,10 @@ KEPT_BYTES = 512 << 20
 
 
 def keep_freed_memory() -> None:
-    """Keep freed memory in this process, which should do nothing else.
+    """Keep freed memory in this process, which should do nothing else: new pages cost much on virtual machines.
 
-    The arrays of a bucket have a few megabytes each. glibc returns blocks of that size to the operating system when
-    they are freed and maps new pages for the next ones. Arrow's own allocators do so after some milliseconds. On
-    virtual machines, new pages cost a large share of the processor time.
-
-    Arrow then allocates from glibc, unless the environment tells Arrow's own allocator to keep freed memory. That
-    allocator shrinks a block in place, which Arrow does with every column that it reads, where glibc copies it.
+    Arrow then allocates from glibc, unless the environment tells its own allocator to keep what is freed: that one
+    shrinks a block in place where glibc copies it.
     """
     if libc := _glibc():
         for parameter, value in _MALLOPT.items():
@@ -50,31 +43,21 @@ def keep_freed_memory() -> None:
 
 
 def _arrow_keeps_freed_memory() -> bool:
-    """Whether Arrow has its own allocator, which the environment tells to keep what is freed, for a minute at least.
-
-    Below 0 is for ever, even where it is asked to give back what is free.
-    """
+    """Whether Arrow's own allocator is told to keep what is freed: for a minute at least, or for ever (below 0)."""
     delay = os.environ.get(_DELAY, "")
     is_long = delay.removeprefix("-").isdigit() and not 0 <= int(delay) < _LONG
     return is_long and pa.default_memory_pool().backend_name == _OWN
 
 
 def give_back_freed_memory() -> None:
-    """Return the free memory of this process to the operating system.
-
-    The heaps of several threads otherwise keep the memory between blocks in use, and the peak of a process grows with
-    every large evaluation in it.
-    """
+    """Return the free memory of this process, which several threads' heaps otherwise keep between blocks in use."""
     pa.default_memory_pool().release_unused()
     if libc := _glibc():
         libc.malloc_trim(0)
 
 
 def give_back_if_large() -> None:
-    """Return free memory if the process has more than :data:`KEPT_BYTES`: the next task may need it for other things.
-
-    A worker that has cut a split of many columns keeps what that took, and evaluates buckets in what is left.
-    """
+    """Return free memory if the process has more than :data:`KEPT_BYTES`."""
     if resident_bytes() > KEPT_BYTES:
         give_back_freed_memory()
 
@@ -85,14 +68,7 @@ def _glibc() -> ctypes.CDLL | None:
 
 @functools.cache
 def is_limited() -> bool:
-    """Whether this process has a limit of its own on memory (``ulimit -v``), at which an allocation fails.
-
-    Arrow's scanner of datasets hangs where one of its threads finds no memory. Row groups are then read one by one.
-    """
-    try:
-        import resource
-    except ImportError:  # where there is no such limit
-        return False
+    """Whether this process has a limit of its own on memory, where Arrow's scanner would hang at an allocation."""
     return any(
         resource.getrlimit(limit)[0] != resource.RLIM_INFINITY for limit in (resource.RLIMIT_AS, resource.RLIMIT_DATA)
     )
@@ -102,10 +78,7 @@ LEAST_FREE = 256 << 20  # bytes; less is not enough to load what computes interv
 
 
 def prepare_for_limit() -> None:
-    """Under a limit, load now what would hang later: OpenBLAS asks for its memory again and again, for ever.
-
-    Raises :class:`SparkrankError` where the limit leaves too little to begin with.
-    """
+    """Under a limit, load now what would hang later: OpenBLAS asks for its memory again and again, for ever."""
     if not is_limited():
         return
     free = addresses_left()

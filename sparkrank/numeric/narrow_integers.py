@@ -16,10 +16,9 @@ _WIDTHS = (np.uint8, np.uint16, np.uint32)
 
 
 class Narrow(NamedTuple):
-    """``size`` whole numbers as their differences from the ``least``, in ``parts`` of 32 bits, lowest bits first.
+    """``size`` whole numbers as differences from the ``least``, in ``parts`` of 32 bits, lowest first.
 
-    The last part has the narrowest type that fits: numbers below 2^40 take five bytes each. Where all numbers are
-    equal there is no part.
+    The last part has the narrowest type that fits; equal numbers have no part.
     """
 
     least: int
@@ -38,35 +37,21 @@ NarrowAmounts: TypeAlias = Narrow | UsedLimbs
 
 
 def narrow(values: Ints) -> Narrow:
-    """``values`` (n) in the fewest bytes."""
     if len(values) == 0:
         return Narrow(0, 0, [])
     least, most = int(values.min()), int(values.max())
     if least == most:
         return Narrow(least, len(values), [])
     parts: list[NDArray[np.unsignedinteger[Any]]] = []
-    above = most - least
+    above, rest = most - least, values.view(np.uint64) - np.int64(least).view(np.uint64)
     while above >> _PART_BITS:
-        parts.append(_above(values, least, len(parts), np.uint32))
-        above >>= _PART_BITS
+        parts.append(rest.astype(np.uint32))
+        above, rest = above >> _PART_BITS, rest >> np.uint64(_PART_BITS)
     kind = next(kind for kind in _WIDTHS if above <= np.iinfo(kind).max)
-    return Narrow(least, len(values), [*parts, _above(values, least, len(parts), kind)])
-
-
-def _above(
-    values: Ints, least: int, part: int, kind: type[np.unsignedinteger[Any]]
-) -> NDArray[np.unsignedinteger[Any]]:
-    """The differences of ``values`` from the ``least``: the bits of part number ``part``, as far as ``kind`` holds."""
-    if part == 0:  # arithmetic modulo the range of the type gives the right bits
-        differences = values.astype(kind)
-        differences -= kind(least % (int(np.iinfo(kind).max) + 1))
-        return differences
-    rest = values.view(np.uint64) - np.int64(least).view(np.uint64)
-    return (rest >> np.uint64(_PART_BITS * part)).astype(kind)
+    return Narrow(least, len(values), [*parts, rest.astype(kind)])
 
 
 def widen(narrow: Narrow) -> Ints:
-    """The whole numbers that :func:`narrow` packed."""
     if not narrow.parts:
         return np.full(narrow.size, narrow.least, np.int64)
     lowest, *others = narrow.parts
@@ -84,14 +69,12 @@ def narrow_ascending(values: Ints) -> tuple[int, Narrow]:
 
 
 def widen_ascending(first: int, steps: Narrow) -> Ints:
-    """The values (at least one) that start at ``first`` and increase by ``steps``."""
     values = np.empty(steps.size + 1, np.int64)
     fill_ascending(first, steps, values)
     return values
 
 
 def fill_ascending(first: int, steps: Narrow, values: Ints) -> None:
-    """Write the numbers that start at ``first`` and increase by ``steps`` into ``values``."""
     if native.runs("ascending", len(steps.parts) == 1):
         native.blocks.ascend(first, steps.least, steps.parts[0], values)
         return
@@ -101,7 +84,6 @@ def fill_ascending(first: int, steps: Narrow, values: Ints) -> None:
 
 
 def narrow_amounts(amounts: Amounts) -> NarrowAmounts:
-    """``amounts``, whole numbers or limbs, in few bytes."""
     if amounts.ndim == 1:
         return narrow(amounts)
     used = np.array([limb for limb in range(LIMBS) if amounts[:, limb].any()], np.int64)
@@ -109,7 +91,6 @@ def narrow_amounts(amounts: Amounts) -> NarrowAmounts:
 
 
 def widen_amounts(amounts: NarrowAmounts) -> Amounts:
-    """The amounts that :func:`narrow_amounts` packed."""
     if isinstance(amounts, Narrow):
         return widen(amounts)
     limbs = np.zeros((len(amounts.values), LIMBS))

@@ -1,8 +1,6 @@
 """Whole numbers that order score bins as their scores do: one coding for each way to cut scores into bins.
 
-A code is small where possible, so that an array can count the rows of bins by code. The number of a bin does not depend
-on the code. Callers compute codes and steps for a few thousand rows at a time, so that intermediate arrays stay in the
-processor's cache. All functions here are pure, from arrays to arrays.
+A code is small where possible, so that an array can count rows by it. The number of a bin does not depend on it.
 """
 
 from __future__ import annotations
@@ -36,7 +34,6 @@ class Range(NamedTuple):
 
     @classmethod
     def of(cls, scores: Floats) -> Range:
-        """The range of ``scores`` (n, at least one, no NaN)."""
         if native.runs("range of scores"):
             return cls(*native.blocks.ends(np.ascontiguousarray(scores)))
         return cls(float(scores.min()), float(scores.max()))
@@ -56,7 +53,6 @@ class Coding(Protocol):
 
 
 def bin_numbers(snapped: Floats) -> Ints:
-    """Whole numbers that compare as the scores do."""
     bits = snapped.view(np.int64)
     if bits.min(initial=0) == 0:  # no score is negative: no new memory is needed
         return bits
@@ -64,7 +60,6 @@ def bin_numbers(snapped: Floats) -> Ints:
 
 
 def bin_scores(numbers: Ints) -> Floats:
-    """The score of each bin: the inverse of :func:`bin_numbers`."""
     return (numbers ^ ((numbers >> 63) & _WITHOUT_SIGN)).view(np.float64)
 
 

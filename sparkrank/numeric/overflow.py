@@ -1,7 +1,4 @@
-"""A check that sums of whole numbers fit 64 bits: numpy and Arrow wrap around without an error.
-
-Counts never get that large. Sums in units of 2^-32 of a row do, from two billion rows of one score bin or item on.
-"""
+"""A check that sums of whole numbers, as those in units of 2^-32 of a row, fit 64 bits: numpy and Arrow wrap around."""
 
 from __future__ import annotations
 
@@ -20,10 +17,7 @@ _LEAST_UPPER, _MOST_UPPER = -(2**31), 2**31 - 2**16 - 1
 
 
 def validate_no_overflow(parts: Sequence[Ints], sums_of: Callable[[Sequence[Ints]], Ints], what: str) -> None:
-    """Raise :class:`StateError` where a sum over ``parts`` does not fit 64 bits.
-
-    ``sums_of`` adds up arrays of the same shapes as ``parts``. ``what`` names the numbers in the error message.
-    """
+    """Raise :class:`StateError` where a sum over ``parts``, by ``sums_of``, does not fit 64 bits; ``what`` names it."""
     if sum(map(_size, parts)) <= INT64_MAX:
         return
     upper = sums_of([part >> HALF_BITS for part in parts])  # 2^32 of these add up without overflow

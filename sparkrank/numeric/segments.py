@@ -1,8 +1,4 @@
-"""Segments of rows: order by group, runs of equal values, and counts, sums and products over them.
-
-A segment is the rows of one group, or the groups or rows of one value of a slice. The order by group and score is in
-:mod:`sparkrank.ranking.ranking`.
-"""
+"""Segments of rows (of a group, or of a value of a slice): order, runs of equal values, counts, sums and products."""
 
 from __future__ import annotations
 
@@ -20,21 +16,6 @@ RADIX_BITS = 16  # numpy sorts 16-bit integers stably by counting, wider ones by
 
 
 T = TypeVar("T", bound=np.generic)
-
-
-MOST_KEPT = 1 << 21  # numbers: 16 MiB
-_counted_up: list[Ints] = [np.empty(0, np.int64)]
-
-
-def counted_up(count: int) -> Ints:
-    """The numbers from 0 to ``count`` - 1, which nobody may write to: the next bucket gets the same memory."""
-    if count > MOST_KEPT:
-        return np.arange(count)
-    if len(_counted_up[0]) < count:
-        numbers = np.arange(count)
-        numbers.flags.writeable = False
-        _counted_up[0] = numbers
-    return _counted_up[0][:count]
 
 
 def taken(values: NDArray[T], rows: Ints | None) -> NDArray[T]:
@@ -63,10 +44,9 @@ def order_by_code(codes: Codes, count: int) -> Ints:
 
 
 def highest_of_each(codes: Codes | Ints, count: int, *by: NDArray[np.generic]) -> Ints:
-    """The row of each of ``count`` codes that is highest by the last array of ``by`` (n each).
+    """The row of each of ``count`` codes that is highest by the last array of ``by`` (n each), then by those before.
 
-    Among equal rows the array before it decides, and so on; among rows equal in all arrays, the last row. A code
-    without rows has -1. Only codes with several rows are sorted.
+    Among equal rows it is the last; a code without rows has -1.
     """
     rows = np.arange(len(codes))
     highest = np.full(count, -1, np.int64)
@@ -99,11 +79,7 @@ def sum_by(groups: NDArray[np.integer], amounts: NDArray[np.generic], count: int
 
 
 def running_product(factors: NDArray[np.float64], place: Ints) -> NDArray[np.float64]:
-    """The product of ``factors`` from the start of each run through each row; ``place`` counts from 1 in each run.
-
-    The product leaves out the factor at place 1. It takes log2(longest run) passes, and the result of a run depends on
-    that run alone.
-    """
+    """The product of ``factors`` of each run through each row, but for that at ``place`` 1, in log2(run) passes."""
     product = np.where(place == 1, 1.0, factors)
     step = 1
     longest = int(place.max(initial=0))
@@ -124,7 +100,6 @@ def count_by(groups: Codes, count: int, flags: Flags | None = None) -> Ints:
 
 
 def count_both(groups: Codes, count: int, flags: Flags) -> tuple[Ints, Ints]:
-    """The number of rows of each of ``count`` groups, and of rows with ``flags``."""
     if not native.runs("rows of groups", groups.dtype == np.int32):
         return count_by(groups, count), count_by(groups, count, flags)
     rows, flagged = np.empty(count, np.int64), np.empty(count, np.int64)
@@ -143,10 +118,7 @@ def place_in_group(groups: Codes, count: int) -> tuple[NDArray[np.int32], Ints]:
 
 @dataclass(frozen=True, eq=False)
 class Segments:
-    """The segment of each of n items: its ``code`` (n) below ``count``, or None where there is one segment only.
-
-    An item may stand for several equal ones: ``times`` (n) says for how many.
-    """
+    """The segment of each of n items: its ``code`` (n) below ``count`` (None: one); an item counts ``times`` (n)."""
 
     count: int = 1
     code: Codes | None = None
@@ -160,13 +132,11 @@ class Segments:
         return Segments(self.count, code, None if self.times is None else self.times[items])
 
     def sizes(self, items: int) -> Ints:
-        """The number of items in each segment (count), where there are ``items`` in all."""
         if self.code is None:
             return np.array([items if self.times is None else self.times.sum()])
         return self._counted(self.code, self.times)
 
     def _counted(self, code: Codes, times: Ints | None) -> Ints:
-        """How often each segment is in ``code``, each time as often as ``times`` says."""
         if times is None:
             return count_by(code, self.count)
         counts = np.bincount(code, weights=times, minlength=self.count)  # whole numbers, exact as float64
@@ -177,18 +147,13 @@ class Segments:
         return items if self.times is None else np.repeat(items, self.times)
 
     def each_once(self) -> Segments:
-        """The segments of the items of :meth:`repeated`."""
         return Segments(self.count, None if self.code is None else self.repeated(self.code))
 
     def by_segment(self, items: NDArray[T]) -> NDArray[T]:
-        """The ``items`` (n) sorted by segment."""
         return items[self._order]
 
     def starts(self, items: int) -> Ints:
-        """Where each segment starts in the order of :meth:`by_segment`, and where the last one ends (count + 1).
-
-        ``items`` is the number of items in all.
-        """
+        """Where each segment starts in the order of :meth:`by_segment`, and where the last one ends (count + 1)."""
         return np.array([0, items], np.int64) if self.code is None else self._starts
 
     @cached_property
@@ -202,13 +167,11 @@ class Segments:
         return order_by_code(self.code, self.count)
 
     def count_flagged(self, flags: Flags) -> Ints:
-        """The number of items with ``flags`` (n) in each segment (count)."""
         if self.code is None:
             return np.array([np.count_nonzero(flags) if self.times is None else self.times[flags].sum()])
         return self._counted(self.code[flags], None if self.times is None else self.times[flags])
 
     def sum(self, amounts: NDArray[np.generic]) -> NDArray[np.float64]:
-        """The sum of ``amounts`` (n) over each segment (count)."""
         if self.code is None:
             return np.array([self.repeated(amounts).sum()], np.float64)
         weights = amounts if self.times is None else amounts.astype(np.float64) * self.times
@@ -220,5 +183,4 @@ WHOLE = Segments()
 
 
 def codes_of(segments: Segments, items: int) -> Codes:
-    """The segment of each of ``items`` items (items), also where there is one segment only."""
     return np.zeros(items, np.int32) if segments.code is None else segments.code

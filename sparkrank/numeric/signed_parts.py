@@ -8,20 +8,10 @@ from sparkrank.numeric.array_types import Floats, Ints
 
 
 def walsh_hadamard(parts: Floats) -> Floats:
-    """The sums of ``parts`` with the signs of each row of Sylvester's Hadamard matrix.
+    """The sums of ``parts`` (2^k, ...) with the signs of each row of Sylvester's Hadamard matrix.
 
     Row r has the sign (-1)^(number of bits that r and j share) at part j: the first row adds all parts up, and any
     other takes one half from the other.
-
-    Parameters
-    ----------
-    parts : ndarray of float, (order, ...)
-        An order that is a power of two.
-
-    Returns
-    -------
-    ndarray of float, (order, ...)
-        Always added in the same order.
 
     Examples
     --------
@@ -40,19 +30,8 @@ def walsh_hadamard(parts: Floats) -> Floats:
 def mixtures(filled: Ints, ours: Floats, theirs: Floats | None = None) -> Floats:
     """What two models add up to where they have exchanged the parts with a negative sign, by each row of signs.
 
-    Without ``theirs`` they are the halves of the parts of one model.
-
-    Parameters
-    ----------
-    filled : ndarray of int, (g,)
-        The parts that hold a group. The order of the matrix is the least power of two that is not below their number.
-    ours, theirs : ndarray of float, (parts, ...)
-        What each part adds to sums of one model, and of the other.
-
-    Returns
-    -------
-    ndarray of float, (2 · order, ...)
-        Of both mixtures, one after the other; the first row of each has the models themselves.
+    Of the parts (``ours``, ``theirs``: parts, ...) the ``filled`` hold a group; without ``theirs`` these are halves of
+    one model. Both mixtures follow each other; the first row of each has the models themselves.
 
     Examples
     --------

@@ -19,7 +19,6 @@ def is_text(kind: pa.DataType) -> bool:
 
 
 def end_type(kind: pa.DataType) -> type[np.signedinteger[Any]]:
-    """The numpy type of the offsets of texts of ``kind``."""
     return np.int64 if pa.types.is_large_string(kind) or pa.types.is_large_binary(kind) else np.int32
 
 
@@ -42,10 +41,7 @@ def texts_of(kind: pa.DataType, ends: Ends, data: pa.Buffer) -> pa.Array:
 
 
 def coded(values: pa.Array, null_encoding: str = "mask") -> pa.DictionaryArray:
-    """``values``, which are not yet a dictionary, dictionary-encoded in order of first occurrence.
-
-    A null has no code, or a code like any other value where ``null_encoding`` is "encode".
-    """
+    """``values`` dictionary-encoded in order of first occurrence; a null has a code where ``null_encoding`` says so."""
     if not native.runs("texts", is_text(values.type) and not values.null_count):
         return values.dictionary_encode(null_encoding=null_encoding)
     ends, codes = text_ends(values), np.empty(len(values), np.int32)

@@ -1,21 +1,15 @@
-"""Values of many metrics as whole units of 2^-40, which add up by segment and compare in one pass over the groups.
-
-The values of bounded metrics keep twelve digits in them, more than standard errors need, and their sums are exact: the
-limbs of :mod:`sparkrank.numeric.exact_sums` with the same meaning.
-"""
+"""Values of many metrics as whole units of 2^-40, which add up by segment and compare in one pass, exactly."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sparkrank import native
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.exact_sums import LIMBS, UNITS
-from sparkrank.numeric.segments import run_starts, stable_order
 
 UNIT_BITS = 40
 LARGEST = 8.0  # a value below it has units below 2^43, and a difference of two below 2^44
@@ -37,14 +31,12 @@ class UnitTable:
     code: Codes
 
     def of(self, metrics: Sequence[int]) -> UnitTable:
-        """The table of some of its metrics, by their places."""
         if list(metrics) == list(range(self.units.shape[1])):
             return self
         return UnitTable(np.ascontiguousarray(self.units[:, metrics]), self.code)
 
     @classmethod
     def of_values(cls, values: Floats, code: Codes, counted_as: float | None) -> UnitTable:
-        """The units of ``values`` (n, m), where NaN is undefined or counts as ``counted_as``."""
         undefined = np.isnan(values)
         filled = np.where(undefined, counted_as or 0.0, values)
         units = np.rint(filled * 2.0**UNIT_BITS).astype(np.int64)
@@ -66,24 +58,21 @@ def sums_by_segment(table: UnitTable, segment: Codes, count: int) -> tuple[Ints,
     counts = np.zeros((count, len(masks)), np.int64)
     limbs = np.zeros((count, width, LIMBS))
     for start in range(0, len(segment), _AT_ONCE):
-        code, of_segment = _evaluated(table.code[start : start + _AT_ONCE], segment[start : start + _AT_ONCE])
+        code, of_segment = table.code[start : start + _AT_ONCE], segment[start : start + _AT_ONCE]
+        if code.min() < 0:
+            code, of_segment = code[code >= 0], of_segment[code >= 0]
         added = np.zeros((count, wide.shape[1]), np.int64)
         if native.runs("units"):
             native.units.add_rows(wide, code, of_segment, added)
         else:
-            for rows, first, segments in _in_runs(of_segment):
-                added[segments] += np.add.reduceat(wide[code[rows]], first, axis=0)
+            np.add.at(added, of_segment, wide[code])
         counts += added[:, width:]
         _split(limbs, 2, added[:, :width], LOW_BITS, 1)
     return counts[:, mask_of], limbs
 
 
 def compared(ours: UnitTable, theirs: UnitTable, segment: Codes, count: int) -> tuple[Ints, Floats]:
-    """The counts (count, m, 5) and the limbs (count, m, 12) of the differences of two tables over each segment.
-
-    Counts are pairs, those above 0, equal and below 0, and groups where one of the two alone is defined. The limbs are
-    those of the sums of differences and of their squares.
-    """
+    """The counts (count, m, 5) and limbs (count, m, 12) of the differences of two tables, by segment."""
     width = ours.units.shape[1]
     counts = np.zeros((count, COUNTS, width), np.int64)
     limbs = np.zeros((count, width, 2 * LIMBS))
@@ -110,22 +99,16 @@ def compared(ours: UnitTable, theirs: UnitTable, segment: Codes, count: int) -> 
 
 
 def _compare(ours: UnitTable, theirs: UnitTable, segment: Codes, counts: Ints, sums: Ints) -> None:
-    """What the compiled loop does, by numpy."""
-    for rows, first, segments in _in_runs(segment):
-        units_of_sides = []
-        for table in (ours, theirs):
-            units = table.units[np.maximum(table.code[rows], 0)]
-            units_of_sides.append(np.where((table.code[rows] < 0)[:, np.newaxis], UNDEFINED, units))
-        there = [units != UNDEFINED for units in units_of_sides]
-        both: Flags = there[0] & there[1]
-        difference = np.where(both, units_of_sides[0] - units_of_sides[1], 0)
-        above, below = difference > _TIED_UNITS, difference < -_TIED_UNITS
-        high, low = difference >> LOW_BITS, difference & _LOW
-        counted = (both, above, both & ~above & ~below, below, there[0] != there[1])
-        for place, flags in enumerate(counted):
-            counts[segments, place] += np.add.reduceat(flags.astype(np.int64), first, axis=0)
-        for place, terms in enumerate((high, low, high * high, high * low, low * low)):
-            sums[segments, place] += np.add.reduceat(terms, first, axis=0)
+    none = np.full((1, ours.units.shape[1]), UNDEFINED)  # which a code of -1 is
+    one, other = (np.append(table.units, none, axis=0)[table.code] for table in (ours, theirs))
+    defined, other_defined = one != UNDEFINED, other != UNDEFINED
+    both: Flags = defined & other_defined
+    difference = np.where(both, one - other, 0)
+    above, below = difference > _TIED_UNITS, difference < -_TIED_UNITS
+    high, low = difference >> LOW_BITS, difference & _LOW
+    counted = np.stack([both, above, both & ~above & ~below, below, defined != other_defined], axis=1)
+    np.add.at(counts, segment, counted.astype(np.int64))
+    np.add.at(sums, segment, np.stack([high, low, high * high, high * low, low * low], axis=1))
 
 
 def _fold(sums: Ints, limbs: Floats) -> None:
@@ -141,26 +124,7 @@ def _fold(sums: Ints, limbs: Floats) -> None:
 
 
 def _split(limbs: Floats, index: int, sums: Ints, bits: int, times: int) -> None:
-    """Add ``sums`` to the limbs ``index``, whose unit is 2^``bits`` of theirs, and the rest to the next limbs.
-
-    ``times`` is their unit in that of the next.
-    """
+    """Add ``sums`` to the limbs ``index``, of 2^``bits`` of theirs, and the rest, ``times`` their unit, to the next."""
     upper = sums >> bits
     limbs[:, :, index] += upper * UNITS[index]
     limbs[:, :, index + 1] += (sums - (upper << bits)) * times * UNITS[index + 1]
-
-
-def _evaluated(code: Codes, segment: Codes) -> tuple[Codes, Codes]:
-    """The code and the segment of the groups that have one."""
-    if len(code) == 0 or int(code.min()) >= 0:
-        return code, segment
-    kept = code >= 0
-    return code[kept], segment[kept]
-
-
-def _in_runs(segment: Codes) -> Iterator[tuple[Ints, Ints, NDArray[np.int32]]]:
-    """The rows in the order of their segment, where each begins, and which it is; nothing without rows."""
-    if len(segment):
-        rows = stable_order(segment, np.arange(len(segment)))
-        first = run_starts(segment[rows])
-        yield rows, first, segment[rows][first]

@@ -24,7 +24,6 @@ class Discount:
     listed: tuple[float, ...] = ()
 
     def at(self, position: NDArray[np.int32]) -> Floats:
-        """That of each position, however far."""
         furthest = int(position.max(initial=1))
         return self.table(furthest)[position] if furthest < TABLED_POSITIONS else self.of(position.astype(np.float64))
 
@@ -35,7 +34,6 @@ class Discount:
         return _table(self, max(longest, 1).bit_length())
 
     def of(self, position: Floats) -> Floats:
-        """That of positions from 1, computed."""
         if self.listed:
             ends = len(self.listed) + 1
             return np.array([0.0, *self.listed, 0.0])[np.minimum(position, ends).astype(np.int64)]

@@ -1,8 +1,4 @@
-"""The distinct lists of a bucket: groups with equal sums over hits share a list, which is summed up once.
-
-Two groups share a list where both have the same number of rows and of relevant rows, and hits at the same positions.
-Lists of twenty rows with one or two clicks have 210 distinct ones, however many groups there are.
-"""
+"""The distinct lists of a bucket: groups with as many rows, and hits at the same positions, share one."""
 
 from __future__ import annotations
 
@@ -25,9 +21,7 @@ MAX_ROWS_CODED = (1 << ROW_BITS) - 1
 
 
 class Alike(NamedTuple):
-    """An ``order`` of groups (groups) that puts groups of equal lists together, and the ``distinct`` list of each group
-    (groups) in that order.
-    """
+    """An ``order`` of groups that puts equal lists together, and the ``distinct`` list of each in that order."""
 
     order: Ints
     distinct: Ints
@@ -37,10 +31,8 @@ class Alike(NamedTuple):
 class DistinctLists:
     """The distinct lists, and the number of each group's list among them: its ``code`` (groups).
 
-    ``rows`` (distinct) is the number of rows of each list, ``hits`` (distinct) that of relevant rows in it, and
-    ``relevant`` (distinct) that of relevant rows in the list or not. The bits of ``places`` (distinct) mark the hits
-    among the first 64 positions, the first position as the highest bit. No bit is set where the positions are not
-    known.
+    Of each list (distinct): its ``rows``, its ``hits`` (relevant rows in it), all ``relevant`` rows of the group, and
+    ``places``, whose bits, the highest first, mark hits at the first 64 positions (0 where not known).
     """
 
     code: Codes
@@ -66,19 +58,14 @@ class DistinctLists:
 
     @cached_property
     def sizes(self) -> Ints:
-        """The number of groups that share each list (distinct)."""
         return np.bincount(self.code, minlength=len(self.rows))
 
     @cached_property
     def segments(self) -> Segments:
-        """All distinct lists in one segment, where each counts as often as groups share it."""
         return Segments(times=self.sizes)
 
     def in_segments(self, code: Codes, segments: Segments) -> tuple[Ints, Segments] | None:
-        """The lists in each of the ``segments`` of groups, each list of a segment once, with their segments.
-
-        ``code`` is the list of each of these groups. None where there are about as many as groups.
-        """
+        """The lists of each of the ``segments``, each once, with theirs; None where there are too many."""
         if segments.code is None or segments.count * len(self.rows) > len(code) * MOST_PAIRS:
             return None
         sizes = np.bincount(segments.code * np.int64(len(self.rows)) + code)
@@ -87,12 +74,7 @@ class DistinctLists:
         return lists, Segments(segments.count, segment.astype(np.int32), sizes[pairs])
 
     def alike_together(self) -> Alike:
-        """The groups ordered by their number of relevant rows, the positions of their hits, and their number of rows.
-
-        The order considers at most :data:`MAX_ROWS_CODED` rows of either kind, and the first :data:`PLACE_BITS`
-        positions. Adjacent groups then have similar metrics, and Parquet writes runs of equal values in less time and
-        space.
-        """
+        """The groups by relevant rows, positions of hits and rows: Parquet then writes runs."""
         relevant, rows = (np.minimum(count, MAX_ROWS_CODED).astype(np.uint64) for count in (self.relevant, self.rows))
         places = self.places >> np.uint64(64 - PLACE_BITS)
         by_likeness = np.argsort(relevant << np.uint64(PLACE_BITS + ROW_BITS) | places << np.uint64(ROW_BITS) | rows)
@@ -111,19 +93,14 @@ class GroupValues:
 
     @property
     def segments(self) -> Segments:
-        """The segments of the ``numbers``, where each number counts as often as groups have it."""
         return WHOLE if self.distinct is None else self.distinct.segments
 
     def of_groups(self) -> NDArray[Any]:
-        """The number of each group (groups)."""
         return self.numbers if self.distinct is None else self.numbers[self.distinct.code]
 
 
 def in_order(values: Sequence[GroupValues], distinct: DistinctLists, alike: Alike) -> list[NDArray[Any]]:
-    """Each of ``values`` for all groups (groups), in the order of ``alike``.
-
-    Takes all values at once, which is faster than one after the other.
-    """
+    """Each of ``values`` for all groups (groups), in the order of ``alike``; all at once, which is faster."""
     of_lists = [value.numbers for value in values if value.distinct is distinct]
     others = [value.of_groups() for value in values if value.distinct is not distinct]
     by_list, by_group = (

@@ -12,8 +12,7 @@ from sparkrank.ranking.ranking import Ranking
 def first_rows(ranking: Ranking, k: int | None, unit: int) -> Ints:
     """For each judged row (n) whether it stands in the first ``k`` of its list: 0, or the amount ``unit``.
 
-    Under ``ties=expected`` a row of a tie block that k cuts stands there with probability m / n, of m of n rows, and
-    has that share of the unit.
+    Under ``ties=expected`` a row of a tie block that k cuts has its share of the unit.
     """
     if native.runs("rows shown", ranking.ties == "expected" and ranking.judgments.repeats is None):
         return ranking.of_judged(_by_loops(ranking, k, unit))

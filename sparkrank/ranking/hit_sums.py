@@ -1,7 +1,4 @@
-"""Sums over the hits of each group, of which most metrics of binary relevance are quotients.
-
-One compiled pass (:mod:`sparkrank.native.hits`) computes the sums at all cut-offs, wherever it can.
-"""
+"""Sums over the hits of each group at all cut-offs, of which most metrics of binary relevance are quotients."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import cached_property, partial
+from functools import cached_property, partial, partialmethod
 
 import numpy as np
 
@@ -38,10 +35,7 @@ _NOT_BY_ITEM = (_NONE, np.empty(0, np.uint8), _NONE)
 
 
 class _Memory(threading.local):
-    """Memory that a thread reuses from bucket to bucket, for the rows of each group.
-
-    For new memory the operating system would fill pages with zeros in every bucket.
-    """
+    """Memory that a thread reuses from bucket to bucket: new pages would be filled with zeros each time."""
 
     array: Floats = np.empty(0)
 
@@ -58,9 +52,7 @@ _memory = _Memory()
 
 
 class Sum(IntEnum):
-    """The sums. For a hit with probability p at position i they add p, p·(hits so far)/i, the chance that it is the
-    first hit, that chance / i, and its discounted gain. The last is the discounted gain of the ideal list.
-    """
+    """For a hit with chance p at i: p, p·(hits so far)/i, the chance to be the first, that / i, gain; ideal gain."""
 
     COUNT = 0
     PRECISION = 1
@@ -76,11 +68,11 @@ _OF_HITS = {Sum.COUNT: "count", Sum.PRECISION: "precisions", Sum.ANY: "any", Sum
 
 @dataclass(frozen=True)
 class CompiledSums:
-    """The ``sums`` (6, cut-offs, distinct) of a ranking at ``cutoffs``, the last of which is beyond every list.
+    """The ``sums`` (6, cut-offs, distinct) at ``cutoffs``, the last beyond every list, of the ``distinct`` lists of
+    groups.
 
-    ``distinct`` are the lists of its groups. ``mid_ranks`` (distinct) are the sums of the mid-ranks of relevant rows,
-    ``tied_pairs`` (distinct) the numbers of tied pairs of a relevant and another row, and ``tied_rows`` the number of
-    tied rows. ``whole`` makes the sums that have the gains of whole lists, where these have not.
+    Beside them (distinct) the sums of the ``mid_ranks`` of relevant rows, and the ``tied_pairs`` of a relevant and
+    another row. ``whole`` makes the sums that have the gains of whole lists, where these have not.
     """
 
     distinct: DistinctLists
@@ -102,11 +94,7 @@ class CompiledSums:
 def compiled_sums(
     ranking: Ranking, rel: float | None, k: int | None, gain: Gain | None = None, discount: Discount = LOG2
 ) -> CompiledSums | None:
-    """The sums over the hits of ``ranking`` at the threshold ``rel``, at ``k`` and the ranking's cut-offs, with their
-    ``gain`` times ``discount``.
-
-    Where ``gain`` is None, the gain is that of most metrics. Returns None where the loop cannot compute the sums.
-    """
+    """The sums over hits at ``k`` and the cut-offs, gains times ``discount``; None where no loop serves."""
     if gain is None:
         gain = Gain() if rel is None else Gain("binary", rel)
     cutoffs = ranking.cutoffs if k is None or k in ranking.cutoffs else (k,)
@@ -182,10 +170,7 @@ def _compiled_sums(
 def _sums_of_large(
     ranking: Ranking, rel: float | None, gain: Gain, cutoffs: tuple[int, ...], discount: Discount, *, whole: bool
 ) -> CompiledSums | None:
-    """The sums over the hits of few groups, one after the other from their sorted scores.
-
-    Gains are those up to the cut-offs, unless ``whole``: the discounts of all positions take as long as the rest.
-    """
+    """The sums over the hits of few groups, from their sorted scores; gains up to the cut-offs, unless ``whole``."""
     last = BEYOND if whole else max(cutoffs, default=0)
     undiscounted = np.zeros(DISCOUNTED_AT_ONCE)
     judgments, groups = ranking.judgments, ranking.groups
@@ -227,11 +212,10 @@ def _sums_of_large(
 
 
 class HitSums:
-    """Sums over the hits of ``ranking`` at the threshold ``rel``.
+    """Sums over the hits of ``ranking`` at the threshold ``rel``: exact means over every order of tied rows.
 
-    Every sum is one float64 for each distinct list, or for each group where ``distinct`` is None. The shapes below say
-    ``distinct`` for both. Under ``ties=expected`` sums are exact means over every order of tied rows. ``relevant``
-    (distinct) is R, retrieved or not, and ``length`` (distinct) the number of rows of the list.
+    One float64 for each distinct list, or for each group where ``distinct`` is None, as R (``relevant``) and
+    ``length``.
     """
 
     def __init__(self, ranking: Ranking, rel: float | None) -> None:
@@ -250,12 +234,10 @@ class HitSums:
         return divisor
 
     def where_relevant(self, values: Floats) -> Floats:
-        """``values`` (distinct), NaN where R = 0."""
         return values + self._undefined  # one pass; choosing between two arrays takes three
 
     @cached_property
     def _undefined(self) -> Floats:
-        """0, or NaN where R = 0."""
         return self.relevant_or_nan * 0.0
 
     def _hits(self) -> Hits:
@@ -272,33 +254,18 @@ class HitSums:
         sums: Floats = getattr(self._hits(), _OF_HITS[quantity])(k)
         return sums
 
-    def count(self, k: int | None) -> Floats:
-        """hits@k."""
-        return self._sum(Sum.COUNT, k)
-
-    def precisions(self, k: int | None) -> Floats:
-        """The sum over hits within k of hits so far / position."""
-        return self._sum(Sum.PRECISION, k)
-
-    def any(self, k: int | None) -> Floats:
-        """1 if there is a hit within k, else 0; under ``ties=expected`` the chance of a hit."""
-        return self._sum(Sum.ANY, k)
-
-    def first(self, k: int | None) -> Floats:
-        """1 / position of the first hit, or 0 without a hit within k."""
-        return self._sum(Sum.FIRST, k)
+    # Up to k: hits; Σ hits so far / position; the chance of a hit; and 1 / position of the first one, or 0.
+    count, precisions = partialmethod(_sum, Sum.COUNT), partialmethod(_sum, Sum.PRECISION)
+    any, first = partialmethod(_sum, Sum.ANY), partialmethod(_sum, Sum.FIRST)
 
     def retrieved_relevant(self) -> Ints:
-        """The number of relevant rows of each list."""
         return self._hits().retrieved_relevant() if self.distinct is None else self.distinct.hits
 
     def mid_rank_sum(self) -> Floats:
-        """The sum over each list's relevant rows of their place, with mid-ranks for tied rows."""
         compiled = compiled_sums(self._ranking, self._rel, None)
         return self._hits_by_score().mid_rank_sum() if compiled is None else compiled.mid_ranks
 
     def tied_pairs(self) -> Floats | Ints:
-        """The number of (relevant, non-relevant) pairs of each list that share a tie block."""
         compiled = compiled_sums(self._ranking, self._rel, None)
         return self._hits_by_score().tied_pairs() if compiled is None else compiled.tied_pairs
 
@@ -310,9 +277,6 @@ def hit_sums(ranking: Ranking, rel: float | None) -> HitSums:
 
 
 def tied_rows(ranking: Ranking, rel: float | None = None) -> int:
-    """The number of rows that have the score of another row of their list.
-
-    Any ``rel`` gives the same number; one that a metric uses reuses that metric's pass.
-    """
+    """The number of rows that have the score of another row of their list; any ``rel`` gives the same."""
     compiled = compiled_sums(ranking, rel, None)
     return ranking.tied_rows if compiled is None else compiled.tied_rows

@@ -20,9 +20,8 @@ from sparkrank.ranking.ranking import Ranking
 class Hits:
     """The hit rows of a ranking: the rows that are, or may be, relevant at the threshold ``rel``.
 
-    For each hit row (h), in rank order: its ranked ``row``, its ``group``, its ``position``, the ``probability`` that
-    it is a hit, and ``through``, the expected number of hits from the top through this row given that it is a hit.
-    ``relevant`` (groups) is R, retrieved or not.
+    For each hit row (h), in rank order: its ranked ``row``, ``group`` and ``position``, the ``probability`` that it is
+    a hit, and ``through``, the expected hits from the top through this row if it is one. ``relevant`` (groups) is R.
     """
 
     def __init__(self, ranking: Ranking, rel: float | None) -> None:
@@ -72,10 +71,7 @@ class Hits:
         return np.flatnonzero(is_tied[self.row]), place
 
     def _expect_ties(self, mixed: Flags) -> None:
-        """Distribute the hits of every mixed tie block evenly over its rows.
-
-        A block of hits only, or of other rows only, needs no such step.
-        """
+        """Distribute the hits of every mixed tie block evenly over its rows."""
         blocks = self.ranking.blocks
         tied, place = self.tied()
         block = blocks.block[place]
@@ -88,7 +84,7 @@ class Hits:
         self.through[tied] = 1 + above[block] + (blocks.place[place] - 1) * (inside - 1) / (size - 1)
 
     def _step_ties(self) -> None:
-        """Move all rows of a tie block to the last position of the block, so that they enter as one step."""
+        """Move all rows of a tie block to its last position, so that they enter as one step."""
         tied, place = self.tied()
         block = self.ranking.blocks.block[place]
         through = np.zeros(len(self._in_block))
@@ -104,7 +100,6 @@ class Hits:
 
     @cached
     def first_probability(self) -> Floats:
-        """The probability (h) that this row is its group's first hit."""
         first, _ = self.first_of_group()
         probability = np.zeros(len(self.group))
         probability[first] = 1.0
@@ -138,15 +133,11 @@ class Hits:
 
     @cached
     def retrieved_relevant(self) -> Ints:
-        """The number of relevant rows of each list (groups)."""
         return np.bincount(self.ranking.relevant_groups(self._rel), minlength=self.groups)
 
     @cached
     def mid_rank_sum(self) -> Floats:
-        """The sum (groups) over each list's relevant rows of their place, where tied rows have their block's mid-rank.
-
-        All terms are multiples of 1/2, which add up exactly.
-        """
+        """The sum (groups) of the places of relevant rows, tied ones at their block's mid-rank."""
         ranking, blocks, tied = self.ranking, self.ranking.blocks, self._tied
         row = ranking.relevant_rows(self._rel)
         as_they_stand = sum_by(ranking.relevant_groups(self._rel), ranking.lists.place_of(row), self.groups)
@@ -169,13 +160,11 @@ class Hits:
 
     @cached
     def _within(self, k: int) -> tuple[Ints, Codes]:
-        """The hit rows at positions up to ``k``, and their groups."""
         row = np.flatnonzero(self.position <= k)
         return row, self.group[row]
 
     @cached
     def count(self, k: int | None) -> Floats:
-        """hits@k (groups), in expectation under ``ties=expected``."""
         return self.sum(self.probability, k)
 
     def precisions(self, k: int | None) -> Floats:
@@ -183,21 +172,16 @@ class Hits:
         return self.sum(self.probability * self.through / self.position, k)
 
     def any(self, k: int | None) -> Floats:
-        """The chance (groups) of a hit within k: 1 - C(n_b - r_b, m) / C(n_b, m).
-
-        m is the number of rows within k of the first tie block with a hit.
-        """
+        """The chance (groups) of a hit within k: 1 - C(n_b - r_b, m) / C(n_b, m), m rows of the block within."""
         value = self.sum(self.first_probability(), k)
         end = self.first_block_end()
         value[(end > 0) & (end <= (np.inf if k is None else k))] = 1.0  # the chances in a block add up to 1
         return value
 
     def first(self, k: int | None) -> Floats:
-        """The sum (groups) within k of the chances to be the first hit, each / position."""
         return self.sum(self.first_probability() / self.position, k)
 
     def reciprocals(self, k: int | None) -> Floats:
-        """The sum (groups) over hits within k of 1 / position."""
         return self.sum(self.probability / self.position, k)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +20,7 @@ FEW_GRADES = 16
 
 @dataclass(frozen=True)
 class Gain:
-    """How a label becomes a gain: itself (``linear``), ``2**label - 1`` (``exp2``), or 1 if relevant (``binary``).
-
-    A label of 0 or below has gain 0. ``rel`` (above 0) is the least relevant label of ``binary``. Where it is None,
-    every label above 0 is relevant.
-    """
+    """How a label becomes a gain: itself (``linear``), ``2**label - 1`` (``exp2``), 1 from ``rel`` on (``binary``)."""
 
     kind: str = "linear"
     rel: float | None = None
@@ -47,64 +43,42 @@ class Credit:
 
     @cached
     def within(self, k: int) -> Credit:
-        """The rows at positions up to ``k``."""
         rows = np.flatnonzero(self.position <= k)
         return Credit(self.group[rows], self.position[rows], self.amount[rows])
 
 
+@dataclass(eq=False)
 class Judgments:
     """Every row of a bucket with its group and label.
 
-    ``codes`` (n) numbers the groups from 0 to ``groups - 1`` in any order. ``labels`` (n) is numeric, and 0 where a row
-    was not judged. ``judged`` (n) flags the judged rows, or is None where all rows are judged.
-
-    ``item_row`` (n) is the row that represents each row's item, where an item may have several rows in its group. Only
-    these rows count in R and in the ideal list. It is None where every item has one row.
-
-    ``references`` are orders to compare with: a number for each row, lowest first, and NaN where the order lacks the
-    row.
-
-    ``repeats`` (n) flags rows of a list that repeat an item and get no credit for it. They are not relevant, not judged
-    and in no reference, and they rank behind the rows that they tie with. It is None where no list repeats an item.
+    ``codes`` (n) numbers the groups, ``labels`` (n) are 0 where not ``judged`` (None: all are). ``item_row`` (n) is the
+    row that represents each row's item in R and the ideal list (None: itself). ``references`` are orders (n), lowest
+    first, NaN where they lack the row. ``repeats`` (n) flags rows of a list that repeat an item without credit: they
+    are not relevant, not judged, in no reference, and rank behind the rows that they tie with.
     """
 
-    def __init__(
-        self,
-        codes: Codes,
-        labels: NDArray[np.generic],
-        groups: int,
-        judged: Flags | None = None,
-        references: Mapping[str, Floats] | None = None,
-        item_row: Ints | None = None,
-        repeats: Flags | None = None,
-    ) -> None:
-        self.codes = codes
-        self.labels = labels
-        self.groups = groups
-        self.judged = judged
-        self.item_row = item_row
-        self.repeats = repeats
-        self._references = references or {}
+    codes: Codes
+    labels: NDArray[np.generic]
+    groups: int
+    judged: Flags | None = None
+    references: Mapping[str, Floats] = field(default_factory=dict)
+    item_row: Ints | None = None
+    repeats: Flags | None = None
 
     def rows_of_group(self) -> Ints:
-        """The number of rows of each group (groups)."""
         return self._rows_and_relevant(None)[0]
 
     @cached
     def _rows_and_relevant(self, rel: float | None) -> tuple[Ints, Ints]:
-        """The numbers of rows and of relevant rows of each group (groups), whatever their items."""
         return count_both(self.codes, self.groups, self.flags(rel))
 
     @cached
     def flags(self, rel: float | None) -> Flags:
-        """Which rows are relevant (n)."""
         return is_relevant(self.labels, rel)
 
     @cached
     def pooled(self) -> Flags:
-        """Which rows have a label (n), including a label below 0. As in trec_eval, such a row is in the pool but not
-        judged.
-        """
+        """Which rows have a label (n), also one below 0: as in trec_eval, such a row is in the pool but not judged."""
         return np.ones(len(self.labels), np.bool_) if self.judged is None else self.judged
 
     @cached
@@ -120,7 +94,6 @@ class Judgments:
 
     @cached
     def relevant(self, rel: float | None) -> Ints:
-        """R, the number of relevant rows of each group (groups)."""
         return self._rows_and_relevant(rel)[1] if self.item_row is None else self.count(self.flags(rel))
 
     def count(self, flags: Flags) -> Ints:
@@ -130,7 +103,6 @@ class Judgments:
         return np.bincount(self.codes[self._counted(flags)], minlength=self.groups)
 
     def _counted(self, flags: Flags) -> Ints:
-        """The rows with ``flags`` (n), each item once."""
         counted = self.counted()
         return np.flatnonzero(flags) if counted is None else counted[flags[counted]]
 
@@ -142,10 +114,7 @@ class Judgments:
 
     @cached
     def equal_gain(self, gain: Gain) -> float | None:
-        """The gain that all relevant rows share, as with clicks, or None where gains differ or no row is relevant.
-
-        The relevant rows are those of :meth:`relevant` at the gain's own ``rel``.
-        """
+        """The gain that all relevant rows share, or None where gains differ or no row is relevant."""
         labels, counted = self.labels, self.counted()
         flags = self.flags(gain.rel)
         if counted is not None:
@@ -165,16 +134,15 @@ class Judgments:
 
     @cached
     def places(self, reference: str | None) -> Ints:
-        """Each row's place (n) in its group by the order that ``reference`` names: lower first, and equal for ties.
+        """Each row's place (n) in its group by ``reference``, lower first, equal for ties, -1 where the order lacks it.
 
-        -1 where the order lacks the row. :data:`LABEL` orders judged rows by label. ``None`` orders all rows by label,
-        where a row that was not judged has label 0.
+        :data:`LABEL` orders judged rows by label, None all rows (label 0 where not judged).
         """
         if reference in (None, LABEL):
             value = -self.labels.astype(np.float64)
             present = self.pooled() if reference == LABEL else np.ones(len(value), np.bool_)
         else:
-            value = self._references[str(reference)]
+            value = self.references[str(reference)]
             present = ~np.isnan(value)
         return places_in_group(self.codes, value, present)
 
@@ -189,7 +157,6 @@ def is_relevant(labels: NDArray[np.generic], rel: float | None) -> Flags:
 
 
 def best_order(codes: Codes, gains: Floats, groups: int) -> Credit:
-    """Rows with ``codes`` and ``gains``, in descending order of gain in each group."""
     rows = np.argsort(-gains) if np.any(gains != gains[:1]) else np.arange(len(gains))
     rows = stable_order(codes, rows)
     group = codes[rows]

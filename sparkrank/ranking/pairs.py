@@ -1,9 +1,7 @@
 """Pairs of rows in two orders, by score and by a reference: how many of them agree.
 
-Kendall's counts need the inversions of one order in the other. They are found for all groups at once, bit by bit from
-the highest: two rows whose places first differ at a bit are inverted if the row with the bit set comes first. Each bit
-takes one pass over all rows and splits every node, that is rows that agree in all higher bits, stably by the bit. A
-group of n rows takes log2(n) passes, and many small groups together take a few.
+Inversions are counted for all groups at once, bit by bit from the highest: two rows whose places first differ at a bit
+are inverted if the row with the bit set comes first. Each bit takes one pass.
 """
 
 from __future__ import annotations
@@ -20,10 +18,7 @@ from sparkrank.ranking.ranking import Ranking
 
 @dataclass(frozen=True)
 class Concordance:
-    """The numbers of pairs of each group (groups): all, those tied in an order, and those in opposite orders.
-
-    ``fewer_values`` (groups) is the number of distinct values of the order that has fewer of them.
-    """
+    """The pairs of each group (groups), and the fewer of the numbers of distinct values of the two orders."""
 
     all: Ints
     score_tied: Ints
@@ -34,7 +29,6 @@ class Concordance:
 
     @property
     def concordant(self) -> Ints:
-        """Pairs that are in the same order in both, without a tie."""
         return self.all - self.score_tied - self.reference_tied + self.both_tied - self.discordant
 
     @property
@@ -46,9 +40,8 @@ class Concordance:
 class PairedRows:
     """The rows of a ranking that are also in the reference, sorted by group, descending score, and reference.
 
-    For each row (m): that of the judgments (``row``), its ``group``, its ``place`` in the reference (lower first, equal
-    for ties), and ``opens``, whether the row before it has another score or group. ``rows`` (groups) is the number of
-    rows of each group.
+    For each (m): its ``row`` of the judgments, ``group``, ``place`` in the reference, and whether it ``opens`` a score
+    or group. ``rows`` (groups) counts them.
     """
 
     def __init__(self, ranking: Ranking, reference: str | None) -> None:
@@ -78,7 +71,6 @@ class PairedRows:
 
     @cached
     def concordance(self) -> Concordance:
-        """The counts of pairs of each group."""
         inverted, ordered = inversions(self.key(), self._bits)
         discordant = np.zeros(self.groups, np.int64)
         first = run_starts(self.group)
@@ -97,7 +89,6 @@ class PairedRows:
         )
 
     def _pairs_inside(self, first: Ints) -> Ints:
-        """The number of pairs (groups) inside runs of rows that start at ``first``."""
         size = np.diff(first, append=len(self.group))
         pairs = np.zeros(self.groups, np.int64)
         long = size > 1
@@ -111,7 +102,6 @@ class PairedRows:
 
     @cached
     def reference_ranks(self) -> Ints:
-        """The same by the reference."""
         order = np.argsort(self.key(), kind="stable")
         ranks = np.empty(len(order), np.int64)
         ranks[order] = self._centred(run_starts(self.key()[order]))
@@ -126,10 +116,9 @@ class PairedRows:
 
 
 def inversions(key: Ints, bits: int) -> tuple[Ints, Ints]:
-    """How many rows before each row have a greater ``key`` that agrees above ``bits``, and the keys in order.
+    """How many rows before each have a greater ``key`` that agrees above ``bits``, and the keys in order.
 
-    Rows that agree above ``bits`` form a segment, and segments are in ascending order. A count may be at any row of its
-    segment, so only the sum of counts over a segment is meaningful.
+    Only the sum over rows that agree above ``bits`` (a segment, in ascending order) is meaningful.
     """
     inverted = np.zeros(len(key), np.int64)
     place = np.arange(len(key))

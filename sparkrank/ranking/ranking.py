@@ -1,7 +1,4 @@
-"""The rankings of all groups of a bucket: its retrieved rows in rank order, with their tie blocks.
-
-One sort of one whole number per row orders rows by group and score.
-"""
+"""The rankings of all groups of a bucket: its retrieved rows in rank order, by one sort of one whole number per row."""
 
 from __future__ import annotations
 
@@ -44,11 +41,7 @@ class KeyLayout(NamedTuple):
 
 
 class RankedLists:
-    """Lists of ranked rows, concatenated: the group of each row, and its place in the list.
-
-    ``length`` (groups) is the number of rows of each list. Most metrics need some of the n rows only, so arrays of all
-    rows are computed on first use.
-    """
+    """Lists of ranked rows, concatenated, ``length`` (groups) rows each. Arrays are computed on first use."""
 
     def __init__(self, length: Ints, keys: Keys, group_from: int) -> None:
         self.length = length
@@ -57,13 +50,11 @@ class RankedLists:
 
     @cached_property
     def first(self) -> Ints:
-        """The index of the first row of each list (groups)."""
         first: Ints = np.cumsum(self.length) - self.length
         return first
 
     @cached_property
     def group(self) -> Codes:
-        """The group of each row (n)."""
         return np.repeat(np.arange(len(self.length), dtype=np.int32), self.length)
 
     @cached_property
@@ -74,19 +65,16 @@ class RankedLists:
         return place
 
     def group_of(self, rows: Ints) -> Codes:
-        """The group of each of the ``rows``."""
         return (self._keys[rows] >> self._group_from).astype(np.int32)
 
     def place_of(self, rows: Ints) -> NDArray[np.int32]:
-        """The place of each of the ``rows`` in its list, from 1."""
         return (rows - self.first[self.group_of(rows)] + 1).astype(np.int32)
 
 
 class Ranked(NamedTuple):
     """Rows sorted by group and descending score: the input ``row`` (n) of each, and the ``lists`` they form.
 
-    ``tied`` are the indices of rows that have the score of an adjacent row of their list. ``opens`` flags those that
-    are the first of their tie block.
+    ``tied`` are the indices of rows that have an adjacent row's score; ``opens`` flags the first of each tie block.
     """
 
     row: Ints
@@ -96,10 +84,10 @@ class Ranked(NamedTuple):
 
 
 def rank_rows(codes: Codes, scores: Scores, length: Ints) -> Ranked:
-    """The rows with ``codes`` (n) and ``scores`` (n, no NaN) in rank order, ties in any order.
+    """The rows with ``codes`` and ``scores`` (n, no NaN) in rank order, ties in any order; ``length`` (groups) counts
+    them.
 
-    ``length`` (groups) is the number of rows of each group. Raises :class:`NotEnoughMemoryError` where the memory that
-    is free cannot hold the order of many rows.
+    Raises :class:`NotEnoughMemoryError` where free memory cannot hold the order of many rows.
     """
     if len(codes) > MANY_ROWS:
         ensure_free(len(codes) * ORDER_BYTES)
@@ -168,9 +156,8 @@ Positions: TypeAlias = Literal["dense", "given", "given_from_0"]
 class TieBlocks:
     """The tie blocks: two or more rows of one group with equal score.
 
-    For each tied row, in rank order: its ranked index ``row``, the number of its ``block``, and its ``place`` in the
-    block from 1. For each block: the number of rows of its group ``before`` it, its ``size`` in rows, and its
-    ``group``.
+    For each tied row, in rank order: its ranked index ``row``, its ``block``, and its ``place`` there from 1. For each
+    block: the rows ``before`` it in its ``group``, and its ``size``.
     """
 
     row: Ints
@@ -181,7 +168,6 @@ class TieBlocks:
     group: Codes
 
     def sum(self, amounts: NDArray[np.generic]) -> Floats:
-        """The sum of ``amounts`` (one per tied row) over each tie block."""
         return sum_by(self.block, amounts, len(self.size))
 
 
@@ -195,7 +181,6 @@ class ScoreOrder:
 
     @cached_property
     def length(self) -> Ints:
-        """The number of rows of each list (groups)."""
         if self.retrieved is None:
             return self.judgments.rows_of_group()
         return count_by(self._codes, self.judgments.groups)
@@ -206,29 +191,21 @@ class ScoreOrder:
 
     @cached_property
     def ranked(self) -> Ranked:
-        """The rows in rank order."""
         return rank_rows(self._codes, self.scores, self.length)
 
     @cached_property
     def blocks(self) -> TieBlocks:
-        """The tie blocks."""
         return tie_blocks(self.ranked)
 
 
 class Ranking:
     """The rows of one model that have a score, sorted by group and descending score.
 
-    ``retrieved`` are the rows of ``judgments`` with a score (None where all have one), and ``scores`` their scores (no
-    NaN). ``ties`` is one of :data:`Ties`. ``item_order`` returns the places of the items of rows in ascending text
-    order. Ties under ``item`` are ordered by it, and ties under ``worst`` and ``best`` by the label first.
-
-    ``positions`` is one of :data:`Positions`. Under ``dense`` a row's position is its place in its list. Otherwise the
-    score is the negative of the position, a whole number from 1 or from 0. Given positions may leave gaps, and rows
-    with the same position enter as one step.
-
-    ``cutoffs`` are the cut-offs of most metrics that read the ranking. ``sorted_rows`` are the same rows already sorted
-    by another ranking, or None. ``columns`` are values of the judged rows beside labels, for metrics that read such: a
-    number for each name, -1 for a null; numbers as floats, NaN for a null.
+    ``retrieved`` are the rows of ``judgments`` with a score (None: all). ``item_order`` orders ties under ``item``,
+    and, behind the label, under ``worst`` and ``best``. Under other ``positions`` than ``dense`` the score is the
+    negative of a position from 1 or from 0: gaps may be, and rows at one position enter as one step. ``cutoffs`` are
+    those of most metrics. ``sorted_rows`` are the same rows already sorted. ``columns`` are values of the judged rows
+    that metrics read: -1 or NaN for a null.
     """
 
     def __init__(
@@ -264,21 +241,15 @@ class Ranking:
 
     @property
     def length(self) -> Ints:
-        """The number of rows of each list (groups)."""
         return self._sorted.length
 
     @property
     def tied_rows(self) -> int:
-        """The number of rows that have the score of another row of their list."""
         return len(self._sorted.ranked.tied)
 
     @cached_property
     def _ranked(self) -> Ranked:
-        """The sorted rows with ties in any order, except that repeats are behind the rows that they tie with.
-
-        So the copy of an item moves no tied row down, and an expectation over the orders of a tie block is the mean
-        over the orders of its distinct items. Under ``item`` and ``block`` repeats stay where they are.
-        """
+        """The sorted rows; repeats stand behind the rows that they tie with, but under ``item`` and ``block``."""
         repeats, ranked = self.judgments.repeats, self._sorted.ranked
         if repeats is None or self.ties in ("item", "block"):
             return ranked
@@ -292,27 +263,23 @@ class Ranking:
         return ranked._replace(row=row, tied=ranked.tied[stays], opens=ranked.opens[stays])
 
     @property
+    @cached
     def by_score(self) -> Ranking:
         """The ranking for metrics that treat tied rows as tied under any ``ties``, with repeats behind tied rows."""
-        return self if self.judgments.repeats is None or self.ties not in ("item", "block") else self._by_score()
-
-    @cached
-    def _by_score(self) -> Ranking:
+        if self.judgments.repeats is None or self.ties not in ("item", "block"):
+            return self
         rows = (self.judgments, self._scores, self._retrieved)
         return Ranking(*rows, item_order=self.item_order, sorted_rows=self._sorted)
 
     def _judged(self, listed: Ints) -> Ints:
-        """The rows of ``judgments`` that the ``listed`` rows are."""
         return listed if self._retrieved is None else self._retrieved[listed]
 
     @property
     def lists(self) -> RankedLists:
-        """The group and the place of each row."""
         return self._sorted.ranked.lists
 
     @cached_property
     def blocks(self) -> TieBlocks:
-        """The tie blocks."""
         ranked = self._ranked
         return self._sorted.blocks if ranked is self._sorted.ranked else tie_blocks(ranked)
 
@@ -326,15 +293,13 @@ class Ranking:
 
     @cached_property
     def row(self) -> Ints:
-        """The rows (n) of ``judgments`` in rank order."""
         return self._with_ties_ordered(self._judged(self._ranked.row))
 
     def _with_ties_ordered(self, row: Ints) -> Ints:
-        """``row`` with the rows of each tie block in the order that ``ties`` names.
+        """``row`` with tie blocks in the order that ``ties`` names, or in any one order where sums depend on it.
 
-        Under ``expected`` and ``block`` the order has no meaning. Where sums depend on it, rows are ordered all the
-        same, so that the same rows give the same bits in any order of arrival. Under ``item``, where an item is twice
-        in a tie block, the row that is credited comes first, or else the row with the lower label.
+        Under ``item``, of an item that is twice in a block the credited row comes first, or else that of the lower
+        label.
         """
         if len(self.blocks.row) == 0:
             return row
@@ -369,10 +334,7 @@ class Ranking:
 
     @cached
     def item_texts(self) -> tuple[Ints, NDArray[np.uint8], Ints]:
-        """The texts of the items of ``judgments`` by which tied rows stand, with the rows that are listed.
-
-        Of these there are none where all are. Only where the ranking :attr:`orders_by_texts`.
-        """
+        """The texts by which tied rows stand (:attr:`orders_by_texts`), and the listed rows unless all are."""
         if self.item_order is None:
             raise ValueError("tied rows do not stand by their items")
         listed = np.empty(0, np.int64) if self._retrieved is None else self._retrieved
@@ -380,11 +342,9 @@ class Ranking:
 
     @property
     def has_all_rows(self) -> bool:
-        """Whether every row of ``judgments`` has a score."""
         return self._retrieved is None
 
     def of_listed(self, values: NDArray[T]) -> NDArray[T]:
-        """The ``values`` of all rows of ``judgments``, those of the rows with a score, in input order."""
         return taken(values, self._retrieved)
 
     def of_judged(self, values: NDArray[T]) -> NDArray[T]:
@@ -406,14 +366,10 @@ class Ranking:
         return np.flatnonzero(others)
 
     def wide_scores(self) -> Floats:
-        """The scores of the rows in input order, as float64."""
         return np.ascontiguousarray(self._scores, np.float64)
 
     def ranges_of_scores(self, group: int, most: int, sampled: int) -> Iterator[Ints]:
-        """The rows of ``group`` in ranges of scores of about ``most`` rows, the highest first; equal scores in one.
-
-        So many ``sampled`` scores say where ranges end. There must be no other rows than those with a score.
-        """
+        """The rows of ``group`` in ranges of about ``most``, the highest scores first; equal ones together."""
         mine = None if self.groups == 1 else self.judgments.codes == group
         scores = self._scores
         edges = np.sort((scores if mine is None else scores[mine])[:: max(len(scores) // sampled, 1)])
@@ -428,33 +384,25 @@ class Ranking:
             yield np.flatnonzero(inside)
 
     def wide_scores_of(self, rows: Ints | Flags) -> Floats:
-        """A copy of the scores of ``rows`` in input order, as float64."""
         return self._scores[rows].astype(np.float64, copy=False)
 
     @cached
     def relevant_rows(self, rel: float | None) -> Ints:
-        """The ranked rows that are relevant, in their order."""
         return np.flatnonzero(self.judgments.flags(rel)[self.row])
 
     @cached
     def relevant_groups(self, rel: float | None) -> Codes:
-        """The groups of :meth:`relevant_rows`."""
         return self.lists.group_of(self.relevant_rows(rel))
 
     def position_of(self, rows: Ints) -> NDArray[np.int32]:
-        """The position of each of the ranked ``rows``, from 1."""
         return self.lists.place_of(rows) if self._given is None else self._given[rows]
 
     def stand_at(self, rows: Ints) -> NDArray[np.int32]:
-        """The position at which each of the ranked ``rows`` counts: its own, or under ``ties=block`` its block's last.
-
-        Rows with the same given position count there.
-        """
+        """The position at which each of the ranked ``rows`` counts: its own, or its block's last."""
         return self.stands_at()[rows] if self.ties == "block" else self.position_of(rows)
 
     @cached
     def stands_at(self) -> NDArray[np.int32]:
-        """The position (n) at which every row counts."""
         if self._given is not None:
             return self._given
         if self.ties != "block":
@@ -471,7 +419,6 @@ class Ranking:
 
 
 def tie_blocks(ranked: Ranked) -> TieBlocks:
-    """The tie blocks of ``ranked``: rows of one list with equal scores."""
     row, opens = ranked.tied, ranked.opens
     first = row[opens]
     block = np.cumsum(opens) - 1

@@ -1,8 +1,4 @@
-"""Mergeable partial results: merging is associative and commutative, and an empty state is its identity.
-
-States store sums that add up exactly (see :mod:`sparkrank.numeric.exact_sums`). The order of merging, and with it the
-layout of the data, therefore cannot show in a result.
-"""
+"""Mergeable partial results: sums that add up exactly, so that no order of merging and no layout of the data shows."""
 
 from sparkrank.histogram.state import ScoreHistogram, ScoreSeries
 from sparkrank.states.distributions import Distribution

@@ -1,16 +1,14 @@
 """The mergeable state of quantiles over groups: how many groups have each value of a metric.
 
-As long as there are few distinct values, the state stores them as they are, and quantiles are exact. Beyond that,
-values fall into bins 2^-16 wide relative to the value. The choice depends on the distinct values of all groups
-together, so the layout of the data cannot show in it. Memory is bounded: a metric in [0, 1] fills some 65,536 bins for
-each power of two that its values span.
+Few distinct values are stored as they are; more of them, of all groups together, fall into bins 2^-16 wide relative to
+the value, which bounds memory.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +17,7 @@ from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.scored_rows import ScoredRows
 from sparkrank.histogram.state import ScoreHistogram
 from sparkrank.numeric.array_types import Floats
-from sparkrank.numeric.segments import WHOLE, Segments, run_starts
+from sparkrank.numeric.segments import WHOLE, Segments
 from sparkrank.schemas.tables import DISTRIBUTIONS as TABLE
 from sparkrank.states.keys import StateKey, in_order, rows_by_key
 
@@ -38,17 +36,10 @@ class Distribution:
 
     @classmethod
     def empty(cls) -> Distribution:
-        """The distribution of no groups."""
         return cls(ScoreHistogram.empty(EXACT))
 
     @classmethod
-    def of(cls, values: Floats) -> Distribution:
-        """The distribution of ``values``, one per group (no NaN)."""
-        return cls.of_each(values)[0]
-
-    @classmethod
     def of_each(cls, values: Floats, segments: Segments = WHOLE) -> list[Distribution]:
-        """The distribution of the ``values`` of each segment."""
         rows = ScoredRows(values, np.zeros(len(values), np.bool_))
         return [_bounded(histogram) for histogram in ScoreHistogram.of_each(EXACT, rows, False, segments)]
 
@@ -60,10 +51,9 @@ class Distribution:
         return _bounded(parts[0].merge(*parts[1:]))
 
     def quantile(self, share: float) -> tuple[float, float]:
-        """The value below which ``share`` of the groups lie, and how far the exact quantile may be from it.
+        """The value below which ``share`` of the groups lie (Hyndman and Fan's method 7), and how far it may be off.
 
-        Interpolates linearly between two values (Hyndman and Fan's method 7, numpy's default). The median of an even
-        number of groups is the mean of the middle two. NaN without groups.
+        The median of an even number of groups is the mean of the middle two. NaN without groups.
         """
         through = np.cumsum(self.histogram.neg)
         if len(through) == 0:
@@ -88,13 +78,9 @@ def _bounded(histogram: ScoreHistogram) -> Distribution:
 
 
 def _coarsened(histogram: ScoreHistogram) -> ScoreHistogram:
-    """The same groups in the bins of the rule :data:`COARSE`."""
-    if histogram.rule == COARSE or len(histogram.bins) == 0:
-        return ScoreHistogram(COARSE, histogram.bins, histogram.pos, histogram.neg, histogram.offset)
-    number = COARSE.numbers(histogram.score)
-    first = run_starts(number)
-    none = np.zeros(len(first), np.int64)
-    return ScoreHistogram(COARSE, number[first], none, np.add.reduceat(histogram.neg, first), none)
+    if histogram.rule == COARSE or histogram.is_empty:
+        return replace(histogram, rule=COARSE)
+    return histogram.coarser(COARSE)
 
 
 def distributions_table(by_metric: Mapping[StateKey, Distribution]) -> pa.Table:
@@ -109,7 +95,6 @@ def distributions_table(by_metric: Mapping[StateKey, Distribution]) -> pa.Table:
 
 
 def distributions_of_table(rows: pa.Table) -> dict[StateKey, Distribution]:
-    """The distribution of each (model, slice, slice value, metric). Its rows may have both rules."""
     by_metric: dict[StateKey, list[Distribution]] = {}
     bins, groups = (rows[name].to_numpy() for name in ("block", "groups"))
     for (*key, rule), places in rows_by_key(rows, DISTRIBUTION_KEY[:-1]):

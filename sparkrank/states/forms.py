@@ -1,9 +1,6 @@
-"""The stored form of states: tables that outlive the run that made them.
+"""The stored form of states: tables of numbers by key, whose rows of several days merge by adding up, exactly.
 
-Every type of state has a :class:`StateForm`: rows of numbers by key. Rows of several days merge by adding up the
-numbers of equal keys, which is exact (:mod:`sparkrank.numeric.exact_sums`). The small states share the table
-``states``. The large ones have tables of their own: histograms ``blocks``, ``distributions``, and item counts
-``items``.
+The small states share the table ``states``; histograms, distributions and item counts have tables of their own.
 """
 
 from __future__ import annotations
@@ -54,11 +51,8 @@ STATE_KEY = ("model", "slice", "slice_value", "name")
 class StateForm:
     """How a table stores states of one type: the columns of the key, and the columns of numbers that add up.
 
-    ``to_table`` may return more columns than these, for people to read. The first columns of ``key`` correspond to
-    :data:`STATE_KEY`. ``shrinks`` is true where merged states may need fewer rows than their parts have keys.
-
-    A new type of state needs a form in :data:`SMALL_FORMS` or :func:`large_forms`. Where a metric reads it, it also
-    needs a line in :mod:`sparkrank.metrics.merged`.
+    ``shrinks`` is true where merged states may need fewer rows than their parts have keys. A new type of state needs a
+    form in :data:`SMALL_FORMS` or :func:`large_forms`, and a line in :mod:`sparkrank.metrics.merged`.
     """
 
     kind: str
@@ -70,7 +64,6 @@ class StateForm:
 
     @property
     def is_of_parts(self) -> bool:
-        """Whether its rows are of one part of the groups each."""
         return PART.name in self.key
 
     @property
@@ -79,16 +72,11 @@ class StateForm:
 
     @property
     def schema(self) -> pa.Schema:
-        """The types of the columns."""
         texts = [(name, pa.int64() if name in ("block", PART.name) else pa.string()) for name in self.key]
         return pa.schema([*texts, *self.numbers])
 
     def merged(self, tables: Sequence[pa.Table]) -> pa.Table:
-        """The rows of all ``tables`` (at least one), with one row for each key and the sums of its numbers.
-
-        Texts may be dictionary-encoded. Raises :class:`sparkrank.base.errors.StateError` where a sum of whole numbers
-        does not fit 64 bits.
-        """
+        """The rows of all ``tables`` (at least one), with one row for each key and the sums of its numbers."""
         for field in self.numbers:
             if pa.types.is_integer(field.type):
                 validate_no_overflow_by_key(tables, self.key, field.name, f"{field.name} in the table {self.kind}")
@@ -135,7 +123,6 @@ def _numbers(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:
 
 
 def _keyed_form(kind: str, state: type[KeyedSums], columns: Iterable[TableColumn], field: str) -> StateForm:
-    """The form of the ``state`` that :class:`Partials` have in their ``field``."""
     names = state.schema.names
     numbers = _numbers(state.schema, names[len(state.key) :])
 
@@ -177,7 +164,6 @@ def _part_form(
     sums_of: Callable[[PartStates], PartSums],
     made_of: Callable[[PartSums], PartStates],
 ) -> StateForm:
-    """The form of sums by part, which ``sums_of`` takes out of the states and ``made_of`` makes states of."""
     numbers = schema_of(columns)
     return StateForm(
         kind,
@@ -223,5 +209,4 @@ def blocks_form(*, weighted: bool) -> StateForm:
 
 
 def large_forms(*, weighted: bool) -> tuple[StateForm, ...]:
-    """The forms of states that have a table of their own, which is named after their kind."""
     return blocks_form(weighted=weighted), DISTRIBUTION_FORM, ITEM_FORM, parts_form(weighted=weighted)

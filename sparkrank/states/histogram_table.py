@@ -27,11 +27,10 @@ WEIGHTED_BLOCK_SCHEMA = pa.schema(
 def blocks_table(
     by_series: Mapping[ScoreSeries, ScoreHistogram], *, weighted: bool, unsummed: Collection[BinRule] = ()
 ) -> pa.Table:
-    """One row per model, slice, rule and bin, ascending by score.
+    """One row per model, slice, rule and bin, ascending by score; ``unsummed`` rules have null sums of scores.
 
-    The state is the column ``block`` (the bin number) with the whole numbers ``pos``, ``neg`` and ``offset``. Where
-    rows are ``weighted``, it is ``block`` with the limbs of these amounts and ``rows``. The other columns are for
-    people to read. Offsets and sums of scores are null for the rules ``unsummed``.
+    The state is ``block`` (the bin number) with ``pos``, ``neg`` and ``offset``, or, where rows are ``weighted``, their
+    limbs and ``rows``. The other columns are for people to read.
     """
     schema = WEIGHTED_BLOCK_SCHEMA if weighted else BLOCK_SCHEMA
     tables = [schema.empty_table()]
@@ -60,7 +59,6 @@ def _column(histogram: ScoreHistogram, name: str, schema: pa.Schema) -> pa.Array
 
 
 def blocks_of_table(rows: pa.Table) -> dict[ScoreSeries, ScoreHistogram]:
-    """The histogram of each series in ``rows``, which have one row per bin in any order."""
     bins, weighted = rows["block"].to_numpy(), ROWS_COLUMN in rows.column_names
     amounts = [amounts_of(rows, name, weighted) for name in AMOUNTS]
     count = rows[ROWS_COLUMN].to_numpy() if weighted else None

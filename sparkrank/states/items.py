@@ -1,7 +1,4 @@
-"""The mergeable state of catalogue metrics: how often each item is shown, and in how many groups it is relevant.
-
-Its size is that of the catalogue: one row for every distinct item of the input, including the item's text.
-"""
+"""The mergeable state of catalogue metrics: how often each item is shown, and in how many groups it is relevant."""
 
 from __future__ import annotations
 
@@ -36,10 +33,10 @@ def rows_shown(exposure: Ints) -> float:
 
 
 class CodedItems(NamedTuple):
-    """The counts of items (n): their amounts ``shown``, in units of :data:`UNIT`, and ``relevant``.
+    """The counts of items (n): the amounts ``shown``, in units of :data:`UNIT`, and ``relevant``.
 
-    ``series`` are the (model, slice, slice value, exposure) that occur, and ``code`` (n) is the place of each count's
-    own among them. An ``item`` (n) stays a whole number where it is one in the input, and is a text otherwise.
+    ``code`` (n) is the place among ``series``; an ``item`` (n) is a whole number where it is one in the input, or a
+    text.
     """
 
     series: tuple[StateKey, ...]
@@ -50,7 +47,6 @@ class CodedItems(NamedTuple):
 
     @classmethod
     def of_table(cls, table: pa.Table) -> CodedItems:
-        """The rows of a table of :data:`ITEM_SCHEMA`."""
         series: list[StateKey] = []
         code = np.zeros(table.num_rows, np.int64)
         for key, rows in rows_by_key(table, ITEM_KEY[:-1]):
@@ -60,7 +56,6 @@ class CodedItems(NamedTuple):
         return cls(tuple(series), code, table["item"].combine_chunks(), shown, relevant)
 
     def table(self) -> pa.Table:
-        """A row of :data:`ITEM_SCHEMA` for each count."""
         place = pa.array(self.code)
         texts = [pa.array(column, pa.string()).take(place) for column in zip(*self.series, strict=True)]
         return pa.table([*texts, self.item.cast(pa.string()), self.shown, self.relevant], schema=ITEM_SCHEMA)
@@ -68,10 +63,7 @@ class CodedItems(NamedTuple):
 
 @dataclass(frozen=True)
 class ItemCounts:
-    """How often each item is shown and relevant, as :class:`CodedItems` or as a table of :data:`ITEM_SCHEMA`.
-
-    ``exposure`` names what is counted. Rows of the input without an item are not counted.
-    """
+    """How often each item is shown and relevant, as :class:`CodedItems` or as a table of :data:`ITEM_SCHEMA`."""
 
     rows: pa.Table | CodedItems
 
@@ -90,11 +82,7 @@ class ItemCounts:
         relevant: Flags,
         segments: Segments = WHOLE,
     ) -> ItemCounts:
-        """The items of rows with the amounts ``shown`` and ``relevant`` (n each), for each value of the key's slice.
-
-        ``codes`` (n) are the places of the rows' items among the distinct ``items``. ``segments`` assigns the rows to
-        the values of the slice. At most one row of an item in a group is ``relevant``.
-        """
+        """The items of rows (``codes`` among ``items``), ``shown`` and ``relevant`` (n each), by value of a slice."""
         if items.null_count:
             rows = np.flatnonzero(items.is_valid().to_numpy(zero_copy_only=False)[codes])
             codes, shown, relevant, segments = codes[rows], shown[rows], relevant[rows], segments.of(rows)
@@ -113,29 +101,22 @@ class ItemCounts:
 
     @classmethod
     def all_of(cls, parts: Sequence[ItemCounts]) -> ItemCounts:
-        """The merged counts of ``parts``, or empty counts without any."""
         return parts[0].merge(*parts[1:]) if parts else cls.empty()
 
     @cached_property
     def table(self) -> pa.Table:
-        """A row of :data:`ITEM_SCHEMA` for every item."""
         return self.rows if isinstance(self.rows, pa.Table) else self.rows.table()
 
     @cached_property
     def coded(self) -> CodedItems:
-        """The counts of the items, by number where they have one."""
         return CodedItems.of_table(self.rows) if isinstance(self.rows, pa.Table) else self.rows
 
     @property
     def is_empty(self) -> bool:
-        """Whether no item is counted."""
         return (self.rows.num_rows if isinstance(self.rows, pa.Table) else len(self.rows.code)) == 0
 
     def merge(self, *others: ItemCounts) -> ItemCounts:
-        """The counts of all groups together. No group may be in two of the parts.
-
-        Raises :class:`sparkrank.base.errors.StateError` where the count of an item does not fit 64 bits.
-        """
+        """The counts of all groups together. No group may be in two of the parts."""
         filled = [part for part in (self, *others) if not part.is_empty]
         if not filled:
             return self
@@ -167,12 +148,10 @@ class ItemCounts:
         return ItemCounts(CodedItems(tuple(place), series, distinct, sums_of(shown), sums_of(relevant)))
 
     def sizes(self) -> list[tuple[StateKey, int]]:
-        """The number of items of each (model, slice, slice value, exposure)."""
         counts = np.bincount(self.coded.code, minlength=len(self.coded.series)).tolist()
         return [(key, count) for key, count in zip(self.coded.series, counts, strict=True) if count]
 
     def amounts(self, key: StateKey) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The amounts (shown, relevant) of every item of a (model, slice, slice value, exposure)."""
         places = self._places.get(key, np.zeros(0, np.int64))
         return self.coded.shown[places], self.coded.relevant[places]
 
@@ -209,5 +188,4 @@ def _plain(items: pa.Array) -> pa.Array:
 
 
 def items_table(items: ItemCounts) -> pa.Table:
-    """The counts as a table, sorted by key."""
     return items.table.sort_by([(name, "ascending") for name in ITEM_KEY])

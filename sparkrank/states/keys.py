@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, TypeVar
@@ -15,29 +15,23 @@ from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.segments import run_starts
 
 S = TypeVar("S", bound="KeyedSums")
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 class Subject(NamedTuple):
-    """The subject of a state: one model, and one value of one slice, which is None for rows without a value.
-
-    The whole day is the value ``all`` of the slice ``all``.
-    """
+    """The subject of a state: one model, and one value of one slice (None for none); ``all`` is the whole day."""
 
     model: str
     slice: str
     slice_value: str | None
 
     def state(self, name: object) -> StateKey:
-        """The key of the subject's state called ``name``."""
         return StateKey(*self, str(name))
 
 
 class StateKey(NamedTuple):
-    """The key of one state: its subject, and the ``name`` of what is measured.
-
-    The name is the metric of a mean or a distribution, the quantity of a sum, the rule of a histogram, or the exposure
-    of item counts.
-    """
+    """The key of one state: its subject, and the ``name``: a metric, sum over rows, rule of bins, or exposure."""
 
     model: str
     slice: str
@@ -46,7 +40,6 @@ class StateKey(NamedTuple):
 
     @property
     def subject(self) -> Subject:
-        """The subject of the state."""
         return Subject(*self[:3])
 
 
@@ -60,7 +53,6 @@ class SliceKey(NamedTuple):
 
     @property
     def without_values(self) -> tuple[str, str, str]:
-        """The model, the slice and the name."""
         return self.model, self.slice, self.name
 
 
@@ -73,7 +65,6 @@ class KeyedRows:
 
     @classmethod
     def of(cls, parts: Sequence[tuple[SliceKey, Floats]], columns: int) -> KeyedRows:
-        """The rows of several keys, each given with the numbers (v, columns) of its values."""
         numbers = [part for _, part in parts]
         return cls(tuple(key for key, _ in parts), np.concatenate([np.empty((0, columns)), *numbers]))
 
@@ -114,7 +105,6 @@ class KeyedRows:
         return KeyedRows(tuple(keys), sums)
 
     def table(self, schema: pa.Schema) -> pa.Table:
-        """The rows as a table of ``schema``: the columns of the key, and a column for each number."""
         lengths = [len(key.values) for key in self.keys]
         texts = [
             np.repeat(np.array([key.model for key in self.keys], object), lengths),
@@ -146,11 +136,7 @@ def _all_values(every: Sequence[KeyedRows]) -> dict[str, tuple[str | None, ...]]
 
 
 class KeyedSums:
-    """A state of numbers by key. Merging adds up the numbers, exactly, because they are whole numbers and limbs.
-
-    Buckets return it as :class:`KeyedRows`, which add up as arrays where all parts have the same keys. That is faster
-    than adding up tables, so a table is made only when :attr:`table` is read.
-    """
+    """A state of numbers by key, which add up exactly; as arrays (:class:`KeyedRows`) while all parts are such."""
 
     schema: ClassVar[pa.Schema]  # of the table: the texts of the key, then the numbers
     key: ClassVar[tuple[str, ...]]
@@ -159,7 +145,6 @@ class KeyedSums:
         self.rows = rows
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled without what was made of the rows."""
         return type(self), (self.rows,)
 
     @classmethod
@@ -168,17 +153,14 @@ class KeyedSums:
 
     @cached_property
     def table(self) -> pa.Table:
-        """A row for every value of every key."""
         return self.rows if isinstance(self.rows, pa.Table) else self.rows.table(self.schema)
 
     @property
     def nbytes(self) -> int:
-        """The bytes of the numbers, without their keys where these are not of each row."""
         rows = self.rows
         return int(rows.nbytes if isinstance(rows, pa.Table) else rows.numbers.nbytes)
 
     def merge(self: S, *others: S) -> S:  # noqa: PYI019
-        """The sums over all parts, by key."""
         filled = [state.rows for state in (self, *others) if state.rows.num_rows]
         if not filled:  # old versions of Arrow take 0.9 GB to group nothing
             return self
@@ -190,6 +172,14 @@ class KeyedSums:
         merged = together.group_by(list(self.key), use_threads=False).aggregate([(name, "sum") for name in summed])
         columns = [merged[name if name in self.key else f"{name}_sum"].combine_chunks() for name in self.schema.names]
         return type(self)(pa.Table.from_arrays(columns, schema=self.schema))
+
+
+def by_key(parts: Iterable[Mapping[K, V]]) -> dict[K, list[V]]:
+    gathered: dict[K, list[V]] = {}
+    for part in parts:
+        for key, value in part.items():
+            gathered.setdefault(key, []).append(value)
+    return gathered
 
 
 def in_order(value: Any) -> Any:
@@ -207,10 +197,7 @@ def encoded_texts(column: pa.ChunkedArray) -> tuple[list[str | None], Ints]:
 
 
 def rows_by_key(rows: pa.Table, names: Sequence[str]) -> Iterator[tuple[tuple[Any, ...], Ints]]:
-    """Each distinct key in the text columns ``names`` of ``rows``, and the indices of its rows, ascending.
-
-    Takes one pass for all keys, since a slice may have thousands.
-    """
+    """Each distinct key in the text columns ``names`` of ``rows``, and the indices of its rows, ascending."""
     code = np.zeros(rows.num_rows, np.int64)
     for name in names:
         texts = rows[name].combine_chunks().dictionary_encode()

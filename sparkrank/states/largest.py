@@ -12,11 +12,7 @@ LEAST_NAMED = 1000  # rows
 
 
 class LargeGroup(NamedTuple):
-    """A group of so many ``rows``, and the texts of its key columns.
-
-    ``key`` is empty where the group has fewer than :data:`LEAST_NAMED` rows, and where there is no group table: the key
-    is often a person, and then stands in no table.
-    """
+    """A group of so many ``rows``, and its ``key`` as texts: empty where it is small, or in no group table."""
 
     rows: int
     key: tuple[bytes, ...] = ()
@@ -27,5 +23,4 @@ NO_GROUPS: LargestGroups = (LargeGroup(0),) * MOST_LARGEST  # of a bucket withou
 
 
 def merged_largest(parts: Iterable[LargestGroups]) -> LargestGroups:
-    """The largest groups of all parts, the largest first; among equal ones, that of the last key."""
     return tuple(sorted((group for part in parts for group in part), reverse=True)[:MOST_LARGEST])

@@ -44,12 +44,10 @@ class MeanRows(NamedTuple):
 class Mean:
     """A mean over groups, its standard error, and what it is over.
 
-    ``n_groups`` counts all groups, and ``n_undefined`` the groups where the metric is undefined. A setting of the
-    evaluation decides whether these are in the mean. ``stderr`` is that of a ratio estimator,
-    sqrt(sum w²(v - mean)² · m/(m-1)) / sum w, where m = (sum w)² / sum w² is the effective number of the groups in the
-    mean, which is n where all weigh the same; NaN where only one has a weight. It is 0 where the standard
-    deviation is below 1e-8 of the mean, or 3e-8 where groups have weights, and has few digits just above that.
-    ``n_averaged`` are the groups in the mean. ``is_share``: all values are 0 or 1.
+    ``n_groups`` counts all groups, ``n_undefined`` those where the metric is undefined, ``n_averaged`` those in the
+    mean. ``stderr`` is that of a ratio estimator, sqrt(sum w²(v - mean)² · m/(m-1)) / sum w, with m = (sum w)² / sum w²
+    the effective number of groups; NaN where only one has a weight, and 0 where the standard deviation is below 1e-8 of
+    the mean (3e-8 with weights). ``is_share``: all values are 0 or 1.
     """
 
     value: float
@@ -73,14 +71,12 @@ class MeanStates(KeyedSums):
 
     @classmethod
     def of(cls, parts: Sequence[MeanRows]) -> MeanStates:
-        """A row for every value of every part."""
         # floats represent counts below 2^53 exactly
         rows = [(part.key, np.column_stack([part.counts, part.limbs])) for part in parts]
         return cls(KeyedRows.of(rows, len(MEAN_SCHEMA) - len(MEAN_KEY)))
 
     @cached
     def results(self) -> dict[StateKey, Mean]:
-        """The mean of each (model, slice, slice value, metric)."""
         keys = zip(*(self.table[name].to_pylist() for name in MEAN_KEY), strict=True)
         numbers = np.column_stack([self.table[name].to_numpy() for name in MEAN_SCHEMA.names[len(MEAN_KEY) :]])
         # row by row: all of them as objects of Python would be gigabytes where slices have many values
@@ -88,7 +84,6 @@ class MeanStates(KeyedSums):
 
 
 def _mean(row: list[float]) -> Mean:
-    """The mean of one row of :data:`MEAN_COUNTS` and of the limbs of :data:`MEAN_SUMS`."""
     n_groups, n_undefined, n, n_rows = map(int, row[: len(MEAN_COUNTS)])
     sums = [row[start : start + LIMBS] for start in range(len(MEAN_COUNTS), len(row), LIMBS)]
     w, wv, ww, wwv, wwvv = map(math.fsum, sums)
@@ -120,9 +115,7 @@ def _squared_deviations(sums: Sequence[Sequence[float]], n: int) -> float:
 
 
 class ValueSums(NamedTuple):
-    """A metric for all values (v) of a slice: the numbers of ``undefined`` groups (v) and of groups ``averaged`` (v),
-    and the limbs of :data:`MEAN_SUMS` (v, 30).
-    """
+    """A metric for all values (v) of a slice: groups ``undefined`` and ``averaged`` (v), limbs of :data:`MEAN_SUMS`."""
 
     undefined: Ints
     averaged: Ints
@@ -130,10 +123,9 @@ class ValueSums(NamedTuple):
 
 
 def equal_sums(values: Sequence[Floats], counted_as: float | None, segments: Segments = WHOLE) -> list[ValueSums]:
-    """The sums of each metric's ``values`` (groups, NaN where undefined) over each segment, with equal weights.
+    """The sums of each metric's ``values`` (groups) over each segment, with equal weights, in one pass.
 
-    An undefined value counts as ``counted_as``, or not at all where that is None. One pass over the groups adds up all
-    metrics.
+    An undefined value counts as ``counted_as``, or not at all where that is None.
     """
     if not values:
         return []
@@ -145,10 +137,7 @@ def equal_sums(values: Sequence[Floats], counted_as: float | None, segments: Seg
 
 
 def weighted_sums(values: Floats, weights: Floats | None, segments: Segments = WHOLE) -> Floats:
-    """The limbs (count, 30) of :data:`MEAN_SUMS` over the groups of each segment.
-
-    ``values`` (groups) have no NaN. Every weight is 1 where ``weights`` is None.
-    """
+    """The limbs (count, 30) of :data:`MEAN_SUMS` over the groups of each segment. ``values`` have no NaN."""
     if weights is None:
         count = whole_limbs(segments.sizes(len(values)))
         first, second = (exact_sums(part, segments) for part in (values, values * values))

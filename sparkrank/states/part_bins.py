@@ -1,7 +1,4 @@
-"""The score bins of every part of the groups, coarse ones, from which standard errors of pooled metrics are resampled.
-
-They serve the differences alone that a part makes: the value of a metric stays that of its own bins.
-"""
+"""The coarse score bins of every part of the groups, from which standard errors of pooled metrics are resampled."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ from sparkrank.numeric.cached import cached
 from sparkrank.numeric.exact_sums import LIMBS, Amounts, rounded
 from sparkrank.numeric.segments import run_starts
 from sparkrank.states.histogram_table import LIMB_COLUMNS, ROWS_COLUMN, amounts_of
-from sparkrank.states.keys import encoded_texts, in_order, rows_by_key
+from sparkrank.states.keys import by_key, encoded_texts, in_order, rows_by_key
 
 COARSE_BITS = 6  # of the mantissa: about a thousand bins of probabilities
 FEW_BINS = 1024  # of equal width: no more than the coarse ones
@@ -31,10 +28,7 @@ KEY = ("model", "slice", "rule")
 
 
 class PartSeries(NamedTuple):
-    """The bins of one model by one coarse rule, of all values of one slice.
-
-    They are of the scores of rows, or of the values of groups of the metric ``of``.
-    """
+    """The bins of one model by one coarse rule, of all values of a slice: of scores, or of values of a metric."""
 
     model: str
     slice: str
@@ -43,12 +37,10 @@ class PartSeries(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The rule and what it is of, as tables name them."""
         return rule_name(self.rule, self.of)
 
     @classmethod
     def named(cls, model: str, slice_: str, name: str) -> PartSeries:
-        """The series with this :attr:`name`."""
         rule, _, metric = name.partition(OF)
         return cls(model, slice_, BinRule.parse(rule), metric)
 
@@ -71,8 +63,8 @@ def coarse(rule: BinRule) -> BinRule:
 class PartBins:
     """The bins (n) of one series: their ``value`` among ``values``, their part, and their number, in ascending order.
 
-    ``pos``, ``neg`` and ``offset`` are whole numbers (n), or limbs (n, 6) where rows have weights; then ``rows`` (n)
-    counts them. ``offset`` is None where no metric reads sums of scores.
+    Amounts are whole numbers (n), or limbs (n, 6) of weighted rows, which ``rows`` (n) counts. ``offset`` is None where
+    no metric reads sums of scores.
     """
 
     values: tuple[str | None, ...]
@@ -98,7 +90,6 @@ class PartBins:
         return _widened, (self.values, *map(_narrowed, self.columns()))
 
     def merge(self, others: Iterable[PartBins]) -> PartBins:
-        """The bins of all of them, equal ones as one."""
         filled = [part for part in (self, *others) if len(part.bins)]
         if len(filled) < 2:
             return filled[0] if filled else self
@@ -110,21 +101,17 @@ class PartBins:
         return PartBins(values, *together).added_up()
 
     def columns(self) -> tuple[Any, ...]:
-        """The arrays (n each); None for one that there is not."""
         return self.value, self.part, self.bins, self.pos, self.neg, self.offset, self.rows
 
     @property
     def offsets(self) -> Amounts:
-        """The :attr:`offset`, zeros where no metric reads it."""
         return np.zeros_like(self.pos) if self.offset is None else self.offset
 
     def among(self, values: Sequence[str | None]) -> PartBins:
-        """The same among ``values``, which have all of its own."""
         place = {value: number for number, value in enumerate(values)}
         return replace(self, values=tuple(values), value=np.array([place[text] for text in self.values])[self.value])
 
     def ordered(self, order: Ints) -> PartBins:
-        """The bins in the given ``order``."""
         columns: list[Any] = [None if column is None else column[order] for column in self.columns()]
         return PartBins(self.values, *columns)
 
@@ -145,7 +132,6 @@ class PartBins:
         return among.ordered(np.argsort(among.value, kind="stable"))
 
     def of_value(self, rule: BinRule, value: str | None) -> BinsOfParts | None:
-        """The bins of one of the :attr:`values`, by ``rule``; None where it has none."""
         if value not in self.values:
             return None
         number = self.values.index(value)
@@ -182,9 +168,7 @@ def _widened(values: tuple[str | None, ...], *narrow: tuple[int, Amounts | None]
 
 @dataclass(frozen=True)
 class BinsOfParts:
-    """The bins of all parts ``together``, and what each part has in them (n): the ``part``, the ``place`` of its bin
-    among them, and the amounts.
-    """
+    """The bins of all parts ``together``, and what each ``part`` has (n) in the bin at each ``place`` there."""
 
     together: ScoreHistogram
     place: Ints
@@ -195,36 +179,22 @@ class BinsOfParts:
     rows: Ints | None
 
     def without(self, part: int) -> ScoreHistogram:
-        """The histogram of all groups but those of ``part``."""
         own = np.flatnonzero(self.part == part)
         place = self.place[own]
-        left = []
-        for whole, of_parts in zip(
-            (self.together.pos, self.together.neg, self.together.offset), (self.pos, self.neg, self.offset), strict=True
-        ):
-            rest = whole.copy()
-            rest[place] -= of_parts[own]
+        left: list[Any] = []
+        for name, of_parts in zip((*AMOUNTS, "count"), (self.pos, self.neg, self.offset, self.rows), strict=True):
+            rest = getattr(self.together, name)
+            if of_parts is not None:
+                rest = rest.copy()
+                rest[place] -= of_parts[own]
             left.append(rest)
-        count = self.together.count
-        if count is not None and self.rows is not None:
-            count = count.copy()
-            count[place] -= self.rows[own]
-        pos, neg, offset = left
-        there = ScoreHistogram(self.together.rule, self.together.bins, pos, neg, offset, count)
-        kept = there.rows > 0
-        if kept.all():
-            return there
-        bins = self.together.bins[kept]
-        return ScoreHistogram(
-            there.rule, bins, pos[kept], neg[kept], offset[kept], None if count is None else count[kept]
-        )
+        rows = left[0] + left[1] if left[3] is None else left[3]
+        columns: list[Any] = [None if column is None else column[rows > 0] for column in (self.together.bins, *left)]
+        return ScoreHistogram(self.together.rule, *columns)
 
     @cached
     def amounts_without(self, parts: tuple[int, ...], *, score_sums: bool) -> tuple[Floats, Floats, Floats | None]:
-        """The positives and negatives (1 + parts, bins) of all groups, then of all but each part, and sums of scores.
-
-        Bins are in the order of a sweep, the highest score first.
-        """
+        """The positives, negatives and sums of scores of all groups, then without each part, highest first."""
         left_out = np.array(parts, np.int64)
         pos, neg = (self._less(left_out, getattr(self.together, name), getattr(self, name)) for name in ("pos", "neg"))
         if not score_sums:
@@ -258,16 +228,10 @@ class BinsOfParts:
 
 @dataclass(frozen=True)
 class PartHistograms:
-    """The bins of parts of every series."""
-
     by_series: Mapping[PartSeries, PartBins] = field(default_factory=dict)
 
     def merge(self, others: Iterable[PartHistograms]) -> PartHistograms:
-        """All of them, equal bins of equal parts as one."""
-        by_series: dict[PartSeries, list[PartBins]] = {}
-        for histograms in (self, *others):
-            for series, bins in histograms.by_series.items():
-                by_series.setdefault(series, []).append(bins)
+        by_series = by_key(histograms.by_series for histograms in (self, *others))
         return PartHistograms({series: first.merge(rest) for series, (first, *rest) in by_series.items()})
 
     def rows(self, *, weighted: bool) -> pa.Table:
@@ -295,7 +259,6 @@ class PartHistograms:
 
     @classmethod
     def of_rows(cls, rows: pa.Table) -> PartHistograms:
-        """The bins whose :meth:`rows` these are, in any order, each once."""
         weighted = ROWS_COLUMN in rows.column_names
         part, bins = (rows[name].to_numpy() for name in ("part", "block"))
         pos, neg, offset = (amounts_of(rows, name, weighted) for name in AMOUNTS)

@@ -16,10 +16,7 @@ PAIR_COUNTS = ("n_pairs", "n_above", "n_equal", "n_below", "n_unpaired")
 
 @dataclass(frozen=True)
 class PartStates:
-    """The states of parts: sums of ``means``, ``sums`` over rows, ``histograms``; and of ``pairs`` of models.
-
-    ``pairs`` have one part, all groups, and the candidate as their model.
-    """
+    """The states of parts, and of ``pairs`` of models, which have one part, and the candidate as their model."""
 
     means: PartSums = field(default_factory=PartSums)
     sums: PartSums = field(default_factory=PartSums)
@@ -27,7 +24,6 @@ class PartStates:
     pairs: PartSums = field(default_factory=PartSums)
 
     def merge(self, others: Iterable[PartStates]) -> PartStates:
-        """The states of all groups together."""
         every = [self, *others]
         return PartStates(
             self.means.merge(state.means for state in every[1:]),

@@ -1,7 +1,7 @@
 """The sums of every part of the groups, from which standard errors are resampled.
 
-A part is one of 64 fixed sets of groups, by the hash of the group key (:mod:`sparkrank.numeric.key_hashes`): the same
-user is in the same part on every day. Values of slices have 16 parts, four of the 64 in each.
+A part is one of 64 fixed sets of groups, by the hash of the group key: the same user has the same part every day.
+Values of slices have 16 parts, four of the 64 in each.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pyarrow as pa
 from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.exact_sums import LIMBS, carried
 from sparkrank.numeric.key_hashes import PARTS
-from sparkrank.states.keys import StateKey, Subject, encoded_texts, in_order, rows_by_key
+from sparkrank.states.keys import StateKey, Subject, by_key, encoded_texts, in_order, rows_by_key
 
 WHOLE_DAY = "all"  # the slice that holds the whole day
 PARTS_OF_SLICE = 16
@@ -25,29 +25,16 @@ CARRIED_BYTES = 16 << 20  # of numbers with their zeros, which are carried at a 
 
 
 def parts_of_slice(name: str) -> int:
-    """The number of parts of each value of the slice ``name``."""
     return PARTS if name == WHOLE_DAY else PARTS_OF_SLICE
 
 
 @dataclass(frozen=True)
 class FilledSums:
-    """The numbers of one model on all values of one slice, without those that are 0.
+    """The numbers of one model on all values of one slice, without those that are 0: dense they would be gigabytes.
 
-    Most values have groups in few parts, and most sums few limbs. All of them as one dense array are gigabytes where
-    there are many models and values.
-
-    Attributes
-    ----------
-    names : tuple of str
-        What is added up: metrics of groups, or sums over rows.
-    parts, columns : int
-        Of each value of the slice, and of each name: counts, fewer than six, and then the limbs of sums.
-    cells : numpy.ndarray
-        The parts of values that have a number (n), ascending: the place of the value times ``parts``, plus the part.
-    used : numpy.ndarray
-        The columns of names that have one (u), ascending: the place of the name times ``columns``, plus the column.
-    numbers : numpy.ndarray
-        Those of the ``used`` columns in ``cells`` (u, n).
+    Of each of ``names`` there are ``columns`` numbers, fewer than six counts and then limbs. ``cells`` (n) are the
+    parts of values with a number: the value's place times ``parts``, plus the part. ``used`` (u) are the columns of
+    names with one. Both ascend; ``numbers`` are (u, n).
     """
 
     names: tuple[str, ...]
@@ -66,7 +53,6 @@ class FilledSums:
         return cls(tuple(names), parts, sums.shape[-1], filled if cells is None else cells[filled], used, numbers)
 
     def merge(self, others: Sequence[FilledSums]) -> FilledSums:
-        """The sums over all of them, with limbs in one form."""
         names, every = self.names, [self, *others]
         if any(other.names != names for other in others):
             names = tuple(dict.fromkeys(name for part in every for name in part.names))
@@ -82,7 +68,6 @@ class FilledSums:
         return replace(self, names=names, cells=cells, used=used, numbers=numbers).carried()
 
     def with_names(self, names: tuple[str, ...]) -> FilledSums:
-        """The same among ``names``, which have all of its own."""
         place = np.array([names.index(name) for name in self.names], np.int64)
         name, column = np.divmod(self.used, self.columns)
         used = place[name] * self.columns + column
@@ -151,34 +136,25 @@ def _union(numbers: Sequence[Ints]) -> tuple[Ints, list[Ints]]:
 
 @dataclass(frozen=True)
 class SlicedSums:
-    """The numbers of all models on one slice, which has these ``values``."""
-
     values: tuple[str | None, ...]
     by_model: Mapping[str, FilledSums]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled without the places of values."""
         return SlicedSums, (self.values, self.by_model)
 
     @cached_property
     def place_of_value(self) -> dict[str | None, int]:
-        """The place of each value."""
         return {value: place for place, value in enumerate(self.values)}
 
     def merge(self, others: Sequence[SlicedSums]) -> SlicedSums:
-        """The sums over all of them, by value; different values are put in the order of their texts."""
         values, every = self.values, [self, *others]
         if any(other.values != values for other in others):
             values = tuple(sorted({value for part in every for value in part.values}, key=in_order))
             every = [part.with_values(values) for part in every]
-        by_model: dict[str, list[FilledSums]] = {}
-        for part in every:
-            for model, sums in part.by_model.items():
-                by_model.setdefault(model, []).append(sums)
+        by_model = by_key(part.by_model for part in every)
         return SlicedSums(values, {model: first.merge(rest) for model, (first, *rest) in by_model.items()})
 
     def with_values(self, values: tuple[str | None, ...]) -> SlicedSums:
-        """The same among ``values``, which have all of its own."""
         places = {value: place for place, value in enumerate(values)}
         place = np.array([places[value] for value in self.values], np.int64)
         return SlicedSums(values, {model: sums.moved(place) for model, sums in self.by_model.items()})
@@ -192,18 +168,10 @@ class PartSums:
 
     @property
     def nbytes(self) -> int:
-        """The bytes of the numbers."""
         return sum(sums.numbers.nbytes for sliced in self.by_slice.values() for sums in sliced.by_model.values())
 
     def merge(self, others: Iterable[PartSums]) -> PartSums:
-        """The sums over all of them, which is exact because the numbers are limbs and counts.
-
-        Limbs are carried to one form: the same groups have the same bits, in however many buckets they were.
-        """
-        by_slice: dict[str, list[SlicedSums]] = {}
-        for part in (self, *others):
-            for name, sums in part.by_slice.items():
-                by_slice.setdefault(name, []).append(sums)
+        by_slice = by_key(part.by_slice for part in (self, *others))
         return PartSums({name: first.merge(rest) for name, (first, *rest) in by_slice.items()})
 
     def of(self, subject: Subject, name: object) -> Floats | None:
@@ -238,7 +206,6 @@ class PartSums:
 
     @classmethod
     def of_rows(cls, rows: pa.Table, columns: Sequence[str]) -> PartSums:
-        """The sums whose :meth:`rows` with the numbers ``columns`` these are, in any order."""
         (values, value), (names, name) = (encoded_texts(rows[column]) for column in ("slice_value", "name"))
         part = rows["part"].to_numpy()
         by_slice: dict[str, dict[str, Ints]] = {}

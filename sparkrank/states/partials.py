@@ -13,7 +13,7 @@ from sparkrank.histogram.state import ScoreHistogram, ScoreSeries
 from sparkrank.histogram.wire import NarrowHistogram, NarrowRows, merged
 from sparkrank.states.distributions import Distribution
 from sparkrank.states.items import ItemCounts
-from sparkrank.states.keys import StateKey, in_order
+from sparkrank.states.keys import StateKey, by_key, in_order
 from sparkrank.states.largest import LargestGroups, merged_largest
 from sparkrank.states.means import MeanStates
 from sparkrank.states.part_states import PartStates
@@ -30,15 +30,10 @@ MERGED_BYTES = 256 << 20  # of their sums, beyond which fewer are
 class Partials:
     """The states of some buckets.
 
-    ``blocks`` are the histograms of scores. ``distributions`` have the same keys as means: (model, slice, slice value,
-    metric). ``counts`` are whole numbers by (check, model), as the ``quality`` table prints them; the model is "" where
-    a check concerns the rows whatever the model. Where lists and truth are joined, ``unmatched`` has one row of each
-    side without a match on the other side. ``loops`` counts how often compiled loops and numpy ran
-    (:func:`sparkrank.native.counted`), which depends on how rows were divided among buckets. ``parts`` are the
-    states of parts of the groups, from which standard errors come, and those of pairs of models. ``largest`` are the
-    groups of the most rows, and ``heaviest`` the largest weights of a group by (metric, model), where groups weigh
-    differently; neither is in a table of states. ``failure`` is the sentence of a task that ran out of
-    memory: it returns this and does not raise it, or Spark would try the same again three times.
+    ``counts`` are by (check, model), "" for all models, as ``quality`` prints them. ``unmatched`` has one row of each
+    side without a match. ``loops`` counts how often compiled loops and numpy ran. ``largest`` are the groups of the
+    most rows, ``heaviest`` the largest weights of a group by (metric, model). ``failure`` is the sentence of a task
+    that ran out of memory, which returns it, or Spark would try three times.
     """
 
     means: MeanStates = field(default_factory=MeanStates.empty)
@@ -56,13 +51,10 @@ class Partials:
 
     @classmethod
     def merged(cls, parts: Iterable[Partials]) -> Partials:
-        """All parts merged, with the same bits in any order."""
         gathered = list(parts)
         if not gathered:
             return cls()
-        means = gathered[0].means.merge(*(part.means for part in gathered[1:]))
-        by_series: dict[ScoreSeries, list[ScoreHistogram]] = {}
-        by_metric: dict[StateKey, list[Distribution]] = {}
+        first, *others = gathered
         counts: Counter[tuple[str, str]] = Counter()
         loops: Counter[str] = Counter()
         heaviest: dict[tuple[str, str], float] = {}
@@ -70,31 +62,21 @@ class Partials:
             counts.update(part.counts)
             loops.update(part.loops)
             heaviest |= {key: max(weight, heaviest.get(key, 0.0)) for key, weight in part.heaviest.items()}
-            for series, histogram in part.blocks.items():
-                by_series.setdefault(series, []).append(histogram)
-            for key, distribution in part.distributions.items():
-                by_metric.setdefault(key, []).append(distribution)
-        together = {series: histograms[0].merge(*histograms[1:]) for series, histograms in by_series.items()}
-        distributions = {key: parts[0].merge(*parts[1:]) for key, parts in by_metric.items()}
-        sums = gathered[0].sums.merge(*(part.sums for part in gathered[1:]))
-        items = gathered[0].items.merge(*(part.items for part in gathered[1:]))
-        unmatched = merged_unmatched(part.unmatched for part in gathered)
-        of_parts = gathered[0].parts.merge(part.parts for part in gathered[1:])
-        largest = merged_largest(part.largest for part in gathered)
-        failure = max(part.failure for part in gathered)
+        by_series = by_key(part.blocks for part in gathered)
+        by_metric = by_key(part.distributions for part in gathered)
         return cls(
-            means,
-            together,
-            sums,
-            distributions,
-            items,
+            first.means.merge(*(part.means for part in others)),
+            {series: histograms[0].merge(*histograms[1:]) for series, histograms in by_series.items()},
+            first.sums.merge(*(part.sums for part in others)),
+            {key: own[0].merge(*own[1:]) for key, own in by_metric.items()},
+            first.items.merge(*(part.items for part in others)),
             dict(counts),
-            unmatched,
+            merged_unmatched(part.unmatched for part in gathered),
             dict(loops),
-            of_parts,
-            largest,
+            first.parts.merge(part.parts for part in others),
+            merged_largest(part.largest for part in gathered),
             heaviest,
-            failure,
+            max(part.failure for part in gathered),
         )
 
     def slice_values(self, slice_: str) -> list[str | None]:
@@ -112,13 +94,12 @@ class Partials:
     def unpack(packed: Iterable[bytes | pa.Buffer]) -> Partials:
         """The merged states of everything that :meth:`pack` packed, of which few are in memory at a time."""
         parts: list[Partials] = []
-        by_series: dict[ScoreSeries, list[NarrowHistogram | NarrowRows]] = {}
+        narrow: list[dict[ScoreSeries, NarrowHistogram | NarrowRows]] = []
         for bytes_ in packed:
-            part, narrow = unpickled(bytes_)
+            part, own = unpickled(bytes_)
             add_partials(parts, part)
-            for series, histogram in narrow.items():
-                by_series.setdefault(series, []).append(histogram)
-        blocks = {series: merged(histograms) for series, histograms in by_series.items()}
+            narrow.append(own)
+        blocks = {series: merged(histograms) for series, histograms in by_key(narrow).items()}
         return replace(Partials.merged(parts), blocks=blocks)
 
 

@@ -1,7 +1,4 @@
-"""Pickling of values for the way between workers, with tables as Arrow streams.
-
-A run unpickles only bytes that its own workers have pickled.
-"""
+"""Pickling of values for the way between a run's own workers, with tables as Arrow streams."""
 
 from __future__ import annotations
 
@@ -20,14 +17,12 @@ class _Pickler(pickle.Pickler):
 
 
 def stream_of(rows: pa.Table | pa.RecordBatch) -> pa.Buffer:
-    """``rows`` as an Arrow stream."""
     sink = pa.BufferOutputStream()
     write_stream(rows, sink)
     return sink.getvalue()
 
 
 def write_stream(rows: pa.Table | pa.RecordBatch, sink: pa.NativeFile) -> None:
-    """Write ``rows`` to ``sink`` as an Arrow stream."""
     with pa.ipc.new_stream(sink, rows.schema) as writer:
         writer.write(rows)
 
@@ -37,12 +32,10 @@ def _table_of(stream: pa.Buffer) -> pa.Table:
 
 
 def pickled(value: object) -> bytes:
-    """``value`` as bytes."""
     sink = io.BytesIO()
     _Pickler(sink, protocol=pickle.HIGHEST_PROTOCOL).dump(value)
     return sink.getvalue()
 
 
 def unpickled(packed: bytes | pa.Buffer) -> Any:
-    """The value that :func:`pickled` returned as bytes."""
     return pickle.loads(packed)  # noqa: S301 - by this run

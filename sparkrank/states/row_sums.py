@@ -19,24 +19,19 @@ SUM_SCHEMA = pa.schema([*((name, pa.string()) for name in SUM_KEY), *schema_of(S
 
 
 class RowSums(KeyedSums):
-    """Sums over rows as a table of :data:`SUM_SCHEMA`. Its column ``sum`` is the text of a
-    :class:`sparkrank.histogram.scored_rows.RowSum`.
-    """
+    """Sums over rows; the column ``sum`` is the text of a :class:`sparkrank.histogram.scored_rows.RowSum`."""
 
     schema, key = SUM_SCHEMA, SUM_KEY
 
     @classmethod
     def of(cls, parts: Sequence[tuple[SliceKey, Floats]]) -> RowSums:
-        """A row for every value of every part, from the limbs (values, 6) of its sums."""
         return cls(KeyedRows.of(parts, LIMBS))
 
     @cached
     def limbs(self) -> dict[StateKey, Floats]:
-        """The limbs (6) of each sum."""
         rows = zip(*(self.table[name].to_pylist() for name in SUM_SCHEMA.names), strict=True)
         return {StateKey(*row[: len(SUM_KEY)]): np.array(row[len(SUM_KEY) :]) for row in rows}
 
     @cached
     def results(self) -> dict[StateKey, float]:
-        """The float64 nearest to each sum."""
         return {key: total(limbs) for key, limbs in self.limbs().items()}

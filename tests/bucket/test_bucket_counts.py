@@ -40,17 +40,6 @@ def test_a_row_that_cannot_be_evaluated_is_rejected_and_counted() -> None:
     assert (bits["means"], bits["blocks"]) == (clean_bits["means"], clean_bits["blocks"])
 
 
-def test_infinite_scores_are_scores() -> None:
-    """v: c is last at -infinity, b first at infinity, a not retrieved: AP = (1/2)/2."""
-    assert group_values(evaluate(GOOD, ["ap"]), "ap") == {"u": 1 / 2, "v": (1 / 2) / 2}
-
-
-def test_nothing_to_reject_is_counted_as_none() -> None:
-    counts = evaluate(GOOD, ["ap"]).partials.counts
-    assert set(BAD) <= {reason for reason, _ in counts}
-    assert all(counts.get((reason, ""), 0) == 0 for reason in checks.REJECTIONS)
-
-
 @pytest.mark.parametrize("floating", [pa.float32(), pa.float64()], ids=str)
 def test_a_nan_key_is_a_missing_key(floating: pa.DataType) -> None:
     table = pa.table({"key_0": pa.array([1.5, NAN, None, 1.5], floating), "label": [1.0] * 4, "score_0": [1.0] * 4})

@@ -3,27 +3,15 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from math import log2
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-import yaml
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import sparkrank as sr
 from sparkrank.base.errors import InputError, MetricError, SpecError
-from sparkrank.config.loading import load_spec
-from sparkrank.inputs.window import Window
-from sparkrank.jobs import evaluate_day, merge_days
 from sparkrank.metrics import CATALOG, GroupMetric, Metric
-from sparkrank.run.stages import Stages
-from tests.extent import examples
-from tests.support.strategies import PATIENT
 
 OF_GROUPS = [name for name, declared in CATALOG.items() if isinstance(declared, GroupMetric)]
 ROLES = {"group": "query", "score": "score", "label": "label"}
@@ -137,42 +125,6 @@ def test_every_metric_of_groups_weighs_its_own_values(weight: str) -> None:
         assert ev[text] == pytest.approx(mean, rel=1e-12), text
 
 
-@settings(PATIENT, max_examples=examples(60))
-@given(
-    st.lists(
-        st.tuples(st.sampled_from("abcde"), st.integers(0, 3), st.integers(0, 2), st.booleans()),
-        min_size=1,
-        max_size=25,
-    ),
-    st.lists(st.floats(1e-6, 1e6) | st.sampled_from([0.0, 1.0, 0.1]), min_size=5, max_size=5),
-    st.randoms(use_true_random=False),
-)
-def test_any_order_and_buckets_give_the_bits_of_exact_arithmetic(rows: list, weights: list[float], mix) -> None:
-    metrics = ["rr(weight=w)", "ndcg(weight=w)@2", "gauc(weight=w)", "rr(weight=rows)", "ap(weight=relevant,ties=best)"]
-    bits = set()
-    for buckets in (1, 3):
-        mix.shuffle(rows)
-        query, score, label, _ = zip(*rows, strict=True)
-        log = pa.table(
-            {
-                "query": query,
-                "score": pa.array(score, pa.float64()),
-                "label": label,
-                "w": [weights["abcde".index(each)] for each in query],
-            }
-        )
-        ev = sr.evaluate(log, metrics, **ROLES, buckets=buckets)
-        bits.add(repr(ev.table.drop_columns(["definition"]).to_pylist()))
-    assert len(bits) == 1
-    groups = ev.groups.to_pylist()
-    of = {row["query"]: Fraction(weights["abcde".index(row["query"])]) for row in groups}
-    defined = [row for row in groups if row["rr(weight=w)"] == row["rr(weight=w)"]]
-    total = sum(of[row["query"]] for row in defined)
-    if total > Fraction(1, 1000):
-        exact = sum(of[row["query"]] * Fraction(row["rr(weight=w)"]) for row in defined) / total
-        assert ev["rr(weight=w)"] == pytest.approx(float(exact), rel=1e-12, abs=1e-15)
-
-
 # What is no weight
 
 
@@ -213,20 +165,6 @@ def test_a_common_factor_of_all_weights_changes_neither_mean_nor_error(power: in
     found = sr.evaluate(by_hand, ["p(weight=w)"], **ROLES).table.to_pylist()[0]
     assert found["value"] == pytest.approx(0.75, rel=1e-12)
     assert found["stderr"] == pytest.approx(math.sqrt(15 / 176), rel=1e-12)
-    draw = np.random.default_rng(5)
-    groups = 40
-    weights = draw.uniform(1, 9, groups)
-    log = pa.table({"query": np.repeat(np.arange(groups), 5), "score": draw.random(5 * groups)})
-    log = log.append_column("label", pa.array(draw.integers(0, 2, 5 * groups)))
-    log = log.append_column("third", pa.array(np.repeat(np.arange(groups) % 3, 5)))
-    metrics = ["p(weight=w)@2", "ndcg(weight=w)@3", "gauc(weight=w)"]
-    tables = [
-        sr.evaluate(log.append_column("w", pa.array(np.repeat(each, 5))), metrics, **ROLES, slices=["third"]).table
-        for each in (weights, weights * 10.0**power)
-    ]
-    for plain, scaled in zip(*(table.to_pylist() for table in tables), strict=True):
-        for column in ("value", "stderr"):
-            assert scaled[column] == pytest.approx(plain[column], rel=1e-12, nan_ok=True)
 
 
 @pytest.mark.parametrize("least", [9e-7, 1e-24, 5e-324])
@@ -238,14 +176,6 @@ def test_weights_whose_squares_lose_digits_are_rejected_and_counted(least: float
     ev = sr.evaluate(log, ["rr(weight=w)"], **ROLES, max_bad_fraction=0.5)
     counted = {row["check"]: row["count"] for row in ev.quality.to_pylist()}
     assert (counted["rejected: group weight above 0 and below 1e-6"], counted["groups"]) == (2, 2)
-    with pytest.raises(InputError, match='"rejected: group weight above 0 and below 1e-6" is 33'):
-        sr.evaluate(
-            log,
-            ["rr(weight=w)"],
-            **ROLES,
-            max_bad_fraction=0.5,
-            limits={"rejected: group weight above 0 and below 1e-6": 0.1},
-        )
     both = log.append_column("v", pa.array([least] * 3 + [-1.0] * 2 + [1.0]))
     ev = sr.evaluate(both, ["rr(weight=w)", "rr(weight=v)"], **ROLES, max_bad_fraction=1.0)
     counted = [row["count"] for row in ev.quality.to_pylist() if "group weight" in row["check"]]
@@ -331,20 +261,6 @@ def test_arrays_have_a_weight_beside_them() -> None:
         sr.evaluate(bad, ["rr(weight=w)"], **asked)
 
 
-def test_a_slice_has_the_weights_of_its_groups_also_where_it_divides_them() -> None:
-    """By device each query is one group; by place a has a row at the top and two below."""
-    log = AB.append_column("device", pa.array(["tv", "tv", "tv", "web", "web"]))
-    log = log.append_column("place", pa.array(["top", "below", "below", "top", "below"]))
-    ev = sr.evaluate(log, ["p(weight=query_weight)@1"], **ROLES, slices=["device", "place"])
-    metric = "p(weight=query_weight)@1"
-    assert ev[metric] == (9 * 1 + 1 * 0) / 10
-    assert ev.value(metric, slice="device=web") == 0.0
-    assert ev.value(metric, slice="place=top") == (9 * 1 + 1 * 0) / 10
-    assert ev.value(metric, slice="place=below") == (9 * 1 + 1 * 1) / 10
-    weights = {row["slice_value"]: row["weight"] for row in ev.table.to_pylist()}
-    assert weights == {"all": 10, "tv": 9, "web": 1, "top": 10, "below": 10}
-
-
 def test_truth_of_a_slice_in_which_the_list_has_no_row_has_the_weight_of_its_user() -> None:
     lists, truth = (
         LISTS.append_column("kind", pa.array(["p", "q", "p"])),
@@ -353,47 +269,3 @@ def test_truth_of_a_slice_in_which_the_list_has_no_row_has_the_weight_of_its_use
     ev = sr.evaluate(lists, ["r(weight=w)"], truth=truth, **JOINED, slices=["kind"])
     assert ev.value("r(weight=w)", slice="kind=q") == (3 * 1 + 1 * 0) / 4
     assert ev.value("r(weight=w)", slice="kind=p") == 1.0  # of a nothing is to be found there
-
-
-def spec(folder: Path, *overrides: str):
-    conf = folder / "spec.yaml"
-    columns = {"group": "query", "score": "score", "label": "label"}
-    document = {
-        "input": {"path": str(folder / "log" / "{date}.parquet"), "columns": columns},
-        "metrics": ["ndcg(weight=query_weight)@10", "rr(weight=rows)", "rr"],
-        "output": {"path": str(folder / "out")},
-        "engine": {"lane": "local"},
-    }
-    conf.write_text(yaml.safe_dump(document), encoding="utf-8")
-    return load_spec(conf, overrides)
-
-
-def test_days_merge_to_one_weighted_mean(tmp_path: Path) -> None:
-    (tmp_path / "log").mkdir()
-    days = ["2026-11-01", "2026-11-02"]
-    later = AB.set_column(3, "query_weight", pa.array([2, 2, 2, 4, 4]))
-    for day, log in zip(days, (LOG, later), strict=True):
-        pq.write_table(log, tmp_path / "log" / f"{day}.parquet")
-        evaluate_day(spec(tmp_path), day, None, Stages())
-    merged = merge_days(spec(tmp_path), Window.of(*days), None, Stages()).metrics.to_pylist()
-    found = {row["metric"]: row for row in merged}
-    together = pa.concat_tables(
-        log.append_column("date", pa.array([day] * len(log))).select([*LOG.column_names, "date"])
-        for day, log in zip(days, (LOG, pa.concat_tables([later])), strict=True)
-    )
-    wanted = sr.evaluate(together, ["ndcg(weight=query_weight)@10"], **{**ROLES, "group": ["query", "date"]})
-    row = wanted.table.to_pylist()[0]
-    for name in ("value", "weight", "n_groups", "n_undefined"):
-        assert repr(found["ndcg(weight=query_weight)@10"][name]) == repr(row[name])
-    value_ = (9 * 1 + 1 * NDCG["b"] + 2 * 1 + 4 * NDCG["b"]) / (9 + 1 + 2 + 4)
-    assert row["value"] == pytest.approx(value_, rel=1e-15)
-
-
-def test_a_spec_knows_the_column_and_its_hash_does(tmp_path: Path) -> None:
-    one = spec(tmp_path)
-    assert one.roles.group_weights == ("query_weight",)
-    assert one.hash() != spec(tmp_path, "metrics=[ndcg(weight=share)@10, rr(weight=rows), rr]").hash()
-    assert one.source() == spec(tmp_path, "metrics=[rr]").source()  # the definition of a metric names its weight
-    with pytest.raises(SpecError, match=r'weight="query_weight" multiplies'):
-        spec(tmp_path, "metrics=[rr]", "input.columns.weight=query_weight")
-    assert spec(tmp_path, "input.columns.weight=query_weight").plan().weighted

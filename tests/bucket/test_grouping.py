@@ -34,11 +34,6 @@ def test_groups_have_the_keys_of_their_rows(columns: int) -> None:
         assert [column[code].as_py() for code in groups.codes] == keys
 
 
-def test_a_bucket_without_rows_has_no_groups() -> None:
-    groups = groups_of([pa.chunked_array([pa.array([], pa.int64())])])
-    assert groups.count == len(groups.codes) == 0
-
-
 @pytest.mark.parametrize("models", [["m"], ["m", "n"]])
 def test_the_group_table_stands_by_relevant_rows_and_where_hits_are(models: list[str]) -> None:
     """Of each model by its own list: that of the second is the other way round. No judgment is not relevant."""

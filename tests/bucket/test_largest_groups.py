@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -45,19 +44,6 @@ def test_a_day_without_rows_has_groups_of_none() -> None:
         Plan.of(["ndcg@5"], ["m"], ["user"]),
     ).partials
     assert partials.largest == (LargeGroup(0),) * 3
-
-
-@pytest.mark.parametrize("limit", [2999, 3000])
-def test_a_limit_bounds_the_largest_group(limit: int) -> None:
-    rows = rows_of(("a", 3000), ("b", 10))
-    limits = {"rows of the largest group": limit}
-    if limit == 3000:
-        sr.evaluate(rows, **ASKED, limits=limits, lane="local")
-        return
-    sentence = r'^"rows of the largest group" is 3,000, and limits allows 2,999: user "a"$'
-    with pytest.raises(sr.SparkrankError, match=sentence) as caught:
-        sr.evaluate(rows, **ASKED, limits=limits, lane="local")
-    assert caught.value.exit_code == 4
 
 
 def test_of_equal_groups_the_same_are_named_in_any_order_and_buckets() -> None:

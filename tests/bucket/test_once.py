@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Sequence
 from math import log2
-from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-import yaml
 
 import sparkrank as sr
 from sparkrank.base import checks
-from sparkrank.config import load_spec
 from sparkrank.states.items import UNIT, items_table
 from sparkrank.text.text import quality_text
-from tests.support.commands import exit_code
 from tests.support.joined import COLUMNS, counts_of, lists_table, truth_table, values_of
 
 METRICS = ["p@3", "r@3", "hit@3", "rr", "ap", "ndcg", "gauc"]
@@ -205,12 +199,12 @@ def test_a_repeat_is_not_judged_and_stands_in_no_reference() -> None:
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
 def test_of_equal_scores_of_an_item_the_row_of_the_highest_weight_is_credited(order: tuple[int, ...]) -> None:
-    """Weights of 3 for the positive, and of 1 and 2 for its repeat and another row, in any order of the rows."""
-    log = pa.table(
-        {"user": ["u"] * 3, "item": ["A", "A", "B"], "score": [1.0] * 3, "label": [1, 1, 0], "weight": [1.0, 3.0, 2.0]}
-    ).take(list(order))
-    found = sr.evaluate(log, ["precision(threshold=0)"], duplicates="once", weight="weight", **COLUMNS)
-    assert found.metrics["value"].to_pylist() == [3 / (1 + 3 + 2)]
+    """Of A's rows, which weigh 1 and 3, beside another of 2, in any order of the rows; a higher score goes before."""
+    for scores, credited in (([1.0] * 3, 3), ([2.0, 1.0, 1.0], 1)):
+        log = pa.table({"user": ["u"] * 3, "item": ["A", "A", "B"], "score": scores, "label": [1, 1, 0]})
+        log = log.append_column("weight", pa.array([1.0, 3.0, 2.0])).take(list(order))
+        found = sr.evaluate(log, ["precision(threshold=0)"], duplicates="once", weight="weight", **COLUMNS)
+        assert found.metrics["value"].to_pylist() == [credited / (1 + 3 + 2)]
 
 
 def test_the_reference_has_an_item_once_at_its_first_place() -> None:
@@ -233,76 +227,3 @@ def test_what_repeats_show_of_the_catalogue_is_shown() -> None:
             "B": 2,  # A and B in either order, then B, whose text is the greater
             "C": 0,
         }
-
-
-def spec_at(folder: Path, form: str, **definitions: str) -> Path:
-    """A spec over two days of :data:`LIST` beside :data:`TRUTH`, as lists and truth, as arrays, or as a log."""
-    columns: dict = {"group": "user", "item": "item", "score": "score"}
-    document: dict = {"metrics": METRICS, "output": {"path": str(folder / "out")}, "engine": {"lane": "local"}}
-    tables = {"input": lists_table(LIST).append_column("label", pa.array([1.0, 1.0, 0.0, 1.0, 0.0]))}
-    if form == "arrays":
-        columns = {"group": "user", "items": "listed", "true_items": "actual"}
-        tables = {"input": pa.table({"user": ["u"], "listed": [list("AABCD")], "actual": [["A", "C"]]})}
-    elif form == "log":
-        columns["label"] = "label"
-    else:
-        tables["truth"] = truth_table(TRUTH)
-    for name, table in tables.items():
-        document[name] = {"path": str(folder / name / "{date}")}
-        for day in DAYS:
-            (folder / name / day).mkdir(parents=True, exist_ok=True)
-            pq.write_table(table, folder / name / day / "rows.parquet")
-    document["input"]["columns"] = columns
-    if definitions:
-        document["definitions"] = definitions
-    (folder / "spec.yaml").write_text(yaml.safe_dump(document))
-    return folder / "spec.yaml"
-
-
-DAYS = ["2026-01-01", "2026-01-02"]
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_a_spec_writes_out_the_word_that_holds(tmp_path: Path, form: str) -> None:
-    held, other = ("keep", "once") if form == "log" else ("once", "keep")
-    spec = load_spec(spec_at(tmp_path, form))
-    assert spec.definitions.duplicates == json.loads(spec.as_text())["definitions"]["duplicates"] == held
-    assert load_spec(spec_at(tmp_path, form, duplicates=held)).hash() == spec.hash()
-    assert load_spec(spec_at(tmp_path, form, duplicates=other)).hash() != spec.hash()
-    assert load_spec(spec_at(tmp_path, form, ties="worst")).definitions.duplicates == held
-    assert load_spec(spec_at(tmp_path, form, preset="mllib")).definitions.duplicates == "keep"
-    assert load_spec(spec_at(tmp_path, form, preset="mllib", duplicates="once")).definitions.duplicates == "once"
-
-
-def test_a_job_counts_an_item_once_and_merges_no_day_of_another_word(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    conf = str(spec_at(tmp_path, "truth"))
-    assert exit_code("evaluate", "--conf", conf, "--date", DAYS[0]) == 0
-    metrics = pq.read_table(tmp_path / "out" / "metrics" / f"day={DAYS[0]}").to_pylist()
-    values = {row["metric"]: row["value"] for row in metrics}
-    assert values == pytest.approx({metric: BY_HAND["once"][metric] for metric in METRICS}, rel=1e-15)
-    assert all("duplicates=once" in row["definition"] for row in metrics)
-    assert "repeat an item" not in capsys.readouterr().out
-    assert exit_code("evaluate", "--conf", conf, "--date", DAYS[1], "--set", "definitions.duplicates=keep") == 0
-    told = capsys.readouterr().out
-    assert "1 scored rows that repeat an item of their list" in told
-    assert "1 groups with ap outside of its range, 0 to 1" in told
-    assert exit_code("merge", "--conf", conf, "--from", DAYS[0], "--to", DAYS[1]) == 4
-    refused = capsys.readouterr().err
-    assert "duplicates=keep" in refused
-    assert "duplicates=once" in refused
-
-
-@pytest.mark.parametrize("preset", ["mllib", "ranx", "sklearn", "rectools", "recommenders", "torchmetrics"])
-def test_a_preset_of_a_library_that_credits_each_place_does(preset: str) -> None:
-    """An item at 1 and at 2 is a recall of 2 there; what is written wins."""
-    settings = {"preset": preset, "positions": "dense"}
-    assert values_of(evaluated("truth", LIST[:3], TRUTH[:1], ["r@2"], **settings), "r@2") == {"u": 2.0}
-    written = evaluated("truth", LIST[:3], TRUTH[:1], ["r@2"], duplicates="once", **settings)
-    assert values_of(written, "r@2") == {"u": 1.0}
-
-
-def test_the_preset_of_replay_leaves_the_second_place_empty() -> None:
-    found = evaluated("truth", LIST, TRUTH, ["p@3", "r@3"], preset="replay")
-    assert (values_of(found, "p@3"), values_of(found, "r@3")) == ({"u": 1 / 3}, {"u": 1 / 2})

@@ -20,13 +20,7 @@ from hypothesis import strategies as st
 import sparkrank as sr
 from sparkrank.bucket import slicing
 from sparkrank.bucket.slicing import NO_PART
-from sparkrank.config import Spec
-from sparkrank.histogram import count as counting
-from sparkrank.histogram.bins import BinRule
-from sparkrank.histogram.scored_rows import ScoredRows
 from sparkrank.metrics.slices import slice_name
-from sparkrank.numeric.segments import Segments
-from sparkrank.states import ScoreHistogram
 from sparkrank.states.distributions import distributions_table
 from sparkrank.states.items import items_table
 from sparkrank.text.text import metrics_text
@@ -243,16 +237,6 @@ def test_a_missing_value_is_none_and_every_text_a_value_of_its_own(buckets: int)
     assert sizes_of(tables["rr"], "d,c", "n_rows") == of_both
 
 
-def test_no_two_combinations_have_one_text() -> None:
-    parts = [None, *LIKE_NOTHING]
-    pairs = list(itertools.product(parts, parts))
-    metrics = sr.evaluate(users_of(pairs), ["rr"], group="u", score="s", label="y", slices=[("c", "d")]).metrics
-    assert sizes_of(metrics, "c,d", "n_rows") == {joined(pair): n + 1 for n, pair in enumerate(pairs)}
-    assert len({joined(pair) for pair in pairs}) == len(pairs)
-    assert joined([None, "a,b"]) == "\\N,a\\,b"
-    assert joined(["", "\\N"]) == ",\\\\N"
-
-
 def test_a_combination_says_which_of_its_columns_has_no_value() -> None:
     """Whatever stands beside it, and whatever looks so: no two combinations are shown alike."""
     from sparkrank.metrics.slices import shown_value
@@ -280,23 +264,6 @@ def test_a_sentence_tells_a_missing_value_from_the_text_that_looks_so(value: str
     assert "Also by c (values: 2)" in metrics_text(sr.evaluate(rows, ["ap"], **asked).metrics)
 
 
-@pytest.mark.parametrize("most", [0, 10**6], ids=["sorted", "in place"])
-def test_blocks_of_segments_are_those_of_their_rows(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counting, "DENSE_BINS_PER_ROW", most)
-    rng = np.random.default_rng(5)
-    scores, flags, code = rng.random(200).round(2), rng.random(200) < 0.3, rng.choice([0, 1, 3], 200).astype(np.int32)
-    for weights in (None, 1 / rng.uniform(0.1, 1, 200)):
-        rule = BinRule("digits", 1)
-        found = ScoreHistogram.of_each(rule, ScoredRows(scores, flags, weights), True, Segments(4, code))
-        for segment, counted in enumerate(found):
-            own = code == segment
-            rows = ScoredRows(scores[own], flags[own], None if weights is None else weights[own])
-            (alone,) = ScoreHistogram.of_each(rule, rows, True)
-            for name in ("bins", "pos", "neg", "offset"):
-                assert getattr(counted, name).tolist() == getattr(alone, name).tolist()
-            assert len(counted.bins) == (0 if segment == 2 else len(np.unique(scores[own].round(1))))
-
-
 @pytest.mark.parametrize(
     ("slices", "sentence"),
     [
@@ -314,14 +281,8 @@ def test_a_slice_that_makes_no_sense_is_refused(slices: list[Any], sentence: str
     assert str(raised.value).startswith(sentence)
 
 
-def test_too_many_values_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slicing, "MOST_SLICE_VALUES", 7)
-    with pytest.raises(sr.InputError, match='the slice "user" has 8 values in one bucket alone: at most 7 are allowed'):
-        sr.evaluate(log(1), ["ap"], **COLUMNS, slices=["user"], buckets=1)
-
-
 @pytest.mark.parametrize("buckets", [1, 8])
-def test_as_many_values_are_refused_whatever_the_buckets(buckets: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_values_are_refused_whatever_the_buckets(buckets: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slicing, "MOST_SLICE_VALUES", 7)
     with pytest.raises(sr.InputError, match=r'the slice "user" has 8 values.*: at most 7 are allowed'):
         sr.evaluate(log(1), ["ap"], **COLUMNS, slices=["user"], buckets=buckets)
@@ -341,15 +302,3 @@ def test_a_truth_needs_the_columns_of_slices() -> None:
     asked = {**COLUMNS, "truth_columns": {"label": "label"}, "slices": ["country"]}
     with pytest.raises(sr.InputError, match='the slice column "country" is not in the truth'):
         sr.evaluate(rows.drop_columns(["label"]), ["ap"], truth=rows.select(["user", "item", "label"]), **asked)
-
-
-def test_slices_in_a_spec() -> None:
-    document = {
-        "input": {"path": "p", "columns": {"group": "u", "score": "s", "label": "y"}},
-        "metrics": ["ap"],
-        "output": {"path": "o"},
-    }
-    sliced = Spec.model_validate({**document, "slices": ["country", ["country", "device"]]})
-    assert sliced.plan().slices == (("country",), ("country", "device"))
-    assert sliced.hash() != Spec.model_validate(document).hash()
-    assert sliced.source() == Spec.model_validate(document).source()  # what a row means does not change

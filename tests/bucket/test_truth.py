@@ -47,20 +47,6 @@ def test_truth_that_is_in_no_list_counts_in_r_and_in_the_ideal() -> None:
     assert (counts[checks.TRUTH_LISTED], counts[checks.TRUTH_UNLISTED], counts[checks.UNJUDGED_ROWS]) == (3, 1, 2)
 
 
-def test_a_truth_without_labels_is_relevant() -> None:
-    """The same numbers, with every label 1 because there is none."""
-    roles = {**COLUMNS, "label": None}
-    bare = sr.evaluate(lists_table(LISTS), ["ap"], truth=truth_table(TRUTH).drop_columns(["label"]), **roles)
-    assert values_of(bare, "ap") == {"u": (1 / 1 + 2 / 2 + 3 / 5) / 4}
-
-
-def test_the_truth_may_name_its_columns_otherwise() -> None:
-    renamed = truth_table(TRUTH).rename_columns(["who", "what", "stars"])
-    names = {"group": "who", "item": "what", "label": "stars"}
-    found = sr.evaluate(lists_table(LISTS), ["ap"], truth=renamed, truth_columns=names, **{**COLUMNS, "label": None})
-    assert values_of(found, "ap") == {"u": (1 / 1 + 2 / 2 + 3 / 5) / 4}
-
-
 def test_two_models_whose_rows_stand_apart_share_one_truth() -> None:
     """The first lists a, b, the second b, c, on rows of their own; b and c are true: R = 2 for both."""
     rows = {

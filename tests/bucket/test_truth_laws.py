@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Iterable, Mapping
 
-import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import assume, given, settings
@@ -152,19 +150,3 @@ def test_a_log_of_which_an_item_counts_once_is_its_lists_and_its_truth(
     )
     values = [repr(found.metrics.select(["metric", "value", "n_groups"]).to_pylist()) for found in (as_log, joined)]
     assert values[0] == values[1]
-
-
-@pytest.mark.parametrize("duplicates", ["keep", "once", "first"])
-def test_any_order_of_the_rows_gives_the_same_bits(duplicates: str) -> None:
-    rng = np.random.default_rng(5)
-    lists = [(f"u{rng.integers(9)}", f"i{rng.integers(20)}", float(rng.integers(8))) for _ in range(300)]
-    truth = [(f"u{rng.integers(9)}", f"i{rng.integers(20)}", float(rng.integers(-1, 4)) / 3) for _ in range(100)]
-    seen = set()
-    for seed, buckets in itertools.product(range(4), (1, 3)):
-        order = np.random.default_rng(seed)
-        shuffled = lists_table(lists).take(order.permutation(300)), truth_table(truth).take(order.permutation(100))
-        found = sr.evaluate(
-            shuffled[0], ["ndcg", "ap", "gauc"], truth=shuffled[1], duplicates=duplicates, buckets=buckets, **COLUMNS
-        )
-        seen.add(repr(found.metrics.to_pylist()) + repr(found.groups.sort_by("user").to_pylist()))
-    assert len(seen) == 1

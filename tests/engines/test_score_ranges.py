@@ -28,6 +28,7 @@ from sparkrank.metrics import Plan
 from sparkrank.metrics.merged import measure
 from sparkrank.states import Partials, ScoreHistogram, ScoreSeries
 from tests.extent import examples
+from tests.support.states import histogram_of
 from tests.support.strategies import PATIENT
 
 METRICS = [
@@ -45,7 +46,7 @@ def bucket(rows: list[tuple[float, float, float]], weighted: bool, keeps_rows: b
     for model, sign in (("a", 1), ("b", -1)):
         for rule in (BinRule("exact"), BinRule("exact", 0, 2.0), BinRule("bits", 4)):
             flags = labels > 0 if rule.rel is None else labels >= rule.rel
-            of = ScoreHistogram.of(rule, sign * scores, flags, False, weights if weighted else None)
+            of = histogram_of(rule, sign * scores, flags, False, weights if weighted else None)
             if keeps_rows and rule.kind == "exact":
                 scored = ScoredRows(sign * scores, labels, weights if weighted else None)
                 (of,) = histograms_of_rows(rule, scored)
@@ -97,7 +98,7 @@ def test_ranges_are_of_the_size_asked_for() -> None:
     rng = np.random.default_rng(3)
     series = ScoreSeries("a", "all", "all", BinRule("exact"))
     buckets = [
-        Partials(blocks={series: ScoreHistogram.of(series.rule, rng.normal(size=1000), np.zeros(1000, bool), False)})
+        Partials(blocks={series: histogram_of(series.rule, rng.normal(size=1000), np.zeros(1000, bool), False)})
         for _ in range(60)
     ]
     cuts = RangeBounds.of(map(sample_bins, buckets), 2000)

@@ -48,12 +48,6 @@ def test_areas_by_hand() -> None:
     assert pr_area(points("pr", pos, neg)) == pytest.approx(1 / 2 * 1 + 1 / 2 * 2 / 3)
 
 
-def test_a_block_of_rows_that_weigh_nothing() -> None:
-    """It takes nothing, of which nothing is wrong."""
-    found = points("pr", np.array([0, 1]), np.array([0, 3]))
-    assert (found.x.tolist(), found.y.tolist()) == ([0, 1], [1, 1 / 4])
-
-
 def test_points_are_scikit_learns() -> None:
     rng = np.random.default_rng(8)
     scores, labels = rng.integers(0, 40, 500) / 64, rng.integers(0, 2, 500)
@@ -128,23 +122,3 @@ def test_a_large_day_has_few_points(kind: str, most: int) -> None:
     rows = rng.integers(1, 20, 200_000)
     pos = rng.binomial(rows, rate)
     assert 400 <= len(thinned(points(kind, pos, rows - pos), 1000, AREAS[kind][1]).x) <= most
-
-
-@pytest.mark.parametrize("most", [4, 10, 41, 1000])
-def test_a_curve_without_jumps_takes_half_of_the_points_asked_for(most: int) -> None:
-    """The others are kept for the second ends of jumps. A curve of no more points than are asked for stays as it is."""
-    along = np.linspace(0, 1, 100_000)
-    line = Points(along, along, -along)
-    assert len(thinned(line, most, roc_area).x) == most // 2
-    few = line.select(np.arange(len(along)) < most)
-    assert thinned(few, most, roc_area) is few
-
-
-@pytest.mark.parametrize("most", [10, 40, 41])
-@pytest.mark.parametrize("jumps", [20, 30, 60])
-def test_both_ends_of_every_jump_are_not_more_points_than_asked_for(most: int, jumps: int) -> None:
-    """Points along a straight line, in clusters: the area stays what it is whatever is left out."""
-    along = (np.arange(jumps)[:, np.newaxis] + np.arange(50) * 1e-6).ravel() / jumps
-    thin = thinned(Points(along, along, -along), most, roc_area)
-    assert most / 3 < len(thin.x) <= most
-    assert roc_area(thin) == pytest.approx(roc_area(Points(along, along, along)), abs=1e-4)

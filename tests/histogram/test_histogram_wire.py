@@ -16,7 +16,7 @@ from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.wire import NarrowHistogram, merged
 from sparkrank.states import Partials, ScoreHistogram, ScoreSeries
 from tests.extent import examples
-from tests.support.states import bits_of_blocks
+from tests.support.states import bits_of_blocks, histogram_of
 from tests.support.strategies import PATIENT
 
 RULES = [BinRule("bits", 12), BinRule("digits", 5), BinRule("digits", 15), BinRule("bins", 15)]
@@ -31,19 +31,7 @@ MIXED = 2.0**51 / 1e15  # from here on scores may be rounded up to one that has 
 def blocks_of(rule: BinRule, rows: Rows, sums: bool = True, weighted: bool = False) -> ScoreHistogram:
     scores, flags, weights = (np.array(column) for column in zip(*rows, strict=True)) if rows else ([], [], [])
     flags = np.array(flags, np.bool_)
-    return ScoreHistogram.of(rule, np.array(scores, float), flags, sums, np.array(weights, float) if weighted else None)
-
-
-@pytest.mark.parametrize("weighted", [False, True], ids=["rows", "weights"])
-@pytest.mark.parametrize("rule", RULES, ids=str)
-@settings(PATIENT, max_examples=examples(40))
-@given(ROWS)
-def test_blocks_come_back(rule: BinRule, weighted: bool, rows: Rows) -> None:
-    blocks = blocks_of(rule, rows, weighted=weighted)
-    series = ScoreSeries("m", "all", "all", rule)
-    back = Partials.unpack([Partials(blocks={series: blocks}).pack()]).blocks[series]
-    assert back.rule == rule
-    assert bits_of_blocks(back) == bits_of_blocks(blocks)
+    return histogram_of(rule, np.array(scores, float), flags, sums, np.array(weights, float) if weighted else None)
 
 
 @pytest.mark.parametrize("compiled", [False, native.COMPILED], ids=["numpy", "loops"])
@@ -89,7 +77,7 @@ def test_a_block_of_a_row_or_two_takes_three_bytes() -> None:
     """A step, and a byte for the rows of each class; offsets that are all 0 take none."""
     rule, rows = BinRule("digits", 5), 10_000
     scores = np.arange(rows) / 2e4
-    blocks = ScoreHistogram.of(rule, scores, np.arange(rows) % 3 == 0, sums=False)
+    blocks = histogram_of(rule, scores, np.arange(rows) % 3 == 0, sums=False)
     packed = Partials(blocks={ScoreSeries("m", "all", "all", rule): blocks}).pack()
     empty = Partials(blocks={}).pack()
     assert len(packed) - len(empty) < 3 * rows + 1000

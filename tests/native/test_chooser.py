@@ -14,7 +14,6 @@ from sparkrank.config import load_spec
 from sparkrank.jobs import evaluate_day
 from sparkrank.metrics import Plan
 from sparkrank.run.stages import Stages
-from sparkrank.states import Partials
 from tests.native.test_served import USUAL, user_rows
 
 # The choices for the bucket of test_served.py, which counts the calls of loops: keys and rows of groups once, hits and
@@ -59,11 +58,6 @@ def test_what_a_loop_does_not_serve_is_numpys(monkeypatch: pytest.MonkeyPatch) -
     assert native.counted() == {}
 
 
-def test_counts_of_parts_add_up() -> None:
-    parts = [Partials(loops={"hits compiled": 2, "hits numpy": 1}), Partials(loops={"hits compiled": 3}), Partials()]
-    assert Partials.merged(parts).loops == {"hits compiled": 5, "hits numpy": 1}
-
-
 def test_a_run_says_what_served_its_buckets(tmp_path: Path) -> None:
     rows = user_rows().rename_columns(["user", "label", "score", "item", "weight", "slice"])
     pq.write_table(rows, tmp_path / "rows.parquet")
@@ -81,4 +75,4 @@ def test_nothing_else_chooses() -> None:
     """But for what is said of an installation as a whole."""
     package = Path(native.__file__).parents[1]
     asking = {file.relative_to(package).as_posix() for file in package.rglob("*.py") if "COMPILED" in file.read_text()}
-    assert asking == {"native/__init__.py", "doors/cli.py", "run/provenance.py"}
+    assert asking == {"native/__init__.py", "cli/command_line.py", "run/provenance.py"}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -93,18 +91,6 @@ def test_more_kinds_than_the_first_table_holds(count: int) -> None:
     assert [f"{word:064b}"[:12] for word in found.places[found.code].tolist()] == [
         "".join(map(str, row)) for row in twice.tolist()
     ]
-
-
-def test_a_list_is_found_again_in_a_larger_table() -> None:
-    """Lists as long with as many hits are numbered one after the other: 924 of them, and then all again."""
-    chosen = list(itertools.combinations(range(12), 6))
-    labels = np.zeros((len(chosen), 12), np.int64)
-    for row, positions in zip(labels, chosen, strict=True):
-        row[list(positions)] = 1
-    codes = np.repeat(np.arange(2 * len(chosen)), 12)
-    scores = np.tile(-np.arange(12.0), 2 * len(chosen))
-    found = summed(ranking(scores.tolist(), np.tile(labels.ravel(), 2).tolist(), codes.tolist())).distinct
-    assert found.code.tolist() == [*range(len(chosen))] * 2
 
 
 def test_kinds_whose_numbers_no_longer_fit_16_bits() -> None:

@@ -96,19 +96,6 @@ def test_zeros_of_either_sign_are_tied(others: int) -> None:
     assert found.sums[Sum.FIRST, -1, 0] == pytest.approx((1 + 1 / 2 + 1 / 3 + 1 / 4) / 4, rel=1e-15)
 
 
-def test_groups_do_not_see_each_other() -> None:
-    """Rows of four groups mixed, equal scores among them: of one row, without a relevant row, and of 40 rows."""
-    long = [(2, float(row), int(row == 38)) for row in range(40)]  # the relevant row is second
-    rows = [(0, 7.0, 1), (1, 7.0, 0), (3, 7.0, 0), *long[:20], (1, 8.0, 0), (3, 7.0, 1), *long[20:]]
-    codes, scores, labels = zip(*rows, strict=True)
-    found = summed(ranking(scores, labels, codes, cutoffs=(1,)))
-    assert found.sums[Sum.FIRST].tolist() == [[1, 0, 0, 0.5], [1, 0, 1 / 2, 0.5 + 0.5 / 2]]
-    assert found.sums[Sum.IDEAL].tolist() == [[1, 0, 1, 1], [1, 0, 1, 1]]
-    assert found.mid_ranks.tolist() == [1, 0, 2, 1.5]
-    assert found.tied_pairs.tolist() == [0, 0, 0, 1]
-    assert found.tied_rows == 2
-
-
 def test_scores_that_hash_to_the_end_of_the_table_go_on_at_its_start() -> None:
     """Two lists of 40 distinct scores whose hashes all are the last one; 3 of them stand twice and 1 thrice."""
     words = np.array([(2**64 - 1 - place) * BACK % 2**64 for place in range(90)], np.uint64)
@@ -147,18 +134,6 @@ def test_two_equal_scores_are_found_wherever_they_stand(rows: int) -> None:
         lists[:-1, -1] = [scores[one] for scores, (one, _) in zip(lists, pairs, strict=False)]
         tied = sum(2 if other == rows - 1 else 3 for _, other in pairs)
         assert summed(ranking(lists.ravel().tolist(), labels, codes)).tied_rows == tied
-
-
-@pytest.mark.parametrize("rows", [1000, 1024, 1025, 3000])
-def test_ties_far_apart_in_a_long_list_are_found(rows: int) -> None:
-    """The relevant row is tied with the last one, in the middle of the list; one of both signs of zero is there."""
-    scores = np.arange(rows) / 7 - rows // 2 / 7
-    scores[0], scores[-1] = scores[3], -0.0  # two rows at the bottom, and the zero in the middle twice
-    labels = np.zeros(rows, np.int64)
-    labels[rows // 2] = 1
-    found = summed(ranking(scores.tolist(), labels.tolist()))
-    above = int((scores > 0).sum())
-    assert (found.tied_rows, found.tied_pairs.tolist(), found.mid_ranks.tolist()) == (4, [1], [above + 1.5])
 
 
 @pytest.mark.parametrize("tied", range(2, 13))

@@ -16,7 +16,7 @@ from sparkrank.bucket.impressions import LABEL, key_column
 from sparkrank.engines.shuffle.packing import pieces_by_bucket
 from sparkrank.engines.shuffle.partition import partition_rows
 from sparkrank.numeric.segments import count_both
-from tests.native.with_and_without import BACK, HASH, bits, calls, mixed, unmixed
+from tests.native.with_and_without import BACK, HASH, bits, calls, mixed
 
 # keys: groups numbered, and their rows counted.
 
@@ -114,14 +114,6 @@ def test_as_many_pairs_as_there_are_rows(rows: int, kinds: Sequence[pa.DataType]
     assert called["keys.number_pairs"] == 1
 
 
-@pytest.mark.parametrize("others", [["a", "b", "a", "a"], [1, None, 1, 1], [1.5, 2.5, 1.5, 1.5]], ids=str)
-def test_pairs_with_other_keys_are_left_to_numpy(others: list[object]) -> None:
-    with calls() as called:
-        found = groups_of([pa.chunked_array([[7, 7, 7, 8]]), pa.chunked_array([others])])
-    assert found.codes.tolist() == [0, 1, 0, 2]
-    assert "keys.number_pairs" not in called
-
-
 @pytest.mark.parametrize(("before", "times"), [(0, 1), (127, 1), (0, 10)])
 @pytest.mark.parametrize("count", [2**16 - 128, 2**16 - 127, 2**16, 2**16 + 1, 150_000])
 def test_numbers_that_no_longer_fit_16_bits(count: int, before: int, times: int) -> None:
@@ -174,20 +166,6 @@ def test_a_row_goes_to_the_bucket_of_the_upper_half_of_its_hash(width: int, coun
     assert [bucket for bucket, _ in pieces] == sorted(expected)
 
 
-def with_hash(hash_: int) -> int:
-    """The whole number whose hash is ``hash_``."""
-    return (unmixed(hash_) - HASH + 2**63) % 2**64 - 2**63
-
-
-def test_hashes_at_the_edges_of_buckets() -> None:
-    """The third of three buckets begins at two thirds of 2^32, which is 0xAAAAAAAA and 2/3."""
-    edges = {0: 0, 0x55555555: 0, 0x55555556: 1, 0xAAAAAAAA: 1, 0xAAAAAAAB: 2, 2**32 - 1: 2}
-    keys = [with_hash(upper * 2**32 + lower) for upper in edges for lower in (0, 2**32 - 1)]
-    assert [hashed(key) >> 32 for key in keys[::2]] == list(edges)
-    pieces = pieces_by_bucket(pa.table({key_column(0): keys}), 3)
-    assert [piece[0].to_pylist() for _, piece in pieces] == [keys[:4], keys[4:8], keys[8:]]
-
-
 def chunked(array: pa.Array) -> pa.ChunkedArray:
     """``array`` in chunks that begin inside their memory, one of them without rows."""
     padded = pa.concat_arrays([array[-3:], array])
@@ -221,11 +199,3 @@ def test_columns_of_any_width_are_cut_by_bucket(in_chunks: bool, count: int) -> 
     for bucket, piece in found.items():
         expected = whole.take(np.flatnonzero(buckets_of_rows == bucket))
         assert bits(pa.table(piece)) == bits(expected)
-
-
-@pytest.mark.parametrize("numbers", [True, False])
-def test_rows_without_numbers_and_no_rows_are_cut_too(numbers: bool) -> None:
-    rows = pa.table({"x": pa.array([3, 1, 2] if numbers else ["c", "a", "b"])})
-    found = {bucket: piece["x"].to_pylist() for bucket, piece in partition_rows(rows, np.array([1, 0, 1], np.uint8), 2)}
-    assert found == ({0: [1], 1: [3, 2]} if numbers else {0: ["a"], 1: ["c", "b"]})
-    assert list(partition_rows(rows[:0], np.empty(0, np.uint8), 2)) == []

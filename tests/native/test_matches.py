@@ -8,8 +8,6 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from sparkrank import native
 from sparkrank.base import checks
@@ -20,9 +18,7 @@ from sparkrank.metrics import Definitions, Plan
 from sparkrank.ranking.hit_sums import Sum, compiled_sums, hit_sums
 from sparkrank.ranking.judgments import Gain, Judgments
 from sparkrank.ranking.ranking import Ranking
-from tests.extent import examples
 from tests.native.with_and_without import bits, both, calls
-from tests.support.strategies import PATIENT
 
 METRICS = [
     "ndcg@2",
@@ -82,35 +78,6 @@ def same(found: tuple[BucketResult, BucketResult]) -> None:
     assert compiled.partials.means.results() == plain.partials.means.results()
 
 
-GROUP, ITEMS = st.integers(0, 3), st.integers(-3, 9)
-
-
-@settings(PATIENT, max_examples=examples(150))
-@given(
-    st.lists(st.tuples(GROUP, ITEMS, st.integers(0, 6).map(float)), max_size=16),
-    st.lists(st.tuples(GROUP, ITEMS, st.sampled_from([None, -1.0, 0.0, 1.0, 2.0])), max_size=10),
-    st.sampled_from([pa.int64(), pa.int32(), pa.string()]),
-    st.sampled_from(["zero", "skip"]),
-    st.sampled_from(["nonrelevant", "drop"]),
-    st.sampled_from(["once", "first", "keep"]),
-    st.booleans(),
-)
-def test_the_join_by_loops_gives_the_bits_of_numpy(
-    lists: list[Listed],
-    truth: list[Given],
-    kind: pa.DataType,
-    unretrieved: str,
-    unjudged: str,
-    duplicates: str,
-    sliced: bool,
-) -> None:
-    plan = plan_of(
-        Definitions(unretrieved=unretrieved, unjudged=unjudged, duplicates=duplicates), [["s"]] if sliced else ()
-    )
-    rows = bucket(lists, truth, kind, plan)
-    same(both(lambda: evaluate_bucket(rows, plan)))
-
-
 @pytest.mark.parametrize("repeated", [0, 3])
 @pytest.mark.parametrize("in_turn", [True, False])
 @pytest.mark.parametrize("items", [5, 47, 48, 49, 300])
@@ -137,17 +104,6 @@ TWO = [(1, 7, 0.5), (1, 8, 0.25), (2, 7, 0.5)]
 GIVEN: list[Given] = [(1, 8, 1.0), (1, 9, 2.0)]
 
 
-def test_a_repeated_item_of_a_list_is_served() -> None:
-    plan = plan_of(Definitions(duplicates="once"))
-    for score in (0.125, 0.25):  # the second is tied
-        rows = bucket([*TWO, (1, 7, score)], GIVEN, pa.int64(), plan)
-        with calls() as called:
-            found = both(lambda rows=rows: evaluate_bucket(rows, plan))
-        same(found)
-        assert called["matches.find"] == 1
-        assert found[0].partials.counts[checks.REPEATED_ROWS, "m"] == 1
-
-
 @pytest.mark.parametrize(("lists", "truth"), [(TWO, []), ([], GIVEN)], ids=["no truth", "no lists"])
 def test_a_bucket_of_one_side_is_left_to_numpy(lists: list[Listed], truth: list[Given]) -> None:
     plan = plan_of(Definitions(duplicates="once"))
@@ -155,16 +111,6 @@ def test_a_bucket_of_one_side_is_left_to_numpy(lists: list[Listed], truth: list[
         found = evaluate_bucket(bucket(lists, truth, pa.int64(), plan), plan)
     assert "matches.find" not in called
     assert found.partials.counts[checks.REPEATED_ROWS, "m"] == 0
-
-
-def test_rows_of_both_sides_in_any_order_are_joined_as_lists_before_truth() -> None:
-    plan = plan_of(Definitions(duplicates="once"))
-    rows = bucket(TWO, GIVEN, pa.int64(), plan)
-    mixed = rows.take(pa.array([3, 0, 1, 4, 2]))
-    with calls() as called:
-        found = evaluate_bucket(mixed, plan)
-    assert called["matches.find"] == 1
-    same((evaluate_bucket(rows, plan), found))
 
 
 def test_what_becomes_of_each_row_of_the_truth() -> None:

@@ -21,12 +21,12 @@ from sparkrank.histogram.threshold_sweep import Extent, RowSteps, Sweep
 from sparkrank.histogram.wire import NarrowHistogram, NarrowRows, merged
 from sparkrank.metrics import Plan
 from sparkrank.metrics import merged as merged_states
-from sparkrank.metrics.merged import measure, measure_each
+from sparkrank.metrics.merged import measure_each
 from sparkrank.numeric.segments import Segments
 from sparkrank.states import ScoreHistogram
 from sparkrank.states.pickling import pickled, unpickled
 from tests.extent import examples
-from tests.native.with_and_without import array_bits, both, calls
+from tests.native.with_and_without import array_bits, both
 from tests.support.states import bits_of_blocks
 from tests.support.strategies import PATIENT
 
@@ -70,17 +70,6 @@ def test_rows_have_the_bins_that_counting_gives(weighted: bool, rows: Rows) -> N
         assert bits_of_blocks(found) == bits_of_blocks(counted)
     for each in both(lambda: histograms_of_rows(EXACT, scored(rows, weighted), segments)):
         assert list(map(bits_of_blocks, each)) == list(map(bits_of_blocks, apart))
-
-
-@settings(PATIENT, max_examples=examples(60))
-@given(ROWS)
-@example(BOTH_ENDS)
-def test_rows_are_counted_as_a_dictionary_counts_them(rows: Rows) -> None:
-    found, expected = kept(rows, weighted=False), dict[float, list[int]]()
-    for score, flag, *_ in rows:
-        expected.setdefault(score + 0.0, [0, 0])[not flag] += 1
-    assert found.score.tolist() == sorted(expected)
-    assert [*zip(found.pos.tolist(), found.neg.tolist(), strict=True)] == [tuple(expected[s]) for s in sorted(expected)]
 
 
 @pytest.mark.parametrize("weighted", [False, True], ids=["rows", "weights"])
@@ -130,12 +119,6 @@ def test_a_packed_row_takes_few_bytes() -> None:
         packed = NarrowHistogram.of(kept(rows, weighted))
         assert isinstance(packed, NarrowRows)
         assert len(pickled(packed)) < most * len(rows)
-
-
-def test_the_loops_serve() -> None:
-    with calls() as called:
-        measure(kept(ALL_APART, weighted=True), *PLAN.histogram_metrics[0])
-    assert (called["blocks.sort_rows"], called["blocks.sweep_rows"]) == (1, 1)
 
 
 PLAN = Plan.of(["auc(exact)", "pr_auc(exact)", "ks(exact)", "bep(exact)", "ece(exact)", "auc_up(exact)"], ["m"], ["g"])

@@ -5,14 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sparkrank.ranking.first_rows import first_rows
-from sparkrank.ranking.judgments import Judgments
-from sparkrank.ranking.ranking import Ranking
 from sparkrank.states.items import UNIT
 from tests.extent import examples
 from tests.native.with_and_without import both, calls, ranking
@@ -40,14 +37,6 @@ def test_rows_within_a_cut_off(rows: list[tuple[float, int]], k: int) -> None:
     scores, groups = [score for score, _ in rows], [group for _, group in rows]
     for found in both(lambda: first_rows(ranking(scores, [0.0] * len(rows), groups), k, UNIT).tolist()):
         assert found == expected(scores, groups, k)
-
-
-def test_rows_without_a_score_are_not_shown() -> None:
-    judgments = Judgments(np.array([0, 0, 0, 1], np.int32), np.zeros(4), 2)
-    for k, counted in ((1, [0, 1, 0, 0]), (None, [1, 1, 0, 0])):
-        some = [Ranking(judgments, np.array([1.0, 2.0]), np.array([0, 1])) for _ in range(2)]
-        for found in both(lambda k=k, some=some: first_rows(some.pop(), k, UNIT).tolist()):
-            assert found == [UNIT * each for each in counted]
 
 
 @pytest.mark.parametrize(("ties", "served"), [("expected", 1), ("block", 0), ("worst", 0)])

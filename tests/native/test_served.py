@@ -12,7 +12,7 @@ import pytest
 from sparkrank.bucket import bucket_columns, evaluate_bucket
 from sparkrank.bucket.impressions import ITEM, LABEL, WEIGHT, key_column, score_column, slice_column
 from sparkrank.metrics import Definitions, Plan
-from sparkrank.metrics.uncertainty import Comparison, Uncertainty
+from sparkrank.metrics.uncertainty import Uncertainty
 from sparkrank.ranking.hit_sums import compiled_sums
 from sparkrank.ranking.judgments import Gain
 from tests.native.with_and_without import calls, ranking
@@ -43,45 +43,6 @@ def called_for(metrics: Sequence[str], rows: pa.Table, **more: Any) -> Counter[s
 USUAL = ["ndcg@10", "p@10", "auc(digits=1)", "auc(bits=2)"]
 
 
-def test_a_usual_bucket_is_evaluated_by_the_loops() -> None:
-    """Groups and their rows, hits in one pass for all metrics, means, and the blocks of two rules."""
-    called = called_for(USUAL, user_rows())
-    assert called == {
-        "keys.number": 1,
-        "keys.count_rows_and_flagged": 1,
-        "keys.in_turn": 1,
-        "hits.sum_hits": 1,
-        "sums.add_with_squares": 2,
-        "blocks.ends": 1,
-        "blocks.count": 2,
-        "blocks.kept": 2,
-    }
-
-
-def test_exact_bins_and_items_are_counted_by_the_loops() -> None:
-    """Rows are sorted once for both metrics of exact bins, and items numbered once for both exposures."""
-    called = called_for(["auc(exact)", "pr_auc(exact)", "novelty@2", "gini@1"], user_rows(), item="item")
-    assert (called["blocks.sort_rows"], called["keys.stand_within"]) == (1, 2)
-    assert called["texts.number"] == 1
-
-
-def test_parts_and_pairs_are_evaluated_by_the_loops() -> None:
-    """Sums in one pass for all metrics, and the blocks of parts where a bucket has more rows than these have places."""
-    rows = pa.concat_tables([user_rows()] * 1000)
-    plan = Plan.of(USUAL, ["m", "n"], ["user"], compare=Comparison("m"))
-    rows = rows.append_column(score_column(1), rows[score_column(0)])
-    with calls() as called:
-        evaluate_bucket(rows.select(bucket_columns(plan, 1)), plan)
-    assert (called["units.add_rows"], called["units.compare_rows"], called["blocks.count"]) == (2, 1, 8)
-
-
-def test_weighted_rows_are_counted_and_weighed_by_the_loops() -> None:
-    """Once for each rule."""
-    called = called_for(["auc(digits=1)", "auc(bits=2)"], user_rows(), weighted=True)
-    assert (called["blocks.count"], called["blocks.weigh"]) == (2, 2)
-
-
-NO_SCORE = {score_column(0): pa.array([0.5, None, 0.25, 0.75, 0.5, 0.5])}
 FRACTION = {LABEL: pa.array([0.0, 0.1, 0.2, 0.0, 1.0, 3.0])}
 LARGE = {score_column(0): pa.array([0.5, 0.5, 0.25, 2.0**52, 0.5, 0.5])}
 HUGE = {LABEL: pa.array([0, 1, 2**52, 0, 1, 3])}

@@ -7,7 +7,6 @@ from decimal import Decimal, localcontext
 import numpy as np
 import pytest
 
-from sparkrank import native
 from sparkrank.numeric import elementary
 from sparkrank.numeric.array_types import Floats
 
@@ -95,14 +94,6 @@ def test_powers_beyond_the_table_are_those_of_the_table() -> None:
     far = np.append(near, elementary.TABLED_POWERS + 7)
     assert elementary.powers(0.9999999, far)[:-1].tolist() == elementary.powers(0.9999999, near).tolist()
     assert elementary.powers(0.8, far)[-1] == 0.0
-
-
-def test_the_loop_and_numpy_give_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of every number of rows up to two blocks of the loop, and of what is left over."""
-    values = [PROBABILITIES[:rows] for rows in (*range(18), len(PROBABILITIES))]
-    found = [elementary.log(each).tobytes() for each in values]
-    monkeypatch.setattr(native, "COMPILED", False)
-    assert [elementary.log(each).tobytes() for each in values] == found
 
 
 def test_no_rows() -> None:

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sparkrank.histogram import merge as adding
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.scored_rows import RowSum, ScoredRows
 from sparkrank.numeric import exact_sums as cutting
@@ -77,7 +76,6 @@ def test_the_parts_that_are_read_at_once_leave_no_trace(weighted: bool, rows: li
     expected = _all(rows, weighted)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exact, "PART_ROWS", 3)
-        patch.setattr(cutting, "PROBED_VALUES", 1)
         assert _all(rows, weighted) == expected
 
 
@@ -104,23 +102,3 @@ def test_limbs_in_turn_are_those_of_each_value(values: list[float]) -> None:
     sums = np.array([exact.exact_sum(np.array([value])) for value in values])
     assert sums.T.tolist() == limbs.tolist()
     assert exact.exact_sum(np.array(values)).tolist() == [math.fsum(limb) for limb in limbs.tolist()]
-
-
-@pytest.mark.parametrize("rule", RULES, ids=str)
-@pytest.mark.parametrize("weighted", [True, False], ids=["weights", "no weights"])
-@settings(PATIENT)
-@given(parts=st.lists(ROWS, min_size=1, max_size=4))
-def test_blocks_merge_in_place_as_by_sorting(rule: BinRule, weighted: bool, parts: list) -> None:
-    states = []
-    for rows in parts:
-        scores, flags, weights = (np.array(column) for column in zip(*rows, strict=True))
-        states.append(ScoreHistogram.of(rule, scores, flags, True, weights if weighted else None))
-    merged = []
-    for most in (0, 10**4):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(adding, "DENSE_BINS_PER_ROW", most)
-            merged.append(states[0].merge(*states[1:]))
-    by_sorting, in_place = (
-        [getattr(each, name).tolist() for name in ("bins", "pos", "neg", "offset", "rows")] for each in merged
-    )
-    assert by_sorting == in_place

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import random
 
 import numpy as np
 import pyarrow as pa
@@ -15,11 +14,10 @@ import sparkrank as sr
 from sparkrank.base.errors import MetricError, SpecError
 from sparkrank.metrics import CATALOG, PRESETS, CatalogueMetric, Definitions, GroupMetric, Metric, Plan, PooledMetric
 from sparkrank.metrics.definitions import ALLOWED
-from tests.cases import CASES, Row
+from tests.cases import Row
 from tests.cases.rows import FOUR_TIED
 from tests.extent import examples
-from tests.oracles import ORACLES, expected_over_orders
-from tests.support.buckets import evaluate, group_values, mean, or_nan
+from tests.support.buckets import evaluate, group_values, mean
 from tests.support.strategies import PATIENT, Asked, group_metrics, impressions, text
 
 RULES = ALLOWED["ties"]
@@ -28,27 +26,6 @@ TAKING = [name for name, declared in CATALOG.items() if "ties" in declared.defau
 
 def with_ties(metric: str, ties: str) -> str:
     return str(Metric.parse(metric).with_ties(ties))
-
-
-WORKED = [case for case in CASES if Metric.parse(case.metric).name in TAKING and case.groups]
-EVALUATED = list(dict.fromkeys((case.rows, case.undefined) for case in WORKED))
-
-
-@pytest.mark.parametrize("others", ["expected", "worst", "block"])
-@pytest.mark.parametrize(("rows", "undefined"), EVALUATED, ids=range(len(EVALUATED)))
-def test_hand_worked_cases_hold_for_a_metric_s_own_rule(rows: tuple[Row, ...], undefined: str, others: str) -> None:
-    """Under whatever rule the others are, beside the same metric without one of its own: all cases of some rows."""
-    cases = [case for case in WORKED if (case.rows, case.undefined) == (rows, undefined)]
-    own = {with_ties(case.metric, case.ties) for case in cases}
-    beside = {
-        each.metric for each in cases if others != "expected" or not Metric.parse(each.metric).declaration.needs_order
-    }
-    found = evaluate(rows, sorted(own | beside), others, undefined)
-    for case in cases:
-        name = str(Metric.parse(case.metric)) if case.ties == others else with_ties(case.metric, case.ties)
-        values = {group: or_nan(value) for group, value in case.groups.items()}
-        got = group_values(found, name)
-        assert got == pytest.approx(values, rel=1e-14, abs=1e-14, nan_ok=True), case.id
 
 
 @pytest.mark.parametrize("evaluation", RULES)
@@ -71,37 +48,12 @@ def test_it_gives_the_bits_of_an_evaluation_under_that_rule(
             assert repr(mean(beside.partials, name)) == repr(mean(alone.partials, str(Metric.parse(each))))
 
 
-LISTED = ["coverage@1", "coverage@2", "gini@1", "gini@2", "novelty@1", "novelty(rel=2)@2", "coverage"]
-
-
-@pytest.mark.parametrize("ties", ["item", "worst", "best", "block"])
-def test_lists_too(ties: str) -> None:
-    draw = random.Random(7)  # noqa: S311 - data of a test
-    rows = [(g, str(i), float(draw.randint(0, 2)), float(draw.randint(0, 2))) for g in "abcdef" for i in range(6)]
-    log = pa.table(dict(zip(("user", "item", "score", "label"), zip(*rows, strict=True), strict=True)))
-    roles = {"group": "user", "item": "item", "score": "score", "label": "label"}
-    alone = sr.evaluate(log, LISTED, ties=ties, **roles)
-    beside = sr.evaluate(log, [*(with_ties(each, ties) for each in LISTED), "gini@2"], **roles)
-    for each in LISTED:
-        assert beside[with_ties(each, ties)] == alone[each], each
-    assert beside["gini@2"] != beside[with_ties("gini@2", ties)]
-
-
 def test_a_metric_that_has_no_expectation_stands_beside_the_others() -> None:
     """Of FOUR_TIED the first and the last are alone; 10, a hit, ties with three others from 2 to 5, and stands at 4."""
     found = evaluate(FOUR_TIED, ["err(ties=item,max_grade=1)@5", "rr", "median(err(ties=item,max_grade=1)@5)"])
     assert group_values(found, "err(max_grade=1,ties=item)@5") == {"u": 1 / 2 * 1 / 4}
     assert group_values(found, "rr") == {"u": (1 / 2 + 1 / 3 + 1 / 4 + 1 / 5) / 4}
     assert [str(key[3]) for key in found.partials.distributions] == ["err(max_grade=1,ties=item)@5"]
-
-
-@pytest.mark.parametrize("name", TAKING)
-@pytest.mark.parametrize("ties", RULES)
-def test_every_metric_of_groups_and_lists_takes_each_rule(name: str, ties: str) -> None:
-    metric = Metric.parse(f"{name}(ties={ties})")
-    assert metric.ties == ties
-    assert str(metric) == f"{name}(ties={ties})"
-    assert Metric.parse(metric.definition) == metric
 
 
 OWN = {"group_auc", "gauc", "pair_auc", "kendall_tau", "kendall_distance", "spearman", "rbo"}
@@ -128,16 +80,6 @@ def test_a_rule_that_is_that_of_the_evaluation_is_not_written() -> None:
     assert ev["rr(ties=expected)"] == ev["mrr"] == 0.75
     assert ev["MRR(ties=item)"] == 0.5
     assert ev.groups.column_names[-2:] == ["rr", "rr(ties=item)"]
-
-
-def test_the_definition_says_which_rule_holds() -> None:
-    log = pa.table({"u": ["a", "a"], "s": [1.0, 1.0], "y": [1, 0]})
-    ev = sr.evaluate(log, ["err(ties=worst)@3", "rr", "median(rr(ties=best))"], group="u", score="s", label="y")
-    assert ev.table["definition"].to_pylist() == [
-        "err(max_grade=4)@3; ties=worst, undefined=skip",
-        "rr; ties=expected, undefined=skip",
-        "median(rr); ties=best, undefined=skip",
-    ]
 
 
 @pytest.mark.parametrize("text_", ["rr(ties=item)", "median(err(ties=item))", "gini(ties=item)@2"])
@@ -226,19 +168,6 @@ def test_fitness_of_rows_that_both_orders_tie_is_that_of_the_order_they_stand_in
         assert group_values(alike, metric)["u"] == pytest.approx(1.0, rel=1e-14)
 
 
-@pytest.mark.parametrize("labels", ["1100", "110022", "0011001", "2210010", "1111000"])
-@pytest.mark.parametrize("metric", ["fitness", "fitness(alpha=0.8)", "fitness(alpha=0.2,discount=log2)"])
-def test_fitness_of_a_block_with_several_labels_twice_is_the_mean_over_all_orders(labels: str, metric: str) -> None:
-    """The first row alone has a higher score."""
-    rows = [("u", str(place), float(place == 0), float(label)) for place, label in enumerate(labels)]
-    given_ = {name: Metric.parse(metric)[name] for name in ("alpha", "discount")}
-    scored = [(score, label) for _, _, score, label in rows]
-    (expected,) = expected_over_orders(
-        scored, [lambda ranked: ORACLES["fitness"](ranked, [label for _, label in ranked], **given_)]
-    )
-    assert group_values(evaluate(rows, [metric]), metric)["u"] == pytest.approx(expected, rel=1e-14)
-
-
 @pytest.mark.parametrize("alpha", [0, 1e-9, 0.3, 0.5 - 1e-12, 0.5, 0.5 + 1e-16, 0.5 + 1e-9, 0.7, 1])
 @pytest.mark.parametrize("n", [2, 17, 40, 1000])
 def test_fitness_of_a_long_block_is_the_mean_over_its_positions(alpha: float, n: int) -> None:
@@ -267,18 +196,6 @@ def test_digamma_differences_have_all_digits() -> None:
                 float(mpmath.digamma(mpmath.mpf(each) + count) - mpmath.digamma(mpmath.mpf(each))) for each in x
             ]
         assert found == pytest.approx(expected, rel=4e-15, abs=0)
-
-
-def test_fitness_does_not_see_the_order_of_the_rows() -> None:
-    draw = random.Random(3)  # noqa: S311 - data of a test
-    rows = [(g, f"{i}", draw.choice([0.1, 0.7]), draw.choice([0.1, 0.2, 0.7])) for g in "abc" for i in range(30)]
-    metrics = ["fitness", "fitness(alpha=0.9,discount=log2)"]
-    bits = set()
-    for _ in range(20):
-        draw.shuffle(rows)
-        found = evaluate(rows, metrics)
-        bits.add(repr([sorted(group_values(found, metric).items()) for metric in metrics]))
-    assert len(bits) == 1
 
 
 def test_fitness_of_very_many_rows_that_both_tie_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -76,11 +76,6 @@ def test_a_row_without_an_item_stands_last_among_its_ties() -> None:
     assert group_values(evaluate(rows, ["rr"], "item"), "rr") == {"u": 1 / 3}
 
 
-def test_the_item_decides_inside_a_tie_block_only() -> None:
-    rows = [("u", "a", 3.0, 1.0), ("u", "c", 2.0, 0.0), ("v", "a", 2.0, 0.0), ("v", "b", 2.0, 1.0)]
-    assert group_values(evaluate(rows, ["rr"], "item"), "rr") == {"u": 1.0, "v": 1.0}
-
-
 def test_an_item_twice_in_a_tie_block_leaves_the_order_of_the_rows_no_trace() -> None:
     rows = [("u", "a", 0.5, 1.0), ("u", "a", 0.5, 0.0), ("u", "b", 0.5, 0.0)]
     for order in itertools.permutations(rows):

@@ -35,12 +35,6 @@ def test_arrays_and_tables_add_up_alike() -> None:
             assert found(first.merge(*others)) == {("at", "rows"): 11, ("de", "rows"): 122, ("ch", "rows"): 200}
 
 
-def test_parts_of_the_same_keys_stay_arrays_beside_empty_ones() -> None:
-    merged = RowSums.empty().merge(PARTS[0], RowSums.empty(), PARTS[1])
-    assert isinstance(merged.rows, KeyedRows)
-    assert found(merged) == {("at", "rows"): 11, ("de", "rows"): 22}
-
-
 def test_values_that_not_every_part_has_are_put_in_order() -> None:
     parts = [sums_of({"de": 1.0, None: 2.0}), sums_of({"ch": 10.0, "de": 20.0}), sums_of({None: 100.0})]
     merged = parts[0].merge(*parts[1:])
@@ -48,20 +42,6 @@ def test_values_that_not_every_part_has_are_put_in_order() -> None:
     (key,) = merged.rows.keys
     assert key.values == ("ch", "de", None)
     assert merged.rows.numbers[:, 0].tolist() == [10, 21, 102]
-
-
-def test_slices_and_models_that_not_every_part_has() -> None:
-    one, other = (
-        RowSums.of([(SliceKey(model, name, values, "rows"), np.full((len(values), LIMBS), number))])
-        for model, name, values, number in (("a", "country", ("at",), 1.0), ("b", "device", ("tv", "web"), 2.0))
-    )
-    assert one.merge(other).table.num_rows == 3
-    again = one.merge(other).merge(other, one)
-    assert {(*row.values(),)[:3]: row["total_0"] for row in again.table.to_pylist()} == {
-        ("a", "country", "at"): 2.0,
-        ("b", "device", "tv"): 4.0,
-        ("b", "device", "web"): 4.0,
-    }
 
 
 def test_what_is_sent_is_the_numbers_alone() -> None:

@@ -5,16 +5,10 @@ from __future__ import annotations
 import math
 import statistics
 
-import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from sparkrank.numeric.exact_sums import exact_sum, total
 from sparkrank.states.means import Mean
-from tests.extent import examples
-from tests.support.states import bits_of_means, means_of
-from tests.support.strategies import PATIENT
+from tests.support.states import means_of
 
 
 def test_a_mean_and_its_standard_error() -> None:
@@ -36,36 +30,3 @@ def test_too_few_groups_for_a_standard_error(groups: list[tuple[float, float]], 
     (found,) = means_of(groups).results().values()
     assert isinstance(found, Mean)
     assert [found.value, found.stderr] == pytest.approx([value, math.nan], nan_ok=True)
-
-
-@settings(PATIENT, max_examples=examples(200))
-@given(
-    st.lists(
-        st.floats(-8, 8) | st.floats(-1e6, 1e6) | st.sampled_from([8.0, -8.0, 1 / 3, 1e-18, 2.0**50]), max_size=40
-    ),
-    st.randoms(),
-)
-def test_exact_sums_do_not_know_the_order(values: list[float], shuffle) -> None:
-    whole = exact_sum(np.array(values, dtype=float))
-    shuffle.shuffle(values)
-    at = len(values) // 2
-    halves = exact_sum(np.array(values[at:], dtype=float)) + exact_sum(np.array(values[:at], dtype=float))
-    assert halves.tolist() == whole.tolist()
-    assert total(whole) == pytest.approx(math.fsum(values), rel=2**-52, abs=2**-62 * max(len(values), 1))
-
-
-def test_large_weights_leave_no_trace_of_the_layout() -> None:
-    """2,000 groups of 14,000 rows each, weighted by pairs: R·N reaches 5e7 and its square 2.5e15."""
-    draw = np.random.default_rng(0)
-    groups = list(
-        zip(draw.random(2000).tolist(), draw.integers(0, 5 * 10**7, 2000).astype(float).tolist(), strict=True)
-    )
-    whole = bits_of_means(means_of(groups))
-    for parts in (2, 7, 40):
-        split = [means_of(groups[part::parts]) for part in range(parts)]
-        assert bits_of_means(split[0].merge(*split[1:])) == whole
-
-
-def test_a_million_thirds() -> None:
-    """Where adding one after the other is off by 1e-5."""
-    assert total(exact_sum(np.full(10**6, 1 / 3))) == pytest.approx(10**6 * (1 / 3), rel=2**-53)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import statistics
-from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
@@ -13,10 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sparkrank as sr
-from sparkrank.numeric.exact_sums import LIMBS, PART_ROWS, total
 from sparkrank.numeric.segments import Segments
 from sparkrank.states.keys import SliceKey
-from sparkrank.states.means import MEAN_SUMS, MeanRows, MeanStates, equal_sums, weighted_sums
+from sparkrank.states.means import MeanRows, MeanStates, equal_sums, weighted_sums
 
 VALUES = st.floats(0, 1) | st.floats(-1000, 1000) | st.sampled_from([0.0, 1.0, 1 / 3, math.nan, 127.9, 128.0, 1e9])
 
@@ -48,20 +46,6 @@ def test_the_sums_of_a_segment_are_those_of_its_groups_by_themselves(
         for segment in range(4):
             (alone,) = equal_sums([values[code == segment]], counted_as)
             assert [each[segment].tolist() for each in sums] == [each[0].tolist() for each in alone]
-
-
-def test_sums_are_those_of_fractions_over_more_groups_than_one_batch_has() -> None:
-    rng = np.random.default_rng(4)
-    groups = PART_ROWS + 77
-    small, large = rng.random(groups), rng.random(groups) * 2.0**20
-    large[::3] = np.nan
-    for values, sums in zip((small, large), equal_sums([small, large], None), strict=True):
-        defined = [Fraction(value) for value in values[~np.isnan(values)].tolist()]
-        read = dict(zip(MEAN_SUMS, sums.limbs.reshape(len(MEAN_SUMS), LIMBS), strict=True))
-        assert total(read["w"]) == total(read["ww"]) == len(defined)
-        assert total(read["wv"]) == total(read["wwv"]) == float(sum(defined))
-        squares = [Fraction(float(value) ** 2) for value in defined]  # rounded once, as the values' own products are
-        assert total(read["wwvv"]) == float(sum(squares))
 
 
 @pytest.mark.parametrize("weight", [None, 1 / 3], ids=["equal", "weighted"])

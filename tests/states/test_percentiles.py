@@ -11,12 +11,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import sparkrank as sr
-from sparkrank.base.errors import MetricError
-from sparkrank.metrics import Metric, Plan
-from sparkrank.states import Distribution, Partials, distributions
+from sparkrank.states import Distribution, distributions
 from tests.cases import ranking
 from tests.extent import examples
-from tests.support.buckets import MODEL, bits_of_partials, bucket, evaluate
+from tests.support.buckets import bucket
+from tests.support.states import distribution_of
 from tests.support.strategies import PATIENT
 
 SHARES = (0.0, 0.1, 0.25, 0.5, 0.9, 0.999, 1.0)
@@ -26,7 +25,7 @@ values_of_groups = st.lists(finite | st.sampled_from([0.0, -0.0, 0.5, 1 / 3, 1.0
 
 def dealt(values: list[float], parts: int) -> Distribution:
     """The values in ``parts`` states, merged."""
-    states = [Distribution.of(np.array(values[part::parts], float)) for part in range(parts)]
+    states = [distribution_of(np.array(values[part::parts], float)) for part in range(parts)]
     return states[0].merge(*states[1:])
 
 
@@ -55,7 +54,7 @@ def test_many_values_give_quantiles_within_the_bound(values: list[float], parts:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(distributions, "MAX_EXACT_VALUES", most)
         state = dealt(values, parts)
-        whole = Distribution.of(np.array(values, float))
+        whole = distribution_of(np.array(values, float))
     few = len({value + 0.0 for value in values}) <= most
     assert str(state.histogram.rule) == ("exact" if few else "bits=16")
     assert [state.histogram.bins.tolist(), state.histogram.neg.tolist()] == [
@@ -67,14 +66,6 @@ def test_many_values_give_quantiles_within_the_bound(values: list[float], parts:
         exact = np.quantile(values, share)
         assert abs(found - exact) <= bound + 1e-12
         assert bound <= max(map(abs, values)) * 2.0**-16
-
-
-def test_the_number_of_values_is_bounded() -> None:
-    values = np.random.default_rng(1).random(300_000)
-    state = Distribution.of(values[:100_000]).merge(Distribution.of(values[100_000:]))
-    assert len(state.histogram.bins) < 2**18
-    found, bound = state.quantile(0.9)
-    assert 0 < abs(found - np.quantile(values, 0.9)) <= bound < 2.0**-16
 
 
 # Of four users rr is 1, 1/2, 1/3 and undefined.
@@ -120,43 +111,3 @@ def test_a_percentile_whose_interval_has_no_width_is_too_few(metric: str) -> Non
 def test_without_a_group_in_it_a_percentile_is_undefined() -> None:
     ev = sr.evaluate(bucket(ranking("d", 0)), ["p90(ap)"], group="key_0", score="score_0", label="label")
     assert math.isnan(ev.metrics["value"][0].as_py())
-
-
-def test_buckets_merge_to_the_bits_of_one() -> None:
-    rows = [row for user in range(50) for row in ranking(f"u{user}", *(int(d) for d in f"{user * 37:b}"))]
-    metrics = ["p90(ndcg@3)", "median(ap)", "p10(ndcg@3)"]
-    one = evaluate(rows, metrics).partials
-    parts = [evaluate([r for r in rows if int(r[0][1:]) % 3 == part], metrics).partials for part in (1, 2, 0)]
-    assert bits_of_partials(Partials.merged(parts)) == bits_of_partials(one)
-    assert list(one.distributions) == [(MODEL, "all", "all", "ndcg@3"), (MODEL, "all", "all", "ap")]
-    assert bits_of_partials(Partials.unpack([one.pack()])) == bits_of_partials(one)
-
-
-def test_a_percentile_is_part_of_the_text() -> None:
-    for text in ("median(ap(over=k)@5)", "p99.9(ndcg@10)", "p0(rr)"):
-        assert str(Metric.parse(text)) == text
-    assert Metric.parse("P50(nDCG@10)") == Metric.parse("median(ndcg@10)") != Metric.parse("ndcg@10")
-    assert Metric.parse("p90.0(rr)") == Metric.parse("rr").at_percentile(90)
-    assert Metric.parse("p90(ndcg@10)").definition == "p90(ndcg(gain=linear, ideal=judged)@10)"
-    assert Metric.parse(Metric.parse("p90(ndcg@10)").definition) == Metric.parse("p90(ndcg@10)")
-
-
-@pytest.mark.parametrize(
-    ("text", "part"),
-    [
-        ("median(auc)", "auc has no percentiles"),
-        ("median(p90(rr))", r"asks for a percentile of a percentile"),
-        ("p100.5(rr)", "p0 to p100 are allowed"),
-        ("p90(ndgc)", 'did you mean "ndcg"'),
-        ("p90(rr)@5", 'unknown metric "p90"'),
-        ("median()", "is not a metric"),
-    ],
-)
-def test_what_has_no_percentile_is_refused(text: str, part: str) -> None:
-    with pytest.raises(MetricError, match=part):
-        Metric.parse(text)
-
-
-def test_a_percentile_needs_what_its_metric_needs() -> None:
-    with pytest.raises(MetricError, match="not computed under ties=expected"):
-        Plan.of(["p90(err@5)"], ["m"], ["u"])

@@ -18,14 +18,6 @@ def test_values_come_back(value: Any, as_buffer: bool) -> None:
     assert unpickled(pa.py_buffer(packed) if as_buffer else packed) == value
 
 
-def test_arrays_of_any_length_come_back_aligned() -> None:
-    arrays = [np.arange(size, dtype=kind) for size in range(10) for kind in (np.uint8, np.uint16, np.int64)]
-    for array, given in zip(unpickled(pickled(arrays)), arrays, strict=True):
-        assert array.dtype == given.dtype
-        assert array.tolist() == given.tolist()
-        assert array.flags.aligned
-
-
 def test_a_table_takes_little_beside_its_numbers() -> None:
     """As an Arrow stream of a few hundred bytes a column; pickled by Arrow itself, each array has a frame."""
     table = pa.table({f"column_{each}": np.arange(100.0) for each in range(50)})

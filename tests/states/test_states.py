@@ -15,16 +15,15 @@ from hypothesis import strategies as st
 
 from sparkrank.base.errors import StateError
 from sparkrank.histogram.bins import BinRule
-from sparkrank.metrics import Metric
 from sparkrank.numeric.exact_sums import LIMBS
-from sparkrank.states import Distribution, Partials, ScoreHistogram
+from sparkrank.states import Partials, ScoreHistogram
 from sparkrank.states import distributions as values
 from sparkrank.states import partials as partials_of_buckets
 from sparkrank.states.forms import DISTRIBUTION_FORM, SMALL_FORMS, blocks_form
 from sparkrank.states.keys import rows_by_key
 from sparkrank.states.means import MEAN_SUMS, MeanStates
 from tests.extent import examples
-from tests.support.buckets import bits_of_partials, day, evaluate
+from tests.support.buckets import bits_of_partials, evaluate
 from tests.support.states import (
     KEY,
     LOGITS,
@@ -32,8 +31,8 @@ from tests.support.states import (
     SERIES,
     STATES,
     State,
-    bits_of_blocks,
     blocks_of,
+    distribution_of,
     means_of,
     through_tables,
     weighted_blocks_of,
@@ -79,10 +78,10 @@ def test_a_distribution_of_parts_by_both_rules(monkeypatch: pytest.MonkeyPatch) 
     """One day in blocks and one in values, and rows that shrink to the blocks that they share."""
     monkeypatch.setattr(values, "MAX_EXACT_VALUES", 12)
     many, few = 0.5 + np.arange(20) * 1e-9, np.array([0.5, 0.75])
-    stored = [Partials(distributions={KEY: Distribution.of(each)}) for each in (many, few)]
+    stored = [Partials(distributions={KEY: distribution_of(each)}) for each in (many, few)]
     (merged,) = through_tables(stored).distributions.values()
     assert (merged.histogram.score.tolist(), merged.histogram.neg.tolist()) == ([0.5, 0.75], [21, 1])
-    parts = [Partials(distributions={KEY: Distribution.of(part)}) for part in (many[:10], many[10:])]
+    parts = [Partials(distributions={KEY: distribution_of(part)}) for part in (many[:10], many[10:])]
     halves = [DISTRIBUTION_FORM.to_table(part) for part in parts]
     assert [half.num_rows for half in halves] == [10, 10]
     assert DISTRIBUTION_FORM.merged(halves)["groups"].to_pylist() == [20]
@@ -151,13 +150,6 @@ def test_blocks_with_weights_and_without_are_refused() -> None:
         blocks_of([(1.0, True)]).merge(weighted_blocks_of([(1.0, True, 2.0)]))
 
 
-@pytest.mark.parametrize("rows", [[], [(1.0, True, 0.1), (1.0, False, 3.0), (2.0, True, 1e9)]], ids=["none", "some"])
-def test_weighted_blocks_survive_the_way_between_workers(rows: list[tuple[float, bool, float]]) -> None:
-    blocks = weighted_blocks_of(rows)
-    again = Partials.unpack([Partials(blocks={SERIES: blocks}).pack()]).blocks[SERIES]
-    assert bits_of_blocks(again) == bits_of_blocks(blocks)
-
-
 def test_partials_survive_the_way_between_workers() -> None:
     rows = [("a", "1", 2.0, 1.0), ("a", "2", 1.0, 0.0), ("b", "1", None, 3.0), ("b", "2", 0.5, None)]
     partials = evaluate(rows, METRICS).partials
@@ -183,14 +175,6 @@ def test_few_of_many_states_are_in_memory_while_they_merge(monkeypatch: pytest.M
     found = Partials.unpack(part.pack() for part in parts)
     assert bits_of_partials(found) == bits_of_partials(whole)
     assert max(sizes) == (2 if limit == 1 else partials_of_buckets.MERGED_AT_ONCE)
-
-
-def test_day_metrics_survive_the_merge() -> None:
-    """A sanity check from the outside: the merged blocks give the AUC that the pairs give."""
-    left = evaluate([("a", "1", 0.9, 1.0), ("a", "2", 0.4, 0.0)], ["auc(exact)"]).partials
-    right = evaluate([("b", "1", 0.5, 0.0), ("b", "2", 0.45, 1.0)], ["auc(exact)"]).partials
-    found = day(Partials.merged([left, right]), Metric.parse("auc(exact)"))
-    assert found == ((2 + 1) / (2 * 2), 0)
 
 
 @pytest.mark.parametrize("keys", [1, 9, 70_000])

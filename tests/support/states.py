@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from sparkrank.bucket.encoding import encode
 from sparkrank.histogram.bins import BinRule
@@ -59,14 +60,26 @@ def means_of(groups: Sequence[tuple[float, float]]) -> MeanStates:
     return MeanStates.of([MeanRows(SLICE_KEY, counts, weighted_sums(values, weights))])
 
 
+def histogram_of(
+    rule: BinRule, scores: NDArray[Any], flags: NDArray[np.bool_], sums: bool, weights: NDArray[Any] | None = None
+) -> ScoreHistogram:
+    """The histogram of rows that are relevant where ``flags``."""
+    (histogram,) = ScoreHistogram.of_each(replace(rule, rel=None), ScoredRows(scores, flags, weights), sums)
+    return replace(histogram, rule=rule)
+
+
+def distribution_of(values: NDArray[Any]) -> Distribution:
+    return Distribution.of_each(values)[0]
+
+
 def blocks_of(rows: Sequence[tuple[float, bool]]) -> ScoreHistogram:
     scores, flags = zip(*rows, strict=True) if rows else ((), ())
-    return ScoreHistogram.of(LOGITS, np.array(scores, dtype=float), np.array(flags, dtype=bool), sums=True)
+    return histogram_of(LOGITS, np.array(scores, dtype=float), np.array(flags, dtype=bool), sums=True)
 
 
 def weighted_blocks_of(rows: Sequence[tuple[float, bool, float]]) -> ScoreHistogram:
     scores, flags, weights = zip(*rows, strict=True) if rows else ((), (), ())
-    return ScoreHistogram.of(
+    return histogram_of(
         LOGITS, np.array(scores, dtype=float), np.array(flags, dtype=bool), True, np.array(weights, dtype=float)
     )
 
@@ -208,8 +221,8 @@ STATES = [
     merged_by_itself(
         "Distribution",
         st.lists(st.sampled_from([0.0, 1 / 3, 0.5, 1.0]) | st.floats(0, 1), max_size=30),
-        lambda values: Distribution.of(np.array(values, dtype=float)),
-        lambda: Distribution.of(np.empty(0)),
+        lambda values: distribution_of(np.array(values, dtype=float)),
+        lambda: distribution_of(np.empty(0)),
         lambda it: (str(it.histogram.rule), *bits_of_blocks(it.histogram)) if len(it.histogram.bins) else None,
         "distributions",
         KEY,

@@ -59,8 +59,8 @@ INPUT_DEFAULTS = {"relevance": "membership", "lane": "auto", "partition_types": 
 def with_options(options: type[Any], defaults: Mapping[str, Any] | None = None) -> Callable[[F], F]:
     """Show the keys of ``options`` as keyword arguments of a function that takes them as ``**options``.
 
-    The signature has them, so that ``help`` and editors show them with their ``defaults`` (None where there is none). A
-    name that the signature lacks is refused with the nearest one (:class:`SpecError`).
+    The signature has them, so that ``help`` and editors show them with their ``defaults``. A name that it lacks is
+    refused with the nearest one (:class:`SpecError`).
     """
 
     def decorate(function: F) -> F:
@@ -88,6 +88,5 @@ def refuse_unknown(function: str, named: Mapping[str, Any], signature: inspect.S
     known = [name for name in signature.parameters if name != "self"]
     for name in named:
         if name not in known:
-            raise SpecError(
-                f'{function} has no argument "{name}"{did_you_mean(name, known)} (allowed: {itemize(known)})'
-            )
+            near = did_you_mean(name, known)
+            raise SpecError(f'{function} has no argument "{name}"{near} (allowed: {itemize(known)})')

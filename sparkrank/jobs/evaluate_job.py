@@ -115,22 +115,14 @@ def _tables(
         spec.output.blocks,
         with_session(spec.source(), session),
     )
+    own: dict[str, Any] = {
+        "lane": outcome.lane.name,
+        "lane_reason": shorten(outcome.lane.reason, MOST_SENTENCE),
+        "input": " with truth ".join(shown_url(side.name) for side, _ in request.sides),
+        "rows": partials.counts.get((checks.ROWS_READ, ""), 0),
+        "buckets": outcome.buckets,
+    }
+    run = (spec, origin, started_at, stages, request.spark, session, partials.loops, solved.refusals)
     tables: dict[str, Any] = output_tables(finished)
-    tables["runs"] = partial(
-        runs_table,
-        RUNS.schema,
-        spec,
-        origin,
-        started_at,
-        stages,
-        request.spark,
-        session,
-        partials.loops,
-        solved.refusals,
-        lane=outcome.lane.name,
-        lane_reason=shorten(outcome.lane.reason, MOST_SENTENCE),
-        input=" with truth ".join(shown_url(side.name) for side, _ in request.sides),
-        rows=partials.counts.get((checks.ROWS_READ, ""), 0),
-        buckets=outcome.buckets,
-    )
+    tables["runs"] = partial(runs_table, RUNS.schema, *run, **own)
     return of_run(tables, origin.run_id)

@@ -31,11 +31,8 @@ class Interrupts:
     _release: list[Callable[[], object]] = field(default_factory=list)
 
     def hold(self) -> None:
-        """Ignore signals from now on. Raises :class:`SparkrankError` where the JVM is ending already.
-
-        Only the main thread of a process may say what it does about signals; in another nothing is held.
-        """
-        if threading.current_thread() is threading.main_thread():
+        """Ignore signals from now on. Raises :class:`SparkrankError` where the JVM is ending already."""
+        if threading.current_thread() is threading.main_thread():  # no other may say
             for name in _NAMES:
                 number = getattr(signal, f"SIG{name}")
                 before = signal.signal(number, signal.SIG_IGN)

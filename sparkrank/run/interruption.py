@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import functools
 import threading
 import time
 import uuid
@@ -49,7 +50,13 @@ class _Worker(threading.Thread):
     def __init__(self, spark: SparkSession, work: Callable[[], Any]) -> None:
         super().__init__(name="sparkrank-evaluation", daemon=True)
         self._spark, self._tag = spark, f"sparkrank-{uuid.uuid4().hex}"
-        self._work = _with_context(spark, self._tagged(work))
+
+        def tagged() -> Any:
+            with contextlib.suppress(Exception):  # a session that takes no tags: its jobs run on when interrupted
+                _tagging(spark)[0](self._tag)
+            return work()
+
+        self._work = _with_context(spark, tagged)
         # An interrupt of join() makes Python before 3.13 take a thread for one that has ended.
         self.ended = threading.Event()
         self._result: Any = None
@@ -62,14 +69,6 @@ class _Worker(threading.Thread):
             self._error = error
         finally:
             self.ended.set()
-
-    def _tagged(self, work: Callable[[], T]) -> Callable[[], T]:
-        def tagged() -> T:
-            with contextlib.suppress(Exception):  # a session that takes no tags: its jobs run on when interrupted
-                _tagging(self._spark)[0](self._tag)
-            return work()
-
-        return tagged
 
     def result(self) -> Any:
         """The result of the work; raises the error of the work."""
@@ -102,15 +101,9 @@ def _tagging(spark: SparkSession) -> tuple[Callable[[str], object], Callable[[st
 
 def _with_context(spark: SparkSession, work: Callable[[], T]) -> Callable[[], T]:
     """``work`` in the context of this thread: its settings of jobs, as pools and groups, and its variables."""
-    copied = contextvars.copy_context()
-
-    def inside() -> T:
-        return copied.run(work)
-
-    try:
+    inside: Callable[[], T] = functools.partial(contextvars.copy_context().run, work)
+    with contextlib.suppress(Exception):  # a session that gives none of them to other threads
         from pyspark import inheritable_thread_target
 
-        target: Callable[[], T] = inheritable_thread_target(spark)(inside)
-    except Exception:  # noqa: BLE001 - a session that gives none of them to other threads
-        return inside
-    return target
+        inside = inheritable_thread_target(spark)(inside)
+    return inside

@@ -83,9 +83,7 @@ def _asked(request: Request) -> Lane:
 
 
 def _opened(kind: type[Lane], request: Request, opened: dict[str, Source], left: str | None) -> Lane:
-    """The lane over the rows of ``request``. Raises :class:`sparkrank.base.errors.SparkrankError` where it needs a
-    session, and that of the request is too old or has workers that cannot evaluate anything.
-    """
+    """The lane over the rows of ``request``; raises where it needs a session, and that of the request cannot do."""
     if kind.needs_session and request.session is not None:
         validate_session(request.session)
     return kind.open(request, opened, left)

@@ -102,8 +102,7 @@ TIED_ROWS = _check("tied_rows", "scored rows in tie blocks")
 REPEATED_ROWS = _check("repeated_rows", "scored rows that repeat an item of their list")
 UNRETRIEVED_GROUPS = _check("groups_without_scored_row", "groups without a scored row")
 OUTSIDE_ROWS = _check(
-    "scores_no_probability",
-    "scored rows whose score is no probability: logloss, ne, brier, ece and copc are undefined",
+    "scores_no_probability", "scored rows whose score is no probability: logloss, ne, brier, ece and copc are undefined"
 )
 WEIGHTLESS_GROUPS = _check("groups_without_weight", "groups evaluated that have no row in the lists, and so no weight")
 GROUPS_LEFT_OUT = _check("groups_left_out", "groups left out by population or unretrieved")

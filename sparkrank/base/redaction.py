@@ -1,8 +1,7 @@
 """Removal of secrets from what others may see: an allow list of options, a parser of URLs, and names of credentials.
 
-Logs, terminals and the table ``runs`` are read by more people than may know a password. The value of an option is
-hidden unless its name is known to be harmless. In any text, URLs lose who opens them and all but harmless settings, and
-the value after the name of a credential (``password=``) is hidden. A bare secret, without URL or name, is not detected.
+The value of an option is hidden unless its name is known to be harmless. In any text, URLs lose who opens them and all
+but harmless settings, and the value after the name of a credential (``password=``) is hidden; a bare secret is not.
 """
 
 from __future__ import annotations

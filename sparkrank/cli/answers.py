@@ -1,7 +1,6 @@
 """The answer of a command: text for people, one JSON document with ``--json``, nothing with ``--quiet``.
 
-An error is a sentence in all three, the last line on stderr; with ``--json`` it stands on stdout too, as a document, so
-that stdout is one in any case.
+An error is a sentence, the last line on stderr; with ``--json`` a document on stdout, too.
 """
 
 from __future__ import annotations
@@ -118,7 +117,6 @@ def judgment_document(judgment: Judgment) -> Document:
 
 
 def _verdicts(judged: Iterable[Judged]) -> list[Document]:
-    """Verdicts with what they are about."""
     plain = ("verdict", "stops", "reason", "value", "bound", "p", "p_adjusted", "left_out", "accepted")
     return [
         {

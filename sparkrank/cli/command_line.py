@@ -188,7 +188,6 @@ def _answer_error(
 
 
 def _explain(error: Exception, words: Sequence[str], invocation: Invocation) -> int:
-    """Tell an error, and give the exit code that it ends with."""
     text, code, exit_code = f"{reason_of(error)} (--debug shows where)", "unexpected", 1
     if isinstance(error, SparkrankError):
         text, code, exit_code = str(error), error.code, error.exit_code
@@ -238,7 +237,6 @@ def evaluate(
 
 
 def _window(day: str | None, first: str | None, last: str | None, flags: Mapping[str, bool]) -> Window | None:
-    """The days from ``first`` to ``last``, or None where one day is evaluated."""
     if first is None and last is None:
         for flag in (flag for flag, is_given in flags.items() if is_given):
             raise click.UsageError(f"--{flag.replace('_', '-')} is for many days: name them with --from and --to")
@@ -292,7 +290,6 @@ def merge(invocation: Invocation, spec: Spec, first: str, last: str, allow_missi
 
 
 def _end(judgment: Judgment | None) -> None:
-    """End with the code of the gates, where they stop the day."""
     if judgment is not None and judgment.exit_code:
         sys.exit(judgment.exit_code)
 

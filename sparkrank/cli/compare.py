@@ -114,12 +114,7 @@ def compare(
         told = told_text([*([f"no states of {spans(missing)}"] if missing else []), *notes])
         answer(
             lambda: _paragraphs(f"Models of {spans(window.days)}", text(chosen), told),
-            lambda: {
-                "window": str(window),
-                "missing": missing,
-                "told": notes,
-                "comparisons": chosen.to_pylist(),
-            },
+            lambda: {"window": str(window), "missing": missing, "told": notes, "comparisons": chosen.to_pylist()},
         )
         return
     if decompose is not None:

@@ -19,7 +19,6 @@ MOST_ROWS = 10**15
 
 
 def _row_count(context: click.Context, option: click.Parameter, text: str | None) -> int | None:  # noqa: ARG001
-    """A whole number from 1, as 1000000 or 1e11."""
     if text is None:
         return None
     try:

@@ -273,7 +273,6 @@ def _slices(gate: Gate, where: str, plan: Plan) -> tuple[tuple[str, ...], ...]:
 
 
 def _against(word: str, where: str, plan: Plan, baseline: str | None) -> str:
-    """The model that a gate compares with."""
     against = baseline if word == BASELINE and word not in plan.models else word
     if against is None:
         raise SpecError(f"{where} is {BASELINE}, but the spec names none: give compare.baseline, or a model")

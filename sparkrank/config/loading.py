@@ -160,7 +160,6 @@ def _problem(error: Exception, *, in_file: bool = True) -> str:
 
 
 def _put(document: dict[str, Any], override: str) -> None:
-    """Set the key that ``override`` (``a.b=value``) names."""
     key, equals, value = override.partition("=")
     written = shorten(key if "options" in override else override)  # whose values nobody is shown
     if not equals or not all(key.split(".")):
@@ -196,7 +195,6 @@ _LIMITS = {"greater_than_equal": ("ge", "at least"), "less_than_equal": ("le", "
 
 
 def _sentence(error: ValidationError) -> str:
-    """All errors in one sentence."""
     clauses = list(dict.fromkeys(_clause(detail) for detail in error.errors()[: 2 * MOST_CLAUSES]))
     more = error.error_count() - MOST_CLAUSES
     return "; ".join(clauses[:MOST_CLAUSES] + ([f"and {more} more"] if len(clauses) > MOST_CLAUSES else []))
@@ -230,7 +228,6 @@ def _clause(detail: Any) -> str:
 
 
 def _keys_at(path: Iterable[str]) -> list[str]:
-    """The known keys of the part of the document at ``path``."""
     model: type[BaseModel] = Spec
     for step in path:
         if step.isdigit():  # the place in a list, whose sections are those of the key before
@@ -246,5 +243,4 @@ def _keys_at(path: Iterable[str]) -> list[str]:
 
 
 def _fields(model: type[BaseModel]) -> list[tuple[str, FieldInfo]]:
-    """The keys of a part, as the document has them."""
     return [(field.alias or name, field) for name, field in model.model_fields.items()]

@@ -1,7 +1,4 @@
-"""The parts of the document: their keys, types and defaults.
-
-Every part refuses keys that it does not know and is frozen once loaded.
-"""
+"""The parts of the document: their keys, types and defaults. Every part refuses keys that it does not know."""
 
 from __future__ import annotations
 
@@ -55,14 +52,7 @@ from sparkrank.inputs.day_marks import check_name, check_sql
 from sparkrank.inputs.role_table import RoleSide, row_roles
 from sparkrank.metrics import Definitions, find_preset
 from sparkrank.metrics.plan import MOST_CURVE_POINTS
-from sparkrank.metrics.uncertainty import (
-    LEAST_LEVEL,
-    MOST_LEVEL,
-    MOST_NIGHTS,
-    Comparison,
-    Family,
-    Uncertainty,
-)
+from sparkrank.metrics.uncertainty import LEAST_LEVEL, MOST_LEVEL, MOST_NIGHTS, Comparison, Family, Uncertainty
 from sparkrank.sources.folders import PartitionTypes
 from sparkrank.sources.text_schema import STRICT, TEXT_FORMATS, DdlField, fields_of, is_set, option
 from sparkrank.stats.corrections import Correction

@@ -263,7 +263,6 @@ def _sides(
     models: tuple[str | None, str | None],
     spark: SparkSession | None,
 ) -> tuple[ModelGroups, ModelGroups]:
-    """The groups of the models that are asked for, on the left and on the right."""
     left, right = (
         GroupTable.of_evaluation(what, side.groups, side.plan)
         if isinstance(side, Evaluation)

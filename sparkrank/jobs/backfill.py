@@ -1,7 +1,6 @@
-"""Many days evaluated one after the other in one session, earliest first: a history made, repaired or continued.
+"""Many days evaluated one after the other in one session, earliest first.
 
-A day that is stored already, as this very spec leaves it, is not evaluated again, so that a backfill that failed goes
-on where it stopped. Nobody looks whether the rows of its log have changed since: ``again`` evaluates it in any case.
+A day that is stored as this very spec leaves it is not evaluated again, whatever has happened to its log since.
 """
 
 from __future__ import annotations

@@ -100,7 +100,6 @@ def _evaluated(spec: Spec, day: str, spark: SparkSession | None, stages: Stages,
 def _tables(
     outcome: EvaluationOutcome, spec: Spec, day: str, started_at: dt.datetime, stages: Stages
 ) -> dict[str, Any]:
-    """The tables of the day by name, for the writer of a day."""
     request, solved = outcome.request, outcome.solved
     plan, partials = request.plan, solved.partials
     session = outcome.lane.session_settings(request, own_zone=spec.input.time_zone is not None)

@@ -1,7 +1,6 @@
 """Gates of a run before its commit, of stored days and windows, and of many nights in a replay.
 
-The verdicts on record are those of the run: asking again (``sparkrank gate``) writes nothing, so that anybody may ask,
-with other gates too, and what a day is compared with does not depend on who has asked.
+The verdicts on record are those of the run: asking again (``sparkrank gate``) writes nothing.
 """
 
 from __future__ import annotations

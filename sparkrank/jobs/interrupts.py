@@ -1,8 +1,7 @@
 """Signals that end a job, around the moment in which it shows a day.
 
-A scheduler reads the exit code of the process that it started: of ``spark-submit`` that is the JVM, whose child this
-process is then. If a signal ended one of the two after the day is shown, the job would have failed and the day be new
-all the same. So both ignore such signals from right before that moment on.
+A scheduler reads the exit code of ``spark-submit``, a JVM whose child this process is: from right before that moment
+on both ignore signals, or the job would have failed and the day be new all the same.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""The stages of a merge: the metrics of a window of days from their stored states, without reading an impression.
+"""The metrics of a window of days from their stored states, without reading an impression.
 
-The groups of a window are the groups of its days: who has a group on two days counts twice, once with each day's
-ranking. So a mean over the window is the mean over (group, day) pairs, and the rows under a metric of the whole window
-are those of all days.
+Who has a group on two days counts twice: a mean over the window is the mean over (group, day) pairs.
 """
 
 from __future__ import annotations

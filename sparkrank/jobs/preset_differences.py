@@ -1,7 +1,6 @@
 """Why two libraries have two numbers for the same rows: the settings in which their presets differ, and what each does.
 
-Parameters of metrics, and the ties of a metric, are texts of one pass. A setting of the whole evaluation takes a pass
-of its own, in which all metrics are evaluated.
+Parameters of metrics are texts of one pass; a setting of the whole evaluation takes a pass of its own.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The report of a stored day or window, and the one that a run writes beside its tables (``output.report``).
 
-A run makes it of the files that it has just written, right before its commit, and with the code that makes it of a
-stored day. So a day that is shown has the report of its own tables, and ``sparkrank report`` says the same of it later.
+A run makes it of the files that it has just written, right before its commit, by the code for stored days.
 """
 
 from __future__ import annotations
@@ -133,14 +132,12 @@ def _keys(metrics: pa.Table) -> list[tuple[str, str]]:
 
 
 def _days(spec: Spec, window: Window, spark: SparkSession | None, but: str = "") -> list[TrendDay]:
-    """The trend of each day of ``window`` ``but`` one."""
     targets = [Target.of_day(spec, day) for day in window.days if day != but]
     with ThreadPoolExecutor(READING_THREADS) as pool:
         return list(pool.map(partial(_stored_day, spark=spark), targets))
 
 
 def _stored_day(target: Target, spark: SparkSession | None) -> TrendDay:
-    """The trend of a stored day; a day that cannot be read says why."""
     try:
         files = day_files(target.folder, target.name, ("metrics", "gates"), spark, target.column)
         if not files.has("metrics"):
@@ -156,7 +153,6 @@ def _stored_day(target: Target, spark: SparkSession | None) -> TrendDay:
 
 
 def _last_before(days: Sequence[TrendDay]) -> DayBefore | None:
-    """The last of ``days`` that is stored."""
     stored = [DayBefore(day.name, day.metrics) for day in days if day.metrics is not None]
     return stored[-1] if stored else None
 

@@ -81,7 +81,6 @@ NOTHING_EXPECTED = Completeness()
 
 
 def _rows_of(output: str, day: str, spark: SparkSession | None) -> dict[str, int]:
-    """The rows read of each side on ``day``; empty if it has no tables."""
     files = day_files(output, day, ("runs", "quality"), spark)
     if not files.has("runs"):
         return {}

@@ -1,8 +1,4 @@
-"""The corridor of every evaluation from any door: open, check, count, evaluate, refuse or warn.
-
-Each stage has a name and is timed. Between opening and evaluating a door may make the place of the group table: nothing
-is made for an input that is refused.
-"""
+"""The corridor of every evaluation from any door: open, check, count, evaluate, refuse or warn."""
 
 from __future__ import annotations
 

@@ -1,9 +1,7 @@
 """Interrupts of a call that works in Spark, as by the stop button of a notebook: its jobs end and leave nothing.
 
-An interrupt that comes amid a call of the JVM leaves its answer on the way, which the next call of this thread would
-take for its own. So the work is done by a thread of its own while the caller's waits: what is interrupted is the wait.
-The thread's jobs bear a tag by which they are cancelled, they alone; it then gives back what it has cached as after
-any failure.
+An interrupt amid a call of the JVM leaves its answer on the way, which the next call of this thread would take for
+its own. So a thread of its own does the work under a tag by which its jobs are cancelled, and the wait is interrupted.
 """
 
 from __future__ import annotations

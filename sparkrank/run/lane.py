@@ -1,8 +1,4 @@
-"""The choice of a lane for a request.
-
-``sr.evaluate`` and a spec get the same lane for the same input, with the same reason, and the same sentence if no lane
-takes it.
-"""
+"""The choice of a lane for a request: the same with the same reason, whichever door asks."""
 
 from __future__ import annotations
 
@@ -95,5 +91,4 @@ def _refused(request: Request, reason: str, other: str | None) -> SpecError:
 
 
 def _is_far(request: Request) -> bool:
-    """Whether a path is on another file system than this machine's."""
     return any(side.path is not None and local_path(side.path) is None for side, _ in request.sides)

@@ -71,7 +71,6 @@ def spark_session(name: str) -> SparkSession:
 
 
 def _is_local() -> bool:
-    """Whether tasks run in the process of the driver, as they do if no master is named."""
     from pyspark import SparkContext
 
     master = SparkContext.getSystemProperty("spark.master") or os.environ.get("MASTER") or "local"

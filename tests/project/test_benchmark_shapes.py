@@ -69,9 +69,6 @@ def test_what_is_added_to_a_log_changes_none_of_its_other_columns() -> None:
         more = impressions(LogShape(**added), ROWS, 0)
         assert more.num_columns > plain.num_columns
         assert more.select(plain.column_names) == plain
-
-
-def test_sessions_and_weights_are_within_their_limits() -> None:
     log = impressions(LogShape(sessions=True, weighted=True), ROWS, 0)
     assert set(log["session_id"].to_pylist()) == {0, 1, 2, 3}
     assert 0.5 <= min(log["weight"].to_pylist()) < 0.51
@@ -104,7 +101,8 @@ def test_shapes_of_logs_that_differ_have_folders_that_differ() -> None:
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_a_shape_is_asked_of_contenders_that_there_are(name: str) -> None:
+def test_a_shape_is_asked_of_contenders_that_there_are(name: str, tmp_path: Path) -> None:
+    """The spec of a job is one, and the work the same on the other side of a process."""
     shape = SHAPES[name]
     assert set(shape.contenders) <= {*ON_SPARK, *ALONE, *LIST_LIBRARIES, *PLAIN_ON_SPARK, *PLAIN_ALONE}
     assert YARDSTICK in shape.contenders or set(PLAIN) <= set(shape.contenders)
@@ -112,26 +110,16 @@ def test_a_shape_is_asked_of_contenders_that_there_are(name: str) -> None:
     assert ("plain" in shape.asked) == (PLAIN[0] in shape.contenders)
     for metric in (*shape.metrics, *shape.asked.get("plain", {}).get("metrics", ())):
         Metric.parse(metric)
-
-
-@pytest.mark.parametrize("name", [name for name, shape in SHAPES.items() if "job" in shape.asked])
-def test_the_spec_of_a_job_is_one(name: str, tmp_path: Path) -> None:
-    shape = SHAPES[name]
-    log = LogShape(**shape.log)
-    work = replace(run.work_of(log, tmp_path, shape.metrics, 1, tmp_path), **shape.asked)
-    for each in (work, work.without()) if work.plain else (work,):
-        spec = Spec.model_validate(document_of(each, "local", "tables"))
+    work = replace(run.work_of(LogShape(**shape.log), tmp_path, shape.metrics, 2, tmp_path), **shape.asked)
+    again = Work.from_json(work.to_json())
+    assert again.to_json() == work.to_json()
+    assert again.without().metrics == work.without().metrics
+    assert (again.keys, again.days, again.slices) == (work.keys, work.days, work.slices)
+    asked = (work, work.without()) if work.plain else (work,)
+    for one in asked if "job" in shape.asked else ():
+        spec = Spec.model_validate(document_of(one, "local", "tables"))
         assert spec.roles.group == ("user_id",)
         assert ("{date}" in spec.input.path) == bool(work.days)
-
-
-def test_work_is_the_same_on_the_other_side_of_a_process(tmp_path: Path) -> None:
-    for shape in SHAPES.values():
-        work = replace(run.work_of(LogShape(**shape.log), tmp_path, shape.metrics, 2, tmp_path), **shape.asked)
-        again = Work.from_json(work.to_json())
-        assert again.to_json() == work.to_json()
-        assert again.without().metrics == work.without().metrics
-        assert (again.keys, again.days, again.slices) == (work.keys, work.days, work.slices)
 
 
 def test_the_long_benchmark_measures_every_shape() -> None:
@@ -194,26 +182,17 @@ EXACT_BY_HAND = {
 
 
 @pytest.mark.peer
-@pytest.mark.parametrize("weight", EXACT_BY_HAND)
 @pytest.mark.parametrize("name", ["duckdb", "sparkrank-local"])
-def test_metrics_of_distinct_scores_by_hand(name: str, weight: str | None, tmp_path: Path) -> None:
+def test_metrics_by_hand(name: str, tmp_path: Path) -> None:
     if not ALONE[name].installed:
         pytest.skip(f"{name} is not installed")
-    metrics = SHAPES["exact"].metrics
-    log = log_of_four(tmp_path / "log")
-    work = Work(log, metrics, "clicked", False, ("score",), 1, tmp_path, weight=weight, group_table=False)
-    found = values_of(name, work)["score"]
-    assert [found[metric].value for metric in metrics] == pytest.approx(EXACT_BY_HAND[weight])
-
-
-@pytest.mark.peer
-@pytest.mark.parametrize("name", ["duckdb", "sparkrank-local"])
-def test_novelty_by_hand(name: str, tmp_path: Path) -> None:
-    if not ALONE[name].installed:
-        pytest.skip(f"{name} is not installed")
+    metrics, log = SHAPES["exact"].metrics, log_of_four(tmp_path / "log")
+    for weight, by_hand in EXACT_BY_HAND.items():
+        work = Work(log, metrics, "clicked", False, ("score",), 1, tmp_path, weight=weight, group_table=False)
+        values = values_of(name, work)["score"]
+        assert [values[metric].value for metric in metrics] == pytest.approx(by_hand)
     # the first row of each user: item 7 is relevant to one of two users, item 8 to one: -log2(1/2) each
-    metrics = ("ndcg@1", "novelty@1")
-    work = Work(log_of_four(tmp_path / "log"), metrics, "clicked", False, ("score",), 1, tmp_path)
+    work = Work(log, ("ndcg@1", "novelty@1"), "clicked", False, ("score",), 1, tmp_path)
     assert values_of(name, work)["score"]["novelty@1"].value == pytest.approx(1.0)
 
 
@@ -239,14 +218,8 @@ def test_contenders_agree_on_every_shape(name: str, tmp_path: Path) -> None:
         for model, values in contender.values().items():
             found[model].append(set(values))
             assert set(values) <= {*shape.metrics, *work.without().metrics}
-    subjects = {
-        "slices": 1 + 20 + 4 + 80,
-        "models-3": 3,
-        "models-10": 10,
-        "comparisons": 2,
-        "backfill": 4,
-        "backfill-scan": 4,
-    }
+    subjects = {"slices": 1 + 20 + 4 + 80, "models-3": 3, "models-10": 10, "comparisons": 2}
+    subjects |= {"backfill": 4, "backfill-scan": 4}
     assert len(found) == subjects.get(name, 1)
     assert len({len(each) for each in found.values()}) == 1
     assert all(set(values) >= set(shape.metrics) for values in check.values.values())
@@ -314,16 +287,9 @@ def test_without_results_the_page_says_what_makes_them() -> None:
 
 
 def test_shapes_meet_or_miss_their_targets() -> None:
-    lists = session_of(
-        "shapes lists", ("sparkrank-scan", [2, 2]), ("sparkrank-local", [3, 3]), ("duckdb", [4, 4]), ("polars", [6, 6])
-    )
-    exact = session_of(
-        "shapes exact",
-        ("sparkrank-scan", [8, 8]),
-        ("plain-scan", [4, 4]),
-        ("sparkrank-local", [9]),
-        ("plain-local", [4]),
-    )
+    scan, local = "sparkrank-scan", "sparkrank-local"
+    lists = session_of("shapes lists", (scan, [2, 2]), (local, [3, 3]), ("duckdb", [4, 4]), ("polars", [6, 6]))
+    exact = session_of("shapes exact", (scan, [8, 8]), ("plain-scan", [4, 4]), (local, [9]), ("plain-local", [4]))
     command = session_of("whole", ("bare", [10, 10]), ("sparkrank-scan", [12, 13]), ("sparkrank-local", [1, 1]))
     text = shapes_block({"shapes-lists": lists, "shapes-exact": exact, "whole": command})
     assert line(text, "lists joined with a truth") == [
@@ -347,7 +313,7 @@ def test_no_shape_lacks_a_row() -> None:
         assert f"| {shape.title} " in text
 
 
-def test_the_commit_is_told_or_unknown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_commit_is_known_or_unknown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert machine.commit().rstrip("+").isalnum()
     monkeypatch.setenv("PATH", str(tmp_path))
     assert machine.commit() == "unknown"

@@ -61,17 +61,12 @@ class _GateSubject(Section):
     cells: Annotated[dict[str, str | None] | None, BeforeValidator(_as_values)] = Field(default=None, alias="slice")
 
 
-def with_conditions(kinds: Mapping[str, GateKind]) -> type[_GateSubject]:
-    """A section with a key for each of the ``kinds`` of gates, by their words."""
-    number = Annotated[_Finite | None, BeforeValidator(as_number)]
-    fields: dict[str, Any] = {word: (str | None if kind.compares else number, None) for word, kind in kinds.items()}
-    return create_model("_GateConditions", __base__=_GateSubject, **fields)
-
-
 if TYPE_CHECKING:
     _GateConditions: TypeAlias = _GateSubject
-else:
-    _GateConditions = with_conditions(words())
+else:  # with a key for each kind of gates, by its word
+    _NUMBER = Annotated[_Finite | None, BeforeValidator(as_number)]
+    _CONDITIONS = {word: (str | None if kind.compares else _NUMBER, None) for word, kind in words().items()}
+    _GateConditions = create_model("_GateConditions", __base__=_GateSubject, **_CONDITIONS)
 
 
 class Gate(_GateConditions):

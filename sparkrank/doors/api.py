@@ -232,9 +232,8 @@ def _hash_of(request: Request, lists: Mapping[str, Any], truth: Mapping[str, Any
     """The hash of what is asked, by the rule of a spec, but without where the rows are and what reads them."""
 
     def asked(side: SideRows, columns: Mapping[str, Any]) -> dict[str, Any]:
-        group = columns["group"]
-        of_key = None if group is None else columns_of_key(group)
-        return rows_asked({**columns, "group": of_key}, side.partition_types)
+        group = None if columns["group"] is None else columns_of_key(columns["group"])
+        return rows_asked({**columns, "group": group}, side.partition_types)
 
     true = None if truth is None or request.truth is None else asked(request.truth, truth)
     return hash_of_plan(request.plan, {**asked(request.impressions, lists), "time_zone": None}, true)

@@ -6,6 +6,7 @@ Who has a group on two days counts twice: a mean over the window is the mean ove
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -117,17 +118,6 @@ def merge_days(
     )
 
 
-def _validate_models_meet(plan: Plan, window: Window, coverage: Sequence[DayCoverage]) -> None:
-    """Raise :class:`StateError` if no day has both a model and the one that a metric compares it with."""
-    for metric, reference in plan.model_compared_with.items():
-        for model in plan.models:
-            if not any({model, reference} <= day.models for day in coverage):
-                raise StateError(
-                    f"no day of {window} has both the model {shorten(model)} and the model {shorten(reference)}, "
-                    f"with which {shorten(metric)} compares: evaluate the days again, or leave one of them out"
-                )
-
-
 def _warnings_of_missing(plan: Plan, window: Window, coverage: Sequence[DayCoverage], allowed: bool) -> list[str]:
     """Sentences about the models and slices that some days lack.
 
@@ -151,7 +141,12 @@ def _warnings_of_missing(plan: Plan, window: Window, coverage: Sequence[DayCover
         also = f" and {itemize(own)} of all models" if own else ""
         sentence = f"{missing}: its metrics{also} are over {len(days)} of {len(coverage)} days"
         warnings.append(CodedSentence(f"{what}_missing_on_days", sentence).capitalized())
-    _validate_models_meet(plan, window, coverage)
+    for (metric, reference), model in itertools.product(plan.model_compared_with.items(), plan.models):
+        if not any({model, reference} <= day.models for day in coverage):
+            raise StateError(
+                f"no day of {window} has both the model {shorten(model)} and the model {shorten(reference)}, "
+                f"with which {shorten(metric)} compares: evaluate the days again, or leave one of them out"
+            )
     return warnings
 
 

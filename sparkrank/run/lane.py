@@ -59,7 +59,8 @@ def _first_that_takes(request: Request) -> Lane:
         except FrameLaneNeededError as error:
             left = str(error)
         except (InputError, StoreError) as error:
-            if request.session is None or kind is FrameLane or not _is_far(request):
+            is_far = any(side.path is not None and local_path(side.path) is None for side, _ in request.sides)
+            if request.session is None or kind is FrameLane or not is_far:
                 raise
             left = str(error)
     raise SpecError(f"{left or refused}: spark=session leaves it to Spark, and a table in memory is taken as it is")
@@ -88,7 +89,3 @@ def _opened(kind: type[Lane], request: Request, opened: dict[str, Source], left:
 def _refused(request: Request, reason: str, other: str | None) -> SpecError:
     allowed = AUTO if other is None else f"{AUTO} or {other}"
     return SpecError(f"lane is {request.lane}, but {reason}: {allowed} is allowed")
-
-
-def _is_far(request: Request) -> bool:
-    return any(side.path is not None and local_path(side.path) is None for side, _ in request.sides)

@@ -27,7 +27,6 @@ _STORE_FAILS = re.compile(
     r"|google::cloud::Status\((?:ABORTED|DEADLINE_EXCEEDED|INTERNAL|RESOURCE_EXHAUSTED|UNAVAILABLE)\b"
 )
 
-
 # What Arrow says behind the sentence of a Python exception that went through it.
 _DETAIL = re.compile(r"\.? Detail: Python exception: ")
 
@@ -37,8 +36,7 @@ _MOST_CLEANED = 16_000  # that are looked at for secrets; of a longer text the m
 
 
 class _Few(reprlib.Repr):
-    """The texts of nested collections. A text is cleaned before it is cut, because a cut may remove what marks a
-    secret."""
+    """The texts of nested collections, cleaned before they are cut: a cut may remove what marks a secret."""
 
     def repr_str(self, x: str, level: int) -> str:  # noqa: ARG002 - as the class above has it
         return repr(_cut(redact(_cut(x, _MOST_CLEANED)), self.maxstring))
@@ -188,13 +186,10 @@ def did_you_mean(value: object, known: Iterable[object]) -> str:
     """
     typed = shorten(value).strip(" []()'\"").lower()
     names = {name.lower(): name for name in map(shorten, known)}
-    near = difflib.get_close_matches(typed, names, 1, LEAST_ALIKE)
+    near = difflib.get_close_matches(typed, names, 1, 0.7)  # measured on the words of tests/base/test_errors.py
     # In words of three letters two that changed places leave less than that alike: "nwe" is "new".
     near += [name for name in names if set(name) == set(typed) and abs(len(name) - len(typed)) <= 1]
     return f', did you mean "{names[near[0]]}"?' if near else ""
-
-
-LEAST_ALIKE = 0.7  # of the letters of both words; measured on the words of tests/base/test_errors.py
 
 
 def itemize(names: Iterable[object]) -> str:
@@ -211,13 +206,14 @@ def itemize(names: Iterable[object]) -> str:
 
 
 def escape(text: str) -> str:
-    """``text`` on one line, safe to print: control characters, ends of lines and marks of direction are written as in
-    Python, ``\\x1b``.
-    """
+    """``text`` on one line: control characters, ends of lines and marks of direction are written as in Python."""
     if text.isprintable():
         return text
     return "".join(
-        letter if letter.isprintable() or unicodedata.category(letter) == "Zs" else _code(letter) for letter in text
+        letter
+        if letter.isprintable() or unicodedata.category(letter) == "Zs"
+        else letter.encode("unicode_escape").decode("ascii")
+        for letter in text
     )
 
 
@@ -243,10 +239,6 @@ def _cut(text: str, most: int) -> str:
     return f"{text[: most - 1 - half]}…{text[-half:]}"
 
 
-def _code(letter: str) -> str:
-    return letter.encode("unicode_escape").decode("ascii")
-
-
 def _written(value: object, how: Callable[[object], str]) -> str:
     """The text of ``value``, shortened if it is a long collection. Lists and mappings may be nested."""
     try:
@@ -257,9 +249,7 @@ def _written(value: object, how: Callable[[object], str]) -> str:
 
 @contextmanager
 def without_secrets() -> Iterator[None]:
-    """Remove secrets from the texts of all errors that pass, expected or not, and of their causes: a traceback prints
-    them all.
-    """
+    """Remove secrets from the texts of all errors that pass, and of their causes: a traceback prints them all."""
     try:
         yield
     except Exception as error:
@@ -284,10 +274,9 @@ def _clean_chain(error: BaseException, seen: set[int]) -> None:
         if behind is not None and id(behind) not in seen:
             _clean_chain(behind, seen)
     suppressed = error.__suppress_context__
-    if error.__cause__ is not None and not _is_clean(error.__cause__):
-        error.__cause__ = _stand_in(error.__cause__)
-    if error.__context__ is not None and not _is_clean(error.__context__):
-        error.__context__ = _stand_in(error.__context__)
+    for name in ("__cause__", "__context__"):
+        if (behind := getattr(error, name)) is not None and not _is_clean(behind):
+            setattr(error, name, _stand_in(behind))
     error.__suppress_context__ = suppressed
 
 
@@ -298,8 +287,7 @@ def _is_clean(error: BaseException) -> bool:
 
 def _stand_in(error: BaseException) -> SparkrankError:
     """An error with the text of one that cannot be changed, as those of Java."""
-    replacement = SparkrankError(f"{type(error).__name__}: {first_line(error)}")
-    return replacement.with_traceback(error.__traceback__)
+    return SparkrankError(f"{type(error).__name__}: {first_line(error)}").with_traceback(error.__traceback__)
 
 
 @contextmanager
@@ -313,8 +301,7 @@ def writing_errors(what: str, done: str = "written") -> Iterator[None]:
 
 
 def unreadable(what: str, error: BaseException, advice: str = "") -> SparkrankError:
-    """The error for a failed read: ``what`` failed, the first line of ``error``, and ``advice`` unless a store or
-    memory failed."""
+    """The error for a failed read of ``what``, with ``advice`` unless a store or memory failed."""
     sentence = f"{what}: {shorten(first_line(error), MOST_LISTED)}"
     if isinstance(error, MemoryError):  # of Arrow too; the file may be as it should
         return SparkrankError(f"{sentence} (the process lacks memory)")

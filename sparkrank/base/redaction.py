@@ -1,14 +1,13 @@
 """Removal of secrets from what others may see: an allow list of options, a parser of URLs, and names of credentials.
 
-Logs, terminals and the table ``runs`` are read by more people than may know a password. The value of an option is
-hidden unless its name is known to be harmless. In any text, URLs lose who opens them and all but harmless settings, and
-the value after the name of a credential (``password=``) is hidden. A bare secret, without URL or name, is not detected.
+The value of an option is hidden unless its name is known to be harmless. In any text, URLs lose who opens them and all
+but harmless settings, and the value after the name of a credential (``password=``) is hidden; a bare secret is not.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 HIDDEN = "***"
 
@@ -126,7 +125,7 @@ def options_to_hash(options: Mapping[str, str]) -> dict[str, str]:
     They go into a hash and are shown to nobody.
     """
     return {
-        name: HIDDEN if _IS_SECRET.search(name) else _NAMED.sub(rf"\g<1>{HIDDEN}", _without_users(value))
+        name: HIDDEN if _IS_SECRET.search(name) else _NAMED.sub(rf"\g<1>{HIDDEN}", _clean_urls(value, str))
         for name, value in options.items()
     }
 
@@ -144,22 +143,11 @@ def _hide(value: str) -> str:
     return f"{HIDDEN}{value[len(value.rstrip(_ENDS)) :]}"
 
 
-def _clean_urls(text: str) -> str:
-    """``text`` whose URLs have no secrets."""
-    return _start(text) + "".join(
-        f"{scheme}{_with_harmless_settings(_hide_user(scheme, rest))}" for scheme, rest in _urls(text)
-    )
-
-
-def _without_users(text: str) -> str:
-    """``text`` whose URLs do not say who opens them."""
-    return _start(text) + "".join(f"{scheme}{_hide_user(scheme, rest)}" for scheme, rest in _urls(text))
-
-
-def _start(text: str) -> str:
-    """What comes before the first URL."""
-    match = _SCHEME.search(text)
-    return text if match is None else text[: match.start()]
+def _clean_urls(text: str, with_settings: Callable[[str], str] | None = None) -> str:
+    """``text`` whose URLs do not say who opens them, and have none but harmless settings."""
+    match, with_settings = _SCHEME.search(text), with_settings or _with_harmless_settings
+    urls = (f"{scheme}{with_settings(_hide_user(scheme, rest))}" for scheme, rest in _urls(text))
+    return "".join((text if match is None else text[: match.start()], *urls))
 
 
 def _urls(text: str) -> Iterator[tuple[str, str]]:

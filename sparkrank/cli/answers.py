@@ -1,24 +1,21 @@
 """The answer of a command: text for people, one JSON document with ``--json``, nothing with ``--quiet``.
 
-An error is a sentence in all three, the last line on stderr; with ``--json`` it stands on stdout too, as a document, so
-that stdout is one in any case.
+An error is a sentence, the last line on stderr; with ``--json`` a document on stdout, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import click
-import pyarrow as pa
 
 from sparkrank.base.redaction import shown_url
 from sparkrank.report.changes import changes_document
 from sparkrank.text.terminal import as_json_text, print_document, tell
 
 if TYPE_CHECKING:
-    from sparkrank.gates.chance import GateRecord
     from sparkrank.gates.judgment import Judgment
     from sparkrank.gates.verdicts import Judged
     from sparkrank.metrics.metric import Declaration
@@ -28,6 +25,7 @@ if TYPE_CHECKING:
     from sparkrank.schemas.tables import TableSchema
 
 AnswerForm: TypeAlias = Literal["text", "json", "quiet"]
+Document: TypeAlias = dict[str, Any]
 _FORM = "sparkrank.form"
 
 
@@ -48,15 +46,14 @@ def ask_for(asked: AnswerForm) -> None:
 
 def answer(text: Callable[[], str], document: Callable[[], object]) -> None:
     """Print the ``text`` or the ``document``, whichever was asked for; what is not is not made."""
-    asked = form()
-    if asked == "json":
+    if form() == "json":
         print_document(as_json_text(document()))
-    elif asked == "text" and (lines := text()):
+    elif form() == "text" and (lines := text()):
         tell(lines)
 
 
 def answer_page(page: Callable[[], str], document: Callable[[], object]) -> None:
-    """The same of a page that another program may read, which no sentence is in: as YAML or Markdown."""
+    """Print a ``page`` that another program may read, as YAML or Markdown, or the ``document``."""
     if form() == "text":
         print_document(page().removesuffix("\n"))
     else:
@@ -69,42 +66,36 @@ def answer_line(text: Callable[[], str]) -> None:
         tell(text())
 
 
-def day_document(result: DayResult) -> dict[str, object]:
+def _fields(value: object, *names: str) -> Document:
+    return {name: getattr(value, name) for name in names}
+
+
+def day_document(result: DayResult) -> Document:
     """A day that was evaluated."""
-    return {
-        "day": result.day,
-        "lane": result.lane,
-        "lane_reason": result.lane_reason,
-        **_result(result),
-        "changes": changes_document(result.changes),
-    }
+    changes = changes_document(result.changes)
+    return {**_fields(result, "day", "lane", "lane_reason"), **_result(result), "changes": changes}
 
 
-def window_document(result: WindowResult) -> dict[str, object]:
+def window_document(result: WindowResult) -> Document:
     """A window that was merged."""
-    return {
-        "window": result.window,
-        "days": list(result.days),
-        "missing": list(result.missing),
-        **_result(result),
-    }
+    return {**_fields(result, "window", "days", "missing"), **_result(result)}
 
 
-def _result(result: DayResult | WindowResult) -> dict[str, object]:
+def _result(result: DayResult | WindowResult) -> Document:
     judgment = result.judgment
     return {
         "exit_code": 0 if judgment is None else judgment.exit_code,
         "metrics": result.metrics.to_pylist(),
-        "comparisons": _rows(result.comparisons),
+        "comparisons": None if result.comparisons is None else result.comparisons.to_pylist(),
         "quality": result.quality.to_pylist(),
-        "gates": None if judgment is None else verdicts(judgment.judged),
-        "warnings": warnings_document(result.warnings),
+        "gates": None if judgment is None else _verdicts(judgment.judged),
+        "warnings": [{"code": getattr(warning, "code", None), "sentence": str(warning)} for warning in result.warnings],
         "tables": {name: shown_url(str(folder)) for name, folder in sorted(result.folders.items())},
         "stages": dict(result.seconds),
     }
 
 
-def backfill_document(days: Iterable[BackfilledDay]) -> dict[str, object]:
+def backfill_document(days: Iterable[BackfilledDay]) -> Document:
     """The days of a backfill, with their results."""
     documents = [
         {
@@ -119,53 +110,34 @@ def backfill_document(days: Iterable[BackfilledDay]) -> dict[str, object]:
     return {"days": documents}
 
 
-def judgment_document(judgment: Judgment) -> dict[str, object]:
+def judgment_document(judgment: Judgment) -> Document:
     """The verdicts of a stored day or window."""
-    return {
-        "name": judgment.name,
-        "exit_code": judgment.exit_code,
-        "gates": verdicts(judgment.judged),
-        "accepted": judgment.acceptance.get("accepted_reason"),
-    }
+    accepted = judgment.acceptance.get("accepted_reason")
+    return {**_fields(judgment, "name", "exit_code"), "gates": _verdicts(judgment.judged), "accepted": accepted}
 
 
-def replay_document(first: str, last: str, nights: int, days: int, records: Iterable[GateRecord]) -> dict[str, object]:
-    """On which nights each gate would have stopped."""
-    return {"first": first, "last": last, "nights": nights, "days": days, "gates": list(map(asdict, records))}
-
-
-def verdicts(judged: Iterable[Judged]) -> list[dict[str, object]]:
-    """Verdicts with what they are about."""
+def _verdicts(judged: Iterable[Judged]) -> list[Document]:
     plain = ("verdict", "stops", "reason", "value", "bound", "p", "p_adjusted", "left_out", "accepted")
     return [
         {
-            "gate": check.key.gate,
-            "kind": check.key.kind,
-            **{name: getattr(check.key.cell, name) for name in ("metric", "model", "slice", "slice_value")},
-            **{name: getattr(check, name) for name in plain},
+            **_fields(check.key, "gate", "kind"),
+            **_fields(check.key.cell, "metric", "model", "slice", "slice_value"),
+            **_fields(check, *plain),
         }
         for check in judged
     ]
 
 
-def warnings_document(warnings: Iterable[str]) -> list[dict[str, object]]:
-    """Warnings with their codes."""
-    return [{"code": getattr(warning, "code", None), "sentence": str(warning)} for warning in warnings]
-
-
-def declaration_document(declaration: Declaration) -> dict[str, object]:
+def declaration_document(declaration: Declaration) -> Document:
     """A metric as it is declared."""
-    before, after = ("name", "title", "formula", "cutoff"), ("undefined", "lowest", "highest", "higher_is_better")
     return {
-        **{name: getattr(declaration, name) for name in before},
+        **_fields(declaration, "name", "title", "formula", "cutoff"),
         "parameters": list(map(_parameter_document, declaration.all_parameters)),
-        **{name: getattr(declaration, name) for name in after},
-        "aliases": list(declaration.aliases),
-        "reference": declaration.reference,
+        **_fields(declaration, "undefined", "lowest", "highest", "higher_is_better", "aliases", "reference"),
     }
 
 
-def _parameter_document(parameter: Parameter) -> dict[str, object]:
+def _parameter_document(parameter: Parameter) -> Document:
     is_flag, default = parameter.is_flag, parameter.default
     return {
         "name": parameter.name,
@@ -176,18 +148,19 @@ def _parameter_document(parameter: Parameter) -> dict[str, object]:
     }
 
 
-def preset_document(preset: Preset) -> dict[str, object]:
+def preset_document(preset: Preset) -> Document:
     """A preset: its definitions and defaults."""
+    parameters = list(map(asdict, preset.defaults))
+    definitions = dict(preset.definitions)
     return {
-        "name": preset.name,
-        "library": preset.library,
-        "definitions": dict(preset.definitions),
-        "parameters": list(map(asdict, preset.defaults)),
-        "unmatched": list(preset.unmatched),
+        **_fields(preset, "name", "library"),
+        "definitions": definitions,
+        "parameters": parameters,
+        "unmatched": preset.unmatched,
     }
 
 
-def table_document(table: TableSchema) -> dict[str, object]:
+def table_document(table: TableSchema) -> Document:
     """A table: its columns, and what they mean."""
     more = () if table.more is None else table.more[1]
     columns = [
@@ -196,7 +169,3 @@ def table_document(table: TableSchema) -> dict[str, object]:
         for field in column.fields
     ]
     return {"name": table.name, "about": table.about, "columns": columns, "notes": table.notes}
-
-
-def _rows(table: pa.Table | None) -> list[dict[str, object]] | None:
-    return None if table is None else table.to_pylist()

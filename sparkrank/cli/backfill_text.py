@@ -16,11 +16,10 @@ def backfilled_text(day: BackfilledDay) -> str:
     """A line for ``day``, and below it the limits that are not kept, warnings and verdicts."""
     result = day.result
     if result is None:
+        reason = escape(day.reason)
         if day.state == "there":
-            return (
-                f"{day.day}  there already, by the same spec (run {escape(day.reason)}): skipped, --again evaluates it"
-            )
-        return f"{day.day}  no input: {escape(day.reason)}"
+            return f"{day.day}  there already, by the same spec (run {reason}): skipped, --again evaluates it"
+        return f"{day.day}  no input: {reason}"
     checked = result.quality.to_pylist()
     rows = next((row["count"] for row in checked if row["check"] == checks.ROWS_READ), 0)
     line = f"{day.day}  evaluated: {rows:,.0f} rows in {day.seconds:.1f} s, lane {result.lane}"

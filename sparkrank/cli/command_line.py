@@ -17,7 +17,7 @@ import time
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -37,7 +37,6 @@ from sparkrank.cli.answers import (
     declaration_document,
     judgment_document,
     preset_document,
-    replay_document,
     table_document,
     window_document,
 )
@@ -45,7 +44,7 @@ from sparkrank.cli.backfill_text import backfill_text, backfilled_text
 from sparkrank.cli.compare import compare
 from sparkrank.cli.explain import explain
 from sparkrank.cli.movers import movers
-from sparkrank.cli.options import REMOVED_OPTIONS, asked_stages, form_options, spec_options
+from sparkrank.cli.options import PLUGIN, REMOVED_OPTIONS, asked_stages, day_option, form_options, spec_options
 from sparkrank.cli.output import clean, export, path, unlock
 from sparkrank.cli.planning import plan
 from sparkrank.cli.report import report
@@ -75,18 +74,10 @@ from sparkrank.tables.rows.outputs import OUTPUTS
 from sparkrank.text.comparison_text import stored_comparisons_text
 from sparkrank.text.gates_text import replay_text, verdicts_text
 from sparkrank.text.terminal import as_json_text, print_document, tell
-from sparkrank.text.text import (
-    declaration_text,
-    metrics_text,
-    preset_text,
-    quality_text,
-    table_text,
-    warnings_text,
-)
+from sparkrank.text.text import declaration_text, metrics_text, preset_text, quality_text, table_text, warnings_text
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
 
 SECONDS_FOR_JAVA = 0.5  # nobody tells when it has read
 
@@ -183,7 +174,7 @@ def _interruptible(ends_process: bool) -> Iterator[None]:
 def _answer_error(
     words: Sequence[str], invocation: Invocation, code: str, exit_code: int, sentence: str, before: str = ""
 ) -> None:
-    """Tell an error on stderr, after the lines ``before``, and as a document on stdout where documents are asked for.
+    """Tell an error on stderr, after the lines ``before``, and with ``--json`` as a document on stdout.
 
     spark-submit prints the stderr of its Python on its own stdout: there the document stands alone.
     """
@@ -197,16 +188,14 @@ def _answer_error(
 
 
 def _explain(error: Exception, words: Sequence[str], invocation: Invocation) -> int:
-    """Tell an error, and give the exit code that it ends with."""
     text, code, exit_code = f"{reason_of(error)} (--debug shows where)", "unexpected", 1
     if isinstance(error, SparkrankError):
         text, code, exit_code = str(error), error.code, error.exit_code
-    sentence = shorten(text, MOST_SENTENCE)
     before = ""
     if "--debug" in words:
         lines = "".join(traceback.format_exception(error)).rstrip().split("\n")
         before = "".join(f"| {line}\n" for line in lines)  # a message may have lines that look like ours
-    _answer_error(words, invocation, code, exit_code, sentence, before)
+    _answer_error(words, invocation, code, exit_code, shorten(text, MOST_SENTENCE), before)
     return exit_code
 
 
@@ -222,45 +211,35 @@ def commands() -> None:
 
 @commands.command()
 @spec_options
-@click.option("--date", "day", metavar="YYYY-MM-DD", help="The day to evaluate; without it, the spec's day.")
-@click.option("--from", "first", metavar="YYYY-MM-DD", help="The first of many days to evaluate, in order.")
-@click.option("--to", "last", metavar="YYYY-MM-DD", help="The last of them.")
+@day_option("--date", "day", "The day to evaluate; without it, the spec's day.")
+@day_option("--from", "first", "The first of many days to evaluate, in order.")
+@day_option("--to", "last", "The last of them.")
 @click.option("--again", is_flag=True, help="Of many days, evaluate also those that are there by the same spec.")
 @click.option("--allow-missing", is_flag=True, help="Of many days, pass over those without input, and list them.")
 @click.pass_obj
 def evaluate(
-    invocation: Invocation,
-    spec: Spec,
-    day: str | None,
-    first: str | None,
-    last: str | None,
-    again: bool,
-    allow_missing: bool,
+    invocation: Invocation, /, spec: Spec, day: str | None, first: str | None, last: str | None, **of_many: bool
 ) -> None:
     """Evaluate a day of impressions, or many in one session, and replace each in the tables."""
-    window = _window(day, first, last, {"--again": again, "--allow-missing": allow_missing})
+    window = _window(day, first, last, of_many)
     if window is None:
         day = resolve_day(spec, day)  # before Spark starts, which takes seconds
     with command_session("evaluate", is_needed=needs_session(spec.engine.lane)) as spark:
         invocation.interrupts.spark = spark
         if window is not None:
-            _backfill(spec, window, spark, invocation, again, allow_missing)
+            _backfill(spec, window, spark, invocation, **of_many)
             return
         result = evaluate_day(spec, day, spark, asked_stages(), invocation.interrupts.hold)
-    head, lane = (
-        f"Metrics of {result.day} {_interval_told(spec)}",
-        f"Lane: {result.lane} ({escape(result.lane_reason)})",
-    )
+    lane = f"Lane: {result.lane} ({escape(result.lane_reason)})"
     since = "" if result.changes is None else f"\n{changes_text(result.changes)}".rstrip()
-    answer(lambda: f"\n{head}\n\n{_shown(result)}\n{lane}{since}", lambda: day_document(result))
+    answer(lambda: f"{_shown(result.day, spec, result)}\n{lane}{since}", lambda: day_document(result))
     _end(result.judgment)
 
 
 def _window(day: str | None, first: str | None, last: str | None, flags: Mapping[str, bool]) -> Window | None:
-    """The days from ``first`` to ``last``, or None where one day is evaluated."""
     if first is None and last is None:
         for flag in (flag for flag, is_given in flags.items() if is_given):
-            raise click.UsageError(f"{flag} is for many days: name them with --from and --to")
+            raise click.UsageError(f"--{flag.replace('_', '-')} is for many days: name them with --from and --to")
         return None
     if day is not None:
         raise click.UsageError(f"--date and {'--to' if first is None else '--from'} do not go together")
@@ -270,17 +249,12 @@ def _window(day: str | None, first: str | None, last: str | None, flags: Mapping
     return Window.of(first, last)
 
 
-def _backfill(
-    spec: Spec, window: Window, spark: SparkSession | None, invocation: Invocation, again: bool, allow_missing: bool
-) -> None:
+def _backfill(spec: Spec, window: Window, spark: SparkSession | None, invocation: Invocation, **flags: bool) -> None:
     """Evaluate the days of ``window``, with a line for each as soon as it is done."""
     done: list[BackfilledDay] = []
+    hold = invocation.interrupts.hold
     try:
-        hold = invocation.interrupts.hold
-        days = backfill(
-            spec, window, spark, again=again, allow_missing=allow_missing, before_commit=hold, stages=asked_stages
-        )
-        for evaluated in days:
+        for evaluated in backfill(spec, window, spark, **flags, before_commit=hold, stages=asked_stages):
             invocation.interrupts.release()
             answer_line(partial(backfilled_text, evaluated))
             done.append(evaluated)
@@ -298,8 +272,8 @@ def _backfill(
 
 @commands.command()
 @spec_options
-@click.option("--from", "first", required=True, metavar="YYYY-MM-DD", help="The first day of the window.")
-@click.option("--to", "last", required=True, metavar="YYYY-MM-DD", help="The last day of the window.")
+@day_option("--from", "first", "The first day of the window.", required=True)
+@day_option("--to", "last", "The last day of the window.", required=True)
 @click.option("--allow-missing", is_flag=True, help="Merge the days that are there, and list the others in runs.")
 @click.pass_obj
 def merge(invocation: Invocation, spec: Spec, first: str, last: str, allow_missing: bool) -> None:
@@ -309,23 +283,19 @@ def merge(invocation: Invocation, spec: Spec, first: str, last: str, allow_missi
         invocation.interrupts.spark = spark
         hold = invocation.interrupts.hold
         result = merge_days(spec, window, spark, asked_stages(), allow_missing=allow_missing, before_commit=hold)
-    head = f"Metrics of {window}, {len(result.days)} days pooled {_interval_told(spec)}"
+    what = f"{window}, {len(result.days)} days pooled"
     missing = f"\nMissing: {spans(result.missing)}" if result.missing else ""
-    answer(lambda: f"\n{head}\n\n{_shown(result)}{missing}", lambda: window_document(result))
+    answer(lambda: f"{_shown(what, spec, result)}{missing}", lambda: window_document(result))
     _end(result.judgment)
 
 
 def _end(judgment: Judgment | None) -> None:
-    """End with the code of the gates, where they stop the day."""
     if judgment is not None and judgment.exit_code:
         sys.exit(judgment.exit_code)
 
 
-def _interval_told(spec: Spec) -> str:
-    return f"(± {spec.uncertainty.level * 100:g} % interval)"
-
-
-def _shown(result: DayResult | WindowResult) -> str:
+def _shown(what: str, spec: Spec, result: DayResult | WindowResult) -> str:
+    head = f"\nMetrics of {what} (± {spec.uncertainty.level * 100:g} % interval)"
     compared = "" if result.comparisons is None else stored_comparisons_text(result.comparisons)
     parts = [metrics_text(result.metrics), compared, quality_text(result.quality), warnings_text(result.warnings)]
     parts += [] if result.judgment is None else [verdicts_text(result.judgment.judged)]
@@ -334,29 +304,26 @@ def _shown(result: DayResult | WindowResult) -> str:
         f"  {name:<{longest}}  {escape(shown_url(str(folder)))}" for name, folder in sorted(result.folders.items())
     ]
     stages = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in result.seconds.items())
-    return "\n\n".join([*filter(None, parts), "\n".join(["Tables", *folders]), f"Stages: {stages}"])
+    return "\n\n".join([head, *filter(None, parts), "\n".join(["Tables", *folders]), f"Stages: {stages}"])
 
 
 @commands.command()
 @spec_options
 @stored_options
 @click.option("--replay", metavar="90d", help="On which of so many nights, up to --date, a gate would have stopped.")
-def gate(
-    spec: Spec,
-    named: NamedDays,
-    replay: str | None,
-) -> None:
+def gate(spec: Spec, named: NamedDays, replay: str | None) -> None:
     """Judge a stored day, or a stored window, by the gates of the spec, without Spark; nothing is written."""
     if replay is not None:
         if named.first is not None or named.last is not None:
             raise click.UsageError("--replay and --from do not go together: --replay goes back from --date")
         window = replayed_window(spec, replay, named.day)
         nights = replay_days(spec, window)
-        records = records_of((night.day, night.judged) for night in nights)
-        first, last = str(window.first), str(window.last)
+        records = records_of(nights)
+        first, last, count = str(window.first), str(window.last), len(nights)
+        counts = {"first": first, "last": last, "nights": count, "days": window.count}
         answer(
-            lambda: replay_text(first, last, len(nights), window.count, records),
-            lambda: replay_document(first, last, len(nights), window.count, records),
+            lambda: replay_text(first, last, count, window.count, records),
+            lambda: {**counts, "gates": list(map(asdict, records))},
         )
         return
     judgment = gate_stored(spec, named.target(spec))
@@ -373,32 +340,23 @@ def _answer_verdicts(judgment: Judgment) -> None:
 @spec_options
 @stored_options
 @click.option("--reason", required=True, metavar="TEXT", help="Why; it stands in the tables.")
-@click.option("--gate", "gate_name", metavar="PATTERN", help="Only the verdicts of the gates with this name.")
+@click.option("--gate", metavar="PATTERN", help="Only the verdicts of the gates with this name.")
 @click.option("--metric", metavar="PATTERN", help="Only those about this metric.")
 @click.option("--model", metavar="PATTERN", help="Only those about this model.")
-@click.option("--slice", "slice_", metavar="COLUMN=VALUE", help="Only those about this slice value, or all.")
+@click.option("--slice", metavar="COLUMN=VALUE", help="Only those about this slice value, or all.")
 @click.option("--from-now-on", is_flag=True, help="A change that is wanted: histories begin anew with the day.")
-def accept(
-    spec: Spec,
-    named: NamedDays,
-    reason: str,
-    gate_name: str | None,
-    metric: str | None,
-    model: str | None,
-    slice_: str | None,
-    from_now_on: bool,
-) -> None:
+def accept(spec: Spec, named: NamedDays, reason: str, from_now_on: bool, **patterns: str | None) -> None:
     """Let a stored day in although a gate stops it: it may be a standard for the days after it."""
     target = named.target(spec)
     with command_session("accept", is_needed=needs_spark(spec.output.path)) as spark:
-        choice = VerdictPatterns(gate_name, metric, model, slice_)
+        choice = VerdictPatterns(**patterns)
         judgment = accept_stored(spec, target, reason, spark, choice, from_now_on=from_now_on)
     _answer_verdicts(judgment)
 
 
 @commands.command()
 @spec_options
-@click.option("--date", "day", metavar="YYYY-MM-DD", help="Print what is read and written for this day, too.")
+@day_option("--date", "day", "Print what is read and written for this day, too.")
 def validate(spec: Spec, day: str | None) -> None:
     """Check a spec without reading any input, and print it with every default written out."""
     places = [] if day is None and spec.day is None else places_of(spec, resolve_day(spec, day))
@@ -412,7 +370,7 @@ def validate(spec: Spec, day: str | None) -> None:
 @commands.command()
 @click.argument("names", nargs=-1)
 @click.option("--preset", metavar="LIBRARY", help="Print what the preset of this name sets, and what it cannot.")
-@click.option("--plugin", "plugins", multiple=True, metavar="MODULE", help="Import a module that registers metrics.")
+@PLUGIN
 def metrics(names: tuple[str, ...], preset: str | None, plugins: tuple[str, ...]) -> None:
     """Print every metric, or those NAMED: definition, parameters, undefined rule, reference."""
     import_plugins(plugins, "--plugin")
@@ -425,7 +383,7 @@ def metrics(names: tuple[str, ...], preset: str | None, plugins: tuple[str, ...]
     declarations = [declaration for name in names for declaration in _named(name)] if names else list(CATALOG.values())
     answer_page(
         lambda: "\n\n".join(map(declaration_text, declarations)),
-        lambda: {"metrics": [declaration_document(declaration) for declaration in declarations]},
+        lambda: {"metrics": list(map(declaration_document, declarations))},
     )
 
 
@@ -436,13 +394,10 @@ def tables(names: tuple[str, ...]) -> None:
     known = {output.schema.name: output.schema for output in OUTPUTS}
     for name in names:
         if name not in known:
-            sentence = f'there is no table "{shorten(name)}"{did_you_mean(name, known)}'
-            raise click.UsageError(f"{sentence} (there are: {itemize(list(known))})")
+            near = did_you_mean(name, known)
+            raise click.UsageError(f'there is no table "{shorten(name)}"{near} (there are: {itemize(known)})')
     asked = [known[name] for name in names] or list(known.values())
-    answer_page(
-        lambda: "\n\n".join(map(table_text, asked)),
-        lambda: {"tables": [table_document(each) for each in asked]},
-    )
+    answer_page(lambda: "\n\n".join(map(table_text, asked)), lambda: {"tables": list(map(table_document, asked))})
 
 
 for _command in (compare, explain, movers, report, plan, path, export, clean, unlock, init, schema):
@@ -458,7 +413,5 @@ def _named(name: str) -> list[Declaration]:
     """
     if not CATALOG.is_known(name):  # or it is nothing, and why is told
         return [Metric.parse(name).declaration]
-    found = {
-        each.name: each for each in (CATALOG.get(name.lower()), CATALOG.find(name, True, name)) if each is not None
-    }
-    return list(found.values())
+    meant = (CATALOG.get(name.lower()), CATALOG.find(name, True, name))
+    return list({declaration.name: declaration for declaration in meant if declaration is not None}.values())

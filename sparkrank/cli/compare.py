@@ -9,10 +9,19 @@ import click
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank.base.errors import SpecError, did_you_mean, escape, itemize, shorten
+from sparkrank.base.errors import SpecError, did_you_mean, itemize, shorten
 from sparkrank.cli.answers import answer
-from sparkrank.cli.options import DEBUG, PLUGIN, all_of, validate_alone
-from sparkrank.cli.sides import SIDE_OPTIONS, SidesAsked, metrics_of, session_for_far, sides_of, states_of
+from sparkrank.cli.options import DEBUG, PLUGIN, all_of, day_option, validate_alone
+from sparkrank.cli.sides import (
+    SIDE_OPTIONS,
+    SidesAsked,
+    metrics_of,
+    session_for_far,
+    sides_of,
+    sides_text,
+    states_of,
+    validate_model,
+)
 from sparkrank.comparison.mix_and_rate import decomposition
 from sparkrank.comparison.run_comparison import GroupChoice, RunComparison
 from sparkrank.comparison.runs import compare_tables, without_states
@@ -63,8 +72,8 @@ LEVEL = 0.95
     ),
     click.option("--metric", "metrics", multiple=True, metavar="TEXT", help="A metric to compare; all without it."),
     click.option("--allow-missing", is_flag=True, help="Compare over the days that are there."),
-    click.option("--to", "last", metavar="YYYY-MM-DD", help="The last day of a window of --conf."),
-    click.option("--from", "first", metavar="YYYY-MM-DD", help="The first day of a window of --conf."),
+    day_option("--to", "last", "The last day of a window of --conf."),
+    day_option("--from", "first", "The first day of a window of --conf."),
 )
 @SIDE_OPTIONS
 def compare(
@@ -102,9 +111,10 @@ def compare(
         table, missing, notes = _stored(asked, asked.spec, window, correction, family, allow_missing)
         chosen = _chosen(table, asked, asked.spec, metrics)
         text = metrics_by_slice_text if metrics else stored_comparisons_text
+        told = told_text([*([f"no states of {spans(missing)}"] if missing else []), *notes])
         answer(
-            lambda: _stored_text(text(chosen), window, missing, notes),
-            lambda: _stored_document(chosen, window, missing, notes),
+            lambda: _paragraphs(f"Models of {spans(window.days)}", text(chosen), told),
+            lambda: {"window": str(window), "missing": missing, "told": notes, "comparisons": chosen.to_pylist()},
         )
         return
     if decompose is not None:
@@ -116,12 +126,10 @@ def compare(
         before, after, models = states_of(asked)
         lacking = without_states((before, after), groups)
         if not (isinstance(before, str) or isinstance(after, str)):
-            whole = compare_states(before, after, models, metrics or None, **options, options=asked.model_options)
-            answer(lambda: _text(whole), lambda: _document(whole))
+            _answer_runs(compare_states(before, after, models, metrics or None, **options, options=asked.model_options))
             return
     with sides_of(asked) as (left, right):
-        common = compare_tables(left, right, metrics or None, **options, notes=lacking)
-        answer(lambda: _text(common), lambda: _document(common))
+        _answer_runs(compare_tables(left, right, metrics or None, **options, notes=lacking))
 
 
 def _window(asked: SidesAsked, first: str | None, last: str | None, *, allow_missing: bool) -> Window:
@@ -144,16 +152,14 @@ def _stored(
     family: Family | None,
     allow_missing: bool,
 ) -> tuple[pa.Table, tuple[str, ...], list[str]]:
-    """The comparisons of every model with the baseline over ``window``, the missing days, and sentences about models
-    that lack days.
-    """
+    """What :func:`compare_days` gives for the comparison of the spec, changed by the options."""
     own = None if spec.compare is None else spec.compare.comparison
     baseline = asked.baseline or (None if own is None else own.baseline)
     wanted = None
     if baseline is not None:
         given = own or Comparison(baseline)
-        wanted = replace(given, baseline=baseline, correction=correction or given.correction)
-        wanted = replace(wanted, family=family or given.family)
+        changes: Any = {"correction": correction or given.correction, "family": family or given.family}
+        wanted = replace(given, baseline=baseline, **changes)
     is_far = local_path(on_day(spec.output.path, str(window.first))) is None
     with session_for_far(is_far=is_far) as spark:
         return compare_days(spec, window, wanted, spark, allow_missing=allow_missing)
@@ -163,55 +169,40 @@ def _chosen(table: pa.Table, asked: SidesAsked, spec: Spec, metrics: tuple[str, 
     """The rows of one candidate, and of some metrics, where these are named. p is adjusted with all others."""
     plan = spec.plan()
     if asked.model is not None:
-        if asked.model not in plan.models:
-            near = did_you_mean(asked.model, plan.models)
-            raise SpecError(f'--model: the spec has no model "{shorten(asked.model)}"{near} ({itemize(plan.models)})')
+        validate_model(plan.models, "--model", asked.model)
         table = table.filter(pc.equal(table["candidate"], asked.model))
     if metrics:
         texts = [str(plan.resolved(Metric.parse(text))) for text in metrics]
         known = [str(metric) for metric in plan.metrics]
         for text in texts:
             if text not in known:
-                raise SpecError(
-                    f'--metric: the spec has no "{shorten(text)}"{did_you_mean(text, known)} ({itemize(known)})'
-                )
+                near = did_you_mean(text, known)
+                raise SpecError(f'--metric: the spec has no "{shorten(text)}"{near} ({itemize(known)})')
         table = table.filter(pc.is_in(table["metric"], pa.array(texts)))
     return table
 
 
-def _stored_document(table: pa.Table, window: Window, missing: tuple[str, ...], told: list[str]) -> dict[str, object]:
-    return {"window": str(window), "missing": list(missing), "told": told, "comparisons": table.to_pylist()}
-
-
-def _stored_text(text: str, window: Window, missing: tuple[str, ...], told: list[str]) -> str:
-    lacking = [f"no states of {spans(missing)}"] if missing else []
-    return "\n\n".join(filter(None, (f"Models of {spans(window.days)}", text, told_text([*lacking, *told]))))
-
-
 def _decompose(asked: SidesAsked, by: str, metrics: tuple[str, ...] | None, other_definitions: bool) -> None:
-    with metrics_of(asked) as (left, right):
-        before, after, _ = states_of(asked)
-        table, notes = decomposition(left, right, by, metrics, (before, after), other_definitions=other_definitions)
-        head = f"{escape(right.model)} ({escape(right.place)})"
-        against = f"against {escape(left.model)} ({escape(left.place)})"
-        answer(
-            lambda: "\n\n".join(filter(None, (f"{head}\n{against}", decomposition_text(table), told_text(notes)))),
-            lambda: {"told": notes, "decomposition": table.to_pylist()},
-        )
+    left, right = metrics_of(asked)
+    before, after, _ = states_of(asked)
+    table, notes = decomposition(left, right, by, metrics, (before, after), other_definitions=other_definitions)
+    head = sides_text(right.model, right.place, left.model, left.place)
+    answer(
+        lambda: _paragraphs(head, decomposition_text(table), told_text(notes)),
+        lambda: {"told": notes, "decomposition": table.to_pylist()},
+    )
 
 
-def _document(found: RunComparison) -> dict[str, object]:
-    whole = {**vars(found), "comparisons": found.table.to_pylist()}
-    return {name: value for name, value in whole.items() if name != "table"}
+def _answer_runs(comparison: RunComparison) -> None:
+    rows = comparison.table.to_pylist()
+    head = sides_text(rows[0]["candidate"], comparison.right, rows[0]["baseline"], comparison.left)
+    head = f"{head}\n{comparison.groups_text()}; intervals of {LEVEL:.0%}"
+    document = {name: value for name, value in vars(comparison).items() if name != "table"}
+    answer(
+        lambda: _paragraphs(head, comparisons_text(rows), told_text(comparison.told)),
+        lambda: {**document, "comparisons": rows},
+    )
 
 
-def _text(found: RunComparison) -> str:
-    rows = found.table.to_pylist()
-    candidate, baseline = (escape(rows[0][name]) for name in ("candidate", "baseline"))
-    head = f"{candidate} ({escape(found.right)})\nagainst {baseline} ({escape(found.left)})"
-    parts = [
-        f"{head}\n{found.groups_text()}; intervals of {LEVEL:.0%}",
-        comparisons_text(rows),
-        told_text(found.told),
-    ]
-    return "\n\n".join(filter(None, parts))
+def _paragraphs(*texts: str) -> str:
+    return "\n\n".join(filter(None, texts))

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from sparkrank.base.errors import InputError, SpecError
 from sparkrank.cli.answers import answer
-from sparkrank.cli.options import all_of, asked_stages, spec_options, validate_alone
+from sparkrank.cli.options import all_of, asked_stages, day_option, spec_options, validate_alone
 from sparkrank.comparison.group_pairs import ModelGroups
 from sparkrank.comparison.group_tables import GroupTable
 from sparkrank.comparison.largest_changes import largest_changes
@@ -25,7 +25,6 @@ from sparkrank.text.explanation_text import MOST_ROWS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
 
 MOST_CHOSEN = 1_000  # groups that are explained at once
 
@@ -44,7 +43,7 @@ MOST_CHOSEN = 1_000  # groups that are explained at once
     ),
     click.option("--to", "other", metavar="PRESET", help="The preset of the second library."),
     click.option("--from", "one", metavar="PRESET", help="The preset of the first library."),
-    click.option("--date", "day", metavar="YYYY-MM-DD", help="The day; without it, the spec's day."),
+    day_option("--date", "day", "The day; without it, the spec's day."),
 )
 @click.argument("metrics", nargs=-1)
 def explain(
@@ -67,7 +66,8 @@ def explain(
         raise click.UsageError("no metric is named: name one with --metric, for example --metric ndcg@10")
     day = resolve_day(spec, day)
     if one is not None or other is not None:
-        _between_presets(spec, day, one, other, asked, {"--group": group, **_given(more)})
+        beside = {"--group": group, **{f"--{name}": more[name] for name in ("worst", "moved", "models")}}
+        _between_presets(spec, day, one, other, asked, beside)
         return
     _validate_choice(group, more, asked)
     with command_session("explain", is_needed=needs_session(spec.engine.lane)) as spark:
@@ -75,10 +75,6 @@ def explain(
         models = more["models"] or more["model_names"]
         explanation = explain_day(spec, day, keys, asked, models or (), spark, asked_stages())
     answer(lambda: explanation.text(more["rows"]), explanation.to_dict)
-
-
-def _given(more: dict[str, Any]) -> dict[str, Any]:
-    return {f"--{name}": more[name] for name in ("worst", "moved", "models")}
 
 
 def _validate_choice(group: Sequence[str], more: dict[str, Any], asked: Sequence[str]) -> None:
@@ -100,12 +96,12 @@ def _validate_choice(group: Sequence[str], more: dict[str, Any], asked: Sequence
 def _keys(
     spec: Spec, day: str, group: Sequence[str], asked: Sequence[str], more: dict[str, Any], spark: SparkSession | None
 ) -> GroupKeys:
-    columns = spec.plan().keys
+    plan = spec.plan()
+    columns = plan.keys
     if group:
         return GroupKeys.of(columns, dict(_pair(text, columns) for text in group))
     if not columns:
         raise SpecError("no group column is named: without groups there is none to explain")
-    plan = spec.plan()
     table = GroupTable.at("left", spec.output.path, day, spark)
     if more["worst"]:
         names = asked_models(plan, more["model_names"], "--model")

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from sparkrank.cli.answers import AnswerForm, ask_for, form
+from sparkrank.cli.answers import ask_for, form
 from sparkrank.config import load_spec
 from sparkrank.run.stages import Stages, seen_stages
 
@@ -29,22 +29,24 @@ SET = click.option(
 PLUGIN = click.option("--plugin", "plugins", multiple=True, metavar="MODULE", help="Import a module with metrics.")
 
 
-def _form(asked: AnswerForm) -> Callable[[click.Context, click.Parameter, bool], None]:
-    def chosen(context: click.Context, option: click.Parameter, is_given: bool) -> None:  # noqa: ARG001
-        if is_given:
-            ask_for(asked)
+def day_option(option: str, name: str, text: str, **more: Any) -> Callable[[Any], Any]:
+    """An option that takes a day."""
+    return click.option(option, name, metavar="YYYY-MM-DD", help=text, **more)
 
-    return chosen
+
+def _ask(context: click.Context, option: click.Parameter, is_given: bool) -> None:  # noqa: ARG001
+    if is_given:
+        ask_for("json" if option.name == "json" else "quiet")
 
 
 def form_options() -> list[click.Option]:
     """The options that every command has: in which form it answers."""
-    of_json = "Print one JSON document, and nothing else, on stdout; an error too."
-    quiet = "Print nothing but errors."
-    return [
-        click.Option(["--json"], is_flag=True, is_eager=True, expose_value=False, callback=_form("json"), help=of_json),
-        click.Option(["--quiet"], is_flag=True, is_eager=True, expose_value=False, callback=_form("quiet"), help=quiet),
-    ]
+    texts = {
+        "--json": "Print one JSON document, and nothing else, on stdout; an error too.",
+        "--quiet": "Print nothing but errors.",
+    }
+    given: Any = {"is_flag": True, "is_eager": True, "expose_value": False, "callback": _ask}
+    return [click.Option([name], help=text, **given) for name, text in texts.items()]
 
 
 def spec_options(command: Callable[..., None]) -> Callable[..., Any]:

@@ -1,16 +1,9 @@
-"""A plan as a person reads it, and as a program does."""
+"""A plan as a person reads it."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 from sparkrank.base.errors import escape
 from sparkrank.results.run_results import DayPlan, StoredRun
-
-
-def plan_document(plan: DayPlan) -> dict[str, object]:
-    """The plan with its figures as they are."""
-    return asdict(plan)
 
 
 def plan_text(plan: DayPlan) -> str:

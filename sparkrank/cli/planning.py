@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 
 import click
 
 from sparkrank.base.errors import quote
 from sparkrank.cli.answers import answer
-from sparkrank.cli.options import spec_options
-from sparkrank.cli.plan_text import plan_document, plan_text
+from sparkrank.cli.options import day_option, spec_options
+from sparkrank.cli.plan_text import plan_text
 from sparkrank.config import Spec
 from sparkrank.jobs.plan_job import plan_day
 from sparkrank.run.day_request import resolve_day
@@ -18,7 +19,6 @@ MOST_ROWS = 10**15
 
 
 def _row_count(context: click.Context, option: click.Parameter, text: str | None) -> int | None:  # noqa: ARG001
-    """A whole number from 1, as 1000000 or 1e11."""
     if text is None:
         return None
     try:
@@ -32,9 +32,9 @@ def _row_count(context: click.Context, option: click.Parameter, text: str | None
 
 @click.command()
 @spec_options
-@click.option("--date", "day", metavar="YYYY-MM-DD", help="The day to plan; without it, the spec's day.")
+@day_option("--date", "day", "The day to plan; without it, the spec's day.")
 @click.option("--rows", callback=_row_count, metavar="N", help="Its rows, as 1e9; without it, they are counted.")
 def plan(spec: Spec, day: str | None, rows: int | None) -> None:
     """Count the splits, buckets, tasks and pieces of a day, beside what stored days of the spec took."""
     counts = plan_day(spec, resolve_day(spec, day), rows)
-    answer(lambda: plan_text(counts), lambda: plan_document(counts))
+    answer(lambda: plan_text(counts), lambda: asdict(counts))

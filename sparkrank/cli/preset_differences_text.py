@@ -64,10 +64,5 @@ def differences_document(differences: PresetDifferences) -> dict[str, Any]:
         }
         for moves in differences.metrics
     ]
-    return {
-        "day": differences.day,
-        "from": differences.one,
-        "to": differences.other,
-        "metrics": metrics,
-        "told": list(differences.notes),
-    }
+    ends = {"day": differences.day, "from": differences.one, "to": differences.other}
+    return {**ends, "metrics": metrics, "told": differences.notes}

@@ -33,26 +33,22 @@ from sparkrank.tables.commit.days import needs_spark
     help="html (a page that needs nothing else), md (a summary), json (all of it) or latex (a table); without it, as "
     "the ending of --out says, or html.",
 )
-def report(
-    spec: Spec,
-    named: NamedDays,
-    opens: bool,
-    out: str | None,
-    plots: str | None,
-    asked: str | None,
-) -> None:
+def report(spec: Spec, named: NamedDays, opens: bool, out: str | None, plots: str | None, asked: str | None) -> None:
     """Make the report of a stored day or window: one page of HTML, Markdown, JSON or LaTeX, from its tables alone."""
     form = form_of(out, asked)
     if plots is not None:
         validate_alone("--plots", {"--out": out, "--open": opens, "--format": asked})
         require_extra()  # before anything is read
+        from sparkrank.report.charts import save_plots
     if opens and form != "html":
         raise click.UsageError(f"--open and --format {form} do not go together: a browser opens html")
     target = named.target(spec)
     with command_session("report", is_needed=needs_spark(spec.output.path)) as spark:
         data = report_stored(spec, target, spark)
     if plots is not None:
-        _write_plots(data, plots)
+        files = save_plots(data, plots)
+        document = {"name": data.name, "format": "svg", "paths": list(map(str, files)), "missing": dict(data.missing)}
+        answer(lambda: f"Written: {len(files)} charts in {escape(plots)}", lambda: document)
         return
     if out is None and form != "html":
         answer_page(lambda: as_form(data, form), lambda: _document(data, form, None))
@@ -61,16 +57,6 @@ def report(
     opened = opens and webbrowser.open(file.absolute().as_uri())
     note = "\nNo browser could be opened: open the file yourself" if opens and not opened else ""
     answer(lambda: f"Written: {escape(str(file))}{note}", lambda: _document(data, form, file))
-
-
-def _write_plots(data: ReportData, folder: str) -> None:
-    from sparkrank.report.charts import save_plots
-
-    files = save_plots(data, folder)
-    answer(
-        lambda: f"Written: {len(files)} charts in {escape(folder)}",
-        lambda: {"name": data.name, "format": "svg", "paths": list(map(str, files)), "missing": dict(data.missing)},
-    )
 
 
 def _document(data: ReportData, form: ReportForm, file: Path | None) -> dict[str, object]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sparkrank.base.errors import SpecError, did_you_mean, itemize, shorten
-from sparkrank.cli.options import SET, all_of
+from sparkrank.base.errors import SpecError, did_you_mean, escape, itemize, shorten
+from sparkrank.cli.options import SET, all_of, day_option
 from sparkrank.comparison.group_pairs import ModelGroups
 from sparkrank.comparison.group_tables import GroupTable, chosen_models, metrics_at
 from sparkrank.comparison.mix_and_rate import MetricRows
@@ -34,9 +34,9 @@ SIDE_OPTIONS = all_of(
     click.option(
         "--baseline", "--left-model", "baseline", metavar="NAME", help="The model it is compared with (left)."
     ),
-    click.option("--right-date", metavar="YYYY-MM-DD", help="The day of the right side, or its window: DAY..DAY."),
-    click.option("--left-date", metavar="YYYY-MM-DD", help="The day of the left side, or its window: DAY..DAY."),
-    click.option("--date", "day", metavar="YYYY-MM-DD", help="The day of both sides."),
+    day_option("--right-date", "right_date", "The day of the right side, or its window: DAY..DAY."),
+    day_option("--left-date", "left_date", "The day of the left side, or its window: DAY..DAY."),
+    day_option("--date", "day", "The day of both sides."),
     click.option("--right", metavar="DIR", help="The run that is compared: as --left."),
     click.option(
         "--left", metavar="DIR", help="The run it is compared with: .../groups/day=2026-01-31, or an output path."
@@ -66,10 +66,8 @@ class SidesAsked:
         if self.conf is not None and given:
             raise click.UsageError(f"--conf and {given[0]} do not go together")
         if self.conf is None and len(given) < 2:
-            lacking = [name for name, value in runs.items() if value is None]
-            raise click.UsageError(
-                f"{' and '.join(lacking)} {'is' if given else 'are'} missing: name two runs, or --conf"
-            )
+            lacking = " and ".join(name for name in runs if name not in given)
+            raise click.UsageError(f"{lacking} {'is' if given else 'are'} missing: name two runs, or --conf")
         if self.conf is None and self.overrides:
             raise click.UsageError("--set and --left do not go together: it changes a spec")
         days = {"--left-date": self.left_date, "--right-date": self.right_date}
@@ -120,28 +118,35 @@ class SidesAsked:
         if self.spec is None:
             return self.baseline, self.model
         known = self.spec.plan().models
-        for option, name in (("--model", self.model), ("--baseline", self.baseline)):
-            if name is not None and name not in known:
-                near = did_you_mean(name, known)
-                raise SpecError(
-                    f'{option}: the spec has no model "{shorten(name)}"{near} (there are: {itemize(known)})'
-                )
+        validate_model(known, "--model", self.model)
+        validate_model(known, "--baseline", self.baseline)
         (_, left_day), (_, right_day) = self.places
         if left_day != right_day:
             one = self.model or self.baseline or (known[0] if len(known) == 1 else None)
-            if one is None:
-                raise SpecError(f"the spec has the models {itemize(known)}: name one with --model")
-            return self.baseline or one, self.model or one
-        compare = self.spec.compare
-        baseline = self.baseline or (None if compare is None else compare.baseline)
-        others = [name for name in known if name != baseline]
-        model = self.model or (others[0] if baseline is not None and len(others) == 1 else None)
+            baseline, model = self.baseline or one, self.model or one
+        else:
+            compare = self.spec.compare
+            baseline = self.baseline or (None if compare is None else compare.baseline)
+            others = [name for name in known if name != baseline]
+            model = self.model or (others[0] if baseline is not None and len(others) == 1 else None)
         if baseline is None or model is None:
-            lacking = "--baseline" if baseline is None else "--model"
+            lacking = "--baseline" if baseline is None and left_day == right_day else "--model"
             raise SpecError(f"the spec has the models {itemize(known)}: name one with {lacking}")
-        if baseline == model:
+        if baseline == model and left_day == right_day:
             raise SpecError(f"--model and --baseline are both {shorten(model)}: two models of a day are compared")
         return baseline, model
+
+
+def sides_text(right: str, right_place: str, left: str, left_place: str) -> str:
+    """The two lines above what is compared."""
+    return f"{escape(right)} ({escape(right_place)})\nagainst {escape(left)} ({escape(left_place)})"
+
+
+def validate_model(known: Sequence[str], option: str, name: str | None) -> None:
+    """Raise :class:`SpecError` where the spec has no model ``name``."""
+    if name is not None and name not in known:
+        near = did_you_mean(name, known)
+        raise SpecError(f'{option}: the spec has no model "{shorten(name)}"{near} (there are: {itemize(known)})')
 
 
 def session_for_far(*, is_far: bool) -> AbstractContextManager[SparkSession | None]:
@@ -149,8 +154,7 @@ def session_for_far(*, is_far: bool) -> AbstractContextManager[SparkSession | No
     return command_session("compare", is_needed=is_far and importlib.util.find_spec("pyspark") is not None)
 
 
-@contextmanager
-def metrics_of(asked: SidesAsked) -> Iterator[tuple[MetricRows, MetricRows]]:
+def metrics_of(asked: SidesAsked) -> tuple[MetricRows, MetricRows]:
     """The rows of both models in the tables ``metrics``."""
     baseline, model = asked.models
     # the model of one side is that of the other where nobody says
@@ -161,29 +165,23 @@ def metrics_of(asked: SidesAsked) -> Iterator[tuple[MetricRows, MetricRows]]:
         for what, (path, day), name, option in every:
             table, place = metrics_at(what, path, day, spark)
             sides.append(MetricRows.of(what, table, name, option, place))
-        yield sides[0], sides[1]
+    return sides[0], sides[1]
 
 
 def states_of(asked: SidesAsked) -> tuple[RunStates | str, RunStates | str, tuple[str | None, str | None]]:
     """The states of both sides, or why there are none, and the models that are asked for."""
-    (left, left_day), (right, right_day) = asked.places
+    left, right = asked.places
     with session_for_far(is_far=asked.is_far) as spark:
-        before = stored_states("left", left, left_day, spark)
-        after = stored_states("right", right, right_day, spark)
-    return before, after, asked.models
+        return stored_states("left", *left, spark), stored_states("right", *right, spark), asked.models
 
 
 @contextmanager
 def sides_of(asked: SidesAsked) -> Iterator[tuple[ModelGroups, ModelGroups]]:
     """The groups of both sides."""
-    (left, left_day), (right, right_day) = asked.places
-    baseline, model = asked.models
+    (left, right), (baseline, model), options = asked.places, asked.models, asked.model_options
     with session_for_far(is_far=asked.is_far) as spark:
-        before, after = GroupTable.of("left", left, left_day, spark), GroupTable.of("right", right, right_day, spark)
-        options = asked.model_options
+        before, after = GroupTable.of("left", *left, spark), GroupTable.of("right", *right, spark)
         if asked.spec is None:
             baseline, model = chosen_models(before, after, baseline, model, options)
-        yield (
-            ModelGroups(before, before.model(baseline, options[0])),
-            ModelGroups(after, after.model(model, options[1])),
-        )
+        left_model, right_model = before.model(baseline, options[0]), after.model(model, options[1])
+        yield ModelGroups(before, left_model), ModelGroups(after, right_model)

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from sparkrank.cli.options import all_of
+from sparkrank.cli.options import all_of, day_option
 from sparkrank.config import Spec
 from sparkrank.inputs.window import Window
 from sparkrank.jobs.target import Target
@@ -47,7 +47,7 @@ def stored_options(command: Callable[..., None]) -> Callable[..., Any]:
         command(*arguments, named=NamedDays(day, first, last), **options)
 
     return all_of(
-        click.option("--to", "last", metavar="YYYY-MM-DD", help="The last day of a stored window."),
-        click.option("--from", "first", metavar="YYYY-MM-DD", help="The first day of a stored window."),
-        click.option("--date", "day", metavar="YYYY-MM-DD", help="The stored day; without it, the spec's day."),
+        day_option("--to", "last", "The last day of a stored window."),
+        day_option("--from", "first", "The first day of a stored window."),
+        day_option("--date", "day", "The stored day; without it, the spec's day."),
     )(bundled)

@@ -80,7 +80,7 @@ class Spec(Section):
     @model_validator(mode="before")
     @classmethod
     def _duplicates_resolved(cls, given: Any) -> Any:
-        """Write out the default of ``duplicates`` where neither the document nor a preset, which all do, sets it."""
+        """Write out the default of ``duplicates`` where neither the document nor a preset sets it."""
         if not isinstance(given, dict):
             return given
         definitions = {} if given.get("definitions") is None else given["definitions"]
@@ -172,11 +172,11 @@ class Spec(Section):
         Raises :class:`sparkrank.base.errors.SpecError` for a gate that names what ``plan`` does not evaluate.
         """
         history = self.history.history
+        without_gates, least = "but the spec has no gates that it could be about", self.least_groups
         if not self.gates and self.undecided is not None:
-            raise SpecError(f"undecided is {self.undecided}, but the spec has no gates that it could be about")
-        least = self.least_groups
+            raise SpecError(f"undecided is {self.undecided}, {without_gates}")
         if not self.gates and least.gates not in (LeastGroups().gates, least.tables):
-            raise SpecError(f"least_groups.gates is {least.gates}, but the spec has no gates that it could be about")
+            raise SpecError(f"least_groups.gates is {least.gates}, {without_gates}")
         baseline = None if self.compare is None else self.compare.baseline
         preset = find_preset(self.definitions.preset)
         rules = rules_of(self.gates, plan, preset, self.undecided, baseline, history=history)
@@ -191,7 +191,7 @@ class Spec(Section):
             plan.uncertainty.look_level,
             metrics_without_interval(plan),
             Comparison("").most_unpaired if plan.compare is None else plan.compare.most_unpaired,
-            self.least_groups.gates,
+            least.gates,
         )
 
     def source(self) -> str:
@@ -224,18 +224,14 @@ class Spec(Section):
 
         ``session`` are the settings of the Spark session that reading depended on.
         """
-        resolved, truth = self.resolved(), None
-        if self.truth is not None:
-            truth = _asked(resolved["truth"], self.truth)
+        resolved = self.resolved()
+        truth = None if self.truth is None else _asked(resolved["truth"], self.truth)
         asked = _asked(resolved["input"], self.input)
         return hash_of_plan(self.plan(), asked, truth, plugins=resolved["plugins"], session=session)
 
 
 def _asked(resolved: Mapping[str, Any], rows: InputRows) -> dict[str, Any]:
-    """What is asked of ``rows``, ``resolved``, with what others are not shown of it, without its secrets.
-
-    What is expected of them changes no number.
-    """
+    """What is asked of ``rows``, ``resolved``, without its secrets and without what changes no number."""
     asked = {**resolved, "options": options_to_hash(rows.options), "where": rows.where}
     return {key: value for key, value in asked.items() if key != "expect"}
 

@@ -61,17 +61,12 @@ class _GateSubject(Section):
     cells: Annotated[dict[str, str | None] | None, BeforeValidator(_as_values)] = Field(default=None, alias="slice")
 
 
-def with_conditions(kinds: Mapping[str, GateKind]) -> type[_GateSubject]:
-    """A section with a key for each of the ``kinds`` of gates, by their words."""
-    number = Annotated[_Finite | None, BeforeValidator(as_number)]
-    fields: dict[str, Any] = {word: (str | None if kind.compares else number, None) for word, kind in kinds.items()}
-    return create_model("_GateConditions", __base__=_GateSubject, **fields)
-
-
 if TYPE_CHECKING:
     _GateConditions: TypeAlias = _GateSubject
-else:
-    _GateConditions = with_conditions(words())
+else:  # with a key for each kind of gates, by its word
+    _NUMBER = Annotated[_Finite | None, BeforeValidator(as_number)]
+    _CONDITIONS = {word: (str | None if kind.compares else _NUMBER, None) for word, kind in words().items()}
+    _GateConditions = create_model("_GateConditions", __base__=_GateSubject, **_CONDITIONS)
 
 
 class Gate(_GateConditions):
@@ -173,31 +168,9 @@ def rules_of(
     *,
     history: History = _BOTH_SIDES,
 ) -> tuple[Rule, ...]:
-    """The rules that ``gates`` mean for ``plan``.
+    """The rules that ``gates`` mean for ``plan``, where ``policy`` is that of a gate without one of its own.
 
-    Parameters
-    ----------
-    gates
-        The gates of the document.
-    plan
-        What the spec evaluates.
-    preset
-        By which texts of metrics are read.
-    policy
-        What is done where a gate is undecided that does not say so itself.
-    baseline
-        The model that the spec compares others with, if it names one.
-    history
-        How days are compared with their history.
-
-    Returns
-    -------
-    tuple of Rule
-
-    Raises
-    ------
-    SpecError
-        For a gate that names what the spec does not evaluate, with the place and the nearest name.
+    Raises :class:`SpecError` for a gate that names what the spec does not evaluate.
     """
     rules: list[Rule] = []
     for index, gate in enumerate(gates):
@@ -205,8 +178,8 @@ def rules_of(
         own = list(_rules_of(gate, where, plan, preset, policy or "warn", baseline, history))
         if baseline is None and (against := [rule.against for rule in own if rule.against is not None]):
             word = next(KINDS[rule.kind].word for rule in own if rule.against is not None)
-            told = f"{where}.{word} is {against[0]}, but the spec compares no models"
-            raise SpecError(f"{told}: give compare: {{baseline: {against[0]}}}")
+            compare = f"give compare: {{baseline: {against[0]}}}"
+            raise SpecError(f"{where}.{word} is {against[0]}, but the spec compares no models: {compare}")
         names = {rule.gate for rule in rules}
         for rule in own:
             if rule.gate in names:
@@ -218,10 +191,11 @@ def rules_of(
 def _rules_of(
     gate: Gate, where: str, plan: Plan, preset: Preset | None, policy: _Policy, baseline: str | None, history: History
 ) -> Iterator[Rule]:
-    metric, metrics = _metrics(gate, where, plan, preset)
+    text = found_metric(plan, preset, gate.metric)
+    metrics = (text,) if text else _matches(where, "metric", gate.metric, list(map(str, plan.metrics)))
     slices, models = _slices(gate, where, plan), _matches(where, "model", gate.model, plan.models)
     given: dict[str, Any] = {
-        "metric": metric,
+        "metric": text or gate.metric,
         "model": gate.model,
         "of_slices": tuple((gate.cells or {}).items()),
         "slices": slices,
@@ -232,14 +206,16 @@ def _rules_of(
         kind, against = kind_asked_by(word, value, plan.models), None
         if kind.compares and kind.value is None:
             against = _against(value, f"{where}.{word}", plan, baseline)
-        text = f"{value:.6g}" if not kind.compares else f"{value} by {gate.margin}" if gate.by is not None else value
+        limit = f"{value:.6g}" if not kind.compares else f"{value} by {gate.margin}" if gate.by is not None else value
+        own = _directed(kind, metrics, gate, where, plan) if kind.needs_direction(history) else metrics
+        beside = tuple(model for model in models if model != against)
+        if not beside:
+            raise SpecError(f"{where} compares {against} with itself: name another model, or none for all others")
         yield Rule(
-            gate.name or f"{gate.subject} {kind.phrase} {text}",
+            gate.name or f"{gate.subject} {kind.phrase} {limit}",
             kind.name,
-            metrics=_metrics_with_direction(kind, metrics, gate, where, plan)
-            if kind.needs_direction(history)
-            else metrics,
-            models=_models_beside(against, where, models),
+            metrics=own,
+            models=beside,
             bound=0.0 if kind.compares else value,
             against=against,
             margin=gate.margin if kind.compares else Margin(),
@@ -247,9 +223,7 @@ def _rules_of(
         )
 
 
-def _metrics_with_direction(
-    kind: GateKind, metrics: tuple[str, ...], gate: Gate, where: str, plan: Plan
-) -> tuple[str, ...]:
+def _directed(kind: GateKind, metrics: tuple[str, ...], gate: Gate, where: str, plan: Plan) -> tuple[str, ...]:
     """Those of ``metrics`` of which one side is better."""
     better = directions_of(plan)
     directed = tuple(metric for metric in metrics if better[metric] is not None)
@@ -262,13 +236,6 @@ def _metrics_with_direction(
     return directed
 
 
-def _models_beside(against: str | None, where: str, models: tuple[str, ...]) -> tuple[str, ...]:
-    beside = tuple(model for model in models if model != against)
-    if not beside:
-        raise SpecError(f"{where} compares {against} with itself: name another model, or none for all others")
-    return beside
-
-
 def directions_of(plan: Plan) -> dict[str, bool | None]:
     """Of each metric of ``plan`` whether higher is better; None where neither is."""
     return {str(metric): metric.declaration.higher_is_better for metric in plan.metrics}
@@ -277,14 +244,6 @@ def directions_of(plan: Plan) -> dict[str, bool | None]:
 def metrics_without_interval(plan: Plan) -> frozenset[str]:
     """The metrics of ``plan`` that have no interval by nature: their values decide alone."""
     return frozenset(str(metric) for metric in plan.metrics if metric.declaration.interval == "none")
-
-
-def _metrics(gate: Gate, where: str, plan: Plan, preset: Preset | None) -> tuple[str, tuple[str, ...]]:
-    """The gate's metric under its text, or its pattern, and the metrics of ``plan`` that this is about."""
-    text = found_metric(plan, preset, gate.metric)
-    if text is not None:
-        return text, (text,)
-    return gate.metric, _matches(where, "metric", gate.metric, list(map(str, plan.metrics)))
 
 
 def _matches(where: str, what: str, pattern: str | None, known: Sequence[str]) -> tuple[str, ...]:
@@ -309,14 +268,10 @@ def _slices(gate: Gate, where: str, plan: Plan) -> tuple[tuple[str, ...], ...]:
 
 
 def _against(word: str, where: str, plan: Plan, baseline: str | None) -> str:
-    """The model that a gate compares with."""
-    if word in plan.models:
-        against = word
-    elif word == BASELINE and baseline is not None:
-        against = baseline
-    elif word == BASELINE:
+    against = baseline if word == BASELINE and word not in plan.models else word
+    if against is None:
         raise SpecError(f"{where} is {BASELINE}, but the spec names none: give compare.baseline, or a model")
-    else:
+    if word not in plan.models and word != BASELINE:
         own = where.rpartition(".")[2]
         special = [kind.value for kind in KINDS.values() if kind.word == own and kind.value is not None]
         known = (BASELINE, *special, *plan.models)

@@ -1,7 +1,4 @@
-"""The JSON Schema of a spec, for editors: keys with their meaning, types and words.
-
-What a value must be beyond its type, as a metric that exists, ``sparkrank validate`` says.
-"""
+"""The JSON Schema of a spec, for editors; what a value must be beyond its type, ``sparkrank validate`` says."""
 
 from __future__ import annotations
 
@@ -13,16 +10,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
 from sparkrank.config.document import Spec
 from sparkrank.config.gate_sections import as_least_groups, as_margin
-from sparkrank.config.validators import (
-    as_day,
-    as_keys,
-    as_lane,
-    as_list,
-    as_number,
-    as_options,
-    as_size,
-    as_whole,
-)
+from sparkrank.config.validators import as_day, as_keys, as_lane, as_list, as_number, as_options, as_size, as_whole
 from sparkrank.engines.lanes import lane_words
 
 FILE = "spec.schema.json"  # beside this module

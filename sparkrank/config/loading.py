@@ -49,14 +49,15 @@ _WHOLE = re.compile(r"[-+]?(?:0|[1-9][0-9_]*|0x[0-9a-fA-F_]+|0b[01_]+)\Z")
 _FLOAT = re.compile(
     r"[-+]?(?:(?:[0-9][0-9_]*\.[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+][0-9]+)?|\.(?:inf|Inf|INF))\Z|\.(?:nan|NaN|NAN)\Z"
 )
-
-
 _BOOLEAN, _TEXT = "tag:yaml.org,2002:bool", "tag:yaml.org,2002:str"
 
 
+def _refused(problem: str, mark: yaml.Mark | None = None) -> yaml.YAMLError:
+    return yaml.constructor.ConstructorError(None, None, problem, mark)
+
+
 class _Loader(yaml.SafeLoader):
-    """Refuses a key that stands twice, of which YAML readers silently take the last, and what is larger than any spec:
-    parts within parts without end, and references to parts (``*name``) that stand for more and more of them.
+    """Refuses a key that stands twice, of which YAML readers silently take the last, and what is larger than any spec.
 
     A number is one as people write it: YAML 1.1 makes 90 of ``1:30`` and 8 of ``010``, which are texts here. So are
     keys that it takes for true or false: ``off`` of uncertainty, or a model called ``no``.
@@ -75,7 +76,7 @@ class _Loader(yaml.SafeLoader):
     def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
         if len(node.value) > MOST_DIGITS:
             problem = f"a whole number has {len(node.value)} letters: at most {MOST_DIGITS} are allowed"
-            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
+            raise _refused(problem, node.start_mark)
         number: int = super().construct_yaml_int(node)
         return number
 
@@ -83,12 +84,10 @@ class _Loader(yaml.SafeLoader):
         self._depth += 1
         self._composed += 1
         if self._composed > MOST_VALUES:
-            raise yaml.constructor.ConstructorError(None, None, f"it has more than {MOST_VALUES} values", None)
+            raise _refused(f"it has more than {MOST_VALUES} values")
         if self._depth > MOST_DEPTH:
             mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
-            raise yaml.constructor.ConstructorError(
-                None, None, f"there are more than {MOST_DEPTH} parts within parts", mark
-            )
+            raise _refused(f"there are more than {MOST_DEPTH} parts within parts", mark)
         try:
             return super().compose_node(parent, index)
         finally:
@@ -97,8 +96,7 @@ class _Loader(yaml.SafeLoader):
     def get_single_node(self) -> yaml.Node | None:
         node = super().get_single_node()
         if node is not None and _values_of(node, {}) > MOST_VALUES:  # those that stand there are fewer
-            problem = f"with its references (*name) it has more than {MOST_VALUES} values"
-            raise yaml.constructor.ConstructorError(None, None, problem, None)
+            raise _refused(f"with its references (*name) it has more than {MOST_VALUES} values")
         return node
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
@@ -106,9 +104,7 @@ class _Loader(yaml.SafeLoader):
         for key, _ in node.value:
             before = places.setdefault(key.value, key) if isinstance(key, yaml.ScalarNode) else key
             if before is not key:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f'the key "{shorten(key.value)}" stands twice', key.start_mark
-                )
+                raise _refused(f'the key "{shorten(key.value)}" stands twice', key.start_mark)
             if key.tag == _BOOLEAN:
                 key.tag = _TEXT
         return super().construct_mapping(node, deep)
@@ -164,7 +160,6 @@ def _problem(error: Exception, *, in_file: bool = True) -> str:
 
 
 def _put(document: dict[str, Any], override: str) -> None:
-    """Set the key that ``override`` (``a.b=value``) names."""
     key, equals, value = override.partition("=")
     written = shorten(key if "options" in override else override)  # whose values nobody is shown
     if not equals or not all(key.split(".")):
@@ -196,17 +191,18 @@ _NEEDED = {
     "finite_number": "a finite number is needed",
     "string_too_short": "a text that is not empty is needed",
 }
+_LIMITS = {"greater_than_equal": ("ge", "at least"), "less_than_equal": ("le", "at most")}
 
 
 def _sentence(error: ValidationError) -> str:
-    """All errors in one sentence."""
     clauses = list(dict.fromkeys(_clause(detail) for detail in error.errors()[: 2 * MOST_CLAUSES]))
     more = error.error_count() - MOST_CLAUSES
     return "; ".join(clauses[:MOST_CLAUSES] + ([f"and {more} more"] if len(clauses) > MOST_CLAUSES else []))
 
 
 def _clause(detail: Any) -> str:
-    path = [str(step) for step in detail["loc"] if not _is_branch(step)]
+    # without the marks of kinds that pydantic puts into the path: input.columns.score.<models>
+    path = [str(step) for step in detail["loc"] if step not in (*KINDS, "[key]")]
     where = shorten(".".join(path)) or "the document"
     if detail["type"] == "extra_forbidden":
         known = _keys_at(path[:-1])
@@ -223,47 +219,28 @@ def _clause(detail: Any) -> str:
     if detail["type"] == "literal_error":
         words = re.findall(r"'([^']+)'", detail["ctx"]["expected"]) or ["false"]
         return f"{where}{given}{did_you_mean(value, words)} (allowed: {itemize(words)})"
-    message = (
-        _limit(detail)
-        or _NEEDED.get(detail["type"])
-        or shorten(detail["msg"].removeprefix("Value error, "), MOST_LISTED)
-    )
+    message = _NEEDED.get(detail["type"]) or shorten(detail["msg"].removeprefix("Value error, "), MOST_LISTED)
+    if detail["type"] in _LIMITS:
+        bound, least_or_most = _LIMITS[detail["type"]]
+        message = f"a number of {least_or_most} {detail['ctx'][bound]:g} is needed"
     message = message[0].lower() + message[1:]
     return f"{where}{given}: {message}" if given or detail["type"] != "value_error" else f"{where} {message}"
 
 
-def _limit(detail: Any) -> str | None:
-    """The limit that a number is beyond."""
-    limits = {"greater_than_equal": ("ge", "at least"), "less_than_equal": ("le", "at most")}
-    if detail["type"] not in limits:
-        return None
-    name, words = limits[detail["type"]]
-    return f"a number of {words} {detail['ctx'][name]:g} is needed"
-
-
-def _is_branch(step: object) -> bool:
-    """Whether pydantic put the mark of a kind into the path: ``input.columns.score.<models>``."""
-    return isinstance(step, str) and step in (*KINDS, "[key]")
-
-
 def _keys_at(path: Iterable[str]) -> list[str]:
-    """The known keys of the part of the document at ``path``."""
     model: type[BaseModel] = Spec
     for step in path:
         if step.isdigit():  # the place in a list, whose sections are those of the key before
             continue
         annotation = next(field.annotation for name, field in _fields(model) if name == step)
-        every = (annotation, *get_args(annotation))
-        parts = [
-            part for part in every if isinstance(part, type) and get_origin(part) is None
-        ]  # Python 3.10: list[int]
-        sections = [part for part in parts if issubclass(part, BaseModel)]  # an optional section is a union with None
-        if not sections:
+        every = (annotation, *get_args(annotation))  # an optional section is a union with None
+        parts = (part for part in every if isinstance(part, type) and get_origin(part) is None)  # 3.10: list[int]
+        section = next((part for part in parts if issubclass(part, BaseModel)), None)
+        if section is None:
             return []
-        model = sections[0]
+        model = section
     return [name for name, _ in _fields(model)]
 
 
 def _fields(model: type[BaseModel]) -> list[tuple[str, FieldInfo]]:
-    """The keys of a part, as the document has them."""
     return [(field.alias or name, field) for name, field in model.model_fields.items()]

@@ -1,7 +1,4 @@
-"""The parts of the document: their keys, types and defaults.
-
-Every part refuses keys that it does not know and is frozen once loaded.
-"""
+"""The parts of the document: their keys, types and defaults. Every part refuses keys that it does not know."""
 
 from __future__ import annotations
 
@@ -55,14 +52,7 @@ from sparkrank.inputs.day_marks import check_name, check_sql
 from sparkrank.inputs.role_table import RoleSide, row_roles
 from sparkrank.metrics import Definitions, find_preset
 from sparkrank.metrics.plan import MOST_CURVE_POINTS
-from sparkrank.metrics.uncertainty import (
-    LEAST_LEVEL,
-    MOST_LEVEL,
-    MOST_NIGHTS,
-    Comparison,
-    Family,
-    Uncertainty,
-)
+from sparkrank.metrics.uncertainty import LEAST_LEVEL, MOST_LEVEL, MOST_NIGHTS, Comparison, Family, Uncertainty
 from sparkrank.sources.folders import PartitionTypes
 from sparkrank.sources.text_schema import STRICT, TEXT_FORMATS, DdlField, fields_of, is_set, option
 from sparkrank.stats.corrections import Correction
@@ -70,6 +60,8 @@ from sparkrank.tables.commit.days import local_path
 
 KEEP_RUNS, MOST_KEPT_RUNS = 1, 100
 
+_Number = Annotated[float, BeforeValidator(as_number)]
+_Filled = Annotated[str, AfterValidator(as_filled)]
 # A union that says by the value which of its kinds is meant, so that an error is about that one alone.
 _ByModel = Annotated[
     Annotated[str, Tag(COLUMN)] | Annotated[dict[str, str], Tag(MODELS)],
@@ -142,7 +134,7 @@ class Expect(Section):
     such run, which is a warning.
     """
 
-    marker: Annotated[str, AfterValidator(as_filled)] | None = None
+    marker: _Filled | None = None
     min_rows: Annotated[int | None, BeforeValidator(as_whole)] = Field(default=None, ge=1)
     min_fraction_of_yesterday: Annotated[float | None, BeforeValidator(as_number)] = Field(default=None, gt=0, le=1)
 
@@ -164,19 +156,14 @@ class InputRows(Section):
     ``inferred`` from all of them, or ``text``, which keeps ``007`` from ``7``.
     """
 
-    path: Annotated[str, AfterValidator(as_filled), AfterValidator(as_rows), PlainSerializer(shown_url)] | None = None
-    table: (
-        Annotated[str, AfterValidator(as_filled), AfterValidator(as_marked(check_name)), PlainSerializer(shown_url)]
-        | None
-    ) = None
+    path: Annotated[_Filled, AfterValidator(as_rows), PlainSerializer(shown_url)] | None = None
+    table: Annotated[_Filled, AfterValidator(as_marked(check_name)), PlainSerializer(shown_url)] | None = None
     format: Annotated[str, AfterValidator(as_format)] = "parquet"
     ddl: Annotated[str | None, AfterValidator(as_schema)] = Field(default=None, alias="schema")
     options: Annotated[dict[str, str], BeforeValidator(as_options), PlainSerializer(shown_options)] = Field(
         default_factory=dict, repr=False
     )
-    where: (
-        Annotated[str, AfterValidator(as_filled), AfterValidator(as_marked(check_sql)), PlainSerializer(redact)] | None
-    ) = None
+    where: Annotated[_Filled, AfterValidator(as_marked(check_sql)), PlainSerializer(redact)] | None = None
     partition_types: PartitionTypes = "inferred"
     expect: Expect | None = None
 
@@ -204,10 +191,8 @@ class InputRows(Section):
             raise ValueError(f"has a schema, but is of {kind}: {' and '.join(TEXT_FORMATS)} have no types of their own")
         mode = option(self.options, "mode", STRICT["mode"])
         if is_text and mode.upper() != STRICT["mode"]:
-            raise ValueError(
-                f"has another options.mode, by which rows are dropped or lose values uncounted (allowed: "
-                f"{STRICT['mode']})"
-            )
+            told = "has another options.mode, by which rows are dropped or lose values uncounted"
+            raise ValueError(f"{told} (allowed: {STRICT['mode']})")
         for name in self.options if is_text else ():
             if name.lower() in ("nanvalue", "positiveinf", "negativeinf", "columnpruning"):
                 raise ValueError(f"has options.{name}, but numbers are read by one rule: nan and inf are known as such")
@@ -313,10 +298,8 @@ class Quality(Section):
     Nor is it above the ``limits`` of other checks of the table ``quality``, by their names: shares, or counts.
     """
 
-    max_bad_fraction: Annotated[float, BeforeValidator(as_number)] = Field(default=0.0, ge=0.0, le=1.0)
-    limits: Annotated[dict[str, Annotated[float, BeforeValidator(as_number)]], BeforeValidator(as_keys)] = Field(
-        default_factory=dict
-    )
+    max_bad_fraction: _Number = Field(default=0.0, ge=0.0, le=1.0)
+    limits: Annotated[dict[str, _Number], BeforeValidator(as_keys)] = Field(default_factory=dict)
 
 
 class Output(Section):
@@ -328,7 +311,7 @@ class Output(Section):
     people open, which a run writes beside its tables.
     """
 
-    path: Annotated[str, AfterValidator(as_filled), AfterValidator(as_output), PlainSerializer(shown_url)]
+    path: Annotated[_Filled, AfterValidator(as_output), PlainSerializer(shown_url)]
     groups: bool = True
     blocks: bool = True
     curves: _Points = 1000
@@ -337,17 +320,11 @@ class Output(Section):
     report: bool = False
 
     @model_validator(mode="after")
-    def _no_password(self) -> Output:
+    def _no_password_and_plain_of_links(self) -> Output:
         validate_no_password(self.path)
-        return self
-
-    @model_validator(mode="after")
-    def _plain_of_links(self) -> Output:
         if self.plain and local_path(self.path) is None:
-            raise ValueError(
-                f"has plain, but path {shorten(self.path)}: on local and mounted file systems alone links would show "
-                f"the tables"
-            )
+            where = "on local and mounted file systems alone links would show the tables"
+            raise ValueError(f"has plain, but path {shorten(self.path)}: {where}")
         return self
 
 

@@ -20,15 +20,8 @@ from sparkrank.inputs.day_marks import check_name, check_path, day_of
 from sparkrank.sources.text_schema import fields_of
 
 # What a value may be where a key takes several kinds; no name that a person would give.
-COLUMN, MODELS, POINTS, NOTHING, SWITCH, NIGHTS = KINDS = (
-    "<column>",
-    "<models>",
-    "<points>",
-    "<nothing>",
-    "<switch>",
-    "<nights>",
-)
-MOST_SIZE = (1 << 63) - 1  # 8 EiB
+KINDS = ("<column>", "<models>", "<points>", "<nothing>", "<switch>", "<nights>")
+COLUMN, MODELS, POINTS, NOTHING, SWITCH, NIGHTS = KINDS
 _SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([A-Za-z]*)", re.ASCII)
 _OFFSET = re.compile(r"[+-](?:0\d|1[0-7]):[0-5]\d|[+-]18:00", re.ASCII)
 _UNITS = {"": 1, "b": 1} | {
@@ -67,7 +60,7 @@ def as_keys(value: object) -> object:
     return {} if value is None else value
 
 
-def as_path(path: str) -> str:
+def _as_path(path: str) -> str:
     """A path on this machine names no host, which would be taken for none, or for a folder."""
     if path.startswith("file://") and not path.startswith("file:///"):
         raise ValueError("a file has no host, and its path begins with a slash: file:///folder")
@@ -87,7 +80,7 @@ def as_marked(check: Callable[[str], None]) -> Callable[[str], str]:
 def as_rows(path: str) -> str:
     """A path of rows. Braces hold alternatives, as in ``dt={a,b}``; a single word in them is a mark to be replaced."""
     check_path(path)
-    return as_path(path)
+    return _as_path(path)
 
 
 def as_output(path: str) -> str:
@@ -95,24 +88,23 @@ def as_output(path: str) -> str:
     if path.startswith("~"):
         raise ValueError("~ is written out by a shell alone: name the folder in full")
     check_name(path)
-    return as_path(path)
+    return _as_path(path)
 
 
 def as_size(value: object) -> object:
     """Bytes: a whole number of them, or a number and a unit, as ``2.5GB`` or ``500MiB``, and nothing else."""
     if value is None:
         return value
+    size: int | Decimal
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
-        return _bounded(value)
-    size = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
-    unit = None if size is None else _UNITS.get(size[2].lower())
-    if size is None or unit is None or (not size[2] and "." in size[1]):
-        raise ValueError("a size is needed, such as 2.5GB, 500MiB or a whole number of bytes")
-    return _bounded(Decimal(size[1]) * unit)
-
-
-def _bounded(size: int | Decimal) -> int:
-    if size > MOST_SIZE:
+        size = value
+    else:
+        match = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
+        unit = None if match is None else _UNITS.get(match[2].lower())
+        if match is None or unit is None or (not match[2] and "." in match[1]):
+            raise ValueError("a size is needed, such as 2.5GB, 500MiB or a whole number of bytes")
+        size = Decimal(match[1]) * unit
+    if size >= 1 << 63:
         raise ValueError("a size below 8 EiB is needed")
     return int(size)
 
@@ -140,13 +132,11 @@ def as_options(options: object) -> object:
     """The options of a reader, which are texts to Spark: ``true`` is one in YAML too, and so is a number."""
     if not isinstance(options, dict):
         return as_keys(options)
-    return {name: _as_text(value) for name, value in options.items()}
-
-
-def _as_text(value: object) -> object:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return str(value) if isinstance(value, (int, float)) else value
+    texts = {True: "true", False: "false"}
+    return {
+        name: texts[value] if isinstance(value, bool) else str(value) if isinstance(value, (int, float)) else value
+        for name, value in options.items()
+    }
 
 
 def as_format(name: str) -> str:

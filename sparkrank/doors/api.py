@@ -12,7 +12,7 @@ from sparkrank.doors.keywords import INPUT_DEFAULTS, InputOptions, with_options
 from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.request import Request
 from sparkrank.inputs.role_table import row_roles
-from sparkrank.inputs.roles import COLUMN_ROLES, TruthColumns, columns_of_key
+from sparkrank.inputs.roles import COLUMN_ROLES, columns_of_key
 from sparkrank.inputs.spec_hash import hash_of_plan, rows_asked
 from sparkrank.metrics import Metric, find_preset
 from sparkrank.metrics.slices import Slices
@@ -58,10 +58,9 @@ def evaluate(
     Parameters
     ----------
     impressions : DataFrame, pyarrow Table or Dataset, path, or any object that exports Arrow data
-        A row per impression, or with ``items`` a row per list. A Spark DataFrame; a path to Parquet, which Spark's
-        tasks read if ``spark`` is given and this process reads otherwise; or a table in memory: of pyarrow, pandas
-        (whose NaN are nulls) or polars, a LazyFrame, a reader of record batches. Folders of a path that are named
-        ``key=value`` become columns.
+        A row per impression, or with ``items`` a row per list: a Spark DataFrame; a path to Parquet, which Spark's
+        tasks read if ``spark`` is given; or a table of pyarrow, pandas (whose NaN are nulls) or polars, a LazyFrame, a
+        reader of record batches. Folders of a path that are named ``key=value`` become columns.
     metrics : sequence of str or Metric
         Texts such as ``"ndcg@10"``, ``"ap(over=min_k_relevant)@10"`` or ``"auc"``. ``sparkrank metrics`` lists all.
     group : str or sequence of str, optional
@@ -85,9 +84,8 @@ def evaluate(
         A column of numbers from 0: how much each row counts in metrics of all rows together. The weight of a group in
         a mean is a parameter of the metric, which may name a column: ``"ndcg(weight=revenue)@10"``.
     cluster : str, optional
-        The column of who stands behind a group, as the user behind a session: one value in all rows of a group, and
-        none is null. Groups of one cluster are alike, so that intervals and tests take clusters for independent, and
-        not groups. No value of a metric depends on it.
+        The column of who stands behind a group, as the user behind a session: one value in all rows of a group. Then
+        intervals and tests take clusters for independent, and not groups.
     truth : as impressions, optional
         The relevant items, a row per group and item. ``impressions`` are then the lists. The two are joined by
         ``group`` and ``item``. Truth that is in no list counts in the ideal list and in R.
@@ -110,9 +108,8 @@ def evaluate(
         The definitions, see :class:`sparkrank.Definitions`. Where neither the caller nor the preset sets
         ``duplicates``, it is ``"once"`` if lists are joined with a truth, in arrays too, and ``"keep"`` otherwise.
     group_table : bool or path
-        Whether to make the group table. Without it, and without ``uncertainty``, long group keys need not be sent. With
-        a path, the tasks that evaluate the buckets write it there as Parquet, so that no process has all of it in
-        memory. An evaluation that fails leaves no file there.
+        Whether to make the group table. With a path, the tasks that evaluate the buckets write it there as Parquet, so
+        that no process has all of it in memory. An evaluation that fails leaves no file there.
     score_sums : bool
         Whether :attr:`Evaluation.blocks` has the sum of the scores of each bin even if no metric reads it.
     curve_points : int
@@ -125,8 +122,7 @@ def evaluate(
         Upper limits of checks in :attr:`Evaluation.quality`, by the name of the check: ``{"truth in no list": 0.8}``.
         A limit is a share from 0 to 1, or a count where the table has no share.
     buckets : int, optional
-        The number of buckets that groups are divided into. If it is given, the rows of a DataFrame need not be counted
-        first. Results do not depend on it.
+        The number of buckets that groups are divided into, for which rows are counted without it.
     row_memory : int, optional
         How many bytes of rows the local lane holds before they go to disk. Results do not depend on it.
     uncertainty : mapping or bool
@@ -154,9 +150,8 @@ def evaluate(
     SpecError
         If the arguments make no sense. Nothing has been read.
     InputError
-        If the input cannot be evaluated: a column is missing or of the wrong type; one side has no rows; no group is on
-        both sides; too many rows are rejected; a check is over its limit; ``undefined`` or ``duplicates`` is
-        ``"error"`` and there are some.
+        If the input cannot be evaluated: a column is missing or of the wrong type, one side has no rows, too many rows
+        are rejected, or a check is over its limit.
     StoreError
         If the store of the input fails. The same call may succeed later.
     SparkrankError
@@ -196,22 +191,16 @@ def evaluate(
     folder = None if isinstance(group_table, bool) else os.fspath(group_table)
     if folder is not None and group is None:
         raise SpecError(f"group_table is {folder}, but no group column is named")
+    planned: Any = {
+        "group_table": bool(group_table),
+        "score_sums": score_sums,
+        "curve_points": curve_points,
+        "uncertainty": Uncertainty.of(uncertainty),
+        "compare": None if compare is None else Comparison(compare),
+    }
+    of_request: Any = {"bad": max_bad_fraction, "limits": limits, "buckets": buckets, "row_memory": row_memory}
     request, beside = request_called(
-        impressions,
-        metrics,
-        arguments,
-        group=group,
-        cluster=cluster,
-        slices=slices,
-        group_table=bool(group_table),
-        score_sums=score_sums,
-        curve_points=curve_points,
-        max_bad_fraction=max_bad_fraction,
-        limits=limits,
-        buckets=buckets,
-        row_memory=row_memory,
-        uncertainty=Uncertainty.of(uncertainty),
-        compare=None if compare is None else Comparison(compare),
+        impressions, metrics, {**arguments, "cluster": cluster}, group, slices, **of_request, **planned
     )
     plan = request.plan
     outcome = interruptible(None if request.is_in_memory else request.session, lambda: _evaluated(request, folder))
@@ -224,7 +213,10 @@ def evaluate(
     columns = {name: arguments.get(name) for name in COLUMN_ROLES} | {"group": group, "cluster": cluster}
     label = options.get("label") if beside is None else None
     of_lists = {**columns, "label": label, "relevance": arguments["relevance"]}
-    of_truth = None if beside is None else {"group": beside.group, "label": beside.label, **_of_both(beside)}
+    of_truth: dict[str, Any] | None = None
+    if beside is not None:
+        of_both = {role.key: beside.of_rows.get(role.key) for role in row_roles("both")}
+        of_truth = {"group": beside.group, "label": beside.label, **of_both}
     origin = Origin(_hash_of(request, of_lists, of_truth))
     table = with_origin(outcome.metrics, origin)
     return Evaluation(plan, solved, outcome.lane.name, table, request.limits, session, library, origin)
@@ -236,20 +228,12 @@ def _evaluated(request: Request, folder: str | None) -> EvaluationOutcome:
     return opened.evaluate(stages, None if folder is None else GroupFiles.at(folder))
 
 
-def _of_both(truth: TruthColumns) -> dict[str, str | None]:
-    """The columns of a truth for the roles that lists and truth both have."""
-    return {role.key: truth.of_rows.get(role.key) for role in row_roles("both")}
-
-
 def _hash_of(request: Request, lists: Mapping[str, Any], truth: Mapping[str, Any] | None) -> str:
-    """The hash of what is asked, by the rule of a spec, but without where the rows are and what reads them: the same
-    rows give the same table in every lane, be they a path, a table in memory or a DataFrame.
-    """
+    """The hash of what is asked, by the rule of a spec, but without where the rows are and what reads them."""
 
     def asked(side: SideRows, columns: Mapping[str, Any]) -> dict[str, Any]:
-        group = columns["group"]
-        of_key = None if group is None else columns_of_key(group)
-        return rows_asked({**columns, "group": of_key}, side.partition_types)
+        group = None if columns["group"] is None else columns_of_key(columns["group"])
+        return rows_asked({**columns, "group": group}, side.partition_types)
 
     true = None if truth is None or request.truth is None else asked(request.truth, truth)
     return hash_of_plan(request.plan, {**asked(request.impressions, lists), "time_zone": None}, true)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -49,14 +49,10 @@ def compare_runs(
     """Compare two runs: other days, other jobs, other models.
 
     With ``groups="all"`` the runs are compared as they are, in every metric: the difference is that of the two values,
-    tested by what both are without each part of the groups, in which users who come again cancel. With
-    ``groups="common"`` groups are paired by their key, and each metric of groups is tested by a paired t test over the
-    pairs in which both sides define it. A mean whose groups weigh by their rows (``gauc``) is then compared by the
-    delta method, and where groups have clusters there is no test: group tables do not say who stands behind a group.
-    The numbers are the same bits for any order of the rows.
-
-    Groups are paired in this process: four million keys at a time, then one metric after the other. Rows of a Spark
-    DataFrame are copied to its disk first.
+    tested by what both are without each part of the groups. With ``groups="common"`` groups are paired by their key in
+    this process, and each metric of groups is tested by a paired t test over the pairs in which both sides define it.
+    A mean whose groups weigh by their rows (``gauc``) is then compared by the delta method, and where groups have
+    clusters there is no test: group tables do not say who stands behind a group.
 
     Parameters
     ----------
@@ -93,8 +89,8 @@ def compare_runs(
     SpecError
         Where a model, a metric or a day is not there or left open.
     InputError
-        Where there is no group table, the keys of the two differ, a key stands on several rows, no metric or no group
-        is on both sides, or a metric is defined otherwise.
+        Where there is no group table, the keys of the two differ, no metric or no group is on both sides, or a metric
+        is defined otherwise.
 
     Examples
     --------
@@ -110,25 +106,16 @@ def compare_runs(
     checked_share("level", level)
     adjusted((), correction)  # refuses an unknown one before anything is read
     validate_choice(groups)
+    how: Any = {"correction": correction, "level": level, "other_definitions": other_definitions}
     notes: list[str] = []
     if groups != "common":
         before, after = states_of("left", left, left_day, spark), states_of("right", right, right_day, spark)
         notes = without_states((before, after), groups)
         if not (isinstance(before, str) or isinstance(after, str)):
-            return compare_states(
-                before,
-                after,
-                (left_model, right_model),
-                metrics,
-                correction=correction,
-                level=level,
-                other_definitions=other_definitions,
-            )
+            return compare_states(before, after, (left_model, right_model), metrics, **how)
         notes = notes if any(isinstance(side, Evaluation) or is_path(side) for side in (left, right)) else []
     sides = _sides((left, right), (left_day, right_day), (left_model, right_model), spark)
-    return compare_tables(
-        *sides, metrics, correction=correction, level=level, other_definitions=other_definitions, notes=notes
-    )
+    return compare_tables(*sides, metrics, **how, notes=notes)
 
 
 @without_secrets()
@@ -147,8 +134,7 @@ def movers(
 ) -> pa.Table:
     """The groups whose value of ``metric`` changed most from left to right, gains and losses apart.
 
-    Memory is bounded by the keys and two columns of the group tables. Equal differences are in the order of the key,
-    so that the answer is the same for any order of the rows.
+    Equal differences are in the order of the key.
 
     Parameters
     ----------
@@ -253,10 +239,9 @@ def decompose(
     [{'slice_value': 'de', 'mix': 0.15625, 'rate': 0.0, 'difference': 0.25},
      {'slice_value': 'fr', 'mix': 0.09375, 'rate': 0.0, 'difference': 0.25}]
     """
-    tables = (side.table if isinstance(side, Evaluation) else side for side in (left, right))
-    models = ((left_model, "left_model"), (right_model, "right_model"))
     ours, theirs = (
-        MetricRows.of(what, table, *model) for what, table, model in zip(("left", "right"), tables, models, strict=True)
+        MetricRows.of(what, side.table if isinstance(side, Evaluation) else side, model, f"{what}_model")
+        for what, side, model in (("left", left, left_model), ("right", right, right_model))
     )
     states = states_of("left", left, None, None), states_of("right", right, None, None)
     return decomposition(ours, theirs, by, metrics, states, other_definitions=other_definitions)[0]
@@ -278,15 +263,11 @@ def _sides(
     models: tuple[str | None, str | None],
     spark: SparkSession | None,
 ) -> tuple[ModelGroups, ModelGroups]:
-    """The groups of the models that are asked for, on the left and on the right."""
     left, right = (
-        _group_table(what, side, day, spark) for what, side, day in zip(("left", "right"), rows, days, strict=True)
+        GroupTable.of_evaluation(what, side.groups, side.plan)
+        if isinstance(side, Evaluation)
+        else GroupTable.of(what, side, day, spark)
+        for what, side, day in zip(("left", "right"), rows, days, strict=True)
     )
-    chosen = chosen_models(left, right, *models)
-    return ModelGroups(left, chosen[0]), ModelGroups(right, chosen[1])
-
-
-def _group_table(what: str, rows: GroupRows, day: str | None, spark: SparkSession | None) -> GroupTable:
-    if not isinstance(rows, Evaluation):
-        return GroupTable.of(what, rows, day, spark)
-    return GroupTable.of_evaluation(what, rows.groups, rows.plan)
+    left_model, right_model = chosen_models(left, right, *models)
+    return ModelGroups(left, left_model), ModelGroups(right, right_model)

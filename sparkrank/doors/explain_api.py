@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sparkrank.base.errors import SpecError, quote, without_secrets
@@ -100,7 +101,8 @@ def explain(
     keys = GroupKeys.of(tuple(group), group)
     library = find_preset(options.get("preset"))
     asked = [metric] if isinstance(metric, (str, Metric)) else list(metric)
-    request, _ = request_called(impressions, asked, {**INPUT_DEFAULTS, **options}, group=list(group), shows_items=True)
+    request, _ = request_called(impressions, asked, {**INPUT_DEFAULTS, **options}, list(group))
+    request = replace(request, plan=replace(request.plan, shows_items=True))
     plan = request.plan
     metrics = [plan.resolved(text, library) for text in asked_metrics(asked, library)]
     shown_models = asked_models(plan, models, "models")

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class RowOptions(TypedDict, total=False):
-    """The columns of rows."""
+class _ColumnOptions(TypedDict, total=False):
+    """The columns of rows, and the truth beside lists or in arrays."""
 
     score: str | Mapping[str, str] | None
     rank: str | Mapping[str, str] | None
@@ -29,11 +29,6 @@ class RowOptions(TypedDict, total=False):
     item: str | None
     reference_rank: str | None
     weight: str | None
-
-
-class TruthOptions(TypedDict, total=False):
-    """The truth beside lists, or in arrays."""
-
     truth: Rows | None
     truth_columns: Mapping[str, str | Sequence[str]] | None
     items: str | Mapping[str, str] | None
@@ -41,16 +36,12 @@ class TruthOptions(TypedDict, total=False):
     relevance: Relevance
 
 
-class ReaderOptions(TypedDict, total=False):
-    """Who reads the rows, and how."""
+class InputOptions(_ColumnOptions, SettingOptions, total=False):
+    """What every door takes that reads an input."""
 
     spark: SparkSession | None
     lane: str
     partition_types: PartitionTypes
-
-
-class InputOptions(RowOptions, TruthOptions, SettingOptions, ReaderOptions, total=False):
-    """What every door takes that reads an input."""
 
 
 INPUT_DEFAULTS = {"relevance": "membership", "lane": "auto", "partition_types": "inferred"}
@@ -59,8 +50,8 @@ INPUT_DEFAULTS = {"relevance": "membership", "lane": "auto", "partition_types": 
 def with_options(options: type[Any], defaults: Mapping[str, Any] | None = None) -> Callable[[F], F]:
     """Show the keys of ``options`` as keyword arguments of a function that takes them as ``**options``.
 
-    The signature has them, so that ``help`` and editors show them with their ``defaults`` (None where there is none). A
-    name that the signature lacks is refused with the nearest one (:class:`SpecError`).
+    The signature has them, so that ``help`` and editors show them with their ``defaults``. A name that it lacks is
+    refused with the nearest one (:class:`SpecError`).
     """
 
     def decorate(function: F) -> F:
@@ -88,6 +79,5 @@ def refuse_unknown(function: str, named: Mapping[str, Any], signature: inspect.S
     known = [name for name in signature.parameters if name != "self"]
     for name in named:
         if name not in known:
-            raise SpecError(
-                f'{function} has no argument "{name}"{did_you_mean(name, known)} (allowed: {itemize(known)})'
-            )
+            near = did_you_mean(name, known)
+            raise SpecError(f'{function} has no argument "{name}"{near} (allowed: {itemize(known)})')

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -33,20 +32,16 @@ def stored_states(what: str, path: str, day: str | None, spark: SparkSession | N
     window = None if day is None or DOTS not in day else Window.of(*day.split(DOTS, 1))
     if window is None:
         try:
-            path, only = day_at(what, path, day)
+            path, day = day_at(what, path, day)
         except SparkrankError:
             return f"{without_password(path)} is no day of an output, so that it has no states"
-        days: tuple[str, ...] = (only,)
-    else:
-        days = window.days
-    place = without_password(f"{path.rstrip('/')}/states/{DAY}={days[0] if window is None else window}")
+    days = (str(day),) if window is None else window.days
+    place = without_password(f"{path.rstrip('/')}/states/{DAY}={day if window is None else window}")
     stored = find_days(path, days, spark)
-    missing = [day for day in days if day not in {of_day.day for of_day in stored}]
+    missing = sorted({*days} - {of_day.day for of_day in stored})
     if missing and window is not None:
         raise InputError(f"there are no states of {shorten(spans(missing))} under {without_password(path)}")
-    if missing:
-        return f"there are no states at {place}"
-    return _of_run(what, place, tuple(stored))
+    return f"there are no states at {place}" if missing else _of_run(what, place, tuple(stored))
 
 
 def _of_run(what: str, place: str, days: tuple[StoredDay, ...]) -> RunStates:
@@ -56,7 +51,8 @@ def _of_run(what: str, place: str, days: tuple[StoredDay, ...]) -> RunStates:
     run = whole_run(days[-1].files, days[-1].day)
     try:
         document: dict[str, Any] = {name: value for name, value in json.loads(run["spec"]).items() if name in _SECTIONS}
-        known, unknown = _registered(document["metrics"])
+        unknown = [text for text in document["metrics"] if not _is_registered(text)]
+        known = [text for text in document["metrics"] if text not in unknown]
         spec = Spec.model_validate({**document, "metrics": known})
         plan = spec.plan()
     except (ValueError, KeyError, TypeError, AttributeError, SparkrankError) as error:
@@ -69,14 +65,10 @@ def _of_run(what: str, place: str, days: tuple[StoredDay, ...]) -> RunStates:
     return RunStates(what, place, plan, None, days, spec.source(), tuple(notes), run["spec_hash"], run["run_id"])
 
 
-def _registered(texts: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The metrics among ``texts`` that are known here, and the others: plugins are not imported for a stored spec."""
-    known, unknown = [], []
-    for text in texts:
-        try:
-            Metric.parse(text)
-        except MetricError:
-            unknown.append(text)
-        else:
-            known.append(text)
-    return known, unknown
+def _is_registered(text: str) -> bool:
+    """Whether the metric is known here: plugins are not imported for a stored spec."""
+    try:
+        Metric.parse(text)
+    except MetricError:
+        return False
+    return True

@@ -1,7 +1,6 @@
-"""Many days evaluated one after the other in one session, earliest first: a history made, repaired or continued.
+"""Many days evaluated one after the other in one session, earliest first.
 
-A day that is stored already, as this very spec leaves it, is not evaluated again, so that a backfill that failed goes
-on where it stopped. Nobody looks whether the rows of its log have changed since: ``again`` evaluates it in any case.
+A day that is stored as this very spec leaves it is not evaluated again, whatever has happened to its log since.
 """
 
 from __future__ import annotations
@@ -53,38 +52,11 @@ def backfill(
 ) -> Iterator[BackfilledDay]:
     """Evaluate the days of ``window`` in order, and yield each when it is done.
 
-    A day that fails raises its error, and no day after it is evaluated; the days before it stay. Whatever one day
-    caches in ``spark`` is given back before the next begins.
-
-    Parameters
-    ----------
-    spec : Spec
-        What to evaluate. Its own ``day`` is not read.
-    window : Window
-        The first and the last day.
-    spark : SparkSession, optional
-        The session of all days; None where ``engine.lane`` is ``local``.
-    again : bool
-        Whether to evaluate also the days that are stored already as ``spec`` leaves them.
-    allow_missing : bool
-        Whether to go on past a day without input.
-    before_commit : callable
-        Called right before each day is shown; what it raises leaves that day as it was.
-    stages : callable
-        Makes the stages of each day.
-
-    Yields
-    ------
-    BackfilledDay
-        Each day of the window, in order.
-
-    Raises
-    ------
-    SpecError
-        Where the days of ``spec`` are all the same rows. Nothing has been read then.
-    InputError
-        Where the rows of a day cannot be evaluated, or there are none and ``allow_missing`` is False. Also where no
-        day of the window has input.
+    A day that fails raises its error, and no day after it is evaluated; the days before it stay. ``again`` evaluates
+    also the days that are stored already as ``spec`` leaves them, ``allow_missing`` goes on past a day without input,
+    ``before_commit`` is as for :func:`evaluate_day`, and ``stages`` makes the stages of each day. Raises
+    :class:`SpecError` where the days are all the same rows, and :class:`InputError` where the rows of a day cannot be
+    evaluated, or no day has input.
     """
     _validate_days_differ(spec, window)
     missing = 0
@@ -121,8 +93,7 @@ def _validate_days_differ(spec: Spec, window: Window) -> None:
 def stored_run(spec: Spec, day: str, spark: SparkSession | None) -> str | None:
     """The run of ``day`` if the tables hold the whole day as ``spec`` leaves it, else None.
 
-    The spec is the same but for how it runs, the version of sparkrank is this one, and the settings of the Spark
-    session by which the day's rows were read are as they were.
+    The spec is the same but for how it runs, and so are the version of sparkrank and the settings of Spark.
     """
     folder = on_day(spec.output.path, day)
     try:
@@ -130,7 +101,9 @@ def stored_run(spec: Spec, day: str, spark: SparkSession | None) -> str | None:
         if run is None or run["status"] != "done" or not is_same_question(spec, run["spec"]):
             return None
         session: dict[str, str] = json.loads(run["versions"] or "{}").get("session", {})
-        if _now(session, spec, spark) != session or origin_of(spec, day, session).run_id != run[RUN_ID]:
+        readers = [spark] if spark is not None and needs_session(spec.engine.lane) else []
+        now = {name: told(reader, name) for reader in readers for name in session}
+        if now != session or origin_of(spec, day, session).run_id != run[RUN_ID]:
             return None
         return str(run[RUN_ID]) if _is_whole(folder, day, run, spark) else None
     except StoreError:
@@ -148,13 +121,6 @@ def _run_of(folder: str, day: str, spark: SparkSession | None) -> dict[str, Any]
     names = (RUN_ID, "status", "versions", "spec", FILES.name)
     rows = files.read("runs", pa.schema([RUNS.schema.field(name) for name in names])).to_pylist()
     return rows[0] if len(rows) == 1 else None
-
-
-def _now(session: dict[str, str], spec: Spec, spark: SparkSession | None) -> dict[str, str]:
-    """The settings of ``session`` as they are now; the local lane reads none."""
-    if spark is None or not needs_session(spec.engine.lane):
-        return {}
-    return {name: told(spark, name) for name in session}
 
 
 def _is_whole(folder: str, day: str, run: dict[str, Any], spark: SparkSession | None) -> bool:

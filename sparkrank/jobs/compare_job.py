@@ -33,20 +33,11 @@ def compare_days(
     *,
     allow_missing: bool = False,
 ) -> tuple[pa.Table, tuple[str, ...], list[str]]:
-    """The table ``comparisons`` of the days of ``window``, those of them that are missing, and sentences about models
-    that lack days.
+    """The table ``comparisons`` of the days of ``window``, the missing days, and sentences about models that lack days.
 
     ``comparison`` stands in place of what the spec says; with another baseline than its, models are compared by their
-    parts.
-
-    Raises
-    ------
-    SpecError
-        Where neither names a baseline, or there is no such model.
-    InputError
-        Where days lack states, without ``allow_missing`` or all of them, or their files cannot be read.
-    StateError
-        Where states are not those that ``spec`` asks for.
+    parts. Raises :class:`SpecError` where neither names a baseline, or there is no such model, and as
+    :func:`find_window` and :func:`merge_stored` do.
     """
     plan = spec.plan()
     comparison = plan.compare if comparison is None else comparison
@@ -103,11 +94,8 @@ def compared(
         if model == comparison.baseline or len(common) == len(coverage):
             continue
         pair = f"{shorten(model)} is compared with {shorten(comparison.baseline)}"
-        where = (
-            f"over {len(common)} of {len(coverage)} days, those that have both"
-            if common
-            else "on no day: none has both"
-        )
+        where = f"over {len(common)} of {len(coverage)} days, those that have both"
+        where = where if common else "on no day: none has both"
         warnings.append(CodedSentence("candidate_lacks_days", f"{pair} {where}"))
         if common not in by_days:
             chosen = [stored for stored in days if stored.day in common]

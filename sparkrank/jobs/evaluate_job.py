@@ -100,7 +100,6 @@ def _evaluated(spec: Spec, day: str, spark: SparkSession | None, stages: Stages,
 def _tables(
     outcome: EvaluationOutcome, spec: Spec, day: str, started_at: dt.datetime, stages: Stages
 ) -> dict[str, Any]:
-    """The tables of the day by name, for the writer of a day."""
     request, solved = outcome.request, outcome.solved
     plan, partials = request.plan, solved.partials
     session = outcome.lane.session_settings(request, own_zone=spec.input.time_zone is not None)
@@ -115,22 +114,14 @@ def _tables(
         spec.output.blocks,
         with_session(spec.source(), session),
     )
+    own: dict[str, Any] = {
+        "lane": outcome.lane.name,
+        "lane_reason": shorten(outcome.lane.reason, MOST_SENTENCE),
+        "input": " with truth ".join(shown_url(side.name) for side, _ in request.sides),
+        "rows": partials.counts.get((checks.ROWS_READ, ""), 0),
+        "buckets": outcome.buckets,
+    }
+    run = (spec, origin, started_at, stages, request.spark, session, partials.loops, solved.refusals)
     tables: dict[str, Any] = output_tables(finished)
-    tables["runs"] = partial(
-        runs_table,
-        RUNS.schema,
-        spec,
-        origin,
-        started_at,
-        stages,
-        request.spark,
-        session,
-        partials.loops,
-        solved.refusals,
-        lane=outcome.lane.name,
-        lane_reason=shorten(outcome.lane.reason, MOST_SENTENCE),
-        input=" with truth ".join(shown_url(side.name) for side, _ in request.sides),
-        rows=partials.counts.get((checks.ROWS_READ, ""), 0),
-        buckets=outcome.buckets,
-    )
+    tables["runs"] = partial(runs_table, RUNS.schema, *run, **own)
     return of_run(tables, origin.run_id)

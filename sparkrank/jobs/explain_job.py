@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -43,24 +43,14 @@ def explain_request(
         tables = lane.picked(plan, keys, keys.of_rows(schema))
         rows = pa.concat_tables([schema.empty_table(), *(table.cast(schema) for table in tables)])
         validate_few(rows.num_rows)
-        groups = [_of_key(rows, key, schema, plan, metrics, models, keys) for key in typed]
+        groups = []
+        for key in typed:
+            own = rows_of_key(rows, key, schema)
+            explained = explain_rows(own, plan, metrics, models) if own.num_rows else []
+            groups.append(ExplainedKey(dict(zip(keys.columns, key, strict=True)), tuple(explained)))
         if not rows.num_rows:
             raise_no_rows(keys, lane.picked(plan, None, keys.near(schema)), schema)
     return Explanation(tuple(groups), lane.name, lane.reason)
-
-
-def _of_key(
-    rows: pa.Table,
-    key: tuple[Any, ...],
-    schema: pa.Schema,
-    plan: Plan,
-    metrics: Sequence[Metric],
-    models: Sequence[str],
-    keys: GroupKeys,
-) -> ExplainedKey:
-    own = rows_of_key(rows, key, schema)
-    groups = explain_rows(own, plan, metrics, models) if own.num_rows else []
-    return ExplainedKey(dict(zip(keys.columns, key, strict=True)), tuple(groups))
 
 
 def asked_models(plan: Plan, asked: Sequence[str], what: str) -> list[str]:
@@ -70,22 +60,6 @@ def asked_models(plan: Plan, asked: Sequence[str], what: str) -> list[str]:
             near = did_you_mean(name, plan.models)
             raise SpecError(f'{what}: there is no model "{shorten(name)}"{near} (there are: {itemize(plan.models)})')
     return list(dict.fromkeys(asked)) or list(plan.models)
-
-
-def explained_plan(spec: Spec, texts: Sequence[str]) -> tuple[Spec, Plan, list[Metric]]:
-    """``spec`` with the metrics ``texts`` beside its own, its plan, and these metrics.
-
-    Its own metrics stay, so that rows are rejected as the day of the spec rejects them.
-    """
-    plan = spec.plan()
-    preset = find_preset(spec.definitions.preset)
-    asked = [plan.resolved(Metric.parse(text, preset), preset) for text in texts]
-    more = [text for text, metric in zip(texts, asked, strict=True) if metric not in plan.metrics]
-    if more:
-        spec = spec.model_copy(update={"metrics": [*spec.metrics, *more]})
-        plan = spec.plan()
-    validate_plan(plan)
-    return spec, plan, asked
 
 
 def explain_day(
@@ -101,7 +75,12 @@ def explain_day(
 
     Raises as :func:`explain_request` does, and :class:`SpecError` for a metric or a model that cannot be.
     """
-    spec, plan, metrics = explained_plan(spec, texts)
+    plan, preset = spec.plan(), find_preset(spec.definitions.preset)
+    metrics = [plan.resolved(Metric.parse(text, preset), preset) for text in texts]
+    more = [text for text, metric in zip(texts, metrics, strict=True) if metric not in plan.metrics]
+    # its own metrics stay, so that rows are rejected as the day of the spec rejects them
+    spec = spec.model_copy(update={"metrics": [*spec.metrics, *more]})
+    validate_plan(spec.plan())
     models = asked_models(plan, models, "--model")
     with time_zone(spark, spec.input.time_zone):
         request = request_of(spec, day, spark)

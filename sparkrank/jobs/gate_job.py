@@ -1,7 +1,6 @@
 """Gates of a run before its commit, of stored days and windows, and of many nights in a replay.
 
-The verdicts on record are those of the run: asking again (``sparkrank gate``) writes nothing, so that anybody may ask,
-with other gates too, and what a day is compared with does not depend on who has asked.
+The verdicts on record are those of the run: asking again (``sparkrank gate``) writes nothing.
 """
 
 from __future__ import annotations
@@ -48,9 +47,9 @@ LAST_ACCEPTED = 366
 _NIGHTS = re.compile(r"(\d{1,5})\s*d?", re.ASCII)
 _AT_ONCE = 16  # days that are looked for at a time
 
-
 # What is stored of a day, or why it cannot be read.
 Stored = Callable[[Target], "StoredResult | InputError | None"]
+_NO_OUTCOMES: Mapping[str, DayOutcome] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -70,12 +69,11 @@ class VerdictPatterns:
     def covers(self, key: VerdictKey) -> bool:
         """Whether the verdict of ``key`` is meant. Slices are written as in sentences: ``country=de``, or ``all``."""
         texts = (key.gate, key.cell.metric, key.cell.model or "", key.cell.shown_slice or ALL)
-        patterns = (self.gate, self.metric, self.model, self.slice)
+        patterns = vars(self).values()
         return all(pattern is None or matches(text, pattern) for text, pattern in zip(texts, patterns, strict=True))
 
     def __str__(self) -> str:
-        given = {"gate": self.gate, "metric": self.metric, "model": self.model, "slice": self.slice}
-        return " ".join(f"--{name} {shorten(pattern)}" for name, pattern in given.items() if pattern is not None)
+        return " ".join(f"--{name} {shorten(pattern)}" for name, pattern in vars(self).items() if pattern is not None)
 
 
 def judge_run(
@@ -89,8 +87,8 @@ def judge_run(
     judge = spec.judge(spec.plan())
     if judge is None:
         return dict(tables), None
-    before = _read(target, spark, is_past=False)
-    judgment = _judged(judge, target, tables["metrics"], tables.get("comparisons"), partial(_read, spark=spark))
+    before, read = _read(target, spark, is_past=False), partial(_read, spark=spark)
+    judgment = _judged(judge, target, tables["metrics"], tables.get("comparisons"), read)
     # that the last run cannot be read is no reason to stop: this one replaces it
     if before is not None and not isinstance(before, InputError) and before.acceptance:
         if before.has_same(tables["metrics"]):
@@ -107,8 +105,10 @@ def gate_stored(spec: Spec, target: Target, spark: SparkSession | None = None) -
     Raises :class:`SpecError` where the spec has no gates, and :class:`InputError` where the tables cannot be read.
     """
     judge, stored = _judge(spec), target.stored(spark)
-    judgment = _judgment(judge, target, stored, partial(_read, spark=spark))
-    return judgment if stored is None else _with_acceptance(judgment, stored)
+    if stored is None:
+        return Judgment(target.name, tuple(judge.verdicts(None, target.name)), None, {})
+    judgment = _judged(judge, target, stored.metrics, stored.comparisons, partial(_read, spark=spark))
+    return _with_acceptance(judgment, stored)
 
 
 def accept_stored(
@@ -122,12 +122,10 @@ def accept_stored(
 ) -> Judgment:
     """Accept a stored day or window although gates stop it, and record ``reason`` in ``gates`` and ``runs``.
 
-    Where ``choice`` is about some of its verdicts, the others stay as they are. ``from_now_on`` says that the day is a
-    new beginning: histories go back to it, those of the verdicts that are chosen, or all of them.
-
-    The day is replaced as a whole, as by a run of it; other tables keep their files. The same again changes nothing.
-    Raises :class:`SpecError` where the spec has no gates or there is no reason, and :class:`InputError` where there are
-    no tables, or no gate stops them.
+    Verdicts that ``choice`` is not about stay as they are. ``from_now_on`` says that histories of those that it is
+    about go back to this day. The day is replaced as a whole; other tables keep their files. Raises :class:`SpecError`
+    where the spec has no gates or there is no reason, and :class:`InputError` where there are no tables, or no gate
+    stops them.
     """
     judge, reason = _judge(spec), redact(reason.strip())  # for all who read the tables
     if not reason:
@@ -140,7 +138,7 @@ def accept_stored(
         stored = target.stored(spark)
         if stored is None:
             raise InputError(lacking)
-        judgment = _judgment(judge, target, stored, partial(_read, spark=spark))
+        judgment = _judged(judge, target, stored.metrics, stored.comparisons, partial(_read, spark=spark))
         judgment = _accepted(judgment, stored, reason, choice, from_now_on=from_now_on)
         row = run_row(target.folder, target.name, spark, target.column)
         schema = (WINDOW_RUNS if target.is_window else RUNS).schema
@@ -169,12 +167,12 @@ def _accepted(
         raise InputError(f"no gate{about} stops {name}: there is nothing to accept")
     let_in = {verdict.key for verdict in chosen if verdict.stops}
     begins = {verdict.key for verdict in chosen if from_now_on} | stored.beginnings
-    judged = tuple(
+    judged = [
         replace(
             verdict, accepted=reason if verdict.key in let_in else verdict.accepted, begins_anew=verdict.key in begins
         )
         for verdict in accepted(judgment.judged, stored.acceptances)
-    )
+    ]
     old = stored.acceptance
     is_same = old.get("accepted_reason") == reason
     acceptance = {
@@ -182,19 +180,11 @@ def _accepted(
         "accepted_reason": reason,
         FROM_NOW_ON: (from_now_on and choice.is_whole) or bool(old.get(FROM_NOW_ON)),
     }
-    return replace(judgment, judged=judged, acceptance=acceptance)
+    return replace(judgment, judged=tuple(judged), acceptance=acceptance)
 
 
-@dataclass(frozen=True)
-class ReplayedNight:
-    """A stored day of a replay, and its verdicts."""
-
-    day: str
-    judged: tuple[Judged, ...]
-
-
-def replay_days(spec: Spec, window: Window, spark: SparkSession | None = None) -> list[ReplayedNight]:
-    """The verdicts of every stored day of ``window`` by the gates of ``spec``, as if they had been there every night.
+def replay_days(spec: Spec, window: Window, spark: SparkSession | None = None) -> list[tuple[str, tuple[Judged, ...]]]:
+    """Every stored day of ``window`` with its verdicts, as if the gates of ``spec`` had been there every night.
 
     A night on which one of them would have failed is no standard for what has failed, unless a person has accepted
     that. Nights before the window count as they stand in the tables. Nothing is written.
@@ -220,8 +210,8 @@ def replay_days(spec: Spec, window: Window, spark: SparkSession | None = None) -
             raise stored
         if stored is None:
             continue
-        judgment = _judgment(judge, Target.of_day(spec, day), stored, before, outcomes)
-        nights.append(ReplayedNight(day, judgment.judged))
+        judgment = _judged(judge, Target.of_day(spec, day), stored.metrics, stored.comparisons, before, outcomes)
+        nights.append((day, judgment.judged))
         failed = frozenset(verdict.key.cell for verdict in judgment.judged if verdict.verdict == "fail")
         outcomes[day] = replace(stored.outcome, failed=failed - stored.outcome.let_in)
     if not nights:
@@ -263,25 +253,13 @@ def _judge(spec: Spec) -> Judge:
     return judge
 
 
-def _judgment(
-    judge: Judge,
-    target: Target,
-    stored: StoredResult | None,
-    read: Stored,
-    outcomes: Mapping[str, DayOutcome] = MappingProxyType({}),
-) -> Judgment:
-    if stored is None:
-        return Judgment(target.name, tuple(judge.verdicts(None, target.name)), None, {})
-    return _judged(judge, target, stored.metrics, stored.comparisons, read, outcomes)
-
-
 def _judged(
     judge: Judge,
     target: Target,
     metrics: pa.Table,
     comparisons: pa.Table | None,
     read: Stored,
-    outcomes: Mapping[str, DayOutcome] = MappingProxyType({}),
+    outcomes: Mapping[str, DayOutcome] = _NO_OUTCOMES,
 ) -> Judgment:
     """The verdicts on tables. ``outcomes`` replace those that the tables of days have."""
 

@@ -1,8 +1,7 @@
 """Signals that end a job, around the moment in which it shows a day.
 
-A scheduler reads the exit code of the process that it started: of ``spark-submit`` that is the JVM, whose child this
-process is then. If a signal ended one of the two after the day is shown, the job would have failed and the day be new
-all the same. So both ignore such signals from right before that moment on.
+A scheduler reads the exit code of ``spark-submit``, a JVM whose child this process is: from right before that moment
+on both ignore signals, or the job would have failed and the day be new all the same.
 """
 
 from __future__ import annotations
@@ -31,11 +30,8 @@ class Interrupts:
     _release: list[Callable[[], object]] = field(default_factory=list)
 
     def hold(self) -> None:
-        """Ignore signals from now on. Raises :class:`SparkrankError` where the JVM is ending already.
-
-        Only the main thread of a process may say what it does about signals; in another nothing is held.
-        """
-        if threading.current_thread() is threading.main_thread():
+        """Ignore signals from now on. Raises :class:`SparkrankError` where the JVM is ending already."""
+        if threading.current_thread() is threading.main_thread():  # no other may say
             for name in _NAMES:
                 number = getattr(signal, f"SIG{name}")
                 before = signal.signal(number, signal.SIG_IGN)

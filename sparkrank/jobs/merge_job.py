@@ -1,13 +1,12 @@
-"""The stages of a merge: the metrics of a window of days from their stored states, without reading an impression.
+"""The metrics of a window of days from their stored states, without reading an impression.
 
-The groups of a window are the groups of its days: who has a group on two days counts twice, once with each day's
-ranking. So a mean over the window is the mean over (group, day) pairs, and the rows under a metric of the whole window
-are those of all days.
+Who has a group on two days counts twice: a mean over the window is the mean over (group, day) pairs.
 """
 
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -18,8 +17,7 @@ import pyarrow as pa
 from sparkrank.base import checks
 from sparkrank.base.errors import CodedSentence, StateError, itemize, shorten
 from sparkrank.engines.result import Solved
-from sparkrank.inputs.day_marks import in_window
-from sparkrank.inputs.window import WINDOW, WINDOWS, Window, spans
+from sparkrank.inputs.window import WINDOW, Window, spans
 from sparkrank.jobs.compare_job import compared, find_window
 from sparkrank.jobs.gate_job import judge_run
 from sparkrank.jobs.report_job import REPORT, validate_report, with_report
@@ -67,8 +65,7 @@ def merge_days(
     asked_for_report = validate_report(spec)
     plan = spec.plan()
     limits = spec.limits(plan)
-    ends = str(window.first), str(window.last)
-    output = f"{in_window(spec.output.path, *ends).rstrip('/')}/{WINDOWS}"
+    target = Target.of_window(spec, window)
     with stages.stage("find"):
         stored, missing = find_window(spec, window, spark, "merge", allow_missing=allow_missing)
     with stages.stage("merge"):
@@ -89,32 +86,24 @@ def merge_days(
         validate_quality(quality, limits)
         warnings += warnings_of(partials, plan, metrics, limits)
         metrics = _with_pooling(metrics, plan, coverage)
-        tables: dict[str, Any] = output_tables(
-            Finished(plan, solved, origin, metrics, quality, comparisons, spec.output.blocks)
-        )
-        tables["runs"] = partial(
-            runs_table,
-            WINDOW_RUNS.schema,
-            spec,
-            origin,
-            started_at,
-            stages,
-            spark,
-            session,
-            days=days,
-            days_missing=missing,
-            rows=partials.counts.get((checks.ROWS_READ, ""), 0),
-        )
-        target = Target.of_window(spec, window)
+        finished = Finished(plan, solved, origin, metrics, quality, comparisons, spec.output.blocks)
+        tables: dict[str, Any] = output_tables(finished)
+        own: dict[str, Any] = {
+            "days": days,
+            "days_missing": missing,
+            "rows": partials.counts.get((checks.ROWS_READ, ""), 0),
+        }
+        asked = (spec, origin, started_at, stages, spark, session)
+        tables["runs"] = partial(runs_table, WINDOW_RUNS.schema, *asked, **own)
         tables, judgment = judge_run(spec, target, tables, spark)
         warnings += [] if judgment is None else judgment.warnings
         commit = Commit(spec.output.keep_runs, before_commit, spec.output.plain)
         written = (REPORT,) if asked_for_report else ()
-        with day_run(output, str(window), spark, WINDOW, commit) as run:
+        with day_run(target.folder, target.name, spark, WINDOW, commit) as run:
             if validate_report(spec, run):
                 tables = with_report(spec, target, run, tables, spark)
             run.commit(tables, written)
-    folders = table_folders(output, str(window), {*tables, *written}, WINDOW)
+    folders = table_folders(target.folder, target.name, {*tables, *written}, WINDOW)
     return WindowResult(
         str(window),
         days,
@@ -129,17 +118,6 @@ def merge_days(
     )
 
 
-def _validate_models_meet(plan: Plan, window: Window, coverage: Sequence[DayCoverage]) -> None:
-    """Raise :class:`StateError` if no day has both a model and the one that a metric compares it with."""
-    for metric, reference in plan.model_compared_with.items():
-        for model in plan.models:
-            if not any({model, reference} <= day.models for day in coverage):
-                raise StateError(
-                    f"no day of {window} has both the model {shorten(model)} and the model {shorten(reference)}, "
-                    f"with which {shorten(metric)} compares: evaluate the days again, or leave one of them out"
-                )
-
-
 def _warnings_of_missing(plan: Plan, window: Window, coverage: Sequence[DayCoverage], allowed: bool) -> list[str]:
     """Sentences about the models and slices that some days lack.
 
@@ -147,29 +125,28 @@ def _warnings_of_missing(plan: Plan, window: Window, coverage: Sequence[DayCover
     where one has a gap, or ends before the window does, and that is not ``allowed``, and where no day has it.
     """
     warnings: list[str] = []
-    asked = [("model", model, "models", [day.day for day in coverage if model in day.models]) for model in plan.models]
-    asked += [
-        ("slice", name, "slices", [day.day for day in coverage if name in day.slices]) for name in asked_slices(plan)
-    ]
-    for what, name, key, days in asked:
-        lacking = [day.day for day in coverage if day.day not in days]
+    asked = [("model", model, [day.day for day in coverage if model in day.models]) for model in plan.models]
+    asked += [("slice", name, [day.day for day in coverage if name in day.slices]) for name in asked_slices(plan)]
+    for what, name, days in asked:
+        lacking, leave = [day.day for day in coverage if day.day not in days], f"or leave {name} out of the {what}s"
         if not days:
-            raise StateError(
-                f"no day of {window} has the {what} {name}: evaluate the days again, or leave {name} out of the {key}"
-            )
+            raise StateError(f"no day of {window} has the {what} {name}: evaluate the days again, {leave}")
         if not lacking:
             continue
         missing = f"the {what} {name} is missing on {spans(lacking)}"
         if max(lacking) > min(days) and not allowed:
-            raise StateError(
-                f"{missing}: evaluate {'that day' if len(lacking) == 1 else 'those days'} again, merge with "
-                f"--allow-missing, or leave {name} out of the {key}"
-            )
+            again = "that day" if len(lacking) == 1 else "those days"
+            raise StateError(f"{missing}: evaluate {again} again, merge with --allow-missing, {leave}")
         own = [metric for metric, model in plan.model_compared_with.items() if (what, name) == ("model", model)]
         also = f" and {itemize(own)} of all models" if own else ""
         sentence = f"{missing}: its metrics{also} are over {len(days)} of {len(coverage)} days"
         warnings.append(CodedSentence(f"{what}_missing_on_days", sentence).capitalized())
-    _validate_models_meet(plan, window, coverage)
+    for (metric, reference), model in itertools.product(plan.model_compared_with.items(), plan.models):
+        if not any({model, reference} <= day.models for day in coverage):
+            raise StateError(
+                f"no day of {window} has both the model {shorten(model)} and the model {shorten(reference)}, "
+                f"with which {shorten(metric)} compares: evaluate the days again, or leave one of them out"
+            )
     return warnings
 
 

@@ -19,24 +19,10 @@ from sparkrank.tables.commit.output_folder import DAY, OutputFolder
 
 
 def clean_stored(spec: Spec, targets: Iterable[Target] = ()) -> list[Path]:
-    """Remove the runs that days have shown before, and what killed runs have left, of every day that nobody writes.
+    """Remove the runs that days have shown before, and what killed runs have left; returns what was removed.
 
-    Parameters
-    ----------
-    spec : Spec
-        Whose ``output.path``.
-    targets : iterable of Target
-        The days and windows to clean; all of the folder where there are none.
-
-    Returns
-    -------
-    list of Path
-        What was removed.
-
-    Raises
-    ------
-    SpecError
-        Where the folder is on no local file system, or a folder for each day and no day is named.
+    ``targets`` are the days and windows to clean; without them all of the folder is. Days that are being written stay.
+    Raises :class:`SpecError` where the folder is not local, or is one for each day and no day is named.
     """
     removed: list[Path] = []
     for place, names in _places(spec, list(targets), "clean"):
@@ -78,18 +64,15 @@ def _cleaned(place: OutputFolder, name: str) -> list[Path]:
 def unlock_stored(target: Target, *, force: bool) -> list[Path]:
     """Let the next run of a day begin: remove what a killed run has left, and with ``force`` take the lock from a run.
 
-    A run whose lock was taken away shows nothing. Raises :class:`SparkrankError` where a run holds the lock and
-    ``force`` is False.
+    Raises :class:`SparkrankError` where a run holds the lock and ``force`` is False.
     """
     place = OutputFolder(_local(target.folder, "unlock"), target.column)
     lock = place.lock(target.name)
     if not is_locked(lock):
         return _cleaned(place, target.name)
     if not force:
-        raise SparkrankError(
-            f"a run is writing {target.name} under {shorten(place.root)}: wait for it to end, or take its lock away "
-            f"with --force"
-        )
+        remedy = "wait for it to end, or take its lock away with --force"
+        raise SparkrankError(f"a run is writing {target.name} under {shorten(place.root)}: {remedy}")
     remove_lock(lock)
     return [lock]
 
@@ -107,10 +90,8 @@ def stored_path(target: Target, table: str | None) -> str:
     place = OutputFolder(_local(target.folder, "path"), target.column)
     folders = place.tables_of(shown)
     if table is None and place.plain_files(shown):
-        raise SpecError(
-            f"{target.name} is shown by real folders (output.plain), one for each table: name a --table (there are: "
-            f"{itemize(list(folders))})"
-        )
+        told = f"{target.name} is shown by real folders (output.plain), one for each table: name a --table"
+        raise SpecError(f"{told} (there are: {itemize(folders)})")
     return str(shown if table is None else folders[_known(table, list(folders), target)])
 
 
@@ -124,28 +105,9 @@ def _known(table: str, tables: Sequence[str], target: Target) -> str:
 def export_stored(spec: Spec, folder: str, targets: Iterable[Target] = ()) -> list[tuple[str, bool]]:
     """Show stored days in real folders below another ``folder``, for programs that follow no links.
 
-    Parameters
-    ----------
-    spec : Spec
-        Whose ``output.path``.
-    folder : str
-        The other folder, which is made where it is not there. Its days become those of the output; files are second
-        names of the same bytes where both are on one file system.
-    targets : iterable of Target
-        The days and windows to export; all of the output where there are none.
-
-    Returns
-    -------
-    list of (str, bool)
-        The name of each, and whether it was exported; False where it was there already.
-
-    Raises
-    ------
-    SpecError
-        Where one of the folders is on no local file system, the other one is the output or in it, or the output is a
-        folder for each day and no day is named.
-    InputError
-        Where a day has no tables.
+    Returns the name of each, and whether it was exported or was there already. ``targets`` are the days and windows to
+    export; without them all of the output is. Raises :class:`SpecError` where a folder is not local, or the other one
+    is the output or in it, and :class:`InputError` where a day has no tables.
     """
     goal = _local(folder, "export")
     done = []

@@ -26,30 +26,13 @@ STORED_RUNS = 3  # the last days that the plan shows
 
 
 def plan_day(spec: Spec, day: str, rows: int | None) -> DayPlan:
-    """Plan the evaluation of a day in Spark, without Spark.
+    """Plan the evaluation of a day in Spark, without Spark; ``rows`` that are not given are counted.
 
-    Parameters
-    ----------
-    spec : Spec
-    day : str
-    rows : int, optional
-        The rows of all sides; without them they are counted, in the footers of Parquet.
-
-    Returns
-    -------
-    DayPlan
-
-    Raises
-    ------
-    SpecError
-        Where the rows can be counted by Spark alone and are not given.
-    InputError
-        Where there is no input, or it cannot be used.
+    Raises :class:`SpecError` where Spark alone can count them, and :class:`InputError` where there is no usable input.
     """
     plan, engine = spec.plan(), spec.engine
     if rows is None:
-        rows, splits = _counted(spec, day)
-        rows_from = _source_of_rows(spec)
+        rows, splits, rows_from = _counted(spec, day)
     else:
         splits, rows_from = math.ceil(rows / SPLIT_ROWS), "given by --rows"
     if plan.keys:
@@ -61,23 +44,18 @@ def plan_day(spec: Spec, day: str, rows: int | None) -> DayPlan:
     return DayPlan(day, rows, rows_from, splits, buckets, tasks, pieces, tuple(stored_runs(spec, day)))
 
 
-def _counted(spec: Spec, day: str) -> tuple[int, int]:
-    """The rows and the splits of ``day``."""
-    plan = spec.plan()
+def _counted(spec: Spec, day: str) -> tuple[int, int, str]:
+    """The rows and the splits of ``day``, and where the rows were counted."""
+    request = request_of(spec, day, None)
     try:
-        request = request_of(spec, day, None)
         sides = Sides.open(request.sides, request.roles, request.plan, {})
-        sides.check(plan)
+        sides.check(request.plan)
     except FrameLaneNeededError as error:
         raise SpecError(f"the rows are counted by Spark alone ({error}): give their number by --rows") from None
-    return sides.rows, len(sides.splits(plan, SPLIT_ROWS))
-
-
-def _source_of_rows(spec: Spec) -> str:
-    sides = [side for side in (spec.input, spec.truth) if side is not None]
-    where = ", before any where" if any(side.where is not None for side in sides) else ""
-    is_parquet = all(side.format == "parquet" for side in sides)
-    return f"counted in {'the footers' if is_parquet else 'the files'}{where}"
+    places = [side for side, _ in request.sides]
+    where = ", before any where" if any(side.where is not None for side in places) else ""
+    counted_in = "the footers" if all(side.format == "parquet" for side in places) else "the files"
+    return sides.rows, len(sides.splits(request.plan, SPLIT_ROWS)), f"counted in {counted_in}{where}"
 
 
 def stored_runs(spec: Spec, day: str) -> list[StoredRun]:

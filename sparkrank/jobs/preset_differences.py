@@ -1,7 +1,6 @@
 """Why two libraries have two numbers for the same rows: the settings in which their presets differ, and what each does.
 
-Parameters of metrics, and the ties of a metric, are texts of one pass. A setting of the whole evaluation takes a pass
-of its own, in which all metrics are evaluated.
+Parameters of metrics are texts of one pass; a setting of the whole evaluation takes a pass of its own.
 """
 
 from __future__ import annotations
@@ -30,9 +29,6 @@ if TYPE_CHECKING:
     from sparkrank.engines.request import Request
     from sparkrank.run.stages import Stages
 
-REFUSES = "error"  # the word of duplicates by which a repeated item stops an evaluation
-_DROPPED = Uncertainty(off=True)
-
 
 @dataclass(frozen=True)
 class _Asked:
@@ -55,19 +51,12 @@ class _Passes:
     buckets: int | None = None
     count: int = 0
 
-    def validate(self, text: str, end: _Asked) -> None:
-        """Raise :class:`SpecError` before any pass if ``end``, which is ``text`` under a preset, is refused."""
-        try:
-            self._plan([end.metric], end.definitions)
-        except SpecError as error:
-            raise SpecError(f"{text}: {error}") from None
-
     def run(self, requests: Sequence[_Asked]) -> None:
         """Evaluate all ``requests``, one pass for each set of definitions."""
         by_definitions: dict[Definitions, list[_Asked]] = {}
         for asked in dict.fromkeys(requests):
             try:
-                self._plan([asked.metric], asked.definitions)
+                self.plan([asked.metric], asked.definitions)
             except SpecError as error:
                 self.reasons[asked] = str(error)
             else:
@@ -80,15 +69,15 @@ class _Passes:
                     raise
                 self.reasons.update(dict.fromkeys(together, str(error)))
 
-    def _plan(self, metrics: Sequence[Metric], definitions: Definitions) -> tuple[Roles, Plan]:
-        reads_weight = any("rows" in metric.declaration.parts for metric in metrics)
+    def plan(self, metrics: Sequence[Metric], definitions: Definitions) -> tuple[Roles, Plan]:
+        """The roles and the plan of one pass; raises :class:`SpecError` for what cannot be."""
         roles = self.roles
-        if not reads_weight:
+        if not any("rows" in metric.declaration.parts for metric in metrics):  # none reads a weight
             roles = replace(roles, of_rows={key: name for key, name in roles.of_rows.items() if key != "weight"})
-        return planned(roles, metrics, definitions, group_table=False, uncertainty=_DROPPED)
+        return planned(roles, metrics, definitions, group_table=False, uncertainty=Uncertainty(off=True))
 
     def _pass(self, definitions: Definitions, together: Sequence[_Asked]) -> None:
-        roles, plan = self._plan([asked.metric for asked in together], definitions)
+        roles, plan = self.plan([asked.metric for asked in together], definitions)
         limits = limits_of(plan, self.bad, None)
         request = replace(self.request, roles=roles, plan=plan, limits=limits, buckets=self.buckets)
         opened = open_request(request, self.stages)
@@ -119,7 +108,8 @@ def explain_presets(
     or a metric that there is not, and :class:`InputError` where the rows cannot be evaluated.
     """
     presets = [_preset(name, option) for name, option in ((one, "--from"), (other, "--to"))]
-    roles = _without_slices(spec.roles)
+    truth = None if spec.roles.truth is None else replace(spec.roles.truth, slices=())
+    roles = replace(spec.roles, slices=(), truth=truth)
     sides = [Definitions.of(preset, {}, joins=roles.joins) for preset in presets]
     with time_zone(spark, spec.input.time_zone):
         request = request_of(spec, day, spark)
@@ -128,10 +118,20 @@ def explain_presets(
         plain = [_not_refusing(side, sides[1 - place]) for place, side in enumerate(sides)]
         pairs = [_Pair.of(text, presets, plain, plan) for text in texts]
         for pair in pairs:
-            for end in (pair.one, pair.other):
-                passes.validate(pair.text, end)
-        passes.run([asked for pair in pairs for asked in (pair.one, pair.other, *pair.alone.values())])
-        notes = list(_refused(presets, sides, plain, pairs, passes))
+            for end in pair.ends:
+                try:
+                    passes.plan([end.metric], end.definitions)
+                except SpecError as error:  # before any pass
+                    raise SpecError(f"{pair.text}: {error}") from None
+        passes.run([asked for pair in pairs for asked in (*pair.ends, *pair.alone.values())])
+        notes = []
+        for place, preset in enumerate(presets):
+            ends = [pair.ends[place] for pair in pairs if pair.ends[place] in passes.values]
+            if sides[place] != plain[place] and ends:
+                refused = replace(ends[0], definitions=replace(ends[0].definitions, duplicates="error"))
+                passes.run([refused])
+                if (reason := passes.reasons.get(refused)) is not None:
+                    notes.append(f"{preset.name} refuses these rows, and its numbers here are without that: {reason}")
     metrics = [_moves(pair, model, passes) for pair in pairs for model in plan.models]
     return PresetDifferences(one, other, day, tuple(metrics), tuple(notes), passes.count)
 
@@ -145,40 +145,11 @@ def _preset(name: str, option: str) -> Preset:
     return preset
 
 
-def _without_slices(roles: Roles) -> Roles:
-    truth = None if roles.truth is None else replace(roles.truth, slices=())
-    return replace(roles, slices=(), truth=truth)
-
-
 def _not_refusing(side: Definitions, beside: Definitions) -> Definitions:
-    """``side`` without the word that stops an evaluation, which :func:`_refused` tries apart."""
-    if side.duplicates != REFUSES:
+    """``side`` without the word by which a repeated item stops an evaluation, which is tried apart."""
+    if side.duplicates != "error":
         return side
-    return replace(side, duplicates="keep" if beside.duplicates == REFUSES else beside.duplicates)
-
-
-def _refused(
-    presets: Sequence[Preset],
-    sides: Sequence[Definitions],
-    plain: Sequence[Definitions],
-    pairs: Sequence[_Pair],
-    passes: _Passes,
-) -> list[str]:
-    """A sentence for each preset that refuses the rows."""
-    refusals = []
-    for preset, side, own, place in zip(presets, sides, plain, (0, 1), strict=True):
-        if side == own:
-            continue
-        first = next((end for end in ((pair.one, pair.other)[place] for pair in pairs) if end in passes.values), None)
-        if first is None:
-            continue
-        asked = replace(first, definitions=replace(first.definitions, duplicates="error"))
-        passes.run([asked])
-        if asked in passes.reasons:
-            refusals.append(
-                f"{preset.name} refuses these rows, and its numbers here are without that: {passes.reasons[asked]}"
-            )
-    return refusals
+    return replace(side, duplicates="keep" if beside.duplicates == "error" else beside.duplicates)
 
 
 @dataclass(frozen=True)
@@ -186,14 +157,15 @@ class _Pair:
     """One text under both presets, and with each setting of the first replaced by that of the second, alone."""
 
     text: str
-    one: _Asked
-    other: _Asked
+    ends: tuple[_Asked, _Asked]
     alone: Mapping[tuple[str, str, str], _Asked]
 
     @classmethod
     def of(cls, text: str, presets: Sequence[Preset], sides: Sequence[Definitions], plan: Plan) -> _Pair:
-        metrics = [_resolved(text, preset, side, plan) for preset, side in zip(presets, sides, strict=True)]
-        one, other = (_asked(side, metric) for side, metric in zip(sides, metrics, strict=True))
+        one, other = (
+            _Asked(replace(side, ties="expected"), _resolved(text, preset, side, plan))
+            for preset, side in zip(presets, sides, strict=True)
+        )
         alone: dict[tuple[str, str, str], _Asked] = {}
         for setting in fields(Definitions):
             name = setting.name
@@ -202,7 +174,7 @@ class _Pair:
                 alone[name, ours, theirs] = _changed(one, name, theirs)
         for name, ours, theirs, changed in _of_metric(one.metric, other.metric):
             alone[name, ours, theirs] = replace(one, metric=changed)
-        return cls(text, one, other, alone)
+        return cls(text, (one, other), alone)
 
 
 def _resolved(text: str, preset: Preset, side: Definitions, plan: Plan) -> Metric:
@@ -215,11 +187,6 @@ def _resolved(text: str, preset: Preset, side: Definitions, plan: Plan) -> Metri
     return named.with_ties(named.ties or side.ties)
 
 
-def _asked(side: Definitions, metric: Metric) -> _Asked:
-    """``metric`` under the settings of ``side``, whose ties are those of the metric in any case."""
-    return _Asked(replace(side, ties="expected"), metric)
-
-
 def _changed(asked: _Asked, name: str, value: Any) -> _Asked:
     """``asked`` with one setting of the evaluation changed; given positions leave no order to tied rows."""
     metric = asked.metric.with_ties(None) if name == "positions" and value != "dense" else asked.metric
@@ -230,16 +197,15 @@ def _of_metric(one: Metric, other: Metric) -> list[tuple[str, str, str, Metric]]
     """Each parameter in which two metrics of a text differ: its name, both values, and the first with the second's."""
     if one.name != other.name:
         return [("metric", one.definition, other.definition, other)]
-    differences = []
+    differences, order = [], [declared.name for declared in one.declaration.all_parameters]
     for parameter in one.declaration.all_parameters:
-        ours, theirs = dict(one.settings).get(parameter.name), dict(other.settings).get(parameter.name)
-        if ours == theirs:
-            continue
-        settings = {**dict(one.settings), parameter.name: theirs}
-        order = [declared.name for declared in one.declaration.all_parameters]
-        kept = tuple((name, settings[name]) for name in order if settings.get(name) is not None)
-        texts = [_written(parameter, value) for value in (ours, theirs)]
-        differences.append((parameter.name, texts[0], texts[1], replace(one, settings=kept)))
+        name = parameter.name
+        ours, theirs = dict(one.settings).get(name), dict(other.settings).get(name)
+        if ours != theirs:
+            settings = {**dict(one.settings), name: theirs}
+            kept = tuple((key, settings[key]) for key in order if settings.get(key) is not None)
+            texts = _written(parameter, ours), _written(parameter, theirs)
+            differences.append((name, *texts, replace(one, settings=kept)))
     return differences
 
 
@@ -255,9 +221,9 @@ def _moves(pair: _Pair, model: str, passes: _Passes) -> MetricMoves:
         SettingMoves(name, ours, theirs, passes.value(asked, model), passes.reasons.get(asked, ""))
         for (name, ours, theirs), asked in pair.alone.items()
     ]
-    ends = [passes.value(asked, model) for asked in (pair.one, pair.other)]
-    for asked in (pair.one, pair.other):
-        if asked in passes.reasons:
-            raise InputError(f"{pair.text}: {passes.reasons[asked]}")
-    one, other = pair.one.metric.definition, pair.other.metric.definition
-    return MetricMoves(pair.text, model, one, other, ends[0], ends[1], tuple(settings))
+    for end in pair.ends:
+        if end in passes.reasons:
+            raise InputError(f"{pair.text}: {passes.reasons[end]}")
+    one, other = (end.metric.definition for end in pair.ends)
+    value, other_value = (passes.value(end, model) for end in pair.ends)
+    return MetricMoves(pair.text, model, one, other, value, other_value, tuple(settings))

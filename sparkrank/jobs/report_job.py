@@ -1,7 +1,6 @@
 """The report of a stored day or window, and the one that a run writes beside its tables (``output.report``).
 
-A run makes it of the files that it has just written, right before its commit, and with the code that makes it of a
-stored day. So a day that is shown has the report of its own tables, and ``sparkrank report`` says the same of it later.
+A run makes it of the files that it has just written, right before its commit, by the code for stored days.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ from sparkrank.sources.files import file_system
 from sparkrank.sources.integrity import CHECKED
 from sparkrank.tables.stored.day_files import ArrowFiles, DayFiles, SparkFolders, day_files, files_of_run
 from sparkrank.tables.stored.stored_days import READING_THREADS, written_by
-from sparkrank.tables.stored.stored_results import StoredResult, result_in, whole_run
+from sparkrank.tables.stored.stored_results import result_in, whole_run
 from sparkrank.tables.stored.validation import validate_results
 
 if TYPE_CHECKING:
@@ -55,34 +54,15 @@ REPORT = "report"  # the folder beside those of the tables
 TREND_DAYS = 28  # up to the day of the report, and of a window at most
 LOOKED_BACK = 7  # days before in which a run looks for the last one
 _TABLES = ("metrics", "comparisons", "gates", "quality", "curves", "blocks", GROUPS, "distributions", "runs")
-_OF_TREND = pa.schema(
-    [
-        METRICS.schema.field(name)
-        for name in ("model", "slice", "metric", "value", "ci_low", "ci_high", "stderr", "definition")
-    ]
-)
+_TREND_COLUMNS = ("model", "slice", "metric", "value", "ci_low", "ci_high", "stderr", "definition")
+_OF_TREND = pa.schema([METRICS.schema.field(name) for name in _TREND_COLUMNS])
 
 
 def report_stored(spec: Spec, target: Target, spark: SparkSession | None = None) -> ReportData:
-    """The report of a stored day or window.
+    """The report of a stored day or window; of a window that nobody has merged, the trend of its days alone.
 
-    Parameters
-    ----------
-    spec : Spec
-        Whose ``output.path``. What else the report says is of the spec that the run had.
-    target : Target
-        The day or window. Of a window that nobody has merged there is the trend of its days alone.
-    spark : SparkSession, optional
-        Reads the tables where Arrow cannot open their file system.
-
-    Returns
-    -------
-    ReportData
-
-    Raises
-    ------
-    InputError
-        Where there are no tables, or they cannot be read.
+    What it says is of the spec that the run had. Raises :class:`InputError` where there are no tables, or they cannot
+    be read.
     """
     files = day_files(target.folder, target.name, _TABLES, spark, target.column)
     if files.has("metrics"):
@@ -109,11 +89,19 @@ def report_of_files(
     """
     result = result_in(files, target.name, run)
     written = written_by(run)
-    tables = {
-        name: files.read(name, schema, written.get(name)) if files.has(name) else None
-        for name, schema in ((table.name, table.schema) for table in (COMPARISONS, QUALITY, CURVES))
-    }
-    before, days = _window_before(target, spark), _days(spec, _trend_window(target), spark, _today(target, result))
+    comparisons, quality, curves = (
+        files.read(table.name, table.schema, written.get(table.name)) if files.has(table.name) else None
+        for table in (COMPARISONS, QUALITY, CURVES)
+    )
+    first = target.window.last - dt.timedelta(TREND_DAYS - 1)
+    if target.is_window:
+        earlier = target.earlier(target.window.count)
+        before = None if earlier is None else _last_before([_stored_day(earlier, spark)])
+        days = _days(spec, Window(max(first, target.window.first), target.window.last), spark)
+    else:  # the stored tables may still be those of the run before
+        today = TrendDay(target.name, "stored", result.metrics, result.gates)
+        days = [*_days(spec, Window(first, target.window.last), spark, but=target.name), today]
+        before = _last_before(days[:-1])
     document = json_object(run.get("spec"))
     uncertainty = document.get("uncertainty") or {}
     return report_data(
@@ -121,15 +109,15 @@ def report_of_files(
             "window" if target.is_window else "day",
             target.name,
             result.metrics,
-            tables["comparisons"],
+            comparisons,
             result.gates,
-            tables["quality"],
-            tables["curves"],
+            quality,
+            curves,
             run=run,
             baseline=(document.get("compare") or {}).get("baseline"),
             level=None if uncertainty.get("off") else uncertainty.get("level"),
             trend=trend_of(days, _keys(result.metrics)),
-            before=before if target.is_window else _last_before(days[:-1]),
+            before=before,
             **_large(files, names_of(result.metrics, "model"), written.get("distributions")),
         )
     )
@@ -143,31 +131,13 @@ def _keys(metrics: pa.Table) -> list[tuple[str, str]]:
     return [(text, model) for text in names_of(metrics, "metric") for model in models if (text, model) in there]
 
 
-def _trend_window(target: Target) -> Window:
-    """The days whose trend is shown: those of a window, or those up to a day."""
-    first = target.window.last - dt.timedelta(TREND_DAYS - 1)
-    return Window(max(first, target.window.first) if target.is_window else first, target.window.last)
-
-
-def _today(target: Target, result: StoredResult) -> TrendDay | None:
-    """The trend of the report's own day: the stored tables may still be those of the run before."""
-    if target.is_window:
-        return None
-    return TrendDay(target.name, "stored", result.metrics, result.gates)
-
-
-def _days(spec: Spec, window: Window, spark: SparkSession | None, today: TrendDay | None = None) -> list[TrendDay]:
-    """The trend of each day of ``window``; ``today`` is known already."""
-    known = {} if today is None else {today.name: today}
-    others = [day for day in window.days if day not in known]
+def _days(spec: Spec, window: Window, spark: SparkSession | None, but: str = "") -> list[TrendDay]:
+    targets = [Target.of_day(spec, day) for day in window.days if day != but]
     with ThreadPoolExecutor(READING_THREADS) as pool:
-        read = partial(_stored_day, spark=spark)
-        known.update((day.name, day) for day in pool.map(read, [Target.of_day(spec, day) for day in others]))
-    return [known[day] for day in window.days]
+        return list(pool.map(partial(_stored_day, spark=spark), targets))
 
 
 def _stored_day(target: Target, spark: SparkSession | None) -> TrendDay:
-    """The trend of a stored day; a day that cannot be read says why."""
     try:
         files = day_files(target.folder, target.name, ("metrics", "gates"), spark, target.column)
         if not files.has("metrics"):
@@ -177,24 +147,12 @@ def _stored_day(target: Target, spark: SparkSession | None) -> TrendDay:
         validate_results(metrics, "metrics", target.name, once=False)
     except (InputError, StoreError) as error:
         return TrendDay(target.name, "unreadable", reason=str(error))
-    return TrendDay(target.name, "stored", metrics, None if gates is None else _of_all_verdicts(gates))
-
-
-def _of_all_verdicts(gates: pa.Table) -> pa.Table:
-    """The verdicts of ``gates`` over the whole day."""
-    return gates.filter(pc.fill_null(pc.equal(gates["slice"].cast(pa.string()), ALL), False))
-
-
-def _window_before(target: Target, spark: SparkSession | None) -> DayBefore | None:
-    """The window of as many days right before a window, where it is stored."""
-    earlier = target.earlier(target.window.count) if target.is_window else None
-    if earlier is None:
-        return None
-    return _last_before([_stored_day(earlier, spark)])
+    if gates is not None:  # the verdicts over the whole day
+        gates = gates.filter(pc.fill_null(pc.equal(gates["slice"].cast(pa.string()), ALL), False))
+    return TrendDay(target.name, "stored", metrics, gates)
 
 
 def _last_before(days: Sequence[TrendDay]) -> DayBefore | None:
-    """The last of ``days`` that is stored."""
     stored = [DayBefore(day.name, day.metrics) for day in days if day.metrics is not None]
     return stored[-1] if stored else None
 
@@ -294,8 +252,6 @@ def changes_of_run(target: Target, metrics: pa.Table, spark: SparkSession | None
 
     It is no reason to stop: a day that cannot be read is none.
     """
-    if target.is_window:
-        return None
     earlier = [day for days in range(1, LOOKED_BACK + 1) if (day := target.earlier(days)) is not None]
     read = partial(_stored_day, spark=spark)
     try:

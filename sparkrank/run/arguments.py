@@ -15,17 +15,18 @@ from sparkrank.sources.folders import PartitionTypes
 
 def validate_argument_numbers(buckets: Any, curve_points: Any, max_bad_fraction: Any, row_memory: Any) -> None:
     """Raise :class:`SpecError` if one of the caller's numbers is out of range."""
-    if buckets is not None and not (_is_whole(buckets) and 1 <= buckets <= MOST_BUCKETS):
-        raise SpecError(f"buckets is {quote(buckets)}: an int from 1 to {MOST_BUCKETS} is allowed")
-    if not (_is_whole(curve_points) and 0 <= curve_points <= MOST_CURVE_POINTS):
-        raise SpecError(
-            f"curve_points is {quote(curve_points)}: a whole number from 0 to {MOST_CURVE_POINTS} is allowed"
-        )
-    if row_memory is not None and not (_is_whole(row_memory) and 0 <= row_memory < 1 << 63):
-        raise SpecError(f"row_memory is {quote(row_memory)}: a whole number of bytes from 0, below 8 EiB, is allowed")
-    is_number = isinstance(max_bad_fraction, Real) and not isinstance(max_bad_fraction, bool)
-    if not (is_number and 0 <= max_bad_fraction <= 1):
-        raise SpecError(f"max_bad_fraction is {quote(max_bad_fraction)}: a number from 0 to 1 is allowed")
+    points = f"a whole number from 0 to {MOST_CURVE_POINTS}"
+    kind: Any
+    for name, value, kind, low, high, allowed in (
+        ("buckets", buckets, int, 1, MOST_BUCKETS, f"an int from 1 to {MOST_BUCKETS}"),
+        ("curve_points", curve_points, int, 0, MOST_CURVE_POINTS, points),
+        ("row_memory", row_memory, int, 0, (1 << 63) - 1, "a whole number of bytes from 0, below 8 EiB,"),
+        ("max_bad_fraction", max_bad_fraction, Real, 0, 1, "a number from 0 to 1"),
+    ):
+        if value is None and name in ("buckets", "row_memory"):
+            continue
+        if isinstance(value, bool) or not (isinstance(value, kind) and low <= value <= high):
+            raise SpecError(f"{name} is {quote(value)}: {allowed} is allowed")
 
 
 def validate_other_arguments(group_table: Any, spark: Any) -> None:
@@ -46,7 +47,3 @@ def validate_argument_words(lane: Any, partition_types: Any, paths: bool) -> Non
             raise SpecError(f'{name} is "{shorten(word)}"{did_you_mean(word, known)} (allowed: {itemize(known)})')
     if partition_types == "text" and not paths:
         raise SpecError("partition_types is text, but no path is given: only the names of folders have types to infer")
-
-
-def _is_whole(number: object) -> bool:
-    return isinstance(number, int) and not isinstance(number, bool)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from sparkrank.base.errors import SpecError
@@ -12,7 +11,6 @@ from sparkrank.inputs.roles import COLUMN_ROLES, Roles, TruthColumns, planned
 from sparkrank.metrics import Definitions, Metric, find_preset
 from sparkrank.metrics.definitions import ALLOWED
 from sparkrank.metrics.slices import Slices
-from sparkrank.metrics.uncertainty import DEFAULT, Comparison, Uncertainty
 from sparkrank.run.arguments import validate_argument_words
 from sparkrank.sources.in_memory import accepted, is_path
 from sparkrank.sources.pandas_rows import out_of_pandas
@@ -24,29 +22,24 @@ def request_called(
     impressions: Any,
     metrics: Sequence[str | Metric],
     options: Mapping[str, Any],
-    *,
     group: str | Sequence[str] | None,
-    cluster: str | None = None,
     slices: Slices = (),
-    group_table: bool = True,
-    score_sums: bool = False,
-    curve_points: int = 0,
-    max_bad_fraction: float = 0.0,
+    *,
+    bad: float = 0.0,
     limits: Mapping[str, float] | None = None,
     buckets: int | None = None,
     row_memory: int | None = None,
-    uncertainty: Uncertainty = DEFAULT,
-    compare: Comparison | None = None,
-    shows_items: bool = False,
+    **asked: Any,
 ) -> tuple[Request, TruthColumns | None]:
     """The request for ``impressions``, and the columns of the truth as the caller named them.
 
     ``options`` are the arguments that all doors share (:class:`sparkrank.doors.keywords.InputOptions`), with their
-    defaults. Raises :class:`SpecError` where the arguments make no sense.
+    defaults, and the cluster; ``asked`` are those of :func:`sparkrank.inputs.roles.planned`. Raises :class:`SpecError`
+    where the arguments make no sense.
     """
     truth, truth_columns, label = (options.get(name) for name in ("truth", "truth_columns", "label"))
     lane, partition_types, spark = options["lane"], options["partition_types"], options.get("spark")
-    columns = {name: options.get(name) for name in COLUMN_ROLES} | {"cluster": cluster}
+    columns = {name: options.get(name) for name in (*COLUMN_ROLES, "cluster")}
     settings = {name: options.get(name) for name in ALLOWED}
     library = find_preset(options.get("preset"))
     validate_argument_words(lane, partition_types, is_path(impressions) or is_path(truth))
@@ -54,19 +47,8 @@ def request_called(
     if truth_columns is not None and truth is None:
         raise SpecError("truth_columns names columns of a truth, but there is no truth")
     named = Roles.named(columns, group, label if truth is None else None, beside, options["relevance"], slices)
-    roles, plan = planned(
-        named,
-        metrics,
-        Definitions.of(library, settings, joins=named.joins),
-        library,
-        group_table=group_table,
-        score_sums=score_sums,
-        curve_points=curve_points,
-        buckets=buckets,
-        uncertainty=uncertainty,
-        compare=compare,
-    )
-    plan = replace(plan, shows_items=True) if shows_items else plan
+    definitions = Definitions.of(library, settings, joins=named.joins)
+    roles, plan = planned(named, metrics, definitions, library, buckets=buckets, **asked)
     lists = accepted("the impressions are", impressions, roles)
     true = None if truth is None else accepted("the truth is", truth, roles.truth or roles)
     given = out_of_pandas(lists, true, roles, plan)
@@ -75,7 +57,7 @@ def request_called(
         None if truth is None else SideRows.of("truth", given.truth, partition_types),
         roles,
         plan,
-        limits_of(plan, max_bad_fraction, limits, also={check for check, _ in given.counts}),
+        limits_of(plan, bad, limits, also={check for check, _ in given.counts}),
         lane,
         spark,
         buckets,

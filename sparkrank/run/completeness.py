@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from sparkrank.config import Spec
-    from sparkrank.config.sections import Expect
     from sparkrank.sources.side_rows import SideRows
     from sparkrank.states import Partials
 
@@ -55,20 +54,20 @@ class Completeness:
             if expect.min_fraction_of_yesterday is not None:
                 yesterday = (dt.date.fromisoformat(day) - dt.timedelta(1)).isoformat()
                 before = _rows_of(on_day(spec.output.path, yesterday), yesterday, spark) if before is None else before
+                share, key = expect.min_fraction_of_yesterday, "min_fraction_of_yesterday"
                 if before:
-                    asked.append(_of_yesterday(expect, before[what], yesterday))
+                    words = f"{key} is {share:g} of the {before[what]} rows of {yesterday}"
+                    asked.append((share * before[what], words))
                 else:
-                    sentence = (
-                        f"{what}.expect.min_fraction_of_yesterday is not checked: {yesterday} has no tables under "
-                        "output.path"
-                    )
+                    sentence = f"{what}.expect.{key} is not checked: {yesterday} has no tables under output.path"
                     warnings.append(CodedSentence("expectation_not_checked", sentence))
             least[what] = tuple(asked)
         return cls(least, tuple(warnings))
 
     def validate_row_count(self, partials: Partials) -> None:
         """Raise :class:`InputError` where fewer rows were read than are expected."""
-        rows = rows_by_side({check: count for (check, model), count in partials.counts.items() if not model})
+        truth = partials.counts.get((checks.TRUTH_ROWS, ""), 0)
+        rows = {INPUT: partials.counts.get((checks.ROWS_READ, ""), 0) - truth, TRUTH: truth}
         for what, asked in self.least.items():
             for least, words in asked:
                 if rows[what] < least:
@@ -81,42 +80,29 @@ class Completeness:
 NOTHING_EXPECTED = Completeness()
 
 
-def rows_by_side(counts: Mapping[str, int]) -> dict[str, int]:
-    """The rows read of each side, from the counts of the table ``quality``."""
-    truth = counts.get(checks.TRUTH_ROWS, 0)
-    return {INPUT: counts.get(checks.ROWS_READ, 0) - truth, TRUTH: truth}
-
-
-def _of_yesterday(expect: Expect, rows: int, yesterday: str) -> tuple[float, str]:
-    share = expect.min_fraction_of_yesterday or 0.0
-    return share * rows, f"min_fraction_of_yesterday is {share:g} of the {rows} rows of {yesterday}"
-
-
 def _rows_of(output: str, day: str, spark: SparkSession | None) -> dict[str, int]:
-    """The rows read of each side on ``day``; empty if it has no tables."""
     files = day_files(output, day, ("runs", "quality"), spark)
     if not files.has("runs"):
         return {}
     runs = files.read("runs", pa.schema([RUNS.schema.field("rows")]))
     rows = int(runs["rows"][0].as_py() or 0) if runs.num_rows else 0
-    if not files.has("quality"):
-        return {INPUT: rows, TRUTH: 0}
-    quality = files.read("quality", pa.schema([QUALITY.schema.field(name) for name in ("check", "count")]))
-    counts = zip(quality["check"].to_pylist(), quality["count"].to_pylist(), strict=True)
-    truth = sum(int(count) for check, count in counts if check == checks.TRUTH_ROWS)
-    return rows_by_side({checks.TRUTH_ROWS: truth, checks.ROWS_READ: rows})
+    truth = 0
+    if files.has("quality"):
+        quality = files.read("quality", pa.schema([QUALITY.schema.field(name) for name in ("check", "count")]))
+        truth = sum(int(row["count"]) for row in quality.to_pylist() if row["check"] == checks.TRUTH_ROWS)
+    return {INPUT: rows - truth, TRUTH: truth}
 
 
 def validate_markers(side: SideRows, marker: str) -> None:
-    """Raise :class:`InputError` where a folder that ``side`` reads lacks the file ``marker``, by which its writer says
-    that all files are there.
-    """
+    """Raise :class:`InputError` where a folder that ``side`` reads lacks the file ``marker`` of its writer."""
     assert side.path is not None  # noqa: S101 - a spec with a marker has a path
     try:
         stored = StoredFiles.at(side.path, side.what, side.format)
         if stored.store is None:  # pragma: no cover - at() opens one
             return
-        for folder in folders_of(stored):
+        places = zip(stored.listing.files, stored.listing.roots, strict=True)
+        # the folders that the path stands for; where it stands for files, those that these are in
+        for folder in dict.fromkeys(root.rpartition("/")[0] if root == file else root for file, root in places):
             if stored.store.get_file_info(f"{folder.rstrip('/')}/{marker}").type != fs.FileType.File:
                 raise InputError(
                     f"the {side.what} is incomplete: {without_password(folder)} has no file {marker}, which "
@@ -124,9 +110,3 @@ def validate_markers(side: SideRows, marker: str) -> None:
                 )
     except (pa.ArrowException, OSError) as error:
         raise unreadable(f"the folders of the {side.what} cannot be searched for {marker}", error) from error
-
-
-def folders_of(stored: StoredFiles) -> Iterator[str]:
-    """The folders that a path stands for; where it stands for files, those that these are in."""
-    places = zip(stored.listing.files, stored.listing.roots, strict=True)
-    yield from dict.fromkeys(root.rpartition("/")[0] if root == file else root for file, root in places)

@@ -8,33 +8,24 @@ from sparkrank.base.errors import SpecError, escape, shorten
 from sparkrank.base.redaction import redact, shown_url
 from sparkrank.engines.request import Request
 from sparkrank.inputs.day_marks import as_pattern, day_of, on_day, on_days
+from sparkrank.sources.side_rows import SideRows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from sparkrank.config import Spec
-    from sparkrank.config.sections import Input, Truth
-from sparkrank.sources.side_rows import SideRows
+    from sparkrank.config.sections import InputRows
 
 
 def request_of(spec: Spec, day: str, spark: SparkSession | None) -> Request:
     """The request of ``spec`` for ``day``."""
-    roles, plan, engine = spec.roles, spec.plan(), spec.engine
-    return Request(
-        side_of("input", spec.input, day),
-        None if spec.truth is None else side_of("truth", spec.truth, day),
-        roles,
-        plan,
-        spec.limits(plan),
-        engine.lane,
-        spark,
-        engine.buckets,
-        engine.bucket_rows,
-        engine.row_memory,
-    )
+    plan, engine = spec.plan(), spec.engine
+    how = (engine.lane, spark, engine.buckets, engine.bucket_rows, engine.row_memory)
+    truth = None if spec.truth is None else side_of("truth", spec.truth, day)
+    return Request(side_of("input", spec.input, day), truth, spec.roles, plan, spec.limits(plan), *how)
 
 
-def side_of(what: str, rows: Input | Truth, day: str) -> SideRows:
+def side_of(what: str, rows: InputRows, day: str) -> SideRows:
     """The place of the rows of ``day``; ``what`` names them in sentences: input or truth."""
     return SideRows(
         what,

@@ -1,8 +1,4 @@
-"""The corridor of every evaluation from any door: open, check, count, evaluate, refuse or warn.
-
-Each stage has a name and is timed. Between opening and evaluating a door may make the place of the group table: nothing
-is made for an input that is refused.
-"""
+"""The corridor of every evaluation from any door: open, check, count, evaluate, refuse or warn."""
 
 from __future__ import annotations
 
@@ -66,8 +62,8 @@ class Opened:
     def evaluate(self, stages: Stages, files: GroupFiles | None = None) -> EvaluationOutcome:
         """Evaluate the rows in one pass; with ``files``, the workers write the group table there.
 
-        Raises :class:`sparkrank.base.errors.InputError` where the rows cannot be used, more of them are bad than is
-        allowed, a check is over its limit, or what must not be is undefined; then nothing stays in ``files``.
+        Raises :class:`sparkrank.base.errors.InputError` where the rows cannot be used or a limit is not kept; then
+        nothing stays in ``files``.
         """
         try:
             with stages.stage("evaluate", self.rows):
@@ -119,9 +115,8 @@ def _slower(solved: Solved) -> Iterator[str]:
 def open_request(request: Request, stages: Stages) -> Opened:
     """Find the lane for ``request``, check the schema of its rows, and count them if no number of buckets is given.
 
-    Raises :class:`sparkrank.base.errors.SpecError` and :class:`sparkrank.base.errors.InputError` as
-    :func:`sparkrank.run.lane.open_lane` does, and the latter for a column that is missing or cannot play its role.
-    The former also where intervals are asked for that only data that grow can have.
+    Raises as :func:`sparkrank.run.lane.open_lane` does, :class:`sparkrank.base.errors.InputError` for a column that
+    cannot play its role, and :class:`sparkrank.base.errors.SpecError` for intervals that only data that grow can have.
     """
     request.plan.uncertainty.validate_single_look()
     with stages.stage("open"):

@@ -1,15 +1,14 @@
 """Interrupts of a call that works in Spark, as by the stop button of a notebook: its jobs end and leave nothing.
 
-An interrupt that comes amid a call of the JVM leaves its answer on the way, which the next call of this thread would
-take for its own. So the work is done by a thread of its own while the caller's waits: what is interrupted is the wait.
-The thread's jobs bear a tag by which they are cancelled, they alone; it then gives back what it has cached as after
-any failure.
+An interrupt amid a call of the JVM leaves its answer on the way, which the next call of this thread would take for
+its own. So a thread of its own does the work under a tag by which its jobs are cancelled, and the wait is interrupted.
 """
 
 from __future__ import annotations
 
 import contextlib
 import contextvars
+import functools
 import threading
 import time
 import uuid
@@ -49,7 +48,13 @@ class _Worker(threading.Thread):
     def __init__(self, spark: SparkSession, work: Callable[[], Any]) -> None:
         super().__init__(name="sparkrank-evaluation", daemon=True)
         self._spark, self._tag = spark, f"sparkrank-{uuid.uuid4().hex}"
-        self._work = _with_context(spark, self._tagged(work))
+
+        def tagged() -> Any:
+            with contextlib.suppress(Exception):  # a session that takes no tags: its jobs run on when interrupted
+                _tagging(spark)[0](self._tag)
+            return work()
+
+        self._work = _with_context(spark, tagged)
         # An interrupt of join() makes Python before 3.13 take a thread for one that has ended.
         self.ended = threading.Event()
         self._result: Any = None
@@ -62,14 +67,6 @@ class _Worker(threading.Thread):
             self._error = error
         finally:
             self.ended.set()
-
-    def _tagged(self, work: Callable[[], T]) -> Callable[[], T]:
-        def tagged() -> T:
-            with contextlib.suppress(Exception):  # a session that takes no tags: its jobs run on when interrupted
-                _tagging(self._spark)[0](self._tag)
-            return work()
-
-        return tagged
 
     def result(self) -> Any:
         """The result of the work; raises the error of the work."""
@@ -102,15 +99,9 @@ def _tagging(spark: SparkSession) -> tuple[Callable[[str], object], Callable[[st
 
 def _with_context(spark: SparkSession, work: Callable[[], T]) -> Callable[[], T]:
     """``work`` in the context of this thread: its settings of jobs, as pools and groups, and its variables."""
-    copied = contextvars.copy_context()
-
-    def inside() -> T:
-        return copied.run(work)
-
-    try:
+    inside: Callable[[], T] = functools.partial(contextvars.copy_context().run, work)
+    with contextlib.suppress(Exception):  # a session that gives none of them to other threads
         from pyspark import inheritable_thread_target
 
-        target: Callable[[], T] = inheritable_thread_target(spark)(inside)
-    except Exception:  # noqa: BLE001 - a session that gives none of them to other threads
-        return inside
-    return target
+        inside = inheritable_thread_target(spark)(inside)
+    return inside

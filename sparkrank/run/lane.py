@@ -1,8 +1,4 @@
-"""The choice of a lane for a request.
-
-``sr.evaluate`` and a spec get the same lane for the same input, with the same reason, and the same sentence if no lane
-takes it.
-"""
+"""The choice of a lane for a request: the same with the same reason, whichever door asks."""
 
 from __future__ import annotations
 
@@ -63,7 +59,8 @@ def _first_that_takes(request: Request) -> Lane:
         except FrameLaneNeededError as error:
             left = str(error)
         except (InputError, StoreError) as error:
-            if request.session is None or kind is FrameLane or not _is_far(request):
+            is_far = any(side.path is not None and local_path(side.path) is None for side, _ in request.sides)
+            if request.session is None or kind is FrameLane or not is_far:
                 raise
             left = str(error)
     raise SpecError(f"{left or refused}: spark=session leaves it to Spark, and a table in memory is taken as it is")
@@ -83,9 +80,7 @@ def _asked(request: Request) -> Lane:
 
 
 def _opened(kind: type[Lane], request: Request, opened: dict[str, Source], left: str | None) -> Lane:
-    """The lane over the rows of ``request``. Raises :class:`sparkrank.base.errors.SparkrankError` where it needs a
-    session, and that of the request is too old or has workers that cannot evaluate anything.
-    """
+    """The lane over the rows of ``request``; raises where it needs a session, and that of the request cannot do."""
     if kind.needs_session and request.session is not None:
         validate_session(request.session)
     return kind.open(request, opened, left)
@@ -94,8 +89,3 @@ def _opened(kind: type[Lane], request: Request, opened: dict[str, Source], left:
 def _refused(request: Request, reason: str, other: str | None) -> SpecError:
     allowed = AUTO if other is None else f"{AUTO} or {other}"
     return SpecError(f"lane is {request.lane}, but {reason}: {allowed} is allowed")
-
-
-def _is_far(request: Request) -> bool:
-    """Whether a path is on another file system than this machine's."""
-    return any(side.path is not None and local_path(side.path) is None for side, _ in request.sides)

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from sparkrank.config import Spec
     from sparkrank.engines.result import Refusal
 
-
 # The keys of a spec that change neither a number nor which tables a day has.
 _HOW_IT_RUNS = {"engine": None, "day": None}
 

@@ -21,12 +21,9 @@ if TYPE_CHECKING:
 BATCH_ROWS, SPARK_BATCH_ROWS = "100000", "10000"
 _BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
-# What is logged where nobody has said what: Spark's own default is every step that it takes, between which the one
-# sentence of sparkrank is lost.
-_LOG_LEVEL, QUIET = "spark.log.level", "ERROR"
-# Where tasks run in the driver's own process, what one of them fails by stands on its terminal as 30 lines of Java, and
-# in the sentence, too.
-QUIET_LOCAL = "FATAL"
+# What is logged where nobody has said what: in Spark's own default the one sentence of sparkrank is lost, and where
+# tasks run in the driver's own process, an error of theirs would stand there as 30 lines of Java beside it.
+_LOG_LEVEL, QUIET, QUIET_LOCAL = "spark.log.level", "ERROR", "FATAL"
 # Spark's own bar, which it draws where it was not started by spark-submit, over the line and the tables of sparkrank.
 _BAR = "spark.ui.showConsoleProgress"
 STARTED_BY_JAVA = "PYSPARK_GATEWAY_PORT"  # in the environment of a Python that spark-submit has started
@@ -74,7 +71,6 @@ def spark_session(name: str) -> SparkSession:
 
 
 def _is_local() -> bool:
-    """Whether tasks run in the process of the driver, as they do if no master is named."""
     from pyspark import SparkContext
 
     master = SparkContext.getSystemProperty("spark.master") or os.environ.get("MASTER") or "local"
@@ -82,10 +78,7 @@ def _is_local() -> bool:
 
 
 def _give_workers_this_python() -> None:
-    """Let workers of this machine run the Python of this process, unless another Python is configured.
-
-    Spark would take python3 of the PATH. Of workers on other machines nobody knows here what they have.
-    """
+    """Let workers of this machine run the Python of this process, not python3 of the PATH, unless one is configured."""
     from pyspark import SparkContext
 
     if not SparkContext.getSystemProperty("spark.pyspark.python"):
@@ -101,10 +94,7 @@ def _over_connect() -> bool:
 
 
 def _logging_is_configured() -> bool:
-    """Whether the user has configured Spark's log: by a setting, or by a configuration of log4j.
-
-    The session must not be there yet: what holds before it starts, starts with it.
-    """
+    """Whether the user has configured Spark's log, before a session starts: by a setting, or by log4j's files."""
     from pyspark import SparkContext
 
     asked = SparkContext.getSystemProperty  # spark-submit hands the settings of Spark to the driver as such

@@ -11,48 +11,21 @@ COLUMNS = ["user_id", "item_id", "score", "label", "country", "device", "ts"]
 KEYS = ["input", "metrics", "output", "slices", "truth", "day", "definitions", "quality", "engine"]
 TIES = ALLOWED["ties"]
 
+# A slip and the word that was meant.
+SLIPS = [
+    (METRICS, "ndgc ndcg, nddcg ndcg, ndg ndcg, presision precision, precison precision, percision precision"),
+    (METRICS, "recal recall, recalll recall, gruop_auc group_auc, groupauc group_auc, kendal_tau kendall_tau"),
+    (METRICS, "kendall_tua kendall_tau, spearmann spearman, covrage coverage, noveltly novelty, lgoloss logloss"),
+    (METRICS, "acuracy accuracy, specifity specificity, bperf bpref, GAUCC gauc"),
+    ([name for name in METRICS if name != "dcg"], "mdcg ndcg"),
+    (COLUMNS, "userid user_id, user-id user_id, itme_id item_id, Label label, lable label, labels label"),
+    (COLUMNS, "scroe score, contry country, counrty country"),
+    (KEYS, "metric metrics, ouput output, defintions definitions, qualtiy quality"),
+    (TIES, "expcted expected, bets best, itm item, blok block"),
+    (PRESETS, "relay replay, trec-eval trec_eval, sklern sklearn"),
+]
 TYPOS = {
-    "ndgc": ("ndcg", METRICS),
-    "nddcg": ("ndcg", METRICS),
-    "ndg": ("ndcg", METRICS),
-    "mdcg": ("ndcg", [name for name in METRICS if name != "dcg"]),
-    "presision": ("precision", METRICS),
-    "precison": ("precision", METRICS),
-    "percision": ("precision", METRICS),
-    "recal": ("recall", METRICS),
-    "recalll": ("recall", METRICS),
-    "gruop_auc": ("group_auc", METRICS),
-    "groupauc": ("group_auc", METRICS),
-    "kendal_tau": ("kendall_tau", METRICS),
-    "kendall_tua": ("kendall_tau", METRICS),
-    "spearmann": ("spearman", METRICS),
-    "covrage": ("coverage", METRICS),
-    "noveltly": ("novelty", METRICS),
-    "lgoloss": ("logloss", METRICS),
-    "acuracy": ("accuracy", METRICS),
-    "specifity": ("specificity", METRICS),
-    "bperf": ("bpref", METRICS),
-    "GAUCC": ("gauc", METRICS),
-    "userid": ("user_id", COLUMNS),
-    "user-id": ("user_id", COLUMNS),
-    "itme_id": ("item_id", COLUMNS),
-    "Label": ("label", COLUMNS),
-    "lable": ("label", COLUMNS),
-    "labels": ("label", COLUMNS),
-    "scroe": ("score", COLUMNS),
-    "contry": ("country", COLUMNS),
-    "counrty": ("country", COLUMNS),
-    "metric": ("metrics", KEYS),
-    "ouput": ("output", KEYS),
-    "defintions": ("definitions", KEYS),
-    "qualtiy": ("quality", KEYS),
-    "expcted": ("expected", TIES),
-    "bets": ("best", TIES),
-    "itm": ("item", TIES),
-    "blok": ("block", TIES),
-    "relay": ("replay", PRESETS),
-    "trec-eval": ("trec_eval", PRESETS),
-    "sklern": ("sklearn", PRESETS),
+    typed: (meant, known) for known, slips in SLIPS for typed, meant in (slip.split() for slip in slips.split(","))
 }
 
 OTHERS = {

@@ -28,80 +28,48 @@ from sparkrank.sources.files import without_password
 from sparkrank.sources.side_rows import SideRows
 from sparkrank.text.terminal import as_json_text, tell
 from tests.support.commands import exit_code
+from tests.support.commands import write_spec as conf_of
 
 # Every form holds this word and nothing else that is secret.
 WORD = "S3CRET"
 # Who opens a URL.
 URLS = [
-    "s3a://AKIAKEY:wJalr/bPxS3CRET@bucket/x",
-    "s3a://AKIAKEY:S3CRET/@bucket/x",
-    "s3://KEY:12/S3CRET@bucket/x",
-    "s3n://KEY:8020/S3CRET@bucket",
-    "s3://KEY:S3C:S3CRET@bucket/x?region=eu",
-    "s3://KEY:a?b=S3CRET@bucket/x",
-    "s3://KEY:a#S3CRET@bucket/x",
-    "s3://KEY:a;S3CRET,b@bucket/x",
-    "s3://KEY:a@S3CRET@bucket/x",
-    "s3://KEY:S3CRET with spaces@bucket/x",
-    "s3a://KEY:'S3CRET'@bucket/x",
-    "s3a://KEY:a://S3CRET@bucket/x",
-    "S3A://KEY:S3CRET@bucket/x",
-    "s3a://KEY:S3CRET",
-    "gs://:S3CRET@bucket/x",
-    "file://u:S3CRET@h/x",
-    "hdfs://u:S3CRET@namenode:8020/x",
-    "http://user:S3CRET@host/x.parquet",
-    "ftp://user:S3%2FCRET-S3CRET@host/x",
-    "abfss://container:S3CRET@account.dfs.core.windows.net/x",
-    "postgresql://u:pa/S3CRET@h/db",
+    "s3a://AKIAKEY:wJalr/bPxS3CRET@bucket/x", "s3a://AKIAKEY:S3CRET/@bucket/x", "s3://KEY:12/S3CRET@bucket/x",
+    "s3n://KEY:8020/S3CRET@bucket", "s3://KEY:S3C:S3CRET@bucket/x?region=eu", "s3://KEY:a?b=S3CRET@bucket/x",
+    "s3://KEY:a#S3CRET@bucket/x", "s3://KEY:a;S3CRET,b@bucket/x", "s3://KEY:a@S3CRET@bucket/x",
+    "s3://KEY:S3CRET with spaces@bucket/x", "s3a://KEY:'S3CRET'@bucket/x", "s3a://KEY:a://S3CRET@bucket/x",
+    "S3A://KEY:S3CRET@bucket/x", "s3a://KEY:S3CRET", "gs://:S3CRET@bucket/x", "file://u:S3CRET@h/x",
+    "hdfs://u:S3CRET@namenode:8020/x", "http://user:S3CRET@host/x.parquet", "ftp://user:S3%2FCRET-S3CRET@host/x",
+    "abfss://container:S3CRET@account.dfs.core.windows.net/x", "postgresql://u:pa/S3CRET@h/db",
     "mongodb+srv://u:S3CRET@h/db",
     "https://account.blob.core.windows.net/c/x.parquet?sv=2024&se=2026&sr=b&sp=r&sig=S3CRET%3D",
     "https://b.s3.amazonaws.com/x?X-Amz-Algorithm=AWS4&X-Amz-Credential=S3CRET%2F2026&X-Amz-Signature=S3CRET",
     "https://storage.googleapis.com/b/x?X-Goog-Signature=S3CRET&X-Goog-Expires=9",
     "https://b.s3.amazonaws.com/x?AWSAccessKeyId=S3CRET&Signature=S3CRET&Expires=1",
-    "https://h/x#access_token=S3CRET",
-    "s3://bucket/x?secret_key=S3CRET&region=eu",
-]
+    "https://h/x#access_token=S3CRET", "s3://bucket/x?secret_key=S3CRET&region=eu",
+]  # fmt: skip
 # Values that only databases and the like take.
 VALUES = [
-    "jdbc:oracle:thin:scott/S3CRET@//h/x",
-    "jdbc:oracle:oci:scott/S3CRET@db",
-    "jdbc:mysql://u:S3CRET@h:3306/db",
+    "jdbc:oracle:thin:scott/S3CRET@//h/x", "jdbc:oracle:oci:scott/S3CRET@db", "jdbc:mysql://u:S3CRET@h:3306/db",
     "jdbc:postgresql://h/db?user=u&password=S3CRET",
     "jdbc:sqlserver://h:1433;databaseName=x;user=u;password={S3CRET;x}",
-    "jdbc:snowflake://a/?user=u&private_key_pwd=S3CRET",
-    "jdbc:databricks://h:443/x;AuthMech=3;UID=token;PWD=S3CRET",
-]
+    "jdbc:snowflake://a/?user=u&private_key_pwd=S3CRET", "jdbc:databricks://h:443/x;AuthMech=3;UID=token;PWD=S3CRET",
+]  # fmt: skip
 # Texts in sentences of others.
 TEXTS = [
-    "password=S3CRET",
-    "PASSWD: S3CRET",
-    "pwd=S3CRET;x=1",
-    "PGPASSWORD=S3CRET",
-    "passphrase => S3CRET",
-    '{"password": "a S3CRET"}',
-    "{'apiKey': 'S3CRET'}",
-    '{\\"token\\": \\"S3CRET\\"}',
-    "apikey=S3CRET",
-    "api-key: S3CRET",
-    "sfPrivateKey=S3CRET",
-    "sfToken=S3CRET",
-    "fs.s3a.secret.key=S3CRET",
-    "fs.s3a.access.key=S3CRET",
-    "fs.azure.account.key.acc.dfs.core.windows.net=S3CRET==",
-    "fs.azure.sas.container.account=sv=1&sig=S3CRET",
-    "fs.azure.account.oauth2.client.secret: S3CRET",
-    "AWS_SECRET_ACCESS_KEY=a/S3CRET+b",
-    "aws_session_token = S3CRET",
+    "password=S3CRET", "PASSWD: S3CRET", "pwd=S3CRET;x=1", "PGPASSWORD=S3CRET", "passphrase => S3CRET",
+    '{"password": "a S3CRET"}', "{'apiKey': 'S3CRET'}", '{\\"token\\": \\"S3CRET\\"}', "apikey=S3CRET",
+    "api-key: S3CRET", "sfPrivateKey=S3CRET", "sfToken=S3CRET", "fs.s3a.secret.key=S3CRET",
+    "fs.s3a.access.key=S3CRET", "fs.azure.account.key.acc.dfs.core.windows.net=S3CRET==",
+    "fs.azure.sas.container.account=sv=1&sig=S3CRET", "fs.azure.account.oauth2.client.secret: S3CRET",
+    "AWS_SECRET_ACCESS_KEY=a/S3CRET+b", "aws_session_token = S3CRET",
     "DefaultEndpointsProtocol=https;AccountName=a;AccountKey=S3CRET==;EndpointSuffix=x",
     "Endpoint=sb://h/;SharedAccessKeyName=a;SharedAccessKey=S3CRET=",
     "BlobEndpoint=https://a.blob.core.windows.net/;SharedAccessSignature=sv=1&sig=S3CRET",
-    "Authorization: Bearer S3CRET.x",
-    "authorization=AWS AKIAX:S3CRET=",
-    "sasl.jaas.config=PlainLoginModule required username='a' password='S3CRET';",
-    "?sv=1&sig=S3CRET",
+    "Authorization: Bearer S3CRET.x", "authorization=AWS AKIAX:S3CRET=",
+    "sasl.jaas.config=PlainLoginModule required username='a' password='S3CRET';", "?sv=1&sig=S3CRET",
     "credential=S3CRET/20260131/eu/s3/aws4_request",
-]
+]  # fmt: skip
 FORMS = [*URLS, *VALUES, *TEXTS]
 HARMLESS = [
     "/data/logs/day=2026-01-31/part-0.parquet",
@@ -135,12 +103,6 @@ def document(rows: Path, **changes: Any) -> dict[str, Any]:
     return {"input": {**source, **changes}, "metrics": ["rr"], "output": {"path": str(rows / "out")}}
 
 
-def conf_of(folder: Path, content: dict[str, Any]) -> str:
-    path = folder / "spec.yaml"
-    path.write_text(yaml.safe_dump(content), encoding="utf-8")
-    return str(path)
-
-
 def leaks(texts: Iterable[object]) -> list[str]:
     return [text for text in map(str, texts) if WORD in text]
 
@@ -149,13 +111,8 @@ def test_no_sentence_shows_one(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(FORMS) >= 60
     assert all(WORD in form for form in FORMS)
     for form in FORMS:
-        for text in (
-            form,
-            f"x: {form}",
-            f"cannot read '{form}': denied (403)",
-            f"{form}\nand {form}",
-            f"{'x ' * 1000}{form}",  # beyond what any of them shows
-        ):
+        beyond = f"{'x ' * 1000}{form}"  # what any of them shows
+        for text in (form, f"x: {form}", f"cannot read '{form}': denied (403)", f"{form}\nand {form}", beyond):
             raised = Exception(f"Traceback (most recent call last):\n  File x\nValueError: {form}\n")
             sentences = [redact(text), str(sr.SpecError(text)), errors.shorten(text), errors.quote(text)]
             sentences += [errors.itemize([text]), errors.quote([text, {"a": text}]), errors.quote(form)]
@@ -185,11 +142,8 @@ def test_errors_of_spark_and_arrow_show_none() -> None:
             with pytest.raises(Exception, match=r"(?s).") as told, errors.without_secrets(), task_errors():
                 raise RuntimeError(text)
             assert leaks(traceback.format_exception(told.value)) == []
-            with (
-                pytest.raises(sr.SparkrankError) as told,
-                errors.without_secrets(),
-                reading_errors(form, "jdbc", "input"),
-            ):
+            reading = reading_errors(form, "jdbc", "input")
+            with pytest.raises(sr.SparkrankError) as told, errors.without_secrets(), reading:
                 raise RuntimeError(text)
             assert leaks(traceback.format_exception(told.value)) == []
         for kind in (OSError, pa.ArrowInvalid):
@@ -211,9 +165,8 @@ def test_no_option_shows_one(rows: Path, tmp_path: Path, capsys: pytest.CaptureF
 def test_no_sentence_repeats_the_value_of_an_option(
     rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name, value in itertools.product(
-        ("password", "nanValue", "x"), ("123456", 123456, ["S3CRET"], {"a": "S3CRET"})
-    ):
+    values: tuple[Any, ...] = ("123456", 123456, ["S3CRET"], {"a": "S3CRET"})
+    for name, value in itertools.product(("password", "nanValue", "x"), values):
         for changes in ({"format": "csv"}, {"pth": "x"}):
             exit_code("validate", "--conf", conf_of(tmp_path, document(rows, options={name: value}, **changes)))
         for override in (f"input.options.{name}=[S3CRET", f"input.options.{name}.S3.x=123456", "input.options=S3CRET"):
@@ -225,7 +178,7 @@ def test_no_sentence_repeats_the_value_of_an_option(
 
 def test_what_yaml_takes_for_its_own_is_not_repeated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     conf = tmp_path / "spec.yaml"
-    for value in (
+    for value in [
         "*S3CRET",
         "!S3CRET x",
         "!!S3CRET x",
@@ -235,7 +188,7 @@ def test_what_yaml_takes_for_its_own_is_not_repeated(tmp_path: Path, capsys: pyt
         "!S3!CRET x",
         "{S3CRET",
         "`S3CRET",
-    ):
+    ]:
         conf.write_text(f"input:\n  path: /x\n  options: {{}}\n  password: {value}\n")
         assert exit_code("validate", "--conf", str(conf)) == 2
         assert "CRET" not in "".join(capsys.readouterr())
@@ -252,13 +205,8 @@ def test_no_path_shows_one(rows: Path, tmp_path: Path, capsys: pytest.CaptureFix
         conf = conf_of(tmp_path, document(rows, path=str(rows / "rows.parquet")))
         assert exit_code("validate", "--conf", conf, "--set", f"{role}.path={url}") == 2, url
         assert has_secret(url.replace("{day}", "")), url
-    assert leaks(capsys.readouterr()) == []
-
-
-def test_no_table_by_path_shows_one(rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for url in URLS[::4]:
-        content = document(rows)
-        content["input"] = {"table": f"parquet.`{url}`", "columns": content["input"]["columns"]}
+        content = document(rows, path=None, table=f"parquet.`{url}`")
         assert exit_code("validate", "--date", "2026-01-31", "--conf", conf_of(tmp_path, content)) == 2, url
     assert leaks(capsys.readouterr()) == []
 
@@ -334,11 +282,8 @@ def test_an_error_whose_text_is_fixed_is_replaced() -> None:
 def test_a_run_shows_no_secret_in_its_tables(rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Where rows are narrowed by a condition with one, and a person gives one as a reason."""
     content = document(rows, where="s > 0 OR 'password=S3CRET' = 'x'")
-    content |= {
-        "engine": {"lane": "local"},
-        "output": {"path": str(tmp_path / "out")},
-        "gates": [{"metric": "rr", "min": 5}],
-    }
+    content |= {"engine": {"lane": "local"}, "output": {"path": str(tmp_path / "out")}}
+    content["gates"] = [{"metric": "rr", "min": 5}]
     conf = conf_of(tmp_path, content)
     where = ("--set", "input.where=s > 0")
     assert exit_code("evaluate", "--conf", conf, "--date", "2026-01-31", *where) == 3
@@ -406,17 +351,9 @@ def test_what_is_harmless_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_options_that_are_harmless_are_shown(rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = {
-        "header": "true",
-        "delimiter": ";",
-        "sep": "\t",
-        "multiLine": "true",
-        "mode": "FAILFAST",
-        "encoding": "UTF-8",
-        "mergeSchema": "true",
-        "versionAsOf": "7",
-        "fetchsize": "1000",
-        "url": "jdbc:postgresql://db:5432/logs",
-    }
+        "header": "true", "delimiter": ";", "sep": "\t", "multiLine": "true", "mode": "FAILFAST", "encoding": "UTF-8",
+        "mergeSchema": "true", "versionAsOf": "7", "fetchsize": "1000", "url": "jdbc:postgresql://db:5432/logs",
+    }  # fmt: skip
     assert shown_options(options) == options
     assert shown_options({name.upper(): value for name, value in options.items()}).keys() == {*map(str.upper, options)}
     conf = conf_of(tmp_path, document(rows, format="jdbc", options=options))
@@ -455,21 +392,12 @@ def test_whatever_is_logged_is_cleaned() -> None:
 def test_only_one_place_prints() -> None:
     """Nothing but the terminal's own module prints, so that nothing goes by it; the line of a running stage is ours."""
     package = Path(sr.__file__).parent
+    prints = {"print", "click.echo", "click.secho", "sys.stdout.write", "sys.stderr.write", "warnings.warn"}
+    prints |= {"traceback.print_exc", "traceback.print_exception"}
     printing = {
         file.relative_to(package).as_posix()
         for file in package.rglob("*.py")
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call)
-        and ast.unparse(node.func)
-        in (
-            "print",
-            "click.echo",
-            "click.secho",
-            "sys.stdout.write",
-            "sys.stderr.write",
-            "traceback.print_exc",
-            "traceback.print_exception",
-            "warnings.warn",
-        )
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in prints
     }
     assert printing == {"text/terminal.py"}

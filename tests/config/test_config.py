@@ -29,15 +29,9 @@ def test_validate_writes_out_every_default_of_a_shipped_spec(conf: Path, capsys:
     assert exit_code("validate", "--conf", str(conf), "--set", "definitions.undefined=zero") == 0
     resolved = yaml.safe_load(capsys.readouterr().out)
     written = {
-        "preset": None,
-        "ties": "expected",
-        "undefined": "zero",
-        "unretrieved": "zero",
-        "unjudged": "nonrelevant",
-        "duplicates": "keep",
-        "population": "all",
-        "positions": "dense",
-    }
+        "preset": None, "ties": "expected", "undefined": "zero", "unretrieved": "zero", "unjudged": "nonrelevant",
+        "duplicates": "keep", "population": "all", "positions": "dense",
+    }  # fmt: skip
     if conf.name == "recommendations.yaml":  # what its preset sets is written out, too
         written |= {"preset": "replay", "duplicates": "once", "population": "truth"}
     assert resolved["definitions"] == written
@@ -49,10 +43,8 @@ def test_a_preset_in_a_spec_is_in_the_names_of_the_metrics_and_in_no_hash(tmp_pa
     """The same numbers said in two ways are the same question."""
     conf = PROJECT / "conf" / "recommendations.yaml"
     by_preset = load_spec(conf)
-    assert [str(metric) for metric in by_preset.plan().metrics][:2] == [
-        "ndcg(gain=binary)@10",
-        "ap(over=min_k_relevant)@10",
-    ]
+    texts = [str(metric) for metric in by_preset.plan().metrics]
+    assert texts[:2] == ["ndcg(gain=binary)@10", "ap(over=min_k_relevant)@10"]
     written_out = [
         "definitions={undefined: skip, population: truth, duplicates: once}",
         "metrics=['ndcg(gain=binary)@10', 'ap(over=min_k_relevant)@10', r@10, hit@10, rr]",
@@ -116,9 +108,8 @@ def test_keys_are_texts_that_yaml_takes_for_true_or_false(tmp_path: Path, asked:
     """Written by hand: programs that write YAML put them in quotes."""
     conf = tmp_path / "conf.yaml"
     columns = "{group: u, label: y, score: {no: a, Yes: b}}"
-    conf.write_text(
-        f"input: {{path: in, columns: {columns}}}\nmetrics: [rr]\noutput: {{path: out}}\nuncertainty: {asked}\n"
-    )
+    source = f"input: {{path: in, columns: {columns}}}"
+    conf.write_text(f"{source}\nmetrics: [rr]\noutput: {{path: out}}\nuncertainty: {asked}\n")
     spec = load_spec(conf)
     assert spec.uncertainty.off
     assert spec.input.columns.score == {"no": "a", "Yes": "b"}
@@ -126,23 +117,16 @@ def test_keys_are_texts_that_yaml_takes_for_true_or_false(tmp_path: Path, asked:
 
 def test_what_looks_like_a_password_is_shown_to_nobody(conf: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """``runs`` holds the spec as text, and whoever may read it need not know the database's password."""
-    urls = (
-        "url: 'jdbc:x://db:5432/y?user=a&Password=tiger&ssl=1', host: 'a://b:tiger@c/d', other: 'jdbc:x://db:5432/y@z'"
-    )
-    options = f"{{user: reader, password: tiger, {urls}}}"
+    urls = "url: 'jdbc:x://db:5432/y?user=a&Password=tiger&ssl=1', host: 'a://b:tiger@c/d'"
+    options = f"{{user: reader, password: tiger, {urls}, other: 'jdbc:x://db:5432/y@z'}}"
 
     def loaded(changed: str) -> Spec:
         return load_spec(conf, ["input.format=jdbc", f"input.options={changed}"])
 
     spec = loaded(options)
     assert "tiger" in spec.input.options.values()
-    shown = {
-        "user": "***",
-        "password": "***",
-        "url": "jdbc:x://db:5432/y?***&ssl=1",
-        "host": "a://***@c/d",
-        "other": "***",
-    }
+    shown = {"user": "***", "password": "***", "url": "jdbc:x://db:5432/y?***&ssl=1", "host": "a://***@c/d"}
+    shown["other"] = "***"
     assert json.loads(spec.as_text())["input"]["options"] == shown
     assert exit_code("validate", "--conf", str(conf), "--set", f"input.options={options}") == 0
     assert yaml.safe_load(capsys.readouterr().out)["input"]["options"] == shown
@@ -248,19 +232,12 @@ def test_what_is_wrong_in_a_spec_is_told_by_its_path(conf: Path) -> None:
 
 
 AMONG = [
-    ("/log/dt={date}", "file:///log/dt={date}/x", True),
-    ("file:/log/dt={date}", "/log/dt=2026-11-13", True),
-    ("/log/dt={date}", "/log/dt=x", False),
-    ("/log/{date}", "/log/tables", False),
-    ("/log/*", "/log/tables", True),
-    ("/log/*/*", "/log/tables", True),
-    ("/log/*/*.parquet", "/log/tables", False),
-    ("/log/*", "/log/_tables", False),  # hidden from whoever reads the rows
-    ("/_log", "/_log/tables", True),
-    ("s3a://lake/log/", "s3://lake/log/tables", True),
-    ("s3://lake/log", "s3://lake/logs", False),
-    ("s3://lake/log", "/lake/log", False),
-]
+    ("/log/dt={date}", "file:///log/dt={date}/x", True), ("file:/log/dt={date}", "/log/dt=2026-11-13", True),
+    ("/log/dt={date}", "/log/dt=x", False), ("/log/{date}", "/log/tables", False), ("/log/*", "/log/tables", True),
+    ("/log/*/*", "/log/tables", True), ("/log/*/*.parquet", "/log/tables", False), ("/log/*", "/log/_tables", False),
+    ("/_log", "/_log/tables", True), ("s3a://lake/log/", "s3://lake/log/tables", True),
+    ("s3://lake/log", "s3://lake/logs", False), ("s3://lake/log", "/lake/log", False),
+]  # fmt: skip
 
 
 def test_tables_among_the_rows_are_found_however_the_paths_are_written() -> None:
@@ -274,17 +251,9 @@ def test_tables_behind_a_link_into_the_rows_are_found(tmp_path: Path) -> None:
 
 
 SIZES = [
-    ("0", 0),
-    ("17", 17),
-    ("17B", 17),
-    ("17 kB", 17_000),
-    ("2.5GB", 2_500_000_000),
-    ("2g", 2_000_000_000),
-    ("500MiB", 500 * 1024 * 1024),
-    ("1TiB", 1024**4),
-    ("'0100'", 100),  # as a person reads it: not in octal
-    ("0100", 100),
-]
+    ("0", 0), ("17", 17), ("17B", 17), ("17 kB", 17_000), ("2.5GB", 2_500_000_000), ("2g", 2_000_000_000),
+    ("500MiB", 500 * 1024 * 1024), ("1TiB", 1024**4), ("'0100'", 100), ("0100", 100),
+]  # fmt: skip
 
 
 def test_a_size_is_a_number_and_a_unit(conf: Path) -> None:

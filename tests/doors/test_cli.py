@@ -21,7 +21,7 @@ from sparkrank import native
 from sparkrank.metrics import CATALOG, PRESETS
 from sparkrank.run import execute
 from sparkrank.text.text import metrics_text
-from tests.support.commands import exit_code
+from tests.support.commands import exit_code, write_spec
 
 
 def test_metrics_prints_every_declaration_in_full(capsys: pytest.CaptureFixture[str]) -> None:
@@ -51,30 +51,24 @@ def test_the_module_is_the_command() -> None:
     assert 'did you mean "mrr"?' in told.stderr
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (["ndcg", "--preset", "mllib"], "--preset and NAMES"),
-    ],
-)
-def test_words_of_which_one_would_be_ignored(words: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert exit_code("metrics", *words) == 2
-    assert f"{told} do not go together" in capsys.readouterr().err
-
-
-def test_metrics_by_name_and_alias(capsys: pytest.CaptureFixture[str]) -> None:
-    assert exit_code("metrics", "MRR") == 0
-    assert capsys.readouterr().out.startswith("rr[@k]  reciprocal rank")
-    assert exit_code("metrics", "mmr") == 2
-    assert 'did you mean "mrr"?' in capsys.readouterr().err
-
-
-def test_metrics_by_the_text_of_a_spec(capsys: pytest.CaptureFixture[str]) -> None:
-    for text in ("precision@5", "median(p(rel=2))"):
+def test_metrics_by_name_alias_and_the_text_of_a_spec(capsys: pytest.CaptureFixture[str]) -> None:
+    for text, printed in (
+        ("MRR", "rr[@k]  reciprocal rank"),
+        ("precision@5", "p[@k]  precision\n"),
+        ("median(p(rel=2))", "p[@k]  precision\n"),
+    ):
         assert exit_code("metrics", text) == 0
-        assert capsys.readouterr().out.startswith("p[@k]  precision\n")
-    assert exit_code("metrics", "ndcg(gain=exp)@5") == 2
-    assert "gain takes linear|exp2|binary" in capsys.readouterr().err
+        assert capsys.readouterr().out.startswith(printed)
+    for words, told in (
+        (["mmr"], 'did you mean "mrr"?'),
+        (["ndcg(gain=exp)@5"], "gain takes linear|exp2|binary"),
+        (["ndcg", "--preset", "mllib"], "--preset and NAMES do not go together"),
+        (["--preset", "relay"], 'preset is "relay", did you mean "replay"?'),
+        (["--markdown"], "prints no --markdown: docs/metrics.md"),
+        (["--definitions"], "prints no --definitions: they are docs/definitions.md"),
+    ):
+        assert exit_code("metrics", *words) == 2
+        assert told in capsys.readouterr().err
 
 
 def test_metrics_of_many_models_and_of_models_with_other_groups_stand_below_each_other() -> None:
@@ -102,14 +96,6 @@ def test_metrics_of_many_models_and_of_models_with_other_groups_stand_below_each
     ]
 
 
-def test_printers_of_documentation_are_no_longer_options(capsys: pytest.CaptureFixture[str]) -> None:
-    for word, instead in (("--markdown", "docs/metrics.md"), ("--definitions", "docs/definitions.md")):
-        assert exit_code("metrics", word) == 2
-        told = capsys.readouterr().err
-        assert f"prints no {word}: " in told
-        assert instead in told
-
-
 def test_a_preset_is_printed_with_what_it_cannot_match(capsys: pytest.CaptureFixture[str]) -> None:
     for preset in PRESETS.values():
         assert exit_code("metrics", "--preset", preset.name) == 0
@@ -118,8 +104,6 @@ def test_a_preset_is_printed_with_what_it_cannot_match(capsys: pytest.CaptureFix
             assert text in printed
         for note in preset.unmatched:
             assert note in printed
-    assert exit_code("metrics", "--preset", "relay") == 2
-    assert 'preset is "relay", did you mean "replay"?' in capsys.readouterr().err
 
 
 def test_anything_else_is_exit_1_with_a_sentence(
@@ -149,6 +133,12 @@ def test_under_spark_submit_a_document_stands_alone(
     assert printed.err == ""
 
 
+def _document(rows: str, tables: str) -> dict:
+    columns = {"group": "user", "score": "score", "label": "label"}
+    source = {"path": rows, "columns": columns}
+    return {"input": source, "metrics": ["rr"], "output": {"path": tables}, "engine": {"lane": "local"}}
+
+
 def _interrupted(*_: object) -> None:
     raise KeyboardInterrupt
 
@@ -168,17 +158,11 @@ def _failed_as_it_was_interrupted(*_: object) -> None:
 def test_an_interrupt_leaves_nothing_and_says_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, stop: Callable[..., None]
 ) -> None:
-    rows = pa.table({"user": [1], "score": [0.5], "label": [1]})
-    pq.write_table(rows, tmp_path / "rows.parquet")
-    conf = tmp_path / "spec.yaml"
-    columns = "{group: user, score: score, label: label}"
-    conf.write_text(
-        f"input: {{path: {tmp_path}/rows.parquet, columns: {columns}}}\nmetrics: [rr]\n"
-        f"output: {{path: {tmp_path}/tables}}\nengine: {{lane: local}}\n"
-    )
+    pq.write_table(pa.table({"user": [1], "score": [0.5], "label": [1]}), tmp_path / "rows.parquet")
+    conf = write_spec(tmp_path, _document(f"{tmp_path}/rows.parquet", f"{tmp_path}/tables"))
     before = signal.getsignal(signal.SIGTERM)
     monkeypatch.setattr(execute, "validate_partials", stop)
-    assert exit_code("evaluate", "--conf", str(conf), "--date", "2026-11-19") == 1
+    assert exit_code("evaluate", "--conf", conf, "--date", "2026-11-19") == 1
     assert capsys.readouterr().err.strip() == "sparkrank: interrupted"
     assert signal.getsignal(signal.SIGTERM) == before
     assert not (tmp_path / "tables").exists()
@@ -187,12 +171,8 @@ def test_an_interrupt_leaves_nothing_and_says_so(
 def test_a_store_without_spark_is_refused_before_anything_is_read(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    conf = tmp_path / "spec.yaml"
-    conf.write_text(
-        "input: {path: /nowhere, columns: {group: user, score: score, label: label}}\nmetrics: [rr]\n"
-        "output: {path: 's3a://bucket/tables'}\nengine: {lane: local}\n"
-    )
-    assert exit_code("evaluate", "--conf", str(conf), "--date", "2026-11-19") == 2
+    conf = write_spec(tmp_path, _document("/nowhere", "s3a://bucket/tables"))
+    assert exit_code("evaluate", "--conf", conf, "--date", "2026-11-19") == 2
     assert "output.path is s3a://bucket/tables, which needs Spark" in capsys.readouterr().err
 
 

@@ -47,22 +47,10 @@ def test_both_doors_refuse_in_one_sentence(asked: Asked, tmp_path: Path, caplog:
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize(
-    ("lane", "sentence"),
-    [
-        ("scan", "lane is scan, but there is no Spark session: auto or local is allowed"),
-        ("frame", "lane is frame, but there is no Spark session: auto or local is allowed"),
-    ],
-)
-def test_a_lane_of_spark_needs_a_session(tmp_path: Path, lane: str, sentence: str) -> None:
-    """Before anything is opened: there is no file."""
-    with pytest.raises(sr.SpecError) as raised:
-        sr.evaluate(str(tmp_path / "none"), ["ap"], **OF_ROWS, lane=lane)
-    assert str(raised.value) == sentence
-
-
 @pytest.mark.parametrize("lane", ["scan", "frame"])
-def test_a_table_in_memory_stays_in_this_process(lane: str) -> None:
-    with pytest.raises(sr.SpecError) as raised:
-        sr.evaluate(LOG, ["ap"], **OF_ROWS, lane=lane)
-    assert str(raised.value) == f"lane is {lane}, but the input is a table in memory: auto or local is allowed"
+def test_a_lane_of_spark_needs_a_session_and_no_table_in_memory(tmp_path: Path, lane: str) -> None:
+    """Before anything is opened: there is no file."""
+    for rows, why in ((str(tmp_path / "none"), "there is no Spark session"), (LOG, "the input is a table in memory")):
+        with pytest.raises(sr.SpecError) as raised:
+            sr.evaluate(rows, ["ap"], **OF_ROWS, lane=lane)
+        assert str(raised.value) == f"lane is {lane}, but {why}: auto or local is allowed"

@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import yaml
 
-from tests.support.commands import exit_code
+from tests.support.commands import exit_code, write_spec
 
 DAY, BEFORE = "2026-01-31", "2026-01-30"
+WITHOUT_GROUPS = {"path": "log", "columns": {"label": "click", "score": "old"}}
 ROWS = 600
 USERS = np.arange(ROWS) // 6  # a hundred users with six rows each, by three countries
 LOG = pa.table(
@@ -50,9 +50,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def _conf(folder: Path, **changes: Any) -> str:
-    path = folder / "spec.yaml"
-    path.write_text(yaml.safe_dump(_document(folder, **changes)), encoding="utf-8")
-    return str(path)
+    return write_spec(folder, _document(folder, **changes))
 
 
 def _planned(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
@@ -89,17 +87,13 @@ def test_a_spec_end_to_end(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
         ("1e10", {}, [5_000, 10_000, 500, 2_500_000]),
         ("1e8", {"engine": {"lane": "scan", "buckets": 9}}, [50, 9, 8, 400]),
         # without groups rows are evaluated where they are read
-        ("1e8", {"metrics": ["auc"], "slices": [], "group": None}, [50, 1, 50, 0]),
+        ("1e8", {"metrics": ["auc"], "slices": [], "input": WITHOUT_GROUPS}, [50, 1, 50, 0]),
     ],
 )
 def test_counts_are_those_of_the_lanes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], rows: str, more: dict[str, Any], counts: list[int]
 ) -> None:
-    changes = dict(more)
-    if "group" in changes:
-        changes.pop("group")
-        changes["input"] = {"path": "log", "columns": {"label": "click", "score": "old"}}
-    plan = _planned(capsys, "--conf", _conf(tmp_path, **changes), "--rows", rows)
+    plan = _planned(capsys, "--conf", _conf(tmp_path, **more), "--rows", rows)
     assert [plan[name] for name in ("splits", "buckets", "tasks", "pieces")] == counts
     assert plan["rows_from"] == "given by --rows"
 

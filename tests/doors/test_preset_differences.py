@@ -10,7 +10,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import yaml
 
 import sparkrank as sr
 from sparkrank.config import load_spec
@@ -18,7 +17,7 @@ from sparkrank.jobs.preset_differences import explain_presets
 from sparkrank.metrics import PRESETS
 from sparkrank.results.preset_moves import PresetDifferences
 from sparkrank.run.stages import Stages
-from tests.support.commands import exit_code
+from tests.support.commands import exit_code, write_spec
 
 DAY = "2026-01-31"
 # Of a the list is x, y, z, of which y and z are tied and z is clicked twice as much as w, which is not in the list. Of
@@ -44,8 +43,7 @@ def _conf(folder: Path, rows: pa.Table = ROWS, columns: dict[str, str] = COLUMNS
         "output": {"path": f"{folder}/out"},
         "engine": {"lane": "local"},
     }
-    (folder / "spec.yaml").write_text(yaml.safe_dump(document), encoding="utf-8")
-    return str(folder / "spec.yaml")
+    return write_spec(folder, document)
 
 
 @pytest.fixture(scope="module")
@@ -66,9 +64,7 @@ def test_by_hand(conf: str) -> None:
     """
     found = _found(conf, "recommenders", "trec_eval", "p@2", "ap@2")
     p, ap = found.metrics
-    assert [(each.setting, each.one, each.other) for each in p.settings] == [
-        ("duplicates", "keep", "error"), ("ties", "expected", "item"),
-    ][1:]  # fmt: skip
+    assert [(each.setting, each.one, each.other) for each in p.settings] == [("ties", "expected", "item")]
     assert p.value == pytest.approx((1 / 2 + 0 + 1 / 2 * 1) / 3)
     assert p.other_value == pytest.approx((1 / 2 + 0 + 1 / 2) / 3)
     # a: R = 3 and min(2, 3) = 2; d: z first or second, then x third
@@ -105,26 +101,15 @@ def _same(one: float, other: float) -> bool:
 def test_a_setting_alone_is_an_evaluation_of_the_first_with_that_of_the_second(conf: str) -> None:
     """mllib and ranx: population, by which c counts, is the one setting of the evaluation, beside ap's and ndcg's."""
     found = _found(conf, "mllib", "ranx", "ndcg@2", "ap@2")
-    under: dict[str, dict[str, Any]] = {
-        "population": {"population": "truth"},
-        "gain": {},
-        "over": {},
-    }
     for each in found.metrics:
-        assert {setting.setting for setting in each.settings} == {
-            "population",
-            "gain" if "ndcg" in each.asked else "over",
-        }
+        own = "gain" if "ndcg" in each.asked else "over"
+        assert {setting.setting for setting in each.settings} == {"population", own}
         for setting in each.settings:
             text = {"gain": "ndcg(gain=linear)@2", "over": "ap(over=relevant)@2"}.get(setting.setting, each.asked)
-            ev = sr.evaluate(ROWS, [text], **COLUMNS, preset="mllib", **under[setting.setting])
+            under: Any = {"population": "truth"} if setting.setting == "population" else {}
+            ev = sr.evaluate(ROWS, [text], **COLUMNS, preset="mllib", **under)
             assert _same(setting.value, ev[text])
     assert found.passes == 2  # mllib with all texts; ranx, whose other setting of the evaluation is this one alone
-
-
-def test_texts_and_ties_need_no_pass_of_their_own(conf: str) -> None:
-    assert _found(conf, "mllib", "mllib", "ndcg@2", "ap@2").passes == 1
-    assert all(not each.settings and each.moved == 0 for each in _found(conf, "ranx", "ranx", "ndcg@2").metrics)
 
 
 def test_a_preset_that_refuses_the_rows_is_said_so_and_the_others_are_compared(tmp_path: Path) -> None:
@@ -150,8 +135,11 @@ def test_a_library_by_which_a_text_means_another_metric(conf: str) -> None:
 
 
 def test_every_preset_is_compared_with_itself(conf: str) -> None:
+    """Texts and ties need no pass of their own."""
+    assert _found(conf, "mllib", "mllib", "ndcg@2", "ap@2").passes == 1
     for name in PRESETS.keys() - {"rectools"}:  # which is of ranks
-        assert all(not each.settings for each in _found(conf, name, name, "ndcg@2", "ap@2").metrics), name
+        alike = _found(conf, name, name, "ndcg@2", "ap@2").metrics
+        assert all(not each.settings and each.moved == 0 for each in alike), name
 
 
 def test_the_command_prints_a_line_for_each_setting(conf: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,12 +16,26 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
-import yaml
+
+from tests.support.commands import write_spec
 
 PROJECT = Path(__file__).resolve().parents[2]
 DAY = "2026-11-19"
-TABLES = ("metrics", "groups", "blocks", "curves", "states", "quality", "runs")
+OF_ROWS = ("metrics", "groups", "blocks", "curves", "states", "quality")
+TABLES = (*OF_ROWS, "runs")
 Submit = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def differing(one: dict[str, pd.DataFrame], other: dict[str, pd.DataFrame], but: Sequence[str] = ()) -> list[str]:
+    """The tables whose bits differ, without the columns ``but``."""
+    names = []
+    for name in OF_ROWS:
+        left, right = (tables[name].drop(columns=list(but), errors="ignore") for tables in (one, other))
+        try:
+            pd.testing.assert_frame_equal(left, right, check_exact=True, check_dtype=False)
+        except AssertionError as error:
+            names.append(f"{name}: {error}")
+    return names
 
 
 def command_of(job: str, *arguments: str, spark: tuple[str, ...] = ()) -> list[str]:
@@ -116,13 +130,8 @@ def submit_in_turn(spark_environment: dict[str, str], tmp_path_factory: pytest.T
     """Several commands in one spark-submit, which all tests share."""
 
     def started(*words: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            command_of(*words),
-            env={**os.environ, **spark_environment},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+        environment, pipe = {**os.environ, **spark_environment}, subprocess.PIPE
+        return subprocess.Popen(command_of(*words), env=environment, stdout=pipe, stderr=subprocess.STDOUT, text=True)
 
     driver = Driver(started, tmp_path_factory.mktemp("driver"))
     yield driver
@@ -170,16 +179,10 @@ def spec(tmp_path: Path, log: Path) -> Callable[..., str]:
     """Writes a spec to a file, after changes by dotted key, and gives its path; tables go to ``tmp_path/tables``."""
 
     def write(**changes: object) -> str:
+        score = {"production": "score", "candidate": "other"}
+        columns = {"group": "user_id", "item": "item_id", "label": "clicked", "score": score}
         document: dict = {
-            "input": {
-                "path": f"{log}/dt={{date}}",
-                "columns": {
-                    "group": "user_id",
-                    "item": "item_id",
-                    "label": "clicked",
-                    "score": {"production": "score", "candidate": "other"},
-                },
-            },
+            "input": {"path": f"{log}/dt={{date}}", "columns": columns},
             "metrics": ["ndcg@10", "ap", "rr", "gauc", "auc", "auc_up(digits=1)"],
             "output": {"path": str(tmp_path / "tables")},
         }
@@ -189,9 +192,7 @@ def spec(tmp_path: Path, log: Path) -> Callable[..., str]:
             for parent in parents:
                 place = place.setdefault(parent, {})
             place[last] = value
-        path = tmp_path / "spec.yaml"
-        path.write_text(yaml.safe_dump(document), encoding="utf-8")
-        return str(path)
+        return write_spec(tmp_path, document)
 
     return write
 

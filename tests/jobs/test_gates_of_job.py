@@ -13,11 +13,10 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from tests.jobs.conftest import DAY
 from tests.support.commands import exit_code
 
 pytestmark = pytest.mark.job
-
-DAY = "2026-11-19"
 
 
 def test_verdicts_end_the_job(

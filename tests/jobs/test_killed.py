@@ -13,13 +13,11 @@ import pandas as pd
 import pytest
 
 from tests.faults.cluster import children_of, command_of, kill, wait_until
+from tests.jobs.conftest import DAY, PROJECT, differing
 
 pytestmark = pytest.mark.job
 
-DAY = "2026-11-19"
-PROJECT = Path(__file__).resolve().parents[2]
 OF_A_RUN = ("spec_hash", "run_id", "attempt_id")
-OF_ROWS = ("metrics", "groups", "blocks", "curves", "states", "quality")
 
 
 def evaluate(conf: str) -> None:
@@ -35,18 +33,6 @@ def shown(output: Path) -> str | None:
         return None
 
 
-def differing(one: dict[str, pd.DataFrame], other: dict[str, pd.DataFrame]) -> list[str]:
-    """The tables whose bits differ, but for what says which run wrote them."""
-    names = []
-    for name in OF_ROWS:
-        left, right = (each[name].drop(columns=list(OF_A_RUN), errors="ignore") for each in (one, other))
-        try:
-            pd.testing.assert_frame_equal(left, right, check_exact=True, check_dtype=False)
-        except AssertionError as error:
-            names.append(f"{name}: {error}")
-    return names
-
-
 def test_a_run_without_spark_that_is_killed(
     spec: Callable[..., str], stored: Callable[[], dict[str, pd.DataFrame]], tmp_path: Path
 ) -> None:
@@ -55,11 +41,8 @@ def test_a_run_without_spark_that_is_killed(
     evaluate(spec(engine__lane="local", metrics=["ndcg@10", "ap", "auc"]))
     old, before = stored(), shown(output)
     conf = spec(engine__lane="local")
-    job = subprocess.Popen(
-        [sys.executable, "-m", "sparkrank", "evaluate", "--conf", conf, "--date", DAY],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
+    command = [sys.executable, "-m", "sparkrank", "evaluate", "--conf", conf, "--date", DAY]
+    job = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     try:
 
         def is_evaluating() -> bool:
@@ -76,8 +59,8 @@ def test_a_run_without_spark_that_is_killed(
     evaluate(conf)
     new = stored()
     assert shown(output) != before
-    assert differing(old, new)
-    assert differing(killed, old) == []
+    assert differing(old, new, OF_A_RUN)
+    assert differing(killed, old, OF_A_RUN) == []
     subprocess.run([sys.executable, "-m", "sparkrank", "clean", "--conf", conf], check=True, capture_output=True)
     assert sorted(each.name for each in (output / "_runs").iterdir()) == sorted([f"{DAY}.lock", str(shown(output))])
     assert not list(output.rglob(".*"))
@@ -116,4 +99,4 @@ def test_a_python_worker_that_is_killed(
     assert job.returncode == 0, told
     disturbed = stored()
     evaluate(spec(engine__lane="local", engine__buckets=30))
-    assert differing(disturbed, stored()) == []
+    assert differing(disturbed, stored(), OF_A_RUN) == []

@@ -14,11 +14,9 @@ import pytest
 
 from sparkrank import native
 from sparkrank.cli import main
+from tests.jobs.conftest import DAY, PROJECT
 
 pytestmark = pytest.mark.job
-
-DAY = "2026-11-19"
-PROJECT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture

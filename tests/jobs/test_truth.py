@@ -9,14 +9,13 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
-import yaml
 
 from sparkrank.cli import main
 from sparkrank.config import load_spec
+from tests.jobs.conftest import DAY
+from tests.support.commands import exit_code, write_spec
 
 pytestmark = pytest.mark.job
-
-DAY = "2026-11-19"
 
 
 @pytest.fixture
@@ -38,19 +37,13 @@ def day(tmp_path: Path) -> dict:
     }
 
 
-def _written(document: dict, folder: Path) -> str:
-    path = folder / "spec.yaml"
-    path.write_text(yaml.safe_dump(document), encoding="utf-8")
-    return str(path)
-
-
 def _table(folder: Path, name: str) -> pd.DataFrame:
     return ds.dataset(folder / "tables" / name, partitioning="hive").to_table().to_pandas()
 
 
 @pytest.mark.parametrize("lane", ["local", "auto"])
 def test_a_day_of_lists_and_truth(day: dict, lane: str, tmp_path: Path, submit_in_turn) -> None:
-    conf = _written(day, tmp_path)
+    conf = write_spec(tmp_path, day)
     if lane == "local":
         main(["evaluate", "--conf", conf, "--date", DAY])
     else:
@@ -66,7 +59,7 @@ def test_a_day_of_lists_and_truth(day: dict, lane: str, tmp_path: Path, submit_i
 
 
 def test_the_truth_and_the_definitions_are_in_the_hash(day: dict, tmp_path: Path) -> None:
-    conf = _written(day, tmp_path)
+    conf = write_spec(tmp_path, day)
     hashes = {load_spec(conf, [override]).hash() for override in ("day=2026-11-19", "engine.lane=auto")}
     assert len(hashes) == 1
     for override in ("truth.path=elsewhere", "definitions.duplicates=first", "truth.columns.label=grade"):
@@ -74,35 +67,28 @@ def test_the_truth_and_the_definitions_are_in_the_hash(day: dict, tmp_path: Path
     assert len(hashes) == 4
 
 
-@pytest.mark.parametrize(
-    ("override", "code", "sentence"),
-    [
-        ("truth.columns.label=star", 4, 'the label column "star" is not in the truth, did you mean "stars"?'),
-        ("truth.columns.item=user", 2, 'column "user" of the truth is both group and item'),
-        ("truth.columns={item: place}", 4, 'the item column "place" is not in the truth'),
-        ("truth.columns={group: stars}", 4, "the group column is of type string in the lists"),
-        ("truth.path=nowhere", 4, "there is no parquet truth at nowhere"),
-        ("truth.path=null", 2, "truth names neither a path nor a table: one of the two is needed"),
-        ("truth.columns.lable=x", 2, 'unknown key "truth.columns.lable", did you mean "label"?'),
-        ("truth.format=csv", 4, "truth.parquet of the truth cannot be read as csv: "),
-        ("truth=null", 2, "label names no column, and there is no truth"),
-        ("input.columns.label=place", 2, 'label="place" and a truth'),
-        ("input.columns.item=null", 2, "lists and truth are joined by item, but no item column is named"),
-        ("input.columns.score=place", 2, "both score and rank name a column"),
-        ("definitions.positions=sparse", 2, 'positions is "sparse" (allowed: dense, given, given_from_0)'),
-        ("definitions.population=truht", 2, 'population is "truht", did you mean "truth"?'),
-        ("definitions={duplicates: error}", 0, ""),
-    ],
-)
+# Of what a spec alone tells, see tests/config.
+REFUSED = [
+    ("truth.columns.label=star", 4, 'the label column "star" is not in the truth, did you mean "stars"?'),
+    ("truth.columns.item=user", 2, 'column "user" of the truth is both group and item'),
+    ("truth.columns={item: place}", 4, 'the item column "place" is not in the truth'),
+    ("truth.columns={group: stars}", 4, "the group column is of type string in the lists"),
+    ("truth.path=nowhere", 4, "there is no parquet truth at nowhere"),
+    ("truth.format=csv", 4, "truth.parquet of the truth cannot be read as csv: "),
+    ("truth=null", 2, "label names no column, and there is no truth"),
+    ("input.columns.label=place", 2, 'label="place" and a truth'),
+    ("input.columns.item=null", 2, "lists and truth are joined by item, but no item column is named"),
+    ("input.columns.score=place", 2, "both score and rank name a column"),
+    ("definitions.positions=sparse", 2, 'positions is "sparse" (allowed: dense, given, given_from_0)'),
+    ("definitions={duplicates: error}", 0, ""),
+]
+
+
+@pytest.mark.parametrize(("override", "code", "sentence"), REFUSED)
 def test_what_cannot_be_is_refused_by_exit_code(
     day: dict, tmp_path: Path, capsys, override: str, code: int, sentence: str
 ) -> None:
-    conf = _written(day, tmp_path)
-    try:
-        main(["evaluate", "--conf", conf, "--date", DAY, "--set", override])
-        ended = 0
-    except SystemExit as stopped:
-        ended = int(stopped.code or 0)
+    ended = exit_code("evaluate", "--conf", write_spec(tmp_path, day), "--date", DAY, "--set", override)
     told = capsys.readouterr().err.strip()
     assert (ended, len(told.splitlines())) == (code, bool(code)), told
     assert sentence in told

@@ -13,39 +13,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.examples import (
-    EXAMPLES,
-    PAGES,
-    PRESET_OF,
-    PROJECT,
-    blocks,
-    numbers,
-    printed,
-    program,
-    what_a_preset_sets,
-)
+from tests.support import examples
+from tests.support.examples import EXAMPLES, PAGES, PRESET_OF, PROJECT, blocks, numbers, printed, program
 
 # ann has one hit of two at place 1, bob one of three at place 2, cat none, dan no list; k is 2. NDCG of ann and bob is
 # 1 / (1 + d) and d / (1 + d) with d = 1 / log2(3): it adds up to 1, whatever d is.
 P, R, AP, AP_OF_ALL, NDCG = 1 / 2 + 1 / 2, 1 / 2 + 1 / 3, 1 / 2 + (1 / 2) / 2, 1 / 2 + (1 / 2) / 3, 1
 # Without dan, but for NDCG.
 RECOMMENDERS = {"p@2": P / 3, "r@2": R / 3, "ap@2": AP / 3, "ap(over=relevant)@2": AP_OF_ALL / 3, "ndcg@2": NDCG / 4}
-REPLAY = {
-    "Precision@2": P / 4,
-    "Recall@2": R / 4,
-    "MAP@2": AP / 4,
-    "NDCG@2": NDCG / 4,
-    "HitRate@2": 2 / 4,
-    "MRR@2": (1 + 1 / 2) / 4,
-}
-RANX = {
-    "precision@2": P / 4,
-    "recall@2": R / 4,
-    "map@2": AP_OF_ALL / 4,
-    "ndcg@2": NDCG / 4,
-    "mrr": (1 + 1 / 2) / 4,
-    "hit_rate@2": 2 / 4,
-}
+REPLAY = {"Precision@2": P / 4, "Recall@2": R / 4, "MAP@2": AP / 4, "NDCG@2": NDCG / 4}
+REPLAY |= {"HitRate@2": 2 / 4, "MRR@2": (1 + 1 / 2) / 4}
+RANX = {"precision@2": P / 4, "recall@2": R / 4, "map@2": AP_OF_ALL / 4, "ndcg@2": NDCG / 4}
+RANX |= {"mrr": (1 + 1 / 2) / 4, "hit_rate@2": 2 / 4}
 # The arithmetic stands on the page.
 SCIKIT_LEARN = {
     "ndcg@2": (0.806574 + 0.630930 + 0) / 3,
@@ -64,15 +43,12 @@ def test_old_and_new_numbers_are_those_of_the_page(
     """The old code runs where its library is there; recommenders and RePlay state its numbers otherwise."""
     if page == "scikit_learn":
         pytest.importorskip("sklearn.metrics", reason="the old code is scikit-learn's")
-    show_equal_numbers(page, expected, capsys)
+    are_equal_numbers(page, expected, printed(program(page), capsys))
 
 
 @pytest.mark.peer
 def test_old_and_new_numbers_of_ranx() -> None:
-    """In a process without numba's compiler, where ranx computes the same formulas and starts in no time.
-
-    A process in which numba has compiled before cannot go without.
-    """
+    """In a process without numba's compiler, where ranx computes the same formulas and starts in no time."""
     if find_spec("ranx") is None:
         pytest.skip("the old code is that of ranx")
     command = [sys.executable, "-W", "ignore", str(program("ranx"))]
@@ -80,10 +56,6 @@ def test_old_and_new_numbers_of_ranx() -> None:
     told = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert told.returncode == 0, told.stderr
     are_equal_numbers("ranx", RANX, told.stdout)
-
-
-def show_equal_numbers(page: str, expected: dict[str, float], capsys: pytest.CaptureFixture[str]) -> None:
-    are_equal_numbers(page, expected, printed(program(page), capsys))
 
 
 def are_equal_numbers(page: str, expected: dict[str, float], text: str) -> None:
@@ -123,7 +95,7 @@ def test_the_code_of_a_page_is_that_of_its_program(page: str) -> None:
 @pytest.mark.parametrize("page", PRESET_OF)
 def test_a_page_names_all_that_its_preset_sets(page: str) -> None:
     text = (PAGES / f"{page}.md").read_text(encoding="utf-8")
-    sets = what_a_preset_sets(PRESET_OF[page])
+    sets = examples.what_a_preset_sets(PRESET_OF[page])
     assert {each for each in sets if each not in text} == set()
     assert len(sets) >= 3
     for subject in ("Ties", "Relevance", "Division"):

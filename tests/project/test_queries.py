@@ -59,11 +59,11 @@ def executed(reader: str) -> Mapping[str, Any]:
 
 def polars(reader: str) -> Mapping[str, Any]:
     pytest.importorskip("polars")
-    return {name: found.to_dicts() for name, found in executed(reader).items() if name in NAMES}
+    return {name: rows.to_dicts() for name, rows in executed(reader).items() if name in NAMES}
 
 
 def pandas(reader: str) -> Mapping[str, Any]:
-    return {name: found.to_dict("records") for name, found in executed(reader).items() if name in NAMES}
+    return {name: rows.to_dict("records") for name, rows in executed(reader).items() if name in NAMES}
 
 
 def pyarrow(reader: str) -> Mapping[str, Any]:
@@ -157,9 +157,8 @@ def test_a_sync_to_an_object_store_has_each_file_once(
     window = ("--from", queries.BEFORE, "--to", queries.AFTER)
     assert exit_code("merge", *conf, *there, *window) == 0  # sparkrank reads them, too
     merged = pq.read_table(f"{bucket}/evaluation/windows/metrics", filesystem=store, partitioning=None).to_pylist()
-    (value,) = [
-        row["value"] for row in merged if (row["model"], row["metric"], row["slice"]) == ("production", "rr", "all")
-    ]
+    values = {(row["model"], row["metric"], row["slice"]): row["value"] for row in merged}
+    value = values["production", "rr", "all"]
     assert value == pytest.approx((0.6875 * 4 + 0.5 * 4) / 8, rel=1e-12)
 
 

@@ -12,7 +12,7 @@ import pytest
 import sparkrank as sr
 from sparkrank.base import checks
 from sparkrank.metrics.plan import level_text
-from sparkrank.schemas.tables import QUALITY, STATES, TEXT, TableColumn, TableSchema, limbs, schema_of
+from sparkrank.schemas.tables import QUALITY, STATES, TEXT, TableColumn, TableSchema, limbs
 from sparkrank.states.forms import SMALL_FORMS
 from sparkrank.states.histogram_table import BLOCK_SCHEMA, WEIGHTED_BLOCK_SCHEMA
 from sparkrank.tables.rows.outputs import OUTPUTS
@@ -80,10 +80,6 @@ def test_the_average_of_the_page_leaves_the_undefined_out() -> None:
     [(plain, told)] = duckdb.arrow(groups).aggregate(f"avg(ap), {average[1]}").fetchall()
     assert math.isnan(plain)
     assert told == (1 / 2 + 1) / 2
-
-
-def test_a_schema_is_made_of_columns() -> None:
-    assert schema_of([TableColumn("a", pa.int64())]) == pa.schema([("a", pa.int64())])
 
 
 def test_every_check_is_described() -> None:

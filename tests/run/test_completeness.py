@@ -8,14 +8,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import yaml
 
 import sparkrank as sr
 from sparkrank.config import Spec, load_spec
 from sparkrank.jobs import DayResult, evaluate_day
 from sparkrank.run.stages import Stages
 from sparkrank.sources import parquet
-from tests.support.commands import exit_code
+from tests.support.commands import exit_code, write_spec
 from tests.support.logged import OF_SMALL_LOGS
 
 FIRST, SECOND = "2026-01-30", "2026-01-31"
@@ -113,7 +112,6 @@ def test_rows_that_are_not_those_of_the_footer(days: Path, monkeypatch: pytest.M
 
 
 def test_what_is_no_expectation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    conf = tmp_path / "spec.yaml"
     cases: list[tuple[dict[str, Any], str]] = [
         ({}, "expects nothing: name marker, min_rows, min_fraction_of_yesterday"),
         ({"min_row": 1}, 'did you mean "min_rows"'),
@@ -125,8 +123,7 @@ def test_what_is_no_expectation(tmp_path: Path, capsys: pytest.CaptureFixture[st
         ({"marker": " "}, "input.expect.marker"),
     ]
     for expect, sentence in cases:
-        conf.write_text(yaml.safe_dump(document(tmp_path, expect)), "utf-8")
-        assert exit_code("validate", "--conf", str(conf)) == 2
+        assert exit_code("validate", "--conf", write_spec(tmp_path, document(tmp_path, expect))) == 2
         assert sentence in capsys.readouterr().err, expect
 
 
@@ -139,9 +136,8 @@ def test_a_marker_of_a_table_is_refused(tmp_path: Path) -> None:
 
 def test_a_number_as_yaml_reads_it_and_the_same_hash(tmp_path: Path) -> None:
     """YAML takes 1e6 for a text. What is expected changes no number."""
-    conf = tmp_path / "spec.yaml"
-    conf.write_text(yaml.safe_dump(document(tmp_path, None)), "utf-8")
-    plain, expecting = load_spec(str(conf), []), load_spec(str(conf), ["input.expect.min_rows=1e6"])
+    conf = write_spec(tmp_path, document(tmp_path, None))
+    plain, expecting = load_spec(conf), load_spec(conf, ["input.expect.min_rows=1e6"])
     assert expecting.input.expect is not None
     assert expecting.input.expect.min_rows == 1_000_000
     assert expecting.hash() == plain.hash()

@@ -12,6 +12,11 @@ from sparkrank.run import session
 
 pyspark = pytest.importorskip("pyspark")
 
+OVER_CONNECT = {
+    "SPARK_REMOTE": "sc://host", "SPARK_API_MODE": "Connect", "SPARK_CONNECT_MODE_ENABLED": "1",
+    "SPARK_CONNECT_MODE": "1",
+}  # fmt: skip
+
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
@@ -41,14 +46,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     import pyspark.sql
 
     monkeypatch.setattr(pyspark.sql, "SparkSession", Session)
-    for name in (
-        "MASTER",
-        "SPARK_REMOTE",
-        "SPARK_API_MODE",
-        "SPARK_CONNECT_MODE_ENABLED",
-        "SPARK_CONNECT_MODE",
-        "LOG4J_CONFIGURATION_FILE",
-    ):
+    for name in ("MASTER", "LOG4J_CONFIGURATION_FILE", *OVER_CONNECT):
         monkeypatch.delenv(name, raising=False)
     properties(monkeypatch, {})
     return given
@@ -93,13 +91,9 @@ def test_errors_alone_where_nobody_has_said(started: dict[str, str], monkeypatch
     ],
 )
 def test_workers_of_this_machine_run_this_python_unless_somebody_has_said(
-    started: dict[str, str],
-    monkeypatch: pytest.MonkeyPatch,
-    master: str | None,
-    said: str | None,
-    environment: str | None,
-    expected: str | None,
-) -> None:
+    started: dict[str, str], monkeypatch: pytest.MonkeyPatch, master: str | None, said: str | None,
+    environment: str | None, expected: str | None,
+) -> None:  # fmt: skip
     """A session that is here already is not ours, and of other machines nobody knows what they have."""
     monkeypatch.setenv("PYSPARK_PYTHON", environment or "")  # so that it is as before after the test
     if environment is None:
@@ -140,12 +134,7 @@ def test_a_configuration_on_the_class_path_holds(
 
 def test_over_connect_no_jvm_is_asked(started: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     properties(monkeypatch, None)
-    for name, value in (
-        ("SPARK_REMOTE", "sc://host"),
-        ("SPARK_API_MODE", "Connect"),
-        ("SPARK_CONNECT_MODE_ENABLED", "1"),
-        ("SPARK_CONNECT_MODE", "1"),
-    ):
+    for name, value in OVER_CONNECT.items():
         with monkeypatch.context() as alone:
             alone.setenv(name, value)
             assert level(started) is None, name

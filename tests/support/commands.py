@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 from sparkrank import cli
 
@@ -16,3 +19,10 @@ def exit_code(*arguments: str) -> int:
     except SystemExit as ended:
         return int(ended.code or 0)
     return 0
+
+
+def write_spec(folder: Path, document: dict[str, Any]) -> str:
+    """The path of the spec that is written into ``folder``."""
+    path = folder / "spec.yaml"
+    path.write_text(yaml.safe_dump(document), encoding="utf-8")
+    return str(path)

@@ -24,11 +24,6 @@ Stamp: TypeAlias = tuple[int, int]
 _SECOND = 10**9
 
 
-def checked_scan() -> ds.ParquetFragmentScanOptions:
-    """Options by which a scan of Arrow's datasets verifies checksums."""
-    return ds.ParquetFragmentScanOptions(page_checksum_verification=True)
-
-
 def read_checked(rows: ds.Dataset, columns: list[str]) -> pa.Table:
     """The ``columns`` of a dataset of the caller's, whose own settings of Parquet stay."""
     if not (isinstance(rows, ds.FileSystemDataset) and isinstance(rows.format, ds.ParquetFileFormat)):

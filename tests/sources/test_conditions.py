@@ -154,7 +154,7 @@ def test_conditions_that_only_spark_can_decide(condition: str) -> None:
     ("condition", "sentence"),
     [
         ("1 = a", "1 is not a column"),
-        ("tt = 'de'", "tt is not a column"),
+        ("tt = 'de'", 'tt is not a column, did you mean "t"?'),
         ("a = 1 and", "an empty condition is not a column"),
         ("a = 2 or a = 1", "OR is not understood"),
         ("a = 2 + a", "+ a is not understood"),

@@ -1,8 +1,4 @@
-"""Rows that a caller hands over (pandas, polars, pyarrow, or any stream of Arrow) as a table of Arrow.
-
-Only columns that have a role are asked for, where that can be, and those are validated before anybody reads them. A
-Spark DataFrame and a path pass through as they are.
-"""
+"""Rows that a caller hands over (pandas, polars, pyarrow, or any stream of Arrow) as a table of Arrow."""
 
 from __future__ import annotations
 
@@ -52,10 +48,7 @@ def is_pandas(rows: object) -> bool:
 
 
 def accepted(subject: str, rows: Any, roles: Roles) -> Any:
-    """``rows``, as a pyarrow Table where they are Arrow's or polars'; raises :class:`SpecError` where they are no rows.
-
-    Only columns that have a role are asked for, where that can be.
-    """
+    """``rows``, as a table of columns with a role where they are Arrow's or polars'; :class:`SpecError` for no rows."""
     if isinstance(rows, str) and not rows:  # which Arrow would take for the folder that this process is in
         raise SpecError(f"{subject} an empty text: a path to Parquet is needed")
     if getattr(rows, "isStreaming", False) is True:  # which a column of pandas might be called, too
@@ -80,11 +73,10 @@ def accepted(subject: str, rows: Any, roles: Roles) -> Any:
 
 
 def validated(table: pa.Table, roles: Roles, what: str) -> pa.Table:
-    """``table``, that of ``what``, whose columns with a role, or with one inside, are as Arrow's format says.
+    """``table``, that of ``what``; raises :class:`InputError` for a column with a role that is no valid Arrow.
 
-    Offsets, sizes, places in dictionaries and UTF-8 are looked at: 5 ns for a text of 16 bytes (0.05 s for 10 million
-    rows), 1 ns for a place in a dictionary, and nothing for numbers, of which any bits are one. Raises
-    :class:`InputError` naming the column.
+    That takes 5 ns for a text of 16 bytes (0.05 s for 10 million rows), 1 ns for a place in a dictionary, and nothing
+    for numbers.
     """
     role_of = {column: f"{role} column" for role, column in roles.columns()}
     names = table.column_names
@@ -120,9 +112,8 @@ def _table_of(rows: Any, roles: Roles, subject: str) -> pa.Table | None:
     if polars is not None and isinstance(rows, polars.LazyFrame):
         with _source_errors("the LazyFrame", "collected"):
             rows = rows.select(columns_of(roles, rows.collect_schema().names())).collect(engine="streaming")
-    elif polars is not None and isinstance(rows, polars.DataFrame):
-        rows = rows.select(columns_of(roles, rows.columns))  # of others Arrow may have no type
     if polars is not None and isinstance(rows, polars.DataFrame):
+        rows = rows.select(columns_of(roles, rows.columns))  # of others Arrow may have no type
         _validate_arrow_types(rows, subject)
     if isinstance(rows, ds.Dataset):
         validate_fragments(rows, roles)
@@ -148,7 +139,5 @@ def _validate_arrow_types(rows: pl.DataFrame, subject: str) -> None:
         except (pa.ArrowException, TypeError, ValueError):
             is_arrow = False
         if not is_arrow:
-            raise InputError(
-                f'{subject} a frame of polars whose column "{shorten(name)}" is of type {shorten(kind)}, which '
-                f"Arrow does not have: cast it to another"
-            )
+            problem = f'a frame of polars whose column "{shorten(name)}" is of type {shorten(kind)}'
+            raise InputError(f"{subject} {problem}, which Arrow does not have: cast it to another")

@@ -35,7 +35,7 @@ from sparkrank.numeric.text_arrays import is_text
 from sparkrank.sources.conditions import Condition
 from sparkrank.sources.integrity import CHECKED
 from sparkrank.sources.sizes import batch_rows
-from sparkrank.sources.types import is_list, list_parts, plain, plain_array, plain_type, stored_type
+from sparkrank.sources.types import is_list, list_parts, lists, plain, plain_array, plain_type, stored_type
 from sparkrank.sources.values import is_number
 
 DENSE = 1  # the type of vectors that have all their values
@@ -101,15 +101,7 @@ def _step(values: pa.Array, step: StructField | MapKey | VectorElement | Each | 
     ends, items = list_parts(values)
     items = _by_rating(ends, items, step) if isinstance(step, Recommended) else _after(items, step.steps)
     kind = pa.large_list(items.type) if pa.types.is_large_list(values.type) else pa.list_(items.type)
-    return _lists(kind, ends, items, values)
-
-
-def _lists(kind: pa.DataType, ends: Ints, items: pa.Array, like: pa.Array) -> pa.Array:
-    """Arrays of ``items``, with nulls where ``like`` has them; each ends at its one of ``ends``, which begin with 0."""
-    wide = pa.types.is_large_list(kind)
-    offsets = pa.array(ends, pa.int64() if wide else pa.int32())
-    mask = like.is_null() if like.null_count else None
-    return (pa.LargeListArray if wide else pa.ListArray).from_arrays(offsets, items, kind, mask=mask)
+    return lists(kind, ends, items, values)
 
 
 def _valid(values: pa.Array) -> Flags:
@@ -173,7 +165,7 @@ def leaf_batches(
     """
     of_folders = ds.get_partition_keys(fragment.partition_expression)
     physical = fragment.physical_schema
-    read = {name: Place(name, ()) for name in where.columns} | columns
+    read = {**{name: Place(name, ()) for name in where.columns}, **columns}
     stored = [place for place in read.values() if place.column not in of_folders]
     leaves = sorted({leaf for place in stored for leaf in _leaves_of(physical, place)})
     names = [fragment.metadata.schema.column(leaf).path for leaf in leaves]

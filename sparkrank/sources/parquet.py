@@ -1,8 +1,4 @@
-"""Impressions in Parquet files named by path, read by Arrow: which row groups, which columns.
-
-Splits are planned from the footers alone. A split is a list of fragments (a file and some of its row groups) that one
-task reads; it travels to the task as it is, with the file system it was found on.
-"""
+"""Parquet files, read by Arrow. Splits are planned from the footers: fragments, which are row groups of a file."""
 
 from __future__ import annotations
 
@@ -11,7 +7,6 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import TYPE_CHECKING, ClassVar
 
 import pyarrow as pa
@@ -56,10 +51,9 @@ class ParquetSplit:
 class ParquetInput:
     """Parquet files under one path, with the schema that holds for all of them: a source of the protocol.
 
-    Columns that some files lack are null there; integers and floats of several widths become the widest. Folders
-    named ``key=value`` give columns, in place of those that files have of the same name. ``lacking`` has the columns
-    that not all files have, each with a file with rows that lacks it, or an empty text. ``folders`` are the columns of
-    folders.
+    Integers and floats of several widths become the widest. ``folders`` are columns in the names of folders, in place
+    of those that files have of the same name. ``lacking`` has the columns that not all files have, each with a file
+    with rows that lacks it, or an empty text.
     """
 
     pushes_conditions: ClassVar[bool] = True
@@ -78,11 +72,10 @@ class ParquetInput:
 
     @classmethod
     def at(cls, path: str, what: str = "input", partition_types: PartitionTypes = "inferred") -> ParquetInput:
-        """The files at ``path``: a file, a folder, or a pattern with wildcards; ``what`` names them in sentences.
+        """The files at ``path``: a file, a folder, or a pattern, also of another file system (``s3://``, ``gs://``).
 
-        ``path`` may name another file system (``s3://``, ``hdfs://``, ``gs://``), which is opened with the credentials
-        that this process has. Raises :class:`InputError` when nothing is there, or files do not fit together, and
-        :class:`StoreError` when the store fails.
+        Raises :class:`InputError` when nothing is there, or files do not fit together, and :class:`StoreError` when
+        the store fails.
         """
         return cls.of(StoredFiles.at(path, what), partition_types)
 
@@ -150,26 +143,22 @@ class ParquetInput:
     def file_splits(
         self, split_rows: int = SPLIT_ROWS, where: Condition | None = None, arrays: Sequence[str] = ()
     ) -> list[ParquetSplit]:
-        """The row groups that ``where`` may hold for, in splits of about ``split_rows`` bucket rows, small files
-        together; rows with ``arrays`` make one for each of their elements.
+        """The row groups that ``where`` may hold for, in splits of about ``split_rows`` bucket rows, the largest first.
 
-        The largest come first, so that those who read them end at about the same time.
+        Small files are together; rows with ``arrays`` make a bucket row for each of their elements.
         """
-        splits: list[tuple[int, ParquetSplit]] = []
-        gathered: list[ds.ParquetFileFragment] = []
-        made = 0
+        splits: list[list[ds.ParquetFileFragment]] = []
+        sizes: list[int] = []
         of_groups = None if where is None else where.of_groups
         for fragment in self.fragments:
             for part in fragment.split_by_row_group(of_groups, self.schema):
                 size = rows_of_elements(part, arrays)
-                if gathered and made + size > split_rows:
-                    splits.append((made, self._split(gathered)))
-                    gathered, made = [], 0
-                gathered.append(part)
-                made += size
-        if gathered:
-            splits.append((made, self._split(gathered)))
-        return [split for _, split in sorted(splits, key=itemgetter(0), reverse=True)]
+                if not splits or sizes[-1] + size > split_rows:
+                    splits.append([])
+                    sizes.append(0)
+                splits[-1].append(part)
+                sizes[-1] += size
+        return [self._split(splits[index]) for index in sorted(range(len(sizes)), key=sizes.__getitem__, reverse=True)]
 
     def _split(self, fragments: Sequence[ds.ParquetFileFragment]) -> ParquetSplit:
         rows = sum(group.num_rows for fragment in fragments for group in fragment.row_groups)
@@ -222,9 +211,8 @@ def _without(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:
 
 
 def _known(schema: pa.Schema) -> pa.Schema:
-    """``schema`` with whole numbers, as Spark has it, for a column that is null in every file and of no other type."""
-    kinds = [field.with_type(pa.int32()) if pa.types.is_null(field.type) else field for field in schema]
-    return pa.schema(kinds)
+    """``schema`` with whole numbers for a column that is null in every file."""
+    return pa.schema([field.with_type(pa.int32()) if pa.types.is_null(field.type) else field for field in schema])
 
 
 def _read_footer(fragment: ds.ParquetFileFragment) -> int:

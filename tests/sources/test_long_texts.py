@@ -38,23 +38,12 @@ def _form(texts: pa.Array, form: str) -> pa.Array:
 
 
 @pytest.mark.parametrize("form", ["string", "large", "view", "dictionary"])
-@pytest.mark.parametrize("row_memory", [None, 0])
-@pytest.mark.parametrize("group_table", [True, False])
+@pytest.mark.parametrize(("row_memory", "group_table"), [(None, True), (0, True), (0, False)])
 def test_long_texts_play_every_role(form: str, row_memory: int | None, group_table: bool) -> None:
     texts = {"u": "aaabbb", "i": "pqrpqr", "c": "mmmnnn"}
     rows = pa.table({**{name: _form(_long(ends), form) for name, ends in texts.items()}, **SCORES})
-    found = sr.evaluate(
-        rows,
-        ["rr", "novelty@1"],
-        group=["u"],
-        item="i",
-        score="s",
-        label="y",
-        slices=["c"],
-        ties="item",
-        group_table=group_table,
-        row_memory=row_memory,
-    )
+    roles = {"group": ["u"], "item": "i", "score": "s", "label": "y", "slices": ["c"], "ties": "item"}
+    found = sr.evaluate(rows, ["rr", "novelty@1"], group_table=group_table, row_memory=row_memory, **roles)
     of_rr = [row for row in found.table.to_pylist() if row["metric"] == "rr"]
     assert [row["value"] for row in of_rr if row["slice"] == "all"] == [0.75]
     assert {row["slice_value"][-1]: row["value"] for row in of_rr if row["slice"] == "c"} == {"m": 0.5, "n": 1.0}

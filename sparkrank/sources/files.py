@@ -35,14 +35,12 @@ def escaped(path: str) -> str:
 
 def alternatives(path: str) -> list[list[str]]:
     """The parts between the slashes of ``path``, once for each choice from braces that hold slashes."""
-    whole: list[str] = []
-    for one in _without_slashes_in_braces(path):
-        if len(whole) == _MOST:
-            raise SpecError(
-                f"the braces of the path {without_password(path)} stand for more than {_MOST} paths: name fewer"
-            )
-        whole.append(one)
-    return [path.split("/") for path in dict.fromkeys(whole)]
+    paths = list(itertools.islice(_without_slashes_in_braces(path), _MOST + 1))
+    if len(paths) > _MOST:
+        raise SpecError(
+            f"the braces of the path {without_password(path)} stand for more than {_MOST} paths: name fewer"
+        )
+    return [one.split("/") for one in dict.fromkeys(paths)]
 
 
 def fixed_parts(pattern: Sequence[str]) -> list[str]:
@@ -58,35 +56,28 @@ def fixed_parts(pattern: Sequence[str]) -> list[str]:
 
 def matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:
     """Whether a file, or a folder that it is in, matches ``pattern``; a wildcard does not pass a slash."""
-    within = parts[: len(pattern)]
-    return len(within) == len(pattern) and all(
-        _compiled(wanted).fullmatch(part) is not None for part, wanted in zip(within, pattern, strict=True)
+    return len(parts) >= len(pattern) and all(
+        _compiled(wanted).fullmatch(part) is not None for part, wanted in zip(parts, pattern, strict=False)
     )
 
 
 def _without_slashes_in_braces(path: str) -> Iterator[str]:
     """``path`` with each choice from its first braces that hold a slash, and so on until none do."""
-    depth, start, commas, slashed, place = 0, 0, list[int](), False, 0
-    while place < len(path):
-        letter = path[place]
-        if letter == "\\":
-            place += 1
-        elif letter == "{":
+    depth, cuts, has_slash = 0, list[int](), False
+    for mark in re.finditer(r"\\.|[{},/]", path, re.DOTALL):
+        letter, place = mark[0], mark.start()
+        if letter == "{":
             depth += 1
-            if depth == 1:
-                start, commas, slashed = place, [], False
-        elif letter == "," and depth == 1:
-            commas.append(place)
-        elif letter == "/" and depth:
-            slashed = True
-        elif letter == "}" and depth:
-            depth -= 1
-            if not depth and slashed:
-                ends = [start, *commas, place]
-                for first, last in itertools.pairwise(ends):
-                    yield from _without_slashes_in_braces(path[:start] + path[first + 1 : last] + path[place + 1 :])
+            cuts, has_slash = ([place], False) if depth == 1 else (cuts, has_slash)
+        elif depth and letter == "/":
+            has_slash = True
+        elif depth and letter in ",}":
+            cuts += [place] if depth == 1 else []
+            depth -= letter == "}"
+            if not depth and has_slash:
+                for first, last in itertools.pairwise(cuts):
+                    yield from _without_slashes_in_braces(path[: cuts[0]] + path[first + 1 : last] + path[place + 1 :])
                 return
-        place += 1
     yield path
 
 

@@ -22,7 +22,7 @@ from sparkrank.sources.integrity import Stamp, unchanged
 from sparkrank.sources.missing_columns import READING_THREADS, lacking_column, lacking_columns, validate_columns
 from sparkrank.sources.nested import lacks, leaf_batches, shape_of
 from sparkrank.sources.protocol import Split
-from sparkrank.sources.scanning import gathered
+from sparkrank.sources.scanning import gathered, in_splits
 from sparkrank.sources.sizes import as_rows, rows_of_elements, stored_bytes
 from sparkrank.sources.stored_files import StoredFiles
 from sparkrank.sources.types import stored_schema
@@ -147,18 +147,9 @@ class ParquetInput:
 
         Small files are together; rows with ``arrays`` make a bucket row for each of their elements.
         """
-        splits: list[list[ds.ParquetFileFragment]] = []
-        sizes: list[int] = []
         of_groups = None if where is None else where.of_groups
-        for fragment in self.fragments:
-            for part in fragment.split_by_row_group(of_groups, self.schema):
-                size = rows_of_elements(part, arrays)
-                if not splits or sizes[-1] + size > split_rows:
-                    splits.append([])
-                    sizes.append(0)
-                splits[-1].append(part)
-                sizes[-1] += size
-        return [self._split(splits[index]) for index in sorted(range(len(sizes)), key=sizes.__getitem__, reverse=True)]
+        parts = (part for file in self.fragments for part in file.split_by_row_group(of_groups, self.schema))
+        return list(map(self._split, in_splits(((part, rows_of_elements(part, arrays)) for part in parts), split_rows)))
 
     def _split(self, fragments: Sequence[ds.ParquetFileFragment]) -> ParquetSplit:
         rows = sum(group.num_rows for fragment in fragments for group in fragment.row_groups)

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import TYPE_CHECKING, ClassVar
 
 import pyarrow as pa
@@ -26,7 +25,7 @@ from sparkrank.sources.integrity import Stamp, unchanged
 from sparkrank.sources.missing_columns import READING_THREADS, lacking_columns, outer_column, validate_columns
 from sparkrank.sources.nested import columns_at
 from sparkrank.sources.protocol import Split
-from sparkrank.sources.scanning import filtered, gathered
+from sparkrank.sources.scanning import filtered, gathered, in_splits
 from sparkrank.sources.stored_files import StoredFiles
 from sparkrank.sources.text_schema import DdlField, arrow_type, is_set, option, typed_columns
 
@@ -89,7 +88,8 @@ class TextInput:
         )
         if fields is not None:
             fields = tuple(field for field in fields if field.name not in folders.names)
-        reader = _json_format() if kind == "json" else _csv_format(side.options, what, fields or ())
+        json = ds.JsonFileFormat(read_options=pa_json.ReadOptions(block_size=BLOCK))
+        reader = json if kind == "json" else _csv_format(side.options, what, fields or ())
         fragments = stored.fragments(reader, folders)
         if kind == "csv" and fields is None and not is_set(side.options, "header"):
             width = len(_first_columns(fragments[0], kind, what))
@@ -152,16 +152,11 @@ class TextInput:
 
     def file_splits(self, split_rows: int) -> list[TextSplit]:
         """The files for each task, small ones together, the largest first."""
-        splits: list[tuple[int, list[ds.FileFragment]]] = []
-        for fragment in self.fragments:
-            rows = self._rows_of(fragment.path)
-            if not splits or splits[-1][0] + rows > split_rows or len(splits[-1][1]) == MOST_SHARED:
-                splits.append((0, []))
-            splits[-1] = (splits[-1][0] + rows, [*splits[-1][1], fragment])
         stamps = self.stored.listing.stamps
+        sized = ((file, self._rows_of(file.path)) for file in self.fragments)
         return [
             TextSplit(tuple(files), tuple(stamps.get(file.path) for file in files), self.options)
-            for _, files in sorted(splits, key=itemgetter(0), reverse=True)
+            for files in in_splits(sized, split_rows, MOST_SHARED)
         ]
 
     def _rows_of(self, file: str) -> int:
@@ -235,10 +230,6 @@ def _csv_format(options: Mapping[str, str], what: str, fields: Sequence[DdlField
             autogenerate_column_names=not fields and not has_header,
         ),
     )
-
-
-def _json_format() -> ds.JsonFileFormat:
-    return ds.JsonFileFormat(read_options=pa_json.ReadOptions(block_size=BLOCK))
 
 
 def _first_columns(fragment: ds.FileFragment, kind: str, what: str) -> pa.Schema:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     class ArrowStream(Protocol):
-        """An object that exports its rows as a stream of Arrow's C interface, as a polars DataFrame does."""
+        """An object that exports its rows as a stream of Arrow's C interface."""
 
         def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
@@ -60,15 +60,13 @@ def accepted(subject: str, rows: Any, roles: Roles) -> Any:
         )
     if is_frame(rows) or is_path(rows) or isinstance(rows, pa.Table) or is_pandas(rows):
         return rows
-    reason = ""
-    try:
-        with _source_errors(f"{subject} a {type(rows).__name__} that"):
-            if (table := _table_of(rows, roles, subject)) is not None:
-                return table
-    except _NoTableError as error:
-        reason = f", of which Arrow makes no table ({shorten(first_line(error))})"
+    with _source_errors(f"{subject} a {type(rows).__name__} that"):
+        table = _table_of(rows, roles, subject)
+    if isinstance(table, pa.Table):
+        return table
     module, name = type(rows).__module__, type(rows).__name__
     kind = name if module == "builtins" else f"{module}.{name}"
+    reason = table and f", of which Arrow makes no table ({table})"
     raise SpecError(f"{subject} of type {kind}{reason}: a DataFrame, a pyarrow Table or a path to Parquet is needed")
 
 
@@ -91,23 +89,19 @@ def validated(table: pa.Table, roles: Roles, what: str) -> pa.Table:
     return table
 
 
-class _NoTableError(Exception):
-    """A stream of what is no rows, as a Series, which is one of values."""
-
-
 @contextmanager
 def _source_errors(what: str, done: str = "read") -> Iterator[None]:
     """Raise whatever a source of rows raises while it is read as an :class:`InputError` that begins with ``what``."""
     try:
         yield
-    except (SparkrankError, _NoTableError):
+    except SparkrankError:
         raise
     except Exception as error:  # a source may be a generator, or a query, which fails as it likes
         raise InputError(f"{what} cannot be {done}: {shorten(first_line(error))}") from error
 
 
-def _table_of(rows: Any, roles: Roles, subject: str) -> pa.Table | None:
-    """The columns of ``rows`` that have a role, or None where these are no rows."""
+def _table_of(rows: Any, roles: Roles, subject: str) -> pa.Table | str:
+    """The columns of ``rows`` that have a role, or where these are no rows, as a Series, what Arrow says."""
     polars = sys.modules.get("polars")  # who has a frame of it has imported it
     if polars is not None and isinstance(rows, polars.LazyFrame):
         with _source_errors("the LazyFrame", "collected"):
@@ -121,11 +115,11 @@ def _table_of(rows: Any, roles: Roles, subject: str) -> pa.Table | None:
     if isinstance(rows, pa.RecordBatch):
         return pa.Table.from_batches([rows])
     if not hasattr(rows, "__arrow_c_stream__"):
-        return None
+        return ""
     try:
         reader = pa.RecordBatchReader.from_stream(rows)
     except (pa.ArrowException, TypeError, ValueError) as error:
-        raise _NoTableError(error) from error
+        return shorten(first_line(error))
     read = columns_of(roles, reader.schema.names)
     return pa.Table.from_batches([batch.select(read) for batch in reader], pa.schema(map(reader.schema.field, read)))
 

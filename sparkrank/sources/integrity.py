@@ -15,8 +15,7 @@ from sparkrank.base.errors import InputError, shorten
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# For pyarrow.parquet.ParquetFile: a page whose bytes are not those that were written is an error, where it has a
-# checksum.
+# For pyarrow.parquet.ParquetFile: a page that is not as its checksum says is an error.
 CHECKED = {"page_checksum_verification": True}
 SPARK_CHECKED = {"parquet.page.verify-checksum.enabled": "true"}  # for Spark's reader; its writer has them by itself
 # The size of a file in bytes, and when it was last changed, in nanoseconds.

@@ -229,6 +229,7 @@ def test_splits_and_buckets_are_as_many_as_elements_want(tmp_path: Path) -> None
     for sides in (in_memory, stored):
         assert len(sides.splits(plan, 600)) == 4
         assert len(sides.splits(plan, 10_000)) == 1
+    assert [split.rows for split in ParquetInput.at(str(tmp_path)).file_splits(1_100, arrays=["predicted"])] == [20, 20]
 
 
 def test_rows_are_numbered_through_the_tables_of_a_split() -> None:

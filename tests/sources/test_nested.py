@@ -137,9 +137,8 @@ def test_what_stands_beyond_the_end_is_a_bad_row(role: str) -> None:
 
 def test_of_whole_arrays_nothing_is_said_of_elements() -> None:
     rows = log(s=pa.array([*SCORES[:4], math.nan]))
-    with pytest.raises(sr.InputError, match=r"\(1 NaN score\)") as told:
+    with pytest.raises(sr.InputError, match=r"^(?!.*element).*\(1 NaN score\)(?!.*element)"):
         sr.evaluate(rows, ["rr"], group="u", score="s", label="y")
-    assert "element" not in str(told.value)
 
 
 KEYS = ["p", "other key", "a.b", "x[1]"]

@@ -6,7 +6,6 @@ from datetime import date
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from sparkrank.base.errors import InputError
@@ -178,16 +177,3 @@ def test_the_first_file_with_rows_that_lacks_a_column_is_named(tmp_path: Path, n
     write(lacking, a=[2])
     write(tmp_path / "z.parquet", a=[3])
     assert ParquetInput.at(str(tmp_path)).lacking == {"b": str(lacking)}
-
-
-def test_rows_of_arrays_count_by_their_elements(tmp_path: Path) -> None:
-    """Nine rows are not many, but a bucket has a row for each of their elements."""
-    rows = pa.table({"u": range(9), "items": [list(range(10))] * 8 + [[]], "true": [[1, 2]] * 7 + [None, [3]]})
-    pq.write_table(rows, tmp_path / "rows.parquet", row_group_size=3)
-    source = ParquetInput.at(str(tmp_path))
-    # by the footer, in which an empty array is one element: 8 x 10 + 1 items, and 7 x 2 + 1 + 1 true ones
-    assert source.rows((), at("items", "true")) == 81 + 16
-    assert source.rows((), {}) == 9
-    assert [split.rows for split in source.file_splits(36, arrays=["items", "true"])] == [3, 3, 3]
-    assert [split.rows for split in source.file_splits(72, arrays=["items", "true"])] == [6, 3]
-    assert [split.rows for split in source.file_splits(36)] == [9]

@@ -93,7 +93,7 @@ class TextInput:
         fragments = stored.fragments(reader, folders)
         if kind == "csv" and fields is None and not is_set(side.options, "header"):
             width = len(_first_columns(fragments[0], kind, what))
-            unnamed = [DdlField(f"_c{index}", "string", is_plain=True) for index in range(width)]
+            unnamed = [DdlField(f"_c{index}", "string") for index in range(width)]
             fragments = stored.fragments(reader := _csv_format(side.options, what, unnamed), folders)
         with ThreadPoolExecutor(READING_THREADS) as pool:
             schemas = list(pool.map(lambda fragment: _first_columns(fragment, kind, what), fragments))

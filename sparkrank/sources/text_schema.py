@@ -13,7 +13,7 @@ from sparkrank.inputs.roles import Roles
 
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "boolean")
 _ALIASES = {"byte": "tinyint", "short": "smallint", "integer": "int", "long": "bigint", "real": "float"}
-_PLAIN = {name: name for name in ("string", *_NUMBERS)} | _ALIASES  # that every lane knows
+_PLAIN = {name: name for name in ("string", *_NUMBERS)} | _ALIASES
 _OTHERS = (
     *("date", "timestamp", "timestamp_ntz", "timestamp_ltz", "binary", "decimal", "dec", "numeric", "char", "varchar"),
     *("array", "map", "struct", "interval", "variant"),
@@ -29,11 +29,10 @@ _ARGUMENTS = re.compile(r"\s*(?:\(.*\)|<.*>)?", re.DOTALL)
 
 @dataclass(frozen=True)
 class DdlField:
-    """A column and its type, in Spark's words; ``is_plain`` where every lane knows it."""
+    """A column and its type, in Spark's words."""
 
     name: str
     kind: str
-    is_plain: bool
 
     def __str__(self) -> str:
         return f"`{self.name.replace('`', '``')}` {self.kind}"
@@ -59,11 +58,11 @@ def _field(text: str) -> DdlField:
     name = bare or quoted.replace("``", "`")
     kind = word.lower()
     if kind in _PLAIN and not arguments.strip():
-        return DdlField(name, _PLAIN[kind], True)
+        return DdlField(name, _PLAIN[kind])
     if kind not in _OTHERS or (kind != "interval" and not _ARGUMENTS.fullmatch(arguments)):
         near = did_you_mean(kind, (*_PLAIN, *_OTHERS)) if kind not in _PLAIN else ""
         raise ValueError(f'gives "{name}" the unknown type {word}{arguments}{near} (known: {itemize(_PLAIN)})')
-    return DdlField(name, f"{kind}{arguments}", False)
+    return DdlField(name, f"{kind}{arguments}")
 
 
 def _parts(schema: str) -> list[str]:

@@ -1,10 +1,7 @@
 """Metrics as functions of Spark columns: ``from sparkrank import functions as srf``.
 
-There is a function for each metric of groups and of all rows together, the registered ones included, by its name and
-its aliases: ``srf.ndcg("score", "label", k=10)`` is an aggregate of the rows of a group. With ``of="lists"`` it is a
-function of the list that each row has in arrays. :func:`metric` takes the text of a metric, :func:`metrics` several of
-one list, and :func:`register` gives them to SQL.
-
+Each metric of groups or of all rows together is a function here, by its name and aliases: ``srf.ndcg("score",
+"label", k=10)`` aggregates the rows of a group, and with ``of="lists"`` takes the list that each row has in arrays.
 Values have the bits that :func:`sparkrank.evaluate` gives the same group. The undefined is null.
 """
 
@@ -15,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from sparkrank.base.errors import MetricError, SpecError, did_you_mean, itemize, quote
 from sparkrank.doors.keywords import with_options
-from sparkrank.functions.column_plans import ColumnPlan, column_plan
+from sparkrank.functions.column_plans import column_plan
 from sparkrank.functions.function_docs import described
 from sparkrank.functions.spark_columns import OF, MetricColumn, validate_workers
 from sparkrank.functions.sql_functions import register_functions, sql_name
@@ -76,9 +73,9 @@ def metric(
     preset : str, optional
         A library of :data:`sparkrank.metrics.PRESETS`, which sets what is not given.
     of : {"rows", "lists", "batches"}, optional
-        What the columns hold. ``rows``, the default, makes an aggregate, which collects the rows of a group as one
-        list. ``lists`` are arrays, and the default for one column of structs. ``batches`` are rows that a metric of all
-        rows together folds into score bins, so that memory is bounded; Spark takes no other aggregate beside it.
+        What the columns hold. ``rows``, the default, makes an aggregate of the rows of a group. ``lists`` are arrays,
+        and the default for one column of structs. ``batches`` are rows that a metric of all rows together folds into
+        score bins, so that memory is bounded; Spark takes no other aggregate beside it.
     over : WindowSpec, optional
         The window whose rows are valued.
 
@@ -166,27 +163,14 @@ def _column(
             raise SpecError(f"{key} is {quote(column)}: the name of a column, or a column, is needed")
     # one array of structs has what is not named; what its fields must be, the metrics say
     of_structs = of in (None, "lists") and over is None and set(given) in ({"score"}, {"rank"})
-    metric_column = MetricColumn(
-        _plan(texts, given, settings, options.get("preset"), of_structs=of_structs), given, is_struct
-    )
+    roles = (*given, "label", "item", "reference_rank") if of_structs else tuple(given)
+    metric_column = MetricColumn(column_plan(texts, roles, settings, options.get("preset")), given, is_struct)
     validate_workers()
     if over is not None:
         return metric_column.over(over)
     if of == "lists" or of_structs:
         return metric_column.of_lists()
     return metric_column.of_batches() if of == "batches" else metric_column.of_rows()
-
-
-def _plan(
-    texts: Sequence[str | Metric],
-    given: Mapping[str, ColumnOrName],
-    settings: Mapping[str, Any],
-    preset: PresetName | None,
-    *,
-    of_structs: bool,
-) -> ColumnPlan:
-    roles = (*given, "label", "item", "reference_rank") if of_structs else tuple(given)
-    return column_plan(texts, roles, settings, preset)
 
 
 def register(
@@ -199,11 +183,10 @@ def register(
 ) -> tuple[str, ...]:
     """Make metrics functions of SQL in the session ``spark``.
 
-    A metric of a group takes one array of structs, of score and label in this order or by these names, as
-    ``ndcg_at_10(collect_list(struct(score, label)))``, or an array of scores and one of labels. What else a metric
-    needs, the item or the reference rank, follows. A metric of all rows together is an aggregate of the columns:
-    ``SELECT day, auc(score, label) ... GROUP BY day``. Spark takes no aggregates of its own beside it, and all rows of
-    a group are in the memory of a worker.
+    A metric of a group takes an array of structs, as ``ndcg_at_10(collect_list(struct(score, label)))``, or an array of
+    scores and one of labels; the item or the reference rank follow where it needs them. A metric of all rows together
+    is an aggregate of the columns: ``SELECT day, auc(score, label) ... GROUP BY day``. Spark takes no aggregates of its
+    own beside it, and all rows of a group are in the memory of a worker.
 
     Parameters
     ----------

@@ -20,10 +20,9 @@ GROUP = "group"  # the key column of a list, which is only a number
 
 @dataclass(frozen=True)
 class ColumnPlan:
-    """What a function of columns computes. It travels to workers.
+    """What a function of columns computes, by columns that play ``roles`` in the order of its arguments.
 
-    ``roles`` are the keys of the columns that it reads, in the order of its arguments: the score or rank, the label,
-    and those of a row that ``plan`` needs. ``of_groups``: the metrics are of groups, and not of all rows together.
+    ``of_groups``: the metrics are of groups, and not of all rows together.
     """
 
     plan: Plan
@@ -42,13 +41,7 @@ def column_plan(
     settings: Mapping[str, Any],
     preset: PresetName | None = None,
 ) -> ColumnPlan:
-    """The plan for ``metrics`` of columns that play ``roles``.
-
-    Raises
-    ------
-    SpecError
-        As :func:`sparkrank.evaluate` does, and where one value of a column cannot be that of a metric.
-    """
+    """The plan for ``metrics`` of columns that play ``roles``; :class:`SpecError` where a column cannot have one."""
     library = find_preset(preset)
     asked = asked_metrics(metrics, library)
     if not asked:
@@ -79,18 +72,16 @@ def column_plan(
 
 def _validate_metric(metric: Metric) -> None:
     """Refuse a metric that has no value in one group, or that weighs groups in a mean."""
+    one = "and a function of columns has one group at a time"
     if isinstance(metric.declaration, CatalogueMetric):
         raise SpecError(
             f"{metric} is a property of all lists together, and a function of columns has one list at a time: "
             "sparkrank.evaluate computes it"
         )
     if metric.percentile is not None:
-        raise SpecError(
-            f"{metric} is a percentile over groups, and a function of columns has one group at a time: take a "
-            f"percentile of {metric.of_groups} over the groups"
-        )
+        remedy = f"take a percentile of {metric.of_groups} over the groups"
+        raise SpecError(f"{metric} is a percentile over groups, {one}: {remedy}")
     if WEIGHT.name in dict(metric.settings):
         raise SpecError(
-            f"{metric} says what a group weighs in a mean, and a function of columns has one group at a time: weigh "
-            "its values where their mean is taken"
+            f"{metric} says what a group weighs in a mean, {one}: weigh its values where their mean is taken"
         )

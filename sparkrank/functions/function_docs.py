@@ -33,9 +33,7 @@ def _written(name: str, value: object) -> str:
 def described(
     name: str, declaration: Declaration, at_k: Declaration, general: Callable[..., Any], module: str
 ) -> Callable[..., Any]:
-    """A function ``name`` that calls ``general`` with the text of a metric of ``declaration``, or with a cut-off of
-    ``at_k``: ``precision`` is one of all rows together, and ``precision@10`` one of a list.
-    """
+    """A function ``name`` that calls ``general`` with a metric of ``declaration``, or, with a cut-off, of ``at_k``."""
     arguments = inspect.signature(general).parameters
     parameters = own_parameters(at_k, arguments) | own_parameters(declaration, arguments)
     has_cutoff = at_k.cutoff == "optional" or at_k.at is not None
@@ -64,9 +62,7 @@ def described(
 
 
 def own_parameters(declaration: Declaration, arguments: Mapping[str, object]) -> dict[str, Parameter]:
-    """The parameters of the text of a metric that are arguments of its function: not the general ones, which it has
-    from there, nor the weight of a group in a mean.
-    """
+    """The parameters of a metric that are arguments of its function beside the general ``arguments``."""
     return {
         parameter.name: parameter
         for parameter in declaration.parameters

@@ -1,7 +1,6 @@
-"""The values of group metrics for the lists of an Arrow batch: the kernels of a bucket, without a loop over rows.
+"""The values of group metrics for the lists of an Arrow batch, by the kernels of a bucket.
 
-A batch is one array of lists of structs, or several arrays of lists of equal lengths. Its lists are groups that are
-numbered by their places, so nothing is hashed, and one ranking serves all metrics of a struct.
+A batch is one array of lists of structs, or several arrays of lists of equal lengths; lists are groups by their places.
 """
 
 from __future__ import annotations
@@ -33,25 +32,14 @@ from sparkrank.sources.values import FITS, READERS
 
 # Rows that are evaluated at a time, unless one list has more: a batch has ten thousand lists, whatever their length.
 MOST_ROWS = 1 << 20
-ROLES = {
-    "score": SCORE,
-    "rank": RANK,
-    "label": OF_LABEL,
-    **{role.key: role for role in row_roles()},
-}
+ROLES = {"score": SCORE, "rank": RANK, "label": OF_LABEL} | {role.key: role for role in row_roles()}
 
 
 def values_of_lists(arrays: Sequence[pa.Array], asked: ColumnPlan) -> list[pa.Array]:
     """The value of each metric for each list of a batch (n), null where it is undefined or the list is null.
 
-    It is NaN where a row of the list cannot be evaluated, as one with a NaN score: ``sr.evaluate`` rejects and counts
-    such rows, and Spark's own functions of numbers give NaN for NaN.
-
-    Raises
-    ------
-    InputError
-        Where a column is of a type that its role cannot have, where arrays of a row differ in length, and where
-        ``undefined`` or ``duplicates`` is ``"error"`` and there are some.
+    It is NaN where a row of the list cannot be evaluated, as one with a NaN score. Raises :class:`InputError` for types
+    that a role cannot have, arrays of a row that differ in length, and what the definitions make an error.
     """
     ranked = BatchRankings.of(lists_of(arrays, asked.roles), asked.plan)
     values = ranked.values_of(asked.plan)
@@ -96,9 +84,11 @@ class BatchLists:
 def lists_of(arrays: Sequence[pa.Array], roles: Sequence[str]) -> BatchLists:
     """The lists of a batch whose columns play ``roles``: of structs in one array, or of values in one array a role."""
     null = np.logical_or.reduce([array.is_null().to_numpy(zero_copy_only=False) for array in arrays])
-    arrays = [_lists_if_null(array) for array in arrays]
+    # the NULL of SQL has no type
+    arrays = [array.cast(pa.list_(pa.null())) if pa.types.is_null(array.type) else array for array in arrays]
     arrays = [plain_array(array) if is_list(array.type) else array for array in arrays]
-    if len(arrays) == 1 and is_list(arrays[0].type) and _is_struct(arrays[0].type.value_type):
+    kind = arrays[0].type.value_type if len(arrays) == 1 and is_list(arrays[0].type) else None
+    if kind is not None and (pa.types.is_struct(kind) or pa.types.is_null(kind)):  # null where all lists are empty
         ends, elements = list_parts(arrays[0])
         return BatchLists(ends, null, _fields(elements, roles))
     if len(arrays) != len(roles):
@@ -112,10 +102,7 @@ def lists_of(arrays: Sequence[pa.Array], roles: Sequence[str]) -> BatchLists:
                 f"the {ROLES[key].name} column is {shorten(array.type)}: an array is needed, that of a list in each "
                 'row (of="rows" says that it has the rows of a list)'
             )
-    if null.any():
-        nothing = pa.array(~null)
-        arrays = [array.filter(nothing) for array in arrays]
-    parts = [list_parts(array) for array in arrays]
+    parts = [list_parts(array.filter(pa.array(~null)) if null.any() else array) for array in arrays]
     ends = parts[0][0]
     for key, (others, _) in zip(roles, parts, strict=True):
         if not np.array_equal(ends, others):
@@ -132,22 +119,9 @@ def lists_of(arrays: Sequence[pa.Array], roles: Sequence[str]) -> BatchLists:
     return BatchLists(ends, null, {key: values for key, (_, values) in zip(roles, parts, strict=True)})
 
 
-def _lists_if_null(array: pa.Array) -> pa.Array:
-    """``array``, or nulls that may be lists where it has no type: the NULL of SQL."""
-    return array.cast(pa.list_(pa.null())) if pa.types.is_null(array.type) else array
-
-
-def _is_struct(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_struct(kind) or pa.types.is_null(kind))
-
-
 def _fields(elements: pa.Array, roles: Sequence[str]) -> dict[str, pa.Array]:
-    """The fields of structs that play ``roles``: by name where all these are there, else by place.
-
-    By place there is a field for each role and no other, and none that is called after a role stands where another is:
-    an item would be taken for the score.
-    """
-    if pa.types.is_null(elements.type):  # of lists that are all empty
+    """The fields of structs that play ``roles``: by name, else by place where no name says other."""
+    if pa.types.is_null(elements.type):
         return dict.fromkeys(roles, elements)
     names = [field.name.lower() for field in elements.type]
     fields = elements.flatten()
@@ -249,11 +223,6 @@ def _bucket_rows(lists: BatchLists) -> tuple[pa.Table, Codes]:
 def read_column(values: pa.Array, role: Role) -> pa.ChunkedArray:
     """``values`` as a bucket takes them; raises :class:`InputError` where ``role`` cannot be played by their type."""
     if not FITS[role.takes[0]](values.type):
-        raise InputError(
-            f"the {role.name} column is {shorten(values.type)}: {NEEDED[role.takes[0]]} is needed" + _hint(values)
-        )
+        hint = ' (of="lists" says that a row has the arrays of a whole list)' if is_list(values.type) else ""
+        raise InputError(f"the {role.name} column is {shorten(values.type)}: {NEEDED[role.takes[0]]} is needed{hint}")
     return READERS[role.reads](pa.chunked_array([values]))
-
-
-def _hint(values: pa.Array) -> str:
-    return ' (of="lists" says that a row has the arrays of a whole list)' if is_list(values.type) else ""

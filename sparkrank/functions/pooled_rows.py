@@ -24,10 +24,7 @@ FOLDED_ROWS = 1 << 19  # rows that are held before they become bins and sums
 
 
 class PooledRows:
-    """Rows of all groups together, added batch by batch: the states of those before, and a few rows.
-
-    Exact bins are as many as there are distinct scores, so of these the memory grows.
-    """
+    """Rows of all groups together, added batch by batch: the states of those before, and a few rows."""
 
     def __init__(self, asked: ColumnPlan) -> None:
         self._asked = asked
@@ -58,10 +55,7 @@ class PooledRows:
     def values(self) -> list[float | None]:
         """The value of each metric, None where it is undefined, NaN where a row cannot be evaluated.
 
-        Raises
-        ------
-        InputError
-            Where ``undefined`` is ``"error"`` and a value is.
+        Raises :class:`InputError` for an undefined value where ``undefined`` is ``"error"``.
         """
         if self._batches:
             self._fold()
@@ -84,10 +78,7 @@ class PooledRows:
 
 
 def pooled_values_of_lists(arrays: Sequence[pa.Array], asked: ColumnPlan) -> list[pa.Array]:
-    """The value of each pooled metric for each list of a batch (n), null where it is undefined or the list is null.
-
-    One list is evaluated after the other: they are those of a few large groups, as a day.
-    """
+    """The value of each pooled metric for each list of a batch (n), null where it is undefined or the list is null."""
     lists = lists_of(arrays, asked.roles)
     values: list[list[float | None]] = []
     for place, null in enumerate(lists.null.tolist()):

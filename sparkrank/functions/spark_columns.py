@@ -1,8 +1,4 @@
-"""Spark columns of metrics: functions over Arrow batches of lists, and over batches of rows of a group.
-
-A group's rows reach Python as one list, by Spark's own ``collect_list``, or as batches that are folded one after the
-other where a metric is of all rows together.
-"""
+"""Spark columns of metrics: functions over Arrow batches of lists, and over batches of rows of a group."""
 
 from __future__ import annotations
 
@@ -31,9 +27,7 @@ OF = ("lists", "rows", "batches")
 
 @dataclass(frozen=True)
 class MetricColumn:
-    """The metrics of ``asked`` over ``columns``, by the key of their role: as one value, or where there is a ``struct``
-    as one field for each.
-    """
+    """The metrics of ``asked`` over ``columns``, by the key of their role: one value, or a struct with a field each."""
 
     asked: ColumnPlan
     columns: Mapping[str, ColumnOrName]
@@ -83,7 +77,7 @@ class MetricColumn:
         return column if self.is_struct else column.alias(self.asked.names[0])
 
 
-def list_function(asked: ColumnPlan, is_struct: bool) -> Callable[..., Column]:
+def list_function(asked: ColumnPlan, is_struct: bool) -> Any:
     """A function of Spark columns of lists. It runs once a batch."""
     spark = _spark_functions()
     names, kind = asked.names, _type(asked, is_struct)
@@ -97,7 +91,7 @@ def list_function(asked: ColumnPlan, is_struct: bool) -> Callable[..., Column]:
         def of_arrays(*arrays: pa.Array) -> pa.Array:
             return packed(arrays)
 
-        return _column_function(spark.arrow_udf(_called(of_arrays, asked), kind))
+        return spark.arrow_udf(_called(of_arrays, asked), kind)
 
     def of_series(*series: pd.Series) -> pd.Series:
         values: Any = packed([pa.Array.from_pandas(column) for column in series])
@@ -106,13 +100,13 @@ def list_function(asked: ColumnPlan, is_struct: bool) -> Callable[..., Column]:
 
     with warnings.catch_warnings():  # Spark would rather read types, and these depend on what is asked
         warnings.simplefilter("ignore", UserWarning)
-        return _column_function(spark.pandas_udf(_called(of_series, asked), kind, spark.PandasUDFType.SCALAR))
+        return spark.pandas_udf(_called(of_series, asked), kind, spark.PandasUDFType.SCALAR)
 
 
-def row_function(asked: ColumnPlan, is_struct: bool, *, at_once: bool = False) -> Callable[..., Column]:
-    """A function of Spark columns of rows, which aggregates. It folds the batches of a group, or takes all ``at_once``.
+def row_function(asked: ColumnPlan, is_struct: bool, *, at_once: bool = False) -> Any:
+    """A function of Spark columns of rows, which folds the batches of a group, or takes all ``at_once``.
 
-    Spark before 4.2 has no such function of batches, nor has any a window of one.
+    Spark before 4.2 has no function of batches, and no window of one.
     """
     spark = _spark_functions()
     names, kind = asked.names, _type(asked, is_struct)
@@ -122,7 +116,8 @@ def row_function(asked: ColumnPlan, is_struct: bool, *, at_once: bool = False) -
         for arrays in batches:
             rows.add(arrays)
         values = rows.values()
-        return pa.scalar(dict(zip(names, values, strict=True)), _arrow_type(names)) if is_struct else values[0]
+        fields = pa.struct([(name, pa.float64()) for name in names])
+        return pa.scalar(dict(zip(names, values, strict=True)), fields) if is_struct else values[0]
 
     if at_once or not hasattr(spark.ArrowUDFType, "GROUPED_AGG_ITER"):
 
@@ -130,20 +125,17 @@ def row_function(asked: ColumnPlan, is_struct: bool, *, at_once: bool = False) -
             value: float = valued([arrays])
             return value
 
-        return _column_function(spark.arrow_udf(_called(of_arrays, asked), kind))
+        return spark.arrow_udf(_called(of_arrays, asked), kind)
 
     def of_batches(batches: Iterator[tuple[pa.Array, ...]]) -> float:
         value: float = valued(batches)
         return value
 
-    return _column_function(spark.arrow_udf(_called(of_batches, asked), kind))
+    return spark.arrow_udf(_called(of_batches, asked), kind)
 
 
 def validate_workers() -> None:
-    """Raise :class:`SparkrankError` where no session runs, or its workers lack a package on this machine.
-
-    Over Spark Connect, and where workers run elsewhere, Spark's own error says so.
-    """
+    """Raise :class:`SparkrankError` where no session runs, or its workers lack a package on this machine."""
     from pyspark.sql import SparkSession
 
     spark = SparkSession.getActiveSession()
@@ -157,12 +149,11 @@ def validate_workers() -> None:
 
 
 def has_arrow_functions() -> bool:
-    """Whether Spark has functions of Arrow arrays: from 4.1 on. Before, columns go by way of pandas, more slowly."""
+    """Whether Spark has functions of Arrow arrays, from 4.1 on; before, columns go by way of pandas, more slowly."""
     return hasattr(_spark_functions(), "arrow_udf")
 
 
 def _spark_functions() -> Any:
-    """The module of Spark's functions, of which type checkers do not know all."""
     from pyspark.sql import functions
 
     return functions
@@ -175,16 +166,7 @@ def _type(asked: ColumnPlan, is_struct: bool) -> Any:
     return T.StructType([T.StructField(name, double) for name in asked.names]) if is_struct else double
 
 
-def _arrow_type(names: Sequence[str]) -> pa.DataType:
-    return pa.struct([(name, pa.float64()) for name in names])
-
-
 def _called(function: Callable[..., Any], asked: ColumnPlan) -> Callable[..., Any]:
     """``function`` with a name that says in Spark's plans what it computes."""
     function.__name__ = function.__qualname__ = ", ".join(asked.names)
     return function
-
-
-def _column_function(function: Any) -> Callable[..., Column]:
-    typed: Callable[..., Column] = function
-    return typed

@@ -1,8 +1,6 @@
-"""A row per group with arrays of items, as the rows of lists and truth that it stands for.
+"""A row per group with arrays of items, as the rows of lists and truth that it stands for, in every lane.
 
-Predictions are in rank order, so an item's score is its place in the array, negated. A group of which all arrays are
-empty or null leaves a row that only names it. Every lane has arrays here: Spark sends them as they are, because a row
-of Spark costs more than all that is made of it here.
+An item's score is its place in the array, negated. A group without any element leaves a row that only names it.
 """
 
 from __future__ import annotations
@@ -47,10 +45,7 @@ def array_columns(names: Sequence[str]) -> list[str]:
 
 
 def array_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int) -> list[pa.Table]:
-    """The bucket rows of lists, and those of a truth, that the arrays of ``rows`` hold.
-
-    ``rows`` are those of the input, and numbered from ``first``.
-    """
+    """The bucket rows of lists, and of a truth, in the arrays of the input's ``rows``, numbered from ``first``."""
     columns = {key_column(index): key_values(rows[column]) for index, column in enumerate(roles.group)}
     columns |= {slice_column(index): item_values(rows[column]) for index, column in enumerate(plan.slice_columns)}
     for index, column in enumerate(plan.group_weights):
@@ -126,10 +121,7 @@ class _Elements(NamedTuple):
 def _part(
     keys: Mapping[str, pa.Array], counts: Ints, items: pa.Array, values: Mapping[str, object], plan: Plan
 ) -> pa.Table:
-    """So many (``counts``) rows of each group, with their ``items`` and the columns ``keys`` that all have.
-
-    Of the other columns, ``values`` has some.
-    """
+    """``counts`` rows of each group, with ``items``, the columns ``keys`` of the group and those of ``values``."""
     columns: dict[str, object] = {name: _repeated(key, counts) for name, key in keys.items()}
     columns[LABEL] = values.get(LABEL, pa.nulls(len(items)))
     for index in range(len(plan.models)):

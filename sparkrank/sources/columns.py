@@ -47,8 +47,7 @@ def bucket_schema(sides: Sequence[tuple[pa.Schema, Roles]], plan: Plan) -> pa.Sc
 def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int = 0) -> list[pa.Table]:
     """The columns of a bucket (:func:`sparkrank.bucket.bucket_columns`) from those of the input, or of the truth.
 
-    Arrays give two tables, of lists and of a truth. What one of the two has and the other has not is null there. Rows
-    are numbered from ``first`` where it matters.
+    Arrays, whose rows are numbered from ``first``, give two tables, of lists and of a truth.
     """
     if roles.true_items is not None:
         return array_rows(rows, roles, plan, first)
@@ -68,7 +67,8 @@ def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int = 0) -> lis
     for role in row_roles():
         if role.needed(plan):
             named = roles.of_rows.get(role.key)
-            columns[role.key] = _missing(rows, role) if named is None else _read(rows, role, named)
+            missing = nothing if role.missing is None else pa.chunked_array([pa.repeat(role.missing, rows.num_rows)])
+            columns[role.key] = missing if named is None else _read(rows, role, named)
     if plan.joins:
         is_truth = not roles.scores
         columns[TRUTH] = pa.chunked_array([pa.repeat(is_truth, rows.num_rows)])
@@ -79,12 +79,6 @@ def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int = 0) -> lis
 
 def _read(rows: pa.Table, role: Role, column: str) -> pa.ChunkedArray:
     return READERS[role.reads](rows[column])
-
-
-def _missing(rows: pa.Table, role: Role) -> pa.ChunkedArray:
-    """The column for ``role`` of a side that has none: the value of a missing one, or nulls."""
-    count = rows.num_rows
-    return pa.chunked_array([pa.nulls(count) if role.missing is None else pa.repeat(role.missing, count)])
 
 
 def needed_columns(roles: Roles, plan: Plan) -> list[str]:

@@ -1,8 +1,6 @@
-"""The conditions of ``input.where`` that Arrow can push into a Parquet read.
+"""The conditions of ``input.where`` that Arrow decides: comparisons with a literal, ``IN`` and ``IS [NOT] NULL``.
 
-Understood are comparisons of a column with a literal, ``IN``, ``IS NULL`` and ``IS NOT NULL``, joined by ``AND``. They
-mean what they mean in Spark's SQL: a comparison with null holds for no row, and NaN is larger than any number. Anything
-else is left to Spark.
+They are joined by ``AND`` and mean what they mean in SQL: null holds for no row, and NaN is larger than any number.
 """
 
 from __future__ import annotations
@@ -48,8 +46,7 @@ class UntranslatableError(ValueError):
 class Condition:
     """A condition on rows that are read: both expressions hold, where there are any.
 
-    ``of_groups`` may be decided by the statistics of a row group too. ``of_rows`` may not: it can hold for NaN, of
-    which statistics know nothing. Of a group with NaN and one number Arrow believes that number of every row.
+    ``of_groups`` may be decided by the statistics of a row group too, ``of_rows`` may hold for NaN, which these lack.
     """
 
     of_groups: pc.Expression | None

@@ -1,7 +1,4 @@
-"""Which files stand at a path, on any file system that Arrow opens: the one listing by which every lane reads.
-
-Paths may be patterns, read as Hadoop and so Spark reads them.
-"""
+"""The files at a path, or those that match a pattern as Hadoop reads it, on any file system that Arrow opens."""
 
 from __future__ import annotations
 
@@ -22,6 +19,7 @@ from sparkrank.sources.integrity import Stamp, stamp_of, stamps_of
 from sparkrank.sources.lakes import LakeTable, tables_above, tables_among
 
 _MARKS = frozenset("*?[]{}\\")
+_MARK = re.compile(r"\\(.)|\[([!^]?)((?:\\.|[^\]\\])+)\]|(.)", re.DOTALL)
 _MOST = 1000  # alternatives of braces that hold slashes
 
 
@@ -37,14 +35,12 @@ def escaped(path: str) -> str:
 
 def alternatives(path: str) -> list[list[str]]:
     """The parts between the slashes of ``path``, once for each choice from braces that hold slashes."""
-    whole: list[str] = []
-    for one in _without_slashes_in_braces(path):
-        if len(whole) == _MOST:
-            raise SpecError(
-                f"the braces of the path {without_password(path)} stand for more than {_MOST} paths: name fewer"
-            )
-        whole.append(one)
-    return [path.split("/") for path in dict.fromkeys(whole)]
+    paths = list(itertools.islice(_without_slashes_in_braces(path), _MOST + 1))
+    if len(paths) > _MOST:
+        raise SpecError(
+            f"the braces of the path {without_password(path)} stand for more than {_MOST} paths: name fewer"
+        )
+    return [one.split("/") for one in dict.fromkeys(paths)]
 
 
 def fixed_parts(pattern: Sequence[str]) -> list[str]:
@@ -60,65 +56,52 @@ def fixed_parts(pattern: Sequence[str]) -> list[str]:
 
 def matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:
     """Whether a file, or a folder that it is in, matches ``pattern``; a wildcard does not pass a slash."""
-    within = parts[: len(pattern)]
-    return len(within) == len(pattern) and all(
-        _compiled(wanted).fullmatch(part) is not None for part, wanted in zip(within, pattern, strict=True)
+    return len(parts) >= len(pattern) and all(
+        _compiled(wanted).fullmatch(part) is not None for part, wanted in zip(parts, pattern, strict=False)
     )
 
 
 def _without_slashes_in_braces(path: str) -> Iterator[str]:
     """``path`` with each choice from its first braces that hold a slash, and so on until none do."""
-    depth, start, commas, slashed, place = 0, 0, list[int](), False, 0
-    while place < len(path):
-        letter = path[place]
-        if letter == "\\":
-            place += 1
-        elif letter == "{":
+    depth, cuts, has_slash = 0, list[int](), False
+    for mark in re.finditer(r"\\.|[{},/]", path, re.DOTALL):
+        letter, place = mark[0], mark.start()
+        if letter == "{":
             depth += 1
-            if depth == 1:
-                start, commas, slashed = place, [], False
-        elif letter == "," and depth == 1:
-            commas.append(place)
-        elif letter == "/" and depth:
-            slashed = True
-        elif letter == "}" and depth:
-            depth -= 1
-            if not depth and slashed:
-                ends = [start, *commas, place]
-                for first, last in itertools.pairwise(ends):
-                    yield from _without_slashes_in_braces(path[:start] + path[first + 1 : last] + path[place + 1 :])
+            cuts, has_slash = ([place], False) if depth == 1 else (cuts, has_slash)
+        elif depth and letter == "/":
+            has_slash = True
+        elif depth and letter in ",}":
+            cuts += [place] if depth == 1 else []
+            depth -= letter == "}"
+            if not depth and has_slash:
+                for first, last in itertools.pairwise(cuts):
+                    yield from _without_slashes_in_braces(path[: cuts[0]] + path[first + 1 : last] + path[place + 1 :])
                 return
-        place += 1
     yield path
 
 
 @functools.lru_cache(maxsize=1024)
 def _compiled(part: str) -> re.Pattern[str]:
     """One part of a path as a regular expression; raises :class:`SpecError` where it has none."""
-    made: list[str] = []
-    braces, in_class, letters = 0, False, iter(part)
-    for letter in letters:
-        if letter == "\\":
-            made.append(re.escape(next(letters, "\\")))
-        elif in_class:
-            in_class = letter != "]"
-            first = made[-1] == "["
-            made.append("^" if first and letter in "!^" else letter if letter in "]-" else re.escape(letter))
-        elif letter == "[":
-            in_class = True
-            made.append("[")
-        elif letter in "*?":
-            made.append(".*" if letter == "*" else ".")
-        elif letter == "{":
+    braces = 0
+
+    def regex(mark: re.Match[str]) -> str:
+        nonlocal braces
+        plain, negation, letters, letter = mark.groups()
+        if letters:
+            inside = re.sub(r"\\(.)|([^-])", lambda one: re.escape(one[1] or one[2]), letters, flags=re.DOTALL)
+            return f"[{negation and '^'}{inside}]"
+        if letter == "{":
             braces += 1
-            made.append("(?:")
-        elif letter in ",}" and braces:
+            return "(?:"
+        if letter and letter in ",}" and braces:
             braces -= letter == "}"
-            made.append("|" if letter == "," else ")")
-        else:
-            made.append(re.escape(letter))
+            return "|" if letter == "," else ")"
+        return {"*": ".*", "?": ".", "[": "["}.get(letter) or re.escape(plain or letter)
+
     try:
-        return re.compile("".join(made), re.DOTALL)
+        return re.compile(_MARK.sub(regex, part), re.DOTALL)
     except re.error:
         raise SpecError(
             f'"{part[:200]}" in a path is not a pattern: its brackets or braces do not close, and a backslash before '
@@ -138,10 +121,7 @@ SCHEMES = {"s3a": "s3", "s3n": "s3"}  # Hadoop's names for what Arrow calls s3
 
 
 def file_system(path: str) -> tuple[fs.FileSystem, str]:
-    """The file system of ``path`` and the path inside it, which is taken as it is written, as Spark takes it.
-
-    Nothing in it is encoded, and ``#`` begins nothing; ``?`` does where a setting of the file system follows.
-    """
+    """The file system of ``path`` and the path inside it, of which nothing is encoded; ``?`` begins settings."""
     scheme, separator, rest = path.partition("://")
     if not separator or scheme.lower() == "file":
         return fs.LocalFileSystem(), os.path.normpath(
@@ -156,10 +136,7 @@ def file_system(path: str) -> tuple[fs.FileSystem, str]:
 
 
 def _patient(store: fs.FileSystem) -> fs.FileSystem:
-    """``store``, where it is S3 with our limits of time: a request that stalls ends, and is sent again after a while.
-
-    A path cannot say them. They travel to Spark's tasks, whose number of attempts is Arrow's (3).
-    """
+    """``store``, where it is S3 with our limits of time: a request that stalls ends, and is sent again."""
     if not isinstance(store, fs.S3FileSystem):
         return store
     _, (options,) = store.__reduce__()
@@ -174,10 +151,7 @@ def without_password(path: str) -> str:
 
 
 def store_of(path: str, inside: str) -> str | None:
-    """The part of ``path`` before ``inside``, its path inside the file system: ``s3a://``, or ``hdfs://host:8020``.
-
-    ``file:`` on this machine, and None where ``path`` says where it is in another way.
-    """
+    """The part of ``path`` before ``inside``, as ``hdfs://host:8020`` or ``file:``; None where it is not its end."""
     scheme, separator, _ = path.partition("://")
     if not separator or scheme.lower() == "file":
         return "file:"
@@ -189,11 +163,10 @@ def store_of(path: str, inside: str) -> str | None:
 class Listing:
     """The visible ``files`` that a path stands for, in the order of their names.
 
-    ``roots`` says of each the file or folder that the path names: the path itself, or what matches it. Where it is a
-    folder, ``base`` is that: the names of the folders below it give columns. ``tables`` are those of lake formats that
-    the path is in, or that have some of the files. ``lost`` are files that nobody should read past, with the reason.
-    ``shortly`` names the same files by their folders, where these have no others. ``stamps`` tell whether a file is
-    changed later, as far as the file system says when it was.
+    ``roots`` has for each the file or folder that the path names. ``base`` is the path where it is a folder: the names
+    of the folders below it give columns. ``tables`` are those of lake formats that the path is in, or that have some of
+    the files. ``lost`` are files that nobody should read past, with the reason. ``shortly`` names the same files by
+    their folders, where these have no others.
     """
 
     files: tuple[str, ...]
@@ -233,15 +206,16 @@ class Listing:
     @classmethod
     def of(cls, sizes: Mapping[str, int], patterns: Sequence[Sequence[str]]) -> Listing:
         """The files of ``sizes``, by name, that match one of ``patterns`` or lie in a folder that does."""
-        starts = [(pattern, len(fixed_parts(pattern))) for pattern in patterns]
         start, whole = _start(patterns[0])
         named = start if len(patterns) == 1 and whole else None
+        starts = [(pattern, len(fixed_parts(pattern))) for pattern in patterns]
+        find_root = functools.partial(_seen_below, named) if named else functools.partial(_root_of, starts)
         roots: dict[str, str] = {}
         lost: list[tuple[str, str]] = []
         for file, size in sorted(sizes.items()):
-            root = _root(file, starts, named)
+            root = find_root(file)
             if root is None or (not size and file.endswith(_FOLDER)):
-                if file.endswith(_COPIED) and _root(file.removesuffix(_COPIED), starts, named):
+                if file.endswith(_COPIED) and find_root(file.removesuffix(_COPIED)):
                     lost.append((file, "still being copied, or left of a copy that broke off"))
                 continue
             if size <= 0:
@@ -267,10 +241,7 @@ class Listing:
 
 
 def visible_files(store: fs.FileSystem, folder: str, depth: int) -> list[str]:
-    """Files below ``folder`` of which no part of the path below ``depth`` is hidden, as Spark skips them.
-
-    None where the folder is missing: Arrow's errors for that differ from store to store.
-    """
+    """Files below ``folder``, if it is there, of which no part of the path below ``depth`` is hidden to Spark."""
     infos = store.get_file_info(fs.FileSelector(folder, recursive=True, allow_not_found=True))
     files = [info.path for info in infos if info.type == fs.FileType.File and not info.path.endswith(_FOLDER)]
     return sorted(file for file in files if not any(map(is_hidden, file.split("/")[depth:])))
@@ -306,7 +277,7 @@ def _links(folders: Iterable[str]) -> list[str]:
     return links
 
 
-def _root_of(file: str, patterns: Sequence[tuple[Sequence[str], int]]) -> str | None:
+def _root_of(patterns: Sequence[tuple[Sequence[str], int]], file: str) -> str | None:
     """The part of the path of ``file`` that one of ``patterns`` matches; None if it is hidden below the fixed parts.
 
     A hidden folder is seen where the pattern names it as such: ``*/_v2/*``, as a shell has it.
@@ -321,14 +292,7 @@ def _root_of(file: str, patterns: Sequence[tuple[Sequence[str], int]]) -> str | 
     return None
 
 
-def _root(file: str, patterns: Sequence[tuple[Sequence[str], int]], named: str | None) -> str | None:
-    """The file or folder that the path names, all of whose parts are fixed where it is ``named``, by which ``file`` is
-    read.
-    """
-    return _root_of(file, patterns) if named is None else _seen_below(file, named)
-
-
-def _seen_below(file: str, path: str) -> str | None:
+def _seen_below(path: str, file: str) -> str | None:
     """``path``, where ``file`` is it or lies below and is not hidden there."""
     below = file.removeprefix(f"{path.rstrip('/')}/")
     if file == path or (below != file and not any(map(is_hidden, below.split("/")))):
@@ -342,11 +306,8 @@ def is_hidden(name: str) -> bool:
 
 
 def folders_in(store: fs.FileSystem, folder: str) -> list[str]:
-    """The names of the folders directly in ``folder`` of ``store``; none where it is not there.
-
-    Google Cloud Storage has folders only as beginnings of names, and Arrow finds them only by all that is below.
-    """
-    is_flat = store.type_name == "gcs"
+    """The names of the folders directly in ``folder`` of ``store``; none where it is not there."""
+    is_flat = store.type_name == "gcs"  # whose folders are beginnings of names, found by all that is below
     infos = store.get_file_info(fs.FileSelector(folder, allow_not_found=True, recursive=is_flat))
     if not is_flat:
         return sorted(info.base_name for info in infos if not info.is_file)

@@ -1,4 +1,4 @@
-"""Columns that stand in the names of folders, ``key=value``: their types, as Spark infers them from all the values."""
+"""Columns in the names of folders, ``key=value``, with types that are inferred from all their values."""
 
 from __future__ import annotations
 
@@ -24,11 +24,10 @@ _NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
 def folder_columns(what: str, files: Sequence[str], base: str, partition_types: PartitionTypes) -> pa.Schema:
-    """The columns of the folders below ``base`` that ``files`` stand in; ``what`` names these in sentences.
+    """The columns of the folders below ``base`` that ``files`` of ``what`` stand in.
 
-    Numbers and dates are those that Spark infers, except that numbers with a letter (``7d``, ``1e5``), whole numbers
-    beyond 64 bits and instants are texts. A column without a value is a text. Raises :class:`InputError` where two
-    folders make one value of numbers, as ``7`` and ``007``: their groups would be one.
+    Numbers with a letter (``7d``, ``1e5``), whole ones beyond 64 bits, instants and columns without a value are texts.
+    Raises :class:`InputError` where two folders make one value, as ``7`` and ``007``: their groups would be one.
     """
     values: dict[str, set[str]] = {}
     for part in {part: None for file in files for part in _folders(file, base)}:
@@ -38,9 +37,9 @@ def folder_columns(what: str, files: Sequence[str], base: str, partition_types: 
         return pa.schema({name: pa.string() for name in values})
     schema = pa.schema({name: _type_of(texts) for name, texts in values.items()})
     for name, kind in zip(schema.names, schema.types, strict=True):
-        texts = pa.array(sorted(values[name]), pa.string())
+        texts = sorted(values[name])
         spelled: dict[object, str] = {}
-        for text, value in zip(texts.to_pylist(), texts.cast(kind).to_pylist(), strict=True):
+        for text, value in zip(texts, pa.array(texts, pa.string()).cast(kind).to_pylist(), strict=True):
             if (other := spelled.setdefault(value, text)) != text:
                 raise InputError(
                     f'the {what} has the folders "{name}={other}" and "{name}={text}", which are one value of the '
@@ -73,27 +72,22 @@ def _can_be(texts: AbstractSet[str], kind: pa.DataType) -> bool:
 
 
 def validate_even_folders(subject: str, files: Sequence[str], base: str) -> None:
-    """Raise :class:`InputError` where some of ``files`` below ``base`` stand in folders that others have not.
-
-    ``subject`` names them in the sentence. Spark would leave some of them out: it reads the folder itself, or the
-    folders of one set of columns.
-    """
+    """Raise :class:`InputError` where some of ``files`` (``subject``) stand in folders of other columns than others."""
     kinds: dict[tuple[str, ...], str] = {}
     for file in files:
         inside, folders = file[len(base) :].strip("/"), _folders(file, base)
-        names = tuple(part.partition("=")[0] for part in folders)
-        if names not in kinds and len({unquote(name).lower() for name in names}) < len(names):
-            raise InputError(f"{subject} has {inside}, in two folders of one column: rename one")
-        kinds.setdefault(names, inside)
         for part in folders:
             name, mark, value = part.partition("=")
             if not mark:
-                raise InputError(
-                    f"{subject} has {inside} in a folder that is not named key=value: name the files by a pattern"
-                )
+                problem = "a folder that is not named key=value: name the files by a pattern"
+                raise InputError(f"{subject} has {inside} in {problem}")
             if not (name and value):
                 lacking = "value" if name else "name"
                 raise InputError(f'{subject} has {inside} in the folder "{part}", which has no {lacking}: rename it')
+        names = tuple(part.partition("=")[0] for part in folders)
+        if len({unquote(name).lower() for name in names}) < len(names):
+            raise InputError(f"{subject} has {inside}, in two folders of one column: rename one")
+        kinds.setdefault(names, inside)
     if len(kinds) > 1:
         one, other = map(shorten, list(kinds.values())[:2])
         raise InputError(

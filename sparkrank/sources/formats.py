@@ -1,7 +1,4 @@
-"""The formats of files that are read without Spark, by the word of ``format`` in a spec.
-
-A format from elsewhere is one more line here: ``SOURCES["feather"] = FeatherInput``.
-"""
+"""The formats of files that are read without Spark, by the word of ``format`` in a spec."""
 
 from __future__ import annotations
 

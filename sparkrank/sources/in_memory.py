@@ -1,8 +1,4 @@
-"""Rows that a caller hands over (pandas, polars, pyarrow, or any stream of Arrow) as a table of Arrow.
-
-Only columns that have a role are asked for, where that can be, and those are validated before anybody reads them. A
-Spark DataFrame and a path pass through as they are.
-"""
+"""Rows that a caller hands over (pandas, polars, pyarrow, or any stream of Arrow) as a table of Arrow."""
 
 from __future__ import annotations
 
@@ -28,7 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     class ArrowStream(Protocol):
-        """An object that exports its rows as a stream of Arrow's C interface, as a polars DataFrame does."""
+        """An object that exports its rows as a stream of Arrow's C interface."""
 
         def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
@@ -52,10 +48,7 @@ def is_pandas(rows: object) -> bool:
 
 
 def accepted(subject: str, rows: Any, roles: Roles) -> Any:
-    """``rows``, as a pyarrow Table where they are Arrow's or polars'; raises :class:`SpecError` where they are no rows.
-
-    Only columns that have a role are asked for, where that can be.
-    """
+    """``rows``, as a table of columns with a role where they are Arrow's or polars'; :class:`SpecError` for no rows."""
     if isinstance(rows, str) and not rows:  # which Arrow would take for the folder that this process is in
         raise SpecError(f"{subject} an empty text: a path to Parquet is needed")
     if getattr(rows, "isStreaming", False) is True:  # which a column of pandas might be called, too
@@ -67,24 +60,21 @@ def accepted(subject: str, rows: Any, roles: Roles) -> Any:
         )
     if is_frame(rows) or is_path(rows) or isinstance(rows, pa.Table) or is_pandas(rows):
         return rows
-    reason = ""
-    try:
-        with _source_errors(f"{subject} a {type(rows).__name__} that"):
-            if (table := _table_of(rows, roles, subject)) is not None:
-                return table
-    except _NoTableError as error:
-        reason = f", of which Arrow makes no table ({shorten(first_line(error))})"
+    with _source_errors(f"{subject} a {type(rows).__name__} that"):
+        table = _table_of(rows, roles, subject)
+    if isinstance(table, pa.Table):
+        return table
     module, name = type(rows).__module__, type(rows).__name__
     kind = name if module == "builtins" else f"{module}.{name}"
+    reason = table and f", of which Arrow makes no table ({table})"
     raise SpecError(f"{subject} of type {kind}{reason}: a DataFrame, a pyarrow Table or a path to Parquet is needed")
 
 
 def validated(table: pa.Table, roles: Roles, what: str) -> pa.Table:
-    """``table``, that of ``what``, whose columns with a role, or with one inside, are as Arrow's format says.
+    """``table``, that of ``what``; raises :class:`InputError` for a column with a role that is no valid Arrow.
 
-    Offsets, sizes, places in dictionaries and UTF-8 are looked at: 5 ns for a text of 16 bytes (0.05 s for 10 million
-    rows), 1 ns for a place in a dictionary, and nothing for numbers, of which any bits are one. Raises
-    :class:`InputError` naming the column.
+    That takes 5 ns for a text of 16 bytes (0.05 s for 10 million rows), 1 ns for a place in a dictionary, and nothing
+    for numbers.
     """
     role_of = {column: f"{role} column" for role, column in roles.columns()}
     names = table.column_names
@@ -99,30 +89,25 @@ def validated(table: pa.Table, roles: Roles, what: str) -> pa.Table:
     return table
 
 
-class _NoTableError(Exception):
-    """A stream of what is no rows, as a Series, which is one of values."""
-
-
 @contextmanager
 def _source_errors(what: str, done: str = "read") -> Iterator[None]:
     """Raise whatever a source of rows raises while it is read as an :class:`InputError` that begins with ``what``."""
     try:
         yield
-    except (SparkrankError, _NoTableError):
+    except SparkrankError:
         raise
     except Exception as error:  # a source may be a generator, or a query, which fails as it likes
         raise InputError(f"{what} cannot be {done}: {shorten(first_line(error))}") from error
 
 
-def _table_of(rows: Any, roles: Roles, subject: str) -> pa.Table | None:
-    """The columns of ``rows`` that have a role, or None where these are no rows."""
+def _table_of(rows: Any, roles: Roles, subject: str) -> pa.Table | str:
+    """The columns of ``rows`` that have a role, or where these are no rows, as a Series, what Arrow says."""
     polars = sys.modules.get("polars")  # who has a frame of it has imported it
     if polars is not None and isinstance(rows, polars.LazyFrame):
         with _source_errors("the LazyFrame", "collected"):
             rows = rows.select(columns_of(roles, rows.collect_schema().names())).collect(engine="streaming")
-    elif polars is not None and isinstance(rows, polars.DataFrame):
-        rows = rows.select(columns_of(roles, rows.columns))  # of others Arrow may have no type
     if polars is not None and isinstance(rows, polars.DataFrame):
+        rows = rows.select(columns_of(roles, rows.columns))  # of others Arrow may have no type
         _validate_arrow_types(rows, subject)
     if isinstance(rows, ds.Dataset):
         validate_fragments(rows, roles)
@@ -130,11 +115,11 @@ def _table_of(rows: Any, roles: Roles, subject: str) -> pa.Table | None:
     if isinstance(rows, pa.RecordBatch):
         return pa.Table.from_batches([rows])
     if not hasattr(rows, "__arrow_c_stream__"):
-        return None
+        return ""
     try:
         reader = pa.RecordBatchReader.from_stream(rows)
     except (pa.ArrowException, TypeError, ValueError) as error:
-        raise _NoTableError(error) from error
+        return shorten(first_line(error))
     read = columns_of(roles, reader.schema.names)
     return pa.Table.from_batches([batch.select(read) for batch in reader], pa.schema(map(reader.schema.field, read)))
 
@@ -148,7 +133,5 @@ def _validate_arrow_types(rows: pl.DataFrame, subject: str) -> None:
         except (pa.ArrowException, TypeError, ValueError):
             is_arrow = False
         if not is_arrow:
-            raise InputError(
-                f'{subject} a frame of polars whose column "{shorten(name)}" is of type {shorten(kind)}, which '
-                f"Arrow does not have: cast it to another"
-            )
+            problem = f'a frame of polars whose column "{shorten(name)}" is of type {shorten(kind)}'
+            raise InputError(f"{subject} {problem}, which Arrow does not have: cast it to another")

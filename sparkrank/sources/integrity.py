@@ -1,4 +1,4 @@
-"""Whether files are what they were: checksums of Parquet's pages, and files that changed since the plan was made."""
+"""Whether files are what they were: checksums of pages, and files that changed since the plan was made."""
 
 from __future__ import annotations
 
@@ -15,18 +15,12 @@ from sparkrank.base.errors import InputError, shorten
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# For pyarrow.parquet.ParquetFile: a page whose bytes are not those that were written is an error, where it has a
-# checksum.
+# For pyarrow.parquet.ParquetFile: a page that is not as its checksum says is an error.
 CHECKED = {"page_checksum_verification": True}
 SPARK_CHECKED = {"parquet.page.verify-checksum.enabled": "true"}  # for Spark's reader; its writer has them by itself
 # The size of a file in bytes, and when it was last changed, in nanoseconds.
 Stamp: TypeAlias = tuple[int, int]
 _SECOND = 10**9
-
-
-def checked_scan() -> ds.ParquetFragmentScanOptions:
-    """Options by which a scan of Arrow's datasets verifies checksums."""
-    return ds.ParquetFragmentScanOptions(page_checksum_verification=True)
 
 
 def read_checked(rows: ds.Dataset, columns: list[str]) -> pa.Table:
@@ -56,20 +50,17 @@ def stamps_of(infos: Iterable[fs.FileInfo], store: fs.FileSystem) -> dict[str, S
 def unchanged(store: fs.FileSystem, path: str, stamp: Stamp | None) -> Iterator[None]:
     """A context in which the file at ``path`` is read, which had this ``stamp`` when it was listed.
 
-    Raises :class:`InputError` where it was changed or deleted since, until all of it was read: also in place of the
-    error that reading then raises.
+    Raises :class:`InputError` where it was changed or deleted since, also in place of the error that reading raises.
     """
+    failure: Exception | None = None
     try:
         yield
-    except Exception:
-        _validate_unchanged(store, path, stamp)
-        raise
-    _validate_unchanged(store, path, stamp)
-
-
-def _validate_unchanged(store: fs.FileSystem, path: str, stamp: Stamp | None) -> None:
+    except Exception as error:  # noqa: BLE001 - raised again, unless the file says why
+        failure = error
     info = store.get_file_info(path)
     if info.type == fs.FileType.NotFound:
-        raise InputError(f"{shorten(path)} was deleted while the job ran")
+        raise InputError(f"{shorten(path)} was deleted while the job ran") from failure
     if stamp is not None and stamp_of(info, store) != stamp:
-        raise InputError(f"{shorten(path)} was written anew while the job ran")
+        raise InputError(f"{shorten(path)} was written anew while the job ran") from failure
+    if failure is not None:
+        raise failure

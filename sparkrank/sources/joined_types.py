@@ -78,19 +78,15 @@ def check_roles(
     what: str,
 ) -> None:
     """Raise :class:`InputError` where a column of ``roles`` is none of ``names``, those of ``what``, or of a type that
-    the role cannot have, as ``fits`` says of the type that it is of.
+    the role cannot have, as ``fits`` says.
     """
     for role, title, column in roles.played():
         validate_column(title, column, names, what)
         kind = kind_of(column)
         for rule in role.takes:
             if not fits[rule](kind):
-                raise of_wrong_type(title, column, text_of(kind), NEEDED[rule])
-
-
-def of_wrong_type(role: str, column: str, kind: object, needed: str) -> InputError:
-    """The error that says of which type a column is, and what is ``needed``."""
-    return InputError(f'the {role} column "{shorten(column)}" is of type {shorten(kind)}: {needed} is needed')
+                problem = f'the {title} column "{shorten(column)}" is of type {shorten(text_of(kind))}'
+                raise InputError(f"{problem}: {NEEDED[rule]} is needed")
 
 
 def _fit(kind: pa.DataType, other: pa.DataType) -> bool:
@@ -103,10 +99,6 @@ def _fit(kind: pa.DataType, other: pa.DataType) -> bool:
 def _family(kind: pa.DataType) -> str:
     """Types of one family hold values that can be equal."""
     kind = plain_type(kind)
-    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-        return "bytes"
-    if pa.types.is_integer(kind):
-        return "integer"
-    if pa.types.is_floating(kind):
-        return "float"
-    return "text" if pa.types.is_string(kind) or pa.types.is_large_string(kind) else str(kind)
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        return "integer" if pa.types.is_integer(kind) else "float"
+    return str(kind).removeprefix("large_")

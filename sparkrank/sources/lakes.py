@@ -1,7 +1,6 @@
 """Tables of Delta, Hudi and Iceberg among files: their logs say which files count, and others still hold removed rows.
 
-A table is known by what its format leaves in its folder. A folder of the user's own that is called ``metadata`` makes
-no Iceberg table: that has files named as Iceberg names them, or any ``*.metadata.json`` where ``data`` stands beside.
+A folder ``metadata`` alone makes no Iceberg table: that has files named by Iceberg's rule, or ``data`` beside.
 """
 
 from __future__ import annotations
@@ -53,10 +52,9 @@ def tables_among(files: Collection[str]) -> list[LakeTable]:
 
 
 def tables_above(store: fs.FileSystem, path: str) -> list[LakeTable]:
-    """The table that a folder above ``path`` is, the nearest one, or none.
+    """The table that the nearest folder above ``path`` is, or none; links of this machine are followed.
 
-    On this machine names are looked up, where links lead to as well; elsewhere each folder is listed once. A folder
-    that may not be listed ends the search; where the store fails, Arrow's error is raised.
+    A folder that may not be listed ends the search; where the store fails, Arrow's error is raised.
     """
     local = isinstance(store, fs.LocalFileSystem)
     for place in dict.fromkeys([path, os.path.realpath(path)] if local else [path]):

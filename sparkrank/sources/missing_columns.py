@@ -1,8 +1,4 @@
-"""Files that lack a column which others have: their rows would have null there, and nobody would hear of it.
-
-A row without its label or score counts as not relevant or not retrieved, and a condition drops it. So the file is
-refused.
-"""
+"""Files that lack a column which others have: refused, for a value that is lost cannot be told from none."""
 
 from __future__ import annotations
 
@@ -41,16 +37,14 @@ def validate_columns(
 
     ``names`` are the columns of all files, and ``remedy`` is the end of the sentence.
     """
-    for role, column in roles.columns():
-        if file := lacking.get(outer_column(column, names)):
-            raise lacking_column(file, f"the {role} column", column, what, remedy)
-    for name in named_in(lacking, (), where):
-        if file := lacking[name]:
-            raise lacking_column(file, f"the {what}.where column", name, what, remedy)
+    asked = [(f"the {role} column", column, outer_column(column, names)) for role, column in roles.columns()]
+    asked += [(f"the {what}.where column", name, name) for name in named_in(lacking, (), where)]
+    for title, column, outer in asked:
+        if file := lacking.get(outer):
+            raise lacking_column(file, title, column, what, remedy)
 
 
 def lacking_column(file: str, title: str, column: str, what: str, remedy: str = "") -> InputError:
-    """The error that names the column which a ``file`` of ``what`` lacks."""
     return InputError(
         f'{shorten(file)} of the {what} lacks {title} "{shorten(column)}", which other files have: {_LOST}{remedy}'
     )
@@ -59,14 +53,11 @@ def lacking_column(file: str, title: str, column: str, what: str, remedy: str = 
 def outer_column(column: str, names: Sequence[str]) -> str:
     """The column that holds what a role names: the longest of ``names`` that it begins with, if it is none itself."""
     within = [name for name in names if column.startswith((f"{name}.", f"{name}["))]
-    return column if column in names or not within else max(within, key=len)
+    return column if column in names else max(within, key=len, default=column)
 
 
 def validate_fragments(dataset: ds.Dataset, roles: Roles) -> None:
-    """Raise :class:`InputError` where a file of a ``dataset`` of Arrow's lacks a column of ``roles`` that others have.
-
-    A column that no file has comes from folders.
-    """
+    """Raise :class:`InputError` where a file of a caller's ``dataset`` lacks a column of ``roles`` that others have."""
     fragments = list(_fragments(dataset))
     with ThreadPoolExecutor(READING_THREADS) as pool:
         columns = list(pool.map(lambda fragment: fragment.physical_schema.names, fragments))

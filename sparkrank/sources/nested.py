@@ -1,14 +1,12 @@
 """Values at a place inside of a column of Arrow, and the leaves of a Parquet file that are read for them.
 
-Places are those of :mod:`sparkrank.inputs.field_paths`.
-
 The Spark twin is :mod:`sparkrank.engines.spark.nested`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -36,8 +34,8 @@ from sparkrank.numeric.memory import is_limited
 from sparkrank.numeric.text_arrays import is_text
 from sparkrank.sources.conditions import Condition
 from sparkrank.sources.integrity import CHECKED
-from sparkrank.sources.sizes import batch_rows_of
-from sparkrank.sources.types import is_list, list_parts, plain, plain_array, plain_type, stored_type
+from sparkrank.sources.sizes import batch_rows
+from sparkrank.sources.types import is_list, list_parts, lists, plain, plain_array, plain_type, stored_type
 from sparkrank.sources.values import is_number
 
 DENSE = 1  # the type of vectors that have all their values
@@ -103,15 +101,7 @@ def _step(values: pa.Array, step: StructField | MapKey | VectorElement | Each | 
     ends, items = list_parts(values)
     items = _by_rating(ends, items, step) if isinstance(step, Recommended) else _after(items, step.steps)
     kind = pa.large_list(items.type) if pa.types.is_large_list(values.type) else pa.list_(items.type)
-    return _lists(kind, ends, items, values)
-
-
-def _lists(kind: pa.DataType, ends: Ints, items: pa.Array, like: pa.Array) -> pa.Array:
-    """Arrays of ``items``, with nulls where ``like`` has them; each ends at its one of ``ends``, which begin with 0."""
-    wide = pa.types.is_large_list(kind)
-    offsets = pa.array(ends, pa.int64() if wide else pa.int32())
-    mask = like.is_null() if like.null_count else None
-    return (pa.LargeListArray if wide else pa.ListArray).from_arrays(offsets, items, kind, mask=mask)
+    return lists(kind, ends, items, values)
 
 
 def _valid(values: pa.Array) -> Flags:
@@ -166,9 +156,6 @@ def _by_rating(ends: Ints, structs: pa.Array, step: Recommended) -> pa.Array:
     return items.take(pa.array(np.lexsort((-ratings, array))))  # stable, NaN for no rating last
 
 
-PathSteps: TypeAlias = Sequence[PathStep]
-
-
 def leaf_batches(
     fragment: ds.ParquetFileFragment, schema: pa.Schema, columns: Mapping[str, Place], where: Condition
 ) -> Iterator[pa.RecordBatch]:
@@ -180,56 +167,45 @@ def leaf_batches(
     physical = fragment.physical_schema
     read = {**{name: Place(name, ()) for name in where.columns}, **columns}
     stored = [place for place in read.values() if place.column not in of_folders]
-    leaves = sorted({leaf for place in stored for leaf in _of(physical, place)})
+    leaves = sorted({leaf for place in stored for leaf in _leaves_of(physical, place)})
     names = [fragment.metadata.schema.column(leaf).path for leaf in leaves]
-    holds = [condition for condition in (where.of_groups, where.of_rows) if condition is not None]
     groups = [group.id for group in fragment.row_groups]
+    at_once = batch_rows(fragment, leaves)
     with fragment.open() as file:
-        batches = pq.ParquetFile(file, metadata=fragment.metadata, pre_buffer=not is_limited(), **CHECKED).iter_batches
-        at_once = batch_rows_of(fragment, leaves)
-        for batch in batches(at_once, row_groups=groups, columns=names, use_threads=False):
-            rows = _Rows(pa.table(batch), batch.num_rows, of_folders, schema)
-            table = pa.table({name: rows.at(place) for name, place in read.items()})
-            for condition in holds:
-                table = table.filter(condition)
-            yield from table.select(list(columns)).to_batches()
+        parquet = pq.ParquetFile(file, metadata=fragment.metadata, pre_buffer=not is_limited(), **CHECKED)
+        for batch in parquet.iter_batches(at_once, row_groups=groups, columns=names, use_threads=False):
+            rows = pa.table({name: _column(batch, place, of_folders, schema) for name, place in read.items()})
+            for condition in (where.of_groups, where.of_rows):
+                rows = rows if condition is None else rows.filter(condition)
+            yield from rows.select(list(columns)).to_batches()
 
 
-class _Rows:
-    """Rows of a file as it has them, to be read as ``schema`` has them."""
-
-    def __init__(self, rows: pa.Table, count: int, of_folders: Mapping[str, object], schema: pa.Schema) -> None:
-        self._rows, self._count, self._of_folders, self._schema = rows, count, of_folders, schema
-
-    def at(self, place: Place) -> pa.ChunkedArray:
-        kind = self._schema.field(place.column).type
-        if place.column in self._of_folders:
-            value = pa.scalar(self._of_folders[place.column]).cast(kind)
-            return taken(pa.chunked_array([pa.repeat(value, self._count)]), place.steps)
-        needed = _pruned(kind, place.steps)
-        if place.column not in self._rows.column_names:
-            return taken(pa.chunked_array([pa.nulls(self._count, needed)]), place.steps)
-        column = self._rows[place.column]
-        return taken(column.cast(needed) if column.type != needed else column, place.steps)
+def _column(
+    batch: pa.RecordBatch, place: Place, of_folders: Mapping[str, object], schema: pa.Schema
+) -> pa.ChunkedArray:
+    """What lies at ``place`` in the rows of a file's ``batch``, in the type that ``schema`` has for all files."""
+    kind = schema.field(place.column).type
+    if place.column in of_folders:
+        stored = pa.repeat(pa.scalar(of_folders[place.column]).cast(kind), batch.num_rows)
+    elif place.column in batch.schema.names:
+        stored = batch[place.column]
+    else:
+        stored = pa.nulls(batch.num_rows, kind)
+    column, kind = taken(pa.chunked_array([stored]), place.steps), taken_type(kind, place.steps)
+    return column if column.type == kind else column.cast(kind)
 
 
-def _pruned(kind: pa.DataType, steps: PathSteps) -> pa.DataType:
-    """``kind``, a stored one, with what ``steps`` lead to and nothing beside."""
-    if not steps:
-        return kind
-    step, rest = steps[0], steps[1:]
-    if isinstance(step, StructField):
-        field = kind.field(step.name)
-        return pa.struct([field.with_type(_pruned(field.type, rest))])
-    if isinstance(step, Recommended):
-        return pa.list_(pa.struct([kind.value_type.field(name) for name in (step.item, step.rating)]))
-    if isinstance(step, (Each, Element)):
-        return pa.list_(_pruned(kind.value_type, step.steps if isinstance(step, Each) else rest))
-    return kind
+def lacks(physical: pa.Schema, place: Place) -> bool:
+    """Whether a file whose columns are ``physical`` has nothing at ``place``."""
+    try:
+        taken_type(physical.field(place.column).type, place.steps)
+    except (KeyError, pa.ArrowException):
+        return True
+    return False
 
 
-def _of(physical: pa.Schema, place: Place) -> list[int]:
-    """The numbers of the leaves of a file that ``place`` needs, as far as the file has them."""
+def _leaves_of(physical: pa.Schema, place: Place) -> list[int]:
+    """The numbers of the leaves of a file that ``place`` needs; none where the file lacks its column."""
     first = 0
     for field in physical:
         if field.name == place.column:
@@ -238,12 +214,7 @@ def _of(physical: pa.Schema, place: Place) -> list[int]:
     return []
 
 
-def lacks(physical: pa.Schema, kind: pa.DataType, place: Place) -> bool:
-    """Whether a file lacks some of what ``place`` is in files where its column is of ``kind``."""
-    return len(_of(physical, place)) < _count(_pruned(kind, place.steps))
-
-
-def _leaves(kind: pa.DataType, steps: PathSteps, first: int) -> list[int]:
+def _leaves(kind: pa.DataType, steps: Sequence[PathStep], first: int) -> list[int]:
     """The leaves of ``kind``, which begin with number ``first``, that ``steps`` need."""
     if isinstance(kind, pa.BaseExtensionType):
         return _leaves(kind.storage_type, steps, first)
@@ -258,7 +229,6 @@ def _leaves(kind: pa.DataType, steps: PathSteps, first: int) -> list[int]:
             if field.name == steps[0].name:
                 return _leaves(field.type, steps[1:], first)
             first += _count(field.type)
-        return []
     return list(range(first, first + _count(kind)))
 
 
@@ -273,6 +243,6 @@ def _count(kind: pa.DataType) -> int:
     return _count(kind.value_type) if is_list(kind) else 1
 
 
-def taken_type(kind: pa.DataType, steps: PathSteps) -> pa.DataType:
+def taken_type(kind: pa.DataType, steps: Sequence[PathStep]) -> pa.DataType:
     """The type of what ``steps`` lead to inside of a column of type ``kind``."""
     return stored_type(taken(pa.chunked_array([], kind), steps).type)

@@ -1,8 +1,6 @@
 """Rows of pandas as a table of Arrow: the columns and levels of the index that have a role.
 
-NaN is how pandas says that there is no value: it is null wherever pyarrow makes a column of a DataFrame, inside of
-lists and dicts too, and stays NaN in a column that is Arrow's own, as in any table of Arrow. Where a null is no bad row
-it is counted, and a warning says so.
+NaN is null wherever pyarrow makes it null, and is counted where a null is no bad row.
 """
 
 from __future__ import annotations
@@ -27,9 +25,7 @@ Counts = Counter[tuple[str, str]]
 
 
 class PandasSides(NamedTuple):
-    """Both sides of an evaluation, tables of Arrow where they were of pandas, and how many NaN of these are null now,
-    by check and model.
-    """
+    """Both sides, tables of Arrow where they were of pandas, and how many NaN are null now, by check and model."""
 
     impressions: Any
     truth: Any

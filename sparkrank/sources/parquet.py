@@ -1,8 +1,4 @@
-"""Impressions in Parquet files named by path, read by Arrow: which row groups, which columns.
-
-Splits are planned from the footers alone. A split is a list of fragments (a file and some of its row groups) that one
-task reads; it travels to the task as it is, with the file system it was found on.
-"""
+"""Parquet files, read by Arrow. Splits are planned from the footers: fragments, which are row groups of a file."""
 
 from __future__ import annotations
 
@@ -11,8 +7,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from operator import itemgetter
-from typing import TYPE_CHECKING, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, ClassVar
 
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -20,17 +15,15 @@ import pyarrow.dataset as ds
 from sparkrank.base.errors import InputError, NoInputError, shorten, unreadable
 from sparkrank.inputs.field_paths import Place, places
 from sparkrank.inputs.roles import Roles
-from sparkrank.numeric.memory import is_limited
 from sparkrank.sources.conditions import Condition
 from sparkrank.sources.files import without_password
 from sparkrank.sources.folders import PartitionTypes
-from sparkrank.sources.integrity import Stamp, checked_scan, unchanged
+from sparkrank.sources.integrity import Stamp, unchanged
 from sparkrank.sources.missing_columns import READING_THREADS, lacking_column, lacking_columns, validate_columns
 from sparkrank.sources.nested import lacks, leaf_batches, shape_of
 from sparkrank.sources.protocol import Split
-from sparkrank.sources.scanning import filtered, gathered
-from sparkrank.sources.sizes import BATCH_ROWS, as_rows, rows_of_elements, stored_bytes
-from sparkrank.sources.sizes import batch_rows as rows_at_once
+from sparkrank.sources.scanning import gathered, in_splits
+from sparkrank.sources.sizes import as_rows, rows_of_elements, stored_bytes
 from sparkrank.sources.stored_files import StoredFiles
 from sparkrank.sources.types import stored_schema
 
@@ -40,21 +33,17 @@ if TYPE_CHECKING:
 # What a task reads at once: 50 MB of columns. They fall into all buckets of the day: of 100 million rows, which have
 # 250, the pieces that a split sends to each are above 100 KB.
 SPLIT_ROWS = 2_000_000
-# A file's row groups, its rows, and the byte where its data end: those of a file that was written anew hardly agree.
-Layout: TypeAlias = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
 class ParquetSplit:
     """The fragments that one task reads, each a file with some of its row groups, and their rows before any filter.
 
-    Footers do not travel with the fragments but are read again; ``layouts`` tell whether they are those of the plan,
-    and ``stamps`` whether the files are.
+    Footers do not travel but are read again; ``stamps`` tell whether the files are those of the plan.
     """
 
     fragments: tuple[ds.ParquetFileFragment, ...]
     rows: int
-    layouts: tuple[Layout, ...]
     stamps: tuple[Stamp | None, ...]
 
 
@@ -62,10 +51,9 @@ class ParquetSplit:
 class ParquetInput:
     """Parquet files under one path, with the schema that holds for all of them: a source of the protocol.
 
-    Columns that some files lack are null there; integers and floats of several widths become the widest. Folders
-    named ``key=value`` give columns, in place of those that files have of the same name. ``lacking`` has the columns
-    that not all files have, each with a file with rows that lacks it, or an empty text. ``folders`` are the columns of
-    folders.
+    Integers and floats of several widths become the widest. ``folders`` are columns in the names of folders, in place
+    of those that files have of the same name. ``lacking`` has the columns that not all files have, each with a file
+    with rows that lacks it, or an empty text.
     """
 
     pushes_conditions: ClassVar[bool] = True
@@ -84,11 +72,10 @@ class ParquetInput:
 
     @classmethod
     def at(cls, path: str, what: str = "input", partition_types: PartitionTypes = "inferred") -> ParquetInput:
-        """The files at ``path``: a file, a folder, or a pattern with wildcards; ``what`` names them in sentences.
+        """The files at ``path``: a file, a folder, or a pattern, also of another file system (``s3://``, ``gs://``).
 
-        ``path`` may name another file system (``s3://``, ``hdfs://``, ``gs://``), which is opened with the credentials
-        that this process has. Raises :class:`InputError` when nothing is there, or files do not fit together, and
-        :class:`StoreError` when the store fails.
+        Raises :class:`InputError` when nothing is there, or files do not fit together, and :class:`StoreError` when
+        the store fails.
         """
         return cls.of(StoredFiles.at(path, what), partition_types)
 
@@ -135,9 +122,8 @@ class ParquetInput:
         """A file with rows that lacks what lies at ``place`` in a column that it has."""
         if place.column in self.folders.names:
             return None
-        kind = self.schema.field(place.column).type
         with_rows = (fragment for fragment in self.fragments if fragment.metadata.num_rows)
-        return next((file.path for file in with_rows if lacks(file.physical_schema, kind, place)), None)
+        return next((file.path for file in with_rows if lacks(file.physical_schema, place)), None)
 
     def rows(self, columns: Sequence[str], arrays: Mapping[str, Place]) -> int:
         stored = [place.column for place in arrays.values()]
@@ -157,31 +143,18 @@ class ParquetInput:
     def file_splits(
         self, split_rows: int = SPLIT_ROWS, where: Condition | None = None, arrays: Sequence[str] = ()
     ) -> list[ParquetSplit]:
-        """The row groups that ``where`` may hold for, in splits of about ``split_rows`` bucket rows, small files
-        together; rows with ``arrays`` make one for each of their elements.
+        """The row groups that ``where`` may hold for, in splits of about ``split_rows`` bucket rows, the largest first.
 
-        The largest come first, so that those who read them end at about the same time.
+        Small files are together; rows with ``arrays`` make a bucket row for each of their elements.
         """
-        splits: list[tuple[int, ParquetSplit]] = []
-        gathered: list[ds.ParquetFileFragment] = []
-        made = 0
         of_groups = None if where is None else where.of_groups
-        for fragment in self.fragments:
-            for part in fragment.split_by_row_group(of_groups, self.schema):
-                size = rows_of_elements(part, arrays)
-                if gathered and made + size > split_rows:
-                    splits.append((made, self._split(gathered)))
-                    gathered, made = [], 0
-                gathered.append(part)
-                made += size
-        if gathered:
-            splits.append((made, self._split(gathered)))
-        return [split for _, split in sorted(splits, key=itemgetter(0), reverse=True)]
+        parts = (part for file in self.fragments for part in file.split_by_row_group(of_groups, self.schema))
+        return list(map(self._split, in_splits(((part, rows_of_elements(part, arrays)) for part in parts), split_rows)))
 
     def _split(self, fragments: Sequence[ds.ParquetFileFragment]) -> ParquetSplit:
         rows = sum(group.num_rows for fragment in fragments for group in fragment.row_groups)
         stamps = tuple(self.stored.listing.stamps.get(fragment.path) for fragment in fragments)
-        return ParquetSplit(tuple(fragments), rows, tuple(map(_layout, fragments)), stamps)
+        return ParquetSplit(tuple(fragments), rows, stamps)
 
 
 def read_split(
@@ -196,8 +169,8 @@ def read_split(
     ``schema`` is that of all files together. Raises :class:`InputError` when a file cannot be read, has gone, or was
     written anew since the splits were planned, and :class:`StoreError` when the store fails.
     """
-    parts = zip(split.fragments, split.layouts, split.stamps, strict=True)
-    batches = (_checked(fragment, schema, places, where, layout, stamp) for fragment, layout, stamp in parts)
+    parts = zip(split.fragments, split.stamps, strict=True)
+    batches = (_checked(fragment, schema, places, where, stamp) for fragment, stamp in parts)
     yield from gathered(itertools.chain.from_iterable(batches), batch_rows)
 
 
@@ -206,16 +179,12 @@ def _checked(
     schema: pa.Schema,
     places: Mapping[str, Place],
     where: Condition | None,
-    layout: Layout,
     stamp: Stamp | None,
 ) -> Iterator[pa.RecordBatch]:
-    """The batches of ``fragment``, all of its rows; raises as :func:`read_split` does."""
     path, rows = fragment.path, 0
     try:
         with unchanged(fragment.filesystem, path, stamp):
-            if _layout(fragment) != layout:
-                raise InputError(f"{path} was written anew while the job ran")
-            for batch in _batches(fragment, schema, places, where or Condition(None, None)):
+            for batch in leaf_batches(fragment, schema, places, where or Condition(None, None)):
                 rows += batch.num_rows
                 yield batch
             planned = sum(group.num_rows for group in fragment.row_groups)
@@ -227,45 +196,14 @@ def _checked(
         raise unreadable(f"{shorten(path)} cannot be read", error) from error
 
 
-def _batches(
-    fragment: ds.ParquetFileFragment, schema: pa.Schema, places: Mapping[str, Place], where: Condition
-) -> Iterator[pa.RecordBatch]:
-    """The columns at ``places`` of the rows of ``fragment`` that ``where`` holds for."""
-    if any(place.steps for place in places.values()) or is_limited():
-        yield from leaf_batches(fragment, schema, places, where)
-        return
-    columns = list(places)
-    at_once = rows_at_once(fragment, columns)
-    scan = functools.partial(
-        fragment.to_batches,
-        schema=schema,
-        use_threads=False,
-        batch_size=at_once,
-        fragment_scan_options=checked_scan(),
-    )
-    if at_once < BATCH_ROWS:
-        scan = functools.partial(scan, batch_readahead=0)
-    yield from filtered(scan, columns, where)
-
-
 def _without(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:
     """``schema`` without the columns ``names``."""
     return pa.schema([field for field in schema if field.name not in names])
 
 
 def _known(schema: pa.Schema) -> pa.Schema:
-    """``schema`` with whole numbers, as Spark has it, for a column that is null in every file and of no other type."""
-    kinds = [field.with_type(pa.int32()) if pa.types.is_null(field.type) else field for field in schema]
-    return pa.schema(kinds)
-
-
-def _layout(fragment: ds.ParquetFileFragment) -> Layout:
-    metadata = fragment.metadata
-    last = metadata.row_group(metadata.num_row_groups - 1)
-    ends = [
-        column.data_page_offset + column.total_compressed_size for column in map(last.column, range(last.num_columns))
-    ]
-    return metadata.num_row_groups, metadata.num_rows, max(ends, default=0)
+    """``schema`` with whole numbers for a column that is null in every file."""
+    return pa.schema([field.with_type(pa.int32()) if pa.types.is_null(field.type) else field for field in schema])
 
 
 def _read_footer(fragment: ds.ParquetFileFragment) -> int:

@@ -1,8 +1,6 @@
 """The protocol of a source, by which lanes read rows of any format.
 
-A format from elsewhere is a class that follows :class:`Source`, in a module of its own, and one line in
-:data:`sparkrank.sources.formats.SOURCES`. What the rows of a file are is said by its reader alone, and the reader is
-chosen by format and session, never by what a file contains.
+A format from elsewhere is a class that follows :class:`Source` and a line in :data:`sparkrank.sources.formats.SOURCES`.
 """
 
 from __future__ import annotations
@@ -20,11 +18,7 @@ if TYPE_CHECKING:
 
 
 class Split(NamedTuple):
-    """Rows that one task reads, to which the split travels.
-
-    ``first`` is the number of its first row; no other split of a source has a number of one of its rows. ``read`` gives
-    the rows in tables of bounded size.
-    """
+    """Rows that one task reads, in tables of bounded size, and the number of the ``first`` of them in the source."""
 
     first: int
     read: Callable[[], Iterator[pa.Table]]
@@ -64,9 +58,7 @@ class Source(Protocol):
 
     def check(self, roles: Roles, where: str | None) -> None:
         """Raise :class:`sparkrank.base.errors.InputError` where a file lacks a column of ``roles`` or of the SQL
-        ``where``.
-
-        Columns of ``roles`` have passed the check of their types.
+        ``where``; the types of ``roles`` are right.
         """
 
     def rows(self, columns: Sequence[str], arrays: Mapping[str, Place]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -10,6 +11,7 @@ import pyarrow.compute as pc
 from sparkrank.sources.conditions import Condition
 from sparkrank.sources.sizes import MOST_BYTES
 
+T = TypeVar("T")
 _HOLDS = ""  # a name that no column has
 
 
@@ -23,6 +25,19 @@ def filtered(
         return
     for batch in scan(columns={name: pc.field(name) for name in columns} | {_HOLDS: of_rows}, filter=of_groups):
         yield batch.filter(batch[_HOLDS]).select(list(columns))
+
+
+def in_splits(parts: Iterable[tuple[T, int]], split_rows: int, most: int | None = None) -> list[list[T]]:
+    """``parts``, each with its rows, in splits of about ``split_rows`` rows and ``most`` parts, the largest first."""
+    splits: list[list[T]] = []
+    sizes: list[int] = []
+    for part, rows in parts:
+        if not splits or sizes[-1] + rows > split_rows or len(splits[-1]) == most:
+            splits.append([])
+            sizes.append(0)
+        splits[-1].append(part)
+        sizes[-1] += rows
+    return [splits[index] for index in sorted(range(len(sizes)), key=sizes.__getitem__, reverse=True)]
 
 
 def gathered(batches: Iterable[pa.RecordBatch], batch_rows: int) -> Iterator[pa.Table]:

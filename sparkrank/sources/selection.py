@@ -38,18 +38,17 @@ class Selection:
 
     @classmethod
     def of(cls, source: Source, roles: Roles, what: str, where: Condition | None = None) -> Selection:
-        """A selection with the places of columns of ``roles`` that lie inside of others.
+        """A selection of the side ``what``, with the places of columns of ``roles`` that lie inside of others.
 
-        Raises :class:`InputError` where one of these names no place, or it is not plain which; ``what`` names the side.
+        Raises :class:`InputError` where one of these names no place, or several.
         """
         return cls(source, where, places(roles, {column.name: shape_of(column.type) for column in source.schema}, what))
 
     @classmethod
     def open(cls, side: SideRows, roles: Roles, plan: Plan, opened: dict[str, Source]) -> Selection:
-        """The rows of ``side`` as its format is read without Spark.
+        """The rows of ``side`` as its format is read without Spark; ``opened`` takes the source for later lanes.
 
-        ``opened`` takes the source, for a lane that reads the rows after this one has left them. Raises
-        :class:`FrameLaneNeededError` where Spark alone reads them, and what :meth:`Source.open` raises.
+        Raises :class:`FrameLaneNeededError` where Spark alone reads them, and what :meth:`Source.open` raises.
         """
         what, where = side.what, side.where
         kind = source_kind(side)
@@ -88,10 +87,7 @@ class Selection:
         return pa.concat_tables(tables) if tables else pa.schema(map(self.schema.field, columns)).empty_table()
 
     def narrowed(self, holds: Callable[[pa.Schema], Sequence[pa.compute.Expression]]) -> Selection:
-        """A selection that may skip rows for which an expression does not hold that ``holds`` makes of a schema.
-
-        It skips none where the source cannot.
-        """
+        """A selection that may skip rows for which the expressions do not hold that ``holds`` makes of a schema."""
         if not self.source.pushes_conditions:
             return self
         stored = [column for column in self.source.schema if column.name not in self.nested]
@@ -117,16 +113,11 @@ def _condition(where: str | None, source: Source, what: str) -> Condition | None
 
 
 def _validate_types(schema: pa.Schema, roles: Roles) -> None:
-    """Raise :class:`FrameLaneNeededError` where a column of ``roles`` is none of the types of which stored keys, items
-    and slices have been the same in all lanes.
-    """
+    """Raise :class:`FrameLaneNeededError` for a type of which lanes have not stored the same keys, items and slices."""
     for role, column in roles.columns():
-        kind = schema.field(column).type
-        if not _is_of_every_lane(kind):
-            raise FrameLaneNeededError(
-                f"the {role} column {shorten(column)} is of type {shorten(kind)}, which Spark and Arrow read "
-                f"differently"
-            )
+        if not _is_of_every_lane(kind := schema.field(column).type):
+            problem = f"the {role} column {shorten(column)} is of type {shorten(kind)}"
+            raise FrameLaneNeededError(f"{problem}, which Spark and Arrow read differently")
 
 
 def _is_of_every_lane(kind: pa.DataType) -> bool:
@@ -186,11 +177,11 @@ class Sides:
         ]
 
     def reader(self, plan: Plan) -> Callable[[SideSplit], Iterator[pa.Table]]:
-        """A reader of any split of :meth:`splits` as rows with the columns of a bucket; it travels to all tasks."""
+        """A reader of a split of :meth:`splits` as rows with the columns of a bucket, which travels to all tasks."""
         return functools.partial(_bucket_rows, [roles for _, roles in self._pairs()], plan, self.schema(plan))
 
     def narrowed(self, holds: Callable[[Roles, pa.Schema], Sequence[pa.compute.Expression]]) -> Sides:
-        """Both sides, each narrowed by the expressions that ``holds`` makes of its roles and columns."""
+        """Both sides, each narrowed as :meth:`Selection.narrowed` does."""
         narrowed = [selection.narrowed(functools.partial(holds, roles)) for selection, roles in self._pairs()]
         return replace(self, impressions=narrowed[0], truth=narrowed[1] if len(narrowed) > 1 else None)
 

@@ -16,10 +16,9 @@ from sparkrank.sources.text_schema import TEXT_FORMATS, DdlField
 class SideRows:
     """The rows of one side, which sentences name by ``what`` (input or truth), and how they are to be read.
 
-    They are ``given`` by the caller (a Spark DataFrame, or what Arrow makes a table of), or files at ``path``, or a
-    ``table`` of Spark's catalog. ``paths`` are those that ``path``, a pattern, stands for: one of each day. ``name`` is
-    the place as a person wrote it. ``options`` and ``fields``, the columns of a schema, are for the reader of
-    ``format``; ``where`` is SQL that narrows the rows.
+    They are ``given`` by the caller, or files at ``path``, or a ``table`` of Spark's catalog. ``paths`` are those that
+    ``path``, a pattern, stands for: one of each day. ``name`` is the place as a person wrote it; ``fields`` are the
+    columns of a schema, and ``where`` is SQL that narrows the rows.
     """
 
     what: str

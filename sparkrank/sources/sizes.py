@@ -1,7 +1,6 @@
-"""Rows of long texts by their bytes: they bound what is in memory at once, and not by the number of rows alone.
+"""The bytes of rows with long texts, which bound what is in memory at once beside the number of rows.
 
-Rows of numbers have some ten bytes each, and so have most texts; of those nothing here looks at a single row. Texts may
-be of any length, stand once in a dictionary for many rows, or beside each element of an array.
+Texts may be of any length, stand once in a dictionary for many rows, or beside each element of an array.
 """
 
 from __future__ import annotations
@@ -53,15 +52,21 @@ def in_parts(
 
 def plain_bytes(rows: pa.Table) -> int:
     """The bytes of ``rows`` when their dictionaries have been looked up."""
-    return sum(_text_bytes(column) if _lie_apart(column.type) else _bytes_of(column) for column in rows.columns)
+    return sum(map(_bytes_of, rows.columns))
 
 
 def _bytes_of(column: pa.ChunkedArray) -> int:
-    """The bytes of the rows of ``column``; of all that it refers to where pyarrow 18 cannot tell those of views."""
+    kind = column.type
+    if (pa.types.is_dictionary(kind) and is_text(plain_type(kind))) or _is_view(kind):  # rows only refer to their texts
+        return _sum(_lengths(column))
     try:
         return int(column.nbytes)
-    except pa.ArrowTypeError:
+    except pa.ArrowTypeError:  # pyarrow 18 has none of views in arrays
         return int(column.get_total_buffer_size())
+
+
+def _sum(numbers: pa.ChunkedArray) -> int:
+    return int(pc.sum(pc.cast(numbers, pa.int64())).as_py() or 0)
 
 
 def bytes_of_elements(arrays: Sequence[str], texts: Sequence[str]) -> Callable[[pa.Table], int]:
@@ -71,9 +76,7 @@ def bytes_of_elements(arrays: Sequence[str], texts: Sequence[str]) -> Callable[[
         lengths = [pc.list_value_length(rows[name]) for name in arrays if _has_lengths(rows[name].type)]
         beside = [_lengths(rows[name]) for name in texts if is_text(plain_type(rows[name].type))]
         return plain_bytes(rows) + sum(
-            int(pc.sum(pc.multiply(pc.cast(count, pa.int64()), pc.cast(length, pa.int64()))).as_py() or 0)
-            for count in lengths
-            for length in beside
+            _sum(pc.multiply(pc.cast(count, pa.int64()), length)) for count in lengths for length in beside
         )
 
     return size
@@ -83,17 +86,8 @@ def _has_lengths(kind: pa.DataType) -> bool:
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
-def _lie_apart(kind: pa.DataType) -> bool:
-    """Whether rows only refer to their texts, so that some of them seem to have all."""
-    return bool((pa.types.is_dictionary(kind) and is_text(plain_type(kind))) or _is_view(kind))
-
-
 def _is_view(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string_view(kind) or pa.types.is_binary_view(kind))
-
-
-def _text_bytes(column: pa.ChunkedArray) -> int:
-    return int(pc.sum(pc.cast(_lengths(column), pa.int64())).as_py() or 0)
 
 
 def _lengths(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -111,17 +105,10 @@ def _lengths_of(texts: pa.Array) -> pa.Array:
     return pc.if_else(texts.is_valid(), pa.array(lengths), 0)
 
 
-def batch_rows(fragment: ds.ParquetFileFragment, columns: Sequence[str]) -> int:
-    """The number of rows of ``columns`` of ``fragment`` to read at once: some hundred megabytes."""
-    if not any(_is_wide(fragment.physical_schema, name) for name in columns):
-        return BATCH_ROWS
-    return batch_rows_of(fragment, _leaves(fragment, columns))
+def batch_rows(fragment: ds.ParquetFileFragment, leaves: Sequence[int]) -> int:
+    """The number of rows to read at once of some leaves of a file: some hundred megabytes.
 
-
-def batch_rows_of(fragment: ds.ParquetFileFragment, leaves: Sequence[int]) -> int:
-    """The number of rows to read at once of some leaves of a file.
-
-    The footer tells how many bytes a row has, but those of a dictionary may stand for any number: a few rows are read.
+    The footer has the bytes of a row, but those of a dictionary may stand for any number: a few rows are read.
     """
     stored = fragment.metadata.schema
     wide = [stored.column(leaf) for leaf in leaves]
@@ -145,7 +132,7 @@ def _is_wide(schema: pa.Schema, name: str) -> bool:
     return name in schema.names and may_be_wide(schema.field(name).type)
 
 
-def _leaves(fragment: ds.ParquetFileFragment, columns: Sequence[str]) -> list[int]:
+def leaves_of(fragment: ds.ParquetFileFragment, columns: Sequence[str]) -> list[int]:
     """The numbers of the leaves of ``columns``."""
     stored = fragment.metadata.schema
     paths = [stored.column(leaf).path for leaf in range(len(stored))]
@@ -159,22 +146,16 @@ def rows_of_elements(part: ds.ParquetFileFragment, arrays: Sequence[str]) -> int
 
     The footer counts elements, and an empty array as one.
     """
-    rows = sum(int(group.num_rows) for group in part.row_groups)
-    if not arrays:
-        return rows
-    leaves = [_leaves(part, [name]) for name in arrays]
-    groups = [part.metadata.row_group(group.id) for group in part.row_groups]
     elements = 0
-    for group in groups:
-        for numbers in leaves:
-            elements += max((int(group.column(leaf).num_values) for leaf in numbers), default=0)
-    return max(rows, elements)
+    for leaves in (leaves_of(part, [name]) for name in arrays):
+        for group in (part.metadata.row_group(group.id) for group in part.row_groups):
+            elements += max((int(group.column(leaf).num_values) for leaf in leaves), default=0)
+    return max(elements, sum(int(group.num_rows) for group in part.row_groups))
 
 
 def elements_in(rows: pa.Table | pa.RecordBatch, arrays: Sequence[str]) -> int:
     """The bucket rows that ``rows`` in memory make: one each, or one for each element of ``arrays``."""
-    elements = (int(pc.sum(pc.cast(pc.list_value_length(rows[name]), pa.int64())).as_py() or 0) for name in arrays)
-    return max(int(rows.num_rows), sum(elements))
+    return max(int(rows.num_rows), sum(_sum(pc.list_value_length(rows[name])) for name in arrays))
 
 
 def as_rows(count: int, size: int) -> int:
@@ -187,7 +168,7 @@ def stored_bytes(fragments: Sequence[ds.ParquetFileFragment], columns: Sequence[
     total = 0
     for fragment in fragments:
         if wide := [name for name in columns if _is_wide(fragment.physical_schema, name)]:
-            leaves, metadata = _leaves(fragment, wide), fragment.metadata
+            leaves, metadata = leaves_of(fragment, wide), fragment.metadata
             for group in map(metadata.row_group, range(metadata.num_row_groups)):
                 total += sum(group.column(leaf).total_uncompressed_size for leaf in leaves)
     return total

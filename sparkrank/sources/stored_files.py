@@ -1,7 +1,4 @@
-"""The files of an input or a truth, found and looked through before anybody reads a row: what every lane reads.
-
-Spark reads them by this listing too, in the frame lane, so that no lane reads a file that another leaves out.
-"""
+"""The files of an input or a truth, looked through before anybody reads a row: what every lane reads."""
 
 from __future__ import annotations
 
@@ -24,10 +21,7 @@ _TEXTS = re.compile(r"'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.|\"\")*\"", re.DOTALL
 
 @dataclass(frozen=True)
 class StoredFiles:
-    """The files at ``path``, of a ``store``; ``what`` names them in sentences: input or truth.
-
-    ``prefix`` is what Spark needs before a path inside the store; None where that cannot be told.
-    """
+    """The files at ``path`` of a ``store``; ``prefix`` is what Spark needs before a path inside, None if unknown."""
 
     path: str
     what: str
@@ -39,8 +33,8 @@ class StoredFiles:
     def at(cls, path: str, what: str = "input", kind: str = "parquet") -> StoredFiles:
         """The files at ``path``: a file, a folder, or a pattern with wildcards.
 
-        Raises :class:`InputError` when nothing is there, a file is lost, or the files are those of a lake table or do
-        not fit together, and :class:`StoreError` when the store fails.
+        Raises :class:`InputError` for none, and for those that are lost, of a lake table or do not fit together, and
+        :class:`StoreError` when the store fails.
         """
         place = without_password(path)
         try:
@@ -57,10 +51,7 @@ class StoredFiles:
 
     @classmethod
     def found(cls, path: str, what: str = "input") -> StoredFiles:
-        """The files at ``path``, which may be none, or some that :meth:`validate_files` refuses; errors are Arrow's.
-
-        Raises :class:`InputError` where they are those of a lake table.
-        """
+        """The files at ``path``, of which only those of a lake table are refused; errors are Arrow's."""
         store, inside = file_system(path)
         stored = cls(path, what, store, store_of(path, inside), Listing.at(store, inside))
         for table in stored.listing.tables:
@@ -92,10 +83,8 @@ class StoredFiles:
 
     def folder_columns(self, partition_types: PartitionTypes) -> pa.Schema:
         """The columns of the folders; none of a file or a pattern."""
-        listing = self.listing
-        if listing.base is None:
-            return pa.schema([])
-        return folder_columns(self.what, listing.files, listing.base, partition_types)
+        base = self.listing.base
+        return pa.schema([]) if base is None else folder_columns(self.what, self.listing.files, base, partition_types)
 
     def fragments(self, kind: str | ds.FileFormat, folders: pa.Schema) -> tuple[ds.FileFragment, ...]:
         """The files as Arrow reads files of ``kind``, each with its values of the columns ``folders``."""
@@ -112,17 +101,14 @@ class StoredFiles:
 
 
 def validate_present(paths: Sequence[str], kind: str, what: str) -> None:
-    """Raise :class:`InputError` that names all of several ``paths`` at which there are no files.
-
-    A file system that Arrow cannot open is left to those who read it.
-    """
+    """Raise :class:`InputError` that names all of several ``paths`` at which there are no files."""
     missing = []
     for path in paths if len(paths) > 1 else ():
         try:
             there = StoredFiles.found(path, what).listing.files
         except (FileNotFoundError, NotADirectoryError):
             there = ()
-        except (pa.ArrowException, OSError):
+        except (pa.ArrowException, OSError):  # which those who read it name
             return
         if not there:
             missing.append(without_password(path))

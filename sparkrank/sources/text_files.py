@@ -1,19 +1,14 @@
-"""CSV and JSON lines, read by Arrow with the types that the schema, or the roles of columns, give them.
-
-The reader is Arrow's whatever a file holds: what it refuses stops the evaluation.
-"""
+"""CSV and JSON lines, read by Arrow with the types that the schema, or the roles of columns, give them."""
 
 from __future__ import annotations
 
 import codecs
 import functools
-import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import TYPE_CHECKING, ClassVar
 
 import pyarrow as pa
@@ -30,7 +25,7 @@ from sparkrank.sources.integrity import Stamp, unchanged
 from sparkrank.sources.missing_columns import READING_THREADS, lacking_columns, outer_column, validate_columns
 from sparkrank.sources.nested import columns_at
 from sparkrank.sources.protocol import Split
-from sparkrank.sources.scanning import filtered, gathered
+from sparkrank.sources.scanning import filtered, gathered, in_splits
 from sparkrank.sources.stored_files import StoredFiles
 from sparkrank.sources.text_schema import DdlField, arrow_type, is_set, option, typed_columns
 
@@ -54,7 +49,7 @@ _REMEDY = ", so write null where there is no value, or name the types of all col
 
 @dataclass(frozen=True)
 class TextSplit:
-    """Files that one task reads, and their stamps, by which it knows whether they changed since they were listed."""
+    """Files that one task reads, with their stamps when they were listed."""
 
     fragments: tuple[ds.FileFragment, ...]
     stamps: tuple[Stamp | None, ...]
@@ -65,8 +60,7 @@ class TextSplit:
 class TextInput:
     """Files of CSV or JSON with the schema that holds for all of them: a source of the protocol.
 
-    ``lacking`` has the columns that not all files begin with, each with a file that lacks it. A byte of an unpacked
-    file makes about ``rows_per_byte`` bucket rows.
+    ``lacking`` has the columns that not all files begin with, each with a file that lacks it.
     """
 
     pushes_conditions: ClassVar[bool] = False
@@ -85,15 +79,22 @@ class TextInput:
         kind, what, fields = side.format, side.what, side.fields
         _validate_options(side.options, kind, what)
         stored = StoredFiles.at(str(side.path), what, kind)
-        folders = _with_declared_types(stored.folder_columns(side.partition_types), fields, what)
+        declared = {field.name: field.kind for field in fields or ()}
+        folders = pa.schema(
+            [
+                field.with_type(arrow_type(field.name, declared[field.name], what)) if field.name in declared else field
+                for field in stored.folder_columns(side.partition_types)
+            ]
+        )
         if fields is not None:
             fields = tuple(field for field in fields if field.name not in folders.names)
-        reader = _json_format() if kind == "json" else _csv_format(side.options, what, _names(fields, side.options))
+        json = ds.JsonFileFormat(read_options=pa_json.ReadOptions(block_size=BLOCK))
+        reader = json if kind == "json" else _csv_format(side.options, what, fields or ())
         fragments = stored.fragments(reader, folders)
         if kind == "csv" and fields is None and not is_set(side.options, "header"):
             width = len(_first_columns(fragments[0], kind, what))
-            reader = _csv_format(side.options, what, [f"_c{index}" for index in range(width)])
-            fragments = stored.fragments(reader, folders)
+            unnamed = [DdlField(f"_c{index}", "string") for index in range(width)]
+            fragments = stored.fragments(reader := _csv_format(side.options, what, unnamed), folders)
         with ThreadPoolExecutor(READING_THREADS) as pool:
             schemas = list(pool.map(lambda fragment: _first_columns(fragment, kind, what), fragments))
         names = list(dict.fromkeys(name for columns in schemas for name in columns.names))
@@ -105,14 +106,14 @@ class TextInput:
                 raise InputError(
                     f'the column "{shorten(field.name)}" of {what}.schema is not in the {what}{near} ({itemize(names)})'
                 )
-        # a record of JSON without a key that the schema declares has null there
-        is_declared = kind == "json" and fields is not None
-        lacking = {} if is_declared else lacking_columns([columns.names for columns in schemas], stored.listing.files)
-        if kind == "csv":
-            schema = _typed(names, fields, roles, what)
+        lacking = lacking_columns([columns.names for columns in schemas], stored.listing.files)
+        if kind == "json" and fields is not None:  # a record without a key that the schema declares has null there
+            lacking, names = {}, [field.name for field in fields]
+        if kind == "json" and fields is None:
+            schema = _inferred(schemas, roles, what)
         else:
-            declared = None if fields is None else [field.name for field in fields]
-            schema = _inferred(schemas, roles, what) if declared is None else _typed(declared, fields, roles, what)
+            kinds = typed_columns(names, roles, fields)
+            schema = pa.schema([(name, arrow_type(name, text, what)) for name, text in kinds.items()])
         schema = pa.schema([*(column for column in schema if column.name not in folders.names), *folders])
         with _reading_errors(fragments[0].path, kind, what):
             rows_per_byte = _rows_per_byte(fragments[0], b"," if roles.arrays else b"\n")
@@ -151,16 +152,11 @@ class TextInput:
 
     def file_splits(self, split_rows: int) -> list[TextSplit]:
         """The files for each task, small ones together, the largest first."""
-        splits: list[tuple[int, list[ds.FileFragment]]] = []
-        for fragment in self.fragments:
-            rows = self._rows_of(fragment.path)
-            if not splits or splits[-1][0] + rows > split_rows or len(splits[-1][1]) == MOST_SHARED:
-                splits.append((0, []))
-            splits[-1] = (splits[-1][0] + rows, [*splits[-1][1], fragment])
         stamps = self.stored.listing.stamps
+        sized = ((file, self._rows_of(file.path)) for file in self.fragments)
         return [
             TextSplit(tuple(files), tuple(stamps.get(file.path) for file in files), self.options)
-            for _, files in sorted(splits, key=itemgetter(0), reverse=True)
+            for files in in_splits(sized, split_rows, MOST_SHARED)
         ]
 
     def _rows_of(self, file: str) -> int:
@@ -177,27 +173,15 @@ def read_texts(
     the store fails.
     """
     columns = list(dict.fromkeys(place.column for place in places.values()))
-    batches = itertools.chain.from_iterable(
-        _batches(fragment, stamp, split.options, schema, columns, where)
-        for fragment, stamp in zip(split.fragments, split.stamps, strict=True)
-    )
-    for table in gathered(batches, batch_rows):
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        settings = {"schema": schema, "fragment_scan_options": split.options, "batch_readahead": 2}
+        for file, stamp in zip(split.fragments, split.stamps, strict=True):
+            with _reading_errors(file.path), unchanged(file.filesystem, file.path, stamp):
+                yield from filtered(functools.partial(file.to_batches, **settings), columns, where)
+
+    for table in gathered(batches(), batch_rows):
         yield columns_at(table, places)
-
-
-def _batches(
-    fragment: ds.FileFragment,
-    stamp: Stamp | None,
-    options: ds.FragmentScanOptions,
-    schema: pa.Schema,
-    columns: Sequence[str],
-    where: Condition | None,
-) -> Iterator[pa.RecordBatch]:
-    def scan(**asked: object) -> Iterator[pa.RecordBatch]:
-        yield from fragment.to_batches(schema=schema, fragment_scan_options=options, batch_readahead=2, **asked)
-
-    with _reading_errors(fragment.path), unchanged(fragment.filesystem, fragment.path, stamp):
-        yield from filtered(scan, columns, where)
 
 
 def _validate_options(options: Mapping[str, str], kind: str, what: str) -> None:
@@ -211,12 +195,8 @@ def _validate_options(options: Mapping[str, str], kind: str, what: str) -> None:
             )
 
 
-def _names(fields: Sequence[DdlField] | None, options: Mapping[str, str]) -> list[str]:
-    """The columns of files of CSV that have no header; empty where they have one, or the columns are unknown."""
-    return [] if fields is None or is_set(options, "header") else [field.name for field in fields]
-
-
-def _csv_format(options: Mapping[str, str], what: str, names: Sequence[str]) -> ds.CsvFileFormat:
+def _csv_format(options: Mapping[str, str], what: str, fields: Sequence[DdlField]) -> ds.CsvFileFormat:
+    has_header = is_set(options, "header")
     sep = option(options, "sep") or option(options, "delimiter", ",")
     letters = {
         "sep": "\t" if sep == "\\t" else sep,
@@ -246,41 +226,19 @@ def _csv_format(options: Mapping[str, str], what: str, names: Sequence[str]) -> 
         read_options=pa_csv.ReadOptions(
             block_size=BLOCK,
             encoding=encoding,
-            column_names=list(names),
-            autogenerate_column_names=not names and not is_set(options, "header"),
+            column_names=[] if has_header else [field.name for field in fields],
+            autogenerate_column_names=not fields and not has_header,
         ),
     )
 
 
-def _json_format() -> ds.JsonFileFormat:
-    return ds.JsonFileFormat(read_options=pa_json.ReadOptions(block_size=BLOCK))
-
-
 def _first_columns(fragment: ds.FileFragment, kind: str, what: str) -> pa.Schema:
-    """The columns in the first block of a file, with the types that Arrow infers there."""
     with _reading_errors(fragment.path, kind, what):
         return fragment.physical_schema
 
 
-def _with_declared_types(folders: pa.Schema, fields: Sequence[DdlField] | None, what: str) -> pa.Schema:
-    """The columns of ``folders``, with the types that a schema (``fields``) gives them."""
-    declared = {field.name: field.kind for field in fields or ()}
-    kinds = {column.name: column.type for column in folders}
-    kinds |= {name: arrow_type(name, declared[name], what) for name in kinds if name in declared}
-    return pa.schema(kinds)
-
-
-def _typed(names: Sequence[str], fields: Sequence[DdlField] | None, roles: Roles, what: str) -> pa.Schema:
-    """The columns ``names`` with the types that schema and roles give them."""
-    kinds = typed_columns(names, roles, fields)
-    return pa.schema([(name, arrow_type(name, kind, what)) for name, kind in kinds.items()])
-
-
 def _inferred(schemas: Sequence[pa.Schema], roles: Roles, what: str) -> pa.Schema:
-    """The types that Arrow infers from the first block of each file of JSON.
-
-    Numbers of roles are doubles, and what looks like an instant is a text.
-    """
+    """The types that Arrow infers from the first block of each file of JSON, with doubles for numbers of roles."""
     try:
         inferred = pa.unify_schemas(schemas, promote_options="permissive")
     except pa.ArrowException as error:
@@ -290,7 +248,6 @@ def _inferred(schemas: Sequence[pa.Schema], roles: Roles, what: str) -> pa.Schem
 
 
 def _json_type(kind: pa.DataType, name: str, numbers: set[str]) -> pa.DataType:
-    """The type of the column or field ``name`` that Arrow infers to be of ``kind``; ``numbers`` are names of such."""
     if pa.types.is_list(kind):
         return pa.list_(_json_type(kind.value_type, name, numbers))
     if pa.types.is_struct(kind):
@@ -309,7 +266,7 @@ def _rows_per_byte(fragment: ds.FileFragment, mark: bytes) -> float:
 
 @contextmanager
 def _reading_errors(file: str, kind: str | None = None, what: str | None = None) -> Iterator[None]:
-    """A context in which errors of Arrow and of the store become those of sparkrank, with the name of the ``file``."""
+    """A context in which errors of Arrow and of the store become those of sparkrank and name the ``file``."""
     place = without_password(file) + ("" if what is None else f" of the {what}")
     try:
         yield

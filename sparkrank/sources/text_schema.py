@@ -1,4 +1,4 @@
-"""The columns of a text format: its schema in Spark's DDL, which every lane reads, and the types that roles ask for."""
+"""The columns of a text format: its schema in Spark's DDL, and the types that roles ask for."""
 
 from __future__ import annotations
 
@@ -11,24 +11,9 @@ import pyarrow as pa
 from sparkrank.base.errors import SpecError, did_you_mean, itemize, shorten
 from sparkrank.inputs.roles import Roles
 
-# Spark's words for the plain types that every lane knows.
-_PLAIN = {
-    "string": "string",
-    "tinyint": "tinyint",
-    "byte": "tinyint",
-    "smallint": "smallint",
-    "short": "smallint",
-    "int": "int",
-    "integer": "int",
-    "bigint": "bigint",
-    "long": "bigint",
-    "float": "float",
-    "real": "float",
-    "double": "double",
-    "boolean": "boolean",
-}
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "boolean")
-# Others of Spark's.
+_ALIASES = {"byte": "tinyint", "short": "smallint", "integer": "int", "long": "bigint", "real": "float"}
+_PLAIN = {name: name for name in ("string", *_NUMBERS)} | _ALIASES
 _OTHERS = (
     *("date", "timestamp", "timestamp_ntz", "timestamp_ltz", "binary", "decimal", "dec", "numeric", "char", "varchar"),
     *("array", "map", "struct", "interval", "variant"),
@@ -44,11 +29,10 @@ _ARGUMENTS = re.compile(r"\s*(?:\(.*\)|<.*>)?", re.DOTALL)
 
 @dataclass(frozen=True)
 class DdlField:
-    """A column and its type, in Spark's words; ``is_plain`` where every lane knows it."""
+    """A column and its type, in Spark's words."""
 
     name: str
     kind: str
-    is_plain: bool
 
     def __str__(self) -> str:
         return f"`{self.name.replace('`', '``')}` {self.kind}"
@@ -74,11 +58,11 @@ def _field(text: str) -> DdlField:
     name = bare or quoted.replace("``", "`")
     kind = word.lower()
     if kind in _PLAIN and not arguments.strip():
-        return DdlField(name, _PLAIN[kind], True)
+        return DdlField(name, _PLAIN[kind])
     if kind not in _OTHERS or (kind != "interval" and not _ARGUMENTS.fullmatch(arguments)):
         near = did_you_mean(kind, (*_PLAIN, *_OTHERS)) if kind not in _PLAIN else ""
         raise ValueError(f'gives "{name}" the unknown type {word}{arguments}{near} (known: {itemize(_PLAIN)})')
-    return DdlField(name, f"{kind}{arguments}", False)
+    return DdlField(name, f"{kind}{arguments}")
 
 
 def _parts(schema: str) -> list[str]:
@@ -115,10 +99,7 @@ _ARROW = {
 
 
 def arrow_type(name: str, kind: str, what: str) -> pa.DataType:
-    """The Arrow type of the column ``name`` of ``what``, which is of ``kind``.
-
-    Raises :class:`SpecError` for a type of Spark's alone.
-    """
+    """The Arrow type of the column ``name`` of ``what`` that is of ``kind``; :class:`SpecError` where it has none."""
     inner = _ARRAY.fullmatch(kind)
     element = "" if inner is None else inner[1].lower()
     arrow = _ARROW.get(kind if inner is None else _PLAIN.get(element, element))
@@ -153,13 +134,12 @@ def number_kinds(roles: Roles, fields: Sequence[DdlField] | None) -> dict[str, s
 
 def typed_columns(names: Sequence[str], roles: Roles, fields: Sequence[DdlField] | None) -> dict[str, str]:
     """The kind of each of the columns ``names``: a text where neither schema nor role says it."""
-    numbers = number_kinds(roles, fields)
-    declared = {field.name: field.kind for field in fields or ()}
-    return {name: numbers.get(name) or declared.get(name, "string") for name in names}
+    kinds = {field.name: field.kind for field in fields or ()} | number_kinds(roles, fields)
+    return {name: kinds.get(name, "string") for name in names}
 
 
 def is_set(options: Mapping[str, str], name: str) -> bool:
-    """Whether a reader's option is true; upper and lower case do not matter to Spark."""
+    """Whether a reader's option is true; upper and lower case do not matter."""
     return option(options, name).lower() == "true"
 
 

@@ -1,4 +1,4 @@
-"""One type for values that writers hold in several ways: what follows knows plain types alone."""
+"""One plain type for values that writers hold in several ways."""
 
 from __future__ import annotations
 
@@ -43,10 +43,9 @@ def list_parts(arrays: pa.Array) -> tuple[NDArray[np.int64], pa.Array]:
     ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
     if pa.types.is_fixed_size_list(arrays.type):
         starts = (np.arange(len(arrays)) + arrays.offset) * arrays.type.list_size
-        values = arrays.values
     else:
         starts = np.asarray(arrays.offsets.to_numpy(zero_copy_only=False), np.int64)[: len(arrays)]
-        values = arrays.values
+    values = arrays.values
     first, last = (int(starts[0]), int(starts[0] + ends[-1])) if len(starts) else (0, 0)
     if np.array_equal(starts, first + ends[:-1]):
         return ends, values.slice(first, last - first)
@@ -67,10 +66,15 @@ def plain_array(values: pa.Array) -> pa.Array:
     if not is_list(values.type):
         return values.cast(kind)
     ends, elements = list_parts(values)
+    return lists(kind, ends, plain_array(elements), values)
+
+
+def lists(kind: pa.DataType, ends: NDArray[np.int64], elements: pa.Array, like: pa.Array) -> pa.Array:
+    """Arrays of ``elements`` that end at ``ends`` (n + 1, from 0), with nulls where ``like`` has them."""
     wide = pa.types.is_large_list(kind)
     offsets = pa.array(ends, pa.int64() if wide else pa.int32())
-    mask = values.is_null() if values.null_count else None
-    return (pa.LargeListArray if wide else pa.ListArray).from_arrays(offsets, plain_array(elements), kind, mask=mask)
+    mask = like.is_null() if like.null_count else None
+    return (pa.LargeListArray if wide else pa.ListArray).from_arrays(offsets, elements, kind, mask=mask)
 
 
 def stored_type(kind: pa.DataType) -> pa.DataType:
@@ -87,21 +91,17 @@ def stored_type(kind: pa.DataType) -> pa.DataType:
 
 def plain(rows: pa.Table) -> pa.Table:
     """``rows`` with columns of plain types."""
-    kinds = [field.with_type(plain_type(field.type)) for field in rows.schema]
-    if kinds == list(rows.schema):
-        return rows
-    return pa.table([_plain_column(column) for column in rows.columns], pa.schema(kinds))
-
-
-def _plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    kind = plain_type(column.type)
-    return column if column.type == kind else pa.chunked_array(list(map(plain_array, column.chunks)), kind)
+    schema = plain_schema(rows.schema)
+    columns = [
+        column if column.type == kind else pa.chunked_array(list(map(plain_array, column.chunks)), kind)
+        for column, kind in zip(rows.columns, schema.types, strict=True)
+    ]
+    return pa.table(columns, schema)
 
 
 def signed(rows: pa.Table) -> pa.Table:
     """``rows`` with whole numbers that Spark has too. Raises where one is beyond 64 bits with a sign."""
-    kinds = [field.with_type(_signed_type(field.type)) for field in rows.schema]
-    return rows if kinds == list(rows.schema) else rows.cast(pa.schema(kinds))
+    return rows.cast(pa.schema([field.with_type(_signed_type(field.type)) for field in rows.schema]))
 
 
 def _signed_type(kind: pa.DataType) -> pa.DataType:

@@ -1,4 +1,4 @@
-"""A column of the input as a bucket takes it: key, item, label, float. The Arrow twins of what the frame lane asks."""
+"""A column of the input as a bucket takes it: key, item, label, float."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sparkrank.inputs.role_table import Reader, Takes
 
 
 def is_number(kind: pa.DataType) -> bool:
-    """Whether this is the type of numbers, or of a column in which nothing stands at all."""
+    """Whether this is the type of numbers, or of nulls alone."""
     number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
     return bool(number or pa.types.is_null(kind))
 
@@ -32,10 +32,9 @@ def key_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def item_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Whole numbers and texts as they are, floats as those of 64 bits, anything else as text.
+    """Whole numbers and texts as they are, floats as those of 64 bits, anything else as text; NaN is no item.
 
-    A float becomes text where items are compared: Arrow writes ``10`` where Spark writes ``10.0``. NaN is no item.
-    Bytes are the text of which they are, as for Spark, also where that is none in UTF-8.
+    Bytes are the text of which they are, also where that is none in UTF-8.
     """
     column = decoded(column)
     kind = column.type

@@ -46,31 +46,30 @@ def known(metrics: Sequence[str]) -> list[str]:
     return found
 
 
+KINDS = {"item": pa.string(), "score": pa.float64(), "label": pa.float64()}
+
+
 def lists_of_structs(rows: Sequence[Row]) -> pa.Array:
-    """The rows of each of :data:`GROUPS` as a list, with one field more than roles."""
-    kind = pa.struct([("label", pa.float64()), ("item", pa.string()), ("score", pa.float64())])
-    of_group = {group: [] for group in GROUPS}
-    for group, item, score, label in rows:
-        of_group[group].append({"score": score, "label": label, "item": item})
-    return pa.array([*of_group.values()], pa.list_(kind))
+    """The rows of each of :data:`GROUPS` as a list."""
+    lists = [[dict(zip(KINDS, row[1:], strict=True)) for row in rows if row[0] == group] for group in GROUPS]
+    return pa.array(lists, pa.list_(pa.struct(KINDS)))
 
 
 def lists_of_values(rows: Sequence[Row]) -> list[pa.Array]:
     """The same as an array for each role."""
     structs = lists_of_structs(rows).to_pylist()
-    kinds = {"score": pa.float64(), "label": pa.float64(), "item": pa.string()}
-    return [pa.array([[row[key] for row in each] for each in structs], pa.list_(kinds[key])) for key in ROLES]
+    return [pa.array([[row[key] for row in part] for part in structs], pa.list_(KINDS[key])) for key in ROLES]
 
 
 def evaluated(rows: Sequence[Row], metrics: Sequence[str], **settings: str) -> dict[str, dict[str, float]]:
     """The group table of ``sr.evaluate``: the value of each metric by group."""
-    names = ("user", "item", "score", "label")
-    kinds = (pa.string(), pa.string(), pa.float64(), pa.float64())
-    columns = zip(*rows, strict=True) if rows else [[]] * 4
-    log = pa.table([pa.array(list(each), kind) for each, kind in zip(columns, kinds, strict=True)], list(names))
-    columns_of_roles = {"group": "user", "score": "score", "label": "label", "item": "item"}
-    found = sr.evaluate(log, metrics, **columns_of_roles, **settings, lane="local").groups.to_pylist()
-    return {row["user"]: row for row in found}
+    kinds = {"user": pa.string(), **KINDS}
+    log = pa.table(
+        [pa.array(column, kind) for column, kind in zip(zip(*rows, strict=True), kinds.values(), strict=True)],
+        list(kinds),
+    )
+    roles = {"group": "user", "score": "score", "label": "label", "item": "item"}
+    return {row["user"]: row for row in sr.evaluate(log, metrics, **roles, **settings, lane="local").groups.to_pylist()}
 
 
 def bits(value: float | None) -> str:
@@ -141,7 +140,7 @@ def test_undefined_and_duplicates_may_stop() -> None:
 
 
 def test_ranks_columns_and_other_orders() -> None:
-    arrays = [pa.array([[2, 1]]), pa.array([[0, 1]])]
+    arrays = [pa.array([[2, 1]]), pa.array([[0, 1]], pa.list_(pa.decimal128(20, 0)))]
     assert values_of_lists(arrays, column_plan(["rr"], ("rank", "label"), {}))[0].to_pylist() == [1.0]
     gap = [pa.array([[4, 2]]), pa.array([[0, 1]])]
     asked = column_plan(["rr"], ("rank", "label"), {"positions": "given"})
@@ -150,12 +149,6 @@ def test_ranks_columns_and_other_orders() -> None:
     assert asked.roles == ("score", "label", "reference_rank")
     reversed_order = [pa.array([[3.0, 2.0, 1.0]]), pa.array([[1, 1, 1]]), pa.array([[3, 2, 1]])]
     assert values_of_lists(reversed_order, asked)[0].to_pylist() == [-1.0]
-
-
-def test_labels_of_any_number() -> None:
-    for kind in (pa.int8(), pa.float32(), pa.decimal128(20, 0)):
-        labels = pa.array([[0, 1]]).cast(pa.list_(kind))
-        assert values_of_lists([pa.array([[2.0, 1.0]]), labels], column_plan(["rr"], ROLES, {}))[0].to_pylist() == [0.5]
 
 
 RANKS = pa.list_(pa.struct({"rank": pa.int64(), "label": pa.int64()}))

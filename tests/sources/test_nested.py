@@ -84,26 +84,26 @@ def test_a_score_inside_of_a_column(tmp_path: Path, stored: bool) -> None:
 
 @pytest.mark.parametrize("stored", [False, True], ids=["in memory", "Parquet"])
 def test_every_role_may_lie_inside_of_a_column(tmp_path: Path, stored: bool) -> None:
-    plain = log(i=pa.array(["p", "q", "q", "s", "t"]), s=pa.array(SCORES), w=pa.array([1.0, 2.0, 3.0, 4.0, 5.0]))
-    plain = plain.append_column("r", pa.array([3, 1, 2, 1, 2])).append_column("c", pa.array(["x", "y", "x", "y", "y"]))
+    columns = {
+        "i": list("pqqst"),
+        "s": SCORES,
+        "w": [1.0, 2.0, 3.0, 4.0, 5.0],
+        "r": [3, 1, 2, 1, 2],
+        "c": list("xyxyy"),
+    }
+    plain = log(**columns)
     inside = pa.table({"row": plain.to_struct_array()})
-    names = {"group": "u", "label": "y", "item": "i", "score": {"m": "s"}, "weight": "w", "reference_rank": "r"}
-    names["slices"] = ["c"]
-    within = {role: f"row.{of}" if isinstance(of, str) else of for role, of in names.items()}
-    within |= {"score": {"m": "row.s"}, "slices": ["row.c"]}
+    names = {"group": "u", "label": "y", "item": "i", "weight": "w", "reference_rank": "r"}
     metrics = ["ap", "auc(exact)", "spearman(ref=reference_rank)", "novelty"]
-    found, expected = (
-        sr.evaluate(held_or_stored(rows, tmp_path if stored else None), metrics, duplicates="first", **roles)
-        for rows, roles in ((inside, within), (plain, names))
-    )
-    for table in ("table", "groups"):
-        one, other = (getattr(each, table) for each in (found, expected))
-        drop = ["slice", "spec_hash"] if table == "table" else ["row.u", "u"]
-        texts = [
-            sorted(map(repr, each.drop_columns([n for n in drop if n in each.column_names]).to_pylist()))
-            for each in (one, other)
-        ]
-        assert texts[0] == texts[1]
+    texts = []
+    for rows, prefix in ((inside, "row."), (plain, "")):
+        roles = {role: f"{prefix}{name}" for role, name in names.items()}
+        roles |= {"score": {"m": f"{prefix}s"}, "slices": [f"{prefix}c"], "duplicates": "first"}
+        evaluation = sr.evaluate(held_or_stored(rows, tmp_path if stored else None), metrics, **roles)
+        of_groups = evaluation.groups.drop_columns([f"{prefix}u"]).to_pylist()
+        rows_of_table = evaluation.table.drop_columns(["slice", "spec_hash"]).to_pylist()
+        texts.append([sorted(map(repr, table)) for table in (rows_of_table, of_groups)])
+    assert texts[0] == texts[1]
 
 
 def test_a_null_on_the_way_is_null() -> None:
@@ -137,9 +137,8 @@ def test_what_stands_beyond_the_end_is_a_bad_row(role: str) -> None:
 
 def test_of_whole_arrays_nothing_is_said_of_elements() -> None:
     rows = log(s=pa.array([*SCORES[:4], math.nan]))
-    with pytest.raises(sr.InputError, match=r"\(1 NaN score\)") as told:
+    with pytest.raises(sr.InputError, match=r"^(?!.*element).*\(1 NaN score\)(?!.*element)"):
         sr.evaluate(rows, ["rr"], group="u", score="s", label="y")
-    assert "element" not in str(told.value)
 
 
 KEYS = ["p", "other key", "a.b", "x[1]"]
@@ -203,10 +202,7 @@ REFUSED = [
     ({"score": {"a": "p", "b": "v"}}, r'the b score column "v" has a vector of another size than 2'),
     ({"rank": "v"}, r'the rank column "v" is of type vector: a number is needed, as v\[0\]'),
     ({"label": "v"}, r'the label column "v" is of type vector: a number is needed, as v\[0\]'),
-    (
-        {"score": "m"},
-        r'the score column "m" is of type struct<.*: a number is needed, as m.prob \(it has .*m.prob, m.raw',
-    ),
+    ({"score": "m"}, r'"m" is of type struct<.*: a number is needed, as m.prob \(it has .*m.prob, m.raw'),
     ({"score": "m.prop"}, r'"m.prop" is not in the input, did you mean "m.prob"\? \(m has .*m.prob, m.raw'),
     ({"score": "m.name"}, r'the score column "m.name" is of type string: a number is needed'),
     ({"score": "m[0]"}, r'the score column "m\[0\]" is not in the input'),
@@ -215,10 +211,7 @@ REFUSED = [
     ({"score": "s[x]"}, r'the score column "s\[x\]" is not in the input'),
     ({"score": "t"}, r'the score column "t" is of type list<.*: a number is needed$'),
     ({"score": "p.q"}, r'the score column "p.q" is not in the input'),
-    (
-        {"group": "k"},
-        r'the group column "k" is of type struct<.*: a plain value is needed, as k.id \(it has k.id, k.n',
-    ),
+    ({"group": "k"}, r'"k" is of type struct<.*: a plain value is needed, as k.id \(it has k.id, k.n'),
     ({"score": "mp"}, r"the score column \"mp\" is of type map<.*: a number is needed, as mp\['key'\], with a key"),
     ({"score": "mp[0]"}, r"the score column \"mp\[0\]\" is not in the input.* \(mp has mp\['key'\]\)"),
     ({"score": "numbered"}, r'the score column "numbered" is of type map<.*: a number is needed$'),
@@ -248,13 +241,12 @@ ALS = {
 }
 
 
-@pytest.mark.parametrize("stored", [False, True], ids=["in memory", "Parquet"])
-def test_what_als_recommends(tmp_path: Path, stored: bool) -> None:
+def test_what_als_recommends(tmp_path: Path) -> None:
     """Item 1 stands first, of which nothing is true: 2 is found at place 2."""
     for case, rated in ALS.items():
         name = rated[0][0]
         structs = [{name: item, "rating": rating} for name, item, rating in rated]
-        for kind in (pa.float32(), pa.float64()):
+        for kind, folder in ((pa.float32(), None), (pa.float64(), tmp_path)):
             of = pa.list_(pa.struct([(name, pa.int32()), ("rating", kind)]))
             rows = pa.table(
                 {
@@ -263,8 +255,9 @@ def test_what_als_recommends(tmp_path: Path, stored: bool) -> None:
                     "act": pa.array([[2], [2], [2], [7]], pa.list_(pa.int32())),
                 }
             )
-            given = held_or_stored(rows, tmp_path if stored else None)
-            groups = sr.evaluate(given, ["ap"], group="u", items="recommendations", true_items="act").groups
+            groups = sr.evaluate(
+                held_or_stored(rows, folder), ["ap"], group="u", items="recommendations", true_items="act"
+            ).groups
             values = dict(zip(groups["u"].to_pylist(), groups["ap"].to_pylist(), strict=True))
             assert values == {"a": 1 / 2, "b": 0.0, "c": 0.0, "d": 1.0}, case
 
@@ -277,11 +270,10 @@ def of_nan_ratings(kind: pa.DataType) -> pa.Table:
 
 
 def test_a_nan_rating_is_refused(tmp_path: Path) -> None:
-    for kind in (pa.float32(), pa.float64()):
-        for folder in (None, tmp_path):
-            rows = held_or_stored(of_nan_ratings(kind), folder)
-            with pytest.raises(sr.InputError, match="a rating of recommended items is NaN"):
-                sr.evaluate(rows, ["ap"], group="u", items="rec", true_items="act")
+    for kind, folder in ((pa.float32(), None), (pa.float64(), tmp_path)):
+        rows = held_or_stored(of_nan_ratings(kind), folder)
+        with pytest.raises(sr.InputError, match="a rating of recommended items is NaN"):
+            sr.evaluate(rows, ["ap"], group="u", items="rec", true_items="act")
 
 
 def test_a_named_field_of_recommendations_keeps_their_order() -> None:
@@ -297,7 +289,7 @@ def test_a_named_field_of_recommendations_keeps_their_order() -> None:
 
 
 def test_only_the_leaves_that_are_needed_are_read(tmp_path: Path) -> None:
-    """All other bytes of the columns are spoilt; Arrow's own datasets read them, and fail."""
+    """All other bytes of the columns are spoilt."""
     much = ["x" * 1_000 + str(n) for n in range(400)]
     rows = pa.table(
         {
@@ -369,18 +361,15 @@ def test_conditions_beside_what_lies_inside(tmp_path: Path, condition: str) -> N
 def test_many_recommendations_in_any_order() -> None:
     """Against a stable sort of each list by a loop."""
     rng = np.random.default_rng(3)
-    lists = [
-        [
-            {"item": int(i), "rating": None if r > 2.5 else float(r)}
-            for i, r in zip(rng.permutation(9)[:n], rng.integers(0, 4, n), strict=True)
-        ]
-        for n in rng.integers(0, 9, 60)
-    ]
+    lists = []
+    for size in rng.integers(0, 9, 60):
+        pairs = zip(rng.permutation(9)[:size].tolist(), rng.integers(0, 4, size).tolist(), strict=True)
+        lists.append([{"item": item, "rating": None if rating == 3 else float(rating)} for item, rating in pairs])
 
-    def rating(one: dict) -> float:
+    def falling(one: dict) -> float:
         return math.inf if one["rating"] is None else -one["rating"]
 
-    plain = [[one["item"] for one in sorted(each, key=rating)] for each in lists]
+    plain = [[one["item"] for one in sorted(row, key=falling)] for row in lists]
     act = [[int(i) for i in rng.permutation(9)[:2]] for _ in lists]
     users = list(range(60))
     found, expected = (

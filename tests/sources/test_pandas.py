@@ -48,23 +48,20 @@ def counted(found: sr.Evaluation) -> dict[str, float]:
 INDEXED = [(held, levels) for held in ("floats", "objects", "categories") for levels in (["s"], ["u", "s"])]
 
 
-@pytest.mark.parametrize("role", ["score", "rank"])
-@pytest.mark.parametrize(("held", "indexed"), [*((held, []) for held in HELD), *INDEXED])
-def test_a_nan_score_is_null_counted_and_told(
-    held: str, role: str, indexed: list[str], caplog: pytest.LogCaptureFixture
-) -> None:
+@pytest.mark.parametrize(("held", "levels"), [*((held, []) for held in HELD), *INDEXED])
+def test_a_nan_score_is_null_counted_and_told(held: str, levels: list[str], caplog: pytest.LogCaptureFixture) -> None:
     name, columns = HELD[held]
     frame = pd.DataFrame({**KEYS, **columns})
-    frame = frame.set_index(indexed) if indexed else frame
-    found = sr.evaluate(frame, ["rr"], **ROLES, **{role: name})
-    assert found["rr"] == (0 + 1) / 2
-    assert counted(found) == {checks.NAN_OF_PANDAS: 1, checks.NAN_LABELS: 0}
-    assert warnings_about_input(caplog) == [
-        f"In pandas NaN means null: 1 in the scores of {name}, taken as not retrieved"
-    ]
-    limits = {checks.NAN_OF_PANDAS: 0.0}
-    with pytest.raises(sr.InputError, match=r"is 33.3333% \(1\) of rows read, and limits allows 0"):
-        sr.evaluate(frame, ["rr"], limits=limits, **ROLES, **{role: name})
+    frame = frame.set_index(levels) if levels else frame
+    for role in ("score", "rank"):
+        caplog.clear()
+        evaluation = sr.evaluate(frame, ["rr"], **ROLES, **{role: name})
+        assert evaluation["rr"] == (0 + 1) / 2
+        assert counted(evaluation) == {checks.NAN_OF_PANDAS: 1, checks.NAN_LABELS: 0}
+        told = f"In pandas NaN means null: 1 in the scores of {name}, taken as not retrieved"
+        assert warnings_about_input(caplog) == [told]
+        with pytest.raises(sr.InputError, match=r"is 33.3333% \(1\) of rows read, and limits allows 0"):
+            sr.evaluate(frame, ["rr"], limits={checks.NAN_OF_PANDAS: 0.0}, **ROLES, **{role: name})
 
 
 def test_a_nan_in_a_column_of_arrows_own_is_a_bad_row() -> None:
@@ -93,11 +90,7 @@ def test_a_nan_of_any_other_role(as_objects: bool, caplog: pytest.LogCaptureFixt
     roles = {"group": "u", "item": "i", "score": "s", "label": "y", "reference_rank": "r", "weight": "w"}
     metrics = ["rr", "auc", "rbo(ref=reference_rank)"]
     found = sr.evaluate(frame, metrics, duplicates="first", **roles)
-    assert counted(found) == {
-        checks.NAN_OF_PANDAS: 0,
-        checks.NAN_LABELS: 1,
-        checks.NAN_REFERENCE_OF_PANDAS: 1,
-    }
+    assert counted(found) == {checks.NAN_OF_PANDAS: 0, checks.NAN_LABELS: 1, checks.NAN_REFERENCE_OF_PANDAS: 1}
     assert warnings_about_input(caplog)[:2] == [
         "In pandas NaN means null: 1 in the labels, taken as not judged",
         "In pandas NaN means null: 1 in the reference ranks, taken as none",
@@ -121,14 +114,8 @@ def test_a_nan_label_of_a_truth(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_nan_in_arrays(caplog: pytest.LogCaptureFixture) -> None:
-    frame = pd.DataFrame(
-        {
-            "u": [1],
-            "rec": [[{"item": 1, "rating": NAN}, {"item": 2, "rating": 0.5}]],
-            "true": [[1, 2]],
-            "y": [[1.0, NAN]],
-        }
-    )
+    rated = [{"item": 1, "rating": NAN}, {"item": 2, "rating": 0.5}]
+    frame = pd.DataFrame({"u": [1], "rec": [rated], "true": [[1, 2]], "y": [[1.0, NAN]]})
     found = sr.evaluate(frame, ["rr"], group="u", items={"m": "rec"}, true_items="true", label="y")
     assert found["rr"] == 1 / 2  # what has no rating stands last, and 2 is not judged
     assert counted(found) == {checks.NAN_RATINGS: 1, checks.NAN_LABELS: 1}

@@ -28,28 +28,18 @@ def _write_users(path: Path) -> None:
 def _spec(tmp_path: Path, **rows) -> Spec:
     _write_users(tmp_path / "log")
     columns = Columns(group="user", score="score", label="label")
-    return Spec(
-        input=Input(path=str(tmp_path / "log"), columns=columns, **rows),
-        metrics=["rr"],
-        output=Output(path=str(tmp_path / "tables")),
-        engine=Engine(lane="local"),
-    )
+    log = Input(path=str(tmp_path / "log"), columns=columns, **rows)
+    return Spec(input=log, metrics=["rr"], output=Output(path=str(tmp_path / "tables")), engine=Engine(lane="local"))
 
 
-def test_texts_by_the_spec(tmp_path: Path) -> None:
+def test_texts_by_the_spec_and_by_a_call(tmp_path: Path) -> None:
     spec = _spec(tmp_path, partition_types="text")
     [metrics] = evaluate_day(spec, "2026-11-19", None, Stages()).metrics.to_pylist()
     assert (metrics["n_groups"], metrics["value"]) == (3, 1 / 2)
+    groups = sr.evaluate(tmp_path / "log", ["rr"], partition_types="text", **ROLES).groups
+    assert sorted(groups["user"].to_pylist()) == sorted(SPELLED)
     with pytest.raises(InputError, match=r'"user=007" and "user=07", which are one .*input.partition_types: text'):
         evaluate_day(_spec(tmp_path), "2026-11-19", None, Stages())
-
-
-def test_texts_by_a_call(tmp_path: Path) -> None:
-    _write_users(tmp_path)
-    found = sr.evaluate(tmp_path, ["rr"], partition_types="text", **ROLES)
-    assert sorted(found.groups["user"].to_pylist()) == sorted(SPELLED)
-    with pytest.raises(InputError, match=r'"user=007" and "user=07", which are one .*sr.evaluate has partition_types'):
-        sr.evaluate(tmp_path, ["rr"], **ROLES)
 
 
 def test_texts_of_a_truth(tmp_path: Path) -> None:
@@ -58,8 +48,8 @@ def test_texts_of_a_truth(tmp_path: Path) -> None:
     write(tmp_path / "lists/a.parquet", user=["07", "007", "7"], item=[2, 2, 2], score=[1.0, 1.0, 1.0])
     write(tmp_path / "numbers/a.parquet", user=[7], item=[2], score=[1.0])
     asked = {"group": "user", "score": "score", "item": "item", "truth": tmp_path / "truth", "label": "label"}
-    found = sr.evaluate(tmp_path / "lists", ["rr"], partition_types="text", **asked)
-    assert (found.table["n_groups"].to_pylist(), found.table["value"].to_pylist()) == ([3], [1.0])
+    table = sr.evaluate(tmp_path / "lists", ["rr"], partition_types="text", **asked).table
+    assert (table["n_groups"].to_pylist(), table["value"].to_pylist()) == ([3], [1.0])
     with pytest.raises(InputError, match=r'the truth has the folders "user=007" and "user=07".*truth.partition_types'):
         sr.evaluate(tmp_path / "numbers", ["rr"], **asked)
 
@@ -74,23 +64,15 @@ def test_values_of_no_role_are_kept_apart_too(tmp_path: Path) -> None:
 
 
 def test_the_choice_changes_what_the_numbers_are_of(tmp_path: Path) -> None:
-    kinds = [_spec(tmp_path, partition_types=types) for types in ("inferred", "text")]
-    assert kinds[0].hash() != kinds[1].hash()
-    assert kinds[0].source() == _spec(tmp_path).source()
-    assert kinds[1].source() == f"{kinds[0].source()}, partition_types=text"
-    names = TruthNames(label="label")
+    inferred, text = (_spec(tmp_path, partition_types=types) for types in ("inferred", "text"))
+    assert inferred.hash() != text.hash()
+    assert inferred.source() == _spec(tmp_path).source()
+    assert text.source() == f"{inferred.source()}, partition_types=text"
     lists = Input(path="lists", columns=Columns(group="user", score="score", item="item"))
-    of_truth = [
-        Spec(
-            input=lists,
-            truth=Truth(path="truth", columns=names, partition_types=types),
-            metrics=["rr"],
-            output=Output(path="tables"),
-        )
-        for types in ("inferred", "text")
-    ]
-    assert of_truth[0].hash() != of_truth[1].hash()
-    assert of_truth[1].source() == f"{of_truth[0].source()}, truth partition_types=text"
+    truths = [Truth(path="truth", columns=TruthNames(label="label"), partition_types=t) for t in ("inferred", "text")]
+    inferred, text = (Spec(input=lists, truth=t, metrics=["rr"], output=Output(path="tables")) for t in truths)
+    assert inferred.hash() != text.hash()
+    assert text.source() == f"{inferred.source()}, truth partition_types=text"
 
 
 @pytest.mark.parametrize("rows", [{"table": "impressions"}, {"path": "log", "format": "delta"}])

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from threading import Event, Thread
 
 import pytest
@@ -99,23 +98,16 @@ def test_an_expired_token(where: str) -> None:
     assert told.value.exit_code == 1
 
 
-@pytest.mark.parametrize(
-    ("said", "kind"),
-    [
-        (
-            "AWS Error UNKNOWN (HTTP status 400) during ListObjectsV2: Unable to parse ExceptionName: ExpiredToken",
-            StoreError,
-        ),
-        ("AWS Error REQUEST_EXPIRED during GetObject operation", StoreError),
-        ("AWS Error NETWORK_CONNECTION during GetObject operation: curlCode: 28, Timeout was reached", StoreError),
-        ("AWS Error ACCESS_DENIED during ListObjectsV2 operation: Access Denied", InputError),
-    ],
-)
-def test_what_arrow_says(said: str, kind: type[sr.SparkrankError]) -> None:
-    assert type(unreadable("it cannot be read", OSError(said))) is kind
+KINDS: dict[str, type[sr.SparkrankError]] = {
+    "UNKNOWN (HTTP status 400) during ListObjectsV2: Unable to parse ExceptionName: ExpiredToken": StoreError,
+    "REQUEST_EXPIRED during GetObject operation": StoreError,
+    "NETWORK_CONNECTION during GetObject operation: curlCode: 28, Timeout was reached": StoreError,
+    "ACCESS_DENIED during ListObjectsV2 operation: Access Denied": InputError,
+}
 
 
-def test_a_lack_of_memory_is_no_fault_of_the_file(tmp_path: Path) -> None:
-    found = unreadable(f"{tmp_path} cannot be read", MemoryError("malloc of size 8 failed"))
-    assert type(found) is sr.SparkrankError
-    assert found.exit_code == 1
+def test_what_arrow_says() -> None:
+    for said, kind in KINDS.items():
+        assert type(unreadable("it cannot be read", OSError(f"AWS Error {said}"))) is kind
+    lacking = unreadable("it cannot be read", MemoryError("malloc of size 8 failed"))  # no fault of the file
+    assert (type(lacking), lacking.exit_code) == (sr.SparkrankError, 1)

@@ -32,7 +32,7 @@ def limit(more: int) -> None:
 if __name__ == "__main__":
     how, *words = sys.argv[1:]
     if how == "hang":
-        parquet._batches = hang
+        parquet.leaf_batches = hang
     else:
         import numpy  # noqa: F401, ICN001
         import pyarrow.dataset  # noqa: F401

@@ -76,10 +76,7 @@ def test_rows_that_are_all_rejected_are_refused_whatever_is_allowed() -> None:
 def test_more_bad_rows_than_are_allowed_are_refused() -> None:
     found = told(sr.evaluate(LOG, ["rr"], max_bad_fraction=0.25, **ROLES))
     assert found[checks.ROWS_REJECTED] == (None, 2, checks.ROWS_READ, 0.25, 0.25, True)
-    with pytest.raises(
-        sr.InputError,
-        match=r"^25.0000% of the rows .*\(1 null or NaN group key, 1 NaN score\)",
-    ):
+    with pytest.raises(sr.InputError, match=r"^25.0000% of the rows .*\(1 null or NaN group key, 1 NaN score\)"):
         sr.evaluate(LOG, ["rr"], max_bad_fraction=0.24, **ROLES)
 
 

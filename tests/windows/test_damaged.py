@@ -87,7 +87,7 @@ TEXT_FAULTS: list[tuple[Callable[[str], Change], str]] = [
     (lambda name: cast(name, pa.binary()), "has {} of type binary, not string"),
 ]
 NUMBER_FAULTS: list[tuple[Callable[[str], Change], str]] = [
-    (lambda name: cast(name, pa.string()), "has {} of type string, not "),
+    (lambda name: cast(name, pa.string()), "has {} of type string, not ")
 ]
 FAULTS_OF_BOTH: list[tuple[Callable[[str], Change], str]] = [
     (nulls, "lacks {}"),

@@ -11,17 +11,7 @@ import pytest
 
 import sparkrank as sr
 from sparkrank import cli
-from tests.windows.week import (
-    DAYS,
-    SCORES,
-    VALUES,
-    evaluate,
-    impressions_of,
-    merging,
-    spec_of,
-    window_table,
-    write_log,
-)
+from tests.windows.week import DAYS, SCORES, VALUES, evaluate, impressions_of, merging, spec_of, window_table, write_log
 
 
 def test_counts_of_items_merge_over_days(tmp_path: Path) -> None:

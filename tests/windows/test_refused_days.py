@@ -11,17 +11,7 @@ import pytest
 
 from sparkrank import cli
 from sparkrank.states.forms import VERSION
-from tests.windows.week import (
-    DAYS,
-    METRICS,
-    SCORES,
-    evaluate,
-    exit_code,
-    merging,
-    spec_of,
-    spoil,
-    window_table,
-)
+from tests.windows.week import DAYS, METRICS, SCORES, evaluate, exit_code, merging, spec_of, spoil, window_table
 
 
 @pytest.mark.parametrize(

@@ -21,12 +21,7 @@ _SHOWN = 12  # of the names that there are, so many stand in a sentence
 
 
 def value_of(
-    table: pa.Table,
-    plan: Plan,
-    preset: Preset | None,
-    metric: object,
-    model: str | None,
-    slice_: object,
+    table: pa.Table, plan: Plan, preset: Preset | None, metric: object, model: str | None, slice_: object
 ) -> float:
     """The value in the one row of ``table`` that the three name; NaN where it is undefined.
 

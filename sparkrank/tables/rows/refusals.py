@@ -19,12 +19,7 @@ from sparkrank.states import Partials
 from sparkrank.tables.rows.quality import rejected_fraction
 
 
-def validate_partials(
-    partials: Partials,
-    plan: Plan,
-    max_bad_fraction: float,
-    elements: Sequence[str] = (),
-) -> None:
+def validate_partials(partials: Partials, plan: Plan, max_bad_fraction: float, elements: Sequence[str] = ()) -> None:
     """Raise :class:`InputError`: no rows, or none on one side, too many bad ones, nothing left to evaluate, a slice of
     too many values, or duplicates where ``duplicates`` is ``error``.
 

@@ -16,14 +16,7 @@ from sparkrank.metrics import Plan
 from sparkrank.schemas.tables import FILES, PART, RUN_ID, RUNS, SIZE_NUMBERS, STATES, schema_of
 from sparkrank.states import Partials
 from sparkrank.states.distributions import COARSE, EXACT
-from sparkrank.states.forms import (
-    COUNT_FORM,
-    DISTRIBUTION_FORM,
-    SMALL_FORMS,
-    STATE_KEY,
-    StateForm,
-    large_forms,
-)
+from sparkrank.states.forms import COUNT_FORM, DISTRIBUTION_FORM, SMALL_FORMS, STATE_KEY, StateForm, large_forms
 from sparkrank.tables.commit.days import shown_run
 from sparkrank.tables.stored.day_files import DayFiles, Written, WrittenFile, day_files
 from sparkrank.tables.stored.required_states import DayCoverage, asked_slices, required_states

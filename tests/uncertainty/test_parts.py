@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import pickle
 from pathlib import Path
 from typing import Any
@@ -449,19 +448,6 @@ def test_a_value_of_a_slice_in_which_nothing_is_defined_is_compared_as_undefined
         assert found[found.slice_value != "de"]["stderr"].notna().all()
 
 
-def test_a_window_is_compared_on_the_command_line_as_its_merge_does(tmp_path: Path, capsys) -> None:
-    metrics = ["ap", "auc"]
-    spec = days_of(tmp_path, [log(26), log(27)], metrics=metrics, compare={"baseline": "a"})
-    assert exit_code(*merging(spec, last=DAYS[1])) == 0
-    ends = ("--from", DAYS[0], "--to", DAYS[1])
-    capsys.readouterr()
-    assert exit_code("compare", "--conf", spec, *ends, "--json") == 0
-    found = pd.DataFrame(json.loads(capsys.readouterr().out)["comparisons"])
-    merged = window_table(tmp_path, "comparisons", f"{DAYS[0]}..{DAYS[1]}")
-    columns = ["metric", "difference", "stderr", "p", "p_adjusted", "wins", "n_groups"]
-    pd.testing.assert_frame_equal(found[columns], merged[columns], check_exact=True)
-
-
 def test_a_candidate_that_starts_late_is_compared_over_the_days_of_both(tmp_path: Path, capsys) -> None:
     """A copy of the baseline that was there on the last days alone does not differ from it."""
     days = [log(28), log(29), log(30)]
@@ -490,22 +476,6 @@ def test_a_candidate_that_starts_late_is_compared_over_the_days_of_both(tmp_path
     last = window_table(tmp_path, "comparisons", f"{DAYS[1]}..{DAYS[2]}").set_index(["candidate", "metric"]).loc["c"]
     columns = ["difference", "relative", "stderr", "p", "wins", "n_groups"]
     pd.testing.assert_frame_equal(other[columns], last[columns], check_exact=True)
-
-
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (("--date", DAYS[0], "--lane", "local"), "comparisons take no --lane"),
-        (("--date", DAYS[0], "--other-definitions"), "--conf alone and --other-definitions do not go together"),
-        (("--date", DAYS[0], "--allow-missing"), "--allow-missing is for a window: --from and --to"),
-        (("--date", DAYS[0], "--decompose", "country", "--correction", "none"), "--decompose and --correction do not"),
-        (("--date", DAYS[0], "--from", DAYS[0], "--to", DAYS[1]), "--from and --date do not go together"),
-    ],
-)
-def test_options_of_compare_that_would_do_nothing_are_refused(tmp_path: Path, capsys, words, sentence: str) -> None:
-    spec = spec_of(tmp_path, input__columns={"group": "user", "label": "y", "score": BOTH}, metrics=["ap"])
-    assert exit_code("compare", "--conf", spec, *words) == 2
-    assert sentence in " ".join(capsys.readouterr().err.split())
 
 
 def test_the_table_of_a_merge_knows_its_baseline() -> None:

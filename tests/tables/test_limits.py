@@ -72,10 +72,7 @@ def test_every_check_has_a_limit_that_stops_and_one_that_does_not(asked: dict[st
 UNCOUNTED = 'limits names "{}", which this run does not count (it counts "rows'
 NO_SHARE = 'limits of "truth in no list" is {}: a share from 0 to 1 is needed'
 NO_LIMITS: list[tuple[Any, str]] = [
-    (
-        {"truth in no lst": 0.5},
-        'limits names "truth in no lst", did you mean "truth in no list"? (checks of this run: ',
-    ),
+    ({"truth in no lst": 0.5}, 'limits names "truth in no lst", did you mean "truth in no list"? (checks of this run'),
     ({"ok": 0.5}, 'limits names "ok" (checks of this run: "rows read", "rows of truth", '),
     ({3: 0.5}, 'limits names "3"'),
     *(({name: 0.5}, UNCOUNTED.format(name)) for name in (checks.BAD_WEIGHT, checks.GROUPS_LEFT_OUT)),

@@ -33,6 +33,7 @@ def with_all(table: pa.Table, **values: Any) -> pa.Table:
 NO_LISTS, NO_TRUTH = "the lists have no rows", "the truth has no rows"
 NO_ITEM = "no row of the {} has an item and can be evaluated (rows read: {}{})"
 NO_ROW, NO_GROUP = "no row is left to evaluate ({})", "no group is left to evaluate: population={} leaves out all 2"
+APART = "lists and truth have no group in common"
 NO_KEY, NO_LABEL = "null or NaN group key", "2 without a label, which unjudged=drop drops"
 BAD: dict[str, Any] = {"max_bad_fraction": 1.0}
 # What is given as lists (or impressions, where there is no truth) and truth, the settings, and the sentence.
@@ -59,7 +60,7 @@ NOTHING: dict[str, tuple[pa.Table, pa.Table | None, dict[str, Any], str]] = {
         LISTS,
         with_all(TRUTH, u=["a ", "B"]),
         {},
-        "lists and truth have no group in common: each of the 4 groups (u) is on one side alone",
+        f"{APART}: each of the 4 groups (u) is on one side alone",
     ),
     "all rows rejected": (with_all(LOG, s=math.nan), None, BAD, NO_ROW.format("3 NaN score")),
     "all rows rejected or dropped": (
@@ -88,7 +89,7 @@ def test_nothing_is_refused() -> None:
             assert str(refused.value) == sentence
 
 
-def ended(folder: Path, rows: pa.Table, truth: pa.Table | None, **changes: Any) -> int:
+def ended(folder: Path, rows: pa.Table, truth: pa.Table | None, /, **changes: Any) -> int:
     """The exit code of a job on these rows."""
     pq.write_table(rows, folder / "rows.parquet")
     columns = {"group": "u", "item": "i", "score": "s", **({"label": "y"} if truth is None else {})}
@@ -122,11 +123,7 @@ def test_a_condition_that_leaves_nothing_on_a_side_is_refused(tmp_path: Path, ca
         ("day = 3", None, NO_LISTS),
         (None, "day = 3", NO_TRUTH),
         ("day = 3", "day = 3", "the input has no rows"),
-        (
-            "day = 1",
-            "day = 2",
-            "lists and truth have no group in common: each of the 2 groups (u) is on one side alone",
-        ),
+        ("day = 1", "day = 2", f"{APART}: each of the 2 groups (u) is on one side alone"),
     ):
         assert ended(tmp_path, LISTS, TRUTH, input={"where": of_lists}, truth={"where": of_truth}) == 4
         assert capsys.readouterr().err == f"sparkrank: {sentence}\n"
@@ -142,11 +139,7 @@ def test_arrays_that_hold_nothing_are_refused() -> None:
         ({"m": FULL}, EMPTY, NO_TRUTH),
         ({"m": EMPTY}, EMPTY, NO_ITEM.format("lists", 3, "")),
         ({"m": EMPTY, "n": EMPTY}, FULL, NO_LISTS),
-        (
-            {"m": pa.array([["x"], None, None])},
-            pa.array([None, ["x"], None]),
-            "lists and truth have no group in common",
-        ),
+        ({"m": pa.array([["x"], None, None])}, pa.array([None, ["x"], None]), APART),
     ):
         rows = pa.table({"u": [1, 2, 3], **items, "true": true_items})
         with pytest.raises(sr.InputError, match=f"^{re.escape(beginning)}"):

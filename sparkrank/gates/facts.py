@@ -25,11 +25,7 @@ COMPARED = pa.schema(
 
 
 class IntervalEstimate(NamedTuple):
-    """A value, or a difference, with its interval where it has one.
-
-    ``interval`` is its method, or why there is none; ``n_unpaired`` are the groups in which one of two models alone is
-    defined. Rows of older runs lack what follows ``stderr``.
-    """
+    """A value, or a difference, with its interval; rows of older runs lack what follows ``stderr``."""
 
     value: float | None
     low: float | None
@@ -54,8 +50,7 @@ class IntervalEstimate(NamedTuple):
 class DayOutcome:
     """The outcome of a stored day: the cells that ``failed``, and those that a person has accepted (``let_in``).
 
-    Of these ``levels`` are those that had failed against their history. The history of the cells in ``anew`` begins
-    anew with the day, or that of all cells (``is_new``).
+    Of these ``levels`` had failed against their history. That of cells in ``anew``, or all (``is_new``), begins anew.
     """
 
     failed: frozenset[Cell] = frozenset()
@@ -65,16 +60,14 @@ class DayOutcome:
     is_new: bool = False
 
     def begins_anew(self, cell: Cell) -> bool:
-        """Whether the history of ``cell`` begins with the day."""
         return self.is_new or cell in self.anew
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What the tables of the day or window ``name`` say. ``compared`` is None where there is no such table.
+    """What the tables of the day or window ``name`` say; differences are by candidate's cell and baseline.
 
-    ``metrics`` and ``models`` are all that are there, whether a gate is about them or not. A difference is found by the
-    cell of the candidate and the baseline.
+    ``metrics`` and ``models`` are all that are there, whether a gate is about them or not.
     """
 
     name: str
@@ -117,23 +110,7 @@ NO_STANDARD = Standard()
 def facts_of(
     name: str, metrics: pa.Table, comparisons: pa.Table | None, rules: Sequence[Rule], beside: Iterable[str] = ()
 ) -> Facts:
-    """The facts in two tables that concern the ``rules``.
-
-    Parameters
-    ----------
-    name
-        The day, or the window.
-    metrics, comparisons
-        The tables of these names; not every run has the second.
-    rules
-        The rules: rows of other metrics, models and slices are left out.
-    beside
-        Models whose rows are needed although no rule is about them, because it compares with them.
-
-    Returns
-    -------
-    Facts
-    """
+    """The rows of two tables of the day or window ``name`` that ``rules`` are about, or of the models ``beside``."""
     beside = set(beside)
     rows = _asked(metrics, rules, beside)
     measured = dict(zip(_cells(rows, "model"), IntervalEstimate.of(rows, "value"), strict=True))
@@ -151,7 +128,7 @@ def _cells(table: pa.Table, model: str) -> Iterator[Cell]:
 
 
 def _column(table: pa.Table, name: str) -> list[Any]:
-    """The values of a column, null where the table has none of this name: there may be many rows, on many days."""
+    """The values of a column, null where the table has none of this name."""
     return table[name].to_pylist() if name in table.column_names else [None] * table.num_rows
 
 

@@ -15,10 +15,7 @@ DAYS_OF_WEEK = 7
 
 @dataclass(frozen=True)
 class Evidence:
-    """The evidence for a verdict: the ``facts`` of the day or window, the ``standard`` of days before it, and settings.
-
-    These are the same as of :class:`sparkrank.gates.judge.Judge`.
-    """
+    """The ``facts`` of the day or window, the ``standard`` of days before it, and settings as of ``Judge``."""
 
     facts: Facts
     standard: Standard

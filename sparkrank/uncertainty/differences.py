@@ -51,7 +51,6 @@ class Sample:
         return SubjectStates(self.merged, self.subject)
 
     def row(self, metric: Metric) -> MetricRow:
-        """What ``metrics`` says of ``metric``."""
         return self.merged.row(self.subject, metric)
 
     def groups(self, row: MetricRow) -> int | None:
@@ -64,7 +63,6 @@ class Sample:
         return self.merged.means.get(self.subject.state(metric), NO_GROUPS).stderr
 
     def n_effective(self, metric: Metric) -> float | None:
-        """How many equal groups would carry as much."""
         return self.merged.n_effective(self.subject, metric, clustered=self.clustered)
 
     def without_parts(self, metric: Metric) -> WithoutParts | None:
@@ -73,7 +71,7 @@ class Sample:
 
 
 class PairSums(NamedTuple):
-    """How many groups are in a pair, by the sign of their difference d, and the sums of d and of d squared."""
+    """The groups of a pair of models by the sign of their difference d, and the sums of d and of d squared."""
 
     n_pairs: int
     n_above: int
@@ -94,8 +92,7 @@ class PairSums(NamedTuple):
 class Compared:
     """The values of a ``candidate`` and a ``baseline`` in one metric, and the ``test`` of their difference.
 
-    ``n_groups`` and ``n_effective`` are those of the side that has fewer. Without all three ``errors`` its share of the
-    baseline has no interval.
+    ``n_groups`` and ``n_effective`` are those of the side that has fewer.
     """
 
     candidate: MetricRow
@@ -122,8 +119,8 @@ class Compared:
         return {
             "difference": self.difference,
             "relative": relative,
-            "relative_low": None if ends is None else ends[0],
-            "relative_high": None if ends is None else ends[1],
+            "relative_low": ends and ends[0],
+            "relative_high": ends and ends[1],
             "stderr": test.stderr,
             "ci_low": test.low,
             "ci_high": test.high,

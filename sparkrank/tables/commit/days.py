@@ -88,8 +88,7 @@ def day_run(
     """
     local = local_path(output)
     if local is None:
-        place = StoreFolder.that_opens(output)
-        if place is None:
+        if (place := StoreFolder.that_opens(output)) is None:
             yield _ReplacedRun(output, day, spark, column, new_attempt())
             return
         before = place.read_to_replace(day)
@@ -132,10 +131,8 @@ class _ReplacedRun:
             table = given(files=None, attempt_id=self.attempt) if callable(given) else given
             # One chunk: pyspark 4.3 stops reading a table at its first empty chunk.
             frame = self.spark.createDataFrame(table.combine_chunks()) if isinstance(table, pa.Table) else table
-            if isinstance(table, pa.Table) and not table.num_rows:
-                frame.write.mode("overwrite").parquet(
-                    folders[name]
-                )  # dynamic overwrite only replaces days that have new rows
+            if isinstance(table, pa.Table) and not table.num_rows:  # dynamic overwrite replaces what has new rows alone
+                frame.write.mode("overwrite").parquet(folders[name])
                 continue
             writer = frame.withColumn(self.column, F.lit(self.day)).write.mode("overwrite").partitionBy(self.column)
             writer.option("partitionOverwriteMode", "dynamic").parquet(f"{self.output.rstrip('/')}/{name}")
@@ -162,10 +159,7 @@ def shown_run(output: str, day: str, column: str = DAY) -> Path | None:
 
 
 def run_folders(output: str, day: str, names: Iterable[str], column: str = DAY) -> dict[str, str]:
-    """Folders from which the tables of a day can be read as those of one run, even while another run replaces the day.
-
-    On a file system with links, and in an object store with a manifest of the day, these are the folders of the run
-    that the day shows now. Elsewhere they are the folders of the tables.
+    """Folders of the tables of a day: of the run that it shows now, by a link or a manifest, else of the tables.
 
     Raises :class:`sparkrank.base.errors.InputError` where the manifest is none, and what Arrow raises where it fails.
     """

@@ -38,8 +38,7 @@ def is_unpublished(place: OutputFolder, shown: Path | None) -> bool:
 def publish(place: OutputFolder, name: str) -> None:
     """Bring the tables of the run that the day ``name`` shows to where readers look, if that run is a plain one.
 
-    The lock of the day must be held. Raises :class:`sparkrank.base.errors.SparkrankError` where something that is not
-    sparkrank's stands in the way, or the operating system refuses a step: the same again goes on.
+    The lock of the day must be held. After a :class:`sparkrank.base.errors.SparkrankError` the same again goes on.
     """
     run = place.shown(name)
     tables = _unpublished(place, run)

@@ -32,10 +32,7 @@ _FEW_ROWS = "rows per block"
 def quality_table(
     partials: Partials, plan: Plan, limits: checks.Limits, measured: Mapping[StateKey, MeasuredTerms] | None = None
 ) -> pa.Table:
-    """One row per check: what was counted, as a share of what, and whether it is within its limit.
-
-    Truth that is in no list has an example, where that is more than its limit.
-    """
+    """One row per check: what was counted, as a share of what, and whether it is within its limit."""
     counts = partials.counts
     read = counts.get((checks.ROWS_READ, ""), 0)
     rows = [_check(checks.ROWS_READ, "", read)]
@@ -153,9 +150,7 @@ def _truth(counts: Mapping[tuple[str, str], int], read: int) -> Iterator[dict[st
 
 
 def _relevant_truth(counts: Mapping[tuple[str, str], int], plan: Plan) -> Iterator[dict[str, Any]]:
-    """How much of the truth that is relevant, at each level, is in no list. Where all of it is, a check of all says it;
-    states of days before this was counted have none.
-    """
+    """How much of the truth that is relevant, at each level, is in no list; older days have no such counts."""
     whole = counts.get((checks.TRUTH_LISTED, ""), 0) + counts.get((checks.TRUTH_UNLISTED, ""), 0)
     for level in map(level_text, plan.levels):
         relevant = checks.relevant_truth(level)

@@ -107,7 +107,6 @@ def required_states(states: pa.Table, day: str, plan: Plan, source: str) -> tupl
 
 
 def _is_of(states: pa.Table, version: int) -> bool:
-    """Whether all ``states`` are of the ``version``."""
     return bool(pc.unique(states["version"]).to_pylist() == [version])
 
 
@@ -117,7 +116,6 @@ def asked_slices(plan: Plan) -> list[str]:
 
 
 def _count(counts: pa.Table, check: str) -> int:
-    """The count of ``check`` on a day, over all models."""
     return int(pc.sum(counts["count"].filter(pc.equal(counts["name"], check))).as_py() or 0)
 
 
@@ -144,11 +142,7 @@ def _validate_same(states: pa.Table, day: str, what: str, expected: int | str, r
 
 
 def _validate_complete(day: str, plan: Plan, needed: Sequence[Needed], seen: Flags, slices: Ints, models: Ints) -> None:
-    """Every metric must have states for every one of the ``models`` and ``slices`` that the day has.
-
-    One value of a slice is enough; a value that it has on other days only is no gap. ``seen`` (slices, needed, models)
-    says which states there are.
-    """
+    """Raise where one of the ``models`` and ``slices`` of the day lacks states in ``seen`` (slices, needed, models)."""
     missing = np.argwhere(~seen[np.ix_(slices, np.arange(len(needed)), models)])
     if len(missing):
         place, first, model = missing[0]

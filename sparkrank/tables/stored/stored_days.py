@@ -45,8 +45,7 @@ class StoredDay:
     def read(self, plan: Plan, source: str) -> tuple[dict[str, pa.Table], DayCoverage]:
         """The states that ``plan`` requires, by kind, and the models and slice values that the day has.
 
-        Raises :class:`sparkrank.base.errors.StateError` where states do not match the plan, and :class:`InputError`
-        where files cannot be read or are incomplete.
+        Raises :class:`StateError` where states do not match the plan, :class:`InputError` where files are not whole.
         """
         run = self._run()
         written = written_by(run)
@@ -154,8 +153,7 @@ def find_days(output: str, days: Sequence[str], spark: SparkSession | None = Non
 def agreed_session(covered: Sequence[DayCoverage]) -> dict[str, str]:
     """The settings of Spark sessions on which reading the days depended.
 
-    Raises :class:`StateError` where two days differ in a setting. A day whose reading did not depend on a setting has
-    no value for it.
+    Raises :class:`StateError` where two days differ in one.
     """
     agreed: dict[str, tuple[str, str]] = {}
     for day in covered:
@@ -175,16 +173,11 @@ def merge_stored(days: Sequence[StoredDay], plan: Plan, source: str) -> tuple[Pa
     """
     forms = {form.kind: form for form in (*SMALL_FORMS, *large_forms(weighted=plan.weighted))}
     merged: dict[str, pa.Table] = {}
-
     covered: list[DayCoverage] = []
-
-    def read(day: StoredDay) -> tuple[dict[str, pa.Table], DayCoverage]:
-        return day.read(plan, source)
-
     with ThreadPoolExecutor(READING_THREADS) as pool:
         for start in range(0, len(days), DAYS_AT_ONCE):
             tables: dict[str, list[pa.Table]] = {kind: [table] for kind, table in merged.items()}
-            for kinds, of_day in pool.map(read, days[start : start + DAYS_AT_ONCE]):
+            for kinds, of_day in pool.map(lambda day: day.read(plan, source), days[start : start + DAYS_AT_ONCE]):
                 covered.append(of_day)
                 for kind, table in kinds.items():
                     tables.setdefault(kind, []).append(table)

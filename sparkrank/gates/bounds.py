@@ -163,17 +163,13 @@ class _Bound(GateKind):
 class Min(_Bound):
     """At least a number."""
 
-    name: ClassVar[str] = "min"
-    sign: ClassVar[int] = 1
-    beyond: ClassVar[str] = "below"
+    name, sign, beyond = "min", 1, "below"
 
 
 class Max(_Bound):
     """At most a number."""
 
-    name: ClassVar[str] = "max"
-    sign: ClassVar[int] = -1
-    beyond: ClassVar[str] = "above"
+    name, sign, beyond = "max", -1, "above"
 
 
 def interval_text(measured: IntervalEstimate) -> str:

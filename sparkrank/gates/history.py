@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from sparkrank.gates.facts import IntervalEstimate, Standard
 from sparkrank.gates.kind import Evidence, GateKind
@@ -248,12 +248,9 @@ def past_of(cell: Cell, definition: str | None, standard: Standard, most: int) -
 class AsBefore(GateKind):
     """Not outside of the band of its own history."""
 
-    name: ClassVar[str] = "history"
-    word: ClassVar[str] = "not_worse_than"
-    phrase: ClassVar[str] = "not worse than"
-    value: ClassVar[str | None] = "history"
-    compares: ClassVar[bool] = True
-    reads_history: ClassVar[bool] = True
+    name, value = "history", "history"
+    word, phrase = "not_worse_than", "not worse than"
+    compares, reads_history = True, True
 
     def verdict(self, rule: Rule, cell: Cell, measured: IntervalEstimate, evidence: Evidence) -> Judged:
         """Whether the value is beyond its band, on either side or on the worse one."""

@@ -83,12 +83,9 @@ class _Difference(GateKind):
 class NotWorse(_Difference):
     """Not worse than a model by more than a margin."""
 
-    name: ClassVar[str] = "not_worse_than"
-    phrase: ClassVar[str] = "not worse than"
-    is_directed: ClassVar[bool] = True
-    good: ClassVar[str] = "is no worse than allowed"
-    bad: ClassVar[str] = "is worse than allowed"
-    doubtful: ClassVar[str] = "could be worse than allowed"
+    name, phrase = "not_worse_than", "not worse than"
+    is_directed = True
+    good, bad, doubtful = "is no worse than allowed", "is worse than allowed", "could be worse than allowed"
 
     def signs(self, cell: Cell, evidence: Evidence) -> tuple[int, ...]:
         """The side that is worse."""
@@ -104,12 +101,9 @@ class Equivalent(_Difference):
     of average bioavailability, Journal of Pharmacokinetics and Biopharmaceutics 1987.
     """
 
-    name: ClassVar[str] = "equivalent_to"
-    phrase: ClassVar[str] = "equivalent to"
-    needs_margin: ClassVar[bool] = True
-    good: ClassVar[str] = "is no larger than allowed"
-    bad: ClassVar[str] = "is larger than allowed"
-    doubtful: ClassVar[str] = "could be larger than allowed"
+    name, phrase = "equivalent_to", "equivalent to"
+    needs_margin = True
+    good, bad, doubtful = "is no larger than allowed", "is larger than allowed", "could be larger than allowed"
 
     def signs(self, cell: Cell, evidence: Evidence) -> tuple[int, ...]:  # noqa: ARG002 - of each cell the same
         """Both sides."""
@@ -136,11 +130,8 @@ def _unpaired(
 ) -> str | None:
     """Why too many of the groups in which some model is defined leave the verdict open; None if they are few."""
     unpaired = difference.n_unpaired or 0
-    defined = [
-        estimate.n_groups - (estimate.n_undefined or 0)
-        for estimate in (candidate, baseline)
-        if estimate.n_groups is not None
-    ]
+    models = (candidate, baseline)
+    defined = [each.n_groups - (each.n_undefined or 0) for each in models if each.n_groups is not None]
     groups = (sum(defined) + unpaired) // 2 if len(defined) == 2 else (difference.n_groups or 0) + unpaired
     if unpaired <= most * groups:
         return None

@@ -63,8 +63,7 @@ class StoreRun:
             files += self._written(name, table)
         shown = self.before.manifest
         runs = () if shown is None else (*shown.replaced, shown.run)
-        first = max(len(runs) - self.keep_runs, 0)
-        gone, kept = runs[:first], runs[first:]
+        gone, kept = runs[: -self.keep_runs or None], runs[-self.keep_runs :] if self.keep_runs else ()
         self.before_commit()
         self.place.replace(self.day, self.before, Manifest(self._run, names, kept))
         try:
@@ -72,11 +71,9 @@ class StoreRun:
             for run in gone:
                 self.place.remove(f"{RUNS_FOLDER}/{run}")
         except (pa.ArrowException, OSError) as error:
-            reason = shorten(first_line(error))
-            raise StoreError(
-                f"{self.day} is shown by its manifest, but not all copies of its tables under "
-                f"{shorten(self.place.url)} are new ({reason}): run the day again"
-            ) from error
+            lack = f"not all copies of its tables under {shorten(self.place.url)} are new"
+            reason = f"{self.day} is shown by its manifest, but {lack} ({shorten(first_line(error))})"
+            raise StoreError(f"{reason}: run the day again") from error
 
     def keep_others(self, names: Collection[str]) -> tuple[str, ...]:
         kept = {table: folder for table, folder in self._shown().items() if table not in names}

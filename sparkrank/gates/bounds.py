@@ -19,10 +19,7 @@ _TAILS = ("t", "paired t", "jackknife", *_SHARES)  # methods of intervals whose 
 
 
 class BoundVerdict(NamedTuple):
-    """The side of a bound on which a number is, as a verdict.
-
-    A small ``p`` says that the truth is beyond the bound, None that nothing was tested; ``why`` says why not.
-    """
+    """The side of a bound, as a verdict: ``p`` is None where nothing was tested, and ``why`` says why not."""
 
     verdict: VerdictWord
     p: float | None = None

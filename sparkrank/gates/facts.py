@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -11,17 +11,12 @@ import pyarrow.compute as pc
 
 from sparkrank.gates.rules import Cell, Rule, covers_slice, matches
 from sparkrank.metrics.slices import ALL
+from sparkrank.schemas.tables import COMPARISONS
 
 # The columns that are read of the table ``comparisons``.
-COMPARED = pa.schema(
-    [
-        *((name, pa.string()) for name in ("candidate", "baseline", "slice", "slice_value", "metric")),
-        *((name, pa.float64()) for name in ("difference", "stderr", "ci_low", "ci_high")),
-        pa.field("interval", pa.string()),
-        *((name, pa.float64()) for name in ("degrees", "n_effective")),
-        *((name, pa.int64()) for name in ("n_groups", "n_unpaired")),
-    ]
-)
+_OF_PAIRS = ("candidate", "baseline", "slice", "slice_value", "metric", "difference", "stderr", "ci_low", "ci_high")
+_SIZES = ("interval", "degrees", "n_effective", "n_groups", "n_unpaired")
+COMPARED = pa.schema(map(COMPARISONS.schema.field, (*_OF_PAIRS, *_SIZES)))
 
 
 class IntervalEstimate(NamedTuple):
@@ -65,10 +60,7 @@ class DayOutcome:
 
 @dataclass(frozen=True)
 class Facts:
-    """What the tables of the day or window ``name`` say; differences are by candidate's cell and baseline.
-
-    ``metrics`` and ``models`` are all that are there, whether a gate is about them or not.
-    """
+    """What the tables of ``name`` say, differences by cell and baseline; ``metrics`` and ``models`` are all."""
 
     name: str
     measured: Mapping[Cell, IntervalEstimate]
@@ -134,17 +126,14 @@ def _column(table: pa.Table, name: str) -> list[Any]:
 
 def _asked(table: pa.Table, rules: Sequence[Rule], beside: set[str] | None) -> pa.Table:
     """The rows of ``table`` that some rule may be about: chosen by whole columns, for slices may have many values."""
-    model = "candidate" if beside is None else "model"
-    kept = {
-        "metric": [text for text in _distinct(table, "metric") if any(matches(text, rule.metric) for rule in rules)],
-        model: [
-            text
-            for text in _distinct(table, model)
-            if text in (beside or ()) or any(matches(text, rule.model or "*") for rule in rules)
-        ],
-        "slice": [text for text in _distinct(table, "slice") if any(_may_be_of(rule, text) for rule in rules)],
+    tests: dict[str, Callable[[Rule, str], bool]] = {
+        "metric": lambda rule, text: matches(text, rule.metric),
+        "candidate" if beside is None else "model": lambda rule, text: matches(text, rule.model or "*"),
+        "slice": _may_be_of,
     }
-    for column, texts in kept.items():
+    for column, test in tests.items():
+        also = beside if beside is not None and column == "model" else set()
+        texts = [text for text in _distinct(table, column) if text in also or any(test(rule, text) for rule in rules)]
         table = table.filter(pc.field(column).isin(pa.array(texts, pa.string())))
     return table
 

@@ -214,11 +214,10 @@ class Past:
 
 
 def past_of(cell: Cell, definition: str | None, standard: Standard, most: int) -> Past:
-    """The days before that a value of ``cell`` of this ``definition`` is compared with, at ``most`` so many.
+    """The days before, at most ``most``, that a value of ``cell`` of this ``definition`` is compared with.
 
-    A day on which the cell has failed is left out, of it alone, unless a person has accepted that. The history begins
-    with the last day from which it was to begin anew, or with the first of two days in a row whose failure against the
-    history was accepted: twice is a new level.
+    A day on which the cell has failed is left out, unless a person has accepted that. The history begins with the last
+    day from which it was to begin anew, or with two accepted failures in a row: twice is a new level.
     """
     left_out = dict.fromkeys(("on which it failed", "of another definition", "without a value"), 0)
     days: list[tuple[str, IntervalEstimate]] = []

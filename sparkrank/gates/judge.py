@@ -1,7 +1,4 @@
-"""Verdicts from the rules and the facts of the tables.
-
-Nothing that is not there, and nothing undefined, ever passes: that is a failure with its reason.
-"""
+"""Verdicts from the rules and the facts: nothing that is not there, and nothing undefined, ever passes."""
 
 from __future__ import annotations
 
@@ -53,10 +50,7 @@ class Judge:
         return {rule.against for rule in self.rules if rule.against is not None}
 
     def verdicts(self, facts: Facts | None, name: str, standard: Standard = NO_STANDARD) -> list[Judged]:
-        """The verdicts of the day or window ``name``, of each rule at least one, in the order of the rules.
-
-        ``facts`` are None where it has no tables; ``standard`` are the days before it.
-        """
+        """The verdicts of the day or window ``name``, at least one of each rule; without ``facts`` it has no tables."""
         return [judged for rule in self.rules for judged in self._of_rule(rule, facts, name, standard)]
 
     def _of_rule(self, rule: Rule, facts: Facts | None, name: str, standard: Standard) -> list[Judged]:

@@ -104,10 +104,7 @@ class Rule:
         return cell.model != self.against and covers_slice(self.of_slices, cell.slice, cell.slice_value)
 
     def cells(self, values: Iterable[tuple[str, str | None]]) -> list[Cell]:
-        """The cells that the rule covers, among the slices and ``values`` that are there.
-
-        Values that it names without a wildcard are included even if they are missing.
-        """
+        """The cells that the rule covers among ``values`` of slices, and those that it names without a wildcard."""
         if not self.of_slices:
             places: list[tuple[str, str | None]] = [(ALL, ALL)]
         else:

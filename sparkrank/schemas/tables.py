@@ -65,10 +65,9 @@ def schema_of(columns: Iterable[TableColumn]) -> pa.Schema:
 
 @dataclass(frozen=True)
 class TableSchema:
-    """A table: what a row is (``about``), its ``columns``, and what else is to be said; texts are Markdown.
+    """A table: what a row is, its ``columns``, and those that some runs alone have, with when; texts are Markdown.
 
-    ``more`` are columns that it has in some runs alone, with when that is. A table without columns has those of its
-    input.
+    A table without columns has those of its input.
     """
 
     name: str

@@ -1,7 +1,6 @@
 """The difference of two values, and its test: of two models on the same groups, or of two days or runs.
 
-The difference is that of the two values as ``metrics`` has them, whatever tests it. Pairs of groups test a mean of one
-day: their moments are exact. Everything else is tested by what both values are without each part of the groups; the
+Pairs of groups test a mean of one day, by exact moments. Everything else is tested without each part of the groups: the
 same group is in the same part on all days and for all models, so whatever comes again cancels.
 """
 
@@ -90,10 +89,7 @@ class PairSums(NamedTuple):
 
 @dataclass(frozen=True)
 class Compared:
-    """The values of a ``candidate`` and a ``baseline`` in one metric, and the ``test`` of their difference.
-
-    ``n_groups`` and ``n_effective`` are those of the side that has fewer.
-    """
+    """Two values, the ``test`` of their difference, and how many groups the side with fewer has."""
 
     candidate: MetricRow
     baseline: MetricRow
@@ -140,8 +136,7 @@ def compared(
 ) -> Compared:
     """``candidate`` less ``baseline``, tested by ``pairs`` of independent groups where given, else by parts.
 
-    Groups in which one of the two alone is defined are in no pair, but in the values: where there are any, parts test
-    the difference of these.
+    Parts do it too where some group is in no pair, as one of the two alone is defined there.
     """
     ours, theirs = candidate.row(metric), baseline.row(metric)
     groups = _smaller(candidate.groups(ours), baseline.groups(theirs))

@@ -1,8 +1,7 @@
 """The interval of each value of the table ``metrics``, from the merged states alone.
 
-A group is the unit of sampling. On one day the groups of a mean are independent, and its exact moments serve. Rows of
-a group are not, nor is a user on the days of a window: what adds up over rows, and any metric of a window, is resampled
-by leaving out one part of the groups at a time.
+A group is the unit of sampling: on one day exact moments of means serve. Sums over rows, and any metric of a window,
+are resampled by leaving out one part of the groups at a time.
 """
 
 from __future__ import annotations

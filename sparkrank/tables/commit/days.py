@@ -1,11 +1,8 @@
 """Writing a day: either all of its tables become visible at once, or none.
 
-On a local or mounted file system, one link determines which run a day shows (:mod:`sparkrank.tables.commit.links`).
-
-In an object store that Arrow opens, one small object does (:mod:`sparkrank.tables.commit.store_run`).
-
-Other file systems have neither. There Spark's dynamic partition overwrite replaces the day of each table, one table
-after the other, and ``runs`` last. A day is complete when its row in ``runs`` names the run of its tables.
+One link says which run a day shows (:mod:`sparkrank.tables.commit.links`), and in an object store that Arrow opens one
+small object (:mod:`sparkrank.tables.commit.store_run`). Elsewhere Spark's dynamic partition overwrite replaces the day
+of each table, and ``runs`` last: a day is complete when its row in ``runs`` names the run of its tables.
 """
 
 from __future__ import annotations
@@ -47,11 +44,8 @@ class DayRun(Protocol):
     def commit(self, tables: Mapping[str, Table], written: Collection[str] = ()) -> None:
         """Replace the day by ``tables`` and the tables ``written`` into the folder already.
 
-        The last of ``tables`` may be a function that makes a table from the ``files`` of the tables before it
-        (as ``runs`` lists them), or from None where the file system does not list them, and from the ``attempt_id``.
-
-        Where the day has a table that the run lacks, that table loses the day on a file system with links. On other
-        file systems it keeps its old rows.
+        The last of ``tables`` may be a function of the ``files`` of those before it, None where nobody lists them, and
+        the ``attempt_id``. A table that the run lacks loses the day, or keeps its old rows where Spark writes.
         """
 
     def keep_others(self, names: Collection[str]) -> tuple[str, ...]:
@@ -63,10 +57,8 @@ class DayRun(Protocol):
 
 @dataclass(frozen=True)
 class Commit:
-    """The way to replace a day. ``keep_runs`` earlier runs stay, for readers that have them open.
-
-    ``before`` is called right before the day is shown. What it raises leaves the old run. ``plain`` asks for real
-    folders where links would show the tables.
+    """The way to replace a day: how many earlier runs stay, what is called right before the day is shown, and whether
+    ``plain`` folders show its tables in place of links.
     """
 
     keep_runs: int = KEEP_RUNS
@@ -83,8 +75,7 @@ def day_run(
 ) -> Iterator[DayRun]:
     """A run of ``day`` under ``output``, which no other run can write meanwhile. Tables without a commit are removed.
 
-    ``column`` is the partition column of the tables: days, or windows of days. Raises :class:`SparkrankError` when
-    another run is writing the same day.
+    Raises :class:`SparkrankError` when another run is writing the same day.
     """
     local = local_path(output)
     if local is None:

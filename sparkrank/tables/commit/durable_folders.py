@@ -37,10 +37,7 @@ def make_folder(path: Path, made: list[Path] | None = None) -> None:
 
 
 def sync_all(paths: Iterable[Path]) -> None:
-    """Have all of ``paths`` on the disk before going on: the bytes of files, and the names that folders hold.
-
-    Raises :class:`SparkrankError` where the disk fails.
-    """
+    """Have the bytes of files and the names in folders on the disk; raises :class:`SparkrankError` where that fails."""
     for path in paths:
         with writing_errors(f"{path}", "brought to the disk"):
             _sync(path)

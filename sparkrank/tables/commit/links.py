@@ -1,9 +1,7 @@
 """A day becomes visible by one atomic rename of a link, and survives a loss of power from then on.
 
-:mod:`sparkrank.tables.commit.output_folder` draws the folders. A run writes all of its tables into a folder of its own,
-brings them to the disk, makes the links that readers open, and then replaces the one link that says which run the day
-shows. Its files have names of their own, so a reader that listed the files of one run never opens those of another. The
-run that was shown before stays for such readers, and goes with a later run.
+A run writes all tables into a folder of its own, brings them to the disk, makes the links that readers open, and then
+replaces the one link that says which run the day shows. The run before stays for readers that have listed its files.
 """
 
 from __future__ import annotations
@@ -102,10 +100,7 @@ class LinkedRun:
             sync_all([self.place.days])
 
     def clear(self, names: Collection[str]) -> None:
-        """Remove links to tables that the run lacks, and runs that are no longer needed.
-
-        Nothing is removed while tables of an earlier run may still be in the real folders.
-        """
+        """Remove links to tables that the run lacks and runs that are not needed, once the real folders are its own."""
         if is_unpublished(self.place, self.place.shown(self.day)):
             return
         with suppress(OSError):
@@ -230,10 +225,7 @@ def _sizes(tables: Mapping[str, Path]) -> dict[str, dict[str, int]]:
 
 
 def remove_unfinished(place: OutputFolder, day: str) -> list[Path]:
-    """Remove the leftovers of runs of ``day`` that died before their commit, and finish a run that died after it.
-
-    The lock of the day must be held.
-    """
+    """Under the lock of ``day``, remove runs that died before their commit, and finish one that died after it."""
     publish(place, day)
     shown, removed = place.shown(day), []
     for run in place.runs_of(day):

@@ -1,8 +1,6 @@
 """The manifest of a day in an object store: one small object that says which run the day shows, and which files it has.
 
-An object store has no links and no rename, but it replaces one object in one step, and many replace it only if it is
-still what the writer has read. So the manifest ``_days/2026-11-19.json`` takes the place that the link has on a file
-system: whoever reads a day by it sees the old run or the new one, whole, and of two runs that write a day one wins.
+Stores replace one object in one step, and many only if it is still what the writer has read: of two runs one wins.
 """
 
 from __future__ import annotations

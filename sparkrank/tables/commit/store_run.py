@@ -1,16 +1,7 @@
-"""A day in an object store becomes visible by one small object, which is replaced in one step.
+"""A day in an object store becomes visible by its manifest (:mod:`sparkrank.tables.commit.manifests`).
 
-::
-
-    output/
-      _days/2026-11-19.json                                     which run the day shows: a commit replaces it
-      _runs/2026-11-19.5f0c2a9d1b7e/metrics/part-0-5f0c2a9d1b7e.parquet
-      metrics/day=2026-11-19/part-0-5f0c2a9d1b7e.parquet        a copy, for who reads without the manifest
-
-A run writes all of its tables into a folder of its own and then replaces the manifest
-(:mod:`sparkrank.tables.commit.manifests`). Programs that know no manifest find copies of the tables in the places that
-they have on a file system. These are replaced one table after the other, ``runs`` last, and each is missing for a
-moment rather than there twice.
+Programs that know no manifest find copies of the tables in the places that they have on a file system. These are
+replaced one table after the other, ``runs`` last, and each is missing for a moment rather than there twice.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The table ``comparisons``: each candidate against the baseline, by metric and value of a slice.
-
-Both are evaluated on the same groups. How a difference is tested is said in :mod:`sparkrank.uncertainty.differences`.
-"""
+"""The table ``comparisons``: each candidate against the baseline on the same groups, by metric and value of a slice."""
 
 from __future__ import annotations
 

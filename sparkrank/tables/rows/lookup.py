@@ -23,10 +23,7 @@ _SHOWN = 12  # of the names that there are, so many stand in a sentence
 def value_of(
     table: pa.Table, plan: Plan, preset: Preset | None, metric: object, model: str | None, slice_: object
 ) -> float:
-    """The value in the one row of ``table`` that the three name; NaN where it is undefined.
-
-    Raises :class:`UnknownResultError` with the nearest of what there is.
-    """
+    """The value in the row of ``table`` that the three name, NaN where undefined; else :class:`UnknownResultError`."""
     name = _metric_named(plan, preset, metric)
     whose = _model_named(plan, model)
     slice_, value = (ALL, ALL) if slice_ is None or slice_ == ALL else _slice_named(table, plan, slice_)

@@ -1,7 +1,4 @@
-"""The tables of the output: the register that both jobs write from, and that the page of tables is printed from.
-
-A new table is a module with its schema and a function, and one line in :data:`OUTPUTS`.
-"""
+"""The register of output tables: a new one is a module with its schema and a function, and a line in ``OUTPUTS``."""
 
 from __future__ import annotations
 
@@ -40,10 +37,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OutputTable:
-    """A table of the output: its ``schema``, and ``make``, which makes it of a finished evaluation.
+    """A table of the output, made of a finished evaluation, or None where it is not asked for.
 
-    ``make`` returns None where the table is not asked for. A table without it is made of other tables, and so after
-    them: ``gates`` and ``runs`` by the job, ``decomposition`` by a command.
+    One without ``make`` is made of other tables: ``gates`` and ``runs`` by the job, ``decomposition`` by a command.
     """
 
     schema: TableSchema

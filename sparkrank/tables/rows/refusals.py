@@ -20,10 +20,7 @@ from sparkrank.tables.rows.quality import rejected_fraction
 
 
 def validate_partials(partials: Partials, plan: Plan, max_bad_fraction: float, elements: Sequence[str] = ()) -> None:
-    """Raise :class:`InputError` where the counts are those of an input that cannot be used.
-
-    ``elements`` are the columns that name an element of an array, which need not be there.
-    """
+    """Raise :class:`InputError` where counts are of no usable input; ``elements`` are columns of elements of arrays."""
     if not partials.counts.get((checks.ROWS_READ, ""), 0):
         raise NoInputError("the input has no rows")
     fraction = rejected_fraction(partials)

@@ -34,10 +34,7 @@ ROWS_AT_ONCE = 20_000
 
 
 def metrics_table(merged: Merged, plan: Plan, origin: Origin = NO_ORIGIN, *, clustered: bool = False) -> pa.Table:
-    """One row per model, slice value and metric, in the order of the requested metrics.
-
-    ``clustered``: a group may have come on several days, so that (group, day) pairs are not independent.
-    """
+    """One row per model, slice value and metric; ``clustered`` where a group may have come on several days."""
     clustered = clustered or plan.cluster is not None
     texts = [{"metric": str(metric), "definition": plan.definition(metric), **vars(origin)} for metric in plan.metrics]
     rows = (

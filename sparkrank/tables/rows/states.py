@@ -1,9 +1,7 @@
 """The table ``states`` of a day, from which days merge without reading impressions again.
 
-Beside its numbers, every row names their meaning: the ``version`` of the stored numbers, the ``definition`` of the
-metric and of the evaluation, and the ``source`` (which columns make a group and a label, under which condition). Where
-one of these differs from what a merge requires (:mod:`sparkrank.tables.stored.required_states`), the merge refuses the
-day and names both.
+Every row names the meaning of its numbers: their ``version``, the ``definition`` of metric and evaluation, and the
+``source``. A merge refuses a day where one of these differs (:mod:`sparkrank.tables.stored.required_states`).
 """
 
 from __future__ import annotations

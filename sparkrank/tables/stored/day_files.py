@@ -52,16 +52,14 @@ class DayFiles(Protocol):
     def read(self, name: str, schema: pa.Schema, written: Written | None = None) -> pa.Table:
         """The columns of ``schema`` that the table ``name`` has, with dictionary-encoded texts.
 
-        Raises :class:`InputError` where files cannot be read, a column has another type, or the files differ from
-        ``written``, and :class:`StoreError` where the store fails.
+        Raises :class:`InputError` where they cannot be read or differ from ``written``, :class:`StoreError` as well.
         """
 
 
 def day_files(output: str, day: str, names: Sequence[str], spark: SparkSession | None, column: str = DAY) -> DayFiles:
     """The files of the tables ``names`` of ``day`` under ``output``, all of one run where the file system allows it.
 
-    Raises :class:`InputError` where neither Arrow nor ``spark`` opens the file system, and :class:`StoreError` where
-    the store fails.
+    Raises :class:`InputError` where nothing opens the file system, and :class:`StoreError` where the store fails.
     """
     try:
         files = _opened(day, run_folders(output, day, names, column))

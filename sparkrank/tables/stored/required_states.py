@@ -33,10 +33,7 @@ OF_PARTS = (PART_MEAN_FORM.kind, PART_SUM_FORM.kind, PARTS_KIND)
 
 @dataclass(frozen=True)
 class DayCoverage:
-    """The models and slices that a ``day`` has, among those asked for, and its evaluated rows and groups.
-
-    ``session`` has the settings of the Spark session that could change its rows.
-    """
+    """The models and slices asked for that a ``day`` has, its rows and groups, and settings of Spark behind them."""
 
     day: str
     models: frozenset[str]
@@ -49,8 +46,7 @@ class DayCoverage:
 def required_states(states: pa.Table, day: str, plan: Plan, source: str) -> tuple[pa.Table, DayCoverage]:
     """The rows of a day's ``states`` that ``plan`` asks for, and the counts; and what of it the day has.
 
-    Raises :class:`StateError`, naming the day, where states are of another version, source or definition, or where a
-    metric has none for some model and slice that the day has.
+    Raises :class:`StateError` for states of another version, source or definition, or where a metric has none.
     """
     if plan.has_parts or plan.compare is not None or not _is_of(states, WITHOUT_PARTS):
         advice = " (or merge without intervals: uncertainty.off: true)" if _is_of(states, WITHOUT_PARTS) else ""

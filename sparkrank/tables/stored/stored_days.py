@@ -134,10 +134,7 @@ def _run_of(table: pa.Table) -> list[str | None]:
 
 
 def find_days(output: str, days: Sequence[str], spark: SparkSession | None = None) -> list[StoredDay]:
-    """The ``days`` that have states under ``output``, a path with placeholders for the day.
-
-    ``spark`` reads them where Arrow cannot open the file system.
-    """
+    """The ``days`` with states under ``output``, a path with marks; ``spark`` reads them where Arrow cannot."""
 
     def stored(day: str) -> StoredDay:
         folder = on_day(output, day)
@@ -151,10 +148,7 @@ def find_days(output: str, days: Sequence[str], spark: SparkSession | None = Non
 
 
 def agreed_session(covered: Sequence[DayCoverage]) -> dict[str, str]:
-    """The settings of Spark sessions on which reading the days depended.
-
-    Raises :class:`StateError` where two days differ in one.
-    """
+    """The settings of Spark on which reading the days depended; raises :class:`StateError` where two days differ."""
     agreed: dict[str, tuple[str, str]] = {}
     for day in covered:
         for name, value in day.session.items():
@@ -167,10 +161,7 @@ def agreed_session(covered: Sequence[DayCoverage]) -> dict[str, str]:
 
 
 def merge_stored(days: Sequence[StoredDay], plan: Plan, source: str) -> tuple[Partials, list[DayCoverage]]:
-    """The merged states of all ``days``, where a group of one day is not the same group as on another day.
-
-    Also returns the models and slice values that each day has. Raises the errors of :meth:`StoredDay.read`.
-    """
+    """The merged states of all ``days``, whose groups are apart, and what each has. Raises as ``read`` does."""
     forms = {form.kind: form for form in (*SMALL_FORMS, *large_forms(weighted=plan.weighted))}
     merged: dict[str, pa.Table] = {}
     covered: list[DayCoverage] = []

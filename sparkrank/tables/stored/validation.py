@@ -17,10 +17,7 @@ ADVICE = "evaluate that day again"
 
 
 def _stands_in(kind: pa.DataType, expected: pa.DataType) -> bool:
-    """Whether ``kind`` is read as ``expected`` all the same.
-
-    Spark writes instants in another unit, without a zone. Lists of fields had fewer of them in releases before.
-    """
+    """Whether ``kind`` is read as ``expected``: Spark's instants have another unit, and older lists fewer fields."""
     if pa.types.is_list(expected) and pa.types.is_list(kind) and pa.types.is_struct(kind.value_type):
         return all(field in list(expected.value_type) for field in kind.value_type)
     if pa.types.is_timestamp(expected):
@@ -29,10 +26,7 @@ def _stands_in(kind: pa.DataType, expected: pa.DataType) -> bool:
 
 
 def validate_run(run: Mapping[str, object], run_ids: Sequence[str | None], day: str, name: str = "states") -> None:
-    """Raise :class:`InputError` where ``run`` is no finished run of ``day``, or the table ``name`` is of another one.
-
-    Tables of older versions name no run.
-    """
+    """Raise :class:`InputError` where ``run`` is no finished run of ``day``, or the table ``name`` is of another."""
     run_id, status = run.get("run_id"), run.get("status")
     if status is not None and status != "done":
         raise InputError(f"the run of {day} has the status {shorten(status)}, not done: {ADVICE}")

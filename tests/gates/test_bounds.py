@@ -15,7 +15,6 @@ from sparkrank.stats.intervals import logit_interval, t_interval, wilson_interva
 
 
 def measured(value: float, low: float | None, high: float | None, **more: object) -> IntervalEstimate:
-    """A number with its interval."""
     return IntervalEstimate(value, low, high, None)._replace(**more)
 
 

@@ -25,21 +25,14 @@ from sparkrank.schemas.tables import METRICS as METRICS_TABLE
 from tests.support.commands import exit_code
 from tests.support.nights import COMPARISONS, comparison, conf_of, metric, table_of
 from tests.support.stored_files import one_file
-from tests.windows.week import DAYS, WINDOW, impressions_of, spec_of, window_table, write_log
+from tests.windows.week import DAYS, WINDOW, impressions_of, spec_of, window_table, write_log, write_logs
 
 METRICS = ["ndcg@5", "auc"]
 BEYOND: dict[str, Any] = {"metric": "ndcg@5", "model": "production", "min": 2}  # no day reaches it
 REACHED: dict[str, Any] = {"metric": "ndcg@5", "min": 0}
 
 
-def log_of(folder: Path, *days: str) -> None:
-    """The log of ``days``."""
-    for day in days:
-        write_log(folder, impressions_of(day, 200), day)
-
-
 def spec(folder: Path, *gates: dict[str, Any], **changes: Any) -> str:
-    """The path of a spec with ``gates``."""
     return spec_of(folder, metrics=METRICS, gates=list(gates), **changes)
 
 
@@ -55,7 +48,7 @@ def spec(folder: Path, *gates: dict[str, Any], **changes: Any) -> str:
 def test_a_run_ends_with_the_code_of_its_gates_and_its_tables_are_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], gates: list[dict[str, Any]], code: int, told: str
 ) -> None:
-    log_of(tmp_path, DAYS[0])
+    write_logs(tmp_path, DAYS[0])
     assert exit_code("evaluate", "--conf", spec(tmp_path, *gates), "--date", DAYS[0]) == code
     assert told in capsys.readouterr().out
     gates_table = pq.read_table(one_file(tmp_path / f"tables/gates/day={DAYS[0]}"), partitioning=None)
@@ -73,7 +66,7 @@ def test_a_run_ends_with_the_code_of_its_gates_and_its_tables_are_written(
 
 
 def test_a_run_without_gates_has_no_such_table_and_the_same_numbers(tmp_path: Path) -> None:
-    log_of(tmp_path, DAYS[0])
+    write_logs(tmp_path, DAYS[0])
     assert exit_code("evaluate", "--conf", spec(tmp_path, BEYOND), "--date", DAYS[0]) == 3
     gated = table_of(tmp_path, "metrics", DAYS[0])
     assert exit_code("evaluate", "--conf", spec_of(tmp_path, metrics=METRICS), "--date", DAYS[0]) == 0
@@ -84,7 +77,7 @@ def test_a_run_without_gates_has_no_such_table_and_the_same_numbers(tmp_path: Pa
 def test_an_acceptance_survives_a_run_with_the_same_result_and_no_other(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    log_of(tmp_path, DAYS[0])
+    write_logs(tmp_path, DAYS[0])
     conf = spec(tmp_path, BEYOND)
     words = ("evaluate", "--conf", conf, "--date", DAYS[0])
     assert exit_code(*words) == 3
@@ -115,12 +108,11 @@ def test_an_acceptance_survives_a_run_with_the_same_result_and_no_other(
 
 
 def tables_in(folder: Path) -> list[Path]:
-    """The folders of the tables of days."""
     return [path for path in (folder / "tables").iterdir() if not path.name.startswith("_")]
 
 
 def test_a_window_has_gates_and_acceptances_of_its_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    log_of(tmp_path, *DAYS)
+    write_logs(tmp_path, *DAYS)
     plain = spec_of(tmp_path, "free", metrics=METRICS)
     for day in DAYS:
         assert exit_code("evaluate", "--conf", plain, "--date", day) == 0
@@ -150,7 +142,7 @@ def test_a_window_has_gates_and_acceptances_of_its_own(tmp_path: Path, capsys: p
 
 
 def test_a_day_of_failed_gates_is_no_standard_and_an_accepted_one_is(tmp_path: Path) -> None:
-    log_of(tmp_path, *DAYS[:4])
+    write_logs(tmp_path, *DAYS[:4])
     gates = ({**BEYOND, "name": "beyond"}, {**REACHED, "model": "production", "not_worse_than": "history", "name": "h"})
     conf = spec(tmp_path, *gates)
     for day in DAYS[:3]:
@@ -310,7 +302,7 @@ def test_other_tables_are_copied_where_a_file_has_one_name(tmp_path: Path, monke
     def no_links(source: str, target: str, **_: bool) -> None:
         raise OSError("a file has one name here")
 
-    log_of(tmp_path, DAYS[0])
+    write_logs(tmp_path, DAYS[0])
     conf = spec(tmp_path, BEYOND)
     assert exit_code("evaluate", "--conf", conf, "--date", DAYS[0]) == 3
     before = table_of(tmp_path, "metrics", DAYS[0])
@@ -321,7 +313,7 @@ def test_other_tables_are_copied_where_a_file_has_one_name(tmp_path: Path, monke
 
 def test_an_acceptance_that_dies_leaves_the_day_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever step it dies at, a reader sees the old day or the new one: here before the link is renamed."""
-    log_of(tmp_path, DAYS[0])
+    write_logs(tmp_path, DAYS[0])
     conf = spec(tmp_path, BEYOND)
     assert exit_code("evaluate", "--conf", conf, "--date", DAYS[0]) == 3
     run = (tmp_path / f"tables/_days/{DAYS[0]}").readlink()

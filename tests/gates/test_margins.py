@@ -21,7 +21,6 @@ NIGHTS, GROUPS = 4_000, 40
 
 @lru_cache
 def quantile(degrees: float) -> float:
-    """Of Student's t, at 97.5 %."""
     return float(stats.t.ppf(0.975, degrees))
 
 
@@ -40,7 +39,6 @@ def number(value: float, stderr: float | None, degrees: float = 100, **more: Any
 def verdict(
     asked: Rule, difference: IntervalEstimate, candidate: IntervalEstimate, baseline: IntervalEstimate, **judge: Any
 ) -> Judged:
-    """The verdict of a day with one comparison."""
     facts = Facts("d", {CELL: candidate, CELL._replace(model="b"): baseline}, {(CELL, "b"): difference})
     (judged,) = Judge([asked], **{"better": {"m": True}, **judge}).verdicts(facts, "d")
     return judged

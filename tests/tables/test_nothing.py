@@ -90,7 +90,6 @@ def test_nothing_is_refused() -> None:
 
 
 def ended(folder: Path, rows: pa.Table, truth: pa.Table | None, /, **changes: Any) -> int:
-    """The exit code of a job on these rows."""
     pq.write_table(rows, folder / "rows.parquet")
     columns = {"group": "u", "item": "i", "score": "s", **({"label": "y"} if truth is None else {})}
     document: dict[str, Any] = {

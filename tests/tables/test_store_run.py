@@ -33,7 +33,6 @@ SCHEMA = pa.schema([("value", pa.int64())])
 
 @pytest.fixture(scope="module")
 def s3() -> Iterator[str]:
-    """The address of a server that is gone when the module is done."""
     with s3_server() as found:
         yield found
 
@@ -67,7 +66,6 @@ def either(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
 
 @pytest.fixture
 def store(s3: str, monkeypatch: pytest.MonkeyPatch) -> fs.FileSystem:
-    """The server of S3."""
     for name, value in s3_environment(s3).items():
         monkeypatch.setenv(name, value)
     found = s3_with(s3, BUCKET)

@@ -52,7 +52,6 @@ def jackknifed(value: float, without: dict[int, float], sizes: dict[int, int]) -
 
 
 def values_of(rows: pa.Table, metrics: list[str], **roles: Any) -> dict[tuple[str, str], float]:
-    """The value of each (model, metric)."""
     table = sr.evaluate(rows, metrics, **{**ROLES, "score": BOTH, "uncertainty": False, **roles}).table.to_pylist()
     return {(row["model"], row["metric"]): row["value"] for row in table}
 

@@ -53,7 +53,6 @@ def no_utf8(name: str) -> Change:
 
 
 def twice(table: pa.Table) -> pa.Table:
-    """Each row once more."""
     return pa.concat_tables([table, table])
 
 

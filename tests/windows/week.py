@@ -73,21 +73,23 @@ def spec_of(folder: Path, name: str = "spec", **changes: object) -> str:
 
 
 def write_log(folder: Path, rows: pd.DataFrame, day: str) -> None:
-    """``rows`` as the log of a day."""
     table = pa.Table.from_pandas(rows.drop(columns="date"), preserve_index=False)  # NaN becomes null: not retrieved
     (folder / f"log/dt={day}").mkdir(parents=True, exist_ok=True)
     pq.write_table(table, folder / f"log/dt={day}/0.parquet")
 
 
+def write_logs(folder: Path, *days: str, rows: int = 200) -> None:
+    for day in days:
+        write_log(folder, impressions_of(day, rows), day)
+
+
 def exit_code(*arguments: str) -> int:
-    """What the command with these words ends with."""
     with pytest.raises(SystemExit) as ended:
         cli.main([*arguments, "--debug"])
     return int(ended.value.code or 0)
 
 
 def evaluate(conf: str, day: str) -> None:
-    """Evaluate a day through the command."""
     cli.main(["evaluate", "--conf", conf, "--date", day])
 
 
@@ -110,7 +112,6 @@ def assert_same(one: pd.DataFrame, other: pd.DataFrame | pa.Table, columns: list
 
 
 def window_table(folder: Path, table: str, window: str = WINDOW) -> pd.DataFrame:
-    """A table of a window."""
     return pq.read_table(one_file(folder / f"tables/windows/{table}/window={window}"), partitioning=None).to_pandas()
 
 

@@ -19,11 +19,7 @@ _TAILS = ("t", "paired t", "jackknife", *_SHARES)  # methods of intervals whose 
 
 
 class BoundVerdict(NamedTuple):
-    """The side of a bound on which a number is, as a verdict.
-
-    ``p`` is that of the one-sided test whose hypothesis is that the truth is on the good side, or on the bound: a small
-    one says that it is beyond. None where nothing was tested. ``why`` says why nothing could be.
-    """
+    """The side of a bound, as a verdict: ``p`` is None where nothing was tested, and ``why`` says why not."""
 
     verdict: VerdictWord
     p: float | None = None
@@ -33,22 +29,10 @@ class BoundVerdict(NamedTuple):
 def side_of(
     measured: IntervalEstimate, bound: float, sign: int, level: float = 0.95, *, has_interval: bool = True
 ) -> BoundVerdict:
-    """On which side of ``bound`` a measured number is; lower is worse where ``sign`` is 1.
+    """On which side of ``bound`` a measured number is; lower is worse where ``sign`` is 1, higher where it is -1.
 
-    It passes where its whole interval is on the good side, the bound included, and fails where all of it is beyond.
-
-    Parameters
-    ----------
-    measured
-        The number with its interval.
-    bound
-        What it is held against.
-    sign
-        1 where numbers below the bound are bad, -1 where those above it are.
-    level
-        The level of the interval: the test that a failure rests on is at half of what is left of 1.
-    has_interval
-        Whether such a number has an interval by nature. One that has none decides alone; another is undecided without.
+    It passes where its whole interval, of this ``level``, is on the good side, the bound included, and fails where all
+    of it is beyond. A number that has no interval by nature decides alone; another is undecided without.
 
     Examples
     --------
@@ -115,13 +99,12 @@ def _p(
 ) -> float | None:
     """The p of the hypothesis that the truth is on the good side of ``bound``, or on it; None where there is no test.
 
-    It is that of the interval's own method. Where its degrees of freedom are not known, or it was made by ranks or
-    swaps, it comes from the ends: half of 1 - ``level`` there, and beyond them as of a normal distribution.
+    It is that of the interval's method; where that has no tail, it comes from the ends, as of a normal distribution.
     """
     p = _p_of_method(measured, bound, sign)
     best = high if sign > 0 else low
-    if not math.isnan(p) or best is None:
-        return None if math.isnan(p) else p
+    if p is not None or best is None:
+        return p
     half = (high - low) / 2 if low is not None and high is not None else abs(best - float(measured.value or 0.0))
     if measured.interval == SEQUENCE or half == 0:  # a sequence holds at all looks together, and no look has a p
         return None
@@ -129,14 +112,14 @@ def _p(
     return 0.5 * math.erfc(quantile * (1 + sign * (bound - best) / half) / math.sqrt(2))
 
 
-def _p_of_method(measured: IntervalEstimate, bound: float, sign: int) -> float:
-    """The same by the tail of the interval's method; NaN where that has none."""
+def _p_of_method(measured: IntervalEstimate, bound: float, sign: int) -> float | None:
     method, value = measured.interval or "t", float(measured.value or 0.0)
     if method not in _TAILS:
-        return math.nan
+        return None
     if sign < 0:  # the other tail, without the rounding of 1 - p
         value, bound = (1 - value, 1 - bound) if method in _SHARES else (-value, -bound)
-    return tail(value, bound, measured.stderr, measured.degrees, method, measured.n_effective)
+    p = tail(value, bound, measured.stderr, measured.degrees, method, measured.n_effective)
+    return None if math.isnan(p) else p
 
 
 class _Bound(GateKind):
@@ -177,17 +160,13 @@ class _Bound(GateKind):
 class Min(_Bound):
     """At least a number."""
 
-    name: ClassVar[str] = "min"
-    sign: ClassVar[int] = 1
-    beyond: ClassVar[str] = "below"
+    name, sign, beyond = "min", 1, "below"
 
 
 class Max(_Bound):
     """At most a number."""
 
-    name: ClassVar[str] = "max"
-    sign: ClassVar[int] = -1
-    beyond: ClassVar[str] = "above"
+    name, sign, beyond = "max", -1, "above"
 
 
 def interval_text(measured: IntervalEstimate) -> str:

@@ -12,22 +12,9 @@ from sparkrank.gates.verdicts import Judged, VerdictKey
 
 
 def chance_of_failing(distance: float, stderr: float, degrees: float = math.inf) -> float:
-    """The probability that noise alone moves a value to where its gate fails.
+    """The probability that noise of this ``stderr`` alone moves a value over the ``distance`` to where its gate fails.
 
-    Parameters
-    ----------
-    distance
-        How far what is judged would have to move to the bad side for the gate to fail, from where it is when nothing
-        has changed; negative where it fails there already.
-    stderr
-        The standard error of what is judged.
-    degrees
-        The degrees of freedom of the standard error.
-
-    Returns
-    -------
-    float
-        The tail of Student's t, or of a normal distribution; 0 or 1 where there is no noise.
+    The distance is negative where the gate fails already when nothing has changed.
 
     Examples
     --------
@@ -47,12 +34,10 @@ def chance_of_failing(distance: float, stderr: float, degrees: float = math.inf)
 
 @dataclass(frozen=True)
 class GateRecord:
-    """What a gate did on the nights of a replay.
+    """The nights of a replay on which a gate failed, or was undecided at worst.
 
-    ``stopped`` are the nights on which one of its verdicts failed, ``undecided`` those on which none failed and one was
-    undecided. ``by_chance`` is how many would have been stopped on average if nothing had changed on any of them, None
-    where no verdict says so, and ``unknown`` the number of verdicts that do not, because what is judged has no standard
-    error, or no history.
+    ``by_chance`` is how many would have failed on average if nothing had changed, None where no verdict says so;
+    ``unknown`` counts the verdicts that do not, without a standard error or a history.
     """
 
     gate: str
@@ -68,16 +53,6 @@ def records_of(nights: Iterable[tuple[str, Sequence[Judged]]]) -> list[GateRecor
 
     When nothing changes, a value stays at its median over the nights, a difference between models is 0, and a value
     that is held against its history is where that was.
-
-    Parameters
-    ----------
-    nights
-        Each day with its verdicts, in order.
-
-    Returns
-    -------
-    list of GateRecord
-        In the order of the gates.
     """
     nights = list(nights)
     values: dict[VerdictKey, list[float]] = {}
@@ -90,24 +65,19 @@ def records_of(nights: Iterable[tuple[str, Sequence[Judged]]]) -> list[GateRecor
     for gate in dict.fromkeys(verdict.key.gate for _, judged in nights for verdict in judged):
         of_gate = {day: [verdict for verdict in judged if verdict.key.gate == gate] for day, judged in nights}
         words = {day: {verdict.verdict for verdict in judged} for day, judged in of_gate.items()}
-        chances = {day: [_chance(verdict, usual) for verdict in judged] for day, judged in of_gate.items()}
+        chances = [[_chance(verdict, usual) for verdict in judged] for judged in of_gate.values()]
+        known = [[chance for chance in night if chance is not None] for night in chances]
         records.append(
             GateRecord(
                 gate,
                 len(nights),
                 [day for day, said in words.items() if "fail" in said],
                 [day for day, said in words.items() if "fail" not in said and "undecided" in said],
-                _expected(chances.values()),
-                sum(chance is None for of_night in chances.values() for chance in of_night),
+                sum(map(_any_of, known)) if any(known) else None,
+                sum(chance is None for night in chances for chance in night),
             )
         )
     return records
-
-
-def _expected(nights: Iterable[Sequence[float | None]]) -> float | None:
-    """The expected number of nights with a failure, of the chances of their verdicts; None where none is known."""
-    known = [[chance for chance in night if chance is not None] for night in nights]
-    return sum(map(_any_of, known)) if any(known) else None
 
 
 def _chance(judged: Judged, usual: Mapping[VerdictKey, float]) -> float | None:
@@ -119,10 +89,7 @@ def _chance(judged: Judged, usual: Mapping[VerdictKey, float]) -> float | None:
 
 
 def _distances(judged: Judged, usual: Mapping[VerdictKey, float]) -> list[float]:
-    """How far noise would have to move what is judged for the verdict to be a failure: to each side that is bad.
-
-    Empty where there is no value. Among many tests of a gate a single failure is one that stands out of all of them.
-    """
+    """How far noise must move what is judged, to each bad side, to fail among all tests of its gate."""
     if judged.judged is None or judged.bound is None:
         return []
     expected = usual[judged.key] if judged.expected is None else judged.expected

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -11,25 +11,16 @@ import pyarrow.compute as pc
 
 from sparkrank.gates.rules import Cell, Rule, covers_slice, matches
 from sparkrank.metrics.slices import ALL
+from sparkrank.schemas.tables import COMPARISONS
 
 # The columns that are read of the table ``comparisons``.
-COMPARED = pa.schema(
-    [
-        *((name, pa.string()) for name in ("candidate", "baseline", "slice", "slice_value", "metric")),
-        *((name, pa.float64()) for name in ("difference", "stderr", "ci_low", "ci_high")),
-        pa.field("interval", pa.string()),
-        *((name, pa.float64()) for name in ("degrees", "n_effective")),
-        *((name, pa.int64()) for name in ("n_groups", "n_unpaired")),
-    ]
-)
+_OF_PAIRS = ("candidate", "baseline", "slice", "slice_value", "metric", "difference", "stderr", "ci_low", "ci_high")
+_SIZES = ("interval", "degrees", "n_effective", "n_groups", "n_unpaired")
+COMPARED = pa.schema(map(COMPARISONS.schema.field, (*_OF_PAIRS, *_SIZES)))
 
 
 class IntervalEstimate(NamedTuple):
-    """A value, or a difference, with its interval where it has one.
-
-    ``interval`` is its method, or why there is none; ``n_unpaired`` are the groups in which one of two models alone is
-    defined. Rows of older runs lack what follows ``stderr``.
-    """
+    """A value, or a difference, with its interval; rows of older runs lack what follows ``stderr``."""
 
     value: float | None
     low: float | None
@@ -54,8 +45,7 @@ class IntervalEstimate(NamedTuple):
 class DayOutcome:
     """The outcome of a stored day: the cells that ``failed``, and those that a person has accepted (``let_in``).
 
-    Of these ``levels`` are those that had failed against their history. The history of the cells in ``anew`` begins
-    anew with the day, or that of all cells (``is_new``).
+    Of these ``levels`` had failed against their history. That of cells in ``anew``, or all (``is_new``), begins anew.
     """
 
     failed: frozenset[Cell] = frozenset()
@@ -65,17 +55,12 @@ class DayOutcome:
     is_new: bool = False
 
     def begins_anew(self, cell: Cell) -> bool:
-        """Whether the history of ``cell`` begins with the day."""
         return self.is_new or cell in self.anew
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What the tables of the day or window ``name`` say. ``compared`` is None where there is no such table.
-
-    ``metrics`` and ``models`` are all that are there, whether a gate is about them or not. A difference is found by the
-    cell of the candidate and the baseline.
-    """
+    """What the tables of ``name`` say, differences by cell and baseline; ``metrics`` and ``models`` are all."""
 
     name: str
     measured: Mapping[Cell, IntervalEstimate]
@@ -117,23 +102,7 @@ NO_STANDARD = Standard()
 def facts_of(
     name: str, metrics: pa.Table, comparisons: pa.Table | None, rules: Sequence[Rule], beside: Iterable[str] = ()
 ) -> Facts:
-    """The facts in two tables that concern the ``rules``.
-
-    Parameters
-    ----------
-    name
-        The day, or the window.
-    metrics, comparisons
-        The tables of these names; not every run has the second.
-    rules
-        The rules: rows of other metrics, models and slices are left out.
-    beside
-        Models whose rows are needed although no rule is about them, because it compares with them.
-
-    Returns
-    -------
-    Facts
-    """
+    """The rows of two tables of the day or window ``name`` that ``rules`` are about, or of the models ``beside``."""
     beside = set(beside)
     rows = _asked(metrics, rules, beside)
     measured = dict(zip(_cells(rows, "model"), IntervalEstimate.of(rows, "value"), strict=True))
@@ -151,23 +120,20 @@ def _cells(table: pa.Table, model: str) -> Iterator[Cell]:
 
 
 def _column(table: pa.Table, name: str) -> list[Any]:
-    """The values of a column, null where the table has none of this name: there may be many rows, on many days."""
+    """The values of a column, null where the table has none of this name."""
     return table[name].to_pylist() if name in table.column_names else [None] * table.num_rows
 
 
 def _asked(table: pa.Table, rules: Sequence[Rule], beside: set[str] | None) -> pa.Table:
     """The rows of ``table`` that some rule may be about: chosen by whole columns, for slices may have many values."""
-    model = "candidate" if beside is None else "model"
-    kept = {
-        "metric": [text for text in _distinct(table, "metric") if any(matches(text, rule.metric) for rule in rules)],
-        model: [
-            text
-            for text in _distinct(table, model)
-            if text in (beside or ()) or any(matches(text, rule.model or "*") for rule in rules)
-        ],
-        "slice": [text for text in _distinct(table, "slice") if any(_may_be_of(rule, text) for rule in rules)],
+    tests: dict[str, Callable[[Rule, str], bool]] = {
+        "metric": lambda rule, text: matches(text, rule.metric),
+        "candidate" if beside is None else "model": lambda rule, text: matches(text, rule.model or "*"),
+        "slice": _may_be_of,
     }
-    for column, texts in kept.items():
+    for column, test in tests.items():
+        also = beside if beside is not None and column == "model" else set()
+        texts = [text for text in _distinct(table, column) if text in also or any(test(rule, text) for rule in rules)]
         table = table.filter(pc.field(column).isin(pa.array(texts, pa.string())))
     return table
 

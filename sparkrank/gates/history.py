@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from sparkrank.gates.facts import IntervalEstimate, Standard
 from sparkrank.gates.kind import Evidence, GateKind
@@ -49,23 +49,11 @@ class Band:
     by_weekday: bool = False
     reach: tuple[float, float] | None = None
 
-    def deviation(self, stderr: float | None) -> float:
-        """The standard deviation of a day from the true centre: more than the scatter where its error is unusual."""
-        return math.sqrt(self.scatter**2 + self._more(stderr))
-
     def prediction(self, stderr: float | None) -> tuple[float, float]:
-        """How far from the centre another day lies by chance, and how well that is known.
+        """How far from the centre another day, of this ``stderr``, lies by chance, and the degrees of freedom of that.
 
-        Parameters
-        ----------
-        stderr
-            The standard error of the day's value.
-
-        Returns
-        -------
-        deviation, degrees : float
-            The standard deviation from the centre, which is an estimate itself, and its degrees of freedom (Welch and
-            Satterthwaite: what is more than usual is known). A deviation of 0 is of a history that says nothing.
+        These are Welch's and Satterthwaite's: what is more than usual is known. A deviation of 0 is of a history that
+        says nothing.
 
         References
         ----------
@@ -93,27 +81,12 @@ def band_of(
     weekdays: Sequence[int | None] = (),
     weekday: int | None = None,
 ) -> Band:
-    """The band of a value by those of the days before.
+    """The band of a value by those, none NaN, of at least two days before; ``weekday`` is that of the day judged.
 
     Its scatter is the raw one: the noise of a usual day's sample is in it, and what users who come every day have in
     common is not. Where more than half of the days have one value, scatter is no measure: there the error of the day
     that is judged counts as a whole, and the range of the days is within the band. It is, too, where values have no
     error of their own.
-
-    Parameters
-    ----------
-    values
-        A value for each day, none of them NaN; at least two.
-    stderrs
-        The standard error of each; None where it has none.
-    weekdays
-        The weekday of each, 0 to 6, where they may have means of their own.
-    weekday
-        That of the day that is judged.
-
-    Returns
-    -------
-    Band
 
     Examples
     --------
@@ -154,7 +127,7 @@ def band_of(
 
 
 class _Fit(NamedTuple):
-    """A mean for each kind of day: the means, how many days each has, and the sum of squares about them."""
+    """The mean of each kind of day, how many days it has, and the sum of squares about all means."""
 
     means: Mapping[int, float]
     counts: Mapping[int, int]
@@ -163,7 +136,6 @@ class _Fit(NamedTuple):
 
 
 def _fit(values: Sequence[float], kinds: Sequence[int], without: Collection[int]) -> _Fit:
-    """The means of days by their kind, ``without`` some."""
     days: dict[int, list[float]] = {}
     for day, (value, kind) in enumerate(zip(values, kinds, strict=True)):
         if day not in without:
@@ -191,10 +163,8 @@ def _have_rhythm(values: Sequence[float], weekdays: Sequence[int], without: Coll
 def _strays(values: Sequence[float], kinds: Sequence[int]) -> set[int]:
     """The places of days that stand out of the others, by Rosner's generalized extreme studentized deviate (1983).
 
-    Days are taken off one by one, the one that stands out most first, and the last one that stands out says how many of
-    them are strays: so two that are alike do not hide each other. Of two days of a weekday, which stand out alike, it
-    is the one that is further from all other days. The median of ``values`` is 0. Days within three times the median
-    distance (two standard deviations) are none.
+    The median of ``values`` is 0. Days within three times the median distance (two standard deviations) are no strays.
+    Of two days of a weekday, which stand out alike, it is the one that is further from all other days.
     """
     fit = _fit(values, kinds, ())
     residuals = [abs(value - fit.means[kind]) for value, kind in zip(values, kinds, strict=True)]
@@ -227,10 +197,7 @@ def _furthest(degrees: int, days: int) -> float:
 
 
 def own_error(measured: IntervalEstimate) -> float | None:
-    """The standard error of a value, or a quarter of its interval where it has an interval alone, as percentiles have.
-
-    None where it has neither, or none of any width.
-    """
+    """The standard error of a value, or a quarter of its interval, as percentiles have; None without any width."""
     stderr = measured.stderr
     if stderr is None and measured.low is not None and measured.high is not None:
         stderr = (measured.high - measured.low) / 4
@@ -239,10 +206,7 @@ def own_error(measured: IntervalEstimate) -> float | None:
 
 @dataclass(frozen=True)
 class Past:
-    """The days before that a value is compared with, the latest first, and how many others are ``left_out``, and why.
-
-    ``anew`` is the day with which a person has let the history begin anew.
-    """
+    """The days before, the latest first, how many are ``left_out`` and why, and the day that began ``anew``."""
 
     days: Sequence[tuple[str, IntervalEstimate]]
     left_out: Mapping[str, int]
@@ -250,11 +214,10 @@ class Past:
 
 
 def past_of(cell: Cell, definition: str | None, standard: Standard, most: int) -> Past:
-    """The days before that a value of ``cell`` of this ``definition`` is compared with, at ``most`` so many.
+    """The days before, at most ``most``, that a value of ``cell`` of this ``definition`` is compared with.
 
-    A day on which the cell has failed is left out, of it alone, unless a person has accepted that. The history begins
-    with the last day from which it was to begin anew, or with the first of two days in a row whose failure against the
-    history was accepted: twice is a new level.
+    A day on which the cell has failed is left out, unless a person has accepted that. The history begins with the last
+    day from which it was to begin anew, or with two accepted failures in a row: twice is a new level.
     """
     left_out = dict.fromkeys(("on which it failed", "of another definition", "without a value"), 0)
     days: list[tuple[str, IntervalEstimate]] = []
@@ -284,12 +247,9 @@ def past_of(cell: Cell, definition: str | None, standard: Standard, most: int) -
 class AsBefore(GateKind):
     """Not outside of the band of its own history."""
 
-    name: ClassVar[str] = "history"
-    word: ClassVar[str] = "not_worse_than"
-    phrase: ClassVar[str] = "not worse than"
-    value: ClassVar[str | None] = "history"
-    compares: ClassVar[bool] = True
-    reads_history: ClassVar[bool] = True
+    name, value = "history", "history"
+    word, phrase = "not_worse_than", "not worse than"
+    compares, reads_history = True, True
 
     def verdict(self, rule: Rule, cell: Cell, measured: IntervalEstimate, evidence: Evidence) -> Judged:
         """Whether the value is beyond its band, on either side or on the worse one."""
@@ -318,10 +278,7 @@ class AsBefore(GateKind):
 def _against_band(
     judged: Judged, band: Band, stderr: float | None, margin: Margin, options: History, worse: int
 ) -> Judged:
-    """The verdict on a value that has the ``stderr``; lower is worse where ``worse`` is 1.
-
-    On each side the test is at the tail of a normal distribution beyond the ``width``.
-    """
+    """The verdict on a value that has the ``stderr``; lower is worse where ``worse`` is 1."""
     from scipy import special  # loading it takes longer than all else here
 
     def tail(distance: float) -> float:

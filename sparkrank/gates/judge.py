@@ -1,7 +1,4 @@
-"""Verdicts from the rules and the facts of the tables.
-
-Nothing that is not there, and nothing undefined, ever passes: that is a failure with its reason.
-"""
+"""Verdicts from the rules and the facts: nothing that is not there, and nothing undefined, ever passes."""
 
 from __future__ import annotations
 
@@ -22,9 +19,8 @@ class Judge:
     """Judges days by ``rules``.
 
     ``better`` says of each metric whether higher is better, None where neither is, and ``without_interval`` are those
-    that have no interval by nature. ``level`` is that of intervals. Values of slices with fewer than ``least_groups``
-    groups are left out. Where more than the share ``most_unpaired`` of groups have a value of one of two models alone,
-    these are not compared.
+    that have no interval by nature. Values of slices with fewer than ``least_groups`` groups are left out, and models
+    are not compared where more than the share ``most_unpaired`` of groups have a value of one of them alone.
     """
 
     rules: Sequence[Rule]
@@ -47,36 +43,19 @@ class Judge:
         return max(KINDS[rule.kind].days_apart(self.history) for rule in self.rules)
 
     def has_history(self, cell: Cell) -> bool:
-        """Whether ``cell`` is compared with its history."""
         return any(KINDS[rule.kind].reads_history and self._covers(rule, cell) for rule in self.rules)
 
     @property
     def models_compared_with(self) -> set[str]:
-        """The models that rules compare with."""
         return {rule.against for rule in self.rules if rule.against is not None}
 
     def verdicts(self, facts: Facts | None, name: str, standard: Standard = NO_STANDARD) -> list[Judged]:
-        """The verdicts of a day or window.
-
-        Parameters
-        ----------
-        facts
-            What its tables say, or None where it has none.
-        name
-            The day or window, as sentences name it.
-        standard
-            The days before it.
-
-        Returns
-        -------
-        list of Judged
-            In the order of the rules; of each at least one.
-        """
+        """The verdicts of the day or window ``name``, at least one of each rule; without ``facts`` it has no tables."""
         return [judged for rule in self.rules for judged in self._of_rule(rule, facts, name, standard)]
 
     def _of_rule(self, rule: Rule, facts: Facts | None, name: str, standard: Standard) -> list[Judged]:
+        unnamed = Cell(rule.metric, rule.model or "*", *_named_slice(rule))
         if facts is None:
-            unnamed = Cell(rule.metric, rule.model or "*", *_named_slice(rule))
             return [failed(rule, unnamed, f"{name} has no tables, and what has no data never passes")]
         kind, settings = KINDS[rule.kind], (self.level, self.without_interval, self.most_unpaired)
         evidence = Evidence(facts, standard, self.history, self.better, *settings)
@@ -87,12 +66,10 @@ class Judge:
             covered = [cell for cell in before.measured if self._covers(rule, cell)]
             cells = list(dict.fromkeys([*cells, *earlier, *covered]))
         if not cells:
-            unnamed = Cell(rule.metric, rule.model or "*", *_named_slice(rule))
             return [failed(rule, unnamed, f"{name} has no value of a slice that the gate names")]
         kept = [cell for cell in cells if not self._is_small(cell, facts, before)]
         left_out = len({cell[2:] for cell in cells} - {cell[2:] for cell in kept})
         if not kept:
-            unnamed = Cell(rule.metric, rule.model or "*", *_named_slice(rule))
             reason = f"{_small_text(left_out, self.least_groups)}: nothing is left to decide by"
             key = VerdictKey(rule.gate, rule.kind, unnamed)
             return [Judged(key, "undecided", reason, policy=rule.undecided, left_out=left_out)]
@@ -132,7 +109,6 @@ def _named_slice(rule: Rule) -> tuple[str, str | None]:
 
 
 def _vanished(cell: Cell, facts: Facts, before: Facts | None) -> str:
-    """The reason why ``cell`` is missing."""
     if cell.model not in facts.models:
         what = f"the model {cell.model}"
     elif cell.metric not in facts.metrics:

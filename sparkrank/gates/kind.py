@@ -15,10 +15,7 @@ DAYS_OF_WEEK = 7
 
 @dataclass(frozen=True)
 class Evidence:
-    """The evidence for a verdict: the ``facts`` of the day or window, the ``standard`` of days before it, and settings.
-
-    These are the same as of :class:`sparkrank.gates.judge.Judge`.
-    """
+    """The ``facts`` of the day or window, the ``standard`` of days before it, and settings as of ``Judge``."""
 
     facts: Facts
     standard: Standard
@@ -41,35 +38,17 @@ class Evidence:
 class GateKind:
     """One kind of condition. A new one is a class in a module of its own, and one line of
     :data:`sparkrank.gates.register.KINDS`.
-
-    Attributes
-    ----------
-    name : str
-        The word of the column ``kind`` of the table ``gates``.
-    word : str
-        The key of a gate in the spec that asks for it: ``name`` where nothing else is said.
-    phrase : str
-        The words for it in the name of a gate to which the spec gives none: ``name`` where nothing else is said.
-    value : str, optional
-        The one value of ``word`` that asks for it, where several kinds share the word.
-    compares : bool
-        Whether the value of ``word`` is a model; otherwise it is a number, the bound.
-    needs_margin : bool
-        Whether the gate must give a margin (``by``) with it.
-    is_directed : bool
-        Whether it is about metrics alone of which one side is better.
-    reads_history : bool
-        Whether it compares with the accepted days before the day. A failure that is none among all cells of its gate
-        then passes, because the value is where it usually is; of other kinds it is undecided.
     """
 
-    name: ClassVar[str]
-    word: ClassVar[str]
-    phrase: ClassVar[str]
-    value: ClassVar[str | None] = None
-    compares: ClassVar[bool] = False
-    needs_margin: ClassVar[bool] = False
-    is_directed: ClassVar[bool] = False
+    name: ClassVar[str]  # in the column ``kind`` of the table ``gates``
+    word: ClassVar[str]  # the key of a gate in the spec that asks for it: ``name`` where nothing else is said
+    phrase: ClassVar[str]  # the words for it in the name of a gate to which the spec gives none: likewise
+    value: ClassVar[str | None] = None  # the one value of ``word`` that asks for it, where several kinds share the word
+    compares: ClassVar[bool] = False  # whether the value of ``word`` is a model; otherwise it is a number, the bound
+    needs_margin: ClassVar[bool] = False  # whether the gate must give a margin (``by``) with it
+    is_directed: ClassVar[bool] = False  # whether it is about metrics alone of which one side is better
+    # Whether it compares with the accepted days before the day. A failure that is none among all cells of its gate
+    # then passes, because the value is where it usually is; of other kinds it is undecided.
     reads_history: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:

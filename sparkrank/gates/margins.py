@@ -83,12 +83,9 @@ class _Difference(GateKind):
 class NotWorse(_Difference):
     """Not worse than a model by more than a margin."""
 
-    name: ClassVar[str] = "not_worse_than"
-    phrase: ClassVar[str] = "not worse than"
-    is_directed: ClassVar[bool] = True
-    good: ClassVar[str] = "is no worse than allowed"
-    bad: ClassVar[str] = "is worse than allowed"
-    doubtful: ClassVar[str] = "could be worse than allowed"
+    name, phrase = "not_worse_than", "not worse than"
+    is_directed = True
+    good, bad, doubtful = "is no worse than allowed", "is worse than allowed", "could be worse than allowed"
 
     def signs(self, cell: Cell, evidence: Evidence) -> tuple[int, ...]:
         """The side that is worse."""
@@ -104,12 +101,9 @@ class Equivalent(_Difference):
     of average bioavailability, Journal of Pharmacokinetics and Biopharmaceutics 1987.
     """
 
-    name: ClassVar[str] = "equivalent_to"
-    phrase: ClassVar[str] = "equivalent to"
-    needs_margin: ClassVar[bool] = True
-    good: ClassVar[str] = "is no larger than allowed"
-    bad: ClassVar[str] = "is larger than allowed"
-    doubtful: ClassVar[str] = "could be larger than allowed"
+    name, phrase = "equivalent_to", "equivalent to"
+    needs_margin = True
+    good, bad, doubtful = "is no larger than allowed", "is larger than allowed", "could be larger than allowed"
 
     def signs(self, cell: Cell, evidence: Evidence) -> tuple[int, ...]:  # noqa: ARG002 - of each cell the same
         """Both sides."""
@@ -121,7 +115,7 @@ def _is_undefined(measured: IntervalEstimate) -> bool:
 
 
 def _decisive(test: tuple[BoundVerdict, float, int, IntervalEstimate]) -> tuple[int, float]:
-    """The sort key of the side that decides: a failure before an undecided side, then the smaller p."""
+    """The sort key of the side that decides."""
     side = test[0]
     return ("fail", "undecided", "pass").index(side.verdict), 1.0 if side.p is None else side.p
 
@@ -134,16 +128,10 @@ def _unpaired(
     rule: Rule,
     most: float,
 ) -> str | None:
-    """The reason why too many groups in which only one model is defined leave the verdict open; None if they are few.
-
-    The share is of all groups in which some of the two is defined.
-    """
+    """Why too many of the groups in which some model is defined leave the verdict open; None if they are few."""
     unpaired = difference.n_unpaired or 0
-    defined = [
-        estimate.n_groups - (estimate.n_undefined or 0)
-        for estimate in (candidate, baseline)
-        if estimate.n_groups is not None
-    ]
+    models = (candidate, baseline)
+    defined = [each.n_groups - (each.n_undefined or 0) for each in models if each.n_groups is not None]
     groups = (sum(defined) + unpaired) // 2 if len(defined) == 2 else (difference.n_groups or 0) + unpaired
     if unpaired <= most * groups:
         return None
@@ -167,17 +155,14 @@ def _with_margin(
     if not rule.margin.relative or difference.low is None or difference.high is None:
         return difference, None
     holds_0 = baseline.low is not None and baseline.high is not None and baseline.low < 0 < baseline.high
-    known = bool(baseline.value) and not holds_0
-    if not known:
+    if not baseline.value or holds_0:
         return difference, f"{rule.against}, {interval_text(baseline)}, could be 0, of which no share is a margin"
-    stderrs = [_stderr(estimate) for estimate in (difference, baseline, candidate)]
-    if any(stderr is None for stderr in stderrs):
+    stderrs = [stderr for each in (difference, baseline, candidate) if (stderr := _stderr(each)) is not None]
+    if len(stderrs) < 3:
         return difference, "a margin that is a share needs the standard errors of both models: give by as a number"
-    errors = StandardErrors(*(float(stderr or 0.0) for stderr in stderrs))
+    errors = StandardErrors(*stderrs)
     stderr = margin_stderr(sign * rule.margin.amount, float(baseline.value or 0.0), errors)
-    degrees = min(
-        (estimate.degrees for estimate in (difference, baseline) if estimate.degrees is not None), default=None
-    )
+    degrees = min((each.degrees for each in (difference, baseline) if each.degrees is not None), default=None)
     if degrees is not None:
         half = t_quantile(degrees, 0.5 + level / 2) * stderr
     else:  # of an older run: as many standard errors as the interval of the difference has

@@ -38,16 +38,7 @@ class Margin:
     relative: bool = False
 
     def of(self, value: float) -> float:
-        """The margin in units of the metric.
-
-        Parameters
-        ----------
-        value
-            What is compared with.
-
-        Returns
-        -------
-        float
+        """The margin in units of the metric, where ``value`` is compared with.
 
         Examples
         --------
@@ -83,9 +74,7 @@ class Rule:
 
     ``metrics`` and ``models`` are those of the spec that the patterns ``metric`` and ``model`` match. ``of_slices`` has
     a pattern for the value of each column (itself a pattern); without any, the rule is about the whole day.
-    ``slices`` are the slices of the spec that these columns match, each with its columns. ``bound`` is that of ``min``
-    and ``max``, ``against`` the model of ``not_worse_than`` and ``equivalent_to``. ``correction`` is how the p of its
-    cells are corrected together.
+    ``slices`` are the columns of the slices that it matches, ``against`` is the model that it compares with.
     """
 
     gate: str
@@ -109,26 +98,13 @@ class Rule:
         return any(pattern is not None and is_pattern(pattern) for pattern in patterns)
 
     def covers(self, cell: Cell) -> bool:
-        """Whether it is about ``cell``, by its patterns.
-
-        Parameters
-        ----------
-        cell
-            A row of the table ``metrics``, of this day or of an earlier one.
-
-        Returns
-        -------
-        bool
-        """
+        """Whether it is about ``cell``, by its patterns."""
         if not matches(cell.metric, self.metric) or not matches(cell.model, self.model or "*"):
             return False
         return cell.model != self.against and covers_slice(self.of_slices, cell.slice, cell.slice_value)
 
     def cells(self, values: Iterable[tuple[str, str | None]]) -> list[Cell]:
-        """The cells that the rule covers, among the slices and ``values`` that are there.
-
-        Values that it names without a wildcard are included even if they are missing.
-        """
+        """The cells that the rule covers among ``values`` of slices, and those that it names without a wildcard."""
         if not self.of_slices:
             places: list[tuple[str, str | None]] = [(ALL, ALL)]
         else:

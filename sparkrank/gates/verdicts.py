@@ -34,10 +34,8 @@ class Judged:
     other days can tell; ``deviation`` is the standard deviation of it then, with ``degrees`` of freedom. ``sign`` is 1
     where lower is worse, -1 where higher is. Where both are, ``other`` is the bound on the other side.
 
-    ``p`` is that of the one-sided test whose hypothesis is that the truth is good enough, None where nothing was
-    tested. ``p_adjusted`` is the same among all ``tests`` of its gate: at most ``alpha``, it is a failure. ``left_out``
-    are the values of slices that the gate leaves out because they have too few groups. ``begins_anew``: a person has
-    let the history of its cell begin anew with the day.
+    A ``p`` of None says that nothing was tested. ``p_adjusted`` is among all ``tests`` of the gate, and at most
+    ``alpha`` of a failure. ``left_out`` counts the values of slices with too few groups.
     """
 
     key: VerdictKey
@@ -65,7 +63,6 @@ class Judged:
 
     @property
     def stops(self) -> bool:
-        """Whether it stops the day."""
         is_bad = self.verdict == "fail" or (self.verdict == "undecided" and self.policy == "fail")
         return is_bad and self.accepted is None
 
@@ -76,7 +73,7 @@ class Judged:
 
 
 def failed(rule: Rule, cell: Cell, reason: str, value: float | None = None) -> Judged:
-    """The verdict on a cell that is missing or undefined: a failure."""
+    """The failure of a cell that is missing or undefined."""
     return Judged(VerdictKey(rule.gate, rule.kind, cell), "fail", reason, value, policy=rule.undecided)
 
 
@@ -88,22 +85,9 @@ def shown_number(number: float | None) -> str:
 def corrected(judged: Sequence[Judged], correction: str, otherwise: VerdictWord = "undecided") -> list[Judged]:
     """The verdicts of one gate on one night, corrected for multiple tests: a failure must hold among all of them.
 
-    Each was made alone. To pass needs no correction: all of them have to (Berger: Multiparameter hypothesis testing and
-    acceptance sampling, Technometrics 1982).
-
-    Parameters
-    ----------
-    judged
-        The verdicts of all cells of the gate. Those without a ``p`` stay as they are and do not count.
-    correction
-        One of :data:`sparkrank.stats.corrections.METHODS`.
-    otherwise
-        The verdict in place of a failure that is none among all of them.
-
-    Returns
-    -------
-    list of Judged
-        In the same order, with ``p_adjusted``.
+    A failure that is none among all of them becomes ``otherwise``; verdicts without a ``p`` stay and do not count. To
+    pass needs no correction: all of them have to (Berger: Multiparameter hypothesis testing and acceptance sampling,
+    Technometrics 1982).
 
     Examples
     --------
@@ -131,29 +115,14 @@ def _corrected(judged: Judged, otherwise: VerdictWord) -> Judged:
 def accepted(
     judged: Iterable[Judged], reasons: Mapping[VerdictKey, tuple[tuple[float | None, ...], str]]
 ) -> list[Judged]:
-    """The verdicts ``judged``, with the reasons of those that a person has accepted.
-
-    Parameters
-    ----------
-    judged
-        The verdicts.
-    reasons
-        The numbers and the reason of each accepted verdict. An acceptance holds as long as the numbers are the same.
-
-    Returns
-    -------
-    list of Judged
-    """
+    """The verdicts ``judged``, with the ``reasons`` of those that a person accepted when they had the same numbers."""
     verdicts = []
     for verdict in judged:
         numbers, reason = reasons.get(verdict.key, ((), None))
-        holds = verdict.verdict != "pass" and reason is not None and _equal(numbers, verdict.numbers)
+        is_same = repr(tuple(numbers)) == repr(verdict.numbers)  # NaN equals itself
+        holds = verdict.verdict != "pass" and reason is not None and is_same
         verdicts.append(replace(verdict, accepted=reason) if holds else verdict)
     return verdicts
-
-
-def _equal(left: Sequence[float | None], right: Sequence[float | None]) -> bool:
-    return repr(tuple(left)) == repr(tuple(right))  # NaN equals itself
 
 
 def exit_code(judged: Iterable[Judged]) -> int:
@@ -168,19 +137,12 @@ def gates_table(judged: Iterable[Judged], facts: Facts | None) -> pa.Table:
     """The table ``gates``: a row for each verdict."""
     rows = [
         {
+            **vars(verdict),  # of which the schema takes the columns
             "gate": verdict.key.gate,
             "kind": verdict.key.kind,
             **verdict.key.cell._asdict(),
-            "value": verdict.value,
-            "against": verdict.against,
-            "bound": verdict.bound,
             "ci_low": verdict.low,
             "ci_high": verdict.high,
-            "p": verdict.p,
-            "p_adjusted": verdict.p_adjusted,
-            "left_out": verdict.left_out,
-            "verdict": verdict.verdict,
-            "reason": verdict.reason,
             "accepted": verdict.accepted is not None,
             "accepted_reason": verdict.accepted,
             FROM_NOW_ON: verdict.begins_anew,

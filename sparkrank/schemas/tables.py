@@ -1,8 +1,7 @@
 # ruff: noqa: E501 - a row of a Markdown table is one line
-"""The schemas of all tables that a run writes: their columns, and what each of them means.
+"""The schemas of all tables that a run writes, and the numbers of states, which are stored as rows of such tables.
 
-:mod:`sparkrank.tables.rows.outputs` says how the rows of each are made, and in which order ``docs/tables.md`` prints them. A state has its numbers here, too, for it is
-stored as rows of such a table.
+:mod:`sparkrank.tables.rows.outputs` says how rows are made, and in which order ``docs/tables.md`` prints them.
 """
 
 from __future__ import annotations
@@ -35,9 +34,28 @@ class TableColumn:
         return [pa.field(name, self.type) for name in names]
 
 
-def limbs(name: str, meaning: str) -> TableColumn:
-    """The limbs of an exact sum (:mod:`sparkrank.numeric.exact_sums`)."""
-    return TableColumn(name, FLOAT, meaning, limbs=True)
+_TYPES = {
+    "text": TEXT,
+    "texts": pa.list_(TEXT),
+    "float": FLOAT,
+    "limbs": FLOAT,
+    "whole": WHOLE,
+    "flag": FLAG,
+    "time": TIME,
+}
+
+
+def columns(text: str) -> tuple[TableColumn, ...]:
+    """The columns that ``text`` lists: ``names type: meaning``, whose further lines begin with four spaces.
+
+    ``limbs`` are those of an exact sum (:mod:`sparkrank.numeric.exact_sums`).
+    """
+    listed = []
+    for line in text.replace("\n    ", " ").splitlines():
+        head, _, meaning = line.partition(": ")
+        *names, kind = head.split()
+        listed += [TableColumn(name, _TYPES[kind], meaning, kind == "limbs") for name in names]
+    return tuple(listed)
 
 
 def schema_of(columns: Iterable[TableColumn]) -> pa.Schema:
@@ -47,10 +65,9 @@ def schema_of(columns: Iterable[TableColumn]) -> pa.Schema:
 
 @dataclass(frozen=True)
 class TableSchema:
-    """A table: what a row is (``about``), its ``columns``, and what else is to be said; texts are Markdown.
+    """A table: what a row is, its ``columns``, and those that some runs alone have, with when; texts are Markdown.
 
-    ``more`` are columns that it has in some runs alone, with when that is. A table without columns has those of its
-    input.
+    A table without columns has those of its input.
     """
 
     name: str
@@ -70,75 +87,44 @@ class TableSchema:
         return schema_of((*self.columns, *(() if self.more is None else self.more[1])))
 
 
-SUBJECT = (TableColumn("model", TEXT), TableColumn("slice", TEXT), TableColumn("slice_value", TEXT))
+SUBJECT = columns("model slice slice_value text")
 
 METRICS = TableSchema(
     "metrics",
     "A row per model, slice value and metric, in the order in which the spec names the metrics.",
     (
         *SUBJECT,
-        TableColumn("metric", TEXT, "the metric's text, which is its identity: `ndcg@10`"),
-        TableColumn("value", FLOAT, "NaN where it is undefined"),
-        TableColumn(
-            "ci_low", FLOAT, "end of the interval, of the level that the spec names; null where none is honest"
-        ),
-        TableColumn("ci_high", FLOAT, "the other end"),
-        TableColumn("stderr", FLOAT, "the standard error; null where there is none, and of a percentile"),
-        TableColumn(
-            "interval",
-            TEXT,
-            "how it was made: `t`, `wilson`, `logit`, `jackknife`, `order statistics`, `woodruff`, `upper bound` (one end "
-            "alone is estimated) or `confidence sequence`; `too few` where the data cannot give one, `off` where the spec "
-            "turned off the parts that it needs; null for what has none by nature (`auc_up`, `coverage`, `gini`, `novelty`)",
-        ),
-        TableColumn("degrees", FLOAT, "the degrees of freedom of the standard error; null where it has none"),
-        TableColumn(
-            "noise_floor",
-            FLOAT,
-            "of `ece`, about what a calibrated model would have on as many rows; of `ks`, about what scores without "
-            "information would have; null of the others",
-        ),
-        TableColumn("n_groups", WHOLE, "groups evaluated; null where rows have no group"),
-        TableColumn(
-            "n_effective",
-            FLOAT,
-            "how many equal groups would carry as much: 1 / Σ share², by what each group adds (its weight in the mean; of "
-            "`auc` or `logloss` its relevant rows or its others, whichever gives fewer); 0 where none adds any",
-        ),
-        TableColumn(
-            "n_undefined",
-            WHOLE,
-            "of them, those where the metric is undefined; of a metric of the whole day 1 where it is, else 0",
-        ),
-        TableColumn("n_rows", WHOLE, "rows of these groups; of a metric of the whole day, rows with a score"),
-        TableColumn(
-            "weight",
-            FLOAT,
-            "what is divided by: the weights of the groups in the mean added up (their number where all weigh "
-            "the same), or of the rows of the day (their number without `columns.weight`); of a percentile, "
-            "its groups",
-        ),
-        TableColumn(
-            "error_bound",
-            FLOAT,
-            "how far the value may be from the metric's own definition, because blocks are coarse; null where "
-            "it is a mean, or undefined",
-        ),
-        TableColumn("definition", TEXT, "every setting written out"),
-        TableColumn(
-            "spec_hash",
-            TEXT,
-            "twelve hex digits that change with whatever may change a number; those of `sr.evaluate` say nothing of where "
-            "the rows are",
-        ),
-        TableColumn("run_id", TEXT, "the run in `runs`; null of `sr.evaluate`, which stores none"),
+        *columns("""\
+metric text: the metric's text, which is its identity: `ndcg@10`
+value float: NaN where it is undefined
+ci_low float: end of the interval, of the level that the spec names; null where none is honest
+ci_high float: the other end
+stderr float: the standard error; null where there is none, and of a percentile
+interval text: how it was made: `t`, `wilson`, `logit`, `jackknife`, `order statistics`, `woodruff`, `upper bound`
+    (one end alone is estimated) or `confidence sequence`; `too few` where the data cannot give one, `off` where the
+    spec turned off the parts that it needs; null for what has none by nature (`auc_up`, `coverage`, `gini`, `novelty`)
+degrees float: the degrees of freedom of the standard error; null where it has none
+noise_floor float: of `ece`, about what a calibrated model would have on as many rows; of `ks`, about what scores
+    without information would have; null of the others
+n_groups whole: groups evaluated; null where rows have no group
+n_effective float: how many equal groups would carry as much: 1 / Σ share², by what each group adds (its weight in
+    the mean; of `auc` or `logloss` its relevant rows or its others, whichever gives fewer); 0 where none adds any
+n_undefined whole: of them, those where the metric is undefined; of a metric of the whole day 1 where it is, else 0
+n_rows whole: rows of these groups; of a metric of the whole day, rows with a score
+weight float: what is divided by: the weights of the groups in the mean added up (their number where all weigh the
+    same), or of the rows of the day (their number without `columns.weight`); of a percentile, its groups
+error_bound float: how far the value may be from the metric's own definition, because blocks are coarse; null where
+    it is a mean, or undefined
+definition text: every setting written out
+spec_hash text: twelve hex digits that change with whatever may change a number; those of `sr.evaluate` say nothing
+    of where the rows are
+run_id text: the run in `runs`; null of `sr.evaluate`, which stores none"""),
     ),
     more=(
         "A window has two columns more:",
-        (
-            TableColumn("n_days", WHOLE, "the days that were there and have the row's model and slice"),
-            TableColumn("pooling", TEXT, "what stood in for a group"),
-        ),
+        columns("""\
+n_days whole: the days that were there and have the row's model and slice
+pooling text: what stood in for a group"""),
     ),
 )
 COMPARISONS = TableSchema(
@@ -146,75 +132,40 @@ COMPARISONS = TableSchema(
     """\
 A row per candidate, slice value and metric, where the spec has `compare`: the candidate against the baseline, over the
 groups of both; in a window, over the days that have both.""",
-    (
-        TableColumn("candidate", TEXT, "the model that is compared"),
-        TableColumn("baseline", TEXT, "the model that all others are compared with"),
-        TableColumn("slice", TEXT),
-        TableColumn("slice_value", TEXT),
-        TableColumn("metric", TEXT),
-        TableColumn(
-            "difference",
-            FLOAT,
-            "candidate minus baseline: of the two values in `metrics`",
-        ),
-        TableColumn(
-            "relative", FLOAT, "the difference as a share of the baseline's value; null where that is 0 or undefined"
-        ),
-        TableColumn(
-            "relative_low",
-            FLOAT,
-            "end of the interval of `relative` (Fieller 1954); null where the baseline's own interval reaches 0",
-        ),
-        TableColumn("relative_high", FLOAT, "the other end"),
-        TableColumn("stderr", FLOAT, "the standard error of the difference; null where there is none"),
-        TableColumn("ci_low", FLOAT, "end of the interval of the difference"),
-        TableColumn("ci_high", FLOAT, "the other end"),
-        TableColumn(
-            "interval",
-            TEXT,
-            "how it was made: `paired t`, `jackknife`, `swapped parts`, `woodruff` or `confidence sequence`; `too few`, `off` "
-            "and null as in `metrics`",
-        ),
-        TableColumn("degrees", FLOAT, "the degrees of freedom of the standard error; null where it has none"),
-        TableColumn(
-            "p",
-            FLOAT,
-            "two-sided, of no difference, by Student's t, at least 2^(1-m) of m groups (or parts) that differ; null where "
-            "`interval` is `too few`, as where the models are equal in every group",
-        ),
-        TableColumn("p_adjusted", FLOAT, "the same within its family"),
-        TableColumn("correction", TEXT, "`holm`, `benjamini-hochberg` or `none`"),
-        TableColumn(
-            "family",
-            TEXT,
-            "the rows that were corrected together: `whole day`, `slice country`; by other words `candidate b`, `metric "
-            "auc`, `slice country=de`",
-        ),
-        TableColumn(
-            "wins",
-            WHOLE,
-            "groups in which the candidate is better; null where parts alone tell, and without a direction",
-        ),
-        TableColumn("ties", WHOLE, "groups in which both are equal, up to rounding"),
-        TableColumn("losses", WHOLE, "groups in which the candidate is worse"),
-        TableColumn(
-            "smallest_detectable",
-            FLOAT,
-            "the smallest difference that would have been found in 80 of 100 cases, at this level; null where so few groups "
-            "differ that none would be found, however large",
-        ),
-        TableColumn("n_groups", WHOLE, "as in `metrics`: the smaller number of the two models"),
-        TableColumn("n_effective", FLOAT, "as in `metrics`: the smaller number of the two models"),
-        TableColumn(
-            "n_unpaired",
-            WHOLE,
-            "groups in which one of the two alone is defined: parts test the difference where there are any; null where "
-            "models are in no pairs",
-        ),
-        TableColumn("definition", TEXT, "as in `metrics`"),
-        TableColumn("spec_hash", TEXT, "as in `metrics`"),
-        TableColumn("run_id", TEXT, "the run in `runs`"),
-    ),
+    columns("""\
+candidate text: the model that is compared
+baseline text: the model that all others are compared with
+slice slice_value text
+metric text
+difference float: candidate minus baseline: of the two values in `metrics`
+relative float: the difference as a share of the baseline's value; null where that is 0 or undefined
+relative_low float: end of the interval of `relative` (Fieller 1954); null where the baseline's own interval reaches
+    0
+relative_high float: the other end
+stderr float: the standard error of the difference; null where there is none
+ci_low float: end of the interval of the difference
+ci_high float: the other end
+interval text: how it was made: `paired t`, `jackknife`, `swapped parts`, `woodruff` or `confidence sequence`; `too
+    few`, `off` and null as in `metrics`
+degrees float: the degrees of freedom of the standard error; null where it has none
+p float: two-sided, of no difference, by Student's t, at least 2^(1-m) of m groups (or parts) that differ; null
+    where `interval` is `too few`, as where the models are equal in every group
+p_adjusted float: the same within its family
+correction text: `holm`, `benjamini-hochberg` or `none`
+family text: the rows that were corrected together: `whole day`, `slice country`; by other words `candidate b`,
+    `metric auc`, `slice country=de`
+wins whole: groups in which the candidate is better; null where parts alone tell, and without a direction
+ties whole: groups in which both are equal, up to rounding
+losses whole: groups in which the candidate is worse
+smallest_detectable float: the smallest difference that would have been found in 80 of 100 cases, at this level;
+    null where so few groups differ that none would be found, however large
+n_groups whole: as in `metrics`: the smaller number of the two models
+n_effective float: as in `metrics`: the smaller number of the two models
+n_unpaired whole: groups in which one of the two alone is defined: parts test the difference where there are any;
+    null where models are in no pairs
+definition text: as in `metrics`
+spec_hash text: as in `metrics`
+run_id text: the run in `runs`"""),
 )
 DECOMPOSITION = TableSchema(
     "decomposition",
@@ -222,30 +173,20 @@ DECOMPOSITION = TableSchema(
 Why a mean moved: a row per metric and value of a slice, whose parts add up to the difference of the two means. It is
 printed by `sparkrank compare --decompose` and made by `sr.decompose` from two tables `metrics`; no run writes it.""",
     (
-        TableColumn("candidate", TEXT, "the model that is compared"),
-        TableColumn("baseline", TEXT, "the model that it is compared with, or the same on another day"),
-        TableColumn("slice", TEXT),
-        TableColumn("slice_value", TEXT),
-        TableColumn("metric", TEXT, "as in `metrics`"),
-        TableColumn(
-            "presence", TEXT, "`both`; `entered` or `left`: the value is with the candidate, or the baseline, alone"
-        ),
-        TableColumn("baseline_share", FLOAT, "the value's share of the weight of the baseline's mean"),
-        TableColumn("share", FLOAT, "the same of the candidate"),
-        TableColumn("baseline_value", FLOAT, "the mean of the baseline there; null where the value entered"),
-        TableColumn("value", FLOAT, "that of the candidate; null where it left"),
-        TableColumn(
-            "mix",
-            FLOAT,
-            "what the change of the share adds: (share - baseline_share) · (the middle of both means there - the "
-            "middle of both means of the whole day); of what entered or left, its share · (its mean - that middle)",
-        ),
-        TableColumn(
-            "rate",
-            FLOAT,
-            "what the change of the mean there adds: the middle of both shares · (value - baseline_value)",
-        ),
-        TableColumn("part", FLOAT, "mix + rate"),
+        *columns("""\
+candidate text: the model that is compared
+baseline text: the model that it is compared with, or the same on another day
+slice slice_value text
+metric text: as in `metrics`
+presence text: `both`; `entered` or `left`: the value is with the candidate, or the baseline, alone
+baseline_share float: the value's share of the weight of the baseline's mean
+share float: the same of the candidate
+baseline_value float: the mean of the baseline there; null where the value entered
+value float: that of the candidate; null where it left
+mix float: what the change of the share adds: (share - baseline_share) · (the middle of both means there - the
+    middle of both means of the whole day); of what entered or left, its share · (its mean - that middle)
+rate float: what the change of the mean there adds: the middle of both shares · (value - baseline_value)
+part float: mix + rate"""),
         *(
             TableColumn(
                 f"{name}_{end}", FLOAT, f"{what} of the interval of `{name}`, by parts of the groups; null without one"
@@ -253,16 +194,13 @@ printed by `sparkrank compare --decompose` and made by `sr.decompose` from two t
             for name in ("mix", "rate", "part")
             for end, what in (("low", "lower end"), ("high", "upper end"))
         ),
-        TableColumn(
-            "interval",
-            TEXT,
-            "how that of `part` was made: `jackknife`; `too few` and `off` as in `metrics`; null where two tables alone "
-            "are at hand",
-        ),
-        TableColumn("difference", FLOAT, "candidate - baseline: the sum of all parts of the metric"),
-        TableColumn("definition", TEXT, "as in `metrics`"),
-        TableColumn("candidate_run_id", TEXT, "the run in `runs`"),
-        TableColumn("baseline_run_id", TEXT, "that of the baseline"),
+        *columns("""\
+interval text: how that of `part` was made: `jackknife`; `too few` and `off` as in `metrics`; null where two tables
+    alone are at hand
+difference float: candidate - baseline: the sum of all parts of the metric
+definition text: as in `metrics`
+candidate_run_id text: the run in `runs`
+baseline_run_id text: that of the baseline"""),
     ),
 )
 GROUPS = TableSchema(
@@ -282,40 +220,26 @@ BLOCKS = TableSchema(
     "A row per model, slice value, bin rule and score bin, ascending by score.",
     (
         *SUBJECT,
-        TableColumn(
-            "rule",
-            TEXT,
-            "which scores share a bin: `bits=12`, `digits=5`, `bins=15` or `exact`, with `rel` where a metric names it",
-        ),
-        TableColumn(
-            "block", WHOLE, "the number of the bin, in the order of scores; equal numbers are the same bin on any day"
-        ),
-        TableColumn(
-            "score",
-            FLOAT,
-            "the score that names the bin: its end nearer to 0 (`bits`), the rounded score (`digits`), its "
-            "lower edge (`bins`), or the score itself (`exact`)",
-        ),
-        TableColumn("pos", WHOLE, "relevant rows"),
-        TableColumn("neg", WHOLE, "other rows"),
-        TableColumn(
-            "offset",
-            WHOLE,
-            "how far the scores lie from `score`, added up, in 2^-32 of the bin's width; null where no "
-            "metric reads sums of scores",
-        ),
-        TableColumn("score_sum", FLOAT, "the sum of the scores, from `offset`; null where that is"),
+        *columns("""\
+rule text: which scores share a bin: `bits=12`, `digits=5`, `bins=15` or `exact`, with `rel` where a metric names it
+block whole: the number of the bin, in the order of scores; equal numbers are the same bin on any day
+score float: the score that names the bin: its end nearer to 0 (`bits`), the rounded score (`digits`), its lower
+    edge (`bins`), or the score itself (`exact`)
+pos whole: relevant rows
+neg whole: other rows
+offset whole: how far the scores lie from `score`, added up, in 2^-32 of the bin's width; null where no metric reads
+    sums of scores
+score_sum float: the sum of the scores, from `offset`; null where that is"""),
     ),
     more=(
         """\
 Where rows have weights, `pos`, `neg` and `offset` are doubles, sums of the weights and of weighted offsets,
 rounded. What merges are the columns behind them:""",
-        (
-            TableColumn("rows", WHOLE, "rows, whatever their weight"),
-            limbs("pos", "the exact sum `pos`, as multiples of six units that add up without rounding"),
-            limbs("neg", "the same of `neg`"),
-            limbs("offset", "the same of `offset`; null where that is"),
-        ),
+        columns("""\
+rows whole: rows, whatever their weight
+pos limbs: the exact sum `pos`, as multiples of six units that add up without rounding
+neg limbs: the same of `neg`
+offset limbs: the same of `offset`; null where that is"""),
     ),
 )
 CURVES = TableSchema(
@@ -325,14 +249,13 @@ A row per model, slice value, curve and point, in the order of falling threshold
 curve.""",
     (
         *SUBJECT,
-        TableColumn("curve", TEXT, "`roc` for each `auc`, `pr` for each `pr_auc`"),
-        TableColumn("metric", TEXT, "the metric that is the area under it"),
-        TableColumn("point", WHOLE, "from 0"),
-        TableColumn("x", FLOAT, "the false positive rate; of `pr` recall"),
-        TableColumn("y", FLOAT, "the true positive rate; of `pr` precision"),
-        TableColumn(
-            "threshold", FLOAT, "rows with this score or a higher one are taken; infinite at the point where none is"
-        ),
+        *columns("""\
+curve text: `roc` for each `auc`, `pr` for each `pr_auc`
+metric text: the metric that is the area under it
+point whole: from 0
+x float: the false positive rate; of `pr` recall
+y float: the true positive rate; of `pr` precision
+threshold float: rows with this score or a higher one are taken; infinite at the point where none is"""),
     ),
 )
 DISTRIBUTIONS = TableSchema(
@@ -340,15 +263,12 @@ DISTRIBUTIONS = TableSchema(
     "A row per model, slice value, metric of which a percentile is asked for, and value.",
     (
         *SUBJECT,
-        TableColumn("metric", TEXT, "the metric of groups"),
-        TableColumn(
-            "rule",
-            TEXT,
-            "`exact`, or beyond 65,536 distinct values `bits=16`: values that share 16 bits of their mantissa",
-        ),
-        TableColumn("block", WHOLE, "the value's number, in the order of values"),
-        TableColumn("value", FLOAT),
-        TableColumn("groups", WHOLE, "groups with that value"),
+        *columns("""\
+metric text: the metric of groups
+rule text: `exact`, or beyond 65,536 distinct values `bits=16`: values that share 16 bits of their mantissa
+block whole: the value's number, in the order of values
+value float
+groups whole: groups with that value"""),
     ),
 )
 ITEMS = TableSchema(
@@ -357,18 +277,11 @@ ITEMS = TableSchema(
 A row per model, slice value, what is counted, and item, where `coverage`, `gini` or `novelty` is asked for.""",
     (
         *SUBJECT,
-        TableColumn(
-            "exposure",
-            TEXT,
-            "the first positions that count, and the least relevant label if it matters: `k=10`, `k=all,rel=3`",
-        ),
-        TableColumn("item", TEXT, "as text"),
-        TableColumn(
-            "shown",
-            WHOLE,
-            "how often it stands there, in 2^-32: a tie block that `k` cuts shows each of its rows in part",
-        ),
-        TableColumn("relevant", WHOLE, "groups in which it is relevant"),
+        *columns("""\
+exposure text: the first positions that count, and the least relevant label if it matters: `k=10`, `k=all,rel=3`
+item text: as text
+shown whole: how often it stands there, in 2^-32: a tie block that `k` cuts shows each of its rows in part
+relevant whole: groups in which it is relevant"""),
     ),
 )
 PARTS = TableSchema(
@@ -379,26 +292,22 @@ come. A part is one of 64 sets of groups by the hash of the group key, or of the
 on every day; values of slices have 16.""",
     (
         *SUBJECT,
-        TableColumn(
-            "rule",
-            TEXT,
-            "as in `blocks`, but coarse: `bits=6` where a metric asks for more; `bits=6 of ap` for the values of groups, where "
-            "a percentile of `ap` is asked for",
-        ),
-        TableColumn("part", WHOLE, "from 0"),
-        TableColumn("block", WHOLE, "as in `blocks`"),
-        TableColumn("pos", WHOLE, "relevant rows"),
-        TableColumn("neg", WHOLE, "other rows; of values of groups, groups"),
-        TableColumn("offset", WHOLE, "as in `blocks`, 0 where no metric reads sums of scores"),
+        *columns("""\
+rule text: as in `blocks`, but coarse: `bits=6` where a metric asks for more; `bits=6 of ap` for the values of
+    groups, where a percentile of `ap` is asked for
+part whole: from 0
+block whole: as in `blocks`
+pos whole: relevant rows
+neg whole: other rows; of values of groups, groups
+offset whole: as in `blocks`, 0 where no metric reads sums of scores"""),
     ),
     more=(
         "Where rows have weights, these columns stand in place of the last three:",
-        (
-            limbs("pos", "the exact sum of the weights of relevant rows"),
-            limbs("neg", "the same of other rows"),
-            limbs("offset", "the same of weighted offsets"),
-            TableColumn("rows", WHOLE, "rows, whatever their weight"),
-        ),
+        columns("""\
+pos limbs: the exact sum of the weights of relevant rows
+neg limbs: the same of other rows
+offset limbs: the same of weighted offsets
+rows whole: rows, whatever their weight"""),
     ),
 )
 QUALITY = TableSchema(
@@ -409,33 +318,20 @@ range, 0 to 1` are counted among the groups in which the model is evaluated: the
 ask for, the last for each metric that has a lowest and a highest value. `ndcg` of an `ideal` that labels may exceed has
 `groups with ndcg(ideal=[3,2,1])@3 above 1, better than its ideal list` instead. `rows without a label` are those of groups in which some
 model is evaluated. Rows with a score, and what is a share of these, are those of all groups.""",
-    (
-        TableColumn("check", TEXT, "what is counted"),
-        TableColumn("model", TEXT, "null where it concerns all models"),
-        TableColumn("count", FLOAT, "rows, groups, or rows per block"),
-        TableColumn("of", TEXT, "the check whose count is the whole; null where there is none"),
-        TableColumn("fraction", FLOAT, "`count` of the whole; null without one, and where that is 0"),
-        TableColumn(
-            "limit",
-            FLOAT,
-            "the most that `fraction` may be, or `count` where it has none, or the least rows per block; null "
-            "without a limit",
-        ),
-        TableColumn("ok", FLAG, "whether the limit is kept; null without one"),
-        TableColumn(
-            "example",
-            TEXT,
-            "of `truth in no list`, or `relevant truth in no list`, that is over its limit: a row of the lists and one of the truth without "
-            "the other half, as they are written (the group where there is a group table); of one of the largest groups, where it "
-            'has 1,000 rows and there is a group table, its key, `user "anna"`; else null',
-        ),
-        TableColumn(
-            "code",
-            TEXT,
-            "the check for programs, as `truth_in_no_list`: the same for each level, metric and ideal that `check` names. "
-            "It never changes; tables of older runs have no such column",
-        ),
-    ),
+    columns("""\
+check text: what is counted
+model text: null where it concerns all models
+count float: rows, groups, or rows per block
+of text: the check whose count is the whole; null where there is none
+fraction float: `count` of the whole; null without one, and where that is 0
+limit float: the most that `fraction` may be, or `count` where it has none, or the least rows per block; null
+    without a limit
+ok flag: whether the limit is kept; null without one
+example text: of `truth in no list`, or `relevant truth in no list`, that is over its limit: a row of the lists and
+    one of the truth without the other half, as they are written (the group where there is a group table); of one of the
+    largest groups, where it has 1,000 rows and there is a group table, its key, `user "anna"`; else null
+code text: the check for programs, as `truth_in_no_list`: the same for each level, metric and ideal that `check`
+    names. It never changes; tables of older runs have no such column"""),
     notes="""\
 `quality.limits` of the spec, or `limits=` of `sr.evaluate`, bounds any check by its name, as `truth in no list:
 0.8`: over the limit a run ends with exit code 4 and writes nothing. A limit is a share of the whole from 0 to 1. Of
@@ -498,90 +394,61 @@ GATES = TableSchema(
     """\
 A row per gate of the spec and row of `metrics` that it is about, or that it should be about and is not there
 (docs/gates.md). Of a gate with `min` and `max` there are two. Runs without `gates` in their spec have no such table.""",
-    (
-        TableColumn("gate", TEXT, "its `name`, or its text"),
-        TableColumn("kind", TEXT, "`min`, `max`, `not_worse_than` (a model), `equivalent_to`, `history`"),
-        TableColumn(
-            "metric", TEXT, "as in `metrics`; the pattern of the gate where nothing is there that it could be about"
-        ),
-        TableColumn("model", TEXT),
-        TableColumn("slice", TEXT),
-        TableColumn("slice_value", TEXT),
-        TableColumn("value", FLOAT, "that of the row in `metrics`; null where there is none"),
-        TableColumn(
-            "against",
-            TEXT,
-            "of `not_worse_than` and `equivalent_to` the baseline and its value, of `history` the mean and the band; "
-            "else null",
-        ),
-        TableColumn(
-            "bound",
-            FLOAT,
-            "the number that decides: that of `min` or `max`, the nearer end of the band, or the worse one, of `not_worse_than` the "
-            "least difference to the baseline that is good enough (the greatest where lower is better), and of "
-            "`equivalent_to` the end of the margin that is nearer to being passed",
-        ),
-        TableColumn(
-            "ci_low",
-            FLOAT,
-            "end of the interval that is held against `bound`: of `not_worse_than` and `equivalent_to` that of the "
-            "difference, with the error of a margin that is a share; null without one. A history has a band in its place, "
-            "to which the standard error of the day is added",
-        ),
-        TableColumn("ci_high", FLOAT, "the other end"),
-        TableColumn(
-            "p",
-            FLOAT,
-            "one-sided, of the hypothesis that the truth is good enough: a small one speaks for `fail`. Null where nothing "
-            "was tested",
-        ),
-        TableColumn(
-            "p_adjusted", FLOAT, "the same among all rows of the gate and `kind` with a `p`, by its `correction`"
-        ),
-        TableColumn(
-            "left_out",
-            WHOLE,
-            "how many values of slices the gate leaves out because they have fewer groups than `least_groups.gates`: the "
-            "same in all of its rows",
-        ),
-        TableColumn("verdict", TEXT, "`pass`, `fail` or `undecided`"),
-        TableColumn("reason", TEXT, "a sentence"),
-        TableColumn("accepted", FLAG, "whether a person has let the day in although this did not pass"),
-        TableColumn("accepted_reason", TEXT, "why; null where nobody has"),
-        TableColumn(
-            "from_now_on", FLAG, "whether a person has let the history of this row of `metrics` begin anew with the day"
-        ),
-        TableColumn("spec_hash", TEXT, "as in `metrics`"),
-        TableColumn("run_id", TEXT, "the run in `runs`"),
-    ),
+    columns("""\
+gate text: its `name`, or its text
+kind text: `min`, `max`, `not_worse_than` (a model), `equivalent_to`, `history`
+metric text: as in `metrics`; the pattern of the gate where nothing is there that it could be about
+model slice slice_value text
+value float: that of the row in `metrics`; null where there is none
+against text: of `not_worse_than` and `equivalent_to` the baseline and its value, of `history` the mean and the
+    band; else null
+bound float: the number that decides: that of `min` or `max`, the nearer end of the band, or the worse one, of
+    `not_worse_than` the least difference to the baseline that is good enough (the greatest where lower is better), and
+    of `equivalent_to` the end of the margin that is nearer to being passed
+ci_low float: end of the interval that is held against `bound`: of `not_worse_than` and `equivalent_to` that of the
+    difference, with the error of a margin that is a share; null without one. A history has a band in its place, to
+    which the standard error of the day is added
+ci_high float: the other end
+p float: one-sided, of the hypothesis that the truth is good enough: a small one speaks for `fail`. Null where
+    nothing was tested
+p_adjusted float: the same among all rows of the gate and `kind` with a `p`, by its `correction`
+left_out whole: how many values of slices the gate leaves out because they have fewer groups than
+    `least_groups.gates`: the same in all of its rows
+verdict text: `pass`, `fail` or `undecided`
+reason text: a sentence
+accepted flag: whether a person has let the day in although this did not pass
+accepted_reason text: why; null where nobody has
+from_now_on flag: whether a person has let the history of this row of `metrics` begin anew with the day
+spec_hash text: as in `metrics`
+run_id text: the run in `runs`"""),
 )
 # The numbers of each type of small state; names are unique among all of them.
-MEAN_NUMBERS = (
-    TableColumn("n_groups", WHOLE, "of a mean: groups evaluated"),
-    TableColumn("n_undefined", WHOLE, "of a mean: those where the metric is undefined"),
-    TableColumn("n_averaged", WHOLE, "of a mean: groups in it"),
-    TableColumn("n_rows", WHOLE, "of a mean: rows of the groups evaluated"),
-    limbs("w", "of a mean over groups with weight w and value v: Σ w"),
-    limbs("wv", "Σ wv"),
-    limbs("ww", "Σ w²"),
-    limbs("wwv", "Σ w²v"),
-    limbs("wwvv", "Σ w²v²"),
-)
-SUM_NUMBERS = (limbs("total", "of a sum over rows: its value"),)
-COUNT_NUMBERS = (TableColumn("count", WHOLE, "of a count"),)
+MEAN_NUMBERS = columns("""\
+n_groups whole: of a mean: groups evaluated
+n_undefined whole: of a mean: those where the metric is undefined
+n_averaged whole: of a mean: groups in it
+n_rows whole: of a mean: rows of the groups evaluated
+w limbs: of a mean over groups with weight w and value v: Σ w
+wv limbs: Σ wv
+ww limbs: Σ w²
+wwv limbs: Σ w²v
+wwvv limbs: Σ w²v²""")
+SUM_NUMBERS = columns("total limbs: of a sum over rows: its value")
+COUNT_NUMBERS = columns("count whole: of a count")
 PART = TableColumn("part", WHOLE, "of the states of parts: which part of the groups, from 0")
-PART_MEAN_NUMBERS = (limbs("part_w", "of a mean, of one part: Σ w"), limbs("part_wv", "Σ wv"))
-PART_SUM_NUMBERS = (limbs("part_total", "of a sum over rows, of one part: its value"),)
-PAIR_NUMBERS = (
-    TableColumn("n_pairs", WHOLE, "of a pair of models: groups where both are defined"),
-    TableColumn("n_above", WHOLE, "of them, those where the candidate's value is the higher one"),
-    TableColumn("n_equal", WHOLE, "those where both are equal, up to rounding"),
-    TableColumn("n_below", WHOLE, "those where the baseline's value is the higher one"),
-    TableColumn("n_unpaired", WHOLE, "groups where one of the two alone is defined"),
-    limbs("d", "with d the difference of candidate and baseline in a group: Σ d"),
-    limbs("dd", "Σ d²"),
-)
-SIZE_NUMBERS = (TableColumn("n_blocks", WHOLE, "rows in the larger table"),)
+PART_MEAN_NUMBERS = columns("""\
+part_w limbs: of a mean, of one part: Σ w
+part_wv limbs: Σ wv""")
+PART_SUM_NUMBERS = columns("part_total limbs: of a sum over rows, of one part: its value")
+PAIR_NUMBERS = columns("""\
+n_pairs whole: of a pair of models: groups where both are defined
+n_above whole: of them, those where the candidate's value is the higher one
+n_equal whole: those where both are equal, up to rounding
+n_below whole: those where the baseline's value is the higher one
+n_unpaired whole: groups where one of the two alone is defined
+d limbs: with d the difference of candidate and baseline in a group: Σ d
+dd limbs: Σ d²""")
+SIZE_NUMBERS = columns("n_blocks whole: rows in the larger table")
 RUN_ID = "run_id"
 ATTEMPT_ID = "attempt_id"
 STATES = TableSchema(
@@ -592,20 +459,16 @@ A row per state, from which days merge: the means of metrics of groups (`mean`),
 models (`pair`), and how many rows the larger states have in `blocks`, `distributions`, `items` and `parts`. Sums are
 exact: six columns of multiples of six units, which add up without rounding in any order.""",
     (
-        TableColumn("kind", TEXT, "which of these"),
-        TableColumn("version", WHOLE, "of what the numbers mean: days of another version are refused"),
-        TableColumn("definition", TEXT, "every setting written out"),
-        TableColumn(
-            "source",
-            TEXT,
-            "the columns, the condition, and `partition_types` where it is `text`: what makes a row, a group "
-            "and a label",
-        ),
-        TableColumn("model", TEXT, "empty where a count concerns all models"),
-        TableColumn("slice", TEXT),
-        TableColumn("slice_value", TEXT),
-        TableColumn("name", TEXT, "the metric, sum, check, bin rule or exposure"),
-        TableColumn(RUN_ID, TEXT, "the run in `runs`: a merge refuses states of another"),
+        *columns("""\
+kind text: which of these
+version whole: of what the numbers mean: days of another version are refused
+definition text: every setting written out
+source text: the columns, the condition, and `partition_types` where it is `text`: what makes a row, a group and a
+    label
+model text: empty where a count concerns all models
+slice slice_value text
+name text: the metric, sum, check, bin rule or exposure
+run_id text: the run in `runs`: a merge refuses states of another"""),
         *MEAN_NUMBERS,
         *SUM_NUMBERS,
         *COUNT_NUMBERS,
@@ -629,48 +492,32 @@ ATTEMPT = TableColumn(
     "what no other run has: the names of this run's files end in it, and their metadata of Parquet have it",
 )
 FROM_NOW_ON = "from_now_on"
-ACCEPTED = (
-    TableColumn(
-        "accepted_at", TIME, "when a person let the day in although a gate had stopped it; null where nobody did"
-    ),
-    TableColumn("accepted_reason", TEXT, "why (`sparkrank accept`); null where `accepted_at` is"),
-    TableColumn(
-        FROM_NOW_ON,
-        FLAG,
-        "whether the history of every value begins anew with the day (`sparkrank accept --from-now-on`); null where "
-        "`accepted_at` is",
-    ),
-)
+ACCEPTED = columns("""\
+accepted_at time: when a person let the day in although a gate had stopped it; null where nobody did
+accepted_reason text: why (`sparkrank accept`); null where `accepted_at` is
+from_now_on flag: whether the history of every value begins anew with the day (`sparkrank accept --from-now-on`);
+    null where `accepted_at` is""")
 RUNS = TableSchema(
     "runs",
     "One row: the last run of the day.",
     (
-        TableColumn(
-            "run_id",
-            TEXT,
-            "the day, and twelve hex digits that are the same for the same question: a rerun has the same",
-        ),
+        *columns("""\
+run_id text: the day, and twelve hex digits that are the same for the same question: a rerun has the same"""),
         ATTEMPT,
-        TableColumn("status", TEXT, "`done`: what fails leaves no tables"),
-        TableColumn("started_at", TIME),
-        TableColumn("lane", TEXT, "`frame`, `scan` or `local`"),
-        TableColumn("lane_reason", TEXT, "why this one"),
-        TableColumn("input", TEXT, "the path or table, and that of the truth"),
-        TableColumn("rows", WHOLE, "rows read"),
-        TableColumn("buckets", WHOLE),
-        TableColumn("stages", TEXT, "JSON: seconds of each stage before the tables were written"),
-        TableColumn(
-            "versions",
-            TEXT,
-            "JSON: sparkrank, Spark, Python, numpy, pyarrow, and whether the driver had compiled loops; "
-            "`loops of buckets` counts how often a loop or numpy served, where buckets were solved; "
-            "`session` has the settings of the Spark session that reading depended on, if it did; "
-            "`refused by the session` says what made the run slower, and why",
-        ),
-        TableColumn("spec_hash", TEXT, "as in `metrics`"),
-        TableColumn(
-            "spec", TEXT, "JSON: the spec, every default written out; `***` stands for what others are not shown"
-        ),
+        *columns("""\
+status text: `done`: what fails leaves no tables
+started_at time
+lane text: `frame`, `scan` or `local`
+lane_reason text: why this one
+input text: the path or table, and that of the truth
+rows whole: rows read
+buckets whole
+stages text: JSON: seconds of each stage before the tables were written
+versions text: JSON: sparkrank, Spark, Python, numpy, pyarrow, and whether the driver had compiled loops; `loops of
+    buckets` counts how often a loop or numpy served, where buckets were solved; `session` has the settings of the Spark
+    session that reading depended on, if it did; `refused by the session` says what made the run slower, and why
+spec_hash text: as in `metrics`
+spec text: JSON: the spec, every default written out; `***` stands for what others are not shown"""),
         *ACCEPTED,
         FILES,
     ),
@@ -683,8 +530,9 @@ WINDOW_RUNS = TableSchema(
     "One row: the last run of the window.",
     (
         *(column for column in RUNS.columns if column.name in ("run_id", ATTEMPT_ID, "status", "started_at")),
-        TableColumn("days", pa.list_(TEXT), "those that were merged"),
-        TableColumn("days_missing", pa.list_(TEXT), "those that were not there"),
+        *columns("""\
+days texts: those that were merged
+days_missing texts: those that were not there"""),
         *(column for column in RUNS.columns if column.name in ("rows", "stages", "versions", "spec_hash", "spec")),
         *ACCEPTED,
         FILES,

@@ -1,7 +1,6 @@
 """The difference of two values, and its test: of two models on the same groups, or of two days or runs.
 
-The difference is that of the two values as ``metrics`` has them, whatever tests it. Pairs of groups test a mean of one
-day: their moments are exact. Everything else is tested by what both values are without each part of the groups; the
+Pairs of groups test a mean of one day, by exact moments. Everything else is tested without each part of the groups: the
 same group is in the same part on all days and for all models, so whatever comes again cancels.
 """
 
@@ -51,7 +50,6 @@ class Sample:
         return SubjectStates(self.merged, self.subject)
 
     def row(self, metric: Metric) -> MetricRow:
-        """What ``metrics`` says of ``metric``."""
         return self.merged.row(self.subject, metric)
 
     def groups(self, row: MetricRow) -> int | None:
@@ -64,7 +62,6 @@ class Sample:
         return self.merged.means.get(self.subject.state(metric), NO_GROUPS).stderr
 
     def n_effective(self, metric: Metric) -> float | None:
-        """How many equal groups would carry as much."""
         return self.merged.n_effective(self.subject, metric, clustered=self.clustered)
 
     def without_parts(self, metric: Metric) -> WithoutParts | None:
@@ -73,7 +70,7 @@ class Sample:
 
 
 class PairSums(NamedTuple):
-    """How many groups are in a pair, by the sign of their difference d, and the sums of d and of d squared."""
+    """The groups of a pair of models by the sign of their difference d, and the sums of d and of d squared."""
 
     n_pairs: int
     n_above: int
@@ -92,11 +89,7 @@ class PairSums(NamedTuple):
 
 @dataclass(frozen=True)
 class Compared:
-    """The values of a ``candidate`` and a ``baseline`` in one metric, and the ``test`` of their difference.
-
-    ``n_groups`` and ``n_effective`` are those of the side that has fewer. Without all three ``errors`` its share of the
-    baseline has no interval.
-    """
+    """Two values, the ``test`` of their difference, and how many groups the side with fewer has."""
 
     candidate: MetricRow
     baseline: MetricRow
@@ -122,8 +115,8 @@ class Compared:
         return {
             "difference": self.difference,
             "relative": relative,
-            "relative_low": None if ends is None else ends[0],
-            "relative_high": None if ends is None else ends[1],
+            "relative_low": ends and ends[0],
+            "relative_high": ends and ends[1],
             "stderr": test.stderr,
             "ci_low": test.low,
             "ci_high": test.high,
@@ -143,8 +136,7 @@ def compared(
 ) -> Compared:
     """``candidate`` less ``baseline``, tested by ``pairs`` of independent groups where given, else by parts.
 
-    Groups in which one of the two alone is defined are in no pair, but in the values: where there are any, parts test
-    the difference of these.
+    Parts do it too where some group is in no pair, as one of the two alone is defined there.
     """
     ours, theirs = candidate.row(metric), baseline.row(metric)
     groups = _smaller(candidate.groups(ours), baseline.groups(theirs))

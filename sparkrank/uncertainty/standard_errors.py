@@ -1,8 +1,7 @@
 """The interval of each value of the table ``metrics``, from the merged states alone.
 
-A group is the unit of sampling. On one day the groups of a mean are independent, and its exact moments serve. Rows of
-a group are not, nor is a user on the days of a window: what adds up over rows, and any metric of a window, is resampled
-by leaving out one part of the groups at a time.
+A group is the unit of sampling: on one day exact moments of means serve. Sums over rows, and any metric of a window,
+are resampled by leaving out one part of the groups at a time.
 """
 
 from __future__ import annotations
@@ -54,11 +53,11 @@ def interval_of(
     *,
     clustered: bool,
 ) -> Interval:
-    """The interval of ``row``, the value of ``metric`` that as many as ``n_effective`` equal groups carry.
+    """The interval of ``row``, the value of ``metric`` that as many as ``n_effective`` equal groups carry, or why none.
 
-    Where there is none, it says why. ``clustered``: a group may have come on several days.
+    ``clustered``: a group may have come on several days.
     """
-    interval = _interval(merged, plan, subject, metric, row, n_effective, clustered=clustered)
+    interval = _of_one_look(merged, plan, subject, metric, row, n_effective, clustered=clustered)
     if not plan.uncertainty.sequential or interval.low is None or interval.method in (PERCENTILES, WOODRUFF):
         return interval
     lowest, highest = metric.declaration.range_of(metric)
@@ -72,7 +71,7 @@ def interval_of(
     return sequence.within((lowest, highest))
 
 
-def _interval(
+def _of_one_look(
     merged: Merged,
     plan: Plan,
     subject: Subject,
@@ -126,8 +125,7 @@ def _of_percentile(merged: Merged, plan: Plan, subject: Subject, metric: Metric,
 
 
 def _of_mean(merged: Merged, subject: Subject, metric: Metric, n_effective: float | None) -> StandardError:
-    """That of independent groups, by their exact moments, with as many degrees as effective groups but one (Kish:
-    Survey Sampling, 1965).
+    """That of independent groups, by their exact moments, with as many degrees as effective groups but one (Kish 1965).
 
     Satterthwaite's degrees, (Σp²)² / Σp⁴ of the shares p, are near 1 beside one large group. Yet the error of the mean
     and the residual of that group are then nearly the same number, so intervals with so few degrees always hold the
@@ -142,10 +140,10 @@ def _of_mean(merged: Merged, subject: Subject, metric: Metric, n_effective: floa
 
 def _of_parts(merged: Merged, subject: Subject, metric: Metric, n_effective: float | None) -> StandardError | None:
     """That by leaving out one part of the groups at a time; None where the metric has no such values."""
-    found = merged.without_parts(subject, metric)
-    if found is None:
+    values = merged.without_parts(subject, metric)
+    if values is None:
         return None
-    parts = [found.value], [found.without], found.sizes
+    parts = [values.value], [values.without], values.sizes
     (stderr,), (degrees,) = jackknife(*parts)[0], jackknife_degrees(*parts)
     return StandardError(
         float(stderr), min(float(degrees), math.inf if n_effective is None else n_effective - 1), JACKKNIFE

@@ -15,7 +15,6 @@ from sparkrank.stats.intervals import logit_interval, t_interval, wilson_interva
 
 
 def measured(value: float, low: float | None, high: float | None, **more: object) -> IntervalEstimate:
-    """A number with its interval."""
     return IntervalEstimate(value, low, high, None)._replace(**more)
 
 
@@ -51,6 +50,26 @@ def test_proportions_at_their_bounds_are_tested_by_the_score() -> None:
     none_of_50 = measured(0.0, 0.0, 0.0713, degrees=49, n_effective=50, interval="wilson")
     assert side_of(none_of_50, 0.1, -1) == BoundVerdict("pass", pytest.approx(stats.norm.cdf(0.1 / math.sqrt(0.0018))))
     assert side_of(none_of_50, 0.1, 1) == BoundVerdict("fail", pytest.approx(stats.norm.sf(0.1 / math.sqrt(0.0018))))
+
+
+def test_what_too_few_data_say_is_undecided_with_the_reason() -> None:
+    for row, why in (
+        ({}, "it has no interval"),
+        ({"interval": "off"}, "uncertainty.off has turned its interval off"),
+        ({"interval": "too few"}, "its groups are too few to say"),
+        ({"interval": "too few", "n_groups": 1}, "1 group is too few to say"),
+        ({"interval": "too few", "n_groups": 60, "n_undefined": 55}, "5 groups are too few to say"),
+        ({"interval": "too few", "n_groups": 60, "n_effective": 2.2}, "2 groups are too few to say"),
+        ({"interval": "too few", "n_groups": 4000}, "4,000 groups show too little variation to say"),
+        (
+            {"interval": "t", "low": 0.35, "high": 0.35, "stderr": 0.0, "n_groups": 5},
+            "its interval has no width, and 5 groups are too few to say",
+        ),
+    ):
+        for bound, sign in ((0.3, 1), (0.4, 1), (0.3, -1), (0.4, -1)):
+            assert side_of(measured(0.35, None, None)._replace(**row), bound, sign) == BoundVerdict(
+                "undecided", None, why
+            )
 
 
 @pytest.mark.parametrize(("groups", "effective", "decides"), [(5, None, False), (6, None, True), (40, 5.0, False)])

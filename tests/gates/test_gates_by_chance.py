@@ -20,7 +20,6 @@ Z = 1.959963984540054
 
 
 def rule(**given: object) -> Rule:
-    """A rule on :data:`CELL`."""
     return Rule("gate", metric="auc", metrics=("auc",), models=("candidate",), model="candidate", **given)  # type: ignore[arg-type]
 
 

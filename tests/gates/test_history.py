@@ -25,7 +25,6 @@ HALF = stats.t.isf(stats.norm.sf(3), 6) * math.sqrt(1e-3 / 6 * (1 + 1 / 7))
 
 
 def measured(value: float | None, stderr: float | None = None, **other: object) -> IntervalEstimate:
-    """A value, with its standard error where it has one."""
     return IntervalEstimate(value, None, None, stderr, "as it is", **other)  # type: ignore[arg-type]
 
 
@@ -45,7 +44,6 @@ def judged(
     margin: Margin = NO_MARGIN,
     **options: object,
 ) -> Judged:
-    """The verdict on a value of today."""
     days = [each for each in before if isinstance(each, Facts)] or days_before(before)  # type: ignore[arg-type]
     rule = Rule("g", "history", "auc", ("auc",), ("candidate",), "candidate", margin=margin)
     judge = Judge([rule], History(**options), {"auc": better})  # type: ignore[arg-type]

@@ -106,8 +106,7 @@ def power(days: int, drop: float, *, weekends: float = 0.0, stderr: float | None
 
 
 @pytest.mark.parametrize(
-    ("days", "weekends", "least"),
-    [(14, 0, 0.53), (28, 0, 0.68), (56, 0, 0.74), (28, 4, 0.52), (56, 4, 0.68)],
+    ("days", "weekends", "least"), [(14, 0, 0.53), (28, 0, 0.68), (56, 0, 0.74), (28, 4, 0.52), (56, 4, 0.68)]
 )
 def test_a_drop_of_4_deviations(days: int, weekends: float, least: float) -> None:
     """With everything known it would be found in 84 %: 4 - 3 deviations from the end of the band."""

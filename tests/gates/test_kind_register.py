@@ -58,10 +58,7 @@ def judged(folder: Path, condition: float | str) -> subprocess.CompletedProcess[
 def test_a_kind_is_a_class_and_one_line(tmp_path: Path) -> None:
     """Of the metrics it is about ``ap`` alone: of ``copc`` neither side is better."""
     done = judged(tmp_path, 0.5)
-    assert done.stdout.splitlines() == [
-        "3 1 [('ap',)]",
-        "* of candidate near_to 0.5 candidate pass",
-    ], done.stderr
+    assert done.stdout.splitlines() == ["3 1 [('ap',)]", "* of candidate near_to 0.5 candidate pass"], done.stderr
     assert judged(tmp_path, 0.9).stdout.endswith("candidate fail\n")
 
 

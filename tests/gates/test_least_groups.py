@@ -42,17 +42,10 @@ def log_of(folder: Path, *days: str) -> None:
 
 
 def conf_of(folder: Path, **changes: Any) -> str:
-    """The path of a spec over the log."""
     scores = {"production": "score", "candidate": "other"}
-    return spec_of(
-        folder,
-        input={
-            "path": f"{folder}/log/dt={{date}}",
-            "columns": {"group": "user", "item": "item", "label": "clicked", "score": scores},
-        },
-        compare={"baseline": "production"},
-        **{"metrics": ["ndcg@5", "auc"], "slices": ["country"], **changes},
-    )
+    columns = {"group": "user", "item": "item", "label": "clicked", "score": scores}
+    asked = {"metrics": ["ndcg@5", "auc"], "slices": ["country"], "compare": {"baseline": "production"}, **changes}
+    return spec_of(folder, input={"path": f"{folder}/log/dt={{date}}", "columns": columns}, **asked)
 
 
 def values_of(folder: Path, table: str) -> set[str]:
@@ -68,11 +61,8 @@ def test_gates_leave_them_out_and_say_how_many(tmp_path: Path, capsys: pytest.Ca
     assert printed.count(" (1 slice value has too few groups and is left out)") == 2
     assert "1 slice value has fewer than 30 groups (least_groups): nothing is left to decide by" in printed
     gates = table_of(tmp_path, "gates", DAYS[0])
-    assert gates[["slice_value", "verdict", "left_out"]].values.tolist() == [
-        ["de", "pass", 1],
-        ["fr", "pass", 1],
-        ["is", "undecided", 1],
-    ]
+    rows = gates[["slice_value", "verdict", "left_out"]].values.tolist()
+    assert rows == [["de", "pass", 1], ["fr", "pass", 1], ["is", "undecided", 1]]
     assert values_of(tmp_path, "metrics") == {"all", *SIZES}  # where they are all the same
 
 
@@ -114,21 +104,16 @@ def test_a_window_counts_its_own_groups(tmp_path: Path) -> None:
         assert set(merged["slice_value"].to_pylist()) == {"all", *there}
 
 
-@pytest.mark.parametrize(
-    ("changes", "told"),
-    [
+def test_what_it_cannot_be_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for changes, sentence in (
         ({"least_groups": {"gates": 5}, "gates": []}, "least_groups.gates is 5, but the spec has no gates"),
         ({"least_groups": {"tables": 5}, "slices": []}, "least_groups.tables is 5, but the spec has no slices"),
         ({"least_groups": {"tables": 0}}, "least_groups.tables is 0: a number of at least 1 is needed"),
         ({"least_groups": {"metrics": 5}}, 'unknown key "least_groups.metrics"'),
         ({"least_groups": True}, "a number is needed"),
-    ],
-)
-def test_what_it_cannot_be_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], changes: dict[str, Any], told: str
-) -> None:
-    assert exit_code("validate", "--conf", conf_of(tmp_path, **changes)) == 2
-    assert told in capsys.readouterr().err
+    ):
+        assert exit_code("validate", "--conf", conf_of(tmp_path, **changes)) == 2
+        assert sentence in capsys.readouterr().err
 
 
 def test_the_whole_day_is_never_small_and_a_small_value_may_vanish() -> None:
@@ -146,12 +131,9 @@ def test_the_whole_day_is_never_small_and_a_small_value_may_vanish() -> None:
         all_of_it = {Cell(metric, "c"): row(groups), **cells}
         return Facts("d", all_of_it, metrics=frozenset({metric}), models=frozenset({"c"}))
 
-    found = judge.verdicts(day("other", groups=9), "d", Standard([day("other", "small", "large")]))
-    assert {each.key.cell.slice_value: (each.verdict, each.left_out) for each in found} == {
-        "other": ("pass", 1),
-        "large": ("fail", 1),
-        "all": ("pass", 0),
-    }
+    verdicts = judge.verdicts(day("other", groups=9), "d", Standard([day("other", "small", "large")]))
+    words = {judged.key.cell.slice_value: (judged.verdict, judged.left_out) for judged in verdicts}
+    assert words == {"other": ("pass", 1), "large": ("fail", 1), "all": ("pass", 0)}
 
 
 def test_a_gate_of_many_checks_has_one_line_that_counts_them() -> None:

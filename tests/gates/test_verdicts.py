@@ -17,7 +17,6 @@ from tests.extent import IS_LONG
 
 
 def alone(p: float | None, verdict: VerdictWord = "fail") -> Judged:
-    """A verdict made for itself."""
     return Judged(VerdictKey("g", "min", Cell("m", "c")), verdict, "0.2 is below 0.3", p=p)
 
 

@@ -12,7 +12,7 @@ import pytest
 import sparkrank as sr
 from sparkrank.base import checks
 from sparkrank.metrics.plan import level_text
-from sparkrank.schemas.tables import QUALITY, STATES, TEXT, TableColumn, TableSchema, limbs
+from sparkrank.schemas.tables import QUALITY, STATES, TableSchema, columns
 from sparkrank.states.forms import SMALL_FORMS
 from sparkrank.states.histogram_table import BLOCK_SCHEMA, WEIGHTED_BLOCK_SCHEMA
 from sparkrank.tables.rows.outputs import OUTPUTS
@@ -26,8 +26,8 @@ def test_a_table_is_printed_with_each_column_and_limbs_as_one_row() -> None:
     table = TableSchema(
         "some",
         "A row each.",
-        (TableColumn("model", TEXT), limbs("w", "Σ w")),
-        ("Else:", (TableColumn("n", TEXT, "n"),)),
+        columns("model text\nw limbs: Σ w"),
+        ("Else:", columns("n text: n")),
     )
     rows = "| `model` | string | |\n| `w_0` to `w_5` | double | Σ w |"
     head = "| column | type | meaning |\n|---|---|---|"

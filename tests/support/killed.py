@@ -3,8 +3,19 @@
 from __future__ import annotations
 
 import itertools
+import os
+import shutil
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+CHANGES = (
+    *((Path, name) for name in ("mkdir", "symlink_to", "replace", "rename", "unlink", "chmod", "touch", "write_text")),
+    *((os, "open"), (os, "chown"), (pq, "write_table"), (shutil, "rmtree")),
+)
 
 
 class Killed(BaseException):
@@ -27,4 +38,14 @@ def counting(steps: int, how: type[BaseException] = Killed) -> Callable[[Callabl
 
         return call
 
+    return counted
+
+
+def stop_after(
+    patch: pytest.MonkeyPatch, steps: int, how: type[BaseException]
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Let ``steps`` changes of folders and files through and raise ``how`` at the next; returns what counts more."""
+    counted = counting(steps, how)
+    for owner, name in CHANGES:
+        patch.setattr(owner, name, counted(getattr(owner, name)))
     return counted

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
-from sparkrank.config import Spec
+from sparkrank.gates.facts import COMPARED as COMPARISONS
 from sparkrank.schemas.tables import METRICS, RUNS
 from tests.support.stored_files import one_file
 from tests.support.written_days import write_day
@@ -24,22 +24,18 @@ SPEC: dict[str, Any] = {
     "slices": ["country"],
     "engine": {"lane": "local"},
 }
-COMPARISONS = pa.schema(
-    [
-        *((name, pa.string()) for name in ("candidate", "baseline", "slice", "slice_value", "metric")),
-        *((name, pa.float64()) for name in ("difference", "stderr", "ci_low", "ci_high")),
-        pa.field("interval", pa.string()),
-        *((name, pa.float64()) for name in ("degrees", "n_effective")),
-        *((name, pa.int64()) for name in ("n_groups", "n_unpaired")),
-    ]
-)
 
 
 def conf_of(folder: Path, gates: list[dict[str, Any]], **changes: Any) -> str:
     """The path of a spec with ``gates``, whose tables are below ``folder``."""
     path = folder / "gates.yaml"
-    compare = {"compare": {"baseline": "production"}} if "compare" in Spec.model_fields else {}
-    document = {**SPEC, **compare, "output": {"path": str(folder / "tables")}, "gates": gates, **changes}
+    document = {
+        **SPEC,
+        "compare": {"baseline": "production"},
+        "output": {"path": str(folder / "tables")},
+        "gates": gates,
+        **changes,
+    }
     path.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
     return str(path)
 
@@ -53,10 +49,16 @@ def metric(value: float | None, half: float | None = None, **other: Any) -> dict
 
 def comparison(difference: float | None, half: float | None = None, **other: Any) -> dict[str, Any]:
     """A row of ``comparisons``: candidate against production."""
-    row = {"candidate": "candidate", "baseline": "production"}
-    row |= {"slice": "all", "slice_value": "all", "metric": "ndcg@10"}
+    row = {"candidate": "candidate", "baseline": "production", "slice": "all", "slice_value": "all"}
     ends = {} if half is None or difference is None else {"ci_low": difference - half, "ci_high": difference + half}
-    return {**row, "difference": difference, "stderr": None if half is None else half / 2, **ends, **other}
+    return {
+        **row,
+        "difference": difference,
+        "stderr": None if half is None else half / 2,
+        **ends,
+        "metric": "ndcg@10",
+        **other,
+    }
 
 
 def store(

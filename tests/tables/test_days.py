@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import itertools
 import os
-import re
 import shutil
 import stat
 from pathlib import Path
@@ -17,15 +16,11 @@ import pytest
 
 from sparkrank.base.errors import SparkrankError
 from sparkrank.tables.commit import days, locks
-from tests.support.killed import Killed, counting
-from tests.support.written_days import write_day
+from tests.support.killed import Killed, stop_after
+from tests.support.written_days import paths_in, tables_of, write_day
 
 DAY = "2026-11-19"
 NAMES = ("metrics", "groups", "runs")
-
-
-def _tables(value: int, names=NAMES) -> dict[str, pa.Table]:
-    return {name: pa.table({"name": [name], "value": [value]}) for name in names}
 
 
 def _shown(output: Path, names=NAMES, column: str = "day", day: str = DAY) -> dict[str, int | None]:
@@ -38,9 +33,9 @@ def _shown(output: Path, names=NAMES, column: str = "day", day: str = DAY) -> di
 
 
 def test_a_day_comes_and_is_replaced(tmp_path: Path) -> None:
-    write_day(str(tmp_path), DAY, _tables(1))
+    write_day(str(tmp_path), DAY, tables_of(1, NAMES))
     assert _shown(tmp_path) == dict.fromkeys(NAMES, 1)
-    write_day(str(tmp_path), DAY, _tables(2))
+    write_day(str(tmp_path), DAY, tables_of(2, NAMES))
     assert _shown(tmp_path) == dict.fromkeys(NAMES, 2)
     assert len(_runs(tmp_path)) == 2  # the one before stays for readers that have it open
 
@@ -48,19 +43,19 @@ def test_a_day_comes_and_is_replaced(tmp_path: Path) -> None:
 @pytest.mark.parametrize("keep", [0, 1, 2])
 def test_as_many_runs_stay_as_are_kept(tmp_path: Path, keep: int) -> None:
     """The last ones that were shown; those of other days are not counted."""
-    write_day(str(tmp_path), "2026-11-18", _tables(9), how=days.Commit(keep_runs=keep))
+    write_day(str(tmp_path), "2026-11-18", tables_of(9, NAMES), how=days.Commit(keep_runs=keep))
     for value in range(5):
-        write_day(str(tmp_path), DAY, _tables(value), how=days.Commit(keep_runs=keep))
+        write_day(str(tmp_path), DAY, tables_of(value, NAMES), how=days.Commit(keep_runs=keep))
         kept = sorted(pq.read_table(run / "metrics")["value"][0].as_py() for run in _runs(tmp_path))
         assert kept == [*range(max(0, value - keep), value + 1), 9]
 
 
 def test_a_reader_that_listed_files_before_a_commit_never_opens_others(tmp_path: Path) -> None:
     """By the names that readers see they are gone, which is an error; by those of the run they are the old day."""
-    write_day(str(tmp_path), DAY, _tables(1))
+    write_day(str(tmp_path), DAY, tables_of(1, NAMES))
     by_name = list((tmp_path / "metrics" / f"day={DAY}").glob("*.parquet"))
     by_run = [file.resolve() for file in by_name]
-    write_day(str(tmp_path), DAY, _tables(2))
+    write_day(str(tmp_path), DAY, tables_of(2, NAMES))
     assert by_name
     for file in by_name:
         with pytest.raises(FileNotFoundError):
@@ -73,7 +68,7 @@ def test_every_file_says_which_attempt_wrote_it(tmp_path: Path) -> None:
     found = []
     for value in range(2):
         with days.day_run(str(tmp_path), DAY) as run:
-            run.commit(_tables(value))
+            run.commit(tables_of(value, NAMES))
             found.append(run.attempt)
         for name in NAMES:
             (file,) = (tmp_path / name / f"day={DAY}").iterdir()
@@ -100,7 +95,7 @@ def test_all_is_on_the_disk_before_the_day_is_shown(tmp_path: Path, monkeypatch:
 
     monkeypatch.setattr(os, "fsync", synced)
     monkeypatch.setattr(Path, "replace", replaced)
-    write_day(str(tmp_path / "new/out"), DAY, _tables(1))
+    write_day(str(tmp_path / "new/out"), DAY, tables_of(1, NAMES))
     commit = steps.index(("show", f"new/out/_days/{DAY}"))
     assert steps[commit + 1 :] == [("sync", "new/out/_days")]
     before = {path for what, path in steps[:commit] if what == "sync"}
@@ -124,16 +119,16 @@ def test_what_the_operating_system_refuses_is_told_with_its_place(tmp_path: Path
 
 
 def test_other_days_stay(tmp_path: Path) -> None:
-    write_day(str(tmp_path), "2026-11-18", _tables(1))
-    write_day(str(tmp_path), DAY, _tables(2))
-    write_day(str(tmp_path), DAY, _tables(3))
+    write_day(str(tmp_path), "2026-11-18", tables_of(1, NAMES))
+    write_day(str(tmp_path), DAY, tables_of(2, NAMES))
+    write_day(str(tmp_path), DAY, tables_of(3, NAMES))
     table = ds.dataset(tmp_path / "metrics", partitioning="hive").to_table().to_pydict()
     assert sorted(zip(table["day"], table["value"], strict=True)) == [("2026-11-18", 1), (DAY, 3)]
 
 
 def test_a_table_left_out_loses_the_day(tmp_path: Path) -> None:
-    write_day(str(tmp_path), DAY, _tables(1))
-    write_day(str(tmp_path), DAY, _tables(2, ("metrics", "runs")))
+    write_day(str(tmp_path), DAY, tables_of(1, NAMES))
+    write_day(str(tmp_path), DAY, tables_of(2, ("metrics", "runs")))
     assert _shown(tmp_path) == {"metrics": 2, "groups": None, "runs": 2}
     assert not list((tmp_path / "groups").iterdir())  # not even a link to nothing
 
@@ -148,24 +143,26 @@ def test_killed_at_any_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fir
     """
     day = DAY if column == "day" else f"{DAY}..{DAY}"
     how = days.Commit(keep_runs=0)
-    write_day(str(tmp_path / "undisturbed"), day, _tables(3), column=column)
+    write_day(str(tmp_path / "undisturbed"), day, tables_of(3, NAMES), column=column)
     for step in itertools.count():
         output = tmp_path / str(step)
         if not first_day:
-            write_day(str(output), day, _tables(1), column=column, how=how)
+            write_day(str(output), day, tables_of(1, NAMES), column=column, how=how)
         with monkeypatch.context() as patch:
-            survived = _stop_after(patch, step, Killed)
+            survived = True
+            counted = stop_after(patch, step, Killed)
+            patch.setattr(os, "fsync", counted(lambda _: None))  # which takes long, and changes nothing that is seen
             try:
-                write_day(str(output), day, _tables(2), column=column, how=how)
+                write_day(str(output), day, tables_of(2, NAMES), column=column, how=how)
             except Killed:
-                survived.clear()
+                survived = False
         old = None if first_day else 1
         assert _shown(output, column=column, day=day) in (dict.fromkeys(NAMES, old), dict.fromkeys(NAMES, 2)), (
             f"killed after step {step}"
         )
-        write_day(str(output), day, _tables(3), column=column, how=how)
+        write_day(str(output), day, tables_of(3, NAMES), column=column, how=how)
         assert _shown(output, column=column, day=day) == dict.fromkeys(NAMES, 3)
-        assert _paths(output) == _paths(tmp_path / "undisturbed"), f"killed after step {step}"
+        assert paths_in(output) == paths_in(tmp_path / "undisturbed"), f"killed after step {step}"
         if survived:
             assert step > 8  # the loop has killed at each of the steps that there are
             return
@@ -178,54 +175,36 @@ def test_interrupted_at_any_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ``before`` are the tables of the day that were there.
     """
     how = days.Commit(keep_runs=0)
-    write_day(str(tmp_path / "after"), DAY, _tables(2), how=how)
+    write_day(str(tmp_path / "after"), DAY, tables_of(2, NAMES), how=how)
     for step in itertools.count():
         output, kept = tmp_path / str(step), tmp_path / f"{step}-kept"
         for place in (output, kept):
             if before:
-                write_day(str(place), DAY, _tables(1, before), how=how)
+                write_day(str(place), DAY, tables_of(1, before), how=how)
         with monkeypatch.context() as patch:
-            survived = _stop_after(patch, step, KeyboardInterrupt)
+            survived = True
+            counted = stop_after(patch, step, KeyboardInterrupt)
+            patch.setattr(os, "fsync", counted(lambda _: None))
             try:
-                write_day(str(output), DAY, _tables(2), how=how)
+                write_day(str(output), DAY, tables_of(2, NAMES), how=how)
             except KeyboardInterrupt:
-                survived.clear()
+                survived = False
         done = _shown(output)["metrics"] == 2
-        expected = _paths(tmp_path / "after" if done else kept)
+        expected = paths_in(tmp_path / "after" if done else kept)
         if before:  # an empty folder of a table stays: the run of another day may be about to take it
             expected |= {name for name in (*NAMES, "items") if (output / name).exists()}
         if step > 1:  # the lock and its folder are made first
-            assert _paths(output) == expected, f"interrupted after step {step}"
+            assert paths_in(output) == expected, f"interrupted after step {step}"
         if survived:
             assert done
             assert step > 8
             return
 
 
-def _paths(output: Path) -> set[str]:
-    """What is in ``output``, runs by their day alone: the rest of their names is drawn."""
-    names = (str(path.relative_to(output)) for path in output.rglob("*"))
-    return {re.sub(r"[.-][0-9a-f]{12}\b", "", name) for name in names}
-
-
-def _stop_after(patch: pytest.MonkeyPatch, steps: int, how: type[BaseException]) -> list[bool]:
-    """Let ``steps`` changes of the file system through and raise ``how`` at the next one."""
-    counted = counting(steps, how)
-    for owner, name in (
-        *((Path, name) for name in ("mkdir", "symlink_to", "replace", "unlink", "chmod", "touch")),
-        *((os, name) for name in ("open", "chown")),
-        (pq, "write_table"),
-        (shutil, "rmtree"),
-    ):
-        patch.setattr(owner, name, counted(getattr(owner, name)))
-    patch.setattr(os, "fsync", counted(lambda _: None))  # which takes long, and changes nothing that a reader sees
-    return [True]
-
-
 def test_tables_are_read_from_one_run(tmp_path: Path) -> None:
     output = str(tmp_path)
     assert days.run_folders(output, DAY, ["runs"]) == {"runs": f"{output}/runs/day={DAY}"}
-    write_day(output, DAY, _tables(1))
+    write_day(output, DAY, tables_of(1, NAMES))
     folders = days.run_folders(output, DAY, NAMES)
     assert len({Path(folder).parent for folder in folders.values()}) == 1
     assert Path(folders["metrics"]).parent.parent == tmp_path / "_runs"
@@ -244,22 +223,15 @@ def test_a_run_that_fails_leaves_what_was_there(tmp_path: Path) -> None:
 
     fail()
     assert paths() == []
-    write_day(str(tmp_path / "out"), "2026-11-18", _tables(1))
+    write_day(str(tmp_path / "out"), "2026-11-18", tables_of(1, NAMES))
     before = paths()
     fail()
     lock = tmp_path / "out/_runs" / f"{DAY}.lock"  # where there are days, another run may be about to take it
     assert paths() == sorted([*before, lock])
-    write_day(str(tmp_path / "out"), DAY, _tables(1))
+    write_day(str(tmp_path / "out"), DAY, tables_of(1, NAMES))
     before = paths()
     fail()
     assert paths() == before
-
-
-def test_two_runs_of_a_day_do_not_meet(tmp_path: Path) -> None:
-    write_day(str(tmp_path), DAY, _tables(1))
-    with days.day_run(str(tmp_path), DAY), pytest.raises(SparkrankError, match="another run is writing the day"):
-        write_day(str(tmp_path), DAY, _tables(2))
-    assert _shown(tmp_path) == dict.fromkeys(NAMES, 1)
 
 
 def test_a_lock_that_was_removed_meanwhile_holds_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -272,7 +244,7 @@ def test_a_lock_that_was_removed_meanwhile_holds_nothing(tmp_path: Path, monkeyp
 
     monkeypatch.setattr(locks.fcntl, "lockf", removed_first)
     with pytest.raises(SparkrankError, match="another run is writing the day"):
-        write_day(str(tmp_path), DAY, _tables(1))
+        write_day(str(tmp_path), DAY, tables_of(1, NAMES))
 
 
 def test_a_file_system_without_locks_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -283,7 +255,7 @@ def test_a_file_system_without_locks_is_told(tmp_path: Path, monkeypatch: pytest
 
     monkeypatch.setattr(locks.fcntl, "lockf", refused)
     with pytest.raises(SparkrankError, match=rf"^the lock .*/_runs/{DAY}.lock cannot be taken: No locks available$"):
-        write_day(str(tmp_path), DAY, _tables(1))
+        write_day(str(tmp_path), DAY, tables_of(1, NAMES))
 
 
 def test_a_run_that_showed_nothing_takes_no_folder_from_another(
@@ -299,7 +271,7 @@ def test_a_run_that_showed_nothing_takes_no_folder_from_another(
             folder.rmdir()
 
     monkeypatch.setattr(Path, "mkdir", removed_then)
-    write_day(str(tmp_path / "out"), DAY, _tables(1))
+    write_day(str(tmp_path / "out"), DAY, tables_of(1, NAMES))
     assert _shown(tmp_path / "out") == dict.fromkeys(NAMES, 1)
 
 
@@ -309,33 +281,25 @@ def test_folders_have_the_rights_and_the_group_of_the_one_above(tmp_path: Path, 
     (tmp_path / "shared").mkdir()
     os.chown(tmp_path / "shared", -1, os.getgid())
     (tmp_path / "shared").chmod(mode)
-    write_day(str(tmp_path / "shared/of/tables"), DAY, _tables(1))
+    write_day(str(tmp_path / "shared/of/tables"), DAY, tables_of(1, NAMES))
     made = [path for path in (tmp_path / "shared").rglob("*") if path.is_dir() and not path.is_symlink()]
     assert len(made) == 2 + 2 + 1 + 2 * len(NAMES)  # of tables, _runs and _days, the run, each table twice
     assert {(stat.S_IMODE(path.stat().st_mode), path.stat().st_gid) for path in made} == {(mode, os.getgid())}
 
 
-def test_a_foreign_folder_is_not_overwritten(tmp_path: Path) -> None:
-    (tmp_path / "metrics" / f"day={DAY}").mkdir(parents=True)
-    before = sorted(tmp_path.rglob("*"))
-    with pytest.raises(SparkrankError, match="is not a link of sparkrank's"):
-        write_day(str(tmp_path), DAY, _tables(1))
-    assert sorted(tmp_path.rglob("*")) == before
-
-
 def test_a_foreign_folder_is_found_before_any_link_is_made(tmp_path: Path) -> None:
     """Links of tables that come before it in the alphabet would be left behind for tables that the day lacks."""
-    write_day(str(tmp_path), DAY, _tables(1))
+    write_day(str(tmp_path), DAY, tables_of(1, NAMES))
     before = {link: link.readlink() for link in tmp_path.rglob("*") if link.is_symlink()}
     (tmp_path / "zones" / f"day={DAY}").mkdir(parents=True)
     with pytest.raises(SparkrankError, match="is not a link of sparkrank's"):
-        write_day(str(tmp_path), DAY, _tables(2, (*NAMES, "curves", "zones")))
+        write_day(str(tmp_path), DAY, tables_of(2, (*NAMES, "curves", "zones")))
     assert {link: link.readlink() for link in tmp_path.rglob("*") if link.is_symlink()} == before
 
 
 def test_a_copy_without_links_is_refused_before_anything_is_evaluated(tmp_path: Path) -> None:
     """What a copy that follows links makes of the folder of tables. Its runs stay."""
-    write_day(str(tmp_path / "out"), DAY, _tables(1))
+    write_day(str(tmp_path / "out"), DAY, tables_of(1, NAMES))
     copied = tmp_path / "copied"
     shutil.copytree(tmp_path / "out", copied)  # follows them
     before = sorted(copied.rglob("*"))
@@ -349,7 +313,7 @@ def test_a_file_in_the_place_of_a_folder_is_told(tmp_path: Path, file: str, plac
     (tmp_path / file).parent.mkdir(exist_ok=True)
     (tmp_path / file).touch()
     with pytest.raises(SparkrankError, match=rf"^the {place} cannot be written: (Not a directory|File exists)$"):
-        write_day(str(tmp_path / "out"), DAY, _tables(1))
+        write_day(str(tmp_path / "out"), DAY, tables_of(1, NAMES))
     assert [path for path in tmp_path.rglob("*") if path.is_symlink() or path.name == "_runs"] == []
 
 
@@ -367,23 +331,13 @@ def test_a_file_system_without_links_is_told(tmp_path: Path, monkeypatch: pytest
     (tmp_path / "empty").mkdir()
     monkeypatch.setattr(Path, "symlink_to", refused)
     with pytest.raises(SparkrankError, match=rf"^the link .*/runs/day={DAY} cannot be written: Operation not"):
-        write_day(str(tmp_path), DAY, _tables(1))
+        write_day(str(tmp_path), DAY, tables_of(1, NAMES))
     assert list(tmp_path.iterdir()) == [tmp_path / "empty"]  # which is not the run's
 
 
-@pytest.mark.parametrize(
-    ("output", "local"),
-    [
-        ("/a/b", Path("/a/b")),
-        ("file:///a/b", Path("/a/b")),
-        ("file:/a/b", Path("/a/b")),
-        ("file:///a #1?b;c%20d", Path("/a #1?b;c%20d")),  # as Hadoop's paths have it, and Arrow's
-        ("a", Path.cwd() / "a"),
-        ("/a:b/c", Path("/a:b/c")),
-        ("s3a://bucket/a", None),
-        ("hdfs://host/a", None),
-        ("hdfs:/a", None),
-    ],
-)
-def test_which_outputs_are_local(output: str, local: Path | None) -> None:
-    assert days.local_path(output) == local
+def test_which_outputs_are_local() -> None:
+    local = {"a": Path.cwd() / "a", **{path: Path(path) for path in ("/a/b", "/a:b/c")}}
+    local |= {"file:///a/b": Path("/a/b"), "file:/a/b": Path("/a/b")}
+    local |= {"file:///a #1?b;c%20d": Path("/a #1?b;c%20d")}  # as Hadoop's paths have it, and Arrow's
+    local |= dict.fromkeys(("s3a://bucket/a", "hdfs://host/a", "hdfs:/a"))
+    assert {output: days.local_path(output) for output in local} == local

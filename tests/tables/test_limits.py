@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pyarrow as pa
@@ -68,42 +69,28 @@ def test_every_check_has_a_limit_that_stops_and_one_that_does_not(asked: dict[st
                 evaluated(**given, limits={name: over})
 
 
-@pytest.mark.parametrize(
-    ("limits", "sentence"),
-    [
-        (
-            {"truth in no lst": 0.5},
-            'limits names "truth in no lst", did you mean "truth in no list"? (checks of this run: ',
-        ),
-        ({"ok": 0.5}, 'limits names "ok" (checks of this run: "rows read", "rows of truth", '),
-        ({3: 0.5}, 'limits names "3"'),
-        (
-            {checks.BAD_WEIGHT: 0.5},
-            f'limits names "{checks.BAD_WEIGHT}", which this run does not count (it counts "rows',
-        ),
-        ({checks.GROUPS_LEFT_OUT: 0.5}, f'limits names "{checks.GROUPS_LEFT_OUT}", which this run does not count'),
-        ({checks.UNJUDGED_DROPPED: 0.5}, f'limits names "{checks.UNJUDGED_DROPPED}", which this run does not count'),
-        ({checks.TRUTH_UNLISTED: 1.5}, 'limits of "truth in no list" is 1.5: a share from 0 to 1 is needed'),
-        ({checks.TRUTH_UNLISTED: -1}, 'limits of "truth in no list" is -1: a share from 0 to 1 is needed'),
-        ({checks.TRUTH_UNLISTED: float("nan")}, 'limits of "truth in no list" is nan: a share from 0 to 1 is needed'),
-        ({checks.TRUTH_UNLISTED: True}, 'limits of "truth in no list" is True: a share from 0 to 1 is needed'),
-        ({checks.TRUTH_UNLISTED: "a"}, "limits of \"truth in no list\" is 'a': a share from 0 to 1 is needed"),
-        ({checks.GROUPS: -1}, 'limits of "groups" is -1: a count from 0 is needed'),
-        ({checks.GROUPS: float("inf")}, 'limits of "groups" is inf: a count from 0 is needed'),
-        ({checks.ROWS_REJECTED: 0.5}, 'limits of "rows rejected" and max_bad_fraction are one limit: give one of them'),
-        (["truth in no list"], "limits is ['truth in no list']: a mapping of checks to numbers is needed"),
-        ("truth", "limits is 'truth': a mapping of checks to numbers is needed"),
-    ],
-)
-def test_what_is_no_limit_is_refused(limits: Any, sentence: str) -> None:
-    with pytest.raises(sr.SpecError) as refused:
-        evaluated(**SETTINGS["join"], limits=limits)
-    assert str(refused.value).startswith(sentence)
+UNCOUNTED = 'limits names "{}", which this run does not count (it counts "rows'
+NO_SHARE = 'limits of "truth in no list" is {}: a share from 0 to 1 is needed'
+NO_LIMITS: list[tuple[Any, str]] = [
+    ({"truth in no lst": 0.5}, 'limits names "truth in no lst", did you mean "truth in no list"? (checks of this run'),
+    ({"ok": 0.5}, 'limits names "ok" (checks of this run: "rows read", "rows of truth", '),
+    ({3: 0.5}, 'limits names "3"'),
+    *(({name: 0.5}, UNCOUNTED.format(name)) for name in (checks.BAD_WEIGHT, checks.GROUPS_LEFT_OUT)),
+    *(({checks.TRUTH_UNLISTED: value}, NO_SHARE.format(repr(value))) for value in (1.5, -1, math.nan, True, "a")),
+    *(({checks.GROUPS: value}, f'limits of "groups" is {value}: a count from 0 is needed') for value in (-1, math.inf)),
+    ({checks.ROWS_REJECTED: 0.5}, 'limits of "rows rejected" and max_bad_fraction are one limit: give one of them'),
+    (["truth in no list"], "limits is ['truth in no list']: a mapping of checks to numbers is needed"),
+    ("truth", "limits is 'truth': a mapping of checks to numbers is needed"),
+]
 
 
-@pytest.mark.parametrize("limits", [None, {}])
-def test_no_limits_are_none(limits: dict | None) -> None:
-    assert evaluated(**SETTINGS["join"], limits=limits).limits == checks.Limits(1.0)
+def test_what_is_no_limit_is_refused() -> None:
+    for limits, sentence in NO_LIMITS:
+        with pytest.raises(sr.SpecError) as refused:
+            evaluated(**SETTINGS["join"], limits=limits)
+        assert str(refused.value).startswith(sentence)
+    for none in (None, {}):
+        assert evaluated(**SETTINGS["join"], limits=none).limits == checks.Limits(1.0)
 
 
 def test_the_limit_of_rejected_rows_is_that_of_bad_ones() -> None:
@@ -112,21 +99,17 @@ def test_the_limit_of_rejected_rows_is_that_of_bad_ones() -> None:
     sr.evaluate(LOG, ["ap"], group="u", score="s", label="y", limits={checks.ROWS_REJECTED: 0.2})
 
 
-@pytest.mark.parametrize(
-    ("limits", "sentence"),
-    [
+def test_a_spec_is_refused_before_anything_is_read(tmp_path, capsys) -> None:
+    for limits, sentence in (
         ({"truth in no lst": 0.5}, 'quality.limits names "truth in no lst", did you mean "truth in no list"?'),
         ({"truth in no list": 1.5}, 'quality.limits of "truth in no list" is 1.5: a share from 0 to 1 is needed'),
-        ({"truth in no list": "much"}, "quality.limits.truth in no list is 'much': a number is needed"),
         ({"truth in no list": True}, "quality.limits.truth in no list is True: a number is needed"),
         ({checks.BAD_RANK: 0.5}, f'quality.limits names "{checks.BAD_RANK}", which this run does not count'),
         (["truth in no list"], "quality.limits is ['truth in no list']: keys are needed"),
-    ],
-)
-def test_a_spec_is_refused_before_anything_is_read(tmp_path, capsys, limits: Any, sentence: str) -> None:
-    assert job(tmp_path, LISTS, TRUTH, quality={"limits": limits}) == 2
-    assert sentence in capsys.readouterr().err
-    assert exit_code("validate", "--conf", f"{tmp_path}/spec.yaml") == 2
+    ):
+        assert job(tmp_path, LISTS, TRUTH, quality={"limits": limits}) == 2
+        assert sentence in capsys.readouterr().err
+        assert exit_code("validate", "--conf", f"{tmp_path}/spec.yaml") == 2
 
 
 def test_a_window_is_held_to_its_limits(tmp_path, capsys) -> None:

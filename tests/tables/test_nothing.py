@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import re
 from pathlib import Path
 from typing import Any
 
@@ -21,185 +21,134 @@ LOG = pa.table({"u": ["a", "a", "b"], "i": ["x", "y", "x"], "s": [3.0, 2.0, 1.0]
 METRICS = ["ndcg@10", "r@10", "p@10", "coverage", "auc"]
 
 
-def with_column(table: pa.Table, name: str, values: list[Any]) -> pa.Table:
-    kind = table.schema.field(name).type
-    return table.set_column(table.column_names.index(name), name, pa.array(values, kind))
+def with_all(table: pa.Table, **values: Any) -> pa.Table:
+    """``table`` whose columns have one value each in all of their rows, or these values."""
+    for name, value in values.items():
+        column = value if isinstance(value, list) else [value] * table.num_rows
+        place = table.column_names.index(name)
+        table = table.set_column(place, name, pa.array(column, table.schema.field(name).type))
+    return table
 
 
 NO_LISTS, NO_TRUTH = "the lists have no rows", "the truth has no rows"
 NO_ITEM = "no row of the {} has an item and can be evaluated (rows read: {}{})"
+NO_ROW, NO_GROUP = "no row is left to evaluate ({})", "no group is left to evaluate: population={} leaves out all 2"
+APART = "lists and truth have no group in common"
+NO_KEY, NO_LABEL = "null or NaN group key", "2 without a label, which unjudged=drop drops"
+BAD: dict[str, Any] = {"max_bad_fraction": 1.0}
 # What is given as lists (or impressions, where there is no truth) and truth, the settings, and the sentence.
-NOTHING: Mapping[str, tuple[pa.Table, pa.Table | None, dict[str, Any], str]] = {
+NOTHING: dict[str, tuple[pa.Table, pa.Table | None, dict[str, Any], str]] = {
     "no rows": (LOG[:0], None, {}, "the input has no rows"),
     "neither side": (LISTS[:0], TRUTH[:0], {}, "the input has no rows"),
     "no lists": (LISTS[:0], TRUTH, {}, NO_LISTS),
     "no truth": (LISTS, TRUTH[:0], {}, NO_TRUTH),
-    "rows of lists that only name their group": (
-        with_column(with_column(LISTS, "i", [None] * 3), "s", [None] * 3),
-        TRUTH,
-        {},
-        NO_ITEM.format("lists", 3, ""),
-    ),
-    "rows of truth that only name their group": (
-        LISTS,
-        with_column(with_column(TRUTH, "i", [None] * 2), "y", [None] * 2),
-        {},
-        NO_ITEM.format("truth", 2, ""),
-    ),
+    "lists that only name their group": (with_all(LISTS, i=None, s=None), TRUTH, {}, NO_ITEM.format("lists", 3, "")),
+    "truth that only names its group": (LISTS, with_all(TRUTH, i=None, y=None), {}, NO_ITEM.format("truth", 2, "")),
     "all lists rejected": (
-        with_column(LISTS, "s", [math.nan] * 3),
+        with_all(LISTS, s=math.nan),
         TRUTH,
-        {"max_bad_fraction": 1.0},
+        BAD,
         NO_ITEM.format("lists", 3, ", rejected of both sides: 3 NaN score"),
     ),
     "all truth rejected": (
         LISTS,
-        with_column(TRUTH, "u", [None, None]),
-        {"max_bad_fraction": 1.0},
-        NO_ITEM.format("truth", 2, ", rejected of both sides: 2 null or NaN group key"),
+        with_all(TRUTH, u=None),
+        BAD,
+        NO_ITEM.format("truth", 2, f", rejected of both sides: 2 {NO_KEY}"),
     ),
     "no user in common": (
         LISTS,
-        with_column(TRUTH, "u", ["a ", "B"]),
+        with_all(TRUTH, u=["a ", "B"]),
         {},
-        "lists and truth have no group in common: each of the 4 groups (u) is on one side alone",
+        f"{APART}: each of the 4 groups (u) is on one side alone",
     ),
-    "all rows rejected": (
-        with_column(LOG, "s", [math.nan] * 3),
-        None,
-        {"max_bad_fraction": 1.0},
-        "no row is left to evaluate (3 NaN score)",
-    ),
-    "all rows dropped": (
-        with_column(LOG, "y", [None] * 3),
-        None,
-        {"unjudged": "drop"},
-        "no row is left to evaluate (3 without a label, which unjudged=drop drops)",
-    ),
+    "all rows rejected": (with_all(LOG, s=math.nan), None, BAD, NO_ROW.format("3 NaN score")),
     "all rows rejected or dropped": (
-        with_column(with_column(LOG, "y", [None] * 3), "u", ["a", "a", None]),
+        with_all(LOG, y=None, u=["a", "a", None]),
         None,
         {"unjudged": "drop", "max_bad_fraction": 0.5},
-        "no row is left to evaluate (1 null or NaN group key, 2 without a label, which unjudged=drop drops)",
+        NO_ROW.format(f"1 {NO_KEY}, {NO_LABEL}"),
     ),
-    "no group with truth": (
-        with_column(LOG, "y", [None] * 3),
-        None,
-        {"population": "truth"},
-        "no group is left to evaluate: population=truth leaves out all 2",
-    ),
-    "no group with a list": (
-        with_column(LOG, "s", [None] * 3),
-        None,
-        {"population": "lists"},
-        "no group is left to evaluate: population=lists leaves out all 2",
-    ),
+    "no group with truth": (with_all(LOG, y=None), None, {"population": "truth"}, NO_GROUP.format("truth")),
+    "no group with a list": (with_all(LOG, s=None), None, {"population": "lists"}, NO_GROUP.format("lists")),
     "no group retrieved": (
-        with_column(LOG, "s", [None] * 3),
+        with_all(LOG, s=None),
         None,
         {"unretrieved": "skip"},
-        "no group is left to evaluate: population=all, unretrieved=skip leaves out all 2",
+        NO_GROUP.format("all, unretrieved=skip"),
     ),
 }
 
 
-@pytest.mark.parametrize(("rows", "truth", "settings", "told"), NOTHING.values(), ids=NOTHING)
-def test_nothing_is_refused(rows: pa.Table, truth: pa.Table | None, settings: dict[str, Any], told: str) -> None:
-    for buckets in (1, 3):
-        asked = {"group": "u", "item": "i", "score": "s", "label": "y", "buckets": buckets, **settings}
-        with pytest.raises(sr.InputError) as refused:
-            sr.evaluate(rows, METRICS, truth=truth, **asked)
-        assert str(refused.value) == told
+def test_nothing_is_refused() -> None:
+    for rows, truth, settings, sentence in NOTHING.values():
+        for buckets in (1, 3):
+            asked = {"group": "u", "item": "i", "score": "s", "label": "y", "buckets": buckets, **settings}
+            with pytest.raises(sr.InputError) as refused:
+                sr.evaluate(rows, METRICS, truth=truth, **asked)
+            assert str(refused.value) == sentence
 
 
-@pytest.mark.parametrize(("rows", "truth", "settings", "told"), NOTHING.values(), ids=NOTHING)
-def test_the_job_writes_nothing_of_nothing(
-    tmp_path: Path, capsys, rows: pa.Table, truth: pa.Table | None, settings: dict[str, Any], told: str
-) -> None:
-    """Exit code 4, and no table."""
+def ended(folder: Path, rows: pa.Table, truth: pa.Table | None, /, **changes: Any) -> int:
+    pq.write_table(rows, folder / "rows.parquet")
     columns = {"group": "u", "item": "i", "score": "s", **({"label": "y"} if truth is None else {})}
-    bad = settings.get("max_bad_fraction", 0.0)
-    spec: dict[str, Any] = {
-        "input": {"path": f"{tmp_path}/rows.parquet", "columns": columns},
+    document: dict[str, Any] = {
+        "input": {"path": f"{folder}/rows.parquet", "columns": columns},
         "metrics": METRICS,
-        "output": {"path": f"{tmp_path}/out"},
+        "output": {"path": f"{folder}/out"},
         "engine": {"lane": "local"},
-        "quality": {"max_bad_fraction": bad},
-        "definitions": {name: word for name, word in settings.items() if name != "max_bad_fraction"},
     }
-    pq.write_table(rows, tmp_path / "rows.parquet")
     if truth is not None:
-        pq.write_table(truth, tmp_path / "truth.parquet")
-        spec["truth"] = {"path": f"{tmp_path}/truth.parquet", "columns": {"label": "y"}}
-    (tmp_path / "spec.yaml").write_text(yaml.safe_dump(spec), encoding="utf-8")
-    assert exit_code("evaluate", "--conf", f"{tmp_path}/spec.yaml", "--date", "2026-01-31") == 4
-    assert capsys.readouterr().err == f"sparkrank: {told}\n"
-    assert not (tmp_path / "out").exists()
+        pq.write_table(truth, folder / "truth.parquet")
+        document["truth"] = {"path": f"{folder}/truth.parquet", "columns": {"label": "y"}}
+    for section, options in changes.items():
+        document[section] = {**document.get(section, {}), **options}
+    (folder / "spec.yaml").write_text(yaml.safe_dump(document), encoding="utf-8")
+    return exit_code("evaluate", "--conf", f"{folder}/spec.yaml", "--date", "2026-01-31")
 
 
-@pytest.mark.parametrize(
-    ("of_lists", "of_truth", "told"),
-    [
+def test_the_job_writes_nothing_of_nothing(tmp_path: Path, capsys) -> None:
+    """Exit code 4, and no table."""
+    for rows, truth, settings, sentence in NOTHING.values():
+        definitions = {name: word for name, word in settings.items() if name != "max_bad_fraction"}
+        quality = {"max_bad_fraction": settings.get("max_bad_fraction", 0.0)}
+        assert ended(tmp_path, rows, truth, quality=quality, definitions=definitions) == 4
+        assert capsys.readouterr().err == f"sparkrank: {sentence}\n"
+        assert not (tmp_path / "out").exists()
+
+
+def test_a_condition_that_leaves_nothing_on_a_side_is_refused(tmp_path: Path, capsys) -> None:
+    for of_lists, of_truth, sentence in (
         ("day = 3", None, NO_LISTS),
         (None, "day = 3", NO_TRUTH),
         ("day = 3", "day = 3", "the input has no rows"),
-        (
-            "day = 1",
-            "day = 2",
-            "lists and truth have no group in common: each of the 2 groups (u) is on one side alone",
-        ),
-    ],
-)
-def test_a_condition_that_leaves_nothing_on_a_side_is_refused(
-    tmp_path: Path, capsys, of_lists: str | None, of_truth: str | None, told: str
-) -> None:
-    pq.write_table(LISTS, tmp_path / "lists.parquet")
-    pq.write_table(TRUTH, tmp_path / "truth.parquet")
-    spec = {
-        "input": {
-            "path": f"{tmp_path}/lists.parquet",
-            "where": of_lists,
-            "columns": {"group": "u", "item": "i", "score": "s"},
-        },
-        "truth": {"path": f"{tmp_path}/truth.parquet", "where": of_truth},
-        "metrics": ["r"],
-        "output": {"path": f"{tmp_path}/out"},
-        "engine": {"lane": "local"},
-    }
-    (tmp_path / "spec.yaml").write_text(yaml.safe_dump(spec), encoding="utf-8")
-    assert exit_code("evaluate", "--conf", f"{tmp_path}/spec.yaml", "--date", "2026-01-31") == 4
-    assert capsys.readouterr().err == f"sparkrank: {told}\n"
+        ("day = 1", "day = 2", f"{APART}: each of the 2 groups (u) is on one side alone"),
+    ):
+        assert ended(tmp_path, LISTS, TRUTH, input={"where": of_lists}, truth={"where": of_truth}) == 4
+        assert capsys.readouterr().err == f"sparkrank: {sentence}\n"
 
 
 EMPTY = pa.array([[], None, []], pa.list_(pa.string()))
 FULL = pa.array([["x"], ["y"], ["z"]])
 
 
-@pytest.mark.parametrize(
-    ("items", "true_items", "told"),
-    [
+def test_arrays_that_hold_nothing_are_refused() -> None:
+    for items, true_items, beginning in (
         ({"m": EMPTY}, FULL, NO_LISTS),
         ({"m": FULL}, EMPTY, NO_TRUTH),
         ({"m": EMPTY}, EMPTY, NO_ITEM.format("lists", 3, "")),
         ({"m": EMPTY, "n": EMPTY}, FULL, NO_LISTS),
-        (
-            {"m": pa.array([["x"], None, None])},
-            pa.array([None, ["x"], None]),
-            "lists and truth have no group in common",
-        ),
-    ],
-)
-def test_arrays_that_hold_nothing_are_refused(items: dict[str, pa.Array], true_items: pa.Array, told: str) -> None:
-    rows = pa.table({"u": [1, 2, 3], **items, "true": true_items})
-    with pytest.raises(sr.InputError) as refused:
-        sr.evaluate(rows, ["r", "ndcg"], group="u", items={name: name for name in items}, true_items="true")
-    assert str(refused.value).startswith(told)
+        ({"m": pa.array([["x"], None, None])}, pa.array([None, ["x"], None]), APART),
+    ):
+        rows = pa.table({"u": [1, 2, 3], **items, "true": true_items})
+        with pytest.raises(sr.InputError, match=f"^{re.escape(beginning)}"):
+            sr.evaluate(rows, ["r", "ndcg"], group="u", items={name: name for name in items}, true_items="true")
 
 
 @pytest.mark.parametrize("settings", [{}, {"population": "both"}, {"unjudged": "drop"}, {"duplicates": "first"}])
 def test_little_is_evaluated(settings: dict[str, Any]) -> None:
     """One user in common, whose item stands second; with population=all the others count, and they have no 1."""
-    lists, truth = LISTS[:2], with_column(TRUTH, "u", ["a", "c"])
+    lists, truth = LISTS[:2], with_all(TRUTH, u=["a", "c"])
     asked = {"group": "u", "item": "i", "score": "s", "label": "y", "ties": "worst", **settings}
     found = sr.evaluate(lists, ["r", "p@2"], truth=truth, **asked).table.to_pylist()
     assert found[0]["value"] == (1.0 if settings.get("population") == "both" else (1.0 + 0.0) / 2)

@@ -5,12 +5,10 @@ from __future__ import annotations
 import itertools
 import json
 import os
-import re
 import shutil
 import subprocess
 from pathlib import Path
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -19,18 +17,14 @@ from sparkrank.tables.commit import days
 from sparkrank.tables.commit.output_folder import OutputFolder
 from tests.extent import IS_LONG
 from tests.support.commands import exit_code
-from tests.support.killed import Killed, counting
-from tests.support.written_days import write_day
+from tests.support.killed import Killed, stop_after
+from tests.support.written_days import paths_in, tables_of, write_day
 from tests.tables.test_output_folder import seen
 
 DAY, OTHER = "2026-11-19", "2026-11-18"
 NAMES = ("groups", "metrics", "runs", "states")
 PLAIN = days.Commit(keep_runs=0, plain=True)
 LINKS = days.Commit(keep_runs=0)
-
-
-def tables(value: int, names: tuple[str, ...] = NAMES) -> dict[str, pa.Table]:
-    return {name: pa.table({"name": [name], "value": [value]}) for name in names}
 
 
 def plain(output: Path, day: str = DAY, column: str = "day") -> dict[str, int]:
@@ -51,14 +45,9 @@ def by_run(output: Path, day: str = DAY, column: str = "day") -> dict[str, int]:
     return {name: pq.read_table(folder, partitioning=None)["value"][0].as_py() for name, folder in there.items()}
 
 
-def paths(output: Path) -> set[str]:
-    """What is in ``output``, runs by their day alone: the rest of their names is drawn."""
-    return {re.sub(r"[.-][0-9a-f]{12}\b", "", path) for path in seen(output)}
-
-
 def test_files_have_one_name_and_no_reader_needs_a_link(tmp_path: Path) -> None:
     for value in (1, 2):
-        write_day(str(tmp_path), DAY, tables(value), how=PLAIN)
+        write_day(str(tmp_path), DAY, tables_of(value, NAMES), how=PLAIN)
         assert plain(tmp_path) == by_run(tmp_path) == dict.fromkeys(NAMES, value)
     files = [path for path in tmp_path.rglob("*.parquet") if not path.is_symlink()]
     assert len(files) == len(NAMES)
@@ -69,7 +58,7 @@ def test_files_have_one_name_and_no_reader_needs_a_link(tmp_path: Path) -> None:
 def test_runs_before_stay_for_as_many_as_are_kept(tmp_path: Path, keep: int) -> None:
     """Whole, in their own folders."""
     for value in range(4):
-        write_day(str(tmp_path), DAY, tables(value), how=days.Commit(keep, plain=True))
+        write_day(str(tmp_path), DAY, tables_of(value, NAMES), how=days.Commit(keep, plain=True))
     place = OutputFolder(tmp_path, "day")
     old = [run for run in place.runs_of(DAY) if run != place.shown(DAY)]
     found = [{each.name: pq.read_table(each)["value"][0].as_py() for each in run.glob("[a-z]*")} for run in old]
@@ -103,25 +92,19 @@ def test_stopped_at_any_step(
     new = ("groups", "metrics", "runs") if fewer else NAMES
     old = NAMES if not fewer else ("metrics", "runs", "states")
     for place in (tmp_path / "undisturbed", tmp_path / "undisturbed other"):
-        write_day(str(place), day, tables(3), column=column, how=after)
-    write_day(str(tmp_path / "undisturbed other"), other, tables(0), column=column, how=after)
-    ended = {Killed: "killed", KeyboardInterrupt: "told to stop"}
-    (exception,) = [kind for kind, name in ended.items() if name == how]
+        write_day(str(place), day, tables_of(3, NAMES), column=column, how=after)
+    write_day(str(tmp_path / "undisturbed other"), other, tables_of(0, NAMES), column=column, how=after)
+    exception: type[BaseException] = Killed if how == "killed" else KeyboardInterrupt
     monkeypatch.setattr(os, "fsync", lambda _: None)  # which takes long, and changes nothing that a reader sees
     states = [dict.fromkeys(old, 1), dict.fromkeys(new, 2)]
     for step in itertools.count(int(fewer), 1 if IS_LONG else 2):
         output = tmp_path / str(step)
-        write_day(str(output), day, tables(1, old), column=column, how=before)
+        write_day(str(output), day, tables_of(1, old), column=column, how=before)
         survived = True
         with monkeypatch.context() as patch:
-            counted = counting(step, exception)
-            for owner, name in (
-                *((Path, name) for name in ("mkdir", "symlink_to", "replace", "rename", "unlink", "chmod", "touch")),
-                *((Path, "write_text"), (os, "open"), (os, "chown"), (pq, "write_table"), (shutil, "rmtree")),
-            ):
-                patch.setattr(owner, name, counted(getattr(owner, name)))
+            stop_after(patch, step, exception)
             try:
-                write_day(str(output), day, tables(2, new), column=column, how=after)
+                write_day(str(output), day, tables_of(2, new), column=column, how=after)
             except exception:
                 survived = False
         assert by_run(output, day, column) in states, f"{how} after step {step}"
@@ -131,20 +114,20 @@ def test_stopped_at_any_step(
         if how == "told to stop":
             assert there in states, f"stopped after step {step}"
         shown = by_run(output, day, column)
-        write_day(str(output), other, tables(0), column=column, how=after)
+        write_day(str(output), other, tables_of(0, NAMES), column=column, how=after)
         assert by_run(output, day, column) == shown
         links_now = before == LINKS if shown == states[0] else after == LINKS
         assert plain(output, day, column) == ({} if links_now else shown), f"{how} after step {step}, then another day"
-        write_day(str(output), day, tables(3), column=column, how=after)
+        write_day(str(output), day, tables_of(3, NAMES), column=column, how=after)
         assert by_run(output, day, column) == dict.fromkeys(NAMES, 3)
-        assert paths(output) == paths(tmp_path / "undisturbed other"), f"{how} after step {step}"
+        assert paths_in(output) == paths_in(tmp_path / "undisturbed other"), f"{how} after step {step}"
         if survived:
             assert step > 12
             return
 
 
 def test_clean_ends_what_a_killed_run_has_begun(tmp_path: Path) -> None:
-    write_day(str(tmp_path), DAY, tables(1), how=PLAIN)
+    write_day(str(tmp_path), DAY, tables_of(1, NAMES), how=PLAIN)
     place = OutputFolder(tmp_path, "day")
     shown = place.shown(DAY)
     assert shown is not None
@@ -169,21 +152,19 @@ def spec(tmp_path: Path, **output: object) -> str:
 def test_what_is_not_its_own_stays(tmp_path: Path, what: str) -> None:
     """In the folder of a table: it is told before anything is evaluated, and at the commit."""
     output = tmp_path / "out"
-    write_day(str(output), DAY, tables(1), how=PLAIN)
+    write_day(str(output), DAY, tables_of(1, NAMES), how=PLAIN)
     folder = output / "metrics" / f"day={DAY}"
     (tmp_path / "precious").write_text("mine")
     (mark,) = output.glob("_runs/*/_PLAIN")
-    if what == "no file":
-        for file in folder.iterdir():
-            file.unlink()
+    if what in ("no file", "an own name"):
+        (file,) = folder.iterdir()
+        file.unlink()
+        if what == "an own name":
+            file.symlink_to(tmp_path / "precious")
     elif what == "a folder":
         (folder / "mine").mkdir()
     elif what == "a link":
         (folder / "mine").symlink_to(tmp_path / "precious")
-    elif what == "an own name":
-        (file,) = folder.iterdir()
-        file.unlink()
-        file.symlink_to(tmp_path / "precious")
     else:
         (folder / "mine").write_text("mine")
     if what == "a forged list":
@@ -191,24 +172,24 @@ def test_what_is_not_its_own_stays(tmp_path: Path, what: str) -> None:
     before = seen(output)
     for how in (PLAIN, LINKS):
         with pytest.raises(SparkrankError, match=rf"{output}/\w+/day={DAY} is not a link of sparkrank's, nor"):
-            write_day(str(output), DAY, tables(2), how=how)
+            write_day(str(output), DAY, tables_of(2, NAMES), how=how)
         assert seen(output) == before
 
 
 def test_a_copy_is_an_output_of_its_own(tmp_path: Path) -> None:
     """`cp -r` and `tar` keep links as they are, and these lead nowhere but into the copy."""
     output = tmp_path / "out"
-    write_day(str(output), DAY, tables(1), how=PLAIN)
+    write_day(str(output), DAY, tables_of(1, NAMES), how=PLAIN)
     subprocess.run(["cp", "-r", str(output), str(tmp_path / "copy")], check=True)
     shutil.rmtree(output)
     assert plain(tmp_path / "copy") == by_run(tmp_path / "copy") == dict.fromkeys(NAMES, 1)
-    write_day(str(tmp_path / "copy"), DAY, tables(2), how=PLAIN)
+    write_day(str(tmp_path / "copy"), DAY, tables_of(2, NAMES), how=PLAIN)
     assert plain(tmp_path / "copy") == dict.fromkeys(NAMES, 2)
 
 
 def test_all_is_on_the_disk_before_the_old_run_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The folders into which tables were moved, and those that they have left; and the run itself before its commit."""
-    write_day(str(tmp_path), DAY, tables(1), how=PLAIN)
+    write_day(str(tmp_path), DAY, tables_of(1, NAMES), how=PLAIN)
     steps: list[tuple[str, str]] = []
     fsync, rename, rmtree = os.fsync, Path.rename, shutil.rmtree
 
@@ -228,7 +209,7 @@ def test_all_is_on_the_disk_before_the_old_run_goes(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(Path, "rename", renamed)
     monkeypatch.setattr(shutil, "rmtree", removed)
     old = OutputFolder(tmp_path, "day").shown(DAY)
-    write_day(str(tmp_path), DAY, tables(2), how=PLAIN)
+    write_day(str(tmp_path), DAY, tables_of(2, NAMES), how=PLAIN)
     new = OutputFolder(tmp_path, "day").shown(DAY)
     moves = [number for number, (what, _) in enumerate(steps) if what == "move"]
     gone = steps.index(("remove", f"_runs/{old.name}"))
@@ -244,8 +225,8 @@ def test_stored_days_are_exported(tmp_path: Path, capsys: pytest.CaptureFixture[
     output, goal = tmp_path / "out", tmp_path / "plain"
     window = f"{OTHER}..{DAY}"
     for day in (OTHER, DAY):
-        write_day(str(output), day, tables(1))
-    write_day(str(output / "windows"), window, tables(1), column="window")
+        write_day(str(output), day, tables_of(1, NAMES))
+    write_day(str(output / "windows"), window, tables_of(1, NAMES), column="window")
     conf = spec(output)
     assert exit_code("export", "--conf", conf, "--date", DAY, str(goal)) == 0
     assert (plain(goal), plain(goal, OTHER)) == (dict.fromkeys(NAMES, 1), {})
@@ -260,7 +241,7 @@ def test_stored_days_are_exported(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert plain(goal / "windows", window, "window") == plain(goal, OTHER) == dict.fromkeys(NAMES, 1)
     (shown,) = (output / "metrics" / f"day={DAY}").iterdir()
     assert (goal / "metrics" / f"day={DAY}" / shown.name).samefile(shown)
-    write_day(str(output), DAY, tables(2))
+    write_day(str(output), DAY, tables_of(2, NAMES))
     assert exit_code("export", "--conf", conf, "--date", DAY, str(goal)) == 0
     assert plain(goal) == dict.fromkeys(NAMES, 2)
     (goal / "groups" / f"day={DAY}").rename(tmp_path / "lost")
@@ -273,7 +254,7 @@ def test_an_export_in_wrong_places_is_refused(
     tmp_path: Path, how: days.Commit, capsys: pytest.CaptureFixture[str]
 ) -> None:
     output = tmp_path / "out"
-    write_day(str(output), DAY, tables(1), how=how)
+    write_day(str(output), DAY, tables_of(1, NAMES), how=how)
     conf = spec(output)
     before = seen(tmp_path)
     for words, code, told in (
@@ -282,6 +263,11 @@ def test_an_export_in_wrong_places_is_refused(
         ((f"{output}/metrics",), 2, f"{output}/metrics is in the folder of the tables themselves: name another one"),
         ((f"{output}/windows/b",), 2, f"{output}/windows/b is in the folder of the tables themselves"),
         (("s3://a/b",), 2, "output.path is s3://a/b: sparkrank export is for local and mounted folders"),
+        (
+            (f"{tmp_path}/a", "--set", "output={path: s3://a, plain: true}"),
+            2,
+            "output has plain, but path s3://a: on loc",
+        ),
         ((f"{tmp_path}/a", "--set", f"output.path={output}/{{date}}"), 2, "output.path has a mark of a day"),
     ):
         assert exit_code("export", "--conf", conf, *words) == code
@@ -291,16 +277,10 @@ def test_an_export_in_wrong_places_is_refused(
 
 def test_a_path_is_that_of_each_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     output = tmp_path / "out"
-    write_day(str(output), DAY, tables(1), how=PLAIN)
+    write_day(str(output), DAY, tables_of(1, NAMES), how=PLAIN)
     words = ("path", "--conf", spec(output, plain=True), "--date", DAY)
     assert exit_code(*words, "--table", "metrics") == 0
     assert capsys.readouterr().out == f"{output}/metrics/day={DAY}\n"
     assert exit_code(*words) == 2
     told = f"{DAY} is shown by real folders (output.plain), one for each table: name a --table (there are: "
     assert capsys.readouterr().err.startswith(f"sparkrank: {told}groups, metrics")
-
-
-def test_object_stores_have_no_links_to_replace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ("--set", "output.path=s3://lake/tables", "--set", "output.plain=true")
-    assert exit_code("validate", "--conf", spec(tmp_path), *words) == 2
-    assert "output has plain, but path s3://lake/tables: on local and mounted" in capsys.readouterr().err

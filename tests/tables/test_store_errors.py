@@ -57,27 +57,26 @@ def test_who_may_not_read_the_tables_of_a_day_is_told_so_without_his_password() 
         day_files(f"{STORE}/tables", "2026-11-19", ["states"], None)
 
 
-@pytest.mark.parametrize(
-    ("reason", "kind"),
-    [
-        ("AWS Error SLOW_DOWN during ListObjectsV2 operation: Please reduce your request rate.", StoreError),
-        ("AWS Error INTERNAL_FAILURE during GetObject operation: We encountered an internal error.", StoreError),
-        ("AWS Error UNKNOWN (HTTP status 503) during HeadObject operation: No response body.", StoreError),
-        ("AWS Error NETWORK_CONNECTION during HeadObject operation: curlCode: 7, Could not connect", StoreError),
-        ("AWS Error UNKNOWN (HTTP status 400) during HeadObject operation: No response body.", StoreError),
-        ("AWS Error NO_SUCH_BUCKET during ListObjectsV2 operation: The bucket does not exist", InputError),
-        ("google::cloud::Status(UNAVAILABLE: Retry policy exhausted, with a last message of 503", StoreError),
-        ("google::cloud::Status(RESOURCE_EXHAUSTED: Retry policy exhausted, with a last message of 429", StoreError),
-        ("google::cloud::Status(PERMISSION_DENIED: Permanent error, with a last message of 403", InputError),
-        ("google::cloud::Status(NOT_FOUND: Permanent error, with a last message of 404", InputError),
-        ("Couldn't deserialize thrift: don't know what type: ", InputError),
-    ],
-)
-def test_what_is_the_fault_of_the_store(reason: str, kind: type[Exception]) -> None:
+REASONS = {
+    "AWS Error SLOW_DOWN during ListObjectsV2 operation: Please reduce your request rate.": StoreError,
+    "AWS Error INTERNAL_FAILURE during GetObject operation: We encountered an internal error.": StoreError,
+    "AWS Error UNKNOWN (HTTP status 503) during HeadObject operation: No response body.": StoreError,
+    "AWS Error NETWORK_CONNECTION during HeadObject operation: curlCode: 7, Could not connect": StoreError,
+    "AWS Error UNKNOWN (HTTP status 400) during HeadObject operation: No response body.": StoreError,
+    "AWS Error NO_SUCH_BUCKET during ListObjectsV2 operation: The bucket does not exist": InputError,
+    "google::cloud::Status(UNAVAILABLE: Retry policy exhausted, with a last message of 503": StoreError,
+    "google::cloud::Status(RESOURCE_EXHAUSTED: Retry policy exhausted, with a last message of 429": StoreError,
+    "google::cloud::Status(PERMISSION_DENIED: Permanent error, with a last message of 403": InputError,
+    "google::cloud::Status(NOT_FOUND: Permanent error, with a last message of 404": InputError,
+    "Couldn't deserialize thrift: don't know what type: ": InputError,
+}
+
+
+def test_what_is_the_fault_of_the_store() -> None:
     """As Arrow 26 tells it."""
-    told = unreadable("log cannot be read", OSError(reason), advice=" (evaluate that day again)")
-    assert type(told) is kind
-    assert ("again)" in str(told)) == (kind is InputError)
+    errors = {reason: unreadable("log", OSError(reason), advice=" (evaluate it again)") for reason in REASONS}
+    assert {reason: type(error) for reason, error in errors.items()} == REASONS
+    assert all(("again)" in str(error)) == (type(error) is InputError) for error in errors.values())
 
 
 def test_a_file_that_is_broken_is_a_fault_of_the_input(tmp_path: Path) -> None:

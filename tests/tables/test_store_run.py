@@ -22,7 +22,7 @@ from tests.support.commands import exit_code
 from tests.support.gcs_server import GcsServer, gcs_environment, gcs_server, gcs_with
 from tests.support.killed import Killed, counting
 from tests.support.s3_server import s3_environment, s3_server, s3_with
-from tests.support.written_days import write_day
+from tests.support.written_days import tables_of, write_day
 
 pytest.importorskip("obstore", reason="a write on a condition needs obstore (the extra stores)")
 
@@ -33,7 +33,6 @@ SCHEMA = pa.schema([("value", pa.int64())])
 
 @pytest.fixture(scope="module")
 def s3() -> Iterator[str]:
-    """The address of a server that is gone when the module is done."""
     with s3_server() as found:
         yield found
 
@@ -67,16 +66,11 @@ def either(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
 
 @pytest.fixture
 def store(s3: str, monkeypatch: pytest.MonkeyPatch) -> fs.FileSystem:
-    """The server of S3."""
     for name, value in s3_environment(s3).items():
         monkeypatch.setenv(name, value)
     found = s3_with(s3, BUCKET)
     found.delete_dir_contents(BUCKET)
     return found
-
-
-def tables(value: int, names: tuple[str, ...] = NAMES) -> dict[str, pa.Table]:
-    return {name: pa.table({"value": [value]}, schema=SCHEMA) for name in names}
 
 
 def shown(output: str, names: tuple[str, ...] = NAMES) -> dict[str, int | None]:
@@ -99,11 +93,11 @@ def copies(store: fs.FileSystem, folder: str) -> dict[str, int | None]:
 def test_a_day_comes_and_is_replaced(either: Store) -> None:
     output = f"{either.url}/replaced"
     for value in range(3):
-        write_day(output, DAY, tables(value))
+        write_day(output, DAY, tables_of(value, NAMES))
         assert shown(output) == copies(either.files, "replaced") == dict.fromkeys(NAMES, value)
     runs = folders_in(either.files, f"{BUCKET}/replaced/_runs")
     assert len(runs) == 2  # the one before stays for readers that have it open
-    write_day(output, DAY, tables(3, ("metrics", "runs")))
+    write_day(output, DAY, tables_of(3, ("metrics", "runs")))
     expected = {"metrics": 3, "groups": None, "runs": 3}
     assert shown(output) == copies(either.files, "replaced") == expected
     assert days.stored_names(output) == {DAY}
@@ -118,7 +112,7 @@ def test_killed_at_any_step(either: Store, monkeypatch: pytest.MonkeyPatch, is_r
     for step in itertools.count():
         output, counted = f"{either.url}/killed-{is_rerun}-{step}", counting(step)
         if is_rerun:
-            write_day(output, DAY, tables(1))
+            write_day(output, DAY, tables_of(1, NAMES))
 
         place = StoreFolder.at(output)
         assert place is not None
@@ -127,13 +121,13 @@ def test_killed_at_any_step(either: Store, monkeypatch: pytest.MonkeyPatch, is_r
             patch.setattr(manifests, "file_system", lambda path, opened=opened, place=place: (opened, place.root))
             patch.setattr(obstore, "put", counted(obstore.put))
             try:
-                write_day(output, DAY, tables(2))
+                write_day(output, DAY, tables_of(2, NAMES))
                 survived = True
             except Killed:
                 survived = False
         found = shown(output)
         assert found in (dict.fromkeys(NAMES, 1 if is_rerun else None), dict.fromkeys(NAMES, 2)), step
-        write_day(output, DAY, tables(3))
+        write_day(output, DAY, tables_of(3, NAMES))
         assert shown(output) == copies(either.files, output.rpartition("/")[2]) == dict.fromkeys(NAMES, 3)
         if survived:
             assert step > 6
@@ -158,8 +152,8 @@ def test_of_two_runs_of_a_day_one_wins(either: Store) -> None:
 
     def write_while(first: days.DayRun, value: int) -> None:
         with days.day_run(output, DAY) as second:
-            first.commit(tables(value))
-            second.commit(tables(value + 1))
+            first.commit(tables_of(value, NAMES))
+            second.commit(tables_of(value + 1, NAMES))
 
     for value in (1, 3):
         with days.day_run(output, DAY) as first:
@@ -172,47 +166,43 @@ def test_without_conditions_the_last_run_wins_whole(store: fs.FileSystem, monkey
     monkeypatch.setattr(StoreFolder, "_objects", lambda _: None)
     output = f"s3://{BUCKET}/unconditional"
     with days.day_run(output, DAY) as first:
-        write_day(output, DAY, tables(1))
-        first.commit(tables(2))
+        write_day(output, DAY, tables_of(1, NAMES))
+        first.commit(tables_of(2, NAMES))
     assert shown(output) == dict.fromkeys(NAMES, 2)
 
 
 def test_a_run_that_fails_leaves_what_was_there(store: fs.FileSystem) -> None:
     output = f"s3://{BUCKET}/fails"
-    write_day(output, DAY, tables(1))
+    write_day(output, DAY, tables_of(1, NAMES))
     before = {info.path for info in store.get_file_info(fs.FileSelector(f"{BUCKET}/fails", recursive=True))}
 
     def fails() -> None:
         raise SparkrankError("the process is ending")
 
     with pytest.raises(SparkrankError, match="is ending"):
-        write_day(output, DAY, tables(2), how=days.Commit(before=fails))
+        write_day(output, DAY, tables_of(2, NAMES), how=days.Commit(before=fails))
     assert {info.path for info in store.get_file_info(fs.FileSelector(f"{BUCKET}/fails", recursive=True))} == before
     assert shown(output) == dict.fromkeys(NAMES, 1)
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        b"{}",
-        b"[]",
-        b"\xff",
-        json.dumps({"run": "../../home", "tables": ["metrics"], "replaced": []}).encode(),
-        json.dumps({"run": "2026-11-18.0123456789ab", "tables": ["metrics"], "replaced": []}).encode(),
-        json.dumps({"run": f"{DAY}.0123456789ab", "tables": ["../x"], "replaced": []}).encode(),
-        json.dumps({"run": f"{DAY}.0123456789ab", "tables": [], "replaced": ["_days"]}).encode(),
-    ],
-)
-def test_a_manifest_that_is_none_is_told_and_replaced(store: fs.FileSystem, content: bytes) -> None:
+FORGED: list[dict[str, object]] = [
+    {"run": "../../home", "tables": ["metrics"], "replaced": []},
+    {"run": "2026-11-18.0123456789ab", "tables": ["metrics"], "replaced": []},
+    {"run": f"{DAY}.0123456789ab", "tables": ["../x"], "replaced": []},
+    {"run": f"{DAY}.0123456789ab", "tables": [], "replaced": ["_days"]},
+]
+
+
+def test_a_manifest_that_is_none_is_told_and_replaced(store: fs.FileSystem) -> None:
     """Whoever may write there makes nobody read, or remove, anything else."""
     output = f"s3://{BUCKET}/forged"
-    with store.open_output_stream(f"{BUCKET}/forged/_days/{DAY}.json") as file:
-        file.write(content)
-    with pytest.raises(InputError, match=f"forged/_days/{DAY}.json (is no manifest|names no)"):
-        shown(output)
-    write_day(output, DAY, tables(1))
-    assert shown(output) == dict.fromkeys(NAMES, 1)
+    for content in (b"", b"{}", b"[]", b"\xff", *(json.dumps(document).encode() for document in FORGED)):
+        with store.open_output_stream(f"{BUCKET}/forged/_days/{DAY}.json") as file:
+            file.write(content)
+        with pytest.raises(InputError, match=f"forged/_days/{DAY}.json (is no manifest|names no)"):
+            shown(output)
+        write_day(output, DAY, tables_of(1, NAMES))
+        assert shown(output) == dict.fromkeys(NAMES, 1)
 
 
 def test_the_command_without_spark_writes_and_reads_there(
@@ -250,12 +240,12 @@ def test_the_command_without_spark_writes_and_reads_there(
 def test_a_file_that_is_not_the_runs_is_refused_there(store: fs.FileSystem) -> None:
     output = f"s3://{BUCKET}/checked"
     with days.day_run(output, DAY) as run:
-        run.commit(tables(1))
+        run.commit(tables_of(1, NAMES))
     folder = f"{BUCKET}/checked/_runs/{DAY}.{run.attempt}/metrics"
     written = {f"part-0-{run.attempt}.parquet": WrittenFile(1, 1, "0")}
     with pytest.raises(InputError, match="where its run wrote 1: evaluate that day again"):
         day_files(output, DAY, NAMES, None).read("metrics", SCHEMA, written)
-    pq.write_table(tables(2)["metrics"], f"{folder}/other.parquet", filesystem=store)
+    pq.write_table(tables_of(2, NAMES)["metrics"], f"{folder}/other.parquet", filesystem=store)
     with pytest.raises(InputError, match="holds a file that its run did not write"):
         day_files(output, DAY, NAMES, None).read("metrics", SCHEMA, written)
 
@@ -274,7 +264,7 @@ def test_a_lost_answer_is_no_failure(store: fs.FileSystem, monkeypatch: pytest.M
             raise error("no answer")
 
         monkeypatch.setattr(obstore, "put", lost)
-        write_day(output, DAY, tables(value))
+        write_day(output, DAY, tables_of(value, NAMES))
         assert shown(output) == copies(store, "lost") == dict.fromkeys(NAMES, value)
 
 
@@ -285,7 +275,7 @@ def test_copies_that_fail_take_nothing_from_the_day(
     """The manifest shows the run, whose files stay, and the same run again mends the copies."""
     output = f"s3://{BUCKET}/copies-{is_rerun}"
     if is_rerun:
-        write_day(output, DAY, tables(1))
+        write_day(output, DAY, tables_of(1, NAMES))
 
     class Failing(_Counting):
         def copy_file(self, *_: str) -> None:
@@ -298,18 +288,18 @@ def test_copies_that_fail_take_nothing_from_the_day(
     with monkeypatch.context() as patch:
         patch.setattr(manifests, "file_system", lambda path: (opened, place.root))
         with pytest.raises(StoreError, match=rf"^{DAY} is shown by its manifest, but not all copies .*slow down"):
-            write_day(output, DAY, tables(2))
+            write_day(output, DAY, tables_of(2, NAMES))
     assert shown(output) == dict.fromkeys(NAMES, 2)
-    write_day(output, DAY, tables(3))
+    write_day(output, DAY, tables_of(3, NAMES))
     assert shown(output) == copies(store, f"copies-{is_rerun}") == dict.fromkeys(NAMES, 3)
 
 
 def test_a_day_of_a_release_without_manifests_keeps_its_tables(store: fs.FileSystem) -> None:
     """Where two of its tables are replaced, as an acceptance does, the others come along."""
     output = f"s3://{BUCKET}/older"
-    for name, table in tables(1).items():
+    for name, table in tables_of(1, NAMES).items():
         pq.write_table(table, f"{BUCKET}/older/{name}/day={DAY}/part-0.parquet", filesystem=store)
     assert shown(output) == dict.fromkeys(NAMES, 1)
     with days.day_run(output, DAY) as run:
-        run.commit(tables(2, ("runs",)), run.keep_others(("runs",)))
+        run.commit(tables_of(2, ("runs",)), run.keep_others(("runs",)))
     assert shown(output) == copies(store, "older") == {"metrics": 1, "groups": 1, "runs": 2}

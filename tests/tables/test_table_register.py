@@ -44,7 +44,6 @@ def one_more() -> Iterator[None]:
 
 
 def rows_of(folder: Path, partition: str) -> list[dict[str, object]]:
-    """The rows of the table of a day or window."""
     found: list[dict[str, object]] = pq.read_table(folder / f"totals/{partition}", partitioning=None).to_pylist()
     return found
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import pickle
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from scipy import stats
 import sparkrank as sr
 from sparkrank.metrics import Metric
 from sparkrank.numeric.key_hashes import hash_keys, parts_of
+from sparkrank.states.forms import SMALL_FORMS
 from sparkrank.states.keys import Subject
 from sparkrank.tables.rows.comparisons import comparisons_table
 from tests.oracles.jackknife import standard_error
@@ -51,25 +51,18 @@ def jackknifed(value: float, without: dict[int, float], sizes: dict[int, int]) -
     return standard_error(value, [without[part] for part in sizes], [*sizes.values()])
 
 
+def values_of(rows: pa.Table, metrics: list[str], **roles: Any) -> dict[tuple[str, str], float]:
+    table = sr.evaluate(rows, metrics, **{**ROLES, "score": BOTH, "uncertainty": False, **roles}).table.to_pylist()
+    return {(row["model"], row["metric"]): row["value"] for row in table}
+
+
 def by_brute_force(rows: pa.Table, metrics: list[str], parts: np.ndarray, **roles: Any) -> dict[tuple[str, str], float]:
     """The standard error of each (model, metric): everything evaluated again without each part."""
-    given = {**ROLES, "score": BOTH, "uncertainty": False, **roles}
-
-    def values(of: pa.Table) -> dict[tuple[str, str], float]:
-        found = sr.evaluate(of, metrics, **given).table
-        return dict(
-            zip(
-                zip(found["model"].to_pylist(), found["metric"].to_pylist(), strict=True),
-                found["value"].to_pylist(),
-                strict=True,
-            )
-        )
-
     sizes = {part: pc.count_distinct(rows.filter(pa.array(parts == part))["user"]).as_py() for part in set(parts)}
-    without = {part: values(rows.filter(pa.array(parts != part))) for part in sizes}
+    without = {part: values_of(rows.filter(pa.array(parts != part)), metrics, **roles) for part in sizes}
     return {
         key: jackknifed(value, {part: without[part][key] for part in sizes}, sizes)
-        for key, value in values(rows).items()
+        for key, value in values_of(rows, metrics, **roles).items()
     }
 
 
@@ -171,11 +164,7 @@ def test_comparisons_of_means_are_paired_t_tests() -> None:
         assert row["wins"] + row["ties"] + row["losses"] == both.sum()
         assert (row["n_groups"], row["n_unpaired"], row["degrees"]) == (len(both), 0, both.sum() - 1)
         assert row["difference"] == pytest.approx((ours - theirs).mean(), rel=1e-9)
-        assert (row["p"], row["ci_low"], row["ci_high"]) == (
-            pytest.approx(test.pvalue, rel=1e-7),
-            pytest.approx(ends.low, rel=1e-7),
-            pytest.approx(ends.high, rel=1e-7),
-        )
+        assert [row[name] for name in ("p", "ci_low", "ci_high")] == pytest.approx([test.pvalue, *ends], rel=1e-7)
         difference = ours - theirs
         counts = (difference > 1e-9).sum(), (np.abs(difference) < 1e-9).sum(), (difference < -1e-9).sum()
         assert (row["wins"], row["ties"], row["losses"]) == counts
@@ -200,15 +189,8 @@ def test_pooled_differences_equal_an_evaluation_without_each_part() -> None:
     metrics = ["auc(bits=6)", "logloss", "gauc"]
 
     def differences(of: pa.Table) -> dict[str, float]:
-        found = sr.evaluate(of, metrics, **ROLES, score=BOTH, uncertainty=False).table
-        values = dict(
-            zip(
-                zip(found["metric"].to_pylist(), found["model"].to_pylist(), strict=True),
-                found["value"].to_pylist(),
-                strict=True,
-            )
-        )
-        return {str(metric): values[metric, "b"] - values[metric, "a"] for metric, _ in values}
+        values = values_of(of, metrics)
+        return {metric: values["b", metric] - values["a", metric] for metric in metrics}
 
     sizes = {part: pc.count_distinct(rows.filter(pa.array(parts == part))["user"]).as_py() for part in set(parts)}
     without = {part: differences(rows.filter(pa.array(parts != part))) for part in sizes}
@@ -318,27 +300,21 @@ def test_a_window_clusters_by_user(tmp_path: Path) -> None:
     )
     parts = part_of(rows)
     pairs = {"group": ["user", "date"]}
-    values = sr.evaluate(rows, metrics, **{**ROLES, **pairs}, score=BOTH, uncertainty=False).table.to_pylist()
     sizes = {
         part: rows.filter(pa.array(parts == part)).group_by(["user", "date"]).aggregate([]).num_rows
         for part in set(parts)
     }
-    without = {}
-    for part in sizes:
-        kept = rows.filter(pa.array(parts != part))
-        table = sr.evaluate(kept, metrics, **{**ROLES, **pairs}, score=BOTH, uncertainty=False).table.to_pylist()
-        without[part] = {(row["model"], row["metric"]): row["value"] for row in table}
-    for row in values:
-        own = found[(found["model"] == row["model"]) & (found["metric"] == row["metric"])].iloc[0]
-        assert own["value"] == pytest.approx(row["value"], rel=1e-12)
-        if row["metric"] == "median(ap)":
+    without = {part: values_of(rows.filter(pa.array(parts != part)), metrics, **pairs) for part in sizes}
+    for key, value in values_of(rows, metrics, **pairs).items():
+        own = found[(found["model"] == key[0]) & (found["metric"] == key[1])].iloc[0]
+        assert own["value"] == pytest.approx(value, rel=1e-12)
+        if key[1] == "median(ap)":
             assert own["interval"] == "woodruff"
             assert own["ci_low"] <= own["value"] <= own["ci_high"]
             continue
-        key = row["model"], row["metric"]
-        expected = jackknifed(row["value"], {part: without[part][key] for part in sizes}, sizes)
+        expected = jackknifed(value, {part: without[part][key] for part in sizes}, sizes)
         assert own["stderr"] == pytest.approx(expected, rel=1e-8)
-        assert own["interval"] == ("jackknife" if row["metric"] == "logloss" else "logit")
+        assert own["interval"] == ("jackknife" if key[1] == "logloss" else "logit")
     told = found["pooling"].str.endswith("; standard errors cluster by user")
     assert list(told) == list(found["interval"].notna())
     compared = window_table(tmp_path, "comparisons", window)
@@ -386,20 +362,17 @@ def test_the_level_widens_the_interval() -> None:
             assert odds * value * (1 - value) == pytest.approx(half, rel=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("asked", "sentence"),
-    [
+def test_what_makes_no_sense_is_refused() -> None:
+    for asked, sentence in (
         ({"uncertainty": {"level": 1.5}}, r"^uncertainty.level is 1.5: a share from 0.5 to 0.9999 is needed$"),
         ({"uncertainty": {"levle": 0.9}}, r'^uncertainty names "levle", did you mean "level"\?'),
         ({"uncertainty": {"slices": 1}}, r"^uncertainty.slices is 1: true or false is needed$"),
         ({"uncertainty": 0.9}, r"^uncertainty is 0.9: true, false, or a mapping is needed$"),
         ({"compare": "aa"}, r'^compare.baseline is "aa".* \(models: a, b\)$'),
         ({"compare": "a", "score": {"a": "one"}}, r'^compare.baseline is "a", the only model'),
-    ],
-)
-def test_what_makes_no_sense_is_refused(asked: dict, sentence: str) -> None:
-    with pytest.raises(sr.SpecError, match=sentence):
-        sr.evaluate(log(19), ["ap"], **{**ROLES, "score": BOTH, **asked})
+    ):
+        with pytest.raises(sr.SpecError, match=sentence):
+            sr.evaluate(log(19), ["ap"], **{**ROLES, "score": BOTH, **asked})
 
 
 @pytest.mark.parametrize("family", ["slice_column", "candidate", "metric", "slice"])
@@ -449,19 +422,6 @@ def test_a_value_of_a_slice_in_which_nothing_is_defined_is_compared_as_undefined
         assert found[found.slice_value != "de"]["stderr"].notna().all()
 
 
-def test_a_window_is_compared_on_the_command_line_as_its_merge_does(tmp_path: Path, capsys) -> None:
-    metrics = ["ap", "auc"]
-    spec = days_of(tmp_path, [log(26), log(27)], metrics=metrics, compare={"baseline": "a"})
-    assert exit_code(*merging(spec, last=DAYS[1])) == 0
-    ends = ("--from", DAYS[0], "--to", DAYS[1])
-    capsys.readouterr()
-    assert exit_code("compare", "--conf", spec, *ends, "--json") == 0
-    found = pd.DataFrame(json.loads(capsys.readouterr().out)["comparisons"])
-    merged = window_table(tmp_path, "comparisons", f"{DAYS[0]}..{DAYS[1]}")
-    columns = ["metric", "difference", "stderr", "p", "p_adjusted", "wins", "n_groups"]
-    pd.testing.assert_frame_equal(found[columns], merged[columns], check_exact=True)
-
-
 def test_a_candidate_that_starts_late_is_compared_over_the_days_of_both(tmp_path: Path, capsys) -> None:
     """A copy of the baseline that was there on the last days alone does not differ from it."""
     days = [log(28), log(29), log(30)]
@@ -492,22 +452,6 @@ def test_a_candidate_that_starts_late_is_compared_over_the_days_of_both(tmp_path
     pd.testing.assert_frame_equal(other[columns], last[columns], check_exact=True)
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (("--date", DAYS[0], "--lane", "local"), "comparisons take no --lane"),
-        (("--date", DAYS[0], "--other-definitions"), "--conf alone and --other-definitions do not go together"),
-        (("--date", DAYS[0], "--allow-missing"), "--allow-missing is for a window: --from and --to"),
-        (("--date", DAYS[0], "--decompose", "country", "--correction", "none"), "--decompose and --correction do not"),
-        (("--date", DAYS[0], "--from", DAYS[0], "--to", DAYS[1]), "--from and --date do not go together"),
-    ],
-)
-def test_options_of_compare_that_would_do_nothing_are_refused(tmp_path: Path, capsys, words, sentence: str) -> None:
-    spec = spec_of(tmp_path, input__columns={"group": "user", "label": "y", "score": BOTH}, metrics=["ap"])
-    assert exit_code("compare", "--conf", spec, *words) == 2
-    assert sentence in " ".join(capsys.readouterr().err.split())
-
-
 def test_the_table_of_a_merge_knows_its_baseline() -> None:
     """A pair state of one baseline serves no other."""
     ev = sr.evaluate(log(24), ["ap"], **ROLES, score=BOTH, compare="a")
@@ -519,28 +463,13 @@ def test_the_table_of_a_merge_knows_its_baseline() -> None:
 def test_parts_are_pickled_as_they_are(more: dict) -> None:
     metrics = ["ndcg@5", "gauc", "auc", "ece", "auc(exact,rel=1)", "ks(bits=3)"]
     ev = sr.evaluate(log(25), metrics, **ROLES, score=BOTH, slices=["country"], compare="a", **more)
-    for sums in (ev.partials.parts.means, ev.partials.parts.sums, ev.partials.parts.pairs):
-        again = pickle.loads(pickle.dumps(sums))  # noqa: S301 - by this test
-        assert sums.by_slice.keys() == again.by_slice.keys() == {"all", "country"}
-        for name, sliced in sums.by_slice.items():
-            assert again.by_slice[name].values == sliced.values
-            assert again.by_slice[name].by_model.keys() == sliced.by_model.keys()
-            for model, one in sliced.by_model.items():
-                other = again.by_slice[name].by_model[model]
-                assert (one.names, one.parts, one.columns) == (other.names, other.parts, other.columns)
-                for before, after in zip(
-                    (one.cells, one.used, one.numbers), (other.cells, other.used, other.numbers), strict=True
-                ):
-                    np.testing.assert_array_equal(before, after, strict=True)
-    found = ev.partials.parts.histograms.by_series
-    assert {str(series.rule) for series in found} == {"bits=6", "bins=15", "bits=6,rel=1", "bits=3"}
-    for bins in found.values():
-        again = pickle.loads(pickle.dumps(bins))  # noqa: S301 - by this test
-        for name in ("value", "part", "bins", "pos", "neg", "offset", "rows"):
-            before, after = getattr(bins, name), getattr(again, name)
-            assert (before is None) == (after is None)
-            if before is not None:
-                np.testing.assert_array_equal(before, after, strict=True)
+    again = pickle.loads(pickle.dumps(ev.partials))  # noqa: S301 - by this test
+    for form in SMALL_FORMS:
+        assert form.to_table(again).equals(form.to_table(ev.partials)), form.kind
+        assert not form.is_of_parts or form.to_table(again).num_rows
+    before, after = (each.parts.histograms.rows(weighted=bool(more)) for each in (ev.partials, again))
+    assert after.equals(before)
+    assert set(before["rule"].to_pylist()) == {"bits=6", "bins=15", "bits=6,rel=1", "bits=3"}
 
 
 def test_halves_of_the_parts_differ_as_the_standard_error_says() -> None:

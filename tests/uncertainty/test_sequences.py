@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -55,20 +56,16 @@ def test_nights_share_the_chance_of_an_error() -> None:
 NIGHTS = {"sequential": {"nights": 365}}
 
 
-@pytest.mark.parametrize(
-    ("given", "sentence"),
-    [
+def test_other_values_are_refused() -> None:
+    for given, sentence in (
         ({"sequential": {"nights": 0}}, "uncertainty.sequential.nights is 0: a whole number from 1 to 10000"),
         ({"sequential": {"nights": True}}, "uncertainty.sequential.nights is True"),
         ({"sequential": {"night": 3}}, "uncertainty.sequential has the keys night: nights alone"),
         ({"sequential": 3}, "uncertainty.sequential is 3: true or false, or the number of nights"),
         ({"nights": 3}, 'uncertainty names "nights"'),
-    ],
-)
-def test_other_values_are_refused(given: dict[str, object], sentence: str) -> None:
-    with pytest.raises(SpecError) as error:
-        Uncertainty.of(given)
-    assert sentence in str(error.value)
+    ):
+        with pytest.raises(SpecError, match=re.escape(sentence)):
+            Uncertainty.of(given)
 
 
 def test_a_sequence_is_wider_than_a_single_look() -> None:

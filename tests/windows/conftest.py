@@ -8,13 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tests.windows.week import (
-    DAYS,
-    evaluate,
-    impressions_of,
-    spec_of,
-    write_log,
-)
+from tests.windows.week import DAYS, evaluate, impressions_of, spec_of, write_log
 
 
 @pytest.fixture(scope="session")

@@ -18,12 +18,7 @@ from sparkrank.run.provenance import origin_of
 from sparkrank.schemas.tables import RUNS
 from tests.support.commands import exit_code
 from tests.support.stored_files import one_file
-from tests.windows.week import DAYS, impressions_of, spec_of, write_log
-
-
-def log_of(folder: Path, *days: str) -> None:
-    for day in days:
-        write_log(folder, impressions_of(day, 60), day)
+from tests.windows.week import DAYS, spec_of, write_logs
 
 
 def many(conf: str, *more: str, first: str = DAYS[0], last: str = DAYS[-1]) -> list[str]:
@@ -42,7 +37,7 @@ def words(printed: str) -> dict[str, str]:
 
 def test_days_are_evaluated_as_one_by_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("one", "many"):
-        log_of(tmp_path / name, *DAYS)
+        write_logs(tmp_path / name, *DAYS)
         conf = spec_of(tmp_path / name, input__path=f"{tmp_path}/one/log/dt={{date}}")
         if name == "many":
             assert exit_code(*many(conf)) == 0
@@ -61,7 +56,7 @@ def test_days_are_evaluated_as_one_by_one(tmp_path: Path, capsys: pytest.Capture
 def test_a_failing_day_stops_it_and_the_same_command_resumes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    log_of(tmp_path, *DAYS[:3], *DAYS[4:])
+    write_logs(tmp_path, *DAYS[:3], *DAYS[4:])
     conf = spec_of(tmp_path)
     assert exit_code(*many(conf)) == 4
     told = capsys.readouterr()
@@ -71,7 +66,7 @@ def test_a_failing_day_stops_it_and_the_same_command_resumes(
     assert sorted(each.name for each in (tmp_path / "tables/metrics").iterdir()) == [f"day={day}" for day in DAYS[:3]]
     started = [run_of(tmp_path, day)["started_at"] for day in DAYS[:3]]
 
-    log_of(tmp_path, DAYS[3])
+    write_logs(tmp_path, DAYS[3])
     assert exit_code(*many(conf)) == 0
     told = capsys.readouterr()
     assert words(told.out) == {**dict.fromkeys(DAYS[:3], "there already"), **dict.fromkeys(DAYS[3:], "evaluated")}
@@ -82,7 +77,7 @@ def test_a_failing_day_stops_it_and_the_same_command_resumes(
 
 def test_a_day_of_bad_rows_stops_it_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """--allow-missing passes over days without input, not over days whose input is wrong."""
-    log_of(tmp_path, *DAYS)
+    write_logs(tmp_path, *DAYS)
     pq.write_table(pa.table({"user_id": [1]}), tmp_path / f"log/dt={DAYS[1]}/0.parquet")
     assert exit_code(*many(spec_of(tmp_path), "--allow-missing")) == 4
     told = capsys.readouterr()
@@ -92,7 +87,7 @@ def test_a_day_of_bad_rows_stops_it_too(tmp_path: Path, capsys: pytest.CaptureFi
 
 def test_days_without_input_are_listed_at_the_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """No folder, an empty folder, and files without rows."""
-    log_of(tmp_path, *DAYS)
+    write_logs(tmp_path, *DAYS)
     shutil.rmtree(tmp_path / f"log/dt={DAYS[1]}")
     (tmp_path / f"log/dt={DAYS[2]}/0.parquet").unlink()
     rows = pq.read_table(tmp_path / f"log/dt={DAYS[5]}/0.parquet", partitioning=None)
@@ -108,7 +103,7 @@ def test_days_without_input_are_listed_at_the_end(tmp_path: Path, capsys: pytest
 
 
 def test_another_spec_evaluates_days_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    log_of(tmp_path, *DAYS[:2])
+    write_logs(tmp_path, *DAYS[:2])
     for changes, word in (
         ({}, "evaluated"),
         ({"engine__buckets": 3}, "there already"),  # how it runs is no other question
@@ -122,7 +117,7 @@ def test_another_spec_evaluates_days_again(tmp_path: Path, capsys: pytest.Captur
 
 
 def without_a_file(folder: Path) -> None:
-    next((folder / f"tables/groups/day={DAYS[0]}").glob("*.parquet")).unlink()
+    one_file(folder / f"tables/groups/day={DAYS[0]}").unlink()
 
 
 def without_a_table(folder: Path) -> None:
@@ -151,7 +146,7 @@ def unreadable_run(folder: Path) -> None:
 
 
 def test_a_day_that_is_not_whole_is_evaluated_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    log_of(tmp_path, *DAYS[:2])
+    write_logs(tmp_path, *DAYS[:2])
     conf = spec_of(tmp_path)
     assert exit_code(*many(conf, last=DAYS[1])) == 0
     for damage in (without_a_file, without_a_table, of_another_version, of_a_session, unreadable_run):
@@ -187,7 +182,7 @@ def test_the_exit_code_is_that_of_the_worst_day() -> None:
 
 
 def test_an_input_without_a_day_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    log_of(tmp_path, DAYS[0])
+    write_logs(tmp_path, DAYS[0])
     conf = spec_of(tmp_path, input__path=f"{tmp_path}/log/dt={DAYS[0]}")
     assert exit_code(*many(conf)) == 2
     assert "input has no mark of a day, as {date}" in capsys.readouterr().err

@@ -53,7 +53,6 @@ def no_utf8(name: str) -> Change:
 
 
 def twice(table: pa.Table) -> pa.Table:
-    """Each row once more."""
     return pa.concat_tables([table, table])
 
 
@@ -82,14 +81,13 @@ NUMBERS = {
     "distributions": ["groups"],
     "items": ["relevant"],
 }
-TEXT_FAULTS: list[tuple[Callable[[str], Change], str]] = [
+Fault = tuple[Callable[[str], Change], str]
+TEXT_FAULTS: list[Fault] = [
     (no_utf8, "has a text in {} that is not UTF-8"),
     (lambda name: cast(name, pa.binary()), "has {} of type binary, not string"),
 ]
-NUMBER_FAULTS: list[tuple[Callable[[str], Change], str]] = [
-    (lambda name: cast(name, pa.string()), "has {} of type string, not "),
-]
-FAULTS_OF_BOTH: list[tuple[Callable[[str], Change], str]] = [
+NUMBER_FAULTS: list[Fault] = [(lambda name: cast(name, pa.string()), "has {} of type string, not ")]
+FAULTS_OF_BOTH: list[Fault] = [
     (nulls, "lacks {}"),
     (nested, "has {} of type list"),
     (lambda name: lambda table: table.drop_columns([name]), "lacks {}"),
@@ -207,20 +205,6 @@ def test_a_file_that_is_lost_or_another_is_refused(evaluated: Path, tmp_path: Pa
         else f"{DAYS[2]} has lost its table {table}: evaluate that day again"
     )
     assert told in capsys.readouterr().err
-
-
-def test_a_table_of_endless_rows_is_not_read(evaluated: Path, tmp_path: Path, capsys) -> None:
-    """Many rows in a file of some kilobytes: its footer tells."""
-    shutil.copytree(evaluated / "plain", tmp_path, symlinks=True, dirs_exist_ok=True)
-    part = one_file(tmp_path / f"tables/states/day={DAYS[2]}")
-    row = pq.read_table(part, partitioning=None)[:1]
-    many = row.take(pa.array(np.zeros(100_000, np.int64)))
-    with pq.ParquetWriter(part, many.schema) as writer:
-        for _ in range(3):
-            writer.write_table(many)
-    without_checksums(tmp_path / "tables", DAYS[2])
-    assert merge(tmp_path, **ITEMS) == 4
-    assert "has 300000 rows in" in capsys.readouterr().err
 
 
 def test_a_run_lists_the_files_of_every_table(evaluated: Path) -> None:

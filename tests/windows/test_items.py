@@ -5,20 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
 import pytest
 
-import sparkrank as sr
 from sparkrank import cli
 from tests.windows.week import (
     DAYS,
-    SCORES,
     VALUES,
+    assert_same,
     evaluate,
+    exit_code,
     impressions_of,
     merging,
     spec_of,
+    together,
     window_table,
     write_log,
 )
@@ -34,17 +33,8 @@ def test_counts_of_items_merge_over_days(tmp_path: Path) -> None:
         write_log(tmp_path, days[-1], day)
         evaluate(spec, day)
     cli.main(merging(spec, last=DAYS[2]))
-    together = sr.evaluate(
-        pa.Table.from_pandas(pd.concat(days), preserve_index=False),
-        metrics,
-        group=["user_id", "date"],
-        item="item_id",
-        score=SCORES,
-        label="clicked",
-        score_sums=True,
-    )
     merged = window_table(tmp_path, "metrics", f"{DAYS[0]}..{DAYS[2]}")
-    pd.testing.assert_frame_equal(merged[VALUES], together.table.to_pandas()[VALUES], check_exact=True)
+    assert_same(merged, together(days, metrics, item="item_id").table, VALUES)
     assert merged["value"].notna().all()
 
 
@@ -56,9 +46,7 @@ def test_items_of_another_column_are_not_counted_with_them(tmp_path: Path, capsy
         rows = impressions_of(day, 30)
         write_log(tmp_path, rows.assign(item_id=np.arange(30) % 7, sku=np.arange(30) % 5), day)
         evaluate(spec, day)
-    with pytest.raises(SystemExit) as refused:
-        cli.main(merging(specs[1], last=DAYS[1]))
-    assert refused.value.code == 4
+    assert exit_code(*merging(specs[1], last=DAYS[1])) == 4
     assert (
         f'gini@2 of {DAYS[0]} was evaluated as "k=2 of item_id; ties=expected, undefined=skip", and the spec asks for '
         f'"k=2 of sku; ties=expected, undefined=skip"'

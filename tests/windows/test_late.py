@@ -6,25 +6,23 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pyarrow as pa
 import pytest
 
-import sparkrank as sr
 from tests.support.commands import exit_code
 from tests.windows.week import (
     DAYS,
-    METRICS,
     VALUES,
+    assert_same,
     evaluate,
     impressions_of,
     merging,
     spec_of,
+    together,
     window_table,
     write_log,
 )
 
 OURS, BOTH = {"production": "score"}, {"production": "score", "candidate": "other"}
-ROLES = {"group": ["user_id", "date"], "label": "clicked"}
 WINDOW = f"{DAYS[0]}..{DAYS[2]}"
 
 
@@ -42,11 +40,6 @@ def merged(folder: Path, *more: str, **changes: Any) -> int:
     return exit_code(*merging(spec_of(folder, **changes), *more, last=DAYS[2]))
 
 
-def together(days: list[pd.DataFrame], **asked: Any) -> pd.DataFrame:
-    rows = pa.Table.from_pandas(pd.concat(days), preserve_index=False)
-    return sr.evaluate(rows, METRICS, **ROLES, **asked).table.to_pandas()
-
-
 def test_a_model_that_starts_late_is_merged_over_its_days(tmp_path: Path, capsys) -> None:
     """The bits of its days alone, and of the others all days, also by the values of a slice that it lacks."""
     models = dict.fromkeys(("early", "late"), "input__columns__score")
@@ -62,9 +55,8 @@ def test_a_model_that_starts_late_is_merged_over_its_days(tmp_path: Path, capsys
         assert "\n  The model candidate is missing on 2026-11-13: its metrics are over 2 of 3 days\n" in told
     found = window_table(tmp_path, "metrics", WINDOW)
     for model, of_days, n_days in (("production", days, 3), ("candidate", days[1:], 2)):
-        own = found[found["model"] == model].reset_index(drop=True)
-        expected = together(of_days, score={model: BOTH[model]}, slices=["kind"])
-        pd.testing.assert_frame_equal(own[VALUES], expected[VALUES], check_exact=True)
+        own = found[found["model"] == model]
+        assert_same(own, together(of_days, score={model: BOTH[model]}, slices=["kind"]).table, VALUES)
         assert set(own["n_days"]) == {n_days}
         assert all(f"{n_days} days" in pooling for pooling in own["pooling"])
     assert "play" not in set(found.loc[found["model"] == "candidate", "slice_value"])
@@ -73,9 +65,7 @@ def test_a_model_that_starts_late_is_merged_over_its_days(tmp_path: Path, capsys
     scored = pd.concat(days[1:])["other"].notna().sum()
     assert quality["rows with a score", "candidate"] == scored / 240
     assert quality["rows with a score", "production"] == 1.0
-    alone = sr.evaluate(
-        pa.Table.from_pandas(pd.concat(days[1:]), preserve_index=False), ["ap"], score={"candidate": "other"}, **ROLES
-    ).quality.to_pandas()
+    alone = together(days[1:], ["ap"], score={"candidate": "other"}).quality.to_pandas()
     for check in ("groups without a scored row", "groups of one class (label > 0)"):
         assert quality[check, "candidate"] == alone.set_index("check").loc[check, "fraction"]
     curves = window_table(tmp_path, "curves", WINDOW)
@@ -114,23 +104,12 @@ def test_a_gap_needs_to_be_allowed(
     assert set(own["n_days"]) == {sum(there)}
     assert set(found["n_days"]) == {3, sum(there)}
     of_days = [day for day, has in zip(days, there, strict=True) if has]
-    expected = together(of_days, score=BOTH, slices=["kind"])
+    expected = together(of_days, slices=["kind"]).table.to_pandas()
     expected = expected[expected["model" if what == "model" else "slice"] == name]
     if what == "model":
         expected = expected[expected["slice"] == "all"]
-    pd.testing.assert_frame_equal(
-        own[VALUES].reset_index(drop=True), expected[VALUES].reset_index(drop=True), check_exact=True
-    )
+    assert_same(own, expected, VALUES)
     assert merged(tmp_path, **{key: without}) == 0
-
-
-def test_a_slice_that_starts_late_is_merged_over_its_days(tmp_path: Path, capsys) -> None:
-    days_of(tmp_path, [{}, {"slices": ["kind"]}, {"slices": ["kind"]}])
-    assert merged(tmp_path, slices=["kind"]) == 0
-    assert "The slice kind is missing on 2026-11-13: its metrics are over 2 of 3 days" in capsys.readouterr().out
-    found = window_table(tmp_path, "metrics", WINDOW)
-    assert set(found.loc[found["slice"] == "kind", "n_days"]) == {2}
-    assert set(found.loc[found["slice"] == "all", "n_days"]) == {3}
 
 
 def test_a_late_model_with_which_others_are_compared(tmp_path: Path, capsys) -> None:
@@ -152,10 +131,8 @@ def test_a_late_model_with_which_others_are_compared(tmp_path: Path, capsys) -> 
     found = window_table(tmp_path, "metrics", WINDOW)
     n_days = found[found["model"] == "production"].groupby("metric")["n_days"].agg(set)
     assert n_days.to_dict() == {compared[0]: {3}, compared[1]: {2}, compared[2]: {2}}
-    rows = pa.Table.from_pandas(pd.concat(days[1:]), preserve_index=False)
-    expected = sr.evaluate(rows, compared[1:], **ROLES, score=BOTH, slices=["kind"]).table.to_pandas()
-    own = found[(found["metric"] != "ap") & (found["slice_value"] != "play")].reset_index(drop=True)
-    pd.testing.assert_frame_equal(own[VALUES], expected[VALUES], check_exact=True)
+    own = found[(found["metric"] != "ap") & (found["slice_value"] != "play")]
+    assert_same(own, together(days[1:], compared[1:], slices=["kind"]).table, VALUES)
     apart = found[(found["metric"] != "ap") & (found["slice_value"] == "play")]
     assert set(apart["model"]) == {"production"}
     assert set(apart["n_groups"]) == {0}

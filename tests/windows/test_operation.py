@@ -25,6 +25,7 @@ from tests.support.stored_files import one_file
 from tests.windows.week import (
     DAYS,
     WINDOW,
+    assert_same,
     evaluate,
     exit_code,
     impressions_of,
@@ -45,9 +46,9 @@ def test_a_window_again_leaves_the_same_bits_and_the_days_alone(tables: Path) ->
     cli.main(merging(spec_of(tables)))
     cli.main(merging(spec_of(tables), last=DAYS[2]))
     for name, frame in first.items():
-        pd.testing.assert_frame_equal(window_table(tables, name), frame, check_exact=True)
+        assert_same(window_table(tables, name), frame)
     for name, frame in before.items():
-        pd.testing.assert_frame_equal(days_of(name), frame, check_exact=True)
+        assert_same(days_of(name), frame)
     windows = ds.dataset(tables / "tables/windows/metrics", partitioning="hive").to_table()
     assert set(windows["window"].to_pylist()) == {WINDOW, f"{DAYS[0]}..{DAYS[2]}"}
 

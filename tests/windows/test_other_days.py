@@ -105,22 +105,20 @@ def _with_sizes(states: pa.Table, kind: str, other: Path) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=states.schema)
 
 
-@pytest.mark.parametrize(
-    ("changes", "told"),
-    [
+def test_a_run_that_is_none_of_the_day_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = part(folder, "runs", SECOND)
+    before = path.read_bytes()
+    for changes, sentence in (
         ({"status": "running"}, f"the run of {SECOND} has the status running, not done"),
         ({"files": None}, f"the table runs of {SECOND} has lost its list of files"),
         ({"run_id": f"{FIRST}-0123456789ab"}, f"the tables of {SECOND} are those of the run {FIRST}-0123456789ab"),
         ({"run_id": f"{SECOND}-0123456789ab"}, f"the table states of {SECOND} is that of the run {SECOND}-"),
         ({"run_id": ""}, f"the tables of {SECOND} are those of the run "),
-    ],
-)
-def test_a_run_that_is_none_of_the_day_is_refused(
-    folder: Path, capsys: pytest.CaptureFixture[str], changes: dict[str, Any], told: str
-) -> None:
-    of_runs(part(folder, "runs", SECOND), **changes)
-    assert merge(folder) == 4
-    assert capsys.readouterr().err.startswith(f"sparkrank: {told}")
+    ):
+        of_runs(path, **changes)
+        assert merge(folder) == 4
+        assert capsys.readouterr().err.startswith(f"sparkrank: {sentence}")
+        path.write_bytes(before)
 
 
 def test_days_of_older_versions_merge(folder: Path) -> None:

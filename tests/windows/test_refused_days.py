@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -15,6 +14,7 @@ from tests.windows.week import (
     DAYS,
     METRICS,
     SCORES,
+    assert_same,
     evaluate,
     exit_code,
     merging,
@@ -23,43 +23,39 @@ from tests.windows.week import (
     window_table,
 )
 
+LACKS = "2026-11-15 has no {} state of {} for the model production"
+OTHERWISE: list[tuple[dict[str, object], str]] = [
+    (
+        {"definitions__ties": "worst"},
+        'ap of 2026-11-15 was evaluated as "ap(over=relevant); ties=worst, undefined=skip", and the spec asks for',
+    ),
+    ({"definitions__undefined": "zero"}, "undefined=zero"),
+    (
+        {"metrics": METRICS[:2] + METRICS[3:]},
+        f"{LACKS.format('mean', 'rr')}: evaluate that day again, or leave rr out of",
+    ),
+    ({"metrics": [*METRICS[:-1], "auc_up(digits=2)"]}, LACKS.format("blocks", "auc_up(digits=1)")),
+    (
+        {"metrics": [name for name in METRICS if not name.startswith(("p90", "median"))]},
+        LACKS.format("distributions", "p90(ndcg@5)"),
+    ),
+    (
+        {"output__blocks": False},
+        f"{LACKS.format('blocks', 'auc')}: evaluate that day again with output.blocks: true, or",
+    ),
+    (
+        {"input__where": "clicked < 2"},
+        "of source group=user_id, label=clicked, where clicked < 2, and the spec asks for group=user_id",
+    ),
+]
 
-@pytest.mark.parametrize(
-    ("changes", "sentence"),
-    [
-        (
-            {"definitions__ties": "worst"},
-            'ap of 2026-11-15 was evaluated as "ap(over=relevant); ties=worst, undefined=skip", and the spec asks for',
-        ),
-        ({"definitions__undefined": "zero"}, "undefined=zero"),
-        (
-            {"metrics": METRICS[:2] + METRICS[3:]},
-            "2026-11-15 has no mean state of rr for the model production: evaluate that day again, or leave rr out of",
-        ),
-        (
-            {"metrics": [*METRICS[:-1], "auc_up(digits=2)"]},
-            "2026-11-15 has no blocks state of auc_up(digits=1) for the model production",
-        ),
-        (
-            {"metrics": [each for each in METRICS if not each.startswith(("p90", "median"))]},
-            "2026-11-15 has no distributions state of p90(ndcg@5) for the model production",
-        ),
-        (
-            {"output__blocks": False},
-            "has no blocks state of auc for the model production: evaluate that day again with output.blocks: true, or",
-        ),
-        (
-            {"input__where": "clicked < 2"},
-            "of source group=user_id, label=clicked, where clicked < 2, and the spec asks for group=user_id",
-        ),
-    ],
-    ids=str,
-)
-def test_a_day_of_another_definition_is_refused(tables: Path, capsys, changes: dict, sentence: str) -> None:
-    evaluate(spec_of(tables, "other", **changes), DAYS[2])
-    assert exit_code(*merging(spec_of(tables), "--allow-missing")) == 4
-    assert sentence in capsys.readouterr().err.splitlines()[-1]
-    assert not (tables / "tables/windows").exists()
+
+def test_a_day_of_another_definition_is_refused(tables: Path, capsys) -> None:
+    for changes, sentence in OTHERWISE:
+        evaluate(spec_of(tables, "other", **changes), DAYS[2])
+        assert exit_code(*merging(spec_of(tables), "--allow-missing")) == 4
+        assert sentence in capsys.readouterr().err.splitlines()[-1]
+        assert not (tables / "tables/windows").exists()
 
 
 @pytest.mark.parametrize(("metric", "meant"), [("ap", "ap(over=relevant)"), ("rr", "rr")])
@@ -110,4 +106,4 @@ def test_a_column_of_states_that_a_day_has_none_of_may_lack(tables: Path) -> Non
 
     spoil(tables, "states", older)
     cli.main(merging(conf))
-    pd.testing.assert_frame_equal(window_table(tables, "metrics"), expected, check_exact=True)
+    assert_same(window_table(tables, "metrics"), expected)

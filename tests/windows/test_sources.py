@@ -7,10 +7,7 @@ from pathlib import Path
 import pytest
 
 from sparkrank.config import load_spec
-from tests.windows.week import (
-    SCORES,
-    spec_of,
-)
+from tests.windows.week import SCORES, spec_of
 
 
 def test_the_source_of_states_leaves_out_what_may_change(tmp_path: Path) -> None:

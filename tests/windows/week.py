@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,23 +13,14 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
+import sparkrank as sr
 from sparkrank import cli
 from tests.support.stored_files import list_again, one_file
 
 DAYS = [f"2026-11-{day}" for day in range(13, 20)]
 WINDOW = f"{DAYS[0]}..{DAYS[-1]}"
-METRICS = [
-    "ndcg@5",
-    "ap",
-    "rr",
-    "p@3",
-    "p90(ndcg@5)",
-    "median(group_auc)",
-    "gauc",
-    "auc",
-    "auc(exact,rel=2)",
-    "auc_up(digits=1)",
-]
+METRICS = ["ndcg@5", "ap", "rr", "p@3", "p90(ndcg@5)", "median(group_auc)", "gauc"]
+METRICS += ["auc", "auc(exact,rel=2)", "auc_up(digits=1)"]
 DAY_METRICS = ["auc", "pr_auc(exact)", "auc_up(min_rows=20)", "f1(threshold=0.25)", "copc", "brier", "logloss", "ece"]
 SCORES = {"production": "score", "candidate": "other"}
 # What a window has of the groups of all days together; its intervals, clustered by group, are those of test_parts.py.
@@ -81,21 +73,23 @@ def spec_of(folder: Path, name: str = "spec", **changes: object) -> str:
 
 
 def write_log(folder: Path, rows: pd.DataFrame, day: str) -> None:
-    """``rows`` as the log of a day."""
     table = pa.Table.from_pandas(rows.drop(columns="date"), preserve_index=False)  # NaN becomes null: not retrieved
     (folder / f"log/dt={day}").mkdir(parents=True, exist_ok=True)
     pq.write_table(table, folder / f"log/dt={day}/0.parquet")
 
 
+def write_logs(folder: Path, *days: str, rows: int = 200) -> None:
+    for day in days:
+        write_log(folder, impressions_of(day, rows), day)
+
+
 def exit_code(*arguments: str) -> int:
-    """What the command with these words ends with."""
     with pytest.raises(SystemExit) as ended:
         cli.main([*arguments, "--debug"])
     return int(ended.value.code or 0)
 
 
 def evaluate(conf: str, day: str) -> None:
-    """Evaluate a day through the command."""
     cli.main(["evaluate", "--conf", conf, "--date", day])
 
 
@@ -104,8 +98,20 @@ def merging(conf: str, *more: str, first: str = DAYS[0], last: str = DAYS[-1]) -
     return ["merge", "--conf", conf, "--from", first, "--to", last, *more]
 
 
+def together(days: Sequence[pd.DataFrame], metrics: Sequence[str] = METRICS, **asked: Any) -> sr.Evaluation:
+    """All rows of ``days`` evaluated at once, where a user of several days is several groups."""
+    roles = {"group": ["user_id", "date"], "label": "clicked", "score": SCORES, "score_sums": True, **asked}
+    return sr.evaluate(pa.Table.from_pandas(pd.concat(days), preserve_index=False), metrics, **roles)
+
+
+def assert_same(one: pd.DataFrame, other: pd.DataFrame | pa.Table, columns: list[str] | None = None) -> None:
+    """That two tables have the same bits, whatever their index says."""
+    tables = [frame if isinstance(frame, pd.DataFrame) else frame.to_pandas() for frame in (one, other)]
+    frames = [(frame if columns is None else frame[columns]).reset_index(drop=True) for frame in tables]
+    pd.testing.assert_frame_equal(*frames, check_exact=True)
+
+
 def window_table(folder: Path, table: str, window: str = WINDOW) -> pd.DataFrame:
-    """A table of a window."""
     return pq.read_table(one_file(folder / f"tables/windows/{table}/window={window}"), partitioning=None).to_pandas()
 
 

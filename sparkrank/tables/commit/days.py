@@ -1,11 +1,8 @@
 """Writing a day: either all of its tables become visible at once, or none.
 
-On a local or mounted file system, one link determines which run a day shows (:mod:`sparkrank.tables.commit.links`).
-
-In an object store that Arrow opens, one small object does (:mod:`sparkrank.tables.commit.store_run`).
-
-Other file systems have neither. There Spark's dynamic partition overwrite replaces the day of each table, one table
-after the other, and ``runs`` last. A day is complete when its row in ``runs`` names the run of its tables.
+One link says which run a day shows (:mod:`sparkrank.tables.commit.links`), and in an object store that Arrow opens one
+small object (:mod:`sparkrank.tables.commit.store_run`). Elsewhere Spark's dynamic partition overwrite replaces the day
+of each table, and ``runs`` last: a day is complete when its row in ``runs`` names the run of its tables.
 """
 
 from __future__ import annotations
@@ -47,11 +44,8 @@ class DayRun(Protocol):
     def commit(self, tables: Mapping[str, Table], written: Collection[str] = ()) -> None:
         """Replace the day by ``tables`` and the tables ``written`` into the folder already.
 
-        The last of ``tables`` may be a function that makes a table from the ``files`` of the tables before it
-        (as ``runs`` lists them), or from None where the file system does not list them, and from the ``attempt_id``.
-
-        Where the day has a table that the run lacks, that table loses the day on a file system with links. On other
-        file systems it keeps its old rows.
+        The last of ``tables`` may be a function of the ``files`` of those before it, None where nobody lists them, and
+        the ``attempt_id``. A table that the run lacks loses the day, or keeps its old rows where Spark writes.
         """
 
     def keep_others(self, names: Collection[str]) -> tuple[str, ...]:
@@ -63,10 +57,8 @@ class DayRun(Protocol):
 
 @dataclass(frozen=True)
 class Commit:
-    """The way to replace a day. ``keep_runs`` earlier runs stay, for readers that have them open.
-
-    ``before`` is called right before the day is shown. What it raises leaves the old run. ``plain`` asks for real
-    folders where links would show the tables.
+    """The way to replace a day: how many earlier runs stay, what is called right before the day is shown, and whether
+    ``plain`` folders show its tables in place of links.
     """
 
     keep_runs: int = KEEP_RUNS
@@ -83,13 +75,11 @@ def day_run(
 ) -> Iterator[DayRun]:
     """A run of ``day`` under ``output``, which no other run can write meanwhile. Tables without a commit are removed.
 
-    ``column`` is the partition column of the tables: days, or windows of days. Raises :class:`SparkrankError` when
-    another run is writing the same day.
+    Raises :class:`SparkrankError` when another run is writing the same day.
     """
     local = local_path(output)
     if local is None:
-        place = StoreFolder.that_opens(output)
-        if place is None:
+        if (place := StoreFolder.that_opens(output)) is None:
             yield _ReplacedRun(output, day, spark, column, new_attempt())
             return
         before = place.read_to_replace(day)
@@ -132,10 +122,8 @@ class _ReplacedRun:
             table = given(files=None, attempt_id=self.attempt) if callable(given) else given
             # One chunk: pyspark 4.3 stops reading a table at its first empty chunk.
             frame = self.spark.createDataFrame(table.combine_chunks()) if isinstance(table, pa.Table) else table
-            if isinstance(table, pa.Table) and not table.num_rows:
-                frame.write.mode("overwrite").parquet(
-                    folders[name]
-                )  # dynamic overwrite only replaces days that have new rows
+            if isinstance(table, pa.Table) and not table.num_rows:  # dynamic overwrite replaces what has new rows alone
+                frame.write.mode("overwrite").parquet(folders[name])
                 continue
             writer = frame.withColumn(self.column, F.lit(self.day)).write.mode("overwrite").partitionBy(self.column)
             writer.option("partitionOverwriteMode", "dynamic").parquet(f"{self.output.rstrip('/')}/{name}")
@@ -162,10 +150,7 @@ def shown_run(output: str, day: str, column: str = DAY) -> Path | None:
 
 
 def run_folders(output: str, day: str, names: Iterable[str], column: str = DAY) -> dict[str, str]:
-    """Folders from which the tables of a day can be read as those of one run, even while another run replaces the day.
-
-    On a file system with links, and in an object store with a manifest of the day, these are the folders of the run
-    that the day shows now. Elsewhere they are the folders of the tables.
+    """Folders of the tables of a day: of the run that it shows now, by a link or a manifest, else of the tables.
 
     Raises :class:`sparkrank.base.errors.InputError` where the manifest is none, and what Arrow raises where it fails.
     """

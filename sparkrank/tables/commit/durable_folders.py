@@ -17,17 +17,7 @@ _BITS = 0o7777  # of a mode: the rights, and whether what is made in the folder 
 def make_folder(path: Path, made: list[Path] | None = None) -> None:
     """Make the folder ``path`` and those above it, each with the rights and the group of the one above.
 
-    Parameters
-    ----------
-    path
-        An absolute path. A folder that is there stays as it is.
-    made
-        Gets each folder as soon as it is made, the outermost first.
-
-    Raises
-    ------
-    SparkrankError
-        Where the operating system refuses one of them.
+    ``made`` gets each as soon as it is made. Raises :class:`SparkrankError` where the operating system refuses one.
     """
     made = [] if made is None else made
     with writing_errors(f"the folder {path}"):
@@ -47,10 +37,7 @@ def make_folder(path: Path, made: list[Path] | None = None) -> None:
 
 
 def sync_all(paths: Iterable[Path]) -> None:
-    """Have all of ``paths`` on the disk before going on: the bytes of files, and the names that folders hold.
-
-    Raises :class:`SparkrankError` where the disk fails.
-    """
+    """Have the bytes of files and the names in folders on the disk; raises :class:`SparkrankError` where that fails."""
     for path in paths:
         with writing_errors(f"{path}", "brought to the disk"):
             _sync(path)

@@ -1,9 +1,7 @@
 """A day becomes visible by one atomic rename of a link, and survives a loss of power from then on.
 
-:mod:`sparkrank.tables.commit.output_folder` draws the folders. A run writes all of its tables into a folder of its own,
-brings them to the disk, makes the links that readers open, and then replaces the one link that says which run the day
-shows. Its files have names of their own, so a reader that listed the files of one run never opens those of another. The
-run that was shown before stays for such readers, and goes with a later run.
+A run writes all tables into a folder of its own, brings them to the disk, makes the links that readers open, and then
+replaces the one link that says which run the day shows. The run before stays for readers that have listed its files.
 """
 
 from __future__ import annotations
@@ -37,10 +35,9 @@ _PIECE = 1 << 20  # bytes that are read at a time
 
 @dataclass(frozen=True)
 class LinkedRun:
-    """The run ``attempt`` of a day with its ``folder``, which a link will show.
+    """The run ``attempt`` of a day, which a link will show, and the folders that it has ``made`` beside its own.
 
-    ``made`` are the folders that it has made for its links and its lock. ``keep_runs`` is the number of earlier runs
-    that stay. A run that ``is_plain`` moves its tables into real folders instead of making links to them.
+    One that ``is_plain`` moves its tables into real folders instead of making links to them.
     """
 
     place: OutputFolder
@@ -103,10 +100,7 @@ class LinkedRun:
             sync_all([self.place.days])
 
     def clear(self, names: Collection[str]) -> None:
-        """Remove links to tables that the run lacks, and runs that are no longer needed.
-
-        Nothing is removed while tables of an earlier run may still be in the real folders.
-        """
+        """Remove links to tables that the run lacks and runs that are not needed, once the real folders are its own."""
         if is_unpublished(self.place, self.place.shown(self.day)):
             return
         with suppress(OSError):
@@ -182,24 +176,10 @@ def linked_run(
     *,
     is_plain: bool = False,
 ) -> Iterator[LinkedRun]:
-    """A run of ``day``, which no other run can write meanwhile.
+    """A run of ``day``, which no other run can write meanwhile; what ``before_commit`` raises leaves the old run.
 
-    Parameters
-    ----------
-    output, day, column
-        The folder of all tables, the day or window, and the column by which tables are partitioned.
-    keep_runs
-        How many of the runs that were shown before stay.
-    before_commit
-        Called right before the day is shown; what it raises leaves the old run.
-    is_plain
-        Whether its tables are in real folders, in place of links to them.
-
-    Raises
-    ------
-    SparkrankError
-        When another run is writing the day, when something that is not sparkrank's stands in the way, or when the
-        operating system refuses a folder.
+    Raises :class:`SparkrankError` when another run is writing the day, when something that is not sparkrank's stands in
+    the way, or when the operating system refuses a folder.
     """
     place = OutputFolder(output, column)
     place.validate(day)  # before hours of work, not after
@@ -245,10 +225,7 @@ def _sizes(tables: Mapping[str, Path]) -> dict[str, dict[str, int]]:
 
 
 def remove_unfinished(place: OutputFolder, day: str) -> list[Path]:
-    """Remove the leftovers of runs of ``day`` that died before their commit, and finish a run that died after it.
-
-    The lock of the day must be held.
-    """
+    """Under the lock of ``day``, remove runs that died before their commit, and finish one that died after it."""
     publish(place, day)
     shown, removed = place.shown(day), []
     for run in place.runs_of(day):
@@ -262,16 +239,13 @@ def remove_unfinished(place: OutputFolder, day: str) -> list[Path]:
     return removed
 
 
-def has_leftovers(place: OutputFolder, day: str, runs: Collection[Path] | None = None) -> bool:
-    """Whether a run of ``day`` has left something: one that was never shown, or one that is shown but did not finish.
-
-    ``runs`` are all runs of the day, if the caller knows them.
-    """
+def has_leftovers(place: OutputFolder, day: str, runs: Collection[Path]) -> bool:
+    """Whether one of the ``runs`` of ``day`` was never shown, or the one that is did not finish."""
     shown = place.shown(day)
     return (
         shown is None
         or is_unpublished(place, shown)
-        or any(run != shown and not (run / REPLACED).exists() for run in (place.runs_of(day) if runs is None else runs))
+        or any(run != shown and not (run / REPLACED).exists() for run in runs)
     )
 
 

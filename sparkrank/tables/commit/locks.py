@@ -39,10 +39,7 @@ class Lock:
 
 @contextmanager
 def only_writer(path: Path, day: str, output: Path, made: list[Path]) -> Iterator[Lock]:
-    """Hold the lock ``path`` of ``day``, which the operating system releases when the process ends for any reason.
-
-    ``made`` gets the folders that were made for it. Raises :class:`SparkrankError` when another run holds it.
-    """
+    """Hold the lock ``path`` of ``day`` until this ends; raises :class:`SparkrankError` when another run does."""
     with _guard:
         is_free = path not in _held
         _held.add(path)

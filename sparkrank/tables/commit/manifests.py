@@ -1,8 +1,6 @@
 """The manifest of a day in an object store: one small object that says which run the day shows, and which files it has.
 
-An object store has no links and no rename, but it replaces one object in one step, and many replace it only if it is
-still what the writer has read. So the manifest ``_days/2026-11-19.json`` takes the place that the link has on a file
-system: whoever reads a day by it sees the old run or the new one, whole, and of two runs that write a day one wins.
+Stores replace one object in one step, and many only if it is still what the writer has read: of two runs one wins.
 """
 
 from __future__ import annotations
@@ -10,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 from pyarrow import fs
@@ -45,15 +43,11 @@ class Manifest:
 
     @classmethod
     def of(cls, content: bytes, name: str, place: str) -> Manifest:
-        """The manifest of the day ``name``, which somebody else may have written at ``place``.
-
-        Raises :class:`InputError` where it is none, or names what is no run of the day.
-        """
+        """The manifest of the day ``name`` at ``place``; raises :class:`InputError` where it is none of that day."""
         try:
             document: dict[str, Any] = json.loads(content)
-            manifest = cls(
-                str(document["run"]), tuple(map(str, document["tables"])), tuple(map(str, document["replaced"]))
-            )
+            tables, replaced = (tuple(map(str, document[name])) for name in ("tables", "replaced"))
+            manifest = cls(str(document["run"]), tables, replaced)
         except (ValueError, KeyError, TypeError):
             raise InputError(f"{shorten(place)} is no manifest of sparkrank's: evaluate that day again") from None
         runs = [_RUN.fullmatch(run) for run in (manifest.run, *manifest.replaced)]
@@ -107,10 +101,7 @@ class StoreFolder:
         return f"{self.url}/{RUNS_FOLDER}/{run}"
 
     def read(self, name: str) -> Stored:
-        """The manifest of the day ``name``.
-
-        Raises :class:`InputError` where the object is none, and what Arrow raises where the store fails.
-        """
+        """The manifest of the day ``name``; raises :class:`InputError` for none, and what Arrow raises."""
         key = f"{DAYS_FOLDER}/{name}.json"
         try:
             with self.store.open_input_file(f"{self.root}/{key}") as opened:
@@ -135,11 +126,7 @@ class StoreFolder:
         except obstore.exceptions.BaseError as error:
             raise StoreError(f"{shorten(self.url)}/{key} cannot be read: {shorten(first_line(error))}") from error
         # Stores tell an object by its tag (S3, Azure) or its version (a generation of Google Cloud Storage).
-        tag: UpdateVersion = {}
-        if (e_tag := response.meta["e_tag"]) is not None:
-            tag["e_tag"] = e_tag
-        if (version := response.meta["version"]) is not None:
-            tag["version"] = version
+        tag: UpdateVersion = {name: mark for name in ("e_tag", "version") if (mark := response.meta[name]) is not None}  # type: ignore[assignment]
         try:
             return Stored(Manifest.of(content, name, f"{self.url}/{key}"), tag)
         except InputError:  # what is no manifest is replaced by one
@@ -148,8 +135,7 @@ class StoreFolder:
     def replace(self, name: str, before: Stored, manifest: Manifest) -> None:
         """Let the day ``name`` show the run of ``manifest``, if it still shows the one of ``before``: the commit.
 
-        Raises :class:`SparkrankError` where another run has replaced the day meanwhile, and :class:`StoreError` where
-        the store fails.
+        Raises :class:`SparkrankError` where another run has replaced it, :class:`StoreError` where the store fails.
         """
         key, objects = f"{DAYS_FOLDER}/{name}.json", self._objects()
         if objects is None:
@@ -160,10 +146,8 @@ class StoreFolder:
         from obstore.exceptions import AlreadyExistsError, PreconditionError
 
         try:
-            if before.tag is None:
-                obstore.put(objects, key, manifest.as_json(), mode="create", use_multipart=False)
-            else:
-                obstore.put(objects, key, manifest.as_json(), mode=before.tag, use_multipart=False)
+            mode: Literal["create"] | UpdateVersion = "create" if before.tag is None else before.tag
+            obstore.put(objects, key, manifest.as_json(), mode=mode, use_multipart=False)
         except obstore.exceptions.BaseError as error:
             if self.read(name).manifest == manifest:  # the answer was lost, and the request perhaps sent again
                 return
@@ -189,18 +173,20 @@ class StoreFolder:
 
     def files(self, folder: str) -> list[fs.FileInfo]:
         """The visible files below ``folder`` of the root, in the order of their names."""
-        selector = fs.FileSelector(f"{self.root}/{folder}", allow_not_found=True, recursive=True)
-        infos = (info for info in self.store.get_file_info(selector) if info.type == fs.FileType.File)
-        return sorted((info for info in infos if info.base_name[:1] not in "._"), key=lambda info: info.path)
+        files = (info for info in self._below(folder) if info.type == fs.FileType.File)
+        return sorted((info for info in files if info.base_name[:1] not in "._"), key=lambda info: info.path)
 
     def remove(self, folder: str) -> None:
         """Remove ``folder`` of the root and all that is below it, if it is there."""
-        selector = fs.FileSelector(f"{self.root}/{folder}", allow_not_found=True, recursive=True)
-        if not self.store.get_file_info(selector):
+        if not self._below(folder):
             return
         try:
             self.store.delete_dir(f"{self.root}/{folder}")
         except FileNotFoundError:
             # In Google Cloud Storage, Arrow removes an object for the folder itself at last, and copies make none.
-            if self.store.get_file_info(selector):
+            if self._below(folder):
                 raise
+
+    def _below(self, folder: str) -> list[fs.FileInfo]:
+        selector = fs.FileSelector(f"{self.root}/{folder}", allow_not_found=True, recursive=True)
+        return list(self.store.get_file_info(selector))

@@ -65,7 +65,6 @@ class OutputFolder:
         return self.root / DAYS_FOLDER
 
     def lock(self, name: str) -> Path:
-        """The file that a run of the day ``name`` locks."""
         return self.runs / f"{name}.lock"
 
     def day_link(self, name: str) -> Path:
@@ -73,7 +72,6 @@ class OutputFolder:
         return self.days / name
 
     def run_folder(self, name: str, attempt: str) -> Path:
-        """The folder of the run ``attempt`` of the day ``name``."""
         return self.runs / f"{name}.{attempt}"
 
     def table_link(self, table: str, name: str) -> Path:
@@ -100,9 +98,8 @@ class OutputFolder:
             raise _foreign(day)
         for table in tables:
             link = self.table_link(table, name)
-            if _is_there(link) and not (
-                self.owns_table_link(link, table, name) or self.owns_plain_folder(link, table, name)
-            ):
+            is_own = self.owns_table_link(link, table, name) or self.owns_plain_folder(link, table, name)
+            if _is_there(link) and not is_own:
                 raise _foreign(link)
 
     def owns_table_link(self, link: Path, table: str, name: str) -> bool:
@@ -130,7 +127,7 @@ class OutputFolder:
 
     def tables_of(self, run: Path) -> dict[str, Path]:
         """The folder of each table of ``run``, in its own folder, or where readers look once it was moved there."""
-        own = [entry.name for entry in run.iterdir() if entry.is_dir() and not entry.is_symlink()]
+        own = [entry.name for entry in run.iterdir() if _is_real(entry)]
         names = sorted(name for name in {*own, *self.plain_files(run)} if name[0] != ".")
         return {name: folder for name in names if (folder := self.table_folder(run, name)).is_dir()}
 
@@ -151,15 +148,9 @@ class OutputFolder:
     def run_of(self, folder: Path) -> str | None:
         """The day whose run ``folder`` is by its name and kind; None where it is no folder of a run."""
         match = _RUN.fullmatch(folder.name)
-        if (
-            match is None
-            or not self.is_name(match["name"])
-            or self.runs.is_symlink()
-            or folder.is_symlink()
-            or not folder.is_dir()
-        ):
+        if match is None or not self.is_name(match["name"]):
             return None
-        return match["name"]
+        return match["name"] if _is_real(folder) and not self.runs.is_symlink() else None
 
     def runs_of(self, name: str | None = None) -> list[Path]:
         """The folders of runs of the day ``name``, or of all days, the oldest first."""
@@ -174,26 +165,19 @@ class OutputFolder:
         return runs
 
     def _entries(self, beginning: str = "") -> list[tuple[str, str]]:
-        """The day of each run whose folder's name has that ``beginning``, and that name, in their order.
-
-        There are as many as days that were ever evaluated, so the operating system is asked once for all.
-        """
-        if not self.runs.is_dir() or self.runs.is_symlink():
+        """The day of each run whose folder's name has that ``beginning``, and that name, from one look."""
+        if not _is_real(self.runs):
             return []
         with os.scandir(self.runs) as entries:
-            there = [
-                entry.name
-                for entry in entries
-                if entry.name.startswith(beginning) and entry.is_dir(follow_symlinks=False)
-            ]
-        runs = ((name, _RUN.fullmatch(name)) for name in sorted(there))
+            there = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+        runs = ((name, _RUN.fullmatch(name)) for name in sorted(there) if name.startswith(beginning))
         return [(run["name"], name) for name, run in runs if run is not None and self.is_name(run["name"])]
 
     def names(self) -> list[str]:
         """The days that show a run, or have the folder or the lock of one, in order."""
         days = {day for day, _ in self._entries()}
         for folder, ending in ((self.days, ""), (self.runs, ".lock")):
-            if folder.is_dir() and not folder.is_symlink():
+            if _is_real(folder):
                 names = (entry.name.removesuffix(ending) for entry in folder.iterdir() if entry.name.endswith(ending))
                 days.update(name for name in names if self.is_name(name))
         return sorted(days)
@@ -216,7 +200,7 @@ class OutputFolder:
         """The folders that may be those of tables: :meth:`owns_table_link` tells whether a day in them is."""
         if not self.root.is_dir():
             return []
-        folders = (folder for folder in sorted(self.root.iterdir()) if folder.is_dir() and not folder.is_symlink())
+        folders = filter(_is_real, sorted(self.root.iterdir()))
         return [folder.name for folder in folders if folder.name not in (RUNS_FOLDER, DAYS_FOLDER)]
 
     def remove_run(self, folder: Path) -> None:
@@ -237,7 +221,7 @@ def replace_link(link: Path, target: Path, attempt: str) -> None:
 
 def _unfinished(link: Path) -> list[Path]:
     """The temporary names of ``link`` that are there; releases before had one of them for each day."""
-    if not link.parent.is_dir() or link.parent.is_symlink():
+    if not _is_real(link.parent):
         return []
     name = re.compile(re.escape(f".{link.name}") + r"(\.[0-9a-f]{12})?")
     return sorted(entry for entry in link.parent.iterdir() if name.fullmatch(entry.name))
@@ -252,12 +236,12 @@ def _names_run(link: Path, name: str) -> bool:
 
 def _files_alone(folder: Path) -> set[str]:
     """The names of the files in ``folder``; none where it is no real folder, or holds anything but files."""
-    if folder.is_symlink() or not folder.is_dir():
-        return set()
-    there = list(folder.iterdir())
-    return (
-        {entry.name for entry in there} if all(entry.is_file() and not entry.is_symlink() for entry in there) else set()
-    )
+    there = list(folder.iterdir()) if _is_real(folder) else []
+    return {entry.name for entry in there if all(each.is_file() and not each.is_symlink() for each in there)}
+
+
+def _is_real(folder: Path) -> bool:
+    return folder.is_dir() and not folder.is_symlink()
 
 
 def _is_there(path: Path) -> bool:

@@ -1,19 +1,9 @@
 """Days whose tables are in real folders, for programs that follow no links (``output.plain``).
 
-::
-
-    output/
-      metrics/day=2026-11-19/part-0-5f0c2a9d1b7e.parquet        what a reader opens
-      _days/2026-11-19 -> ../_runs/2026-11-19.5f0c2a9d1b7e      the run that the day shows: a commit replaces it
-      _runs/2026-11-19.5f0c2a9d1b7e/_PLAIN                      which files its tables have
-
-A run writes its tables into its own folder, and replaces the link, as every run does
-(:mod:`sparkrank.tables.commit.links`). After that the folders of its tables are renamed to where readers look, and
-those of the run before go back into the folder of that run. So a table is at one place at a time, and a copy or a sync
-of the output has each file once.
-
-The table ``runs`` goes first and comes last: while a day has it, all its tables are of that run. A run that is killed
-in between has shown the day, by its link, and the next run of any day moves what is left.
+A run writes its tables into its own folder, and replaces the link, as every run does. After that its tables are renamed
+to where readers look, as ``metrics/day=2026-11-19``, and those of the run before go back into the folder of that run.
+The table ``runs`` goes first and comes last: while a day has it, all its tables are of that run. What a run that is
+killed in between has left, the next run of any day moves.
 """
 
 from __future__ import annotations
@@ -38,8 +28,7 @@ def is_unpublished(place: OutputFolder, shown: Path | None) -> bool:
 def publish(place: OutputFolder, name: str) -> None:
     """Bring the tables of the run that the day ``name`` shows to where readers look, if that run is a plain one.
 
-    The lock of the day must be held. Raises :class:`sparkrank.base.errors.SparkrankError` where something that is not
-    sparkrank's stands in the way, or the operating system refuses a step: the same again goes on.
+    The lock of the day must be held. After a :class:`sparkrank.base.errors.SparkrankError` the same again goes on.
     """
     run = place.shown(name)
     tables = _unpublished(place, run)
@@ -82,10 +71,7 @@ def _unpublished(place: OutputFolder, run: Path | None) -> list[str]:
 
 
 def _withdraw(place: OutputFolder, table: str, name: str) -> Iterator[Path]:
-    """Take away what shows the day ``name`` of ``table``, if it is sparkrank's; yields the folders that change.
-
-    A folder of files goes back to the run that wrote them, the newest of those that name them.
-    """
+    """Take away what shows the day ``name`` of ``table``, files back to their newest run; yields what changes."""
     shown = place.table_link(table, name)
     if place.owns_table_link(shown, table, name):
         with writing_errors(f"the link {shown}"):

@@ -1,16 +1,7 @@
-"""A day in an object store becomes visible by one small object, which is replaced in one step.
+"""A day in an object store becomes visible by its manifest (:mod:`sparkrank.tables.commit.manifests`).
 
-::
-
-    output/
-      _days/2026-11-19.json                                     which run the day shows: a commit replaces it
-      _runs/2026-11-19.5f0c2a9d1b7e/metrics/part-0-5f0c2a9d1b7e.parquet
-      metrics/day=2026-11-19/part-0-5f0c2a9d1b7e.parquet        a copy, for who reads without the manifest
-
-A run writes all of its tables into a folder of its own and then replaces the manifest
-(:mod:`sparkrank.tables.commit.manifests`). Programs that know no manifest find copies of the tables in the places that
-they have on a file system. These are replaced one table after the other, ``runs`` last, and each is missing for a
-moment rather than there twice.
+Programs that know no manifest find copies of the tables in the places that they have on a file system. These are
+replaced one table after the other, ``runs`` last, and each is missing for a moment rather than there twice.
 """
 
 from __future__ import annotations
@@ -63,8 +54,7 @@ class StoreRun:
             files += self._written(name, table)
         shown = self.before.manifest
         runs = () if shown is None else (*shown.replaced, shown.run)
-        first = max(len(runs) - self.keep_runs, 0)
-        gone, kept = runs[:first], runs[first:]
+        gone, kept = runs[: -self.keep_runs or None], runs[-self.keep_runs :] if self.keep_runs else ()
         self.before_commit()
         self.place.replace(self.day, self.before, Manifest(self._run, names, kept))
         try:
@@ -72,11 +62,9 @@ class StoreRun:
             for run in gone:
                 self.place.remove(f"{RUNS_FOLDER}/{run}")
         except (pa.ArrowException, OSError) as error:
-            reason = shorten(first_line(error))
-            raise StoreError(
-                f"{self.day} is shown by its manifest, but not all copies of its tables under "
-                f"{shorten(self.place.url)} are new ({reason}): run the day again"
-            ) from error
+            lack = f"not all copies of its tables under {shorten(self.place.url)} are new"
+            reason = f"{self.day} is shown by its manifest, but {lack} ({shorten(first_line(error))})"
+            raise StoreError(f"{reason}: run the day again") from error
 
     def keep_others(self, names: Collection[str]) -> tuple[str, ...]:
         kept = {table: folder for table, folder in self._shown().items() if table not in names}

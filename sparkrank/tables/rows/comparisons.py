@@ -1,7 +1,4 @@
-"""The table ``comparisons``: each candidate against the baseline, by metric and value of a slice.
-
-Both are evaluated on the same groups. How a difference is tested is said in :mod:`sparkrank.uncertainty.differences`.
-"""
+"""The table ``comparisons``: each candidate against the baseline on the same groups, by metric and value of a slice."""
 
 from __future__ import annotations
 
@@ -37,9 +34,8 @@ def comparisons_table(
 ) -> pa.Table:
     """A row per candidate, value of a slice and metric, in the order of models, slices and metrics.
 
-    ``clustered``: a group may have come on several days, and pairs of groups are not independent, nor are they where
-    groups have clusters. ``of_candidates`` are the same two for candidates that do not have all the days of the
-    baseline: those of the days of both.
+    ``clustered``: a group may have come on several days, so that pairs of groups are not independent.
+    ``of_candidates`` are the same two of the days of both, for candidates that lack days of the baseline.
     """
     rows, there = [], subjects_of(merged.partials, plan)
     for candidate in plan.models:
@@ -96,10 +92,10 @@ def _wins(pairs: PairSums | None, metric: Metric) -> dict[str, int | None]:
     if pairs is None:
         return {}
     up = metric.declaration.higher_is_better
-    wins = {"wins": pairs.n_above, "ties": pairs.n_equal, "losses": pairs.n_below}
-    if not up:
-        wins["wins"], wins["losses"] = wins["losses"], wins["wins"]
-    return {"n_unpaired": pairs.n_unpaired, **(wins if up is not None else {})}
+    if up is None:
+        return {"n_unpaired": pairs.n_unpaired}
+    wins, losses = (pairs.n_above, pairs.n_below) if up else (pairs.n_below, pairs.n_above)
+    return {"n_unpaired": pairs.n_unpaired, "wins": wins, "ties": pairs.n_equal, "losses": losses}
 
 
 def _at_all_looks(comparison: Compared, level: float, pairs: PairSums | None) -> dict[str, Any]:

@@ -21,8 +21,7 @@ _CURVES = {"roc": (roc_points, roc_area), "pr": (pr_points, pr_area)}
 def curves_table(partials: Partials, plan: Plan, sketches: Mapping[ScoreSeries, ScoreHistogram]) -> pa.Table:
     """About ``plan.curve_points`` points for each model, slice value and metric that is the area under a curve.
 
-    The curve of exact bins comes from coarser bins (:mod:`sparkrank.histogram.curve_points`). These are in ``sketches``
-    where the ``partials`` lack the exact bins.
+    Those of exact bins come from coarser ones, which are in ``sketches`` where the ``partials`` lack the exact bins.
     """
     return pa.concat_tables([CURVES.schema.empty_table(), *_curves(partials, plan, sketches)])
 

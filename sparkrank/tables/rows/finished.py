@@ -13,24 +13,9 @@ from sparkrank.tables.rows.results import Origin
 
 @dataclass(frozen=True)
 class Finished:
-    """A finished evaluation of a day or a window, by whatever lane.
+    """A finished evaluation of a day or a window, by whatever lane, with the tables that warnings and verdicts read.
 
-    Parameters
-    ----------
-    plan : Plan
-        What was asked for.
-    solved : Solved
-        The states, and the group table of a day where it was not written on the way.
-    origin : Origin
-        The run that its rows are of.
-    metrics, quality : pyarrow.Table
-        These tables, which warnings and verdicts read, too.
-    comparisons : pyarrow.Table, optional
-        The same, where a baseline was named.
-    has_blocks : bool
-        Whether the spec asks for the table ``blocks``.
-    source : str, optional
-        What makes a row, a group and a label. None of a window, which stores no states.
+    ``source`` is what makes a row, a group and a label; None of a window, which stores no states.
     """
 
     plan: Plan

@@ -25,12 +25,10 @@ _KNOWN |= set(checks.LARGEST_GROUPS)
 def limits_of(
     plan: Plan, max_bad_fraction: float, given: Any, where: str = "limits", also: Iterable[str] = ()
 ) -> checks.Limits:
-    """The limits that a caller names by check.
+    """The limits that a caller names by check; ``also`` are shares of the rows read, counted before the evaluation.
 
-    A limit is the most that a check may count, as a share of its whole from 0 to 1, or as a count where it has no
-    whole; of rows per block it is the least. Raises :class:`SpecError` for a name that is no check, or one that an
-    evaluation of ``plan`` does not count, and for what is no such number; ``where`` names the place. ``also`` are
-    shares of the rows read that are counted before the evaluation.
+    Raises :class:`SpecError`, in which ``where`` names the place, for a name that is no check, or one that an
+    evaluation of ``plan`` does not count, and for what is no such number.
     """
     given = {} if given is None else given
     if not isinstance(given, Mapping):
@@ -57,10 +55,7 @@ def limits_of(
 
 
 def checks_of(plan: Plan) -> dict[str, bool]:
-    """The checks that an evaluation of ``plan`` counts, and whether each is a share of a whole.
-
-    They are those of a bucket without rows.
-    """
+    """The checks of a bucket without rows, which ``plan`` counts, and whether each is a share of a whole."""
     kinds = {TRUTH: pa.bool_()}
     kinds |= {role.key: pa.string() for role in row_roles() if role.reads == "item"}
     kinds |= {slice_column(index): pa.string() for index in range(len(plan.slice_columns))}

@@ -21,17 +21,9 @@ _SHOWN = 12  # of the names that there are, so many stand in a sentence
 
 
 def value_of(
-    table: pa.Table,
-    plan: Plan,
-    preset: Preset | None,
-    metric: object,
-    model: str | None,
-    slice_: object,
+    table: pa.Table, plan: Plan, preset: Preset | None, metric: object, model: str | None, slice_: object
 ) -> float:
-    """The value in the one row of ``table`` that the three name; NaN where it is undefined.
-
-    Raises :class:`UnknownResultError` with the nearest of what there is.
-    """
+    """The value in the row of ``table`` that the three name, NaN where undefined; else :class:`UnknownResultError`."""
     name = _metric_named(plan, preset, metric)
     whose = _model_named(plan, model)
     slice_, value = (ALL, ALL) if slice_ is None or slice_ == ALL else _slice_named(table, plan, slice_)
@@ -84,9 +76,9 @@ def found_metric(plan: Plan, preset: Preset | None, metric: str | Metric) -> str
 
 
 def _model_named(plan: Plan, model: str | None) -> str:
-    if model is None and len(plan.models) == 1:
-        return plan.models[0]
     if model is None:
+        if len(plan.models) == 1:
+            return plan.models[0]
         raise UnknownResultError(f"there are several models, so model= is needed (there are: {_some(plan.models)})")
     if model not in plan.models:
         near = did_you_mean(model, plan.models)
@@ -110,16 +102,12 @@ def _slice_named(table: pa.Table, plan: Plan, asked_slice: object) -> tuple[str,
         # of one column, unescaped
         whole = {f"{slice_}={shown_value(value)}": (slice_, value) for slice_, value in there.values()}
         asked = frozenset(part.strip() for part in re.findall(r"(?:\\.|[^\\,])+", asked_slice, re.DOTALL))
-        place = whole.get(asked_slice, texts.get(asked))
+        typed, place = asked_slice, whole.get(asked_slice, texts.get(asked))
     else:
-        place = there.get(frozenset((str(column), _text(value)) for column, value in asked_slice.items()))
+        parts = [(str(column), _text(value)) for column, value in asked_slice.items()]
+        typed, place = ",".join(_labels(parts)), there.get(frozenset(parts))
     if place is not None:
         return place
-    typed = (
-        asked_slice
-        if isinstance(asked_slice, str)
-        else ",".join(_labels((str(c), _text(v)) for c, v in asked_slice.items()))
-    )
     known = [",".join(_labels(parts)) for parts in (_parts(*place, plan).items() for place in there.values())]
     there_are = f"there are: {_some(known)}" if known else "no slices were asked for"
     raise UnknownResultError(f'no slice "{shorten(typed)}" was evaluated{did_you_mean(typed, known)} ({there_are})')

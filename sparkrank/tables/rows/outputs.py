@@ -1,7 +1,4 @@
-"""The tables of the output: the register that both jobs write from, and that the page of tables is printed from.
-
-A new table is a module with its schema and a function, and one line in :data:`OUTPUTS`.
-"""
+"""The register of output tables: a new one is a module with its schema and a function, and a line in ``OUTPUTS``."""
 
 from __future__ import annotations
 
@@ -40,10 +37,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OutputTable:
-    """A table of the output: its ``schema``, and ``make``, which makes it of a finished evaluation.
+    """A table of the output, made of a finished evaluation, or None where it is not asked for.
 
-    ``make`` returns None where the table is not asked for. A table without it is made of other tables, and so after
-    them: ``gates`` and ``runs`` by the job, ``decomposition`` by a command.
+    One without ``make`` is made of other tables: ``gates`` and ``runs`` by the job, ``decomposition`` by a command.
     """
 
     schema: TableSchema
@@ -61,43 +57,21 @@ def table_names() -> list[str]:
     return [output.schema.name for output in OUTPUTS]
 
 
-def _blocks(finished: Finished) -> pa.Table | DataFrame | None:
-    return all_blocks(finished.solved, finished.plan) if finished.has_blocks else None
-
-
-def _curves(finished: Finished) -> pa.Table | None:
+def _curves(finished: Finished) -> pa.Table:
     solved = finished.solved
     sketches = {} if solved.exact is None else solved.exact.sketches
-    return curves_table(solved.partials, finished.plan, sketches) if finished.plan.curve_points else None
+    return curves_table(solved.partials, finished.plan, sketches)
 
 
-def _distributions(finished: Finished) -> pa.Table | None:
-    return distributions_table(finished.solved.partials.distributions) if finished.plan.distributions else None
+def _states(finished: Finished) -> pa.Table:
+    solved, run_id = finished.solved, finished.origin.run_id
+    source, blocks = str(finished.source), finished.has_blocks
+    return states_table(solved.partials, finished.plan, source, blocks=blocks, exact=solved.exact, run_id=run_id)
 
 
-def _items(finished: Finished) -> pa.Table | None:
-    return items_table(finished.solved.partials.items) if finished.plan.exposures else None
-
-
-def _parts(finished: Finished) -> pa.Table | None:
+def _has_parts(finished: Finished) -> bool:
     """Of a day: those of a window are those of its days."""
-    plan = finished.plan
-    if finished.source is None or not plan.has_parts or not plan.part_bins:
-        return None
-    return finished.solved.partials.parts.histograms.rows(weighted=plan.weighted)
-
-
-def _states(finished: Finished) -> pa.Table | None:
-    if finished.source is None:
-        return None
-    return states_table(
-        finished.solved.partials,
-        finished.plan,
-        finished.source,
-        blocks=finished.has_blocks,
-        exact=finished.solved.exact,
-        run_id=finished.origin.run_id,
-    )
+    return finished.source is not None and finished.plan.has_parts and bool(finished.plan.part_bins)
 
 
 # In the order of the page.
@@ -105,14 +79,20 @@ OUTPUTS: list[OutputTable] = [
     OutputTable(METRICS, lambda finished: finished.metrics),
     OutputTable(COMPARISONS, lambda finished: finished.comparisons),
     OutputTable(GROUPS, lambda finished: finished.solved.groups),
-    OutputTable(BLOCKS, _blocks),
-    OutputTable(CURVES, _curves),
-    OutputTable(DISTRIBUTIONS, _distributions),
-    OutputTable(ITEMS, _items),
-    OutputTable(PARTS, _parts),
-    OutputTable(QUALITY, lambda finished: finished.quality),
+    OutputTable(BLOCKS, lambda ev: all_blocks(ev.solved, ev.plan) if ev.has_blocks else None),
+    OutputTable(CURVES, lambda ev: _curves(ev) if ev.plan.curve_points else None),
+    OutputTable(
+        DISTRIBUTIONS,
+        lambda ev: distributions_table(ev.solved.partials.distributions) if ev.plan.distributions else None,
+    ),
+    OutputTable(ITEMS, lambda ev: items_table(ev.solved.partials.items) if ev.plan.exposures else None),
+    OutputTable(
+        PARTS,
+        lambda ev: ev.solved.partials.parts.histograms.rows(weighted=ev.plan.weighted) if _has_parts(ev) else None,
+    ),
+    OutputTable(QUALITY, lambda ev: ev.quality),
     OutputTable(GATES),
-    OutputTable(STATES, _states),
+    OutputTable(STATES, lambda ev: None if ev.source is None else _states(ev)),
     OutputTable(RUNS),
     OutputTable(DECOMPOSITION),
 ]

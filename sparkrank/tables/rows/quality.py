@@ -32,26 +32,24 @@ _FEW_ROWS = "rows per block"
 def quality_table(
     partials: Partials, plan: Plan, limits: checks.Limits, measured: Mapping[StateKey, MeasuredTerms] | None = None
 ) -> pa.Table:
-    """One row per check: what was counted, as a share of what, and whether it is within its limit.
-
-    Truth that is in no list has an example, where that is more than its limit.
-    """
+    """One row per check: what was counted, as a share of what, and whether it is within its limit."""
     counts = partials.counts
-    read = counts.get((checks.ROWS_READ, ""), 0)
+
+    def count(name: str, model: str = "") -> int:
+        return counts.get((name, model), 0)
+
+    read, evaluated, groups = map(count, (checks.ROWS_READ, checks.ROWS_EVALUATED, checks.GROUPS))
     rows = [_check(checks.ROWS_READ, "", read)]
     if plan.joins:
-        rows.append(_check(checks.TRUTH_ROWS, "", counts.get((checks.TRUTH_ROWS, ""), 0), checks.ROWS_READ, read))
+        rows.append(_check(checks.TRUTH_ROWS, "", count(checks.TRUTH_ROWS), checks.ROWS_READ, read))
     rows += _looked_for(rejections(), counts, checks.ROWS_READ, read)
-    rejected = sum(counts.get((name, ""), 0) for name in rejections())
+    rejected = sum(map(count, rejections()))
     rows.append(_check(checks.ROWS_REJECTED, "", rejected, checks.ROWS_READ, read, limits.bad))
-    evaluated = counts.get((checks.ROWS_EVALUATED, ""), 0)
     rows.append(_check(checks.ROWS_EVALUATED, "", evaluated, checks.ROWS_READ, read))
-    rows += _looked_for((checks.UNJUDGED_ROWS, checks.UNJUDGED_DROPPED), counts, checks.ROWS_READ, read)
-    rows += _looked_for((checks.NAN_LABELS, checks.NAN_REFERENCE_OF_PANDAS), counts, checks.ROWS_READ, read)
-    rows += _looked_for((checks.NULL_CLUSTER,), counts, checks.ROWS_READ, read)
+    of_rows = (checks.UNJUDGED_ROWS, checks.UNJUDGED_DROPPED, checks.NAN_LABELS, checks.NAN_REFERENCE_OF_PANDAS)
+    rows += _looked_for((*of_rows, checks.NULL_CLUSTER), counts, checks.ROWS_READ, read)
     rows += _looked_for((checks.ITEMLESS_ROWS,), counts, checks.ROWS_EVALUATED, evaluated)
     rows += [*_truth(counts, read), *_relevant_truth(counts, plan)] if plan.joins else []
-    groups = counts.get((checks.GROUPS, ""), 0)
     rows += [_check(checks.GROUPS, "", groups)] if plan.keys else []
     rows += _largest(partials, plan)
     if (checks.SEVERAL_LISTS, "") in counts:
@@ -61,21 +59,19 @@ def quality_table(
     rows += _looked_for((checks.GROUPS_WITHOUT_TRUTH, checks.GROUPS_JOINED), counts, checks.GROUPS, groups)
     for model in plan.models:
         # of a window, a model may have fewer days than the rest
-        evaluated, groups = (
-            counts.get((name, model), counts.get((name, ""), 0)) for name in (checks.ROWS_EVALUATED, checks.GROUPS)
-        )
-        scored = counts.get((checks.SCORED_ROWS, model), 0)
+        evaluated, groups = (counts.get((name, model), count(name)) for name in (checks.ROWS_EVALUATED, checks.GROUPS))
+        scored = count(checks.SCORED_ROWS, model)
         rows.append(_check(checks.SCORED_ROWS, model, scored, checks.ROWS_EVALUATED, evaluated))
         rows += _looked_for((checks.NAN_OF_PANDAS, checks.NAN_RATINGS), counts, checks.ROWS_READ, read, model)
         rows += _looked_for((checks.ROWS_IN_TRUTH,), counts, checks.SCORED_ROWS, scored, model)
-        tied = _check(checks.TIED_ROWS, model, counts.get((checks.TIED_ROWS, model), 0), checks.SCORED_ROWS, scored)
+        tied = _check(checks.TIED_ROWS, model, count(checks.TIED_ROWS, model), checks.SCORED_ROWS, scored)
         rows += [tied] if plan.keys else []
         rows += _repeated(partials, plan, model)
         one_class = (checks.one_class_groups(level_text(level)) for level in plan.levels)
         for name in (checks.UNRETRIEVED_GROUPS, *one_class) if plan.keys else ():
-            rows.append(_check(name, model, counts.get((name, model), 0), checks.GROUPS, groups))
-        rows += _looked_for((checks.WEIGHTLESS_GROUPS, checks.CLUSTERLESS_GROUPS), counts, checks.GROUPS, groups, model)
-        rows += _looked_for((checks.GROUPS_LEFT_OUT,), counts, checks.GROUPS, groups, model)
+            rows.append(_check(name, model, count(name, model), checks.GROUPS, groups))
+        of_groups = (checks.WEIGHTLESS_GROUPS, checks.CLUSTERLESS_GROUPS, checks.GROUPS_LEFT_OUT)
+        rows += _looked_for(of_groups, counts, checks.GROUPS, groups, model)
         rows += _impossible(partials, plan, model, groups)
         rows += _heaviest(partials, model)
         rows += _outside(partials, plan, model)
@@ -107,10 +103,9 @@ def _heaviest(partials: Partials, model: str) -> Iterator[dict[str, Any]]:
 
 
 def doubtful(partials: Partials, plan: Plan, limits: checks.Limits) -> Iterator[CodedSentence]:
-    """A sentence for each check that says of single values that they cannot be, or mean nothing, and is over its limit.
+    """A sentence for each check over its limit that says of single values that they cannot be, or mean nothing.
 
-    The terminal shows these with the table; who calls gets the table alone. ``rows per block`` is not among them:
-    finding it out sweeps all blocks once more.
+    ``rows per block`` is not among them: finding it out sweeps all blocks once more.
     """
     groups = partials.counts.get((checks.GROUPS, ""), 0)
     for model in plan.models:
@@ -138,24 +133,17 @@ def _repeated(partials: Partials, plan: Plan, model: str) -> Iterator[dict[str, 
 
 def _truth(counts: Mapping[tuple[str, str], int], read: int) -> Iterator[dict[str, Any]]:
     """The checks of the rows of truth."""
-    given, (listed, unlisted) = (
-        counts.get((checks.TRUTH_ROWS, ""), 0),
-        (counts.get((name, ""), 0) for name in (checks.TRUTH_LISTED, checks.TRUTH_UNLISTED)),
-    )
+    names = (checks.TRUTH_ROWS, checks.TRUTH_LISTED, checks.TRUTH_UNLISTED)
+    given, listed, unlisted = (counts.get((name, ""), 0) for name in names)
     yield _check(checks.TRUTH_ITEMS, "", listed + unlisted, checks.TRUTH_ROWS, given)
+    whole = dict.fromkeys((checks.TRUTH_LISTED, checks.TRUTH_UNLISTED), (checks.TRUTH_ITEMS, listed + unlisted))
+    whole[checks.GROUP_ONLY] = checks.ROWS_READ, read
     for name in checks.JOINED:
-        whole = {
-            checks.TRUTH_LISTED: (checks.TRUTH_ITEMS, listed + unlisted),
-            checks.TRUTH_UNLISTED: (checks.TRUTH_ITEMS, listed + unlisted),
-            checks.GROUP_ONLY: (checks.ROWS_READ, read),
-        }
         yield from _looked_for((name,), counts, *whole.get(name, (checks.TRUTH_ROWS, given)))
 
 
 def _relevant_truth(counts: Mapping[tuple[str, str], int], plan: Plan) -> Iterator[dict[str, Any]]:
-    """How much of the truth that is relevant, at each level, is in no list. Where all of it is, a check of all says it;
-    states of days before this was counted have none.
-    """
+    """How much of the truth that is relevant, at each level, is in no list; older days have no such counts."""
     whole = counts.get((checks.TRUTH_LISTED, ""), 0) + counts.get((checks.TRUTH_UNLISTED, ""), 0)
     for level in map(level_text, plan.levels):
         relevant = checks.relevant_truth(level)

@@ -19,18 +19,8 @@ from sparkrank.states import Partials
 from sparkrank.tables.rows.quality import rejected_fraction
 
 
-def validate_partials(
-    partials: Partials,
-    plan: Plan,
-    max_bad_fraction: float,
-    elements: Sequence[str] = (),
-) -> None:
-    """Raise :class:`InputError`: no rows, or none on one side, too many bad ones, nothing left to evaluate, a slice of
-    too many values, or duplicates where ``duplicates`` is ``error``.
-
-    ``elements`` are the columns that name an element of
-    an array, which need not be there.
-    """
+def validate_partials(partials: Partials, plan: Plan, max_bad_fraction: float, elements: Sequence[str] = ()) -> None:
+    """Raise :class:`InputError` where counts are of no usable input; ``elements`` are columns of elements of arrays."""
     if not partials.counts.get((checks.ROWS_READ, ""), 0):
         raise NoInputError("the input has no rows")
     fraction = rejected_fraction(partials)
@@ -61,7 +51,6 @@ def validate_partials(
 
 
 def _validate_clusters(partials: Partials, plan: Plan, column: str) -> None:
-    """Raise :class:`InputError` where nobody knows who stands behind some group: it may be alike to any other."""
     if count := partials.counts.get((checks.NULL_CLUSTER, ""), 0):
         raise InputError(
             f"{column} is null or NaN in {count:,} rows: give each an own value, as that of its group, where nobody "
@@ -94,7 +83,6 @@ def _remedies(partials: Partials, plan: Plan, elements: Sequence[str]) -> Iterat
 
 
 def _validate_ranks(partials: Partials, plan: Plan) -> None:
-    """Raise :class:`InputError` where a metric that needs an order was asked for, and ranks give none."""
     for metric, reason in unexpected(plan):
         for model in plan.models:
             if tied := partials.counts.get((checks.TIED_ROWS, model), 0):
@@ -111,11 +99,7 @@ def _reasons(partials: Partials) -> str:
 
 
 def _validate_not_empty(partials: Partials, plan: Plan) -> None:
-    """Raise :class:`InputError` where numbers would be those of nothing: lists or truth without a row, no group in
-    both, no row left, no group evaluated.
-
-    What is missing would read as a value otherwise: recall is 0.0 where no list came.
-    """
+    """Raise :class:`InputError` where numbers would be those of nothing: recall is 0.0 where no list came."""
 
     def count(check: str, model: str = "") -> int:
         return partials.counts.get((check, model), 0)
@@ -155,7 +139,6 @@ def _validate_side(side: str, usable: int, read: int, partials: Partials) -> Non
 
 
 def _validate_unique_items(partials: Partials) -> None:
-    """Raise :class:`InputError` where an item stands twice in a list or in the truth of its group."""
     for (check, model), count in sorted(partials.counts.items()):
         if count and check in (checks.REPEATED_ROWS, checks.TRUTH_REPEATED):
             source = f"{check} of {shorten(model)}" if model else check
@@ -163,9 +146,7 @@ def _validate_unique_items(partials: Partials) -> None:
 
 
 def validate_defined(metrics: pa.Table, plan: Plan) -> None:
-    """Raise :class:`InputError` where ``undefined`` is ``error`` and some row of the table ``metrics`` is, or some
-    group of it; a slice's rows too.
-    """
+    """Raise :class:`InputError` where ``undefined`` is ``error`` and some row of ``metrics``, or group of it, is."""
     if plan.definitions.undefined != "error":
         return
     of_groups = {str(metric) for metric in plan.metrics if metric.declaration.is_averaged}

@@ -29,28 +29,14 @@ class Origin:
 
 
 NO_ORIGIN = Origin()
-
-
 # Rows as objects of Python at a time: they take twenty times the bytes that they have in a table.
 ROWS_AT_ONCE = 20_000
 
 
 def metrics_table(merged: Merged, plan: Plan, origin: Origin = NO_ORIGIN, *, clustered: bool = False) -> pa.Table:
-    """One row per model, slice value and metric, in the order of the requested metrics.
-
-    ``clustered``: a group may have come on several days, so that (group, day) pairs are not independent. Nor are
-    groups that have clusters.
-    """
+    """One row per model, slice value and metric; ``clustered`` where a group may have come on several days."""
     clustered = clustered or plan.cluster is not None
-    texts = [
-        {
-            "metric": str(metric),
-            "definition": plan.definition(metric),
-            "spec_hash": origin.spec_hash,
-            "run_id": origin.run_id,
-        }
-        for metric in plan.metrics
-    ]
+    texts = [{"metric": str(metric), "definition": plan.definition(metric), **vars(origin)} for metric in plan.metrics]
     rows = (
         {
             **dict(zip(SLICE_KEY, subject, strict=True)),
@@ -96,11 +82,9 @@ def _columns(merged: Merged, plan: Plan, subject: Subject, metric: Metric, *, cl
 
 def with_origin(metrics: pa.Table, origin: Origin) -> pa.Table:
     """``metrics`` whose rows say that they are of ``origin``."""
-    for name, text in (("spec_hash", origin.spec_hash), ("run_id", origin.run_id)):
-        index = metrics.schema.get_field_index(name)
-        metrics = metrics.set_column(
-            index, metrics.schema.field(name), pa.array([text] * metrics.num_rows, pa.string())
-        )
+    for name, text in vars(origin).items():
+        index, column = metrics.schema.get_field_index(name), pa.repeat(pa.scalar(text, pa.string()), metrics.num_rows)
+        metrics = metrics.set_column(index, metrics.schema.field(name), column)
     return metrics
 
 

@@ -1,13 +1,12 @@
 """The table ``states`` of a day, from which days merge without reading impressions again.
 
-Beside its numbers, every row names their meaning: the ``version`` of the stored numbers, the ``definition`` of the
-metric and of the evaluation, and the ``source`` (which columns make a group and a label, under which condition). Where
-one of these differs from what a merge requires (:mod:`sparkrank.tables.stored.required_states`), the merge refuses the
-day and names both.
+Every row names the meaning of its numbers: their ``version``, the ``definition`` of metric and evaluation, and the
+``source``. A merge refuses a day where one of these differs (:mod:`sparkrank.tables.stored.required_states`).
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -32,8 +31,6 @@ from sparkrank.states.forms import (
 )
 from sparkrank.states.keys import StateKey
 
-OF_PARTS = {form.kind for form in SMALL_FORMS if form.is_of_parts}
-
 
 def needed_states(plan: Plan) -> Iterator[Needed]:
     """The states from which the metrics of ``plan`` are computed."""
@@ -52,8 +49,8 @@ def states_table(
 ) -> pa.Table:
     """The rows of ``states``, sorted by kind and key. ``blocks`` says whether the run writes the table ``blocks``."""
     definitions = {(need.kind, need.name): need.definition for need in needed_states(plan)}
-    parts = [(form.kind, form.to_table(partials)) for form in SMALL_FORMS]
-    parts = [(kind, rows) for kind, rows in parts if rows.num_rows or kind not in OF_PARTS]
+    small = ((form, form.to_table(partials)) for form in SMALL_FORMS)
+    parts = [(form.kind, rows) for form, rows in small if rows.num_rows or not form.is_of_parts]
     large: dict[str, Iterable[tuple[StateKey, int]]] = {
         DISTRIBUTION_FORM.kind: ((key, len(state.histogram.bins)) for key, state in partials.distributions.items()),
         ITEM_FORM.kind: _item_counts(partials, plan).items(),
@@ -95,19 +92,15 @@ def of_run(tables: Mapping[str, Any], run_id: str | None) -> dict[str, Any]:
 
 def _item_counts(partials: Partials, plan: Plan) -> dict[StateKey, int]:
     """The number of items of each exposure of each model under each value of a slice, including zeros."""
-    none = {
-        StateKey(model, *value, str(exposure)): 0
-        for model in plan.models
-        for value in slices_of(partials, plan)
-        for exposure in plan.exposures
-    }
-    return none | dict(partials.items.sizes())
+    keys = itertools.product(plan.models, slices_of(partials, plan), map(str, plan.exposures))
+    return {StateKey(model, *value, name): 0 for model, value, name in keys} | dict(partials.items.sizes())
 
 
 def _bins_of_parts(partials: Partials, plan: Plan) -> dict[StateKey, int]:
-    """The number of bins of all parts, including zeros, of each coarse rule and model under each value of a slice."""
+    """The same of the bins of all parts, of each coarse rule."""
     values = [value for value in slices_of(partials, plan) if plan.parted_slices(value[0])]
-    sizes = {StateKey(model, *value, name): 0 for model in plan.models for value in values for name in plan.part_bins}
+    keys = itertools.product(plan.models, values, plan.part_bins)
+    sizes = {StateKey(model, *value, name): 0 for model, value, name in keys}
     for series, bins in partials.parts.histograms.by_series.items():
         for value, count in zip(bins.values, np.bincount(bins.value, minlength=len(bins.values)).tolist(), strict=True):
             sizes[StateKey(series.model, series.slice, value, series.name)] = count
@@ -116,9 +109,8 @@ def _bins_of_parts(partials: Partials, plan: Plan) -> dict[StateKey, int]:
 
 def _sizes(sizes: Iterable[tuple[StateKey, int]]) -> pa.Table:
     """A table with the number of rows of each state in the state's own table."""
-    rows = [(*key, size) for key, size in sizes]
-    columns = list(zip(*rows, strict=True)) or [()] * (len(STATE_KEY) + 1)
-    types = [pa.string()] * len(STATE_KEY) + [pa.int64()]
+    schema = pa.schema([*((name, pa.string()) for name in STATE_KEY), ("n_blocks", pa.int64())])
+    columns = list(zip(*((*key, size) for key, size in sizes), strict=True)) or [()] * len(schema)
     return pa.table(
-        [pa.array(column, kind) for column, kind in zip(columns, types, strict=True)], [*STATE_KEY, "n_blocks"]
+        [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)], schema=schema
     )

@@ -1,7 +1,4 @@
-"""Warnings: numbers that most likely come from an unsuitable input, but stop nothing.
-
-Each is a sentence, for the terminal and for the log of ``sr.evaluate``.
-"""
+"""Warnings: sentences about numbers that most likely come from an unsuitable input, but stop nothing."""
 
 from __future__ import annotations
 
@@ -114,13 +111,13 @@ def _strangers(partials: Partials, plan: Plan) -> Iterator[CodedSentence]:
 
 def example_text(unmatched: Unmatched, plan: Plan) -> str:
     """A row of each side that the other side has not, as it is written; an empty text where none is known."""
+
+    def key(row: UnmatchedRow) -> str:
+        return key_text((*plan.keys[: len(row.group)], plan.item or "item"), (*row.group, row.item))
+
     sides = {LISTS: "the lists have {}, which the truth does not have", TRUTH: "the truth has {}, which no list has"}
     shown = {TRUTH: unmatched[IRRELEVANT], **unmatched} if IRRELEVANT in unmatched else unmatched
-    return "; ".join(words.format(_key(shown[side], plan)) for side, words in sides.items() if side in shown)
-
-
-def _key(row: UnmatchedRow, plan: Plan) -> str:
-    return key_text((*plan.keys[: len(row.group)], plan.item or "item"), (*row.group, row.item))
+    return "; ".join(words.format(key(shown[side])) for side, words in sides.items() if side in shown)
 
 
 def key_text(columns: Sequence[str], values: Sequence[bytes]) -> str:
@@ -154,7 +151,7 @@ def as_shown(text: str, also: str = "") -> str:
 def _missing(partials: Partials, plan: Plan) -> Iterator[CodedSentence]:
     """Labels, where something reads them, or scores that no row has."""
     counts = partials.counts
-    unjudged, evaluated = (counts.get((name, ""), 0) for name in (checks.UNJUDGED_ROWS, checks.ROWS_EVALUATED))
+    unjudged, evaluated = (_count(counts, name) for name in (checks.UNJUDGED_ROWS, checks.ROWS_EVALUATED))
     if unjudged and unjudged == evaluated and plan.label_is_for is not None:
         yield CodedSentence("no_labels", "no row has a label: all count as not relevant")
     silent = [model for model in plan.models if counts.get((checks.SCORED_ROWS, model)) == 0]
@@ -218,9 +215,7 @@ def heaviest_shares(partials: Partials) -> dict[tuple[str, str], WeightShare]:
 
 
 def _few_groups(metrics: pa.Table) -> Iterator[CodedSentence]:
-    """Metrics with an interval, or too few groups for one, on which hardly any group bears; and how many slice values
-    have some.
-    """
+    """Metrics of the whole day on which hardly any group bears, and how many values of slices have such metrics."""
     asked = pc.and_(pc.is_valid(metrics["interval"]), pc.less(metrics["n_effective"], FEW_GROUPS))
     few = metrics.filter(pc.fill_null(asked, fill_value=False))
     if not few.num_rows:
@@ -231,12 +226,9 @@ def _few_groups(metrics: pa.Table) -> Iterator[CodedSentence]:
     if whole.num_rows:
         names, least = [*dict.fromkeys(whole["metric"].to_pylist())], pc.min(whole["n_effective"]).as_py()
         names_and_counts.append(f"{_first(names)} ({least:.3g} at least)")
-    of_values = sliced.group_by(["slice", "slice_value"]).aggregate([])
+    of_values, of_all = (rows.group_by(["slice", "slice_value"]).aggregate([]) for rows in (sliced, metrics))
     for name in dict.fromkeys(of_values["slice"].to_pylist()):
-        count, every = (
-            pc.sum(pc.equal(values["slice"], name)).as_py()
-            for values in (of_values, metrics.group_by(["slice", "slice_value"]).aggregate([]))
-        )
+        count, every = (pc.sum(pc.equal(values["slice"], name)).as_py() for values in (of_values, of_all))
         names_and_counts.append(f"metrics of {count:,} of the {every:,} values of {as_shown(name)}")
     yield CodedSentence(
         "few_groups", f"fewer than {FEW_GROUPS} effective groups stand behind {'; '.join(names_and_counts)}"

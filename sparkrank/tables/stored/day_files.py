@@ -26,9 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-_LOOKS = (
-    5  # at folders that a run may be moving (sparkrank.tables.commit.plain_folders), until two of them see the same
-)
+_LOOKS = 5  # at folders that a run may be moving (sparkrank.tables.commit.plain_folders), until two see the same
 
 
 class WrittenFile(NamedTuple):
@@ -54,26 +52,22 @@ class DayFiles(Protocol):
     def read(self, name: str, schema: pa.Schema, written: Written | None = None) -> pa.Table:
         """The columns of ``schema`` that the table ``name`` has, with dictionary-encoded texts.
 
-        Raises :class:`InputError` where files cannot be read, a column has another type, or the files differ from
-        ``written``, and :class:`StoreError` where the store fails.
+        Raises :class:`InputError` where they cannot be read or differ from ``written``, :class:`StoreError` as well.
         """
 
 
 def day_files(output: str, day: str, names: Sequence[str], spark: SparkSession | None, column: str = DAY) -> DayFiles:
     """The files of the tables ``names`` of ``day`` under ``output``, all of one run where the file system allows it.
 
-    ``column`` is the partition column of the tables: days, or windows of days.
-
-    Raises :class:`InputError` where Arrow cannot open the file system and ``spark`` is None, and :class:`StoreError`
-    where the store fails.
+    Raises :class:`InputError` where nothing opens the file system, and :class:`StoreError` where the store fails.
     """
     try:
-        files = _listed(output, day, names, column)
+        files = _opened(day, run_folders(output, day, names, column))
         for _ in range(_LOOKS - 1):
             shown = shown_run(output, day, column)
             if shown is None or not (shown / PLAIN).exists():
                 break
-            before, files = files, _listed(output, day, names, column)
+            before, files = files, _opened(day, run_folders(output, day, names, column))
             if files == before:
                 break
         return files
@@ -85,8 +79,7 @@ def day_files(output: str, day: str, names: Sequence[str], spark: SparkSession |
 
 def files_of_run(folder: str, day: str, names: Sequence[str]) -> ArrowFiles:
     """The files of the tables ``names`` that a run of ``day`` has written into its ``folder``, before its commit."""
-    opened = {name: file_system(f"{folder}/{name}") for name in names}
-    return ArrowFiles(day, opened[names[0]][0], {name: _files(*opened[name]) for name in names})
+    return _opened(day, {name: f"{folder}/{name}" for name in names})
 
 
 @dataclass(frozen=True)
@@ -108,10 +101,9 @@ class ArrowFiles:
             self._validate_written_files(name, written)
         tables = []
         for file in self.files[name]:
+            as_written = None if written is None else written[file.rpartition("/")[2]]
             try:
-                tables.append(
-                    self._table(name, schema, file, None if written is None else written[file.rpartition("/")[2]])
-                )
+                tables.append(self._table(name, schema, file, as_written))
             except FileNotFoundError:
                 raise InputError(f"{self.day} was evaluated again while it was read: merge once more") from None
             except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
@@ -134,10 +126,7 @@ class ArrowFiles:
             if name == "runs" and metadata.num_rows != 1:
                 raise InputError(f"the table runs of {self.day} has {metadata.num_rows} rows, not one: {ADVICE}")
             if written is not None and metadata.num_rows != written.rows:  # before reading, however many there are
-                raise InputError(
-                    f"the table {name} of {self.day} has {metadata.num_rows} rows in {file} where its run wrote "
-                    f"{written.rows}: {ADVICE}"
-                )
+                raise self._another(name, f"{metadata.num_rows} rows", file, written.rows)
             texts = [field.name for field in schema if pa.types.is_string(field.type) and field.name in columns.names]
             parquet = pq.ParquetFile(source, metadata=metadata, read_dictionary=texts, page_checksum_verification=True)
             return parquet.read([column for column in schema.names if column in columns.names])
@@ -147,16 +136,18 @@ class ArrowFiles:
     ) -> pa.NativeFile | pa.BufferReader:
         """What ``opened`` holds, once it is known to be what the run wrote."""
         if written.bytes is not None and opened.size() != written.bytes:
-            raise InputError(
-                f"the table {name} of {self.day} has {opened.size()} bytes in {file} where its run wrote "
-                f"{written.bytes}: {ADVICE}"
-            )
+            raise self._another(name, f"{opened.size()} bytes", file, written.bytes)
         if written.checksum is None:
             return opened
         content = opened.read_buffer()
         if hashlib.sha256(content).hexdigest() != written.checksum:
             raise InputError(f"the table {name} of {self.day} has other bytes in {file} than its run wrote: {ADVICE}")
         return pa.BufferReader(content)
+
+    def _another(self, name: str, size: str, file: str, written: int) -> InputError:
+        return InputError(
+            f"the table {name} of {self.day} has {size} in {file} where its run wrote {written}: {ADVICE}"
+        )
 
     def _validate_written_files(self, name: str, written: Written) -> None:
         """Raise :class:`InputError` where a table's folder does not have exactly the files that the day's run wrote."""
@@ -207,9 +198,10 @@ class SparkFolders:
         return reading_errors(self.folders[name], f"table {name}", f"table {name} of {self.day}")
 
 
-def _listed(output: str, day: str, names: Sequence[str], column: str) -> ArrowFiles:
-    opened = {name: file_system(folder) for name, folder in run_folders(output, day, names, column).items()}
-    return ArrowFiles(day, opened[names[0]][0], {name: _files(*opened[name]) for name in names})
+def _opened(day: str, folders: Mapping[str, str]) -> ArrowFiles:
+    opened = {name: file_system(folder) for name, folder in folders.items()}
+    (store, _), *_ = opened.values()
+    return ArrowFiles(day, store, {name: _files(*place) for name, place in opened.items()})
 
 
 def _files(store: fs.FileSystem, folder: str) -> tuple[str, ...]:

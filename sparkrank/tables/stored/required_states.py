@@ -33,10 +33,7 @@ OF_PARTS = (PART_MEAN_FORM.kind, PART_SUM_FORM.kind, PARTS_KIND)
 
 @dataclass(frozen=True)
 class DayCoverage:
-    """The models and slices that a ``day`` has, among those asked for, and its evaluated rows and groups.
-
-    ``session`` has the settings of the Spark session that could change its rows.
-    """
+    """The models and slices asked for that a ``day`` has, its rows and groups, and settings of Spark behind them."""
 
     day: str
     models: frozenset[str]
@@ -49,8 +46,7 @@ class DayCoverage:
 def required_states(states: pa.Table, day: str, plan: Plan, source: str) -> tuple[pa.Table, DayCoverage]:
     """The rows of a day's ``states`` that ``plan`` asks for, and the counts; and what of it the day has.
 
-    Raises :class:`StateError`, naming the day, where states are of another version, source or definition, or where a
-    metric has none for some model and slice that the day has.
+    Raises :class:`StateError` for states of another version, source or definition, or where a metric has none.
     """
     if plan.has_parts or plan.compare is not None or not _is_of(states, WITHOUT_PARTS):
         advice = " (or merge without intervals: uncertainty.off: true)" if _is_of(states, WITHOUT_PARTS) else ""
@@ -107,7 +103,6 @@ def required_states(states: pa.Table, day: str, plan: Plan, source: str) -> tupl
 
 
 def _is_of(states: pa.Table, version: int) -> bool:
-    """Whether all ``states`` are of the ``version``."""
     return bool(pc.unique(states["version"]).to_pylist() == [version])
 
 
@@ -117,7 +112,6 @@ def asked_slices(plan: Plan) -> list[str]:
 
 
 def _count(counts: pa.Table, check: str) -> int:
-    """The count of ``check`` on a day, over all models."""
     return int(pc.sum(counts["count"].filter(pc.equal(counts["name"], check))).as_py() or 0)
 
 
@@ -144,11 +138,7 @@ def _validate_same(states: pa.Table, day: str, what: str, expected: int | str, r
 
 
 def _validate_complete(day: str, plan: Plan, needed: Sequence[Needed], seen: Flags, slices: Ints, models: Ints) -> None:
-    """Every metric must have states for every one of the ``models`` and ``slices`` that the day has.
-
-    One value of a slice is enough; a value that it has on other days only is no gap. ``seen`` (slices, needed, models)
-    says which states there are.
-    """
+    """Raise where one of the ``models`` and ``slices`` of the day lacks states in ``seen`` (slices, needed, models)."""
     missing = np.argwhere(~seen[np.ix_(slices, np.arange(len(needed)), models)])
     if len(missing):
         place, first, model = missing[0]

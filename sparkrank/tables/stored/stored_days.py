@@ -16,14 +16,7 @@ from sparkrank.metrics import Plan
 from sparkrank.schemas.tables import FILES, PART, RUN_ID, RUNS, SIZE_NUMBERS, STATES, schema_of
 from sparkrank.states import Partials
 from sparkrank.states.distributions import COARSE, EXACT
-from sparkrank.states.forms import (
-    COUNT_FORM,
-    DISTRIBUTION_FORM,
-    SMALL_FORMS,
-    STATE_KEY,
-    StateForm,
-    large_forms,
-)
+from sparkrank.states.forms import COUNT_FORM, DISTRIBUTION_FORM, SMALL_FORMS, STATE_KEY, StateForm, large_forms
 from sparkrank.tables.commit.days import shown_run
 from sparkrank.tables.stored.day_files import DayFiles, Written, WrittenFile, day_files
 from sparkrank.tables.stored.required_states import DayCoverage, asked_slices, required_states
@@ -52,8 +45,7 @@ class StoredDay:
     def read(self, plan: Plan, source: str) -> tuple[dict[str, pa.Table], DayCoverage]:
         """The states that ``plan`` requires, by kind, and the models and slice values that the day has.
 
-        Raises :class:`sparkrank.base.errors.StateError` where states do not match the plan, and :class:`InputError`
-        where files cannot be read or are incomplete.
+        Raises :class:`StateError` where states do not match the plan, :class:`InputError` where files are not whole.
         """
         run = self._run()
         written = written_by(run)
@@ -142,10 +134,7 @@ def _run_of(table: pa.Table) -> list[str | None]:
 
 
 def find_days(output: str, days: Sequence[str], spark: SparkSession | None = None) -> list[StoredDay]:
-    """The ``days`` that have states under ``output``, a path with placeholders for the day.
-
-    ``spark`` reads them where Arrow cannot open the file system.
-    """
+    """The ``days`` with states under ``output``, a path with marks; ``spark`` reads them where Arrow cannot."""
 
     def stored(day: str) -> StoredDay:
         folder = on_day(output, day)
@@ -159,11 +148,7 @@ def find_days(output: str, days: Sequence[str], spark: SparkSession | None = Non
 
 
 def agreed_session(covered: Sequence[DayCoverage]) -> dict[str, str]:
-    """The settings of Spark sessions on which reading the days depended.
-
-    Raises :class:`StateError` where two days differ in a setting. A day whose reading did not depend on a setting has
-    no value for it.
-    """
+    """The settings of Spark on which reading the days depended; raises :class:`StateError` where two days differ."""
     agreed: dict[str, tuple[str, str]] = {}
     for day in covered:
         for name, value in day.session.items():
@@ -176,22 +161,14 @@ def agreed_session(covered: Sequence[DayCoverage]) -> dict[str, str]:
 
 
 def merge_stored(days: Sequence[StoredDay], plan: Plan, source: str) -> tuple[Partials, list[DayCoverage]]:
-    """The merged states of all ``days``, where a group of one day is not the same group as on another day.
-
-    Also returns the models and slice values that each day has. Raises the errors of :meth:`StoredDay.read`.
-    """
+    """The merged states of all ``days``, whose groups are apart, and what each has. Raises as ``read`` does."""
     forms = {form.kind: form for form in (*SMALL_FORMS, *large_forms(weighted=plan.weighted))}
     merged: dict[str, pa.Table] = {}
-
     covered: list[DayCoverage] = []
-
-    def read(day: StoredDay) -> tuple[dict[str, pa.Table], DayCoverage]:
-        return day.read(plan, source)
-
     with ThreadPoolExecutor(READING_THREADS) as pool:
         for start in range(0, len(days), DAYS_AT_ONCE):
             tables: dict[str, list[pa.Table]] = {kind: [table] for kind, table in merged.items()}
-            for kinds, of_day in pool.map(read, days[start : start + DAYS_AT_ONCE]):
+            for kinds, of_day in pool.map(lambda day: day.read(plan, source), days[start : start + DAYS_AT_ONCE]):
                 covered.append(of_day)
                 for kind, table in kinds.items():
                     tables.setdefault(kind, []).append(table)

@@ -29,22 +29,8 @@ _TABLES = ("metrics", "comparisons", "gates", "runs")
 ACCEPTED_NAMES = tuple(column.name for column in ACCEPTED)
 _RUN = pa.schema([RUNS.schema.field(name) for name in (RUN_ID, "status", FILES.name, *ACCEPTED_NAMES)])
 # Of a day that others are compared with: its values, and what failed, and what a person has said of it.
-_VALUES = pa.schema(
-    [
-        METRICS.schema.field(name)
-        for name in (
-            *Cell._fields,
-            "value",
-            "ci_low",
-            "ci_high",
-            "stderr",
-            "interval",
-            "n_groups",
-            "definition",
-            RUN_ID,
-        )
-    ]
-)
+_NUMBERS = ("value", "ci_low", "ci_high", "stderr", "interval", "n_groups", "definition")
+_VALUES = pa.schema([METRICS.schema.field(name) for name in (*Cell._fields, *_NUMBERS, RUN_ID)])
 _VERDICTS = pa.schema(
     [GATES.schema.field(name) for name in ("gate", "kind", *Cell._fields, "verdict", "accepted", FROM_NOW_ON, RUN_ID)]
 )
@@ -77,7 +63,6 @@ class StoredResult:
 
     @property
     def beginnings(self) -> frozenset[VerdictKey]:
-        """The verdicts with which a history begins anew."""
         return frozenset() if self.gates is None else frozenset(self._keys(self._flags(FROM_NOW_ON)))
 
     def _flags(self, name: str) -> pa.ChunkedArray:
@@ -128,30 +113,10 @@ def _same(left: pa.ChunkedArray, right: pa.ChunkedArray) -> bool:
 def stored_result(
     output: str, name: str, spark: SparkSession | None = None, column: str = DAY, *, is_past: bool = False
 ) -> StoredResult | None:
-    """The tables of a day or window under ``output``, all of one run.
+    """The tables of the day or window ``name`` under ``output``, all of one run; None where it has no tables.
 
-    Parameters
-    ----------
-    output
-        The folder of the tables, without marks.
-    name
-        The day, or the window.
-    spark
-        Reads them where Arrow cannot open the file system.
-    column
-        The partition column of the tables.
-    is_past
-        Whether to read only what others are compared with: the values of ``metrics``, and what became of them.
-
-    Returns
-    -------
-    StoredResult or None
-        None where it has no tables.
-
-    Raises
-    ------
-    InputError
-        Where its files cannot be read, or are not those of one run.
+    Of one that ``is_past`` only what others are compared with is read. Raises :class:`InputError` where its files
+    cannot be read, or are not those of one run.
     """
     files = day_files(output, name, _TABLES, spark, column)
     if not files.has("metrics"):
@@ -163,10 +128,7 @@ def stored_result(
 
 
 def result_in(files: DayFiles, name: str, run: dict[str, Any], *, is_past: bool = False) -> StoredResult:
-    """The tables among ``files`` of the day or window ``name``, which must be those that its ``run`` wrote.
-
-    Raises :class:`InputError` where they are not, or cannot be read.
-    """
+    """The tables among ``files`` of ``name``; raises :class:`InputError` where they are not those of its ``run``."""
     written = written_by(run)
     schemas = {"metrics": METRICS.whole_schema, "comparisons": COMPARED, "gates": GATES.schema}
     if is_past:
@@ -198,10 +160,7 @@ def run_row(output: str, name: str, spark: SparkSession | None = None, column: s
 
 
 def whole_run(files: DayFiles, name: str, column: str = DAY) -> dict[str, Any]:
-    """The whole row of ``runs`` among ``files``.
-
-    Raises :class:`InputError` where there is none, or it cannot be read.
-    """
+    """The whole row of ``runs`` among ``files``; raises :class:`InputError` where there is none."""
     return _run(files, name, (RUNS if column == DAY else WINDOW_RUNS).schema)
 
 

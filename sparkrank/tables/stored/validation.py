@@ -1,9 +1,7 @@
-"""What a reader of a stored table checks before it uses it: the run it is of, types, texts and keys.
+"""Checks of stored tables, over whole columns: the run they are of, types, texts and keys.
 
-Files are compared with the checksums in ``runs`` (:mod:`sparkrank.tables.stored.day_files`), so a table that was
-damaged, or written by another program, is not read. These checks also hold for days of releases that wrote no
-checksums. Numbers are not checked: whoever may write the tables of a day may write its row of ``runs``, too. All checks
-go over whole columns.
+They also hold for days of releases that wrote no checksums. Numbers are not checked: whoever may write the tables of a
+day may write its row of ``runs``, too.
 """
 
 from __future__ import annotations
@@ -19,10 +17,7 @@ ADVICE = "evaluate that day again"
 
 
 def _stands_in(kind: pa.DataType, expected: pa.DataType) -> bool:
-    """Whether ``kind`` is read as ``expected`` all the same.
-
-    Spark writes instants in another unit, without a zone. Lists of fields had fewer of them in releases before.
-    """
+    """Whether ``kind`` is read as ``expected``: Spark's instants have another unit, and older lists fewer fields."""
     if pa.types.is_list(expected) and pa.types.is_list(kind) and pa.types.is_struct(kind.value_type):
         return all(field in list(expected.value_type) for field in kind.value_type)
     if pa.types.is_timestamp(expected):
@@ -31,11 +26,7 @@ def _stands_in(kind: pa.DataType, expected: pa.DataType) -> bool:
 
 
 def validate_run(run: Mapping[str, object], run_ids: Sequence[str | None], day: str, name: str = "states") -> None:
-    """Raise :class:`InputError` where the row ``run`` of ``runs`` is no finished run of ``day``, or the table ``name``
-    is of another run by its ``run_ids``.
-
-    Tables of older versions name no run.
-    """
+    """Raise :class:`InputError` where ``run`` is no finished run of ``day``, or the table ``name`` is of another."""
     run_id, status = run.get("run_id"), run.get("status")
     if status is not None and status != "done":
         raise InputError(f"the run of {day} has the status {shorten(status)}, not done: {ADVICE}")
@@ -69,9 +60,7 @@ def validate_column_types(schema: pa.Schema, expected: pa.Schema, name: str, day
 
 
 def validate_utf8(table: pa.Table, name: str, day: str) -> None:
-    """Raise :class:`InputError` where a column of texts has one that is none; of dictionaries each text is looked at
-    once.
-    """
+    """Raise :class:`InputError` where a column of texts has one that is none."""
     for column, values in zip(table.column_names, table.columns, strict=True):
         kind = values.type
         if not (pa.types.is_dictionary(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)):
@@ -103,8 +92,6 @@ _WITHOUT_NULLS = {**RESULT_KEYS, "gates": ("gate", "kind", "metric", "verdict", 
 def validate_results(table: pa.Table, name: str, day: str, *, once: bool = True) -> None:
     """Raise :class:`InputError` where a row of a table of results, as ``metrics``, does not say what it is about, has
     an infinite weight, or, unless ``once`` is false, is about the same as another one.
-
-    The value of a slice may be null. Columns that a table of an older version lacks are not looked at.
     """
     for column in _WITHOUT_NULLS[name]:
         if column != "slice_value" and column in table.column_names and table[column].null_count:

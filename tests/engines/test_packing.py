@@ -22,7 +22,7 @@ from sparkrank.engines.shuffle.packing import (
     unpack_piece,
     unpack_pieces,
 )
-from sparkrank.engines.shuffle.partition import order_by_bucket, partition_rows
+from sparkrank.engines.shuffle.partition import order_by_bucket
 from sparkrank.engines.shuffle.texts import take_rows, with_own_texts
 from sparkrank.inputs.buckets import task_of
 from sparkrank.states.pickling import stream_of
@@ -70,19 +70,6 @@ def test_what_a_side_does_not_have_takes_no_room_and_lists_come_first(buckets: i
     assert sorted(joined["key_0"].to_pylist()) == sorted(keys.to_pylist() * 3)
 
 
-@pytest.mark.parametrize("buckets", [1, 7, 70_000])
-def test_every_row_goes_to_the_bucket_of_its_group(buckets: int) -> None:
-    rng = np.random.default_rng(3)
-    rows = pa.table({"key_0": rng.integers(0, 300, 5000), "key_1": rng.choice(["a", "b"], 5000), "row": range(5000)})
-    seen: dict[tuple, int] = {}
-    found = []
-    for bucket, piece in pieces_by_bucket(rows, buckets):
-        for row in carried([piece], rows.schema).to_pylist():
-            assert seen.setdefault((row["key_0"], row["key_1"]), bucket) == bucket
-            found.append(row["row"])
-    assert sorted(found) == list(range(5000))
-
-
 KEYS = {
     "numbers": lambda draw, count: pa.array(draw.integers(0, 300, count)),
     "numbers, some null": lambda draw, count: pa.array(draw.integers(0, 300, count), mask=draw.random(count) < 0.1),
@@ -127,16 +114,6 @@ def test_a_bucket_gets_no_texts_of_others() -> None:
             assert len(part["key_0"].dictionary) == len(set(part["key_0"].to_pylist()))
             buckets.add(bucket)
     assert len(buckets) > 20
-
-
-def test_rows_keep_their_order_inside_a_piece() -> None:
-    rows = pa.table({"row": range(1000)})
-    for _, piece in partition_rows(rows, np.arange(1000, dtype=np.uint32) % 3, 3):
-        assert piece["row"].to_pylist() == sorted(piece["row"].to_pylist())
-
-
-def test_nothing_comes_of_nothing() -> None:
-    assert list(pieces_by_bucket(pa.table({"key_0": pa.array([], pa.int64())}), 4)) == []
 
 
 def test_rows_without_a_key_spread() -> None:

@@ -23,7 +23,7 @@ from sparkrank.engines.shuffle.packing import (
     unpack_pieces,
 )
 from sparkrank.engines.shuffle.partition import order_by_bucket
-from sparkrank.engines.shuffle.texts import take_rows, with_own_texts
+from sparkrank.engines.shuffle.texts import with_own_texts
 from sparkrank.inputs.buckets import task_of
 from sparkrank.states.pickling import stream_of
 
@@ -252,24 +252,6 @@ def test_texts_come_out_as_they_went(code_texts: bool) -> None:
                 texts_of = part["key_0"].to_pylist()
                 assert [texts_of[row] for row in groups.row[groups.codes]] == texts_of
                 assert groups.count == len(set(texts_of))
-
-
-def test_texts_are_taken_as_arrow_takes_them() -> None:
-    order = pa.array(np.random.default_rng(2).permutation(100))
-    for texts, kind in itertools.product(TEXTS.values(), (pa.string(), pa.large_binary())):
-        rows = pa.table({"text": pa.array(["before", *texts], pa.string()).cast(kind), "row": range(101)})
-        for part in (rows.slice(1), pa.concat_tables([rows.slice(1, 40), rows.slice(41)]), rows.slice(1, 0)):
-            places = order if part.num_rows else order.slice(0, 0)
-            taken = take_rows(part, places)
-            taken.validate(full=True)
-            assert taken.equals(part.take(places).combine_chunks())
-            assert taken.slice(3, 5).to_pylist() == part.take(places).slice(3, 5).to_pylist()
-
-
-def test_a_missing_text_may_stand_on_bytes() -> None:
-    buffers = [pa.py_buffer(b"\x05"), pa.py_buffer(np.array([0, 1, 2, 3], np.int32)), pa.py_buffer(b"abc")]
-    texts = pa.Array.from_buffers(pa.string(), 3, buffers)
-    assert take_rows(pa.table({"text": texts}), pa.array([2, 1, 0]))["text"].to_pylist() == ["c", None, "a"]
 
 
 def test_few_texts_are_codes_in_every_piece_and_many_are_not() -> None:

@@ -30,10 +30,7 @@ _ByBucket: TypeAlias = dict[int, list[pa.RecordBatch]]
 def unnamed_file() -> BinaryIO:
     """A file without a name, of which nothing remains, however the process ends.
 
-    Raises
-    ------
-    SparkrankError
-        Where no temporary file can be made.
+    Raises :class:`SparkrankError` where none can be made.
     """
     try:
         return tempfile.TemporaryFile(buffering=0)
@@ -48,21 +45,17 @@ class LazyFile:
         self._file: BinaryIO | None = None
 
     def close(self) -> None:
-        """Close the file, if there is one, and with it remove it."""
         if self._file is not None:
             self._file.close()
 
     def write(self, data: memoryview) -> int:
-        """Write some of ``data`` and return how many bytes."""
         return self._opened().write(data)
 
     def fileno(self) -> int:
-        """The descriptor of the file."""
         return self._opened().fileno()
 
     def _opened(self) -> BinaryIO:
-        if self._file is None:
-            self._file = unnamed_file()
+        self._file = self._file or unnamed_file()
         return self._file
 
 
@@ -70,11 +63,8 @@ class PieceStore:
     """The pieces of every bucket, with rows of ``schema``: in memory up to ``row_memory`` bytes, and then in ``file``.
 
     A spill writes all pieces in memory at once, joined to one piece for each bucket, so that few reads get a bucket.
-    Until it is written, other threads may add :data:`SHARE_WHILE_SPILLING` of ``row_memory``. Beyond that, each thread
-    holds one split.
-
-    Plain calls read and write the file, because pages of a mapped file count as memory of the process. The file has no
-    buffer, which would have to be flushed again where a disk is full.
+    Until it is written, other threads may add :data:`SHARE_WHILE_SPILLING` of ``row_memory``, and then hold one split
+    each. Plain calls read and write the file: pages of a mapped one count as memory of the process.
     """
 
     def __init__(self, schema: pa.Schema, file: BinaryIO | LazyFile, row_memory: int) -> None:

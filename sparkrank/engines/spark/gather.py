@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
@@ -45,17 +45,7 @@ def read_at_once(parts: int, plan: Plan, files: GroupFiles | None) -> bool:
 
 def gather_states(rows: Iterable[States], files: GroupFiles | None) -> Solved:
     """The result from all buckets, where :func:`read_at_once` is true."""
-    partials, written = _merged(rows)
-    _raise_if_failed(partials)
-    if files is not None:
-        files.keep(written)
-    return Solved(partials, None)
-
-
-def _raise_if_failed(partials: Partials) -> None:
-    """Raise :class:`OutOfMemoryError` where a task has run out of memory."""
-    if partials.failure:
-        raise OutOfMemoryError(partials.failure)
+    return Solved(_kept(*_merged(rows), files), None)
 
 
 def gather(
@@ -74,23 +64,23 @@ def gather(
         solved = Solved(_states(results, parts, plan, files), None)
     if group_schema is None or files is not None:
         return solved
-    count = math.ceil(group_rows(solved.partials) / GROUP_FILE_ROWS)
+    counts = solved.partials.counts  # a group has a row for each model
+    models = {model for check, model in counts if check == checks.SCORED_ROWS}
+    count = math.ceil(counts.get((checks.GROUPS, ""), 0) * len(models) / GROUP_FILE_ROWS)
     groups = results.select("groups").coalesce(max(1, count)).mapInArrow(_unpack_groups, group_schema)
     return replace(solved, groups=groups)
 
 
 def _states(results: DataFrame, parts: int, plan: Plan, files: GroupFiles | None) -> Partials:
     """The states of all buckets, without exact bins; ``files`` keeps those that the tasks have written."""
-    partials, written = _reduced(results.select("states", _names(files)), parts, fan_in(plan))
-    return _kept(partials, written, files)
-
-
-def _names(files: GroupFiles | None) -> Column:
-    return F.col("groups") if files is not None else F.lit(None).cast("binary")
+    names = F.col("groups") if files is not None else F.lit(None).cast("binary")
+    return _kept(*_reduced(results.select("states", names), parts, fan_in(plan)), files)
 
 
 def _kept(partials: Partials, written: set[str], files: GroupFiles | None) -> Partials:
-    _raise_if_failed(partials)
+    """``partials``; raises :class:`OutOfMemoryError` where a task has run out of memory."""
+    if partials.failure:
+        raise OutOfMemoryError(partials.failure)
     if files is not None:
         files.keep(written)
     return partials
@@ -170,8 +160,10 @@ def _validate_unjoined(plan: Plan, scored: int) -> None:
             )
 
 
-def group_schema(keys: Mapping[str, T.DataType], plan: Plan) -> T.StructType:
-    """The schema of the group table: model, the group key's columns, counts, and a column for each metric."""
+def group_schema(keys: Mapping[str, T.DataType], plan: Plan) -> T.StructType | None:
+    """The schema of the group table, if one is requested: model, key columns, counts, and a column for each metric."""
+    if not plan.group_table:
+        return None
     return T.StructType(
         [
             T.StructField(MODEL, T.StringType()),
@@ -180,12 +172,6 @@ def group_schema(keys: Mapping[str, T.DataType], plan: Plan) -> T.StructType:
             *(T.StructField(str(metric), T.DoubleType()) for metric, _ in plan.group_metrics),
         ]
     )
-
-
-def group_rows(partials: Partials) -> int:
-    """The number of rows of the group table: one for each group and model."""
-    models = {model for check, model in partials.counts if check == checks.SCORED_ROWS}
-    return partials.counts.get((checks.GROUPS, ""), 0) * len(models)
 
 
 def _reduced(results: DataFrame, parts: int, at_a_time: int) -> tuple[Partials, set[str]]:

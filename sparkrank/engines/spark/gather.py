@@ -87,10 +87,7 @@ def _kept(partials: Partials, written: set[str], files: GroupFiles | None) -> Pa
 
 
 def _solved_by_passes(results: DataFrame, parts: int, plan: Plan, files: GroupFiles | None, *, streams: bool) -> Solved:
-    """States, and exact bins where the plan has some, from ``results``, which Spark caches where the session permits.
-
-    Elsewhere each reading of ``results`` evaluates the input again.
-    """
+    """States and exact bins of ``results``, which Spark caches, or evaluates again where the session refuses that."""
     because = why_not_cached(results)
     is_cached, passes = because is None, 1
     try:
@@ -114,25 +111,16 @@ def _solved_by_passes(results: DataFrame, parts: int, plan: Plan, files: GroupFi
 
 
 def _unique_plan(results: DataFrame) -> DataFrame:
-    """``results`` with a plan that equals no other. Spark uses cached rows for every plan that equals the cached one.
-
-    Plans that read files of the same names are equal, even where the files have changed since.
-    """
+    """``results`` with a plan of its own: Spark uses cached rows for equal plans, though files have changed."""
     return results.where(F.lit(uuid.uuid4().hex).isNotNull())  # the optimizer removes it
 
 
 def _with_exact_blocks(
-    solved: Solved,
-    results: DataFrame,
-    parts: int,
-    plan: Plan,
-    *,
-    is_cached: bool,
+    solved: Solved, results: DataFrame, parts: int, plan: Plan, *, is_cached: bool
 ) -> tuple[Solved, int]:
     """``solved`` with the exact bins of the day, and how often it has read ``results`` for them.
 
-    The driver merges few bins. Spark's tasks merge many, and cache them where ``results`` are (``is_cached``). Where it
-    fails, the caller releases ``results``.
+    The driver merges few bins, and tasks many. Where it fails, the caller releases ``results``.
     """
     scored = sum(count for (check, _), count in solved.partials.counts.items() if check == checks.SCORED_ROWS)
     if scored * len(exact_metrics(plan)) * (1 + len(plan.slices)) <= MAX_DRIVER_ROWS:
@@ -175,10 +163,7 @@ def group_schema(keys: Mapping[str, T.DataType], plan: Plan) -> T.StructType | N
 
 
 def _reduced(results: DataFrame, parts: int, at_a_time: int) -> tuple[Partials, set[str]]:
-    """The merged states of all buckets, and the names of all files of the group table, from rows with both.
-
-    Tasks merge so many states ``at_a_time`` until the driver can merge the rest.
-    """
+    """The merged states and names of files of ``results``; tasks merge so many ``at_a_time``, the driver the rest."""
     while parts > at_a_time:
         parts = math.ceil(parts / at_a_time)
         # by the task that made them, so that states that Spark computes again take the same way

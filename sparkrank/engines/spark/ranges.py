@@ -27,7 +27,7 @@ from sparkrank.engines.score_ranges import (
     sketches,
     sweep,
 )
-from sparkrank.engines.spark.session_features import packed_once, why_not_cached
+from sparkrank.engines.spark.session_features import Batches, packed_once, why_not_cached
 from sparkrank.histogram.wire import NarrowHistogram, NarrowRows, merged
 from sparkrank.metrics import Plan
 from sparkrank.states import Partials
@@ -43,7 +43,6 @@ READINGS = 3  # the samples, the totals of the ranges, and the sweeps
 _PIECES = pa.schema({"score_range": pa.int32(), "blocks": pa.binary()})
 _MERGED = pa.schema({"score_range": pa.int32(), "blocks": pa.binary(), "totals": pa.binary()})
 _TERMS = pa.schema({"score_range": pa.int32(), "terms": pa.binary()})
-Batches = Iterator[pa.RecordBatch]
 ByLabel = Mapping[float | None, Sequence[ExactMetric]]
 
 

@@ -20,10 +20,9 @@ from sparkrank.engines.result import Solved
 from sparkrank.engines.spark.batches import BYTES_OF_PIECES, batches_of
 from sparkrank.engines.spark.gather import group_schema
 from sparkrank.engines.spark.picked import STREAMS_TYPE, streams_of, tables_of_streams
-from sparkrank.engines.spark.session_features import SessionFeatures, packed_once
+from sparkrank.engines.spark.session_features import Batches, SessionFeatures, packed_once
 from sparkrank.engines.spark.shuffle import (
     PIECES_TYPE,
-    Batches,
     Pair,
     Work,
     partition_to_pairs,

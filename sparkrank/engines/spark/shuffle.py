@@ -24,7 +24,7 @@ from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.result import Solved
 from sparkrank.engines.shuffle.packing import pack_pieces, pieces_by_task
 from sparkrank.engines.spark.gather import RESULT_SCHEMA, RESULT_TYPE, gather, gather_states, read_at_once
-from sparkrank.engines.spark.session_features import packed_once
+from sparkrank.engines.spark.session_features import Batches, packed_once
 from sparkrank.engines.spark.tasks import Result, solve_pieces, solve_tables
 from sparkrank.inputs.buckets import task_count, task_of
 from sparkrank.metrics import Plan
@@ -33,7 +33,6 @@ from sparkrank.states.pickling import stream_of
 BUCKET, PIECE = "bucket", "piece"
 PIECES_TYPE = T.StructType([T.StructField(BUCKET, T.IntegerType()), T.StructField(PIECE, T.BinaryType())])
 PIECES_SCHEMA = pa.schema({BUCKET: pa.int32(), PIECE: pa.binary()})
-Batches: TypeAlias = Iterator[pa.RecordBatch]
 Pair: TypeAlias = tuple[int, pa.Buffer]  # a bucket, and a piece of it as a stream
 
 

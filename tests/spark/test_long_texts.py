@@ -10,7 +10,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
-from sparkrank.engines.spark.batches import ROWS_OF_TEXTS, ROWS_SETTING, short_batches
 
 LONG = "x" * 140_000
 ROWS_OF_LOG = {
@@ -49,15 +48,3 @@ def test_long_texts_play_every_role(spark, log: Path, tmp_path: Path, lane: str,
         ("a", 0.5),
         ("b", 1.0),
     ]
-
-
-@pytest.mark.parametrize(("before", "inside"), [("10000", ROWS_OF_TEXTS), ("100", 100), ("0", 0)])
-def test_batches_of_texts_are_short_and_the_session_stays_as_it_was(spark, before: str, inside: int) -> None:
-    own = spark.conf.get(ROWS_SETTING)
-    try:
-        spark.conf.set(ROWS_SETTING, before)
-        with short_batches(spark):
-            assert spark.conf.get(ROWS_SETTING) == str(inside)
-        assert spark.conf.get(ROWS_SETTING) == before
-    finally:
-        spark.conf.set(ROWS_SETTING, own)

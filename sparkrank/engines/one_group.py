@@ -120,14 +120,12 @@ NEAR_SCHEMA = pa.schema({"column": pa.int32(), "key": pa.string()})
 
 
 def _near(values: Sequence[Any], schema: pa.Schema, rows: pa.Table) -> pa.Table:
-    columns: list[int] = []
-    keys: list[str] = []
+    near = []
     for index, value in enumerate(values):
         column = pc.unique(rows[key_column(index)]).drop_null()
-        near = _neighbours(column, pa.scalar(value, schema.field(key_column(index)).type))
-        columns += [index] * len(near)
-        keys += near
-    return pa.table([pa.array(columns, pa.int32()), pa.array(keys, pa.string())], schema=NEAR_SCHEMA)
+        texts = _neighbours(column, pa.scalar(value, schema.field(key_column(index)).type))
+        near += [{"column": index, "key": text} for text in texts]
+    return pa.Table.from_pylist(near, NEAR_SCHEMA)
 
 
 def _neighbours(keys: pa.Array, value: pa.Scalar) -> list[str]:

@@ -16,7 +16,7 @@ from sparkrank.bucket.impressions import key_columns
 from sparkrank.engines.shuffle.joined import joined_in_turn
 from sparkrank.engines.shuffle.packing import join_pieces
 from sparkrank.engines.shuffle.partition import partition_rows
-from sparkrank.engines.shuffle.spill import PieceStore
+from sparkrank.engines.shuffle.spill import PieceStore, in_runs
 from sparkrank.numeric.array_types import Ints
 from sparkrank.numeric.key_hashes import MAX_LOOP_BUCKETS, hash_keys
 from sparkrank.ranking.hit_sums import LARGE_ROWS
@@ -62,17 +62,7 @@ def sample_of(piece: pa.RecordBatch, schema: pa.Schema) -> pa.Table:
 
 def small_together(store: PieceStore, buckets: Iterable[int]) -> Iterator[list[int]]:
     """``buckets`` in order: each alone, or several of :data:`SHARED_ROWS` and :data:`SHARED_BYTES` at most."""
-    most = min(SHARED_ROWS, RUN_ROWS, SHARED_BYTES / max(store.row_bytes(), 1))
-    together: list[int] = []
-    rows = 0
-    for bucket in buckets:
-        if together and rows + store.rows(bucket) > most:
-            yield together
-            together, rows = [], 0
-        together.append(bucket)
-        rows += store.rows(bucket)
-    if together:
-        yield together
+    yield from in_runs(buckets, store.rows, min(SHARED_ROWS, RUN_ROWS, SHARED_BYTES / max(store.row_bytes(), 1)))
 
 
 def runs_of(store: PieceStore, buckets: Sequence[int], inner: Callable[[], PieceStore]) -> Iterator[Run]:
@@ -107,19 +97,7 @@ def runs_of_hashes(counts: Ints) -> tuple[np.ndarray[tuple[int], np.dtype[np.uin
     run_of_hash, runs = np.zeros(len(counts), np.uint16), 0
     for large in (True, False):
         chosen = np.flatnonzero(counts > LARGE_ROWS if large else (counts > 0) & (counts <= LARGE_ROWS))
-        for run in _packed(chosen, counts):
+        for run in in_runs(chosen.tolist(), counts.tolist().__getitem__, RUN_ROWS):
             run_of_hash[run] = min(runs, MAX_LOOP_BUCKETS - 1)
             runs += 1
     return run_of_hash, min(runs, MAX_LOOP_BUCKETS)
-
-
-def _packed(hashes: Ints, counts: Ints) -> Iterable[Ints]:
-    """``hashes`` in runs of at most :data:`RUN_ROWS` rows, or of one hash."""
-    start, rows = 0, 0
-    for place, count in enumerate(counts[hashes].tolist()):
-        if rows and rows + count > RUN_ROWS:
-            yield hashes[start:place]
-            start, rows = place, 0
-        rows += count
-    if start < len(hashes):
-        yield hashes[start:]

@@ -183,11 +183,9 @@ def join_pieces(pieces: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.Table
 
 def by_side(pieces: Sequence[pa.RecordBatch]) -> list[list[pa.RecordBatch]]:
     """``pieces`` of lists, and those of a truth, or all together where there is no truth."""
-    if not pieces or TRUTH not in pieces[0].schema.names:
-        return [list(pieces)] if pieces else []
     sides: tuple[list[pa.RecordBatch], list[pa.RecordBatch]] = ([], [])
     for piece in pieces:
-        sides[bool(piece.num_rows and piece[TRUTH][0].as_py())].append(piece)
+        sides[TRUTH in piece.schema.names and piece.num_rows > 0 and piece[TRUTH][0].as_py()].append(piece)
     return [side for side in sides if side]
 
 
@@ -204,11 +202,10 @@ def _with_narrow_labels(schema: pa.Schema, pieces: Sequence[pa.RecordBatch]) -> 
     if LABEL not in schema.names:
         return schema
     kinds = {piece.schema.field(LABEL).type for piece in pieces} - {pa.null()}
-    kind = kinds.pop() if len(kinds) == 1 else None
-    if kind not in _WHOLE:
+    if len(kinds) != 1 or not kinds.issubset(_WHOLE):
         return schema
     index = schema.get_field_index(LABEL)
-    return schema.set(index, schema.field(index).with_type(kind))
+    return schema.set(index, schema.field(index).with_type(kinds.pop()))
 
 
 def unpack_piece(piece: pa.Buffer) -> pa.RecordBatch:

@@ -6,8 +6,8 @@ import os
 import tempfile
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from typing import BinaryIO, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import BinaryIO, TypeAlias, TypeVar
 
 import pyarrow as pa
 
@@ -24,6 +24,7 @@ MAX_PIECE_BYTES = 1 << 30  # bytes of pieces that are joined: a column of texts 
 # Bytes of pieces that a spill joins to one: enough that few reads get a bucket, and not too much beside the rows of a
 # large one.
 SPILLED_BYTES = 16 << 20
+T = TypeVar("T")
 _ByBucket: TypeAlias = dict[int, list[pa.RecordBatch]]
 
 
@@ -139,7 +140,7 @@ class PieceStore:
                 (number, run)
                 for number in sorted(unwritten)
                 for side in by_side(unwritten.pop(number))
-                for run in _runs(side)
+                for run in in_runs(side, lambda piece: piece.nbytes, min(SPILLED_BYTES, MAX_PIECE_BYTES))
             )
             for bucket, pieces in runs:
                 rows = with_own_texts(narrow_piece(join_pieces(pieces, self.schema)), code_texts=True)
@@ -150,17 +151,18 @@ class PieceStore:
                     rest = rest[self._file.write(rest) :]
 
 
-def _runs(pieces: list[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
-    """``pieces`` in runs of at most :data:`SPILLED_BYTES`, or of one larger piece."""
-    run: list[pa.RecordBatch] = []
-    size = 0
-    for piece in pieces:
-        if run and size + piece.nbytes > min(SPILLED_BYTES, MAX_PIECE_BYTES):
+def in_runs(items: Iterable[T], size: Callable[[T], float], most: float) -> Iterator[list[T]]:
+    """``items`` in their order, in runs whose sizes add up to ``most``, or of one larger item."""
+    run: list[T] = []
+    total = 0.0
+    for item in items:
+        if run and total + size(item) > most:
             yield run
-            run, size = [], 0
-        run.append(piece)
-        size += piece.nbytes
-    yield run
+            run, total = [], 0.0
+        run.append(item)
+        total += size(item)
+    if run:
+        yield run
 
 
 def _read(file: int, size: int, place: int) -> pa.Buffer:

@@ -185,7 +185,9 @@ def test_items_are_the_same_whatever_the_session_says(another_session: SparkSess
     for setting, value, items in SETTINGS:
         session.conf.set(setting, value)
         rows = pa.table({"user": ["a", "a"], "item": items, "score": [0.5, 0.5], "label": [0, 1]})
-        arrays = pa.table({"user": ["a"], "items": [items], "actual": [items[1:]]})
+        of = pa.list_(items.type)
+        lists = {name: pa.array([values.to_pylist()], of) for name, values in (("items", items), ("actual", items[1:]))}
+        arrays = pa.table({"user": ["a"], **lists})
         frame, listed = session.createDataFrame(rows), {"group": "user", "items": "items", "true_items": "actual"}
         for given, how in (
             (frame, {**asked, "duplicates": "first"}),

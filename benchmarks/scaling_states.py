@@ -88,7 +88,7 @@ def evaluated(log: pa.Table, metrics: Sequence[str], **settings: object) -> sr.E
 
 def merging(models: int, values: int, metrics: int) -> list[str]:
     """The tree over ten thousand states: the packed bytes of one, its time, and the peak of one merge of the tree."""
-    from sparkrank.engines.spark.gather import FAN_IN
+    from sparkrank.inputs.buckets import FAN_IN
     from sparkrank.states import Partials
 
     draw = np.random.default_rng(1)

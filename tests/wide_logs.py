@@ -125,7 +125,7 @@ def nulls() -> WideLog:
 
 def slices() -> WideLog:
     """A slice that the group decides, those that divide groups, of which one has rows without a value, and pairs."""
-    rows = impressions(400)
+    rows = impressions(240)
     rows = rows.append_column("odd", pa.array(rows["user_id"].to_numpy() % 2 == 1))
     values = [None, "null", "", "(null)"]
     rows = rows.append_column("where", pa.array([values[row % 4] for row in range(len(rows))]))
@@ -197,9 +197,12 @@ def nested() -> WideLog:
             "m": pa.array([{"prob": x, "deep": {"er": -x}} for x in score]),
             "s": pa.array([[9.0, x, 9.0] for x in score]),
             "v": pa.array([vector(row) for row in range(400)], VECTOR),
+            "k": pa.array([[("no", -x), ("a.b", x)] for x in score], pa.map_(pa.string(), pa.float64())),
+            "t": pa.array([[{"p": 0.0}, {"p": x}] for x in score]),
         }
     )
     scores = {"field": "m.prob", "deeper": "m.deep.er", "element": "s[1]", "vector": "v", "of vector": "v[1]"}
+    scores |= {"of a map": "k['a.b']", "of an element": "t[1].p"}
     return WideLog(
         halves(rows), ["ndcg@3", "ap", "gauc", "auc(exact)"], {"group": "who.id", "label": "label", "score": scores}
     )
@@ -291,8 +294,8 @@ def text_keys() -> WideLog:
 
 def no_groups() -> WideLog:
     """Rows without a group, of which pooled metrics alone are asked."""
-    rows = impressions(900)
-    return WideLog(halves(rows), POOLED, {**MODELS, "weight": "weight", "slices": ["born"]})
+    metrics = [*POOLED, "auc(exact)", "auc_up(exact)"]
+    return WideLog(halves(impressions(900)), metrics, {**MODELS, "weight": "weight", "slices": ["born"]})
 
 
 _ALL = (types, nulls, slices, weights, arrays, nested, recommendations, truth, ranks, exact, text_keys, no_groups)

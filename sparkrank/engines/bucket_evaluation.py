@@ -87,10 +87,7 @@ def _evaluated(run: Run, plan: Plan) -> BucketResult:
 
 
 def _sentence(rows: int, sample: pa.Table, plan: Plan, lacking: str = "") -> str:
-    """The sentence that ``rows`` rows do not fit the memory, with the largest group of ``sample``: all rows, or a few.
-
-    ``lacking`` says what is known of the memory.
-    """
+    """The sentence that ``rows`` rows do not fit the memory, with the largest group of ``sample``, all or a few."""
     if not sample.num_rows:
         return "the rows of a bucket take more memory than this process may use: give executors more memory"
     groups = groups_of(sample.select(key_columns(sample)).columns)

@@ -1,7 +1,6 @@
 """Threads that work through tasks, for which nobody waits after an interrupt.
 
-Python joins the threads of its own pools when it ends, and so never ends where one of them waits in a library: an
-interrupt would leave the day locked. These are daemons.
+They are daemons: Python joins those of its own pools when it ends, and would wait for ever where one of them does.
 """
 
 from __future__ import annotations

@@ -27,16 +27,8 @@ if TYPE_CHECKING:
 class Lane(Protocol):
     """One way from an input to the states of a day; ``roles`` and the truth, where there is one, are part of it.
 
-    Attributes
-    ----------
-    name : str
-        The word by which a request asks for it.
-    needs_session : bool
-        Whether it works in a Spark session. Its tables are then Spark DataFrames.
-    takes_row_memory : bool
-        Whether it holds rows itself, within the ``row_memory`` of a request.
-    takes_time_zone : bool
-        Whether the SQL of a session reads the rows, so that its time zone counts.
+    A request asks for it by ``name``. One that ``needs_session`` makes Spark DataFrames of its tables, one that
+    ``takes_row_memory`` holds rows itself, and one that ``takes_time_zone`` reads them by the SQL of a session.
     """
 
     name: ClassVar[str]
@@ -54,17 +46,15 @@ class Lane(Protocol):
 
     @classmethod
     def why_not(cls, request: Request) -> str | None:
-        """Why it cannot take ``request``, or under ``auto`` leaves it to others, as far as can be said before anything
-        is opened; else None.
-        """
+        """Why it cannot take ``request``, or leaves it to others under ``auto``, before anything is opened."""
 
     @classmethod
     def open(cls, request: Request, opened: dict[str, Source], left: str | None) -> Lane:
         """The lane over the rows of ``request``, for which :meth:`why_not` gives None.
 
-        ``opened`` has the Parquet of each side that another lane has looked at, and takes what this one looks at.
-        ``left`` is why another left the rows to this one. Raises :class:`sparkrank.base.errors.FrameLaneNeededError`
-        where only Spark reads the rows as they should be read, and what the readers raise.
+        ``opened`` has the source of each side that a lane has looked at; ``left`` is why another left the rows to this
+        one. Raises :class:`sparkrank.base.errors.FrameLaneNeededError` where only Spark reads the rows as they should
+        be read, and what the readers raise.
         """
 
     def check(self, plan: Plan) -> None:
@@ -80,22 +70,13 @@ class Lane(Protocol):
         """The schema of the rows of a bucket."""
 
     def picked(self, plan: Plan, keys: GroupKeys | None, pick: Pick) -> list[pa.Table]:
-        """The tables that ``pick`` makes of rows with the columns of a bucket, where these are read; empty tables are
-        left out. With ``keys``, readers may leave out rows of other groups.
-        """
+        """The tables, unless empty, that ``pick`` makes where rows are read, which may be of ``keys`` alone."""
 
     def session_settings(self, request: Request, *, own_zone: bool) -> dict[str, str]:
-        """The settings of the session that what was read of ``request`` depends on.
-
-        With a time zone of the spec's own (``own_zone``) the session's is not read.
-        """
+        """Settings of the session that the rows depend on; not its time zone where the spec has its ``own_zone``."""
 
 
-LANES: dict[str, type[Lane]] = {
-    ScanLane.name: ScanLane,
-    LocalLane.name: LocalLane,
-    FrameLane.name: FrameLane,
-}
+LANES: dict[str, type[Lane]] = {lane.name: lane for lane in (ScanLane, LocalLane, FrameLane)}
 
 
 def lane_words() -> tuple[str, ...]:

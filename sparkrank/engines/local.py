@@ -1,10 +1,7 @@
 """The local lane: all buckets in one process without Java, with threads over splits and buckets.
 
-Threads read rows split by split and partition them into pieces by bucket. Once all splits are read, each thread
-evaluates a run of buckets, one after the other, and writes their groups to files of its own.
-
-Memory does not grow with the number of rows, except for exact bins and for a group table that is not written to files.
-It is ``row_memory`` of pieces, and for each thread a split or a bucket and two row groups of the group table.
+Memory does not grow with the number of rows, except for exact bins and for a group table that is not written to files:
+it is ``row_memory`` of pieces, and for each thread a split or a bucket and two row groups of the group table.
 """
 
 from __future__ import annotations
@@ -53,12 +50,12 @@ def evaluate_local(
 ) -> Solved:
     """Evaluate the rows of ``sides``, which have passed their check, in ``buckets`` buckets, on all cores.
 
-    These are the cores that this process may use (``taskset``), or as many as ``pyarrow.set_cpu_count`` sets. Threads
-    write the group table to ``files`` unless that is None. Pieces beyond ``row_memory`` bytes go to disk. Raises
-    :class:`sparkrank.base.errors.SparkrankError` where files cannot be written, or no temporary file can be made.
+    These are as many as ``taskset`` or ``pyarrow.set_cpu_count`` allow. Threads write the group table to ``files``
+    unless that is None. Pieces beyond ``row_memory`` bytes go to disk. Raises :class:`SparkrankError` where nothing can
+    be written there.
     """
     prepare_for_limit()
-    threads, progress = pa.cpu_count(), watched.get()
+    threads, progress = pa.cpu_count(), watched.get() or Progress()
     if not plan.keys:
         return _solved_where_read(sides, plan, threads)
     crew = Crew()
@@ -68,16 +65,14 @@ def evaluate_local(
 
         def read(split: SideSplit) -> None:
             for rows in _until_failed(read_split(split), crew):
-                if progress is not None:
-                    progress.add(read=rows.num_rows)
+                progress.add(read=rows.num_rows)
                 # encoding texts saves bytes for the JVM, but here it would cost as much time as it saves
                 pieces.add(list(pieces_by_bucket(rows, buckets, code_texts=False)))
 
         def solve(run: range) -> tuple[Partials, set[str], list[pa.Table]]:
             solved = evaluate_buckets(pieces, _until_failed(run, crew), plan)
             with long_text_errors():
-                results = _counted(_until_failed(solved, crew), progress)
-                return _gathered(results, files)
+                return _gathered(_counted(_until_failed(solved, crew), progress), files)
 
         try:
             crew.all(threads + EXTRA_READERS, read, sides.splits(plan, LOCAL_SPLIT_ROWS))
@@ -98,7 +93,7 @@ def evaluate_local(
 def _solved_where_read(sides: Sides, plan: Plan, threads: int) -> Solved:
     """The result for rows of ``sides`` without groups. Each table that is read is a bucket, so no pieces are stored."""
     read_split, splits, crew = sides.reader(plan), sides.splits(plan, LOCAL_SPLIT_ROWS), Crew()
-    progress = watched.get()
+    progress = watched.get() or Progress()
 
     def solve(share: Sequence[SideSplit]) -> Partials:
         rows = itertools.chain.from_iterable(map(read_split, share))
@@ -122,19 +117,13 @@ def pick_local(sides: Sides, plan: Plan, pick: Pick) -> list[pa.Table]:
 
 
 def _counted(
-    results: Iterable[tuple[int, BucketResult]], progress: Progress | None, *, read: bool = False
-) -> Iterable[tuple[int, BucketResult]]:
-    """``results``, whose rows are counted where somebody watches; ``read``: they are read only now."""
-    if progress is None:
-        return results
-
-    def counted() -> Iterator[tuple[int, BucketResult]]:
-        for result in results:
-            rows = result[1].partials.counts.get((checks.ROWS_READ, ""), 0)
-            progress.add(rows if read else 0, rows)
-            yield result
-
-    return counted()
+    results: Iterable[tuple[int, BucketResult]], progress: Progress, *, read: bool = False
+) -> Iterator[tuple[int, BucketResult]]:
+    """``results``, whose rows are counted; ``read``: they are read only now."""
+    for result in results:
+        rows = result[1].partials.counts.get((checks.ROWS_READ, ""), 0)
+        progress.add(rows if read else 0, rows)
+        yield result
 
 
 def _until_failed(steps: Iterable[T], crew: Crew) -> Iterator[T]:

@@ -21,16 +21,43 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class LocalLane:
+class SidesLane:
+    """What lanes have in common that read ``sides`` by Arrow: nothing of it depends on a session."""
+
+    takes_time_zone: ClassVar[bool] = False
+
+    sides: Sides
+    reason: str
+
+    @property
+    def warnings(self) -> list[str]:
+        return self.sides.warnings
+
+    def check(self, plan: Plan) -> None:
+        self.sides.check(plan)
+
+    def rows(self) -> int:
+        return self.sides.rows
+
+    def bucket_schema(self, plan: Plan) -> pa.Schema:
+        return self.sides.schema(plan)
+
+    def session_settings(self, request: Request, *, own_zone: bool) -> dict[str, str]:  # noqa: ARG002
+        return {}
+
+    def narrowed(self, keys: GroupKeys | None) -> Sides:
+        """Sides whose readers may leave out rows of other groups than ``keys``."""
+        return self.sides if keys is None else self.sides.narrowed(keys.condition)
+
+
+@dataclass(frozen=True)
+class LocalLane(SidesLane):
     """Files or tables in memory, in this process, which holds ``row_memory`` bytes of rows; more go to disk."""
 
     name: ClassVar[str] = "local"
     needs_session: ClassVar[bool] = False
     takes_row_memory: ClassVar[bool] = True
-    takes_time_zone: ClassVar[bool] = False
 
-    sides: Sides
-    reason: str = "there is no Spark session"
     row_memory: int = ROW_MEMORY_BYTES
 
     @classmethod
@@ -44,29 +71,13 @@ class LocalLane:
     @classmethod
     def open(cls, request: Request, opened: dict[str, Source], left: str | None) -> LocalLane:  # noqa: ARG003
         sides = Sides.open(request.sides, request.roles, request.plan, opened)
-        memory = ROW_MEMORY_BYTES if request.row_memory is None else request.row_memory
+        reason = "there is no Spark session" if request.spark is None else f"lane is {cls.name}"
         if (what := request.memory_side) is not None:
-            return cls(sides, f"the {what} is a table in memory", memory)
-        return cls(sides, "there is no Spark session" if request.spark is None else f"lane is {cls.name}", memory)
-
-    @property
-    def warnings(self) -> list[str]:
-        return self.sides.warnings
-
-    def check(self, plan: Plan) -> None:
-        self.sides.check(plan)
-
-    def rows(self) -> int:
-        return self.sides.rows
+            reason = f"the {what} is a table in memory"
+        return cls(sides, reason, ROW_MEMORY_BYTES if request.row_memory is None else request.row_memory)
 
     def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
         return evaluate_local(self.sides, plan, buckets, files, self.row_memory)
 
-    def bucket_schema(self, plan: Plan) -> pa.Schema:
-        return self.sides.schema(plan)
-
     def picked(self, plan: Plan, keys: GroupKeys | None, pick: Pick) -> list[pa.Table]:
-        return pick_local(self.sides if keys is None else self.sides.narrowed(keys.condition), plan, pick)
-
-    def session_settings(self, request: Request, *, own_zone: bool) -> dict[str, str]:  # noqa: ARG002
-        return {}
+        return pick_local(self.narrowed(keys), plan, pick)

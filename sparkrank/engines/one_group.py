@@ -1,8 +1,4 @@
-"""The rows of one group, as every lane finds them: by a condition on the key that readers push down, and by its values.
-
-Pushing down saves reading and decides nothing: what a reader lets through is compared with the key once more, as values
-of a bucket.
-"""
+"""The rows of one group, as every lane finds them: readers may push its key down, and its values decide."""
 
 from __future__ import annotations
 
@@ -27,15 +23,7 @@ Pick: TypeAlias = Callable[[pa.Table], pa.Table]  # of rows with the columns of 
 
 @dataclass(frozen=True)
 class GroupKeys:
-    """The keys of some groups: of each a value for every column, as a person gave it, or of the column's own type.
-
-    Parameters
-    ----------
-    columns : tuple of str
-        The columns of the group key, in their order.
-    keys : tuple of tuple
-        The values of each key. A text stands for a value of any type.
-    """
+    """The ``keys`` of some groups, of each a value for every one of ``columns``: a text stands for any type."""
 
     columns: tuple[str, ...]
     keys: tuple[tuple[Any, ...], ...]
@@ -66,18 +54,12 @@ class GroupKeys:
         return ", ".join(f"{shorten(name)}={shorten(value)}" for name, value in pairs)
 
     def typed(self, schema: pa.Schema) -> list[tuple[pa.Scalar, ...]]:
-        """The keys in the types that those of a bucket of ``schema`` have.
-
-        Raises :class:`SpecError` for a value that is none of its type.
-        """
+        """The keys in the types of a bucket of ``schema``. Raises :class:`SpecError` for a value of another type."""
         kinds = [schema.field(key_column(index)).type for index in range(len(self.columns))]
         return [tuple(map(_as_kind, self.columns, key, kinds)) for key in self.keys]
 
     def condition(self, roles: Roles, schema: pa.Schema) -> list[pc.Expression]:
-        """Expressions over columns of ``schema`` that hold for all rows whose group key, by ``roles``, is one of these.
-
-        Readers skip rows by them; the keys are compared once more, as values of a bucket.
-        """
+        """Expressions over columns of ``schema`` that hold for all rows of these groups, whose key ``roles`` name."""
         expressions = []
         for index, column in enumerate(roles.group):
             kind = schema.field(column).type if column in schema.names else pa.null()
@@ -138,14 +120,12 @@ NEAR_SCHEMA = pa.schema({"column": pa.int32(), "key": pa.string()})
 
 
 def _near(values: Sequence[Any], schema: pa.Schema, rows: pa.Table) -> pa.Table:
-    columns: list[int] = []
-    keys: list[str] = []
+    near = []
     for index, value in enumerate(values):
         column = pc.unique(rows[key_column(index)]).drop_null()
-        near = _neighbours(column, pa.scalar(value, schema.field(key_column(index)).type))
-        columns += [index] * len(near)
-        keys += near
-    return pa.table([pa.array(columns, pa.int32()), pa.array(keys, pa.string())], schema=NEAR_SCHEMA)
+        texts = _neighbours(column, pa.scalar(value, schema.field(key_column(index)).type))
+        near += [{"column": index, "key": text} for text in texts]
+    return pa.Table.from_pylist(near, NEAR_SCHEMA)
 
 
 def _neighbours(keys: pa.Array, value: pa.Scalar) -> list[str]:

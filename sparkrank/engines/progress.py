@@ -1,4 +1,4 @@
-"""How far a lane is with its rows, for whoever watches: where nobody does, nothing is counted."""
+"""How far a lane is with its rows, for whoever watches."""
 
 from __future__ import annotations
 

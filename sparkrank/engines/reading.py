@@ -33,11 +33,10 @@ def spark_frame(
     roles: Roles | None = None,
     opened: Mapping[str, Source] = MappingProxyType({}),
 ) -> DataFrame:
-    """The rows of ``side`` as Spark reads them.
+    """The rows of ``side`` as Spark reads them; columns of CSV have the types that ``roles`` ask for.
 
     ``opened`` has the source of each side that another lane has opened before. Raises :class:`InputError` when the rows
-    are missing or cannot be read as what they are said to be, or where some files lack a column of ``roles``. Columns
-    of CSV have the types that ``roles`` ask for.
+    are missing or cannot be read, or where some files lack a column of ``roles``.
     """
     if side.is_frame:
         frame: DataFrame = side.given
@@ -61,10 +60,10 @@ def spark_frame(
 
 
 def _where(frame: DataFrame, condition: str) -> DataFrame:
-    """The rows of ``frame`` that the whole of ``condition`` holds for.
+    """The rows of ``frame`` that the whole of ``condition`` holds for: it is one without parentheses and with them.
 
-    Spark takes a word behind an expression for its name: ``s > 1 and`` is s > 1, called "and". In parentheses there is
-    none. The condition is read without them, too: ``a) or (b`` and a query are conditions in parentheses only.
+    Spark takes a word behind an expression for its name, but not in parentheses: ``s > 1 and`` is s > 1, called "and".
+    ``a) or (b`` and a query are conditions in parentheses only.
     """
     frame.where(condition).schema  # noqa: B018 - over Spark Connect nobody looks at the condition before
     narrowed = frame.where(f"({condition}\n)")  # a comment may end the text
@@ -120,24 +119,21 @@ def _stored_frame(
 
 def _package(spark: SparkSession, side: SideRows) -> str:
     """The package by which ``spark`` would read the format of ``side``, as the end of a sentence."""
-    version, scala = ".".join(spark.version.split(".")[:2]), "2.13"
+    version = ".".join(spark.version.split(".")[:2])
     packages = {
-        "delta": f"io.delta:delta-spark_{scala}",
-        "hudi": f"org.apache.hudi:hudi-spark{version}-bundle_{scala}",
-        "iceberg": f"org.apache.iceberg:iceberg-spark-runtime-{version}_{scala}",
-        "avro": f"org.apache.spark:spark-avro_{scala}",
+        "delta": "io.delta:delta-spark",
+        "hudi": f"org.apache.hudi:hudi-spark{version}-bundle",
+        "iceberg": f"org.apache.iceberg:iceberg-spark-runtime-{version}",
+        "avro": "org.apache.spark:spark-avro",
     }
     package = packages.get(side.format.lower())
-    return (
-        "" if package is None else f": add {package} to spark.jars.packages, in the version that fits Spark {version}"
-    )
+    if package is None:
+        return ""
+    return f": add {package}_2.13 to spark.jars.packages, in the version that fits Spark {version}"
 
 
 def settings_of_frame(side: SideRows, frame: DataFrame, roles: Roles, own_zone: bool) -> dict[str, str]:
-    """The settings of the session that the rows of ``side``, read as ``frame``, depend on.
-
-    With a time zone of the spec's own (``own_zone``) the session's is not read.
-    """
+    """The settings of the session that the rows of ``side``, read as ``frame``, depend on, as :func:`settings_read`."""
     if side.path is None:
         return settings_read(frame, roles, side.where, _is_view(frame, side.table), False, own_zone)
     settings = settings_read(frame, roles, side.where, False, side.format in TEXT_FORMATS, own_zone)

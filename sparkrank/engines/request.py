@@ -23,10 +23,8 @@ AUTO = "auto"  # the word by which a request leaves its lane to the policy
 class Request:
     """An evaluation as it is asked for: ``impressions`` and the ``truth`` beside them, ``plan`` over their ``roles``.
 
-    Nothing in it depends on who asks. ``lane`` is that which was asked for, ``spark`` the session if there is one.
-    ``buckets`` is how many there shall be, or None, so that the rows are counted and each has about ``bucket_rows``;
-    ``row_memory`` is how many bytes of rows the local lane may hold. ``counts`` are of checks on what was handed
-    over.
+    Without ``buckets`` rows are counted, and each has about ``bucket_rows``. The local lane may hold ``row_memory``
+    bytes of rows. ``counts`` are of checks on what was handed over.
     """
 
     impressions: SideRows

@@ -30,19 +30,15 @@ class _Lease:
 
 
 def _release_unheld(process: int, release: Callable[[], object]) -> None:
-    """Call ``release`` on a thread of its own: the collector may run amid a call of the JVM, whose answer is awaited.
+    """Call ``release`` on a thread of its own: the collector may run amid a call of the JVM that awaits its answer."""
 
-    A fork has no part in the session of its parent.
-    """
-    if os.getpid() != process:
-        return
-    with contextlib.suppress(RuntimeError):  # no thread starts while Python ends, and Spark ends with it
-        threading.Thread(target=_released_quietly, args=(release,), name="sparkrank-release", daemon=True).start()
+    def quietly() -> None:
+        with contextlib.suppress(Exception):  # the session has ended, and its rows with it
+            release()
 
-
-def _released_quietly(release: Callable[[], object]) -> None:
-    with contextlib.suppress(Exception):  # the session has ended, and its rows with it
-        release()
+    if os.getpid() == process:  # a fork has no part in the session of its parent
+        with contextlib.suppress(RuntimeError):  # no thread starts while Python ends, and Spark ends with it
+            threading.Thread(target=quietly, name="sparkrank-release", daemon=True).start()
 
 
 def _release_once(unheld: weakref.finalize[..., _Lease], release: Callable[[], object]) -> None:
@@ -68,10 +64,9 @@ class Refusal:
 
 @dataclass(frozen=True)
 class ExactBins:
-    """Exact bins that are too many for one process.
+    """Exact bins that are too many for one process: the metrics that read them, and rows of the table ``blocks``.
 
-    ``measured`` are the metrics that read them, and ``table`` has the bins as rows of the table ``blocks``. ``sizes``
-    is the number of bins of each series. ``sketches`` are coarser histograms for curves, where these are requested.
+    ``sizes`` is the number of bins of each series; ``sketches`` are coarser histograms, where curves are requested.
     """
 
     measured: Mapping[StateKey, MeasuredTerms]
@@ -82,11 +77,9 @@ class ExactBins:
 
 @dataclass(frozen=True)
 class Solved:
-    """The states of the day, and its group table as a Spark DataFrame or a table in memory.
+    """The states of the day, and its group table unless none is requested or it was written to files.
 
-    ``groups`` is None where the plan requests no group table or it was written to files. ``exact`` are the exact bins
-    where the states lack them, and None otherwise. ``release`` frees the memory and the disk behind Spark's tables.
-    ``refusals`` say what was slower than it could have been, and why.
+    ``exact`` are the exact bins that the states lack. ``release`` frees the memory and the disk behind Spark's tables.
     """
 
     partials: Partials
@@ -97,10 +90,7 @@ class Solved:
     refusals: tuple[Refusal, ...] = ()
 
     def leased(self) -> Solved:
-        """A result that is released once neither it nor one of its tables of Spark is referenced any more.
-
-        What was derived of these tables is then computed anew where it is read.
-        """
+        """A result that is released once neither it nor one of its tables of Spark is referenced any more."""
         if self.release is _release_nothing:
             return self
         lease = _Lease()
@@ -123,8 +113,8 @@ class Solved:
         return replace(self, release=release)
 
     def noting(self, *refusals: Refusal | None) -> Solved:
-        """A result with those of ``refusals`` that are not None before its own."""
-        return replace(self, refusals=(*(refusal for refusal in refusals if refusal is not None), *self.refusals))
+        """A result with ``refusals``, but those that are None, before its own."""
+        return replace(self, refusals=(*filter(None, refusals), *self.refusals))
 
     @cached_property
     def merged(self) -> Merged:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -46,10 +47,7 @@ def sample_bins(exact: Partials) -> bytes:
 
 @dataclass(frozen=True)
 class RangeBounds:
-    """The bounds of the ranges of each series: ascending bin numbers, each the lowest of a range.
-
-    The lowest range has no bound of its own.
-    """
+    """The bounds of the ranges of each series: ascending bin numbers, each the lowest of a range but the lowest one."""
 
     splitters: Mapping[ScoreSeries, Ints]
 
@@ -113,11 +111,7 @@ def exact_metrics(plan: Plan) -> dict[float | None, list[ExactMetric]]:
 
 @dataclass(frozen=True)
 class Totals:
-    """Facts about a range that the driver needs before the sweep.
-
-    ``extent`` is its extent, ``rates`` its rates (None where no metric reads them), and ``sketch`` its coarser bins
-    (None where no curves are requested).
-    """
+    """What the driver needs of a range before the sweep; ``rates`` and ``sketch``, coarser bins, if these are read."""
 
     extent: Extent
     rates: Rates | None
@@ -139,16 +133,13 @@ class RangePlace:
 
 def places(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[int, RangePlace]:
     """The place of each range that has bins, by the number of the range."""
-    places_of_ranges: dict[int, RangePlace] = {}
+    found: dict[int, RangePlace] = {}
     for numbers in _days(score_ranges, totals).values():
-        before: list[Extent | None] = [None]
-        for number in numbers:
-            above, extent = before[-1], totals[number].extent
-            before.append(extent if above is None else above + extent)
-        day = before.pop()
-        assert day is not None  # noqa: S101 - a day has a range
-        places_of_ranges |= {number: RangePlace(day, above) for number, above in zip(numbers, before, strict=True)}
-    return places_of_ranges
+        sums = list(itertools.accumulate(totals[number].extent for number in numbers))
+        found |= {
+            number: RangePlace(sums[-1], above) for number, above in zip(numbers, [None, *sums[:-1]], strict=True)
+        }
+    return found
 
 
 def _days(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[ScoreSeries, list[int]]:

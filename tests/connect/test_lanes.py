@@ -94,18 +94,6 @@ def test_the_reason_of_a_task_that_failed_is_found(spark: SparkSession) -> None:
     assert reason_of(raised.value) == "ValueError: bad in a task"
 
 
-def test_workers_have_a_limit_of_memory(spark: SparkSession) -> None:
-    """Under which the tests of this folder run."""
-
-    def limits(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import resource
-
-        for _ in batches:
-            yield pa.record_batch([pa.array([resource.getrlimit(resource.RLIMIT_AS)[0]])], ["bytes"])
-
-    assert spark.range(1).mapInArrow(limits, "bytes long").collect()[0][0] == 1 << 30
-
-
 def test_cached_rows_of_what_nobody_holds_go(
     spark: SparkSession, log: str, expected: sr.Evaluation, monkeypatch: pytest.MonkeyPatch
 ) -> None:

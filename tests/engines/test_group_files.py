@@ -58,16 +58,6 @@ def test_parts_fill_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert _stored(tmp_path / "new" / "groups") == [[1, 2, 3], [4, 5, 6]]
 
 
-def test_keys_are_compressed_harder_than_metrics(tmp_path: Path) -> None:
-    part = (
-        _part(1, 2).append_column("ndcg@10", pa.array([0.5, 1.0])).rename_columns(["model", "a.b", "n_rows", "ndcg@10"])
-    )
-    (name,) = _written(tmp_path, _parts(part))
-    group = pq.ParquetFile(tmp_path / name).metadata.row_group(0)
-    codecs = {group.column(index).path_in_schema: group.column(index).compression for index in range(4)}
-    assert codecs == {"model": "SNAPPY", "a.b": "ZSTD", "n_rows": "SNAPPY", "ndcg@10": "SNAPPY"}
-
-
 def test_a_row_group_is_written_before_the_next_is_gathered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """So what a writer holds does not grow with its file."""
     monkeypatch.setattr(group_files, "ROW_GROUP_ROWS", 2)
@@ -99,16 +89,6 @@ def test_nothing_to_write_is_no_file(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_what_no_result_names_is_removed(tmp_path: Path) -> None:
-    files = GroupFiles.at(str(tmp_path))
-    (kept,) = files.write([Part(1, _part(1))])
-    (lost,) = files.write([Part(2, _part(2))])
-    files.keep({kept})
-    files.publish()
-    assert lost != kept
-    assert [file.name for file in tmp_path.iterdir()] == [kept]
-
-
 def test_a_task_that_runs_again_writes_the_same_files_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also once the names are known, as where an executor is lost with what it held: rows arrive in another order."""
     monkeypatch.setattr(group_files, "FILE_ROWS", 3)
@@ -125,13 +105,16 @@ def test_a_task_that_runs_again_writes_the_same_files_again(tmp_path: Path, monk
 def test_a_task_that_dies_while_it_writes_leaves_nothing_to_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Nor does one whose file no result names. A bucket of nothing but bad rows has no groups, and names no file."""
     files = GroupFiles.at(str(tmp_path))
-    (kept,) = files.write([Part(1, _part(1))])
+    (kept,) = files.write([Part(0, _part().cast(_part(1).schema)), Part(1, _part(1))])
+    assert _buckets([kept]) == ["part-00001"]
+    assert list(files.write([Part(3, _part(3))])) != [kept]
     with monkeypatch.context() as patch:
         patch.setattr(group_files, "name_of", lambda *_: 1 / 0)  # whole, and not yet named
         with pytest.raises(ZeroDivisionError):
             list(files.write([Part(2, _part(2))]))
-    assert len([file for file in Path(files.unseen).iterdir() if file.is_file()]) == 2
+    assert len([file for file in Path(files.unseen).iterdir() if file.is_file()]) == 3
     files.keep({kept})
     files.publish()
     assert pq.read_table(tmp_path)["value"].to_pylist() == [1]
@@ -160,45 +143,23 @@ def test_a_task_that_outlives_its_evaluation_leaves_nothing(tmp_path: Path, monk
     assert [file.name for file in tmp_path.iterdir()] == [kept]
 
 
-def test_only_models_stand_in_a_dictionary(tmp_path: Path) -> None:
-    """Keys are the values that do not repeat."""
-    table = pa.table({"model": ["m"] * 4, "user": ["a", "b", "c", "d"], "query.id": range(4), "n_rows": [1] * 4})
-    (name,) = _written(tmp_path, _parts(table))
-    group = pq.ParquetFile(tmp_path / name).metadata.row_group(0)
-    columns = [group.column(index) for index in range(group.num_columns)]
-    assert {column.path_in_schema: column.has_dictionary_page for column in columns} == {
-        "model": True,
-        "user": False,
-        "query.id": False,
-        "n_rows": False,
-    }
-    assert "DELTA_BINARY_PACKED" in columns[3].encodings
-
-
-def test_models_are_texts_to_who_reads_them(tmp_path: Path) -> None:
-    """In the file they are codes of all models, the same in all buckets, which is not Arrow's affair any more."""
-    codes = [pa.array(each, pa.int32()) for each in ([0, 0], [1, 0])]
-    parts = [
-        pa.table(
-            {
-                "model": pa.DictionaryArray.from_arrays(code, pa.array(["m", "n"])),
-                "at": pa.array([1, 2], pa.timestamp("us", "Europe/Berlin")),
-                "n_rows": [3, 4],
-            }
-        )
-        for code in codes
-    ]
+def test_keys_and_metrics_are_stored_each_in_its_way(tmp_path: Path) -> None:
+    """Keys do not repeat and are texts; models are codes of all models, which is no affair of readers any more."""
+    models = [pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), ["m", "n"]) for codes in ([0, 0], [1, 0])]
+    at = pa.array([1, 2], pa.timestamp("us", "Europe/Berlin"))
+    parts = [pa.table({"model": model, "a.b": at, "n_rows": [3, 4], "ap": [0.5, 1.0]}) for model in models]
     (name,) = _written(tmp_path, _parts(*parts))
-    read = pq.read_table(tmp_path / name)
-    assert read.schema.types == [pa.string(), pa.timestamp("us", "Europe/Berlin"), pa.int64()]
+    read, group = pq.read_table(tmp_path / name), pq.ParquetFile(tmp_path / name).metadata.row_group(0)
+    assert read.schema.types == [pa.string(), at.type, pa.int64(), pa.float64()]
     assert read["model"].to_pylist() == ["m", "m", "n", "m"]
-
-
-def test_a_file_is_named_by_the_first_bucket_that_has_groups(tmp_path: Path) -> None:
-    """One of nothing but bad rows has none."""
-    none = _part().cast(_part(1).schema)
-    parts = [Part(3, none), Part(8, _part(1)), Part(13, _part(2))]
-    assert _buckets(_written(tmp_path, parts)) == ["part-00008"]
+    columns = {group.column(index).path_in_schema: group.column(index) for index in range(group.num_columns)}
+    assert {each: (column.compression, column.has_dictionary_page) for each, column in columns.items()} == {
+        "model": ("SNAPPY", True),
+        "a.b": ("ZSTD", False),
+        "n_rows": ("SNAPPY", False),
+        "ap": ("SNAPPY", False),
+    }
+    assert "DELTA_BINARY_PACKED" in columns["n_rows"].encodings
 
 
 def test_a_folder_with_files_is_refused(tmp_path: Path) -> None:

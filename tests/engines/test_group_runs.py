@@ -174,28 +174,25 @@ def test_pieces_joined_in_turn_are_pieces_joined(given_: list[pa.RecordBatch]) -
     assert found.schema.field("key_0").type in (pa.int64(), pa.dictionary(pa.int8(), pa.int64()))
 
 
+def ended(*_: object) -> None:
+    raise MemoryError("Unable to allocate 1.49 GiB for an array")
+
+
+def ended_in_arrow(pieces: Iterator[pa.RecordBatch], *_: object) -> None:
+    next(pieces)
+    raise pa.ArrowMemoryError("malloc of size 64 failed")
+
+
+@pytest.mark.parametrize(
+    ("module", "step", "fails", "size"),
+    [(evaluation, "evaluate_bucket", ended, "3,000"), (runs, "joined_in_turn", ended_in_arrow, "about 3,000")],
+)
 def test_memory_that_ends_is_told_with_the_group_and_its_rows(
-    short_runs: None, monkeypatch: pytest.MonkeyPatch
+    short_runs: None, monkeypatch: pytest.MonkeyPatch, module: Any, step: str, fails: Any, size: str
 ) -> None:
-    def full(rows: pa.Table, plan: Plan) -> None:
-        raise MemoryError("Unable to allocate 1.49 GiB for an array")
-
-    monkeypatch.setattr(evaluation, "evaluate_bucket", full)
+    monkeypatch.setattr(module, step, fails)
     rows = pa.table({"user": ["a"] * 3000 + ["b"], "score": np.arange(3001.0), "clicked": [0] * 3001})
-    with pytest.raises(OutOfMemoryError, match=r'^the group user "a" has 3,000 rows,'):
-        sr.evaluate(rows, metrics=["ndcg@5"], group="user", score="score", label="clicked", lane="local")
-
-
-def test_memory_that_ends_while_rows_are_joined_is_told_likewise(
-    short_runs: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(pieces: Iterator[pa.RecordBatch], *_: object) -> None:
-        next(pieces)
-        raise pa.ArrowMemoryError("malloc of size 64 failed")
-
-    monkeypatch.setattr(runs, "joined_in_turn", full)
-    rows = pa.table({"user": ["a"] * 3000, "score": np.arange(3000.0), "clicked": [0] * 3000})
-    with pytest.raises(OutOfMemoryError, match=r'^the group user "a" has about 3,000 rows') as caught:
+    with pytest.raises(OutOfMemoryError, match=rf'^the group user "a" has {size} rows,') as caught:
         sr.evaluate(rows, metrics=["ndcg@5"], group="user", score="score", label="clicked", lane="local")
     assert caught.value.exit_code == 1
 
@@ -206,21 +203,18 @@ def test_a_failure_outlives_merges() -> None:
     assert Partials.unpack([Partials().pack(), failed.pack()]).failure == "no memory"
 
 
+@pytest.mark.parametrize(("module", "step"), [(evaluation, "evaluate_bucket"), (PieceStore, "_spill")])
 def test_a_task_returns_its_failure_once_and_the_driver_raises_it(
-    short_runs: None, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch, module: Any, step: str
 ) -> None:
-    """An error that a task raises is tried again three times."""
-
-    def full(rows: pa.Table, plan: Plan) -> None:
-        raise MemoryError
-
-    monkeypatch.setattr(evaluation, "evaluate_bucket", full)
+    """An error that a task raises is tried again three times. The key is told as the input has it."""
+    monkeypatch.setattr(module, step, ended)
+    monkeypatch.setattr(tasks, "ROW_MEMORY_BYTES", 0 if step == "_spill" else 1 << 30)
     rows = pa.table({"key_0": np.full(60, 7), "label": np.zeros(60, np.int8), "score_0": np.arange(60.0)})
     pieces = [(bucket, stream_of(piece)) for bucket, piece in pieces_by_bucket(rows, 1)]
-    plan = Plan.of(["ndcg@2"], ["m"], ["user"], group_table=False)
-    found = [(row["states"], row["groups"]) for row in solve_pieces(pieces, rows.schema, plan, None)]
-    with pytest.raises(OutOfMemoryError, match="has 60 rows"):
-        gather_states([(pa.py_buffer(states), names) for states, names in found], None)
+    found = list(solve_pieces(pieces, rows.schema, Plan.of(["ndcg@2"], ["m"], ["user"]), None))
+    with pytest.raises(OutOfMemoryError, match='the group user "7" has 60 rows'):
+        gather_states([(pa.py_buffer(row["states"]), None) for row in found if row["states"]], None)
 
 
 def test_tasks_of_large_buckets_have_the_rows_of_all_groups(short_runs: None) -> None:
@@ -234,18 +228,3 @@ def test_tasks_of_large_buckets_have_the_rows_of_all_groups(short_runs: None) ->
     )
     assert sorted(groups["user"].to_pylist()) == list(range(30))
     assert Partials.unpack([row["states"] for row in found if row["states"]]).largest == (LargeGroup(30),) * 3
-
-
-def test_memory_that_ends_while_pieces_arrive_is_told_with_the_key_as_the_input_has_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-
-    def full(*_: object) -> None:
-        raise MemoryError
-
-    monkeypatch.setattr(PieceStore, "_spill", full)
-    monkeypatch.setattr(tasks, "ROW_MEMORY_BYTES", 0)
-    rows = pa.table({"key_0": np.full(60, 7), "label": np.zeros(60, np.int8), "score_0": np.arange(60.0)})
-    pieces = [(bucket, stream_of(piece)) for bucket, piece in pieces_by_bucket(rows, 1)]
-    (row,) = solve_pieces(pieces, rows.schema, Plan.of(["ndcg@2"], ["m"], ["user"]), None)
-    assert Partials.unpack([row["states"]]).failure.startswith('the group user "7" has 60 rows')

@@ -132,20 +132,3 @@ def test_no_place_for_temporary_files_is_told(tmp_path: Path, monkeypatch: pytes
         sr.SparkrankError, match=r"no temporary file can be made \(.*nowhere.*\): name a folder in TMPDIR"
     ):
         sr.evaluate(log(), ["rr"], group="user", score="score", label="label")
-
-
-def test_keys_of_all_types_that_arrow_and_spark_read_alike_need_no_spark(tmp_path: Path) -> None:
-    keys = {
-        "whole": pa.array([1, 2], pa.int32()),
-        "float": pa.array([1.5, 2.5], pa.float32()),
-        "text": pa.array(["a", "b"]),
-        "flag": pa.array([True, False]),
-        "bytes": pa.array([b"a", b"b"]),
-        "date": pa.array([1, 2], pa.date32()),
-    }
-    pq.write_table(pa.table({**keys, "score": [0.5, 0.25], "label": [1, 0]}), tmp_path / "log.parquet")
-    for key, values in keys.items():
-        found = sr.evaluate(tmp_path / "log.parquet", ["p@1"], group=key, score="score", label="label")
-        groups = found.groups.sort_by([("p@1", "descending")])
-        assert groups[key].combine_chunks().equals(values)
-        assert groups["p@1"].to_pylist() == [1.0, 0.0]

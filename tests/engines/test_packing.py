@@ -22,8 +22,8 @@ from sparkrank.engines.shuffle.packing import (
     unpack_piece,
     unpack_pieces,
 )
-from sparkrank.engines.shuffle.partition import order_by_bucket, partition_rows
-from sparkrank.engines.shuffle.texts import take_rows, with_own_texts
+from sparkrank.engines.shuffle.partition import order_by_bucket
+from sparkrank.engines.shuffle.texts import with_own_texts
 from sparkrank.inputs.buckets import task_of
 from sparkrank.states.pickling import stream_of
 
@@ -70,19 +70,6 @@ def test_what_a_side_does_not_have_takes_no_room_and_lists_come_first(buckets: i
     assert sorted(joined["key_0"].to_pylist()) == sorted(keys.to_pylist() * 3)
 
 
-@pytest.mark.parametrize("buckets", [1, 7, 70_000])
-def test_every_row_goes_to_the_bucket_of_its_group(buckets: int) -> None:
-    rng = np.random.default_rng(3)
-    rows = pa.table({"key_0": rng.integers(0, 300, 5000), "key_1": rng.choice(["a", "b"], 5000), "row": range(5000)})
-    seen: dict[tuple, int] = {}
-    found = []
-    for bucket, piece in pieces_by_bucket(rows, buckets):
-        for row in carried([piece], rows.schema).to_pylist():
-            assert seen.setdefault((row["key_0"], row["key_1"]), bucket) == bucket
-            found.append(row["row"])
-    assert sorted(found) == list(range(5000))
-
-
 KEYS = {
     "numbers": lambda draw, count: pa.array(draw.integers(0, 300, count)),
     "numbers, some null": lambda draw, count: pa.array(draw.integers(0, 300, count), mask=draw.random(count) < 0.1),
@@ -127,16 +114,6 @@ def test_a_bucket_gets_no_texts_of_others() -> None:
             assert len(part["key_0"].dictionary) == len(set(part["key_0"].to_pylist()))
             buckets.add(bucket)
     assert len(buckets) > 20
-
-
-def test_rows_keep_their_order_inside_a_piece() -> None:
-    rows = pa.table({"row": range(1000)})
-    for _, piece in partition_rows(rows, np.arange(1000, dtype=np.uint32) % 3, 3):
-        assert piece["row"].to_pylist() == sorted(piece["row"].to_pylist())
-
-
-def test_nothing_comes_of_nothing() -> None:
-    assert list(pieces_by_bucket(pa.table({"key_0": pa.array([], pa.int64())}), 4)) == []
 
 
 def test_rows_without_a_key_spread() -> None:
@@ -275,24 +252,6 @@ def test_texts_come_out_as_they_went(code_texts: bool) -> None:
                 texts_of = part["key_0"].to_pylist()
                 assert [texts_of[row] for row in groups.row[groups.codes]] == texts_of
                 assert groups.count == len(set(texts_of))
-
-
-def test_texts_are_taken_as_arrow_takes_them() -> None:
-    order = pa.array(np.random.default_rng(2).permutation(100))
-    for texts, kind in itertools.product(TEXTS.values(), (pa.string(), pa.large_binary())):
-        rows = pa.table({"text": pa.array(["before", *texts], pa.string()).cast(kind), "row": range(101)})
-        for part in (rows.slice(1), pa.concat_tables([rows.slice(1, 40), rows.slice(41)]), rows.slice(1, 0)):
-            places = order if part.num_rows else order.slice(0, 0)
-            taken = take_rows(part, places)
-            taken.validate(full=True)
-            assert taken.equals(part.take(places).combine_chunks())
-            assert taken.slice(3, 5).to_pylist() == part.take(places).slice(3, 5).to_pylist()
-
-
-def test_a_missing_text_may_stand_on_bytes() -> None:
-    buffers = [pa.py_buffer(b"\x05"), pa.py_buffer(np.array([0, 1, 2, 3], np.int32)), pa.py_buffer(b"abc")]
-    texts = pa.Array.from_buffers(pa.string(), 3, buffers)
-    assert take_rows(pa.table({"text": texts}), pa.array([2, 1, 0]))["text"].to_pylist() == ["c", None, "a"]
 
 
 def test_few_texts_are_codes_in_every_piece_and_many_are_not() -> None:

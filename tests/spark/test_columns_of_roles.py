@@ -11,8 +11,6 @@ import pytest
 from pyspark.sql import functions as F
 
 import sparkrank as sr
-from sparkrank.engines.spark import batches as frame_batches
-from sparkrank.engines.spark import gather as gathering
 from sparkrank.engines.spark.columns import bucket_rows, check_schema
 from sparkrank.sources import columns as arrow_columns
 from tests.inputs.test_columns_of_roles import NEED_AN_ORDER, OF_TWO_MODELS, log, ranked
@@ -20,36 +18,6 @@ from tests.support.fake_roles import LOG, NAMED, add_fake_roles, asked
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-
-def _bits(evaluation: sr.Evaluation) -> list[str]:
-    with evaluation:
-        blocks = evaluation.blocks
-        rows = blocks.to_pylist() if isinstance(blocks, pa.Table) else [row.asDict() for row in blocks.collect()]
-        tables = (evaluation.table.to_pylist(), rows, evaluation.quality.to_pylist())
-        return [repr(sorted(map(repr, table))) for table in tables]
-
-
-@pytest.mark.parametrize("exact_rows", [10**9, 0])
-def test_exact_bins_without_a_group(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exact_rows: int
-) -> None:
-    """Rows are solved where they are read, be it in pieces; those that a task holds are its buckets."""
-    monkeypatch.setattr(gathering, "MAX_DRIVER_ROWS", exact_rows)
-    metrics = ["auc(exact)", "auc_up(exact)", "brier"]
-    rows = log()
-    for place in range(3):
-        pq.write_table(rows[place * 300 :][:300], tmp_path / f"{place}.parquet", row_group_size=90)
-    roles = {"score": {"m": "score", "n": "other"}, "label": "label", "weight": "weight", "slices": ["kind"]}
-    expected = _bits(sr.evaluate(rows, metrics, **roles))
-    frame = spark.read.parquet(str(tmp_path))
-    for given in (str(tmp_path), frame, frame.repartition(5)):
-        found = sr.evaluate(given, metrics, spark=spark, **roles)
-        assert found.groups is None
-        assert _bits(found) == expected
-    monkeypatch.setattr(frame_batches, "arrow_batches", lambda rows, context: None)
-    monkeypatch.setattr("sparkrank.engines.spark.frame.arrow_batches", lambda rows, context: None)
-    assert _bits(sr.evaluate(frame, metrics, **roles)) == expected
 
 
 def test_two_orders_without_a_label_and_ranks_without_ties(spark: SparkSession, tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ def test_spark_dataframe(spark: SparkSession, capsys: pytest.CaptureFixture[str]
     assert re.search(r"^rr: \+0\.166667, wins 2, ties 2, losses 0$", text, re.MULTILINE)
 
 
+@pytest.mark.tools  # tests/spark/test_functions.py has the same queries
 def test_sql_functions(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
     """Clicks at places 1, 2 and 3. In de the scores 3 and 2 meet 2, 1, 3, 1; in fr 1 meets 3 and 2."""
     rows = rows_of(printed(EXAMPLES / "sql_functions.py", capsys))

@@ -26,38 +26,29 @@ def _write_users(path: Path, folders: list[str]) -> None:
         pq.write_table(ROWS.rename_columns({"user": "who"}), path / f"user={folder}" / "1.parquet")
 
 
-def _in_every_lane(path: Path, spark: SparkSession, **settings: Any) -> dict[str, list[list]]:
-    """The groups that each lane finds."""
-    sessions = {"frame": spark, "scan": spark, "local": None}
-    return {
-        lane: groups_of(sr.evaluate(str(path), ["rr"], spark=session, lane=lane, **ROLES, **settings))
-        for lane, session in sessions.items()
-    }
+def _groups(path: Path, spark: SparkSession, lane: str, **settings: Any) -> list[list]:
+    session = None if lane == "local" else spark
+    return groups_of(sr.evaluate(str(path), ["rr"], spark=session, lane=lane, **ROLES, **settings))
 
 
-def test_a_key_in_the_names_of_folders_is_the_same_in_every_lane(spark: SparkSession, tmp_path: Path) -> None:
-    kinds = [["1", "3000000000"], ["1.50", "2"], ["2026-01", "2026-02"], ["2026-01-01", "2026-01-02"], ["x", "7d"]]
-    for number, folders in enumerate(kinds):
-        (tmp_path / str(number)).mkdir()
-        _write_users(tmp_path / str(number), folders)
-        groups = _in_every_lane(tmp_path / str(number), spark)
-        assert len(groups["local"]) == 2
-        assert groups["local"] == groups["scan"] == groups["frame"], folders
+KINDS = [["1", "3000000000"], ["1.50", "2"], ["2026-01", "2026-02"], ["2026-01-01", "2026-01-02"], ["x", "7d"]]
+BESIDE = [(["1", "02"], "x"), (["2026-01-01", "2026-01-02"], 7), (["a", "1"], None)]
 
 
-def test_a_key_that_files_have_too_is_that_of_the_folders(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_key_in_the_names_of_folders_is_the_same_in_spark(spark: SparkSession, tmp_path: Path) -> None:
     """Whatever stands in the files under that name, and in some of them nothing does."""
-    alone = ROWS.drop_columns(["user"])
-    for number, (folders, inside) in enumerate(
-        [(["1", "02"], "x"), (["2026-01-01", "2026-01-02"], 7), (["a", "1"], None)]
-    ):
-        for place, folder in enumerate(folders):
-            (tmp_path / f"{number}/user={folder}").mkdir(parents=True)
-            rows = alone if place else alone.append_column("user", pa.array([inside] * len(ROWS)))
-            pq.write_table(rows, tmp_path / f"{number}/user={folder}" / "1.parquet")
-        groups = _in_every_lane(tmp_path / str(number), spark)
-        assert len(groups["frame"]) == 2
-        assert groups["local"] == groups["scan"] == groups["frame"], folders
+    for number, (folders, inside) in enumerate([*((kind, ...) for kind in KINDS), *BESIDE]):
+        (path := tmp_path / str(number)).mkdir()
+        _write_users(path, folders)
+        if inside is not ...:
+            rows = ROWS.set_column(0, "user", pa.array([inside] * len(ROWS)))
+            pq.write_table(rows, path / f"user={folders[0]}" / "1.parquet")
+        groups = {
+            lane: _groups(path, spark, lane)
+            for lane in (("frame", "scan", "local") if not number else ("frame", "local"))
+        }
+        assert len(groups["local"]) == 2
+        assert all(found == groups["local"] for found in groups.values()), folders
 
 
 def test_no_setting_of_a_session_changes_what_arrow_reads(spark: SparkSession, tmp_path: Path) -> None:
@@ -85,22 +76,19 @@ def test_a_folder_column_with_a_mark_in_its_name_is_the_same_in_every_lane(spark
 def test_folders_are_texts_where_the_caller_says_so(spark: SparkSession, tmp_path: Path) -> None:
     folders = ["007", "07", "1.0", "2026-01-01", "7", "7d"]
     _write_users(tmp_path, folders)
-    for lane, groups in _in_every_lane(tmp_path, spark, partition_types="text").items():
-        assert [user for user, _ in groups] == folders, lane
+    for lane in ("frame", "scan", "local"):
+        assert [user for user, _ in _groups(tmp_path, spark, lane, partition_types="text")] == folders, lane
 
 
 def test_two_folders_of_one_value_are_refused(spark: SparkSession, tmp_path: Path) -> None:
-    """The sentence names both."""
     cases = [["007", "7"], ["1", "1.0"], ["1.5", "1.50"], ["-0", "0"], ["0.1", "0.10000000000000000001"]]
     for number, folders in enumerate(cases):
-        (tmp_path / str(number)).mkdir()
-        _write_users(tmp_path / str(number), folders)
-        first, second = sorted(folders)
-        told = f'the input has the folders "user={first}" and "user={second}", which are one value'
-        for lane in ("local", "frame") if number == 0 else ("local",):
-            session = None if lane == "local" else spark
+        (path := tmp_path / str(number)).mkdir()
+        _write_users(path, folders)
+        told = 'the input has the folders "user={}" and "user={}", which are one value'.format(*sorted(folders))
+        for lane in ("local",) if number else ("frame", "local"):
             with pytest.raises(sr.InputError, match=re.escape(told)):
-                sr.evaluate(str(tmp_path / str(number)), ["rr"], spark=session, lane=lane, **ROLES)
+                _groups(path, spark, lane)
 
 
 @pytest.mark.parametrize("kind", ["csv", "json", "orc"])

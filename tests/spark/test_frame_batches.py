@@ -50,16 +50,14 @@ def test_every_row_is_cut_once(sizes: list[int], held: int, by_size: bool) -> No
     assert sorted(itertools.chain.from_iterable(cut)) == list(range(sum(sizes)))
 
 
-def test_rows_are_cut_as_soon_as_so_many_are_held(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frame_batches, "GATHERED_ROWS", 25)
-    # the third batch makes it 30, and so does the sixth; ten rows are left
-    assert _held(_batches([10] * 7)) == [list(range(30)), list(range(30, 60)), list(range(60, 70))]
-
-
-def test_held_bytes_have_a_limit_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    batches = _batches([10] * 6)
+def test_rows_are_cut_as_soon_as_so_many_rows_or_bytes_are_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    batches = _batches([10] * 7)
+    with monkeypatch.context() as patch:
+        patch.setattr(frame_batches, "GATHERED_ROWS", 25)
+        # the third batch makes it 30, and so does the sixth; ten rows are left
+        assert _held(batches) == [list(range(30)), list(range(30, 60)), list(range(60, 70))]
     monkeypatch.setattr(frame_batches, "GATHERED_BYTES", batches[0].nbytes + batches[1].nbytes)
-    assert list(map(len, _held(batches))) == [20, 20, 20]
+    assert list(map(len, _held(batches))) == [20, 20, 20, 10]
 
 
 def test_partitions_without_rows(spark: SparkSession) -> None:
@@ -88,12 +86,6 @@ def test_the_session_may_say_how_wide_and_where(spark: SparkSession) -> None:
         assert evaluation.to_pandas().loc[0, ["value", "n_groups"]].tolist() == [1 / 2, 60]
         groups = evaluation.groups.select(*keys).collect()
         assert sorted(map(repr, groups)) == sorted(map(repr, rows.select(*keys).distinct().collect()))
-
-
-def test_a_variant_is_no_key(spark: SparkSession) -> None:
-    rows = spark.range(3).selectExpr("parse_json(cast(id as string)) key", "0.5D score", "id % 2 label")
-    with pytest.raises(sr.InputError, match=r'"key" is of type variant: a plain value is needed'):
-        sr.evaluate(rows, ["ap"], group="key", score="score", label="label")
 
 
 KINDS = {
@@ -148,20 +140,18 @@ def test_a_type_that_arrow_may_hold_in_several_ways_is_mapped(spark: SparkSessio
         assert evaluation.to_pandas().loc[0, ["value", "n_groups"]].tolist() == [1, 30]  # the odd one stands first
 
 
-@pytest.mark.parametrize(
-    ("setting", "value"),
-    [("spark.sql.execution.arrow.useLargeVarTypes", "true"), ("spark.sql.execution.arrow.maxRecordsPerBatch", "0")],
-)
-def test_settings_under_which_batches_are_mapped(spark: SparkSession, setting: str, value: str) -> None:
+def test_settings_under_which_batches_are_mapped(spark: SparkSession) -> None:
     """Other types than were agreed, and batches that only their bytes would end."""
     rows = spark.range(5).selectExpr("concat('u', id) name")
-    assert _batches_of_spark(rows) is not None
-    before = spark.conf.get(setting)
-    spark.conf.set(setting, value)
-    try:
-        assert _batches_of_spark(rows) is None
-    finally:
-        spark.conf.set(setting, before)
+    for setting, value in (("useLargeVarTypes", "true"), ("maxRecordsPerBatch", "0")):
+        name = f"spark.sql.execution.arrow.{setting}"
+        assert _batches_of_spark(rows) is not None
+        before = spark.conf.get(name)
+        spark.conf.set(name, value)
+        try:
+            assert _batches_of_spark(rows) is None
+        finally:
+            spark.conf.set(name, before)
 
 
 def test_a_spark_without_batches_of_its_own(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,42 +166,34 @@ def test_a_spark_without_batches_of_its_own(spark: SparkSession, monkeypatch: py
     assert _batches_of_spark(rows) is None
 
 
-# What Spark looks up where it makes code, and what it looks up in the task: a setting, and a key that depends on it.
-LOOKED_UP = {
-    "code": (
-        "spark.sql.legacy.castComplexTypesToString.enabled",
-        "true",
-        "cast(map(id div 2, 1) as string)",
-        "[{} -> 1]",
-    ),
-    "task": (
-        "spark.sql.legacy.timeParserPolicy",
-        "LEGACY",
-        "cast(from_csv(concat('2026-1-', 1 + id div 2), 'a date', map('dateFormat', 'yyyy-MM-dd')).a as string)",
-        "2026-01-0{}",
-    ),
-}
+def test_settings_of_the_session_hold_where_rows_are_made(spark: SparkSession, tmp_path: Path) -> None:
+    """Of two that Spark looks up: one where it makes code, of the active session, and one in the task, of another.
 
-
-@pytest.mark.parametrize(("looked_up", "own"), [("code", True), ("task", False)])
-def test_settings_of_the_session_hold_where_rows_are_made(
-    spark: SparkSession, tmp_path: Path, looked_up: str, own: bool
-) -> None:
-    """Maps become texts as ``[0 -> 1]``, not ``{0 -> 1}``; the strict parser of dates refuses days of one digit."""
-    setting, value, key, text = LOOKED_UP[looked_up]
-    session = spark if own else spark.newSession()
-    session.conf.set(setting, value)
-    try:
-        rows = session.range(6).selectExpr(f"{key} user", "id / 6 score", "id % 2 label")
-        assert (_batches_of_spark(rows) is None) is not own  # Spark would make code by the settings of the active one
-        # written by the tasks, so that Spark SQL runs nothing that would bring its settings along
-        sr.evaluate(rows, ["p@1"], group="user", score="score", label="label", group_table=str(tmp_path / "groups"))
-        first = 0 if looked_up == "code" else 1
-        keys = sorted(pq.read_table(tmp_path / "groups")["user"].to_pylist())
-        assert keys == [text.format(first + user) for user in range(3)]
-    finally:
-        session.conf.unset(setting)
-    assert spark.sparkContext.getLocalProperty(setting) is None
+    Maps become texts as ``[0 -> 1]``, not ``{0 -> 1}``; the strict parser of dates refuses days of one digit.
+    """
+    date = "from_csv(concat('2026-1-', 1 + id div 2), 'a date', map('dateFormat', 'yyyy-MM-dd')).a"
+    for session, setting, value, key, keys in (
+        (
+            spark,
+            "legacy.castComplexTypesToString.enabled",
+            "true",
+            "map(id div 2, 1)",
+            [f"[{n} -> 1]" for n in range(3)],
+        ),
+        (spark.newSession(), "legacy.timeParserPolicy", "LEGACY", date, [f"2026-01-0{n}" for n in (1, 2, 3)]),
+    ):
+        session.conf.set(f"spark.sql.{setting}", value)
+        try:
+            rows = session.range(6).selectExpr(f"cast({key} as string) user", "id / 6 score", "id % 2 label")
+            # Spark would make code by the settings of the active session
+            assert (_batches_of_spark(rows) is None) is (session is not spark)
+            # written by the tasks, so that Spark SQL runs nothing that would bring its settings along
+            folder = str(tmp_path / setting)
+            sr.evaluate(rows, ["p@1"], group="user", score="score", label="label", group_table=folder)
+            assert sorted(pq.read_table(folder)["user"].to_pylist()) == keys
+        finally:
+            session.conf.unset(f"spark.sql.{setting}")
+        assert spark.sparkContext.getLocalProperty(f"spark.sql.{setting}") is None
 
 
 def test_a_plan_that_spark_adapts(spark: SparkSession) -> None:

@@ -46,37 +46,34 @@ def rows(store: str) -> pa.Table:
     return rows
 
 
-@pytest.mark.parametrize("inside", ["log/dt=2026-11-19", "log/dt=2026-11-1[89]/*.parquet", "log"])
-@pytest.mark.parametrize("lane", ["scan", "local"])
-def test_a_day_on_gcs(spark: SparkSession, store: str, rows: pa.Table, lane: str, inside: str) -> None:
+def test_a_day_on_gcs(spark: SparkSession, store: str, rows: pa.Table) -> None:
     """A folder, a pattern, and a table of partitions."""
     expected = sr.evaluate(rows, METRICS, **ROLES).to_pandas()
-    session = spark if lane == "scan" else None
-    with sr.evaluate(store.format(inside), METRICS, spark=session, **ROLES) as found:
-        assert found.lane == lane
-        assert found.to_pandas().equals(expected)
+    cells = [("log/dt=2026-11-19", None), ("log/dt=2026-11-1[89]/*.parquet", None), ("log", None), ("log", spark)]
+    for inside, session in cells:
+        with sr.evaluate(store.format(inside), METRICS, spark=session, **ROLES) as found:
+            assert found.lane == ("scan" if session else "local")
+            assert found.to_pandas().equals(expected)
 
 
-@pytest.mark.parametrize("lane", ["scan", "local"])
-def test_a_group_table_on_gcs(spark: SparkSession, store: str, rows: pa.Table, lane: str) -> None:
+def test_a_group_table_on_gcs(spark: SparkSession, store: str, rows: pa.Table) -> None:
     """Solvers write it there, and where one evaluation has written, no other does."""
-    session, place = spark if lane == "scan" else None, f"groups-of-{lane}"
-    path, table = store.format("log"), store.format(place)
-    sr.evaluate(path, METRICS, spark=session, group_table=table, **ROLES)
+    path, table = store.format("log"), store.format("groups")
+    sr.evaluate(path, METRICS, spark=spark, group_table=table, **ROLES)
     gcs, folder = fs.FileSystem.from_uri(table)
     files = [info.path for info in gcs.get_file_info(fs.FileSelector(folder)) if info.size]
     written = pa.concat_tables([pq.read_table(file, filesystem=gcs) for file in files])
     here = sr.evaluate(rows, METRICS, **ROLES).groups
     assert written.sort_by("user").equals(here.sort_by("user").cast(written.schema))
     with pytest.raises(sr.InputError, match="the folder is not empty"):
-        sr.evaluate(path, METRICS, spark=session, group_table=table, **ROLES)
+        sr.evaluate(path, METRICS, group_table=table, **ROLES)
 
 
-@pytest.mark.parametrize("missing", [f"{BUCKET}/log/dt=2026-11-20", f"{BUCKET}/no-log/*.parquet", "no-bucket/log"])
-def test_nothing_there_on_gcs(store: str, rows: pa.Table, missing: str) -> None:
-    path = store.format("").replace(f"{BUCKET}/", missing)
-    with pytest.raises(sr.InputError, match=re.escape(f"there is no parquet input at gs://{missing}?")):
-        sr.evaluate(path, METRICS, **ROLES)
+def test_nothing_there_on_gcs(store: str, rows: pa.Table) -> None:
+    for missing in (f"{BUCKET}/log/dt=2026-11-20", f"{BUCKET}/no-log/*.parquet", "no-bucket/log"):
+        path = store.format("").replace(f"{BUCKET}/", missing)
+        with pytest.raises(sr.InputError, match=re.escape(f"there is no parquet input at gs://{missing}?")):
+            sr.evaluate(path, METRICS, **ROLES)
 
 
 def test_gcs_that_does_not_answer(store: str) -> None:

@@ -18,7 +18,7 @@ from sparkrank.config.sections import Columns, Input
 from sparkrank.engines.spark.failures import task_errors
 from sparkrank.engines.spark.frame_lane import FrameLane
 from sparkrank.inputs.roles import Roles
-from tests.spark.small import PLAN, ROLES, ROWS, RR, frame_of, groups_of, lane_of
+from tests.spark.small import ROLES, ROWS, RR, frame_of, groups_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -32,14 +32,13 @@ def test_a_stream_is_refused_and_a_column_of_that_name_is_none(spark: SparkSessi
     assert groups_of(sr.evaluate(rows, ["rr"], **ROLES)) == RR
 
 
-@pytest.mark.parametrize("held", [pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())], ids=str)
-def test_texts_of_any_writer_go_through_every_lane(spark: SparkSession, tmp_path: Path, held: pa.DataType) -> None:
+def test_texts_of_any_writer_go_through_every_lane(spark: SparkSession, tmp_path: Path) -> None:
     users = ROWS["user"].combine_chunks()
-    users = users.dictionary_encode() if pa.types.is_dictionary(held) else users.cast(held)
-    pq.write_table(ROWS.set_column(0, "user", users), path := str(tmp_path / "log.parquet"))
-    for lane in ("frame", "scan", "local"):
-        evaluation = sr.evaluate(path, ["rr"], spark=None if lane == "local" else spark, lane=lane, **ROLES)
-        assert (evaluation.lane, groups_of(evaluation)) == (lane, RR)
+    for held in (users.cast(pa.large_string()), users.cast(pa.string_view()), users.dictionary_encode()):
+        pq.write_table(ROWS.set_column(0, "user", held), path := str(tmp_path / "log.parquet"))
+        for lane in ("frame", "scan", "local"):
+            evaluation = sr.evaluate(path, ["rr"], spark=None if lane == "local" else spark, lane=lane, **ROLES)
+            assert (evaluation.lane, groups_of(evaluation)) == (lane, RR), held.type
 
 
 @pytest.mark.parametrize("in_session", ["true", "false"])
@@ -108,37 +107,31 @@ def test_empty_arrays_without_a_type_fit_any_items(spark: SparkSession) -> None:
 
 # Lists of three elements, and true items of which the second element is one.
 ELEMENTS = {
-    "int": ("array(1, 2, 3)", "array(2, 9)"),
-    "string": ("array('a', 'b', 'c')", "array('b', 'z')"),
-    "decimal": ("array(1.50BD, 2.25BD, 3.00BD)", "array(2.25BD, 9.00BD)"),
-    "date": (
-        "array(date'2026-01-01', date'2026-01-02', date'2026-01-03')",
-        "array(date'2026-01-02', date'1999-01-01')",
-    ),
-    "float": ("array(1.5F, 0.0F, 3.0F)", "array(-0.0F, 9.0F)"),
+    "int": ("1, 2, 3", "2, 9"),
+    "text": ("'a', 'b', 'c'", "'b', 'z'"),
+    "decimal": ("1.50BD, 2.25BD, 3.00BD", "2.25BD, 9.00BD"),
+    "date": ("date'2026-01-01', date'2026-01-02', date'2026-01-03'", "date'2026-01-02', date'1999-01-01'"),
+    "float": ("1.5F, 0.0F, 3.0F", "-0.0F, 9.0F"),
 }
 
 
 @pytest.mark.parametrize("private", ["0", "1"])
-@pytest.mark.parametrize(("items", "actual"), ELEMENTS.values(), ids=ELEMENTS)
 def test_arrays_of_any_elements_come_by_both_ways_from_spark(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, items: str, actual: str, private: str
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, private: str
 ) -> None:
     """The second of a list is relevant, and of all others nothing is; a list that is null has no hit at all."""
     monkeypatch.setenv("SPARKRANK_PRIVATE_SPARK", private)
-    frame = spark.sql(
-        f"select 'u' as user, {items} as items, {actual} as actual, array(1, 0) as gains "
-        f"union all select 'v', null, {actual}, array(1, null) union all select 'w', {items}, null, array()"
-    )
-    asked = {"group": "user", "items": "items", "true_items": "actual", "group_table": True}
-    with sr.evaluate(frame, ["rr", "r@2"], **asked) as found:
-        rows = sorted(found.groups.collect(), key=lambda row: row["user"])
-        assert [row["rr"] for row in rows] == pytest.approx([1 / 2, 0, math.nan], nan_ok=True)
-        assert [row["n_retrieved"] for row in rows] == [3, 0, 3]
-    with sr.evaluate(frame, ["rr"], label="gains", **asked) as judged:
-        rows = sorted(judged.groups.collect(), key=lambda row: row["user"])
-        assert [row["rr"] for row in rows] == pytest.approx([1 / 2, 0, math.nan], nan_ok=True)
-        assert [row["n_relevant"] for row in rows] == [1, 1, 0]
+    asked = {"group": "user", "items": "items", "true_items": "actual", "label": "gains", "group_table": True}
+    for kind, (items, actual) in ELEMENTS.items():
+        frame = spark.sql(
+            f"select 'u' as user, array({items}) as items, array({actual}) as actual, array(1, 0) as gains "
+            f"union all select 'v', null, array({actual}), array(1, null) "
+            f"union all select 'w', array({items}), null, array()"
+        )
+        with sr.evaluate(frame, ["rr"], **asked) as found:
+            rows = sorted(found.groups.collect(), key=lambda row: row["user"])
+        assert [row["rr"] for row in rows] == pytest.approx([1 / 2, 0, math.nan], nan_ok=True), kind
+        assert [(row["n_retrieved"], row["n_relevant"]) for row in rows] == [(3, 1), (0, 1), (3, 0)], kind
 
 
 def test_rows_of_arrays_want_buckets_by_their_elements(spark: SparkSession) -> None:
@@ -157,22 +150,20 @@ ITEMS = {
 }
 
 
-@pytest.mark.parametrize(("items", "texts"), ITEMS.values(), ids=ITEMS)
-def test_items_of_odd_types_are_the_same_in_every_lane(
-    spark: SparkSession, tmp_path: Path, items: pa.Array, texts: list[bytes]
-) -> None:
+def test_items_of_odd_types_are_the_same_in_every_lane(spark: SparkSession, tmp_path: Path) -> None:
     """All rows are tied, and the relevant one has the third item."""
-    rows = pa.table({"user": ["a"] * 4, "item": items, "score": [0.5] * 4, "label": [0, 0, 1, 0]})
-    pq.write_table(rows, path := str(tmp_path / "log.parquet"))
-    pq.write_table(rows.slice(2, 1), truth := str(tmp_path / "truth.parquet"))
-    frames = spark.read.parquet(path), spark.read.parquet(truth)
     asked = {**ROLES, "item": "item", "ties": "item"}
-    for given, actual, session in ((rows, truth, None), (path, truth, None), (path, truth, spark), (*frames, None)):
-        with sr.evaluate(given, ["rr", "gini@1"], spark=session, **asked) as found:
-            assert found.to_pandas()["value"].tolist() == [1 / 3, 3 / 4], found.lane  # one of four items has it all
-            assert sorted(found.partials.items.table["item"].cast(pa.binary()).to_pylist()) == sorted(texts)
-        with sr.evaluate(given, ["rr"], truth=actual, spark=session, **asked) as joined:
-            assert joined.to_pandas()["value"].tolist() == [1 / 3], joined.lane
+    for kind, (items, texts) in ITEMS.items():
+        rows = pa.table({"user": ["a"] * 4, "item": items, "score": [0.5] * 4, "label": [0, 0, 1, 0]})
+        pq.write_table(rows, path := str(tmp_path / "log.parquet"))
+        pq.write_table(rows.slice(2, 1), truth := str(tmp_path / "truth.parquet"))
+        frames = spark.createDataFrame(rows), spark.createDataFrame(rows.slice(2, 1))
+        for given, actual, session in ((rows, truth, None), (path, truth, spark), (*frames, None)):
+            with sr.evaluate(given, ["rr", "gini@1"], spark=session, **asked) as found:
+                assert found.to_pandas()["value"].tolist() == [1 / 3, 3 / 4], (kind, found.lane)  # one of four has all
+                assert sorted(found.partials.items.table["item"].cast(pa.binary()).to_pylist()) == sorted(texts)
+            with sr.evaluate(given, ["rr"], truth=actual, spark=session, **asked) as joined:
+                assert joined.to_pandas()["value"].tolist() == [1 / 3], (kind, joined.lane)
 
 
 # Items, the greater text first, under settings of which Spark's own texts of them depend: Vienna has 02:30 twice that
@@ -180,82 +171,61 @@ def test_items_of_odd_types_are_the_same_in_every_lane(
 HALF_PAST = [dt.datetime(2026, 10, 25, hour, 30, tzinfo=dt.timezone.utc) for hour in (1, 0)]
 INSTANTS = pa.array(HALF_PAST, pa.timestamp("us", "UTC"))
 DECIMALS = pa.array([Decimal("2E-8"), Decimal("1.0E-7")], pa.decimal128(9, 8))
-SETTINGS = {
-    "Vienna": ("spark.sql.session.timeZone", "Europe/Vienna", INSTANTS),
-    "UTC": ("spark.sql.session.timeZone", "UTC", INSTANTS),
-    "ANSI": ("spark.sql.ansi.enabled", "true", DECIMALS),
-    "no ANSI": ("spark.sql.ansi.enabled", "false", DECIMALS),
-}
+SETTINGS = [
+    ("spark.sql.session.timeZone", "Europe/Vienna", INSTANTS),
+    ("spark.sql.session.timeZone", "UTC", INSTANTS),
+    ("spark.sql.ansi.enabled", "true", DECIMALS),
+    ("spark.sql.ansi.enabled", "false", DECIMALS),
+]
 
 
-@pytest.mark.parametrize(("setting", "value", "items"), SETTINGS.values(), ids=SETTINGS)
-def test_items_are_the_same_whatever_the_session_says(
-    another_session: SparkSession, setting: str, value: str, items: pa.Array
-) -> None:
-    session = another_session
-    session.conf.set(setting, value)
-    rows = pa.table({"user": ["a", "a"], "item": items, "score": [0.5, 0.5], "label": [0, 1]})
-    arrays = pa.table({"user": ["a"], "items": pa.array([items.to_pylist()], pa.list_(items.type))})
-    arrays = arrays.append_column("actual", pa.array([items.to_pylist()[1:]], pa.list_(items.type)))
-    asked = {**ROLES, "item": "item", "ties": "item"}
-    for given in (lambda table: table, session.createDataFrame):
-        with sr.evaluate(given(rows), ["rr", "r@2"], duplicates="first", **asked) as found:
-            assert found.to_pandas()["value"].tolist() == [1 / 2, 1], (
-                found.lane
-            )  # the second of two is the relevant one
-        with sr.evaluate(given(rows), ["rr", "r@2"], truth=given(rows[1:]), **asked) as joined:
-            assert joined.to_pandas()["value"].tolist() == [1 / 2, 1], joined.lane
-        with sr.evaluate(given(arrays), ["rr", "r@2"], group="user", items="items", true_items="actual") as listed:
-            assert listed.to_pandas()["value"].tolist() == [1 / 2, 1], listed.lane
+def test_items_are_the_same_whatever_the_session_says(another_session: SparkSession) -> None:
+    """The second of two is the relevant one, in rows, in lists with a truth, and in arrays."""
+    session, asked = another_session, {**ROLES, "item": "item", "ties": "item"}
+    for setting, value, items in SETTINGS:
+        session.conf.set(setting, value)
+        rows = pa.table({"user": ["a", "a"], "item": items, "score": [0.5, 0.5], "label": [0, 1]})
+        of = pa.list_(items.type)
+        lists = {name: pa.array([values.to_pylist()], of) for name, values in (("items", items), ("actual", items[1:]))}
+        arrays = pa.table({"user": ["a"], **lists})
+        frame, listed = session.createDataFrame(rows), {"group": "user", "items": "items", "true_items": "actual"}
+        for given, how in (
+            (frame, {**asked, "duplicates": "first"}),
+            (frame, {**asked, "truth": session.createDataFrame(rows[1:])}),
+            (session.createDataFrame(arrays), listed),
+        ):
+            with sr.evaluate(given, ["rr", "r@2"], **how) as found:
+                assert found.to_pandas()["value"].tolist() == [1 / 2, 1], (setting, value)
 
 
-@pytest.mark.parametrize("lane", ["frame", "scan", "local"])
-def test_names_that_differ_in_case_only_are_refused(spark: SparkSession, tmp_path: Path, lane: str) -> None:
+def test_names_that_differ_in_case_only_are_refused(spark: SparkSession, tmp_path: Path) -> None:
     """Arrow would take them for two columns, each null in the other file, and Spark takes them for one."""
     pq.write_table(ROWS, tmp_path / "1.parquet")
     pq.write_table(ROWS.rename_columns(["USER", "score", "label"]), tmp_path / "2.parquet")
-    session = None if lane == "local" else spark
     frame = spark.createDataFrame([("a", "b", 0.5, 1)], "user string, USER string, score double, label int")
-    given = frame if lane == "frame" else str(tmp_path)
-    with pytest.raises(sr.InputError, match=r'"user" of the input is not the only one of that name.*\(user, USER\)'):
-        sr.evaluate(given, ["rr"], spark=session, lane=lane, **ROLES)
+    for given in (frame, str(tmp_path)):
+        with pytest.raises(sr.InputError, match=r'"user" of the input is not the only one .*\(user, USER\)'):
+            sr.evaluate(given, ["rr"], spark=spark, **ROLES)
 
 
-@pytest.mark.parametrize("key", ["rr", "RR", "Model", "n_Rows"])
-def test_a_key_that_has_the_name_of_another_column_of_the_group_table(key: str) -> None:
-    rows = ROWS.rename_columns([key, "score", "label"])
-    with pytest.raises(sr.SpecError, match=f'the group column "{key}" has the name of a '):
-        sr.evaluate(rows, ["rr"], **{**ROLES, "group": key})
-
-
-def _no_parquet(folder: Path) -> None:
-    pq.write_table(ROWS, folder / "1.parquet")
-    (folder / "2.parquet").write_text("user,score,label")
-
-
-def _other_types(folder: Path) -> None:
-    pq.write_table(ROWS.set_column(2, "label", pa.array([0, 1, 1], pa.int32())), folder / "1.parquet")
-    pq.write_table(ROWS, folder / "2.parquet")
-
-
-def _type_of_no_spark(folder: Path) -> None:
-    pq.write_table(ROWS.append_column("at", pa.array([1, 2, 3], pa.timestamp("ns"))), folder / "1.parquet")
-
-
-@pytest.mark.parametrize(
-    ("written", "sentence"),
-    [
-        (lambda _: None, "there is no parquet input at"),
-        (_no_parquet, "is not a Parquet file"),
-        (_other_types, "cannot be read: .*label"),
-        (_type_of_no_spark, r"cannot be read: .*TIMESTAMP\(NANOS"),
-    ],
-)
-def test_what_spark_cannot_read_is_one_sentence(spark: SparkSession, tmp_path: Path, written, sentence: str) -> None:
-    written(tmp_path)
-    with pytest.raises(sr.InputError, match=sentence) as error:
-        sr.evaluate(str(tmp_path), ["rr"], spark=spark, lane="frame", **ROLES)
-    assert "\n" not in str(error.value)
+def test_what_spark_cannot_read_is_one_sentence(spark: SparkSession, tmp_path: Path) -> None:
+    narrow = ROWS.set_column(2, "label", pa.array([0, 1, 1], pa.int32()))
+    at = ROWS.append_column("at", pa.array([1, 2, 3], pa.timestamp("ns")))
+    for number, (files, sentence) in enumerate(
+        [
+            ([], "there is no parquet input at"),
+            ([ROWS, "user,score,label"], "is not a Parquet file"),
+            ([narrow, ROWS], "cannot be read: .*label"),
+            ([at], r"cannot be read: .*TIMESTAMP\(NANOS"),
+        ]
+    ):
+        (folder := tmp_path / str(number)).mkdir()
+        for place, rows in enumerate(files):
+            file = folder / f"{place}.parquet"
+            file.write_text(rows) if isinstance(rows, str) else pq.write_table(rows, file)
+        with pytest.raises(sr.InputError, match=sentence) as error:
+            sr.evaluate(str(folder), ["rr"], spark=spark, lane="frame", **ROLES)
+        assert "\n" not in str(error.value)
 
 
 def test_a_decimal_score_has_the_same_bits_in_memory_and_on_spark(spark: SparkSession) -> None:
@@ -271,48 +241,27 @@ def test_a_decimal_score_has_the_same_bits_in_memory_and_on_spark(spark: SparkSe
     assert found[0] == found[1] == [tenth / 10 for tenth in range(1, 10)]
 
 
-@pytest.mark.parametrize("lane", ["frame", "scan", "local"])
-@pytest.mark.parametrize("which", ["1.parquet", "2.parquet"])
-def test_a_file_without_a_column_that_others_have_is_refused(
-    spark: SparkSession, tmp_path: Path, lane: str, which: str
-) -> None:
+def test_a_file_without_a_column_that_others_have_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     """Its rows would count as not retrieved, not judged, of no user; columns without a role may come and go."""
     rows = ROWS.append_column("item", pa.array([1, 2, 3])).append_column("weight", pa.array([1.0, 1.0, 1.0]))
     rows = rows.append_column("slice", pa.array(["x"] * 3)).append_column("other", pa.array([1, 2, 3]))
-    asked = {**ROLES, "item": "item", "weight": "weight", "slices": ["slice"], "lane": lane}
-    session = None if lane == "local" else spark
-    for name in ("1.parquet", "2.parquet"):
-        pq.write_table(rows.drop_columns(["other"]) if name == which else rows, tmp_path / name)
-    with sr.evaluate(str(tmp_path), ["rr", "gini", "auc"], spark=session, **asked) as found:
-        assert found.table["n_rows"].to_pylist()[0] == 2 * len(ROWS)
+    asked = {**ROLES, "item": "item", "weight": "weight", "slices": ["slice"]}
     of_roles = ["user", "score", "label", "item", "weight", "slice"]
-    for lacks in of_roles:
-        pq.write_table(rows.drop_columns([lacks]), tmp_path / which)
-        with pytest.raises(sr.InputError, match=rf'/{which} of the input lacks the \w+ column "{lacks}", which other'):
-            sr.evaluate(str(tmp_path), ["rr", "gini", "auc"], spark=session, **asked)
-    pq.write_table(rows.drop_columns(of_roles).slice(0, 0), tmp_path / which)  # no row lost a value
-    with sr.evaluate(str(tmp_path), ["rr", "gini", "auc"], spark=session, **asked) as found:
-        assert found.table["n_rows"].to_pylist()[0] == len(ROWS)
 
+    def n_rows(lane: str) -> int:
+        session = None if lane == "local" else spark
+        with sr.evaluate(str(tmp_path), ["rr", "gini", "auc"], spark=session, lane=lane, **asked) as found:
+            return found.table["n_rows"].to_pylist()[0]
 
-@pytest.mark.parametrize("where", ["other > 1", "other > 1 or other > 2"])
-@pytest.mark.parametrize("which", ["1.parquet", "2.parquet"])
-def test_a_condition_on_a_column_that_some_files_lack(
-    spark: SparkSession, tmp_path: Path, where: str, which: str
-) -> None:
-    """It is refused there, and a file without rows lacks nothing, whichever file Spark looks at first."""
-    rows = ROWS.append_column("other", pa.array([1, 2, 3]))
-    for name in ("1.parquet", "2.parquet"):
-        pq.write_table(ROWS if name == which else rows, tmp_path / name)
-    given = Input(path=str(tmp_path), where=where, columns=Columns(group="user", score="score", label="label"))
-    roles = Roles.of("user", "label", "score")
-    lanes = ("frame",) if " or " in where else ("frame", "scan", "local")
-    for lane in lanes:
-        with pytest.raises(sr.InputError, match=rf'{which} of the input lacks the input.where column "other"'):
-            lane_of(given, lane, roles, PLAN, spark)
-    pq.write_table(ROWS[:0], tmp_path / which)
-    for lane in lanes:
-        chosen = lane_of(given, lane, roles, PLAN, spark)
-        solved = chosen.evaluate(PLAN, 1)
-        assert solved.partials.counts["rows read", ""] == 2, lane
-        solved.release()
+    for which, other in (("1.parquet", "2.parquet"), ("2.parquet", "1.parquet")):
+        pq.write_table(rows, tmp_path / other)
+        pq.write_table(rows.drop_columns(["other"]), tmp_path / which)
+        assert n_rows("local") == 2 * len(ROWS)
+        for lane, lacking in (("local", of_roles), ("scan", ["user"]), ("frame", ["user", "slice"])):
+            for lacks in lacking:
+                pq.write_table(rows.drop_columns([lacks]), tmp_path / which)
+                told = rf'/{which} of the input lacks the \w+ column "{lacks}", which other'
+                with pytest.raises(sr.InputError, match=told):
+                    n_rows(lane)
+        pq.write_table(rows.drop_columns(of_roles).slice(0, 0), tmp_path / which)  # no row lost a value
+        assert n_rows("local") == n_rows("frame") == len(ROWS)

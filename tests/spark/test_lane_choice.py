@@ -16,7 +16,7 @@ from sparkrank.engines.spark import frame_lane
 from sparkrank.engines.spark.scan_lane import ScanLane
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
-from tests.spark.logs import METRICS, ROLES, rows_of, write_log
+from tests.spark.logs import ROLES, rows_of, write_log
 from tests.spark.small import lane_of
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_conditions_keep_the_same_rows_in_every_lane(spark: SparkSession, log: Path) -> None:
     condition = "label >= 0.1 and name <> 'user-7' and born = '1970-01-02'"
     roles, results = Roles.of("user_id", "label", {"a": "score"}), {}
-    plan = Plan.of(METRICS, ["a"], ["user_id"])
+    plan = Plan.of(["rr"], ["a"], ["user_id"])
     columns = Columns(group=["user_id"], label="label", score={"a": "score"})
     for lane in ("frame", "scan", "local"):
         source = Input(path=str(log / "[23].parquet"), where=condition, columns=columns)
@@ -46,60 +46,44 @@ def test_conditions_keep_the_same_rows_in_every_lane(spark: SparkSession, log: P
     assert results["local"] == results["frame"]
 
 
-@pytest.mark.parametrize(
-    ("source", "reason"),
-    [
-        ({"path": "LOG", "where": "label > 0 or label < 0"}, "input.where needs Spark's SQL: OR is not understood"),
-        ({"path": "LOG", "options": {"mergeSchema": "true"}}, "the input is not plain Parquet named by path"),
-        ({"table": "impressions"}, "the input is not plain Parquet named by path"),
-        ({"path": "TYPES"}, "the label column label is of type decimal"),
-        ({"path": "nofs://LOG"}, "cannot be read as parquet"),
-    ],
-)
+AP, COLUMNS = Plan.of(["ap"], ["score"], ["user_id"]), Columns(group="user_id", label="label", score="score")
+USER = Roles.of("user_id", "label", "score")
+ONLY_SPARK = [
+    ({"path": "LOG", "where": "label > 0 or label < 0"}, "input.where needs Spark's SQL: OR is not understood"),
+    ({"path": "LOG", "options": {"mergeSchema": "true"}}, "the input is not plain Parquet named by path"),
+    ({"table": "impressions"}, "the input is not plain Parquet named by path"),
+    ({"path": "TYPES"}, "the label column label is of type decimal"),
+    ({"path": "nofs://LOG"}, "cannot be read as parquet"),
+    ({"path": "s3://somebody@bucket/log"}, "NETWORK_CONNECTION"),  # of which Spark may know another address
+]
+
+
 def test_auto_leaves_to_spark_what_only_spark_reads(
-    spark: SparkSession, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: dict, reason: str
+    spark: SparkSession, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    typed = (
-        pq.read_table(log)
-        .select(["user_id", "score", "label"])
-        .cast(pa.schema({"user_id": pa.int64(), "score": pa.float64(), "label": pa.decimal128(4, 2)}))
-    )
-    pq.write_table(typed, tmp_path / "types.parquet")
-    spark.createDataFrame(typed).createOrReplaceTempView("impressions")
-    places = {"LOG": str(log / "2.parquet"), "TYPES": str(tmp_path / "types.parquet")}
-    columns = Columns(group=["user_id"], label="label", score="score")
-    given = Input(columns=columns, **{key: places.get(str(value), value) for key, value in source.items()})
-    plan, roles = Plan.of(["ap"], ["score"], ["user_id"]), Roles.of("user_id", "label", "score")
-    # what Spark makes of it is another matter
-    monkeypatch.setattr(frame_lane, "spark_frame", lambda *_: spark.range(0))
-    lane = lane_of(given, "auto", roles, plan, spark)
-    assert (lane.name, reason in lane.reason) == ("frame", True)
-    with pytest.raises((sr.SpecError, sr.InputError), match=r"lane is scan, but|cannot be read"):
-        lane_of(given, "scan", roles, plan, spark)
-
-
-def test_a_store_that_arrow_does_not_reach_is_left_to_spark(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Spark may know another address of it. Whoever asks for the scan lane is told."""
+    """And whoever asks for the scan lane is told."""
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")  # where nobody listens
-    monkeypatch.setattr(frame_lane, "spark_frame", lambda *_: spark.range(0))
-    given = Input(path="s3://somebody@bucket/log", columns=Columns(group="user_id", label="label", score="score"))
-    plan, roles = Plan.of(["ap"], ["score"], ["user_id"]), Roles.of("user_id", "label", "score")
-    lane = lane_of(given, "auto", roles, plan, spark)
-    assert (lane.name, "NETWORK_CONNECTION" in lane.reason) == ("frame", True)
-    with pytest.raises(sr.StoreError, match="NETWORK_CONNECTION"):
-        lane_of(given, "scan", roles, plan, spark)
+    monkeypatch.setattr(
+        frame_lane, "spark_frame", lambda *_: spark.range(0)
+    )  # what Spark makes of it is another matter
+    rows = pq.read_table(log / "2.parquet").select(["user_id", "score", "label"])
+    rows = rows.set_column(2, "label", rows["label"].cast(pa.decimal128(4, 2)))
+    pq.write_table(rows, tmp_path / "types.parquet")
+    places = {"LOG": str(log / "2.parquet"), "TYPES": str(tmp_path / "types.parquet")}
+    for source, reason in ONLY_SPARK:
+        given = Input(columns=COLUMNS, **{key: places.get(str(value), value) for key, value in source.items()})
+        lane = lane_of(given, "auto", USER, AP, spark)
+        assert (lane.name, reason in lane.reason) == ("frame", True), source
+        with pytest.raises(sr.SparkrankError, match=r"lane is scan, but|cannot be read|NETWORK_CONNECTION"):
+            lane_of(given, "scan", USER, AP, spark)
 
 
 def test_auto_takes_the_scan_lane_for_parquet(spark: SparkSession, log: Path) -> None:
-    roles = Roles.of("user_id", "label", "score")
-    plan = Plan.of(["ap"], ["score"], ["user_id"])
-    given = Input(path=str(log), columns=Columns(group="user_id", label="label", score="score"))
-    assert isinstance(lane_of(given, "auto", roles, plan, spark), ScanLane)
-    assert isinstance(lane_of(given, "auto", roles, plan, None), LocalLane)
+    given = Input(path=str(log), columns=COLUMNS)
+    assert isinstance(lane_of(given, "auto", USER, AP, spark), ScanLane)
+    assert isinstance(lane_of(given, "auto", USER, AP, None), LocalLane)
 
 
 def test_only_the_local_lane_takes_memory_for_rows(spark: SparkSession, log: Path) -> None:
@@ -117,16 +101,8 @@ ROW = pa.table({"user_id": [1], "score": [0.5], "label": [1]})
     ("impressions", "lane", "sentence"),
     [
         (3, "auto", "the impressions are of type int"),
-        (
-            ROW,
-            "scan",
-            "lane is scan, but the input is a table in memory",
-        ),
-        (
-            ROW,
-            "frame",
-            "lane is frame, but the input is a table in memory",
-        ),
+        (ROW, "scan", "lane is scan, but the input is a table in memory"),
+        (ROW, "frame", "lane is frame, but the input is a table in memory"),
         (ROW, "locl", 'did you mean "local"'),
     ],
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -14,6 +13,7 @@ from pyarrow import fs
 
 import sparkrank as sr
 from sparkrank.config.sections import Columns, Input
+from sparkrank.engines.lanes import Lane
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
 from sparkrank.sources import stored_files
@@ -65,54 +65,31 @@ def test_a_name_that_spark_cannot_read_is_refused_by_the_lane_that_cannot(spark:
         _users(f"{tmp_path}/in", spark, "frame")
 
 
-def _link_to_a_file(folder: Path) -> None:
-    write_file(folder / "elsewhere", "a")
-    (folder / "in").mkdir()
-    (folder / "in/link").symlink_to(folder / "elsewhere")
-
-
-def _link_to_a_folder(folder: Path) -> None:
-    write_file(folder / "elsewhere/a", "a")
-    (folder / "in").mkdir()
-    (folder / "in/k=1").symlink_to(folder / "elsewhere")
-
-
-def _link_to_nothing(folder: Path) -> None:
-    write_file(folder / "in/a", "a")
-    (folder / "in/b").symlink_to(folder / "elsewhere")
-
-
-@pytest.mark.parametrize(
-    ("written", "refused"),
-    [(_link_to_a_file, None), (_link_to_a_folder, None), (_link_to_nothing, "in/b is a link to nothing")],
-)
-def test_links_are_what_they_lead_to(
-    spark: SparkSession, tmp_path: Path, written: Callable[[Path], None], refused: str | None
-) -> None:
-    written(tmp_path)
+def test_links_are_what_they_lead_to(spark: SparkSession, tmp_path: Path) -> None:
+    write_file(tmp_path / "elsewhere/a", "a")
+    for name, target in (("file/link", "elsewhere/a"), ("folder/k=1", "elsewhere"), ("nothing/b", "nowhere")):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).symlink_to(tmp_path / target)
+    write_file(tmp_path / "nothing/a", "a")
     for lane in LANES:
-        if refused is None:
-            assert _users(f"{tmp_path}/in", spark, lane) == ["a"]
-        else:
-            with pytest.raises(sr.InputError, match=refused):
-                _users(f"{tmp_path}/in", spark, lane)
+        assert _users(f"{tmp_path}/file", spark, lane) == _users(f"{tmp_path}/folder", spark, lane) == ["a"]
+        with pytest.raises(sr.InputError, match="nothing/b is a link to nothing"):
+            _users(f"{tmp_path}/nothing", spark, lane)
 
 
-@pytest.mark.parametrize("where", ["score > 0", "score > 0 or score > 0"])
-@pytest.mark.parametrize("path", ["in/*/*", "in/*"])
-def test_a_condition_that_moves_the_day_to_another_lane_moves_no_row(
-    spark: SparkSession, tmp_path: Path, where: str, path: str
-) -> None:
+def test_a_condition_that_moves_the_day_to_another_lane_moves_no_row(spark: SparkSession, tmp_path: Path) -> None:
     write_files(tmp_path, ["in/x/a", "in/y/z/b"])
+    for where, name in (("score > 0", "scan"), ("score > 0 or score > 0", "frame")):
+        with pytest.raises(sr.InputError, match=r"z/b in a folder that is not named key=value"):
+            _lane(f"{tmp_path}/in/*", spark, where=where)
+        lane = _lane(f"{tmp_path}/in/*/*", spark, where=where)
+        assert (lane.name, lane.rows()) == (name, 4)
+
+
+def _lane(path: str, spark: SparkSession, lane: str = "auto", **given) -> Lane:
     columns = Columns(group="user", score="score", label="label")
     plan, roles = Plan.of(["rr"], ["score"], ["user"]), Roles.of("user", "label", "score")
-    given = Input(path=f"{tmp_path}/{path}", where=where, columns=columns)
-    if path == "in/*":
-        with pytest.raises(sr.InputError, match=r"z/b in a folder that is not named key=value"):
-            lane_of(given, "auto", roles, plan, spark)
-        return
-    lane = lane_of(given, "auto", roles, plan, spark)
-    assert (lane.name, lane.rows()) == ("frame" if " or " in where else "scan", 4)
+    return lane_of(Input(path=path, columns=columns, **given), lane, roles, plan, spark)
 
 
 def test_other_formats_are_listed_alike(spark: SparkSession, tmp_path: Path) -> None:
@@ -120,18 +97,10 @@ def test_other_formats_are_listed_alike(spark: SparkSession, tmp_path: Path) -> 
     (tmp_path / "in/sub").mkdir(parents=True)
     (tmp_path / "in/a.csv").write_text("user,score,label\nx,0.5,1\n")
     (tmp_path / "in/sub/b.csv").write_text("user,score,label\ny,0.5,1\n")
-    plan, roles = Plan.of(["rr"], ["score"], ["user"]), Roles.of("user", "label", "score")
-    options = {"header": "true"}
-    for path, rows in (("in", None), ("in/{a.csv,sub}", 2)):
-        given = Input(
-            path=f"{tmp_path}/{path}", format="csv", options=options,
-            columns=Columns(group="user", score="score", label="label"),
-        )  # fmt: skip
-        if rows is None:
-            with pytest.raises(sr.InputError, match=r"sub/b.csv in a folder that is not named key=value"):
-                lane_of(given, "frame", roles, plan, spark)
-        else:
-            assert lane_of(given, "frame", roles, plan, spark).rows() == rows
+    csv = {"format": "csv", "options": {"header": "true"}}
+    assert _lane(f"{tmp_path}/in/{{a.csv,sub}}", spark, "frame", **csv).rows() == 2
+    with pytest.raises(sr.InputError, match=r"sub/b.csv in a folder that is not named key=value"):
+        _lane(f"{tmp_path}/in", spark, "frame", **csv)
 
 
 def _no_file_system(path: str) -> None:
@@ -167,51 +136,35 @@ def test_patterns_are_those_of_hadoop(spark: SparkSession, tmp_path: Path) -> No
         assert list(listing.files) == sorted(unquote(uri).removeprefix("file://") for uri in spark_finds), pattern
 
 
-def _hudi(folder: Path) -> None:
-    (folder / ".hoodie").mkdir()
-    (folder / ".hoodie/hoodie.properties").write_text("hoodie.table.name=t")
-
-
-def _delta(folder: Path) -> None:
-    (folder / "_delta_log").mkdir()
-    (folder / "_delta_log/00000000000000000000.json").write_text("{}")
-
-
-def _iceberg(folder: Path) -> None:
-    (folder / "metadata").mkdir()
-    (folder / "metadata/v1.metadata.json").write_text("{}")
-
-
 @pytest.mark.parametrize("lists", ["arrow", "spark"])
-@pytest.mark.parametrize(("written", "name"), [(_delta, "delta"), (_hudi, "hudi"), (_iceberg, "iceberg")])
 def test_a_lake_table_is_no_folder_of_files_in_any_lane(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written, name: str, lists: str
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lists: str
 ) -> None:
-    """Whoever lists the files; for the input and the truth, by ``sr.evaluate`` and by the job."""
-    write_files(tmp_path, ["t/k=1/a", "t/k=2/b"])
-    written(tmp_path / "t")
+    """Whoever lists the files; for the input and the truth."""
     if lists == "spark":
         monkeypatch.setattr(stored_files, "file_system", _no_file_system)
-    lists_of = pa.table({"user": ["a"], "item": [1], "score": [0.5]})
-    plan, roles = Plan.of(["rr"], ["score"], ["user"]), Roles.of("user", "label", "score")
-    refused = pytest.raises(sr.InputError, match=rf"is in a table of {name.capitalize()} .*: write format: {name} with")
-    for inside in ("t", "t/k=[1]/a"):
-        path = f"{tmp_path}/{inside}"
-        for lane in LANES if lists == "arrow" else ("frame",):
+    marks = {"delta": "_delta_log/0.json", "hudi": ".hoodie/hoodie.properties", "iceberg": "metadata/v1.metadata.json"}
+    for kind, mark in marks.items():
+        folder = tmp_path / kind
+        write_files(folder, ["k=1/a", "k=2/b"])
+        (folder / mark).parent.mkdir()
+        (folder / mark).write_text("{}")
+        refused = pytest.raises(
+            sr.InputError, match=rf"is in a table of {kind.capitalize()} .*: write format: {kind} w"
+        )
+        for lane in LANES if (lists, kind) == ("arrow", "delta") else ("frame",):
             with refused:
-                _users(path, spark, lane)
+                _users(f"{folder}/k=[1]/a", spark, lane)
+        rows = pa.table({"user": ["a"], "item": [1], "score": [0.5]})
         with refused:
-            given = Input(path=path, columns=Columns(group="user", score="score", label="label"))
-            lane_of(given, "frame", roles, plan, spark)
-    with refused:
-        sr.evaluate(lists_of, ["rr"], truth=path, spark=spark, lane="frame", group="user", item="item", score="score")
+            sr.evaluate(
+                rows, ["rr"], truth=str(folder), spark=spark, lane="frame", item="item", group="user", score="score"
+            )
 
 
 def test_a_format_that_spark_lacks_is_told_with_its_package(spark: SparkSession, tmp_path: Path) -> None:
     write_files(tmp_path, ["t/a"])
-    plan, roles = Plan.of(["rr"], ["score"], ["user"]), Roles.of("user", "label", "score")
     for kind, package in (("delta", "io.delta:delta-spark_2.13"), ("avro", "org.apache.spark:spark-avro_2.13")):
-        given = Input(path=f"{tmp_path}/t", format=kind, columns=Columns(group="user", score="score", label="label"))
         told = f"input.format is {kind}, which this Spark cannot read: add {package} to"
         with pytest.raises(sr.SpecError, match=told):
-            lane_of(given, "auto", roles, plan, spark)
+            _lane(f"{tmp_path}/t", spark, format=kind)

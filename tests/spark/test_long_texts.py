@@ -1,4 +1,4 @@
-"""Long texts and small weights in the lanes of Spark, beside the local lane, which has its values by hand."""
+"""Long texts in the lanes of Spark, beside the local lane, which has its values by hand."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
-from sparkrank.engines.spark.batches import ROWS_OF_TEXTS, ROWS_SETTING, short_batches
 
 LONG = "x" * 140_000
 ROWS_OF_LOG = {
@@ -49,22 +48,3 @@ def test_long_texts_play_every_role(spark, log: Path, tmp_path: Path, lane: str,
         ("a", 0.5),
         ("b", 1.0),
     ]
-
-
-@pytest.mark.parametrize("lane", ["scan", "frame"])
-def test_weights_that_sums_do_not_hold_are_refused(spark, log: Path, lane: str) -> None:
-    rows = spark.read.parquet(str(log)) if lane == "frame" else str(log)
-    with pytest.raises(sr.InputError, match=r"\(1 weight above 0 and below 1e-1\d\).*multiplied"):
-        sr.evaluate(rows, ["auc"], spark=spark, lane=lane, group="u", score="s", label="y", weight="w")
-
-
-@pytest.mark.parametrize(("before", "inside"), [("10000", ROWS_OF_TEXTS), ("100", 100), ("0", 0)])
-def test_batches_of_texts_are_short_and_the_session_stays_as_it_was(spark, before: str, inside: int) -> None:
-    own = spark.conf.get(ROWS_SETTING)
-    try:
-        spark.conf.set(ROWS_SETTING, before)
-        with short_batches(spark):
-            assert spark.conf.get(ROWS_SETTING) == str(inside)
-        assert spark.conf.get(ROWS_SETTING) == before
-    finally:
-        spark.conf.set(ROWS_SETTING, own)

@@ -40,6 +40,11 @@ def _in_ranges(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ranges, "RANGE_BINS", 300)
 
 
+def _merged_in_tasks(patch: pytest.MonkeyPatch) -> None:
+    """The states of more buckets than the driver merges at once."""
+    patch.setattr("sparkrank.inputs.buckets.FAN_IN", 2)
+
+
 # Of each transport: its lane, and what leads there.
 TRANSPORTS: dict[str, tuple[str, Patch]] = {
     "local": ("local", _as_usual),
@@ -48,11 +53,12 @@ TRANSPORTS: dict[str, tuple[str, Patch]] = {
     "frame": ("frame", _as_usual),
     "frame without private ways": ("frame", _without_private_ways),
 }
+IN_TASKS: dict[str, tuple[str, Patch]] = {"frame merged in tasks": ("frame", _merged_in_tasks)}
 IN_RANGES: dict[str, tuple[str, Patch]] = {
     "scan in ranges": ("scan", _in_ranges),
     "frame in ranges": ("frame", _in_ranges),
 }
-WITH_EXACT_BINS = ("slices", "exact", "text_keys")
+MORE = {"slices": IN_TASKS, "exact": IN_RANGES, "text_keys": IN_RANGES, "no_groups": IN_RANGES}
 
 
 @pytest.mark.parametrize("name", LOGS)
@@ -63,7 +69,7 @@ def test_every_lane_and_transport_gives_the_same_bits(spark: SparkSession, tmp_p
     expected = log.bits(table, labels, buckets=1)
     assert len(expected["table"]) >= len(log.metrics)
     wrong = {}
-    for transport, (lane, patched) in (TRANSPORTS | (IN_RANGES if name in WITH_EXACT_BINS else {})).items():
+    for transport, (lane, patched) in (TRANSPORTS | MORE.get(name, {})).items():
         with pytest.MonkeyPatch.context() as patch:
             patched(patch)
             if lane == "frame":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +21,11 @@ if TYPE_CHECKING:
 
 DAY = "2026-01-01"
 LOSES = {"group": "u", "item": "i", "score": "s", "label": "y", "where": "surface"}
-FORMATS: dict[str, dict[str, Any]] = {
-    "parquet, merged": {"options": {"mergeSchema": "true"}},
-    "parquet, not merged": {"options": {"mergeSchema": "false"}},
-    "parquet by names": {"options": {"pathGlobFilter": "[ab]"}},
-}
+FORMATS: list[tuple[dict[str, str], list[str]]] = [
+    ({"mergeSchema": "false"}, list(LOSES)),
+    ({"mergeSchema": "true"}, ["where"]),
+    ({"pathGlobFilter": "[ab]"}, ["label"]),
+]
 
 
 def document(folder: Path, **of: Any) -> dict[str, Any]:
@@ -38,28 +39,23 @@ def evaluated(written: dict[str, Any], spark: SparkSession) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("of", FORMATS.values(), ids=FORMATS)
-def test_a_file_that_lacks_a_column_is_refused(spark: SparkSession, tmp_path: Path, of: dict[str, Any]) -> None:
-    """Whichever file comes first; one without rows lacks nothing, and all have a column of another lane's type."""
+def test_a_file_that_lacks_a_column_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    """Whichever file comes first; one without rows lacks nothing."""
     (tmp_path / "in").mkdir()
-    for role, column in LOSES.items():
-        for first in (True, False):
-            for name, rows in (("a", ROWS if first else without(column)), ("b", without(column) if first else ROWS)):
-                pq.write_table(pa.table(rows), tmp_path / "in" / name)
-            told = (
-                f"in/{'b' if first else 'a'} of the input lacks the {'input.where' if role == 'where' else role} column"
-            )
-            with pytest.raises(sr.InputError, match=f'{told} "{column}", which other files have'):
-                evaluated(document(tmp_path, **of), spark)
+    for options, roles in FORMATS:
+        for role, first in itertools.product(roles, "ab"):
+            for name in "ab":
+                pq.write_table(pa.table(ROWS if name == first else without(LOSES[role])), tmp_path / "in" / name)
+            column = f'{"input.where" if role == "where" else role} column "{LOSES[role]}", which other files have'
+            with pytest.raises(sr.InputError, match=f"in/[{'ab'.replace(first, '')}] of the input lacks the {column}"):
+                evaluated(document(tmp_path, options=options), spark)
     pq.write_table(pa.table(without("surface")).slice(0, 0), tmp_path / "in/a")
     pq.write_table(pa.table(ROWS), tmp_path / "in/b")
-    if of.get("options", {}).get("mergeSchema") == "true":
-        found = evaluated(document(tmp_path, **of), spark)
-        assert (found["n_rows"], found["value"]) == (1, 0.0) or found["n_undefined"] == 1
+    assert evaluated(document(tmp_path, options={"mergeSchema": "true"}), spark)["n_rows"] == 1
 
 
 @pytest.mark.parametrize("side", ["input", "truth"])
-@pytest.mark.parametrize("lane", ["frame", "scan", "auto"])
+@pytest.mark.parametrize("lane", ["frame", "scan"])
 def test_a_file_lacks_what_a_condition_asks_for(spark: SparkSession, tmp_path: Path, lane: str, side: str) -> None:
     wheres = ["surface = 'home'"] if lane == "scan" else ["surface = 'home'", "lower(SURFACE) = 'home' or s > 9"]
     for each in wheres:

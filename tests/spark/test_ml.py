@@ -15,7 +15,7 @@ from pyspark.ml.base import Estimator, Model
 from pyspark.ml.classification import LogisticRegression
 from pyspark.ml.linalg import Vectors
 from pyspark.ml.recommendation import ALS
-from pyspark.ml.tuning import CrossValidator, ParamGridBuilder, TrainValidationSplit
+from pyspark.ml.tuning import CrossValidator, ParamGridBuilder
 
 import sparkrank as sr
 from sparkrank.engines.spark import frame
@@ -43,12 +43,9 @@ def ratings(spark: SparkSession) -> DataFrame:
 
 @pytest.fixture(scope="module")
 def clicks(spark: SparkSession) -> DataFrame:
-    """Twenty users were shown two items and clicked one. ``signal`` is the click, ``noise`` the same in all rows."""
-    rows = [
-        (user, float(click), Vectors.dense([click]), Vectors.dense([1.0])) for user in range(20) for click in (0, 1)
-    ]
-    shown = spark.createDataFrame(rows, ["user", "label", "signal", "noise"])
-    return shown.coalesce(1)
+    """Twenty users were shown two items and clicked one. ``signal`` is the click."""
+    rows = [(user, float(click), Vectors.dense([click])) for user in range(20) for click in (0, 1)]
+    return spark.createDataFrame(rows, ["user", "label", "signal"]).coalesce(1)
 
 
 def als() -> ALS:
@@ -68,11 +65,7 @@ class Predicting(Model):
         return dataset.withColumn("prediction", dataset.rating)
 
 
-def cached(spark: SparkSession) -> set[int]:
-    return set(spark.sparkContext._jsc.getPersistentRDDs())
-
-
-def test_cross_validation_chooses_the_als_that_ranks_best(ratings: DataFrame, tmp_path: Path) -> None:
+def test_cross_validation_chooses_the_als_that_ranks_best(ratings: DataFrame) -> None:
     """Trained on what users rated, it ranks as they do; on the reverse, the lower of two grades stands first."""
     estimator = als()
     evaluator = RankingMetricEvaluator(metricName="ndcg@10", groupCol=["user"], labelCol="rating")
@@ -94,38 +87,16 @@ def test_cross_validation_chooses_the_als_that_ranks_best(ratings: DataFrame, tm
     with sr.evaluate(best, ["ndcg@10"], group="user", score="prediction", label="rating") as evaluation:
         assert evaluator.evaluate(best) == evaluation["ndcg@10"]
 
-    path = str(tmp_path / "tuned")
-    tuned.save(path)
-    loaded = CrossValidator.load(path).getEvaluator()
-    assert type(loaded) is RankingMetricEvaluator
-    assert loaded.extractParamMap() == evaluator.extractParamMap()
 
-
-def test_a_split_chooses_the_classifier_of_the_lowest_loss(clicks: DataFrame, caplog: pytest.LogCaptureFixture) -> None:
-    """The click itself as a feature separates the rows; a constant gives them all one probability."""
-    classifier = LogisticRegression(maxIter=5)
-    grid = ParamGridBuilder().addGrid(classifier.featuresCol, ["noise", "signal"]).build()
+def test_probabilities_of_a_classifier(clicks: DataFrame, caplog: pytest.LogCaptureFixture) -> None:
+    """The click itself as a feature separates the rows: the first is the click, whichever column tells it."""
+    fitted = LogisticRegression(maxIter=5, featuresCol="signal").fit(clicks)
     evaluator = RankingMetricEvaluator(metricName="logloss", predictionCol="probability")
-    split = TrainValidationSplit(
-        estimator=classifier, estimatorParamMaps=grid, evaluator=evaluator, trainRatio=0.5, seed=3
-    )
-    model = split.fit(clicks)
-    noise, signal = model.validationMetrics
-    assert signal < 0.1
-    assert noise > 0.5
-    assert model.bestModel.getFeaturesCol() == "signal"
-
-    guess = classifier.fit(clicks, {classifier.featuresCol: "noise"})
-    for fitted, auc, rr, columns in (  # the click is first, or first or second
-        (model.bestModel, 1.0, 1.0, ("probability", "rawPrediction", "probability[1]")),
-        (guess, 0.5, 0.75, ("probability",)),
-    ):
-        scored = fitted.transform(clicks)
-        for column in columns:
-            assert evaluator.evaluate(scored, {evaluator.metricName: "auc", evaluator.predictionCol: column}) == auc
-        by_user = {evaluator.metricName: "rr", evaluator.groupCol: "user"}
-        assert evaluator.evaluate(scored, by_user) == rr
-    assert evaluator.getMetricName() == "logloss"
+    scored = fitted.transform(clicks)
+    assert evaluator.evaluate(scored) < 0.1
+    for column in ("probability", "rawPrediction", "probability[1]"):
+        assert evaluator.evaluate(scored, {evaluator.metricName: "auc", evaluator.predictionCol: column}) == 1
+    assert evaluator.evaluate(scored, {evaluator.metricName: "rr", evaluator.groupCol: "user"}) == 1
     assert [record for record in caplog.records if record.name.startswith("sparkrank.ml")] == []
     with caplog.at_level(logging.WARNING, "sparkrank.ml"):  # a class in place of a score
         RankingMetricEvaluator(metricName="auc").evaluate(scored)
@@ -148,34 +119,6 @@ def test_threads_of_the_tuning_take_the_fast_way(ratings: DataFrame, monkeypatch
     ).fit(ratings)
     assert tuned.avgMetrics == [1.0]
     assert found == [True, True]
-
-
-def test_users_whom_als_does_not_know(ratings: DataFrame) -> None:
-    """Of the eight rows of users 0 and 7, one is unknown: its four predictions are NaN."""
-    predicted = "if(user = 7, double('nan'), rating) as prediction"
-    few = ratings.where("user in (0, 7)").selectExpr("user", "rating", predicted)
-    evaluator = RankingMetricEvaluator(metricName="ndcg@10", groupCol="user", labelCol="rating", buckets=1)
-    with pytest.raises(sr.InputError, match=r'50\.0000%.*4 NaN score.*coldStartStrategy="drop".*maxBadFraction'):
-        evaluator.evaluate(few)
-    assert evaluator.copy({evaluator.maxBadFraction: 0.5}).evaluate(few) == pytest.approx(1.0)
-
-
-def test_a_fold_without_a_relevant_row_ends_the_tuning(ratings: DataFrame) -> None:
-    """numpy's argmax would choose the model of a NaN, and so does its argmin."""
-    evaluator = RankingMetricEvaluator(metricName="rr(rel=6)", groupCol="user", labelCol="rating", buckets=1)
-    tuned = TrainValidationSplit(estimator=Known(), estimatorParamMaps=[{}], evaluator=evaluator, seed=1)
-    with pytest.raises(sr.InputError, match=r"rr\(rel=6\) is undefined in every group"):
-        tuned.fit(ratings)
-
-
-def test_nothing_stays_cached(spark: SparkSession, ratings: DataFrame) -> None:
-    """Exact bins are cached while they are merged."""
-    evaluator = RankingMetricEvaluator(
-        metricName="auc(exact)", groupCol="user", predictionCol="wrong", labelCol="fold", buckets=2
-    )
-    before = cached(spark)
-    assert evaluator.evaluate(ratings) > 0
-    assert cached(spark) <= before  # what others have left goes when Spark collects garbage
 
 
 def test_saved_and_loaded(spark: SparkSession, tmp_path: Path) -> None:

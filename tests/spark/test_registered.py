@@ -38,30 +38,21 @@ def path(tmp_path: Path) -> str:
 
 def test_the_example_through_every_lane(spark: SparkSession, path: str) -> None:
     runpy.run_path(str(PROJECT / "examples" / "outside_metric.py"))
-    given = {
-        "title": "share of relevant rows",
-        "formula": "relevant / rows",
-        "undefined": "never",
-        "reference": "here",
-        "sums": lambda metric: (sr.metrics.RowSum("rows"), sr.metrics.RowSum("positives")),
-        "value": lambda totals, metric: sr.metrics.PooledValue(
-            totals.sum(sr.metrics.RowSum("positives")) / totals.sum(sr.metrics.RowSum("rows"))
-        ),
-    }
-    sr.register(sr.PooledMetric("relevant_rate", **given))
+    rows, positives = sr.metrics.RowSum("rows"), sr.metrics.RowSum("positives")
+    sr.register(
+        sr.PooledMetric(
+            *("relevant_rate", "share of relevant rows", "relevant / rows", "never", "here"),
+            sums=lambda metric: (rows, positives),
+            value=lambda totals, metric: sr.metrics.PooledValue(totals.sum(positives) / totals.sum(rows)),
+        )
+    )
     metrics = [*METRICS, "relevant_rate", "auc(exact)"]  # exact bins take another way through Spark
-    lanes = {
-        "frame": sr.evaluate(spark.read.parquet(path), metrics, buckets=2, **ROLES),
-        "scan": sr.evaluate(path, metrics, spark=spark, buckets=3, **ROLES),
-        "local": sr.evaluate(path, metrics, **ROLES),
-    }
-    assert [evaluation.lane for evaluation in lanes.values()] == list(lanes)
-    values = {name: evaluation.to_pandas()["value"].to_list() for name, evaluation in lanes.items()}
-    for of_lane in values.values():
-        np.testing.assert_allclose([*of_lane[:2], of_lane[4]], [*BY_HAND, 3 / 6], rtol=1e-12)
-    bits = {name: bits_of(evaluation) for name, evaluation in lanes.items()}
-    assert bits["scan"] == bits["local"]
-    assert bits["frame"] == bits["local"]
+    local = sr.evaluate(path, metrics, **ROLES)
+    values = local.to_pandas()["value"].to_list()
+    np.testing.assert_allclose([*values[:2], values[4]], [*BY_HAND, 3 / 6], rtol=1e-12)
+    expected = bits_of(local)
+    for given, session in ((spark.read.parquet(path), None), (path, spark)):
+        assert bits_of(sr.evaluate(given, metrics, spark=session, buckets=2, **ROLES)) == expected
 
 
 def test_two_metrics_of_one_name_are_told_apart(spark: SparkSession, path: str) -> None:

@@ -6,19 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 import sparkrank as sr
-from sparkrank.jobs import evaluate_day
 from sparkrank.jobs.report_job import report_of_files, report_stored
 from sparkrank.report.data import ReportData
-from sparkrank.report.written_forms import as_form
-from sparkrank.run.stages import Stages
 from sparkrank.tables.commit.days import run_folders
 from sparkrank.tables.stored.day_files import SparkFolders
 from sparkrank.tables.stored.stored_results import run_row
 from tests.support.commands import exit_code
-from tests.support.reports import METRICS, MODELS, conf_of, of_day, rows_of, spec_of, stub_page, write_log
+from tests.support.reports import METRICS, MODELS, conf_of, of_day, rows_of, spec_of, write_log
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -61,25 +56,3 @@ def test_a_day_that_spark_alone_reads_has_the_same_report(spark: SparkSession, t
     here = report_stored(spec, target)
     assert replace(there, paired=(), missing={}) == replace(here, paired=(), missing={})
     assert set(there.missing) - set(here.missing) == {"paired"}
-
-
-def test_a_run_of_spark_writes_the_report_that_a_local_run_writes(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With exact bins, which Spark writes, and a group table, which its tasks write."""
-    stub_page(monkeypatch)
-    write_log(tmp_path, DAY, rows_of(0, 400))
-    found = {}
-    for each in ("frame", "local"):
-        changes: dict[str, Any] = {
-            "engine": {"lane": each},
-            "metrics": [*METRICS, "auc(exact)"],
-            "output": {"path": f"{tmp_path}/{each}", "report": True},
-        }
-        spec = spec_of(tmp_path, **changes)
-        result = evaluate_day(spec, DAY, spark if each != "local" else None, Stages())
-        data = report_stored(spec, of_day(spec, DAY))
-        (file,) = Path(result.folders["report"]).iterdir()
-        assert file.read_text(encoding="utf-8") == as_form(data, "html")
-        found[each] = replace(data, provenance=None, quality=())
-    assert found["frame"] == found["local"]

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 BUCKET = "impressions"
+ROLES = {"group": "user", "score": "score", "label": "label"}
 
 
 @pytest.fixture(scope="module")
@@ -59,10 +60,9 @@ def log(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> tuple[str, pa.Table]:
 
 def test_a_day_on_s3(spark: SparkSession, log: tuple[str, pa.Table]) -> None:
     path, rows = log
-    settings = {"group": "user", "score": "score", "label": "label"}
-    expected = sr.evaluate(rows, ["ndcg@10", "ap", "auc"], **settings).to_pandas()
+    expected = sr.evaluate(rows, ["ndcg@10", "ap", "auc"], **ROLES).to_pandas()
     for session, lane in ((spark, "scan"), (None, "local")):
-        with sr.evaluate(path, ["ndcg@10", "ap", "auc"], spark=session, **settings) as evaluation:
+        with sr.evaluate(path, ["ndcg@10", "ap", "auc"], spark=session, **ROLES) as evaluation:
             assert evaluation.lane == lane
             assert evaluation.to_pandas().equals(expected)
             groups = evaluation.groups.num_rows if lane == "local" else evaluation.groups.count()
@@ -72,47 +72,41 @@ def test_a_day_on_s3(spark: SparkSession, log: tuple[str, pa.Table]) -> None:
 def test_nothing_there_on_s3(log: tuple[str, pa.Table]) -> None:
     path = log[0].replace("2026-11-19", "2026-11-20")
     with pytest.raises(sr.InputError, match="there is no parquet input at"):
-        sr.evaluate(path, ["ap"], group="user", score="score", label="label")
+        sr.evaluate(path, ["ap"], **ROLES)
 
 
 ODD = ("with space", "ünïcode", "plain#x", "x%20y", "h=10%3A00", "a?b", "a+b&c=d")
 
 
-@pytest.mark.parametrize("folder", ODD)
-def test_a_path_on_s3_is_taken_as_it_is_written(log: tuple[str, pa.Table], folder: str) -> None:
+def test_a_path_on_s3_is_taken_as_it_is_written(log: tuple[str, pa.Table]) -> None:
     """As Spark takes it: each folder has as many rows as its place says, and what it might be taken for has others."""
     path, rows = log
-    roles = {"group": "user", "score": "score", "label": "label"}
     store, _ = fs.FileSystem.from_uri(path)
     for count, name in enumerate((*ODD, "plain", "x y", "h=10:00"), start=1):
         pq.write_table(rows[:count], f"{BUCKET}/odd/{name}/0.parquet", filesystem=store)
-    for place in (f"odd/{folder}", f"odd/{folder}/*.parquet"):
-        found = sr.evaluate(path.replace("log/dt=2026-11-19", place), ["ap"], **roles)
-        assert found.metrics["n_rows"].to_pylist() == [ODD.index(folder) + 1]
+    for count, folder in enumerate(ODD, start=1):
+        for place in (f"odd/{folder}", f"odd/{folder}/*.parquet"):
+            found = sr.evaluate(path.replace("log/dt=2026-11-19", place), ["ap"], **ROLES)
+            assert found.metrics["n_rows"].to_pylist() == [count], place
 
 
 def test_a_lake_table_on_s3(spark: SparkSession, log: tuple[str, pa.Table]) -> None:
     path, rows = log
-    roles = {"group": "user", "score": "score", "label": "label"}
     store, _ = fs.FileSystem.from_uri(path)
-    marks = {"delta": "_delta_log/0.json", "hudi": ".hoodie/hoodie.properties", "iceberg": "metadata/v1.metadata.json"}
-    for kind, mark in marks.items():
-        pq.write_table(rows, f"{BUCKET}/{kind}/data/dt=1/0.parquet", filesystem=store)
-        with store.open_output_stream(f"{BUCKET}/{kind}/{mark}") as file:
-            file.write(b"{}")
-        for inside in (kind, f"{kind}/data", f"{kind}/data/dt=1", f"{kind}/data/dt=*", f"{kind}/data/dt=1/0.parquet"):
-            for session, lane in ((None, "local"), (spark, "scan")):
-                told = rf"in a table of {kind.capitalize()} \(s3://{BUCKET}/{kind} has .*write format: {kind} with"
-                with pytest.raises(sr.InputError, match=told) as error:
-                    sr.evaluate(path.replace("log/dt=2026-11-19", inside), ["ap"], spark=session, lane=lane, **roles)
-                assert "testing" not in str(error.value)
+    pq.write_table(rows, f"{BUCKET}/delta/data/dt=1/0.parquet", filesystem=store)
+    with store.open_output_stream(f"{BUCKET}/delta/_delta_log/0.json") as file:
+        file.write(b"{}")
+    for inside, session in (("", None), ("/data/dt=1", None), ("/data/dt=*", spark), ("/data/dt=1/0.parquet", None)):
+        told = rf"in a table of Delta \(s3://{BUCKET}/delta has .*write format: delta with"
+        with pytest.raises(sr.InputError, match=told) as error:
+            sr.evaluate(path.replace("log/dt=2026-11-19", f"delta{inside}"), ["ap"], spark=session, **ROLES)
+        assert "testing" not in str(error.value)
 
 
 def test_a_group_table_on_s3(log: tuple[str, pa.Table]) -> None:
     """An evaluation that fails leaves the place to the next; where one has written, no other does."""
     path, rows = log
-    roles = {"group": "user", "score": "score", "label": "label"}
-    roles["group_table"] = path.replace("log/dt=2026-11-19", "groups of a day")
+    roles = {**ROLES, "group_table": path.replace("log/dt=2026-11-19", "groups of a day")}
     store, _ = fs.FileSystem.from_uri(path)
     with pytest.raises(sr.InputError, match="900 NaN score"):
         sr.evaluate(rows.set_column(1, "score", pa.array([math.nan] * 900)), ["ap"], **roles)
@@ -126,10 +120,9 @@ def test_a_group_table_on_s3(log: tuple[str, pa.Table]) -> None:
 
 def test_a_password_in_a_path_is_told_by_no_sentence(log: tuple[str, pa.Table]) -> None:
     path = log[0].replace("testing:testing", "somebody:secret").replace("dt=2026", "dt=2027")
-    roles = {"group": "user", "score": "score", "label": "label"}
     for named in ({}, {"group_table": path.replace("impressions/log", "no-such-bucket/log")}):
         with pytest.raises(sr.SparkrankError, match=r"s3://(impressions|no-such-bucket)/log") as told:
-            sr.evaluate(log[1] if named else path, ["ap"], **roles, **named)
+            sr.evaluate(log[1] if named else path, ["ap"], **ROLES, **named)
         assert "secret" not in str(told.value)
 
 

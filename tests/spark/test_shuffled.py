@@ -96,7 +96,7 @@ def test_a_group_table_of_spark_keeps_it_until_it_is_released(
 
 
 def test_what_fails_leaves_nothing(
-    spark: SparkSession, impressions, shuffled: Shuffled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, log: Path, shuffled: Shuffled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(states: Iterable[object], _: object) -> None:
         assert list(states)  # all tasks have run
@@ -104,7 +104,7 @@ def test_what_fails_leaves_nothing(
 
     monkeypatch.setattr(piece_pairs, "gather_states", refuse)
     with pytest.raises(OSError, match="no space is left"):
-        evaluate(spark, impressions, group_table=str(tmp_path / "groups"))
+        evaluate(spark, str(log), group_table=str(tmp_path / "groups"))
     assert shuffled.goes()
 
 

@@ -81,33 +81,45 @@ def _not_opened(path: str) -> None:
     raise OSError("no such library")
 
 
-def test_days_and_windows_where_no_link_commits(
+KEPT = ["gate", "metric", "verdict", "reason", "accepted", "accepted_reason"]
+
+
+def test_days_windows_and_gates_where_no_link_commits(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Spark writes them, Arrow or Spark reads the states: the same metrics as on a local file system."""
+    """Spark writes them, Arrow or Spark reads the states: the same tables as the local lane writes with a link.
+
+    An acceptance replaces two tables, ``runs`` last.
+    """
     log = {"u": [1, 1, 1, 2, 2, 2], "s": [0.3, 0.2, 0.1, 0.3, 0.2, 0.2], "l": [0, 1, 0, 1, 0, 0]}
     pq.write_table(pa.table(log), tmp_path / "log.parquet")
-    window, metrics = Window.of("2026-11-18", "2026-11-19"), {}
+    window, found = Window.of("2026-11-18", "2026-11-19"), {}
     for place in ("linked", "overwritten", "unknown to Arrow"):
-        if place != "linked":
-            monkeypatch.setattr(days, "local_path", lambda output: None)
-            monkeypatch.setattr(day_files, "local_path", lambda output: None)
+        session = None if place == "linked" else spark
+        if place == "overwritten":
+            for module in (days, day_files):
+                monkeypatch.setattr(module, "local_path", lambda output: None)
         if place == "unknown to Arrow":
             monkeypatch.setattr(day_files, "file_system", _not_opened)
         spec = Spec(
             input=Input(path=str(tmp_path / "log.parquet"), columns=COLUMNS),
             metrics=["ap", "auc(exact)"],
             output=Output(path=str(tmp_path / place)),
+            gates=[{"metric": "ap", "min": 20}, {"metric": "ap", "not_worse_than": "history"}],
+            history={"days": 2, "least_days": 2},
         )
+        target, verdicts = Target.of_day(spec, "2026-11-19"), []
         for day in window.days:
-            evaluate_day(spec, day, spark, Stages())
-        for _ in range(2):
-            result = merge_days(spec, window, spark, Stages())
-        metrics[place] = result.metrics
-        written = spark.read.parquet(str(tmp_path / place / "windows/runs"))
-        assert [(row["window"], row["days"]) for row in written.collect()] == [(str(window), list(window.days))]
-    assert metrics["overwritten"].equals(metrics["linked"])
-    assert metrics["unknown to Arrow"].equals(metrics["linked"])
+            judgment = evaluate_day(spec, day, session, Stages()).judgment
+            assert judgment is not None
+            verdicts.append((judgment.exit_code, judgment.table.select(KEPT).to_pylist()))
+        verdicts.append(accept_stored(spec, target, "known", session).table.select(KEPT).to_pylist())
+        assert verdicts[0][0] == 3
+        assert gate_stored(spec, target, session).exit_code == 0
+        found[place] = (verdicts, merge_days(spec, window, session, Stages()).metrics)
+        runs = spark.read.parquet(str(tmp_path / place / "windows/runs")).collect()
+        assert [(row["window"], row["days"]) for row in runs] == [(str(window), list(window.days))]
+    assert found["linked"] == found["overwritten"] == found["unknown to Arrow"]
     with pytest.raises(InputError, match=r"there are no states of 2026-11-17 under"):
         merge_days(spec, Window.of("2026-11-17", "2026-11-19"), spark, Stages())
     with pytest.raises(InputError, match=r"the tables under .* cannot be opened: no such library"):
@@ -117,48 +129,7 @@ def test_days_and_windows_where_no_link_commits(
     with pytest.raises(InputError, match=r"the table states of 2026-11-18 .*day=2026-11-18 cannot be read: "):
         merge_days(spec, window, spark, Stages())
     # Of four pairs each, the click at 0.2 wins 0 + 1 + 1/2 + 1/2 and the one at 0.3 wins 1/2 + 1 + 1 + 1.
-    assert metrics["linked"]["value"].to_pylist() == [(1 / 2 + 1) / 2, (2 + 3.5) / 8]
-
-
-def test_gates_and_acceptances_where_no_link_commits(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The verdicts are those of a local file system, and an acceptance replaces two tables, ``runs`` last."""
-    log = {"u": [1, 1, 1, 2, 2, 2], "s": [0.3, 0.2, 0.1, 0.3, 0.2, 0.2], "l": [0, 1, 0, 1, 0, 0]}
-    pq.write_table(pa.table(log), tmp_path / "log.parquet")
-    gates = [{"metric": "ap", "min": 20}, {"metric": "ap", "not_worse_than": "history"}]
-    kept, verdicts = ["gate", "metric", "verdict", "reason", "accepted", "accepted_reason"], {}
-    for place in ("linked", "overwritten", "unknown to Arrow"):
-        if place != "linked":
-            for module in (days, day_files):
-                monkeypatch.setattr(module, "local_path", lambda output: None)
-        if place == "unknown to Arrow":
-            monkeypatch.setattr(day_files, "file_system", _not_opened)
-        spec = Spec.model_validate(
-            {
-                "input": {"path": str(tmp_path / "log.parquet"), "columns": {"group": "u", "score": "s", "label": "l"}},
-                "metrics": ["ap"],
-                "output": {"path": str(tmp_path / place)},
-                "gates": gates,
-                "history": {"days": 2, "least_days": 2},
-            }
-        )
-        target, told = Target.of_day(spec, "2026-11-19"), []
-        for day in ("2026-11-18", "2026-11-19"):
-            result = evaluate_day(spec, day, spark, Stages())
-            assert result.judgment is not None
-            told.append((result.judgment.exit_code, result.judgment.table.select(kept).to_pylist()))
-        told.append(accept_stored(spec, target, "known", spark).table.select(kept).to_pylist())
-        rows = spark.read.parquet(str(tmp_path / place / "runs")).where("day = '2026-11-19'").collect()
-        assert [row["accepted_reason"] for row in rows] == ["known"]
-        assert gate_stored(spec, target, spark).exit_code == 0
-        again = evaluate_day(spec, "2026-11-19", spark, Stages())
-        assert again.judgment is not None
-        told.append((again.judgment.exit_code, again.judgment.table.select(kept).to_pylist()))
-        assert [told[0][0], told[-1][0]] == [3, 0]
-        verdicts[place] = told
-    assert verdicts["overwritten"] == verdicts["linked"]
-    assert verdicts["unknown to Arrow"] == verdicts["linked"]
+    assert found["linked"][1]["value"].to_pylist() == [(1 / 2 + 1) / 2, (2 + 3.5) / 8]
 
 
 COLUMNS = Columns(group=["u"], score="s", label="l")
@@ -176,25 +147,19 @@ def test_a_day_is_read_by_path_table_and_condition(spark: SparkSession, tmp_path
     assert counts == [4, 2, 4]
 
 
-@pytest.mark.parametrize(
-    ("source", "sentence"),
-    [
-        ({"path": "/nowhere/at/all"}, "there is no parquet input at /nowhere/at/all"),
-        ({"table": "no_such_table"}, "there is no input at table no_such_table"),
-        (
-            {"path": "LOG", "where": "no_such_column = 1"},
-            "where no_such_column = 1 cannot be read: .*no_such_column",
-        ),
-        (
-            {"path": "LOG", "where": "id ="},
-            r"input\.where is 'id =': \[PARSE_SYNTAX_ERROR\] Syntax error",
-        ),
-        ({"path": "nofs://a/b"}, r'the input nofs://a/b cannot be read: .*No FileSystem for scheme "nofs"$'),
-        ({"path": "LOG", "format": "no_such_format"}, "input.format is no_such_format"),
-    ],
-)
-def test_a_source_that_cannot_be_read(spark: SparkSession, tmp_path: Path, source: dict, sentence: str) -> None:
+NO_SOURCES = [
+    ({"path": "/nowhere/at/all"}, "there is no parquet input at /nowhere/at/all"),
+    ({"table": "no_such_table"}, "there is no input at table no_such_table"),
+    ({"path": "LOG", "where": "no_such_column = 1"}, "where no_such_column = 1 cannot be read: .*no_such_column"),
+    ({"path": "LOG", "where": "id ="}, r"input\.where is 'id =': \[PARSE_SYNTAX_ERROR\] Syntax error"),
+    ({"path": "nofs://a/b"}, r'the input nofs://a/b cannot be read: .*No FileSystem for scheme "nofs"$'),
+    ({"path": "LOG", "format": "no_such_format"}, "input.format is no_such_format"),
+]
+
+
+def test_a_source_that_cannot_be_read(spark: SparkSession, tmp_path: Path) -> None:
     spark.range(3).write.parquet(str(tmp_path / "log"))
-    source = {key: value.replace("LOG", str(tmp_path / "log")) for key, value in source.items()}
-    with pytest.raises((InputError, SpecError), match=sentence):
-        frame_of(Input(columns=COLUMNS, **source), spark)
+    for source, sentence in NO_SOURCES:
+        given = {key: value.replace("LOG", str(tmp_path / "log")) for key, value in source.items()}
+        with pytest.raises((InputError, SpecError), match=sentence):
+            frame_of(Input(columns=COLUMNS, **given), spark)

@@ -92,23 +92,22 @@ def test_arrays_of_another_kind_are_refused(spark: SparkSession) -> None:
         sr.evaluate(frame, ["ap"], group="user", items="items", true_items="n")
 
 
-@pytest.mark.parametrize("group_table", [True, False], ids=["groups", "no groups"])
 def test_every_lane_shows_the_same_rows_that_do_not_meet(
-    spark: SparkSession, tmp_path: Path, group_table: bool, caplog: pytest.LogCaptureFixture
+    spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Also where the frame lane sends hashes of keys: of what nobody wrote nothing is shown."""
     rows = spark.range(200).selectExpr("concat('u', id % 40) u", "id % 3 n", "concat('I', id % 70) i", "id * 1.0D s")
     sides = [rows, rows.selectExpr("u", "n", "concat(lower(i), ' ') i")]
-    for index, side in enumerate(sides):
-        side.write.parquet(str(tmp_path / str(index)))
-    asked = {"group": ["u", "n"], "item": "i", "score": "s", "group_table": group_table}
-    paths = [str(tmp_path / str(index)) for index in range(2)]
-    sr.evaluate(sides[0], ["r"], truth=sides[1], buckets=5, **asked).release()
-    sr.evaluate(paths[0], ["r"], truth=paths[1], buckets=1, spark=spark, **asked).release()
-    sr.evaluate(paths[0], ["r"], truth=paths[1], buckets=5, lane="local", **asked)
-    warned = [each.getMessage() for each in caplog.records if each.name == "sparkrank.doors.api"]
-    assert len(warned) == 3
-    assert len(set(warned)) == 1
-    key = r'u "u\d+", n "\d", ' if group_table else ""
-    told = rf'the lists have {key}i "I\d+", .*; the truth has {key}i "i\d+ "'
-    assert re.search(told, warned[0])
+    paths = [str(tmp_path / name) for name in ("lists", "truth")]
+    for side, path in zip(sides, paths, strict=True):
+        side.write.parquet(path)
+    for group_table, key in ((True, r'u "u\d+", n "\d", '), (False, "")):
+        caplog.clear()
+        asked = {"group": ["u", "n"], "item": "i", "score": "s", "group_table": group_table}
+        sr.evaluate(sides[0], ["r"], truth=sides[1], buckets=5, **asked).release()
+        sr.evaluate(paths[0], ["r"], truth=paths[1], buckets=1, spark=spark, **asked).release()
+        sr.evaluate(paths[0], ["r"], truth=paths[1], buckets=5, lane="local", **asked)
+        warned = [record.getMessage() for record in caplog.records if record.name == "sparkrank.doors.api"]
+        assert len(warned) == 3
+        assert len(set(warned)) == 1
+        assert re.search(rf'the lists have {key}i "I\d+", .*; the truth has {key}i "i\d+ "', warned[0])

@@ -20,8 +20,7 @@ WAITING_BYTES = 16 << 20
 class ArrivingPieces:
     """The pieces of a task that go to a ``store``, part by part of a bucket; ``buckets`` are those that have come.
 
-    Days of many buckets have pieces of many parts with few rows each. These wait, up to :data:`WAITING_BYTES`, and are
-    joined and cut together, so that a part does not cost more than its rows.
+    Small parts wait, up to :data:`WAITING_BYTES`, to be joined and cut together: else each costs more than its rows.
     """
 
     def __init__(self, store: PieceStore) -> None:

@@ -1,11 +1,8 @@
 """Runs of whole groups, which are evaluated one after the other: small buckets together, large ones in several runs.
 
-A bucket outgrows its usual size where some groups are very large, because buckets are as many as the rows of a day
-want. Its pieces are cut once more by the hash of the key, and go to disk where they outgrow the memory for rows. Then
-memory is that of one run: :data:`RUN_ROWS` rows, or those of the largest group with the few that share its hash.
-
-An evaluation takes milliseconds however few rows it has. So buckets that follow one another share one as long as they
-have few rows together. Groups are independent: the results are those of each bucket.
+A bucket outgrows its usual size where some groups are very large. Its pieces are cut once more by the hash of the key,
+so that memory is that of one run: :data:`RUN_ROWS` rows, or the largest group with the few that share its hash. An
+evaluation takes milliseconds however few rows it has, so buckets that follow one another share one.
 """
 
 from __future__ import annotations
@@ -19,17 +16,16 @@ from sparkrank.bucket.impressions import key_columns
 from sparkrank.engines.shuffle.joined import joined_in_turn
 from sparkrank.engines.shuffle.packing import join_pieces
 from sparkrank.engines.shuffle.partition import partition_rows
-from sparkrank.engines.shuffle.spill import PieceStore
+from sparkrank.engines.shuffle.spill import PieceStore, in_runs
 from sparkrank.numeric.array_types import Ints
 from sparkrank.numeric.key_hashes import MAX_LOOP_BUCKETS, hash_keys
 from sparkrank.ranking.hit_sums import LARGE_ROWS
 
 # Buckets of up to this many rows, twice as many as usual, are evaluated whole.
 RUN_ROWS = 1 << 21
-# Buckets that follow one another share an evaluation as long as they have no more rows together. With as many, what an
-# evaluation takes beside its rows is no longer most of it.
+# Buckets share an evaluation as long as they have no more rows together: then what it takes beside its rows is not most
+# of it. And no more bytes: many models would outgrow the memory, and long texts the 2 GiB of an array of texts.
 SHARED_ROWS = 1 << 17
-# And no more bytes: scores of many models would outgrow the memory, and long texts the 2 GiB of an array of texts.
 SHARED_BYTES = 32 << 20
 HASHES = 1 << 16  # values of the bits by which runs are cut: with a large group are few others of its value
 SAMPLED_ROWS = 1000
@@ -65,28 +61,12 @@ def sample_of(piece: pa.RecordBatch, schema: pa.Schema) -> pa.Table:
 
 
 def small_together(store: PieceStore, buckets: Iterable[int]) -> Iterator[list[int]]:
-    """``buckets`` of ``store`` in their order: each alone, or several that have :data:`SHARED_ROWS` rows at most.
-
-    Where rows are wide they have fewer, about :data:`SHARED_BYTES`.
-    """
-    most = min(SHARED_ROWS, RUN_ROWS, SHARED_BYTES / max(store.row_bytes(), 1))
-    together: list[int] = []
-    rows = 0
-    for bucket in buckets:
-        if together and rows + store.rows(bucket) > most:
-            yield together
-            together, rows = [], 0
-        together.append(bucket)
-        rows += store.rows(bucket)
-    if together:
-        yield together
+    """``buckets`` in order: each alone, or several of :data:`SHARED_ROWS` and :data:`SHARED_BYTES` at most."""
+    yield from in_runs(buckets, store.rows, min(SHARED_ROWS, RUN_ROWS, SHARED_BYTES / max(store.row_bytes(), 1)))
 
 
 def runs_of(store: PieceStore, buckets: Sequence[int], inner: Callable[[], PieceStore]) -> Iterator[Run]:
-    """The rows of ``buckets`` of ``store`` in one run, or those of one large bucket in several, with whole groups each.
-
-    ``inner`` makes the store for the pieces of a large bucket that are cut once more.
-    """
+    """The rows of ``buckets`` in one run, or of one large bucket in several, by the store that ``inner`` makes."""
     whole = Run(store, *buckets)
     if whole.rows <= RUN_ROWS:
         if whole.rows:
@@ -113,26 +93,11 @@ def _hashes(piece: pa.RecordBatch) -> Ints:
 
 
 def runs_of_hashes(counts: Ints) -> tuple[np.ndarray[tuple[int], np.dtype[np.uint16]], int]:
-    """The run of each hash, and how many runs there are, where hashes have ``counts`` rows.
-
-    Hashes with a large group, of more than :data:`LARGE_ROWS` rows, share runs with their like only.
-    """
+    """The run of each hash of ``counts`` rows, and how many there are. Hashes of large groups share with their like."""
     run_of_hash, runs = np.zeros(len(counts), np.uint16), 0
     for large in (True, False):
         chosen = np.flatnonzero(counts > LARGE_ROWS if large else (counts > 0) & (counts <= LARGE_ROWS))
-        for run in _packed(chosen, counts):
+        for run in in_runs(chosen.tolist(), counts.tolist().__getitem__, RUN_ROWS):
             run_of_hash[run] = min(runs, MAX_LOOP_BUCKETS - 1)
             runs += 1
     return run_of_hash, min(runs, MAX_LOOP_BUCKETS)
-
-
-def _packed(hashes: Ints, counts: Ints) -> Iterable[Ints]:
-    """``hashes`` in runs of at most :data:`RUN_ROWS` rows, or of one hash."""
-    start, rows = 0, 0
-    for place, count in enumerate(counts[hashes].tolist()):
-        if rows and rows + count > RUN_ROWS:
-            yield hashes[start:place]
-            start, rows = place, 0
-        rows += count
-    if start < len(hashes):
-        yield hashes[start:]

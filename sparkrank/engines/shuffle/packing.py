@@ -1,8 +1,4 @@
-"""The packing of a split's rows into pieces, one for each bucket.
-
-A packed piece is an Arrow stream of one batch. Whole numbers have the narrowest type that fits, which for keys and
-labels is mostly a half or an eighth of the width. Texts are dictionary-encoded, with a dictionary for each piece.
-"""
+"""The packing of a split's rows into pieces: Arrow streams of one batch, with whole numbers in the narrowest type."""
 
 from __future__ import annotations
 
@@ -39,8 +35,7 @@ _NO_ROWS = np.empty(0, np.uint16)
 def pieces_by_bucket(rows: pa.Table, buckets: int, code_texts: bool = True) -> Iterator[tuple[int, pa.RecordBatch]]:
     """The pieces of a split: the number of each of ``buckets`` that has rows, and its rows.
 
-    Whole numbers are narrow, and columns of few distinct texts are dictionary-encoded. With ``code_texts``, so are all
-    columns whose texts repeat in the piece.
+    Columns of few distinct texts have dictionaries; with ``code_texts``, also those whose texts repeat in the piece.
     """
     with long_text_errors():
         rows = in_one_array(narrowed(decoded(rows)))
@@ -52,9 +47,8 @@ def pieces_by_bucket(rows: pa.Table, buckets: int, code_texts: bool = True) -> I
 def pieces_by_task(rows: pa.Table, buckets: int, tasks: int) -> Iterator[tuple[int, pa.RecordBatch]]:
     """The pieces of a split, one for each of ``tasks`` that has rows, with the number of its first bucket.
 
-    A piece has the rows of its buckets one after the other (:func:`buckets_of_piece`), because a piece costs as much as
-    hundreds of rows. Texts have a dictionary for each bucket where a task has few: its pieces are large then, and more
-    texts would not fit the processor's cache.
+    A piece costs as much as hundreds of rows, so it has all buckets of its task (:func:`buckets_of_piece`). Where a
+    task has few, its pieces are large, and texts have a dictionary for each bucket, which fits the processor's cache.
     """
     has_texts = any(map(is_text, decoded(rows).schema.types))
     if has_texts and buckets <= BUCKETS_PER_TASK * tasks:
@@ -100,10 +94,7 @@ def buckets_of_piece(bucket: int, piece: pa.RecordBatch) -> Iterator[tuple[int, 
 def buckets_of_pieces(
     bucket: int, pieces: Sequence[pa.RecordBatch], schema: pa.Schema
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """The rows of each bucket of several ``pieces``, joined and cut anew: one part a bucket, not one a piece.
-
-    The pieces begin with the same ``bucket``, are of one side, have as many buckets, and no texts.
-    """
+    """The rows of each bucket of ``pieces`` of one side, first ``bucket`` and number of buckets, cut anew."""
     sizes = np.stack([np.frombuffer(piece.schema.metadata[_SIZES], np.int32) for piece in pieces])
     count = sizes.shape[1]
     numbers = np.repeat(np.tile(np.arange(count, dtype=np.uint16), len(pieces)), sizes.ravel())
@@ -117,9 +108,7 @@ def _buckets_of_rows(rows: pa.Table, buckets: int) -> Unsigned:
 
 
 def _of_one_side(rows: pa.Table) -> pa.Table:
-    """``rows`` of lists without the labels, or of a truth without the scores, which are null there: as columns of the
-    type null, which take no room.
-    """
+    """``rows`` with labels of lists, or scores of a truth, which are null there, as the type null: it takes no room."""
     if TRUTH in rows.column_names:
         for name in (LABEL, *score_columns(rows)):
             if rows.num_rows and rows[name].null_count == rows.num_rows:
@@ -165,13 +154,9 @@ def _narrowest(column: pa.ChunkedArray) -> pa.DataType:
         if width == column.type.bit_width:
             break
         limits = [limit.as_py() for limit in pc.min_max(chunk).values()]  # None where all are null
-        width = max([width, *(_width(limit) for limit in limits if limit is not None)])
+        bits = ((limit if limit >= 0 else ~limit).bit_length() + 1 for limit in limits if limit is not None)
+        width = max([width, *bits])
     return next(kind for kind in _WHOLE if width <= kind.bit_width)
-
-
-def _width(number: int) -> int:
-    """The number of bits that ``number`` needs, including the sign."""
-    return (number if number >= 0 else ~number).bit_length() + 1
 
 
 def pack_pieces(pieces: Iterable[pa.RecordBatch]) -> pa.Array:
@@ -186,29 +171,21 @@ def pack_pieces(pieces: Iterable[pa.RecordBatch]) -> pa.Array:
 
 
 def unpack_pieces(pieces: Iterable[pa.Buffer], schema: pa.Schema) -> pa.Table:
-    """The rows of several packed pieces, with the columns of ``schema``. Dictionary-encoded keys stay encoded.
-
-    Copies narrow whole numbers, and texts other than keys.
-    """
+    """The rows of several packed pieces, with the columns of ``schema``. Dictionary-encoded keys stay encoded."""
     return join_pieces([unpack_piece(piece) for piece in pieces], schema)
 
 
 def join_pieces(pieces: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
-    """The rows of ``pieces`` of :func:`pieces_by_bucket`, with the columns of :func:`unpack_pieces`.
-
-    Pieces of lists stand before those of a truth.
-    """
+    """The rows of ``pieces`` with the columns of :func:`unpack_pieces`, those of lists before those of a truth."""
     agreed = _with_narrow_labels(solved_schema(schema, pieces), pieces)
     return pa.concat_tables([_joined(side, agreed) for side in by_side(pieces)] or [agreed.empty_table()])
 
 
 def by_side(pieces: Sequence[pa.RecordBatch]) -> list[list[pa.RecordBatch]]:
     """``pieces`` of lists, and those of a truth, or all together where there is no truth."""
-    if not pieces or TRUTH not in pieces[0].schema.names:
-        return [list(pieces)] if pieces else []
     sides: tuple[list[pa.RecordBatch], list[pa.RecordBatch]] = ([], [])
     for piece in pieces:
-        sides[bool(piece.num_rows and piece[TRUTH][0].as_py())].append(piece)
+        sides[TRUTH in piece.schema.names and piece.num_rows > 0 and piece[TRUTH][0].as_py()].append(piece)
     return [side for side in sides if side]
 
 
@@ -225,11 +202,10 @@ def _with_narrow_labels(schema: pa.Schema, pieces: Sequence[pa.RecordBatch]) -> 
     if LABEL not in schema.names:
         return schema
     kinds = {piece.schema.field(LABEL).type for piece in pieces} - {pa.null()}
-    kind = kinds.pop() if len(kinds) == 1 else None
-    if kind not in _WHOLE:
+    if len(kinds) != 1 or not kinds.issubset(_WHOLE):
         return schema
     index = schema.get_field_index(LABEL)
-    return schema.set(index, schema.field(index).with_type(kind))
+    return schema.set(index, schema.field(index).with_type(kinds.pop()))
 
 
 def unpack_piece(piece: pa.Buffer) -> pa.RecordBatch:

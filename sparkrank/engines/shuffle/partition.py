@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from sparkrank import native
 from sparkrank.bucket.impressions import one_array
-from sparkrank.engines.shuffle.texts import take_rows
 from sparkrank.numeric.array_types import Ints
 from sparkrank.numeric.key_hashes import MAX_LOOP_BUCKETS
 from sparkrank.numeric.text_arrays import is_text, text_bytes, text_ends, texts_of
@@ -31,10 +30,7 @@ def partition_rows(rows: pa.Table, buckets: Unsigned, count: int) -> Iterator[tu
 
 
 def rows_by_bucket(rows: pa.Table, buckets: Unsigned, count: int) -> tuple[pa.RecordBatch | None, list[int]]:
-    """``rows`` sorted by bucket, in their order in each bucket, and where each of ``count`` buckets ends.
-
-    None where there are no rows.
-    """
+    """``rows`` sorted by bucket, in their order in each, or None if there are none, and where the buckets end."""
     sort = _scattered if native.runs("partition", count <= MAX_LOOP_BUCKETS) else _sorted_by_bucket
     moved, ends = sort(rows, buckets, count)
     return next(iter(moved.to_batches()), None), ends
@@ -43,14 +39,18 @@ def rows_by_bucket(rows: pa.Table, buckets: Unsigned, count: int) -> tuple[pa.Re
 def _sorted_by_bucket(rows: pa.Table, buckets: Unsigned, count: int) -> tuple[pa.Table, list[int]]:
     """``rows`` sorted by bucket, in one chunk, and where each of ``count`` buckets ends."""
     order, ends = order_by_bucket(buckets, count)
-    return take_rows(rows.combine_chunks(), pa.array(order)), ends
+    return _taken(rows, pa.array(order)), ends
+
+
+def _taken(rows: pa.Table, order: pa.Array) -> pa.Table:
+    """The ``rows`` at the valid indices ``order``, in one chunk."""
+    return pc.take(rows.combine_chunks(), order, boundscheck=False).combine_chunks()
 
 
 def order_by_bucket(buckets: Unsigned, count: int) -> tuple[Unsigned, list[int]]:
     """The rows (n) sorted by bucket, in their order in each bucket, and where each of ``count`` buckets ends.
 
-    Sorts numbers of a bucket and a row, because numpy sorts whole numbers with vector instructions, faster than an
-    ``argsort`` of 16-bit integers.
+    numpy sorts whole numbers, here of a bucket and a row, by vector instructions, faster than ``argsort`` does.
     """
     row_bits = max(len(buckets) - 1, 0).bit_length()
     keys: NDArray[Any] = buckets.astype(np.uint32 if row_bits + (count - 1).bit_length() <= _NARROW else np.uint64)
@@ -82,7 +82,7 @@ def _scattered(rows: pa.Table, buckets: Unsigned, count: int) -> tuple[pa.Table,
             moved[name] = one_array(rows[name])
     if len(moved) < rows.num_columns:
         order = _scatter_numbers(pa.chunked_array([np.arange(rows.num_rows, dtype=np.uint32)]), places)
-        others = take_rows(rows.drop_columns(list(moved)).combine_chunks(), order)
+        others = _taken(rows.drop_columns(list(moved)), order)
         moved |= {name: one_array(others[name]) for name in others.column_names}
     return pa.table({name: moved[name] for name in rows.column_names}), ends.tolist()
 

@@ -6,8 +6,8 @@ import os
 import tempfile
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from typing import BinaryIO, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import BinaryIO, TypeAlias, TypeVar
 
 import pyarrow as pa
 
@@ -24,16 +24,14 @@ MAX_PIECE_BYTES = 1 << 30  # bytes of pieces that are joined: a column of texts 
 # Bytes of pieces that a spill joins to one: enough that few reads get a bucket, and not too much beside the rows of a
 # large one.
 SPILLED_BYTES = 16 << 20
+T = TypeVar("T")
 _ByBucket: TypeAlias = dict[int, list[pa.RecordBatch]]
 
 
 def unnamed_file() -> BinaryIO:
     """A file without a name, of which nothing remains, however the process ends.
 
-    Raises
-    ------
-    SparkrankError
-        Where no temporary file can be made.
+    Raises :class:`SparkrankError` where none can be made.
     """
     try:
         return tempfile.TemporaryFile(buffering=0)
@@ -48,21 +46,17 @@ class LazyFile:
         self._file: BinaryIO | None = None
 
     def close(self) -> None:
-        """Close the file, if there is one, and with it remove it."""
         if self._file is not None:
             self._file.close()
 
     def write(self, data: memoryview) -> int:
-        """Write some of ``data`` and return how many bytes."""
         return self._opened().write(data)
 
     def fileno(self) -> int:
-        """The descriptor of the file."""
         return self._opened().fileno()
 
     def _opened(self) -> BinaryIO:
-        if self._file is None:
-            self._file = unnamed_file()
+        self._file = self._file or unnamed_file()
         return self._file
 
 
@@ -70,11 +64,8 @@ class PieceStore:
     """The pieces of every bucket, with rows of ``schema``: in memory up to ``row_memory`` bytes, and then in ``file``.
 
     A spill writes all pieces in memory at once, joined to one piece for each bucket, so that few reads get a bucket.
-    Until it is written, other threads may add :data:`SHARE_WHILE_SPILLING` of ``row_memory``. Beyond that, each thread
-    holds one split.
-
-    Plain calls read and write the file, because pages of a mapped file count as memory of the process. The file has no
-    buffer, which would have to be flushed again where a disk is full.
+    Until it is written, other threads may add :data:`SHARE_WHILE_SPILLING` of ``row_memory``, and then hold one split
+    each. Plain calls read and write the file: pages of a mapped one count as memory of the process.
     """
 
     def __init__(self, schema: pa.Schema, file: BinaryIO | LazyFile, row_memory: int) -> None:
@@ -149,7 +140,7 @@ class PieceStore:
                 (number, run)
                 for number in sorted(unwritten)
                 for side in by_side(unwritten.pop(number))
-                for run in _runs(side)
+                for run in in_runs(side, lambda piece: piece.nbytes, min(SPILLED_BYTES, MAX_PIECE_BYTES))
             )
             for bucket, pieces in runs:
                 rows = with_own_texts(narrow_piece(join_pieces(pieces, self.schema)), code_texts=True)
@@ -160,17 +151,18 @@ class PieceStore:
                     rest = rest[self._file.write(rest) :]
 
 
-def _runs(pieces: list[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
-    """``pieces`` in runs of at most :data:`SPILLED_BYTES`, or of one larger piece."""
-    run: list[pa.RecordBatch] = []
-    size = 0
-    for piece in pieces:
-        if run and size + piece.nbytes > min(SPILLED_BYTES, MAX_PIECE_BYTES):
+def in_runs(items: Iterable[T], size: Callable[[T], float], most: float) -> Iterator[list[T]]:
+    """``items`` in their order, in runs whose sizes add up to ``most``, or of one larger item."""
+    run: list[T] = []
+    total = 0.0
+    for item in items:
+        if run and total + size(item) > most:
             yield run
-            run, size = [], 0
-        run.append(piece)
-        size += piece.nbytes
-    yield run
+            run, total = [], 0.0
+        run.append(item)
+        total += size(item)
+    if run:
+        yield run
 
 
 def _read(file: int, size: int, place: int) -> pa.Buffer:

@@ -1,7 +1,4 @@
-"""Text columns in the shuffle: how they move, and when they are dictionary-encoded.
-
-Finding the distinct texts is slow where they do not fit the processor's cache, so each piece is encoded on its own.
-"""
+"""Text columns in the shuffle: each piece is encoded on its own, as its texts fit the processor's cache."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.bucket.impressions import CLUSTER, key_columns, one_array, slice_columns
-from sparkrank.numeric.text_arrays import coded, end_type, is_text, text_ends, texts_of
+from sparkrank.numeric.text_arrays import coded, is_text
 
 # A column has few texts where a sample has at most this many distinct ones, as with 4,000 equally frequent texts.
 SAMPLED_ROWS = 1 << 14
@@ -40,33 +37,27 @@ def in_one_array(rows: pa.Table) -> pa.Table:
 
 
 def few_coded(rows: pa.Table) -> pa.Table:
-    """``rows``, which are decoded, with a dictionary for every column of few texts. A sample decides which these are.
-
-    Encoding few texts is fast, and codes then move much faster than texts.
-    """
+    """Decoded ``rows`` with a dictionary for every column of few texts, by a sample: codes move faster."""
     for index, field in enumerate(rows.schema):
         if is_text(field.type) and rows.num_rows:
             column = one_array(rows[index])
             size = min(len(column), SAMPLED_ROWS)  # no row is sampled twice, since texts may be of any length
             sample = column.take(pa.array(np.linspace(0, len(column) - 1, size).astype(np.int64)))
             if len(sample.unique()) <= FEW_TEXTS:
-                rows = rows.set_column(index, field.name, _narrow_coded(coded(column)))
+                encoded = coded(column)
+                rows = rows.set_column(index, field.name, _narrow_coded(encoded.indices, encoded.dictionary))
     return rows
 
 
-def _narrow_coded(column: pa.DictionaryArray) -> pa.DictionaryArray:
-    return pa.DictionaryArray.from_arrays(column.indices.cast(_width(len(column.dictionary))), column.dictionary)
-
-
-def _width(texts: int) -> pa.DataType:
-    return next(kind for limit, kind in _WIDTHS if texts <= limit)
+def _narrow_coded(codes: pa.Array, texts: pa.Array) -> pa.DictionaryArray:
+    kind = next(kind for limit, kind in _WIDTHS if len(texts) <= limit)
+    return pa.DictionaryArray.from_arrays(codes.cast(kind), texts)
 
 
 def with_own_texts(piece: pa.RecordBatch, code_texts: bool) -> pa.RecordBatch:
     """``piece`` with dictionaries of the texts in it only, and with plain texts where most rows differ.
 
-    With ``code_texts``, plain texts become dictionaries too. Encoding each piece is faster than encoding a whole split,
-    because the texts of a piece fit the processor's cache.
+    With ``code_texts``, plain texts become dictionaries too.
     """
     columns = [_own(column, code_texts) for column in piece.columns]
     return pa.record_batch(columns, piece.schema.names)
@@ -80,14 +71,11 @@ def _own(column: pa.Array, code_texts: bool) -> pa.Array:
     texts = column.dictionary.take(encoded.dictionary) if is_coded else encoded.dictionary
     if 2 * len(texts) > len(column):
         return texts.take(encoded.indices) if is_coded else column
-    return pa.DictionaryArray.from_arrays(encoded.indices.cast(_width(len(texts))), texts)
+    return _narrow_coded(encoded.indices, texts)
 
 
 def with_used_texts(piece: pa.RecordBatch) -> pa.RecordBatch:
-    """``piece``, some rows of a larger one, with the part of each dictionary between its first and last text in use.
-
-    Of keys in the order of their buckets, that part has no text of another bucket.
-    """
+    """``piece``, some rows of a larger one, with the part of each dictionary between its first and last text in use."""
     columns = [_used(column) if pa.types.is_dictionary(column.type) else column for column in piece.columns]
     return pa.record_batch(columns, piece.schema.names)
 
@@ -101,42 +89,8 @@ def _used(column: pa.DictionaryArray) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(codes, column.dictionary.slice(first, last - first + 1))
 
 
-def take_rows(rows: pa.Table, order: pa.Array) -> pa.Table:
-    """The ``rows`` at the valid indices ``order``, in one chunk.
-
-    Texts of equal width, as ids often are, move as fixed-width values, which is faster.
-    """
-    original = rows.schema
-    for index, field in enumerate(original):
-        if is_text(field.type):
-            rows = rows.set_column(index, field.name, _of_one_width(one_array(rows[index])))
-    rows = pc.take(rows, order, boundscheck=False).combine_chunks()
-    for index, field in enumerate(original):
-        if rows.schema.types[index] != field.type:
-            rows = rows.set_column(index, field, _of_any_width(one_array(rows[index]), field.type))
-    return rows
-
-
-def _of_one_width(texts: pa.Array) -> pa.Array:
-    """``texts`` as values of a fixed width where all have that width and none is null."""
-    ends = text_ends(texts)
-    width = int(ends[1] - ends[0]) if len(texts) else 0
-    if width == 0 or texts.null_count or not (np.diff(ends) == width).all():
-        return texts
-    data = texts.buffers()[2].slice(int(ends[0]), width * len(texts))
-    return pa.Array.from_buffers(pa.binary(width), len(texts), [None, data])
-
-
-def _of_any_width(values: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Values of a fixed width as texts of ``kind``."""
-    width = values.type.byte_width
-    ends = np.arange(len(values) + 1, dtype=end_type(kind)) * width
-    return texts_of(kind, ends, values.buffers()[1].slice(values.offset * width))
-
-
 def solved_schema(schema: pa.Schema, pieces: Sequence[pa.RecordBatch]) -> pa.Schema:
-    """``schema`` with dictionaries for the key, slice and cluster columns that any of ``pieces`` encodes, and for no
-    others.
+    """``schema`` with dictionaries for the key, slice and cluster columns that any of ``pieces`` encodes.
 
     For these, only the codes matter.
     """

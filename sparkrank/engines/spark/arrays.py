@@ -17,11 +17,9 @@ _ALIKE = (T.IntegralType, T.FloatType, T.DoubleType, T.StringType, T.NullType)
 
 
 def rows_of_arrays(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
-    """The arrays of ``frame`` and what all rows of a group share, as :func:`sparkrank.sources.arrays.exploded`
-    takes them.
+    """The arrays of ``frame`` and what all rows of a group share, for :func:`sparkrank.sources.arrays.exploded`.
 
-    A row of ``frame`` has a number that lasts as long as the task that gave it. Of a task that runs again every row may
-    get another one, but all rows of a key are of one run of it to whoever solves their bucket.
+    Rows have numbers. A task that runs again may give others, but a bucket gets all rows of a key from one run of it.
     """
     kinds = {column: frame.schema[column].dataType for _, column in roles.columns()}
     columns = {key_column(index): key_of(named(column), kinds[column]) for index, column in enumerate(roles.group)}

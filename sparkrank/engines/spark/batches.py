@@ -21,16 +21,14 @@ from sparkrank.sources.parquet import SPLIT_ROWS
 
 BYTES_SETTING = "spark.sql.execution.arrow.maxBytesPerBatch"  # Spark's own is 64 MiB
 ROWS_SETTING = "spark.sql.execution.arrow.maxRecordsPerBatch"
-# The limit for batches of pieces, which have thousands of rows each. Arrow's pools in the JVM keep memory of up to 16
-# MiB. Larger blocks come from the operating system each time, which took a tenth of the time of the scan lane.
+# Of pieces. Arrow's pools in the JVM keep memory of up to 16 MiB; larger blocks come from the operating system each
+# time, which took a tenth of the time of the scan lane.
 BYTES_OF_PIECES = 4 << 20
-# The limit for batches of single rows. With any other limit, Spark adds up the bytes of all columns after every row: 7
-# of the 10.7 seconds of processor time that the JVM takes for 20 million rows of the frame lane. With this one, batches
-# end by their number of rows.
+# Of rows. With any other limit, Spark adds up the bytes of all columns after every row: 7 of the 10.7 seconds of
+# processor time that the JVM takes for 20 million rows of the frame lane.
 NO_LIMIT = 2**31 - 1
-# The limit for rows with texts, which may be of any length: Spark doubles the memory of a batch as it grows, and fails
-# at 2 GiB. 12,000 texts of 200 KB in batches of 10,000 ended a driver of 3 GiB. For ids of 16 letters this limit costs
-# no time.
+# Texts may be of any length: Spark doubles the memory of a batch as it grows, and fails at 2 GiB. 12,000 texts of
+# 200 KB in batches of 10,000 ended a driver of 3 GiB. For ids of 16 letters this limit costs no time.
 ROWS_OF_TEXTS = 4096
 ROWS_OF_ARRAYS = 1024  # each has what some twenty rows have, or thousands
 _OUR_LIMITS = {str(limit) for limit in (BYTES_OF_PIECES, NO_LIMIT)}
@@ -38,11 +36,10 @@ _OUR_LIMITS = {str(limit) for limit in (BYTES_OF_PIECES, NO_LIMIT)}
 
 @contextmanager
 def batches_of(spark: SparkSession, most_bytes: int) -> Iterator[Refusal | None]:
-    """A context in which batches have at most ``most_bytes``. Restores the setting of the session at the end.
+    """A context in which batches have at most ``most_bytes``; yields what the session refuses, if it does.
 
-    It yields what the session refuses, if it does. Where several evaluations run in one session, the first one sets the
-    limit for all, and the last one restores it. The limit is never :data:`NO_LIMIT` in a session that does not limit
-    the rows of a batch either.
+    Where several evaluations run in one session, the first one sets the limit, and the last one restores it. It is
+    never :data:`NO_LIMIT` in a session that does not limit the rows of a batch either.
     """
     limit, now = str(most_bytes), setting(spark, BYTES_SETTING)
     if now in _OUR_LIMITS:  # another evaluation of the session has set it
@@ -88,21 +85,18 @@ def arrow_schema(rows: DataFrame) -> pa.Schema:
 def arrow_batches(rows: DataFrame, context: SparkContext) -> RDD[bytes] | None:
     """The rows in Arrow batches without a schema, from a private method of Spark, or None where it must not be used.
 
-    Spark has had this method since version 2.3 and does not promise to keep it. Where it is missing, or might write
-    something other than :func:`arrow_schema` says, the caller uses the public ``mapInArrow``, which gives the same rows
-    more slowly. ``SPARKRANK_PRIVATE_SPARK=0`` in the environment of the driver has the same effect.
-
-    An adaptive plan runs here up to its last exchange. Call this function, and use its result, inside
-    :func:`settings_in_tasks`.
+    Where it is missing, as ``SPARKRANK_PRIVATE_SPARK=0`` in the environment of the driver says too, or might write
+    something other than :func:`arrow_schema` says, the public ``mapInArrow`` gives the same rows more slowly. An
+    adaptive plan runs here up to its last exchange. Call this, and use the result, inside :func:`settings_in_tasks`.
     """
     spark = rows.sparkSession
-    if os.environ.get("SPARKRANK_PRIVATE_SPARK") == "0":
-        return None
-    if not all(_is_as_agreed(field.dataType) for field in rows.schema):
-        return None
-    if not _tasks_have_settings(spark):
-        return None
-    if setting(spark, LARGE_TYPES, "false") != "false" or int(setting(spark, ROWS_SETTING) or 0) <= 0:
+    if (
+        os.environ.get("SPARKRANK_PRIVATE_SPARK") == "0"
+        or not all(_is_as_agreed(field.dataType) for field in rows.schema)
+        or not _tasks_have_settings(spark)
+        or setting(spark, LARGE_TYPES, "false") != "false"
+        or int(setting(spark, ROWS_SETTING) or 0) <= 0
+    ):
         return None
     try:
         batches = rows._jdf.toArrowBatchRdd().toJavaRDD()  # noqa: SLF001 - the docstring says why
@@ -119,9 +113,7 @@ def _is_as_agreed(kind: T.DataType) -> bool:
 
 
 def _tasks_have_settings(spark: SparkSession) -> bool:
-    """Whether tasks can be given the settings of ``spark``, by whose namesakes of the active session Spark generates
-    code.
-    """
+    """Whether tasks can have the settings of ``spark``: Spark generates code by those of the active session."""
     settings, active = all_settings(spark), SparkSession.getActiveSession()
     if settings is None:
         return False
@@ -132,10 +124,7 @@ def _tasks_have_settings(spark: SparkSession) -> bool:
 
 @contextmanager
 def settings_in_tasks(spark: SparkSession) -> Iterator[None]:
-    """A context in which tasks of RDDs have the session's settings of Spark SQL.
-
-    Some functions of Spark SQL read settings in the task. Without this context they would find those of the cluster.
-    """
+    """A context in which functions of Spark SQL in tasks of RDDs read the session's settings, not the cluster's."""
     context = spark.sparkContext
     settings = {name: value for name, value in (all_settings(spark) or {}).items() if name.startswith("spark.sql.")}
     before = {name: context.getLocalProperty(name) for name in settings}
@@ -157,10 +146,7 @@ def read_batches(packed: Iterable[bytes], schema: pa.Schema) -> Iterator[pa.Reco
 def gathered_rows(
     batches: Iterable[pa.RecordBatch], schema: pa.Schema, rows_in: Callable[[pa.RecordBatch], int] = len
 ) -> Iterator[pa.Table]:
-    """The rows of ``batches`` as tables of :data:`GATHERED_ROWS` or :data:`GATHERED_BYTES` or more, except the last.
-
-    ``rows_in`` tells how many bucket rows a batch makes.
-    """
+    """The rows of ``batches`` as tables of :data:`GATHERED_ROWS` by ``rows_in``, or :data:`GATHERED_BYTES`, or more."""
     tune_worker()
     gathered: list[pa.RecordBatch] = []
     rows = size = 0

@@ -15,13 +15,8 @@ if TYPE_CHECKING:
 
 # Spark's error conditions for a path or table that does not exist, or has no data.
 _NOTHING_THERE = ("PATH_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA")
-_NO_SQL = (
-    "PARSE_",
-    "FAILED_TO_PARSE_TOO_COMPLEX",
-    "INVALID_SQL_SYNTAX",
-    "UNRESOLVED_ROUTINE",
-    "WRONG_NUM_ARGS",
-)  # errors of the SQL itself, for any rows
+# Errors of the SQL itself, for any rows.
+_NO_SQL = ("PARSE_", "FAILED_TO_PARSE_TOO_COMPLEX", "INVALID_SQL_SYNTAX", "UNRESOLVED_ROUTINE", "WRONG_NUM_ARGS")
 # Errors of py4j where the JVM ends during a call. The operating system refuses later calls.
 _JVM_GONE = ("Py4JError", "Py4JNetworkError")
 # Errors of Arrow in Spark where the texts of a batch exceed its memory, or 2 GiB.
@@ -36,13 +31,11 @@ _UNREADABLE = re.compile(r"\[FAILED_READ_FILE[.\w]*\] Encountered error while re
 _IN_WORKER = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n|\n)+(\S.*)$", re.MULTILINE)
 # A Spark error condition with its message, followed by the SQL state.
 _CONDITION = re.compile(r"(\[(?!PYTHON_EXCEPTION)[A-Z][A-Z_.]+\] .+?)(?:\s+SQLSTATE.*)?$", re.MULTILINE)
-# A task that was lost because its worker or executor died, often for lack of memory: where it ran, and Spark's message
-# without the advice on settings.
+# A task whose worker or executor died: where it ran, and Spark's message without the advice on settings.
 _DIED = re.compile(
     r"Lost task \S+ in stage \S+ \(TID \d+\) \((.+?)\): (?:[\w.$]+: )?(\S.*?)(?:\. Consider setting .*)?$", re.MULTILINE
 )
-# Errors of values: SQL's class of data exceptions (22), values that older versions of Spark read differently, and
-# errors that a condition raises itself.
+# SQL's class of data exceptions (22), values that older versions of Spark read otherwise, and what a condition raises.
 _OF_A_VALUE = re.compile(r"(\[[A-Z][A-Z0-9_.]+\] .+?)\s+SQLSTATE: (?:22\w{3}|42K0B|P0001)", re.DOTALL)
 _USER_RAISED = re.compile(r"(\[USER_RAISED_EXCEPTION\]) (.*)", re.DOTALL)
 # What Spark's own vectors are checked for where a column of their type is read.
@@ -114,8 +107,9 @@ def reason_of(error: Exception) -> str:
 
 @contextmanager
 def reading_errors(name: str, kind: str, what: str) -> Iterator[None]:
-    """Raise Spark's errors while it reads ``name``, a ``what`` (input or truth) of some ``kind``, as
-    :class:`sparkrank.base.errors.InputError`. The loss of the JVM passes unchanged.
+    """Raise what Spark raises while it reads ``name``, a ``what`` of some ``kind``, as an :class:`InputError`.
+
+    The loss of the JVM passes unchanged.
     """
     try:
         yield
@@ -134,9 +128,7 @@ def reading_errors(name: str, kind: str, what: str) -> Iterator[None]:
 
 @contextmanager
 def condition_errors(what: str, condition: str) -> Iterator[None]:
-    """Raise Spark's errors about the SQL of ``what``.where as :class:`sparkrank.base.errors.SpecError`, where the SQL
-    is invalid or calls an unknown function. Errors that depend on the rows pass unchanged.
-    """
+    """Raise Spark's errors about the SQL of ``what``.where itself as :class:`sparkrank.base.errors.SpecError`."""
     try:
         yield
     except Exception as error:

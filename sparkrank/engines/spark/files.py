@@ -1,7 +1,6 @@
 """The frame lane's files: Spark reads those that the listing of the other lanes names.
 
-Handed thousands of files, Spark asks for each in a task of its own, which takes far longer than to list their folder.
-So it gets folders where these hold nothing else, and says what it found there; where that differs, it gets the files.
+Spark asks for each of thousands of files in a task of its own. So it gets folders, unless it finds other files there.
 """
 
 from __future__ import annotations
@@ -62,10 +61,8 @@ def frame_of_files(
 ) -> DataFrame:
     """The rows of the files at ``path``, of one of :data:`FILE_FORMATS`; ``what`` names them in sentences.
 
-    Columns of folders are texts where ``partition_types`` says so. ``where`` is not applied, but what it names is
-    looked at. ``opened`` are the same files, where somebody has looked at them before. ``schema`` is Spark's, in place
-    of what it would find. Raises :class:`InputError` when nothing
-    is there or files do not fit together, as the other lanes do.
+    ``where`` is not applied, but files must have the columns that it names. ``opened`` are the same files, where
+    somebody has looked at them before. Raises :class:`InputError` when nothing is there or files do not fit together.
     """
     given = {name.lower(): value for name, value in (options or {}).items()}
     reader = _reader(spark, kind, options or {}, schema)
@@ -111,8 +108,7 @@ def _differ(
 ) -> bool:
     """Whether files of Parquet differ in columns that are needed, so that Spark has to look at all of them.
 
-    What the files say of their columns is refused as in the other lanes. Those that Arrow cannot read are left to
-    Spark.
+    Raises what the other lanes raise of their columns. Files that Arrow cannot read are left to Spark.
     """
     if stored.store is None or kind != "parquet":
         return False

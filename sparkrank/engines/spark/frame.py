@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,6 @@ import pyarrow as pa
 from pyspark import RDD
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql import types as T
 
 from sparkrank.bucket import bucket_columns
 from sparkrank.bucket.impressions import key_column
@@ -33,6 +31,7 @@ from sparkrank.engines.spark.session_features import SessionFeatures, packed_onc
 from sparkrank.engines.spark.shuffle import (
     PIECES_TYPE,
     Pair,
+    Work,
     partition_to_pairs,
     partition_to_rows,
     solve_pairs,
@@ -63,11 +62,10 @@ def evaluate_frame(
     """
     impressions = _impressions(frame, truth, roles, plan)
     rows = _sent(impressions, plan)
-    batches = SentBatches.of(rows, roles, plan)
+    sent = SentBatches.of(rows, roles, plan)
     keys = {column: impressions.schema[key_column(index)].dataType for index, column in enumerate(roles.group)}
-    groups = group_schema(keys, plan) if plan.group_table else None
-    with _shortened(frame.sparkSession, batches):
-        return _evaluated(rows, batches, plan, buckets, groups, files)
+    with _shortened(frame.sparkSession, sent):
+        return _evaluated(rows, sent, Work(sent.schema, plan, buckets, group_schema(keys, plan), files))
 
 
 def _shortened(spark: SparkSession, batches: SentBatches) -> AbstractContextManager[None]:
@@ -77,31 +75,22 @@ def _shortened(spark: SparkSession, batches: SentBatches) -> AbstractContextMana
     return short_batches(spark) if any(map(may_be_wide, batches.sent.types)) else nullcontext()
 
 
-def _evaluated(
-    rows: DataFrame,
-    sent: SentBatches,
-    plan: Plan,
-    buckets: int,
-    groups: T.StructType | None,
-    files: GroupFiles | None,
-) -> Solved:
-    spark, schema = rows.sparkSession, sent.schema
+def _evaluated(rows: DataFrame, sent: SentBatches, work: Work) -> Solved:
+    spark, plan = rows.sparkSession, work.plan
     features = SessionFeatures.of(spark, plan)
     if features.context is not None:
         with settings_in_tasks(spark):
             if (batches := arrow_batches(rows, features.context)) is not None:
                 if not plan.keys:
                     return solve_where_read(batches.mapPartitions(sent.read), spark, plan)
-                pairs = pairs_of(batches, sent, buckets)
-                return solve_pairs(pairs, spark, schema, plan, buckets, groups, files, source=batches)
+                return solve_pairs(pairs_of(batches, sent, work.buckets), spark, work, source=batches)
     with batches_of(spark, NO_LIMIT) as refusal:
         if plan.keys:
-            solved = solve_rows(rows_of(rows, sent, buckets), schema, plan, buckets, groups, files)
+            solved = solve_rows(rows_of(rows, sent, work.buckets), work)
         else:
             # Spark solves them where it makes them, and nobody knows in how many tasks: one step merges the states
             # of so many before the driver gets them.
-            tasks = fan_in(plan) ** 2
-            solved = solve_rows_where_read(rows, sent.tables, plan, tasks)
+            solved = solve_rows_where_read(rows, sent.tables, plan, fan_in(plan) ** 2)
     return solved.noting(*features.refusals, refusal)
 
 
@@ -112,19 +101,14 @@ def pairs_of(batches: RDD[bytes], sent: SentBatches, buckets: int) -> RDD[Pair]:
 
 def rows_of(rows: DataFrame, sent: SentBatches, buckets: int) -> DataFrame:
     """The same as rows of a DataFrame."""
-
-    def cut(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return partition_to_rows(sent.tables(batches), buckets)
-
-    return rows.mapInArrow(packed_once(cut), PIECES_TYPE)
+    cut = packed_once(lambda batches: partition_to_rows(sent.tables(batches), buckets))
+    return rows.mapInArrow(cut, PIECES_TYPE)
 
 
 def _sent(impressions: DataFrame, plan: Plan) -> DataFrame:
     """The columns of ``impressions`` that a bucket needs."""
     names = [key_column(index) for index in range(len(plan.keys))]
-    others = bucket_columns(plan, 0)
-    if plan.arrays:
-        others = [name for name in impressions.columns if name not in names]
+    others = [name for name in impressions.columns if name not in names] if plan.arrays else bucket_columns(plan, 0)
     return impressions.select(*names, *others)
 
 
@@ -160,8 +144,5 @@ def pick_framed(
     if keys is not None:
         for index, values in enumerate(zip(*keys.typed(sent.schema), strict=True)):
             rows = rows.where(F.col(key_column(index)).isin(*(scalar.as_py() for scalar in values)))
-
-    def picked(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return streams_of(map(pick, sent.tables(batches)))
-
-    return tables_of_streams(rows.mapInArrow(packed_once(picked), STREAMS_TYPE))
+    picked = packed_once(lambda batches: streams_of(map(pick, sent.tables(batches))))
+    return tables_of_streams(rows.mapInArrow(picked, STREAMS_TYPE))

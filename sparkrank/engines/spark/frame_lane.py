@@ -52,14 +52,10 @@ class FrameLane:
         session = request.session
         assert session is not None  # noqa: S101 - see why_not
         frames = [spark_frame(side, session, roles, opened) for side, roles in request.sides]
-        reason = cls._reason(request, left)
-        return cls(frames[0], request.roles, frames[1] if len(frames) > 1 else None, reason)
-
-    @classmethod
-    def _reason(cls, request: Request, left: str | None) -> str:
+        reason = left or f"lane is {cls.name}"
         if (what := request.frame_side) is not None:
-            return f"the {what} is a Spark DataFrame"
-        return f"lane is {cls.name}" if left is None else left
+            reason = f"the {what} is a Spark DataFrame"
+        return cls(frames[0], request.roles, frames[1] if len(frames) > 1 else None, reason)
 
     @cached_property
     def _sides(self) -> tuple[DataFrame, DataFrame | None]:

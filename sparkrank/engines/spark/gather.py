@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
@@ -45,17 +45,7 @@ def read_at_once(parts: int, plan: Plan, files: GroupFiles | None) -> bool:
 
 def gather_states(rows: Iterable[States], files: GroupFiles | None) -> Solved:
     """The result from all buckets, where :func:`read_at_once` is true."""
-    partials, written = _merged(rows)
-    _raise_if_failed(partials)
-    if files is not None:
-        files.keep(written)
-    return Solved(partials, None)
-
-
-def _raise_if_failed(partials: Partials) -> None:
-    """Raise :class:`OutOfMemoryError` where a task has run out of memory."""
-    if partials.failure:
-        raise OutOfMemoryError(partials.failure)
+    return Solved(_kept(*_merged(rows), files), None)
 
 
 def gather(
@@ -75,33 +65,30 @@ def gather(
         solved = Solved(_states(results, parts, plan, files), None)
     if group_schema is None or files is not None:
         return solved
-    count = math.ceil(group_rows(solved.partials) / GROUP_FILE_ROWS)
+    counts = solved.partials.counts  # a group has a row for each model
+    models = {model for check, model in counts if check == checks.SCORED_ROWS}
+    count = math.ceil(counts.get((checks.GROUPS, ""), 0) * len(models) / GROUP_FILE_ROWS)
     groups = results.select("groups").coalesce(max(1, count)).mapInArrow(_unpack_groups, group_schema)
     return replace(solved, groups=groups)
 
 
 def _states(results: DataFrame, parts: int, plan: Plan, files: GroupFiles | None) -> Partials:
     """The states of all buckets, without exact bins; ``files`` keeps those that the tasks have written."""
-    partials, written = _reduced(results.select("states", _names(files)), parts, fan_in(plan))
-    return _kept(partials, written, files)
-
-
-def _names(files: GroupFiles | None) -> Column:
-    return F.col("groups") if files is not None else F.lit(None).cast("binary")
+    names = F.col("groups") if files is not None else F.lit(None).cast("binary")
+    return _kept(*_reduced(results.select("states", names), parts, fan_in(plan)), files)
 
 
 def _kept(partials: Partials, written: set[str], files: GroupFiles | None) -> Partials:
-    _raise_if_failed(partials)
+    """``partials``; raises :class:`OutOfMemoryError` where a task has run out of memory."""
+    if partials.failure:
+        raise OutOfMemoryError(partials.failure)
     if files is not None:
         files.keep(written)
     return partials
 
 
 def _solved_by_passes(results: DataFrame, parts: int, plan: Plan, files: GroupFiles | None, *, streams: bool) -> Solved:
-    """States, and exact bins where the plan has some, from ``results``, which Spark caches where the session permits.
-
-    Elsewhere each reading of ``results`` evaluates the input again.
-    """
+    """States and exact bins of ``results``, which Spark caches, or evaluates again where the session refuses that."""
     because = why_not_cached(results)
     is_cached, passes = because is None, 1
     try:
@@ -125,25 +112,16 @@ def _solved_by_passes(results: DataFrame, parts: int, plan: Plan, files: GroupFi
 
 
 def _unique_plan(results: DataFrame) -> DataFrame:
-    """``results`` with a plan that equals no other. Spark uses cached rows for every plan that equals the cached one.
-
-    Plans that read files of the same names are equal, even where the files have changed since.
-    """
+    """``results`` with a plan of its own: Spark uses cached rows for equal plans, though files have changed."""
     return results.where(F.lit(uuid.uuid4().hex).isNotNull())  # the optimizer removes it
 
 
 def _with_exact_blocks(
-    solved: Solved,
-    results: DataFrame,
-    parts: int,
-    plan: Plan,
-    *,
-    is_cached: bool,
+    solved: Solved, results: DataFrame, parts: int, plan: Plan, *, is_cached: bool
 ) -> tuple[Solved, int]:
     """``solved`` with the exact bins of the day, and how often it has read ``results`` for them.
 
-    The driver merges few bins. Spark's tasks merge many, and cache them where ``results`` are (``is_cached``). Where it
-    fails, the caller releases ``results``.
+    The driver merges few bins, and tasks many. Where it fails, the caller releases ``results``.
     """
     scored = sum(count for (check, _), count in solved.partials.counts.items() if check == checks.SCORED_ROWS)
     if scored * len(exact_metrics(plan)) * (1 + len(plan.slices)) <= MAX_DRIVER_ROWS:
@@ -171,8 +149,10 @@ def _validate_unjoined(plan: Plan, scored: int) -> None:
             )
 
 
-def group_schema(keys: Mapping[str, T.DataType], plan: Plan) -> T.StructType:
-    """The schema of the group table: model, the group key's columns, counts, and a column for each metric."""
+def group_schema(keys: Mapping[str, T.DataType], plan: Plan) -> T.StructType | None:
+    """The schema of the group table, if one is requested: model, key columns, counts, and a column for each metric."""
+    if not plan.group_table:
+        return None
     return T.StructType(
         [
             T.StructField(MODEL, T.StringType()),
@@ -183,17 +163,8 @@ def group_schema(keys: Mapping[str, T.DataType], plan: Plan) -> T.StructType:
     )
 
 
-def group_rows(partials: Partials) -> int:
-    """The number of rows of the group table: one for each group and model."""
-    models = {model for check, model in partials.counts if check == checks.SCORED_ROWS}
-    return partials.counts.get((checks.GROUPS, ""), 0) * len(models)
-
-
 def _reduced(results: DataFrame, parts: int, at_a_time: int) -> tuple[Partials, set[str]]:
-    """The merged states of all buckets, and the names of all files of the group table, from rows with both.
-
-    Tasks merge so many states ``at_a_time`` until the driver can merge the rest.
-    """
+    """The merged states and names of files of ``results``; tasks merge so many ``at_a_time``, the driver the rest."""
     while parts > at_a_time:
         parts = math.ceil(parts / at_a_time)
         # by the task that made them, so that states that Spark computes again take the same way

@@ -22,8 +22,7 @@ from sparkrank.engines.spark.worker_python import validate_session
 def local_copy(rows: DataFrame) -> ds.Dataset:
     """The rows in a temporary file, which is removed with the dataset.
 
-    Tasks pack batches of rows as Arrow streams, which Spark spreads evenly over partitions: the driver holds one of
-    these at a time, whatever the partitions of ``rows``. Adaptive plans make them of some 64 MB.
+    Spark spreads streams of batches evenly over partitions, of which the driver holds one at a time.
     """
     spark, schema = rows.sparkSession, arrow_schema(rows)
     validate_session(spark)

@@ -31,8 +31,7 @@ _NAN = float("nan")
 def with_nested(frame: DataFrame, roles: Roles, what: str) -> DataFrame:
     """``frame`` with the columns of ``roles`` that lie inside of others, under the names by which these ask for them.
 
-    Raises :class:`sparkrank.base.errors.InputError` where one names no place, or it is not plain which; ``what`` has
-    them.
+    Raises :class:`sparkrank.base.errors.InputError` where one names no place in ``what``, or it is not plain which.
     """
     schema = frame.schema
     nested = places(roles, {field.name: shape_of(field.dataType) for field in schema}, what)

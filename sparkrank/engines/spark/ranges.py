@@ -1,14 +1,14 @@
 """Exact metrics on Spark of a day with too many distinct scores for one process, by ranges of scores.
 
-Each bucket returns its exact bins beside its states. Samples of the bins determine the bounds of ranges. Tasks divide
-the bins of each bucket by range, Spark shuffles them, and a task merges each range. The totals of ranges, a few numbers
-each, go to the driver, which returns the amounts above each range. Then tasks sweep every range.
+Samples of the bins of each bucket determine the bounds. Tasks divide the bins by range, Spark shuffles them, and a task
+merges each range. The driver gets their totals, a few numbers each, and returns what is above each, for the sweeps.
 """
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -27,7 +27,7 @@ from sparkrank.engines.score_ranges import (
     sketches,
     sweep,
 )
-from sparkrank.engines.spark.session_features import packed_once, why_not_cached
+from sparkrank.engines.spark.session_features import Batches, packed_once, why_not_cached
 from sparkrank.histogram.wire import NarrowHistogram, NarrowRows, merged
 from sparkrank.metrics import Plan
 from sparkrank.states import Partials
@@ -43,7 +43,6 @@ READINGS = 3  # the samples, the totals of the ranges, and the sweeps
 _PIECES = pa.schema({"score_range": pa.int32(), "blocks": pa.binary()})
 _MERGED = pa.schema({"score_range": pa.int32(), "blocks": pa.binary(), "totals": pa.binary()})
 _TERMS = pa.schema({"score_range": pa.int32(), "terms": pa.binary()})
-Batches = Iterator[pa.RecordBatch]
 ByLabel = Mapping[float | None, Sequence[ExactMetric]]
 
 
@@ -64,8 +63,8 @@ class ExactDay:
         self._plan = plan
         self._ranges = bounds.score_ranges()
         self._exact = exact_metrics(plan)
-        pieces = packed.select("blocks").mapInArrow(packed_once(_cutter(bounds)), _ddl(_PIECES))
-        merge = packed_once(_merger(self._ranges, self._exact, curves=plan.curve_points > 0))
+        pieces = packed.select("blocks").mapInArrow(packed_once(partial(_cut, bounds)), _ddl(_PIECES))
+        merge = packed_once(partial(_merge, self._ranges, self._exact, plan.curve_points > 0))
         tasks = max(1, len(self._ranges))
         self._merged = pieces.repartition(tasks, "score_range").mapInArrow(merge, _ddl(_MERGED))
         self.is_cached = is_cached and why_not_cached(self._merged) is None
@@ -73,9 +72,9 @@ class ExactDay:
     def solved(self) -> ExactBins:
         """Every metric that reads exact bins, and the bins as rows of the table ``blocks``, which tasks make."""
         totals = _by_range(self._merged.select("score_range", "totals"))
-        sweeper = _sweeper(self._ranges, places(self._ranges, totals), self._exact)
+        sweeper = packed_once(partial(_sweep, self._ranges, self._exact, places(self._ranges, totals)))
         terms = _by_range(self._merged.select("score_range", "blocks").mapInArrow(sweeper, _ddl(_TERMS)))
-        lister = _lister(self._ranges, self._plan.weighted)
+        lister = packed_once(partial(_list, self._ranges, self._plan.weighted))
         schema = _ddl(WEIGHTED_BLOCK_SCHEMA if self._plan.weighted else BLOCK_SCHEMA)
         return ExactBins(
             measured(self._ranges, totals, terms, self._exact),
@@ -113,44 +112,30 @@ def _batch(schema: pa.Schema, *row: Any) -> pa.RecordBatch:
     )
 
 
-def _cutter(bounds: RangeBounds) -> Callable[[Batches], Batches]:
-    def cut(batches: Batches) -> Batches:
-        for batch in batches:
-            for packed in batch.column(0):
-                if packed.is_valid:
-                    for score_range, histogram in bounds.pieces(Partials.unpack([packed.as_buffer()])):
-                        yield _batch(_PIECES, score_range, pickle.dumps(NarrowHistogram.of(histogram)))
-
-    return cut
+def _cut(bounds: RangeBounds, batches: Batches) -> Batches:
+    for batch in batches:
+        for packed in batch.column(0):
+            if packed.is_valid:
+                for score_range, histogram in bounds.pieces(Partials.unpack([packed.as_buffer()])):
+                    yield _batch(_PIECES, score_range, pickle.dumps(NarrowHistogram.of(histogram)))
 
 
-def _merger(score_ranges: ScoreRanges, exact: ByLabel, curves: bool) -> Callable[[Batches], Batches]:
-    def merge(batches: Batches) -> Batches:
-        pieces: dict[int, list[NarrowHistogram | NarrowRows]] = {}
-        for score_range, histogram in _rows(batches):
-            pieces.setdefault(score_range, []).append(histogram)
-        for score_range in sorted(pieces):
-            whole = merged(pieces.pop(score_range))
-            totals = Totals.of(whole, exact[score_ranges[score_range][0].rule.rel], curves)
-            yield _batch(_MERGED, score_range, pickle.dumps(NarrowHistogram.of(whole)), pickle.dumps(totals))
-
-    return merge
+def _merge(score_ranges: ScoreRanges, exact: ByLabel, curves: bool, batches: Batches) -> Batches:
+    pieces: dict[int, list[NarrowHistogram | NarrowRows]] = {}
+    for score_range, histogram in _rows(batches):
+        pieces.setdefault(score_range, []).append(histogram)
+    for score_range in sorted(pieces):
+        whole = merged(pieces.pop(score_range))
+        totals = Totals.of(whole, exact[score_ranges[score_range][0].rule.rel], curves)
+        yield _batch(_MERGED, score_range, pickle.dumps(NarrowHistogram.of(whole)), pickle.dumps(totals))
 
 
-def _sweeper(
-    score_ranges: ScoreRanges, where: Mapping[int, RangePlace], exact: ByLabel
-) -> Callable[[Batches], Batches]:
-    def sweep_all(batches: Batches) -> Batches:
-        for score_range, histogram in _rows(batches):
-            terms = sweep(histogram.widened(), where[score_range], exact[score_ranges[score_range][0].rule.rel])
-            yield _batch(_TERMS, score_range, pickle.dumps(terms))
-
-    return sweep_all
+def _sweep(score_ranges: ScoreRanges, exact: ByLabel, where: Mapping[int, RangePlace], batches: Batches) -> Batches:
+    for score_range, histogram in _rows(batches):
+        terms = sweep(histogram.widened(), where[score_range], exact[score_ranges[score_range][0].rule.rel])
+        yield _batch(_TERMS, score_range, pickle.dumps(terms))
 
 
-def _lister(score_ranges: ScoreRanges, weighted: bool) -> Callable[[Batches], Batches]:
-    def list_all(batches: Batches) -> Batches:
-        for score_range, histogram in _rows(batches):
-            yield from blocks_table({score_ranges[score_range][0]: histogram.widened()}, weighted=weighted).to_batches()
-
-    return list_all
+def _list(score_ranges: ScoreRanges, weighted: bool, batches: Batches) -> Batches:
+    for score_range, histogram in _rows(batches):
+        yield from blocks_table({score_ranges[score_range][0]: histogram.widened()}, weighted=weighted).to_batches()

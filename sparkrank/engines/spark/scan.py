@@ -6,7 +6,7 @@ A task reads a split, cuts its rows by bucket, and sends the rows for each task 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -20,10 +20,11 @@ from sparkrank.engines.result import Solved
 from sparkrank.engines.spark.batches import BYTES_OF_PIECES, batches_of
 from sparkrank.engines.spark.gather import group_schema
 from sparkrank.engines.spark.picked import STREAMS_TYPE, streams_of, tables_of_streams
-from sparkrank.engines.spark.session_features import SessionFeatures, packed_once
+from sparkrank.engines.spark.session_features import Batches, SessionFeatures, packed_once
 from sparkrank.engines.spark.shuffle import (
     PIECES_TYPE,
     Pair,
+    Work,
     partition_to_pairs,
     partition_to_rows,
     solve_pairs,
@@ -40,45 +41,26 @@ if TYPE_CHECKING:
 
 
 def evaluate_scan(
-    spark: SparkSession,
-    sides: Sides,
-    plan: Plan,
-    buckets: int,
-    files: GroupFiles | None = None,
+    spark: SparkSession, sides: Sides, plan: Plan, buckets: int, files: GroupFiles | None = None
 ) -> Solved:
     """Evaluate the rows of ``sides``, which have passed their check, in one pass and ``buckets`` buckets.
 
     With ``files``, the tasks write the group table there.
     """
-    features = SessionFeatures.of(spark, plan)
-    return _evaluated(spark, features.context, sides, plan, buckets, files).noting(*features.refusals)
-
-
-def _evaluated(
-    spark: SparkSession,
-    context: SparkContext | None,
-    sides: Sides,
-    plan: Plan,
-    buckets: int,
-    files: GroupFiles | None,
-) -> Solved:
-    schema = sides.schema(plan)
-    keys = {
-        column: from_arrow_type(schema.field(key_column(index)).type) for index, column in enumerate(sides.roles.group)
-    }
-    groups = group_schema(keys, plan) if plan.group_table else None
-    if plan.keys and context is not None:
-        return solve_pairs(pairs_of(context, sides, plan, buckets), spark, schema, plan, buckets, groups, files)
+    schema, features = sides.schema(plan), SessionFeatures.of(spark, plan)
+    kinds = (from_arrow_type(schema.field(key_column(index)).type) for index in range(len(sides.roles.group)))
+    groups = group_schema(dict(zip(sides.roles.group, kinds, strict=True)), plan)
+    work = Work(schema, plan, buckets, groups, files)
+    if plan.keys and features.context is not None:
+        return solve_pairs(pairs_of(features.context, sides, plan, buckets), spark, work)
+    numbers, read, tasks = _numbered(spark, sides, plan)
     with batches_of(spark, BYTES_OF_PIECES) as refusal:
         if plan.keys:
-            solved = solve_rows(_rows_of(spark, sides, plan, buckets), schema, plan, buckets, groups, files)
+            cut = packed_once(lambda batches: partition_to_rows(read(batches), buckets))
+            solved = solve_rows(numbers.mapInArrow(cut, PIECES_TYPE), work)
         else:
-            read, splits = sides.reader(plan), sides.splits(plan, SPLIT_ROWS)
-            numbers = _numbers(spark, splits)
-            solved = solve_rows_where_read(
-                numbers, lambda batches: _numbered(batches, read, splits), plan, max(1, len(splits))
-            )
-        return solved.noting(refusal)
+            solved = solve_rows_where_read(numbers, read, plan, tasks)
+        return solved.noting(*features.refusals, refusal)
 
 
 def pairs_of(context: SparkContext, sides: Sides, plan: Plan, buckets: int) -> RDD[Pair]:
@@ -92,36 +74,25 @@ def pairs_of(context: SparkContext, sides: Sides, plan: Plan, buckets: int) -> R
     return context.parallelize(splits, max(1, len(splits))).mapPartitions(cut)
 
 
-def _rows_of(spark: SparkSession, sides: Sides, plan: Plan, buckets: int) -> DataFrame:
-    """The same as rows of a DataFrame; tasks get all splits, and the number of theirs."""
-    read, splits = sides.reader(plan), sides.splits(plan, SPLIT_ROWS)
-
-    def cut(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        tune_worker()
-        return partition_to_rows(_numbered(batches, read, splits), buckets)
-
-    return _numbers(spark, splits).mapInArrow(packed_once(cut), PIECES_TYPE)
-
-
 def pick_scanned(spark: SparkSession, sides: Sides, plan: Plan, pick: Pick) -> list[pa.Table]:
     """What ``pick`` makes of the rows of ``sides`` in the tasks that read them; empty tables are left out."""
-    read, splits = sides.reader(plan), sides.splits(plan, SPLIT_ROWS)
-    if not splits:
-        return []
-
-    def picked(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return streams_of(map(pick, _numbered(batches, read, splits)))
-
-    return tables_of_streams(_numbers(spark, splits).mapInArrow(packed_once(picked), STREAMS_TYPE))
-
-
-def _numbers(spark: SparkSession, splits: Sequence[SideSplit]) -> DataFrame:
-    return spark.range(0, len(splits), 1, max(1, len(splits)))  # each of its partitions has one number
+    numbers, read, _ = _numbered(spark, sides, plan)
+    picked = packed_once(lambda batches: streams_of(map(pick, read(batches))))
+    return tables_of_streams(numbers.mapInArrow(picked, STREAMS_TYPE))
 
 
 def _numbered(
-    batches: Iterable[pa.RecordBatch], read: Callable[[SideSplit], Iterator[pa.Table]], splits: Sequence[SideSplit]
-) -> Iterator[pa.Table]:
-    """The rows of the ``splits`` whose numbers stand in ``batches``."""
-    numbers = itertools.chain.from_iterable(batch.column(0).to_pylist() for batch in batches)
-    return itertools.chain.from_iterable(read(splits[number]) for number in numbers)
+    spark: SparkSession, sides: Sides, plan: Plan
+) -> tuple[DataFrame, Callable[[Batches], Iterator[pa.Table]], int]:
+    """Rows with the numbers of splits, one in each partition; how tasks read these, which get all splits; and how many
+    tasks they are.
+    """
+    read, splits = sides.reader(plan), sides.splits(plan, SPLIT_ROWS)
+
+    def tables(batches: Batches) -> Iterator[pa.Table]:
+        tune_worker()
+        numbers = itertools.chain.from_iterable(batch.column(0).to_pylist() for batch in batches)
+        return itertools.chain.from_iterable(read(splits[number]) for number in numbers)
+
+    tasks = max(1, len(splits))
+    return spark.range(0, len(splits), 1, tasks), tables, tasks

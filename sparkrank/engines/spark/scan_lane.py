@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from sparkrank.engines.local_lane import SidesLane
 from sparkrank.engines.spark.failures import task_errors
 from sparkrank.sources.selection import Sides
 
@@ -23,17 +24,14 @@ _NAMES = {"parquet": "Parquet", "csv": "CSV", "json": "JSON"}
 
 
 @dataclass(frozen=True)
-class ScanLane:
-    """Files that Spark's tasks read with Arrow."""
+class ScanLane(SidesLane):
+    """Files that the tasks of ``spark`` read with Arrow."""
 
     name: ClassVar[str] = "scan"
     needs_session: ClassVar[bool] = True
     takes_row_memory: ClassVar[bool] = False
-    takes_time_zone: ClassVar[bool] = False
 
     spark: SparkSession
-    sides: Sides
-    reason: str
 
     @classmethod
     def why_not(cls, request: Request) -> str | None:
@@ -51,17 +49,7 @@ class ScanLane:
         assert request.spark is not None  # noqa: S101 - see why_not
         sides = Sides.open(request.sides, request.roles, request.plan, opened)
         kind = request.impressions.format
-        return cls(request.spark, sides, f"the input is {_NAMES.get(kind, kind)} named by path")
-
-    @property
-    def warnings(self) -> list[str]:
-        return self.sides.warnings
-
-    def check(self, plan: Plan) -> None:
-        self.sides.check(plan)
-
-    def rows(self) -> int:
-        return self.sides.rows
+        return cls(sides, f"the input is {_NAMES.get(kind, kind)} named by path", request.spark)
 
     def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
         from sparkrank.engines.spark.scan import evaluate_scan
@@ -69,15 +57,8 @@ class ScanLane:
         with task_errors(self.spark):
             return evaluate_scan(self.spark, self.sides, plan, buckets, files)
 
-    def bucket_schema(self, plan: Plan) -> pa.Schema:
-        return self.sides.schema(plan)
-
     def picked(self, plan: Plan, keys: GroupKeys | None, pick: Pick) -> list[pa.Table]:
         from sparkrank.engines.spark.scan import pick_scanned
 
-        sides = self.sides if keys is None else self.sides.narrowed(keys.condition)
         with task_errors(self.spark):
-            return pick_scanned(self.spark, sides, plan, pick)
-
-    def session_settings(self, request: Request, *, own_zone: bool) -> dict[str, str]:  # noqa: ARG002
-        return {}
+            return pick_scanned(self.spark, self.narrowed(keys), plan, pick)

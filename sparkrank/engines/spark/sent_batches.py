@@ -18,10 +18,9 @@ from sparkrank.sources.sizes import bytes_of_elements, elements_in, in_parts
 
 @dataclass(frozen=True)
 class SentBatches:
-    """How tasks make tables of bucket rows, of the ``schema``, from the Arrow batches that Spark sends.
+    """How tasks make tables of bucket rows, of the ``schema``, from the Arrow batches of schema ``sent`` from Spark.
 
-    Batches have the schema ``sent``. Where their rows have arrays, ``arrays`` is the plan by which these are taken
-    apart, and ``by_rank`` says how (:func:`sparkrank.sources.arrays.exploded`).
+    Where rows have arrays, ``arrays`` is the plan by which :func:`sparkrank.sources.arrays.exploded` takes them apart.
     """
 
     sent: pa.Schema

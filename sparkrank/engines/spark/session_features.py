@@ -1,7 +1,6 @@
 """What a Spark session permits: the one place that asks, and that goes on where the session refuses.
 
-Platforms that run one session for many users (Databricks serverless, clusters of shared access) may refuse to cache
-rows, to give access to RDDs, and to read or change most settings. Results do not need these, which only save time. Each
+Platforms that run one session for many users may refuse cached rows, RDDs and settings, which only save time. Each
 :class:`Refusal` of a result names what was refused, why, and what is slower.
 """
 
@@ -12,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from sparkrank.engines.result import Refusal
 from sparkrank.engines.score_ranges import exact_metrics
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from sparkrank.metrics import Plan
 
 Batches: TypeAlias = "Iterator[pa.RecordBatch]"
+T = TypeVar("T")
 _PIECES_AS_ROWS = "rows cross Spark in batches of a DataFrame, which takes about a fifth longer"
 _OTHER_BATCHES = "batches have the size that the session gives them, which takes longer"
 # What Spark says of a setting that its version does not have.
@@ -34,11 +34,7 @@ _UNKNOWN_SETTING = "SQL_CONF_NOT_FOUND"
 
 @dataclass(frozen=True)
 class SessionFeatures:
-    """What the session of one evaluation permits, asked once.
-
-    ``context`` is the way to RDDs, or None where the session has none or the evaluation does not use them. ``refusals``
-    has the reasons.
-    """
+    """What the session of one evaluation permits: the way to RDDs, if it has one that is used, and what it refuses."""
 
     context: SparkContext | None = None
     refusals: tuple[Refusal, ...] = ()
@@ -47,8 +43,7 @@ class SessionFeatures:
     def of(cls, spark: SparkSession, plan: Plan) -> SessionFeatures:
         """What ``spark`` permits of what an evaluation by ``plan`` uses.
 
-        An evaluation uses no RDDs where tasks return exact bins, which are tens of megabytes and continue to tasks of
-        Spark SQL. The JVM would unpickle these results of an RDD, which takes longer.
+        That is no RDD where tasks return exact bins: the JVM would unpickle tens of megabytes for tasks of Spark SQL.
         """
         if exact_metrics(plan):
             return cls()
@@ -70,37 +65,36 @@ def context_of_rdds(spark: SparkSession) -> tuple[SparkContext | None, str]:
     """
     if is_connect(spark):
         return None, "Spark Connect has none"
+
+    def context() -> SparkContext:
+        spark.sparkContext.parallelize([], 1).mapPartitions(list)
+        return spark.sparkContext
+
+    found, because = _asked(context)
+    return found, because or ""
+
+
+def _asked(ask: Callable[[], T]) -> tuple[T | None, str | None]:
+    """What a session answers, or None and its reason."""
     try:
-        context = spark.sparkContext
-        context.parallelize([], 1).mapPartitions(list)
+        return ask(), None
     except Exception as error:  # noqa: BLE001 - what a session raises here differs by platform
-        return None, _reason(error)
-    return context, ""
+        return None, reason_of(error).rstrip(".")
 
 
 def setting(spark: SparkSession, name: str, *default: str | None) -> str | None:
     """The setting ``name``, or the ``default`` where it is not set; None where the session does not tell it."""
-    try:
-        return spark.conf.get(name, *default)
-    except Exception:  # noqa: BLE001 - what a session raises here differs by platform
-        return None
+    return _asked(lambda: spark.conf.get(name, *default))[0]
 
 
 def all_settings(spark: SparkSession) -> dict[str, str] | None:
     """All settings; None where the session does not tell them."""
-    try:
-        return dict(spark.conf.getAll)
-    except Exception:  # noqa: BLE001 - what a session raises here differs by platform
-        return None
+    return _asked(lambda: dict(spark.conf.getAll))[0]
 
 
 def is_made_active(spark: SparkSession) -> bool:
-    """Make ``spark`` the active session of this thread, and say whether it is."""
-    try:
-        spark.createDataFrame([(1,)], "one int")  # the public way: it asks Spark for nothing
-    except Exception:  # noqa: BLE001 - what a session raises here differs by platform
-        return False
-    return True
+    """Make ``spark`` the active session of this thread by the public way, which asks Spark for nothing."""
+    return _asked(lambda: spark.createDataFrame([(1,)], "one int"))[1] is None
 
 
 @contextmanager
@@ -142,20 +136,14 @@ _held: dict[tuple[int, str], _Held] = {}  # by session and setting
 
 def set_where_permitted(spark: SparkSession, name: str, value: str) -> tuple[Callable[[], object], str | None]:
     """Set ``name``; returns what sets it as it was, and the session's reason where it does not allow it."""
-    try:
+
+    def change() -> Callable[[], object]:
         before = spark.conf.get(name, None)  # None where the session has Spark's default
         spark.conf.set(name, value)
-    except Exception as error:  # noqa: BLE001 - what a session raises here differs by platform
-        return _restore_nothing, _reason(error)
-    return (partial(spark.conf.unset, name) if before is None else partial(spark.conf.set, name, before)), None
+        return partial(spark.conf.unset, name) if before is None else partial(spark.conf.set, name, before)
 
-
-def _restore_nothing() -> None:
-    """Do nothing: nothing was set."""
-
-
-def _reason(error: Exception) -> str:
-    return reason_of(error).rstrip(".")
+    restore, because = _asked(change)
+    return restore or (lambda: None), because
 
 
 def refused_batches(because: str) -> Refusal:
@@ -167,7 +155,7 @@ def packed_once(function: Callable[[Batches], Batches]) -> Callable[[Batches], B
     """``function`` of batches, in bytes that stay the same.
 
     Spark Connect packs a function whenever a query has it, and Spark uses or frees cached rows for the very same plan
-    alone. What a function holds may be packed differently later, as where a value has been computed and kept.
+    alone. What a function holds may be packed differently later.
     """
     from pyspark import cloudpickle
 
@@ -184,8 +172,4 @@ def packed_once(function: Callable[[Batches], Batches]) -> Callable[[Batches], B
 
 def why_not_cached(rows: DataFrame) -> str | None:
     """None where Spark caches ``rows`` once they are computed, and the session's reason where it refuses to."""
-    try:
-        rows.persist()
-    except Exception as error:  # noqa: BLE001 - what a session raises here differs by platform
-        return _reason(error)
-    return None
+    return _asked(rows.persist)[1]

@@ -1,8 +1,7 @@
 """Session settings that can change a result.
 
-Arrow takes nothing from a session but how the columns of folders are typed. So the lanes scan and local have one hash
-with a frame lane whose condition Arrow understands. Where Spark's SQL decides which rows are read, or what a value is,
-its settings are part of what was asked: they are in ``spec_hash``, in ``runs`` and in the stored states.
+Where Spark's SQL decides which rows are read, or what a value is, its settings are part of what was asked: they are in
+``spec_hash``, in ``runs`` and in the stored states. What Arrow reads depends on none.
 """
 
 from __future__ import annotations
@@ -125,10 +124,9 @@ def _asks_for_zone(condition: str, kinds: Mapping[str, str]) -> bool:
 
 @contextmanager
 def time_zone(spark: SparkSession | None, zone: str | None) -> Iterator[None]:
-    """A context in which the session has the time zone ``zone``, if that is not None. Restores the setting at the end.
+    """A context in which the session has the time zone ``zone``, if that is not None. All of an evaluation runs inside.
 
-    Spark puts the zone into most expressions when it analyzes them, but readers of texts look it up when they run, and
-    over Spark Connect a query is analyzed each time: so all of an evaluation runs inside.
+    Readers of texts look the zone up when they run, and over Spark Connect a query is analyzed each time.
     """
     if spark is None or zone is None:
         yield

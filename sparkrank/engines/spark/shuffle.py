@@ -10,6 +10,7 @@ import itertools
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -23,8 +24,8 @@ from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.result import Solved
 from sparkrank.engines.shuffle.packing import pack_pieces, pieces_by_task
 from sparkrank.engines.spark.gather import RESULT_SCHEMA, RESULT_TYPE, gather, gather_states, read_at_once
-from sparkrank.engines.spark.session_features import packed_once
-from sparkrank.engines.spark.tasks import solve_pieces, solve_tables
+from sparkrank.engines.spark.session_features import Batches, packed_once
+from sparkrank.engines.spark.tasks import Result, solve_pieces, solve_tables
 from sparkrank.inputs.buckets import task_count, task_of
 from sparkrank.metrics import Plan
 from sparkrank.states.pickling import stream_of
@@ -32,14 +33,42 @@ from sparkrank.states.pickling import stream_of
 BUCKET, PIECE = "bucket", "piece"
 PIECES_TYPE = T.StructType([T.StructField(BUCKET, T.IntegerType()), T.StructField(PIECE, T.BinaryType())])
 PIECES_SCHEMA = pa.schema({BUCKET: pa.int32(), PIECE: pa.binary()})
+Pair: TypeAlias = tuple[int, pa.Buffer]  # a bucket, and a piece of it as a stream
 
 
-def partition_to_rows(tables: Iterable[pa.Table], buckets: int) -> Iterator[pa.RecordBatch]:
+@dataclass(frozen=True)
+class Work:
+    """What is made of rows of ``schema`` in ``buckets``.
+
+    ``groups`` requests the group table, as a DataFrame unless the tasks write it to ``files``.
+    """
+
+    schema: pa.Schema
+    plan: Plan
+    buckets: int
+    groups: T.StructType | None
+    files: GroupFiles | None
+
+    @property
+    def solve(self) -> Callable[[Iterable[Pair]], Iterator[Result]]:
+        """The results of the pieces of a task."""
+        return functools.partial(solve_pieces, schema=self.schema, plan=self.plan, files=self.files)
+
+
+def partition_to_rows(tables: Iterable[pa.Table], buckets: int) -> Batches:
     """The pieces of each of ``tables``, as batches of :data:`PIECES_SCHEMA`."""
     for rows in tables:
         pieces = list(pieces_by_task(rows, buckets, task_count(buckets)))
         numbers = pa.array([bucket for bucket, _ in pieces], pa.int32())
         yield pa.record_batch([numbers, pack_pieces(piece for _, piece in pieces)], schema=PIECES_SCHEMA)
+
+
+def partition_to_pairs(tables: Iterable[pa.Table], buckets: int) -> Iterator[Pair]:
+    """The pieces of each of ``tables``, as pairs."""
+    # by map, which does not hold a table while its pieces are sent
+    cut = functools.partial(pieces_by_task, buckets=buckets, tasks=task_count(buckets))
+    for bucket, piece in itertools.chain.from_iterable(map(cut, tables)):
+        yield bucket, stream_of(piece)
 
 
 def shuffled_rows(pieces: DataFrame, buckets: int) -> DataFrame:
@@ -51,109 +80,79 @@ def shuffled_rows(pieces: DataFrame, buckets: int) -> DataFrame:
     return pieces.repartition(tasks, task)  # Spark 4.0 partitions by hash, which leaves some tasks without a bucket
 
 
-def solve_rows(
-    pieces: DataFrame,
-    schema: pa.Schema,
-    plan: Plan,
-    buckets: int,
-    group_schema: T.StructType | None,
-    files: GroupFiles | None,
-) -> Solved:
-    """Shuffle ``pieces`` of rows of ``schema``, and evaluate their buckets.
+def shuffled_pairs(pairs: RDD[Pair], buckets: int) -> RDD[Pair]:
+    """The same of pairs."""
+    tasks = task_count(buckets)
+    return pairs.partitionBy(tasks, lambda bucket: task_of(bucket, buckets, tasks))
 
-    ``group_schema`` requests the group table, as a DataFrame unless the tasks write it to ``files``.
+
+def solve_rows(pieces: DataFrame, work: Work) -> Solved:
+    """Shuffle ``pieces`` of rows, and evaluate their buckets."""
+    solve = work.solve
+    results = _solved_rows(shuffled_rows(pieces, work.buckets), lambda batches: solve(_pieces(batches)))
+    return gather(results, task_count(work.buckets), work.plan, work.groups, work.files)
+
+
+def solve_pairs(pairs: RDD[Pair], spark: SparkSession, work: Work, source: RDD[Any] | None = None) -> Solved:
+    """Shuffle ``pairs`` of rows, and evaluate their buckets.
+
+    Removes the shuffle files once they are read, but none from before ``source``, which may belong to the user.
     """
-
-    def solve(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for result in solve_pieces(_pieces(batches), schema, plan, files):
-            yield pa.RecordBatch.from_pylist([result], RESULT_SCHEMA)
-
-    results = shuffled_rows(pieces, buckets).mapInArrow(packed_once(solve), RESULT_TYPE)
-    return gather(results, task_count(buckets), plan, group_schema, files)
+    results = _solved_pairs(shuffled_pairs(pairs, work.buckets), work.solve)
+    with ExitStack() as stack:
+        stack.callback(remove_shuffled, results, source)
+        solved = _gathered_pairs(results, spark, task_count(work.buckets), work.plan, work.groups, work.files)
+        return solved if solved.groups is None else solved.releasing(stack.pop_all().close)
 
 
 def solve_rows_where_read(
-    rows: DataFrame, tables: Callable[[Iterator[pa.RecordBatch]], Iterable[pa.Table]], plan: Plan, tasks: int
+    rows: DataFrame, tables: Callable[[Batches], Iterable[pa.Table]], plan: Plan, tasks: int
 ) -> Solved:
     """The result for rows without groups: ``tasks`` tasks make ``tables`` of ``rows`` and evaluate them unshuffled."""
+    return gather(_solved_rows(rows, lambda batches: solve_tables(tables(batches), plan)), tasks, plan, None, None)
 
-    def solve(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for result in solve_tables(tables(batches), plan):
+
+def solve_where_read(tables: RDD[pa.Table], spark: SparkSession, plan: Plan) -> Solved:
+    """The same of tables in an RDD."""
+    results = _solved_pairs(tables, functools.partial(solve_tables, plan=plan))
+    return _gathered_pairs(results, spark, tables.getNumPartitions(), plan, None, None)
+
+
+def _solved_rows(rows: DataFrame, solve: Callable[[Batches], Iterable[Result]]) -> DataFrame:
+    def solved(batches: Batches) -> Batches:
+        for result in solve(batches):
             yield pa.RecordBatch.from_pylist([result], RESULT_SCHEMA)
 
-    return gather(rows.mapInArrow(packed_once(solve), RESULT_TYPE), tasks, plan, None, None)
+    return rows.mapInArrow(packed_once(solved), RESULT_TYPE)
 
 
-def _pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, pa.Buffer]]:
+def _solved_pairs(rows: RDD[Any], solve: Callable[[Iterable[Any]], Iterable[Result]]) -> RDD[Any]:
+    return rows.mapPartitions(lambda of_task: (tuple(result.values()) for result in solve(of_task)))
+
+
+def _gathered_pairs(
+    results: RDD[Any],
+    spark: SparkSession,
+    tasks: int,
+    plan: Plan,
+    groups: T.StructType | None,
+    files: GroupFiles | None,
+) -> Solved:
+    if read_at_once(tasks, plan, files):
+        return gather_states(((states, names) for states, names, *_ in results.collect()), files)
+    return gather(spark.createDataFrame(results, RESULT_TYPE, verifySchema=False), tasks, plan, groups, files)
+
+
+def _pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[Pair]:
     for batch in batches:
         for bucket, piece in zip(batch.column(0).to_pylist(), batch.column(1), strict=True):
             yield bucket, piece.as_buffer()
 
 
-Pair: TypeAlias = tuple[int, pa.Buffer]  # a bucket, and a piece of it as a stream
-
-
-def partition_to_pairs(tables: Iterable[pa.Table], buckets: int) -> Iterator[Pair]:
-    """The pieces of each of ``tables``, as pairs."""
-    # by map, which does not hold a table while its pieces are sent
-    cut = functools.partial(pieces_by_task, buckets=buckets, tasks=task_count(buckets))
-    for bucket, piece in itertools.chain.from_iterable(map(cut, tables)):
-        yield bucket, stream_of(piece)
-
-
-def shuffled_pairs(pairs: RDD[Pair], buckets: int) -> RDD[Pair]:
-    """``pairs`` shuffled so that all pairs of a bucket are in one partition, with as many buckets in each."""
-    tasks = task_count(buckets)
-    return pairs.partitionBy(tasks, lambda bucket: task_of(bucket, buckets, tasks))
-
-
-def solve_pairs(
-    pairs: RDD[Pair],
-    spark: SparkSession,
-    schema: pa.Schema,
-    plan: Plan,
-    buckets: int,
-    group_schema: T.StructType | None,
-    files: GroupFiles | None,
-    source: RDD[Any] | None = None,
-) -> Solved:
-    """Shuffle ``pairs`` of rows of ``schema``, and evaluate their buckets.
-
-    ``group_schema`` requests the group table, as a DataFrame unless the tasks write it to ``files``. Removes the
-    shuffle files once they are read, but none from before ``source``, which may belong to the user.
-    """
-
-    def solve(of_task: Iterable[Pair]) -> Iterator[tuple[bytes | None, ...]]:
-        return (tuple(result.values()) for result in solve_pieces(of_task, schema, plan, files))
-
-    results = shuffled_pairs(pairs, buckets).mapPartitions(solve)
-    tasks = task_count(buckets)
-    with ExitStack() as stack:
-        stack.callback(remove_shuffled, results, source)
-        if read_at_once(tasks, plan, files):
-            return gather_states(((states, names) for states, names, *_ in results.collect()), files)
-        rows = spark.createDataFrame(results, RESULT_TYPE, verifySchema=False)
-        solved = gather(rows, tasks, plan, group_schema, files)
-        return solved if solved.groups is None else solved.releasing(stack.pop_all().close)
-
-
-def solve_where_read(tables: RDD[pa.Table], spark: SparkSession, plan: Plan) -> Solved:
-    """The result for rows without groups: the tasks that make ``tables`` evaluate them, and nothing is shuffled."""
-
-    def solve(of_task: Iterable[pa.Table]) -> Iterator[tuple[bytes | None, ...]]:
-        return (tuple(result.values()) for result in solve_tables(of_task, plan))
-
-    results, tasks = tables.mapPartitions(solve), tables.getNumPartitions()
-    if read_at_once(tasks, plan, None):
-        return gather_states(((states, names) for states, names, *_ in results.collect()), None)
-    return gather(spark.createDataFrame(results, RESULT_TYPE, verifySchema=False), tasks, plan, None, None)
-
-
 def remove_shuffled(results: RDD[Any], source: RDD[Any] | None = None) -> None:
     """Remove the shuffle files of ``results``, but none from before ``source``.
 
-    Spark keeps them until Java collects garbage, which a large heap hardly ever does. Files of earlier evaluations
-    would fill the disk and slow down the next evaluation.
+    Spark keeps them until Java collects garbage, which a large heap hardly ever does.
     """
     try:
         if source is not None:

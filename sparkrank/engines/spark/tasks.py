@@ -1,7 +1,4 @@
-"""The work of a Spark task: evaluate the pieces of its buckets, and return states, and files or rows of groups.
-
-A worker tunes its process once, when its first task starts, so that later tasks are cheap.
-"""
+"""The work of a Spark task: evaluate the pieces of its buckets, and return states, and files or rows of groups."""
 
 from __future__ import annotations
 
@@ -34,11 +31,8 @@ from sparkrank.states.pickling import stream_of
 def tune_worker() -> None:
     """Let this process, a worker of Spark, keep freed memory and exclude loaded modules from garbage collection.
 
-    Spark's daemon collects garbage after every task, which scans all loaded objects and takes a large share of a
-    worker's processor time. Objects that exist when the first task starts are not scanned again.
-
-    Spark may also use the worker for other functions. Where these need the process unchanged, set
-    ``SPARKRANK_WORKER_TUNING=0`` in the environment of the executors.
+    Spark's daemon collects garbage after every task, which takes a large share of a worker's processor time. Where
+    other functions need the process unchanged, set ``SPARKRANK_WORKER_TUNING=0`` in the environment of the executors.
     """
     if os.environ.get("SPARKRANK_WORKER_TUNING") == "0":
         return
@@ -56,10 +50,9 @@ _NAMES = "/"  # separates the names of files, which never contain it
 def solve_pieces(
     pieces: Iterable[tuple[int, pa.Buffer]], schema: pa.Schema, plan: Plan, files: GroupFiles | None
 ) -> Iterator[Result]:
-    """The results of a task's buckets, from pairs of a piece and its first bucket, some forty megabytes in all.
+    """The results of a task's buckets, from ``pieces`` of rows of ``schema``, each with its first bucket.
 
-    ``schema`` is the schema of the rows before packing. Python groups the pieces itself, because they are few, and a
-    grouping by Spark would sort and copy their bytes once more.
+    Python groups them itself: they are few, and Spark would sort and copy their bytes once more.
     """
     tune_worker()
     give_back_if_large()
@@ -81,9 +74,8 @@ def solve_tables(tables: Iterable[pa.Table], plan: Plan) -> Iterator[Result]:
 def packed_results(results: Iterable[tuple[int, BucketResult]], files: GroupFiles | None) -> Iterator[Result]:
     """The results of a task's buckets as rows of :data:`RESULT_COLUMNS`, with the states of all buckets merged.
 
-    The rows of the group table are written to ``files``, and the task returns the names of these files. Where ``files``
-    is None, the task returns the rows as Arrow streams. Exact bins are rows separate from the other states, with a
-    sample of the bins.
+    Groups are written to ``files``, whose names are returned, or returned as Arrow streams. Exact bins have rows of
+    their own, with a sample.
     """
     partials: list[Partials] = []
     exact_rows: list[Result] = []

@@ -22,9 +22,7 @@ def text_frame(
     roles: Roles,
     what: str,
 ) -> DataFrame:
-    """The rows of CSV or JSON. Without a schema (``fields``) Spark infers the types of JSON.
-
-    ``read`` gives what Spark reads there with ``options``, and a ``schema`` or without.
+    """The rows of CSV or JSON, as ``read`` has them; without a schema (``fields``) Spark infers the types of JSON.
 
     Raises :class:`InputError` where a column of the schema is not there, and what Spark raises.
     """

@@ -1,11 +1,7 @@
 """The Python of Spark's workers: one sentence on what is wrong with it, before the work where that is possible.
 
-Workers run ``python3`` of the PATH unless PYSPARK_PYTHON names another when the session starts. In the kernel of a
-notebook, or a virtual environment that is not activated, that is a Python without numpy or pyarrow, and Spark says so
-in hundreds of lines of Java.
-
-Where workers run on this machine, another Python than this one is asked what it has. That takes a second at most, once
-for each Python. Of workers elsewhere the first error says what is wrong.
+Workers run ``python3`` of the PATH unless PYSPARK_PYTHON names another when the session starts, which may lack numpy or
+pyarrow. One on this machine is asked what it has, once. Of workers elsewhere the first error says what is wrong.
 """
 
 from __future__ import annotations
@@ -18,7 +14,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sparkrank.base.errors import SparkrankError, itemize, shorten
 
@@ -79,22 +75,17 @@ def validate_version(version: str) -> None:
 
 
 def validate_session(spark: SparkSession) -> None:
-    """Raise :class:`SparkrankError` where ``spark`` is stopped or too old, or its workers' Python on this machine lacks
-    what an evaluation needs.
-    """
+    """Raise :class:`SparkrankError` where ``spark`` is stopped or too old, or workers on this machine cannot work."""
     if _is_stopped(spark):
         raise SparkrankError("the Spark session was stopped: make the DataFrame anew, in a session that runs")
     validate_version(str(getattr(spark, "version", "")))
-    program = _program_of(spark)
+    program = _of_context(spark, "pythonExec")
     if program is not None and _is_on_this_machine(spark) and (problem := _problem_of(program, _may_ship())):
         raise SparkrankError(f"Spark's workers run {_named(program)}, {problem}: {_remedy(spark)}")
 
 
 def python_error(error: Exception, spark: SparkSession | None) -> str | None:
-    """The sentence for an ``error`` that comes from the Python of the workers of ``spark``; None for any other.
-
-    It may also come from this process, where Spark cannot use its packages.
-    """
+    """The sentence for an ``error`` of the Python of the workers of ``spark``, or of this process; None for another."""
     text = str(error)
     for pattern, problem in _SIGNS:
         match = re.search(pattern, text, re.MULTILINE)
@@ -102,34 +93,30 @@ def python_error(error: Exception, spark: SparkSession | None) -> str | None:
             continue
         if isinstance(error, ImportError):
             return f"this process {problem.removeprefix('which ').format(*map(shorten, match.groups()))}"
-        program = match.groupdict().get("program") or (None if spark is None else _program_of(spark))
+        program = match.groupdict().get("program") or _of_context(spark, "pythonExec")
         named = "a Python" if program is None else f"{_named(program)},"
         problem_text = problem.format(*(shorten(text_of_group.strip()) for text_of_group in match.groups()))
         return f"Spark's workers run {named} {problem_text}: {_remedy(spark)}"
     return None
 
 
+def _of_context(spark: SparkSession | None, name: str) -> Any:
+    """An attribute of the context; None where the session does not tell it, as over Spark Connect."""
+    try:
+        return getattr(spark.sparkContext, name)  # type: ignore[union-attr]
+    except Exception:  # noqa: BLE001 - what a session raises here differs by platform
+        return None
+
+
 def _is_stopped(spark: SparkSession) -> bool:
-    """Whether somebody has stopped ``spark``; False where it does not tell."""
     try:
         return getattr(spark.sparkContext, "_jsc", spark) is None
     except Exception:  # noqa: BLE001 - over Spark Connect there is no context
         return bool(getattr(spark, "is_stopped", False))
 
 
-def _program_of(spark: SparkSession) -> str | None:
-    """The program that workers run; None where the session does not tell, as over Spark Connect."""
-    try:
-        return str(spark.sparkContext.pythonExec)
-    except Exception:  # noqa: BLE001 - what a session raises here differs by platform
-        return None
-
-
 def _is_on_this_machine(spark: SparkSession) -> bool:
-    try:
-        return str(spark.sparkContext.master).startswith("local")
-    except Exception:  # noqa: BLE001 - what a session raises here differs by platform
-        return False
+    return str(_of_context(spark, "master")).startswith("local")
 
 
 def _may_ship() -> bool:

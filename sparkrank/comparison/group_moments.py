@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from sparkrank.numeric.array_types import Floats
+from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.exact_sums import exact_sum
 from sparkrank.numeric.whole_units import TIED
 
@@ -61,15 +61,17 @@ def with_counted(values: Floats, counted_as: float | None) -> Floats:
 
 def paired(metric: PairedMetric, parts: Iterable[PairValues]) -> Paired:
     """The comparison of ``metric`` over pairs that come in ``parts``."""
-    counts, limbs = np.zeros(5, np.int64), np.zeros(())
+    counts: Ints = np.zeros(5, np.int64)
+    limbs: Floats = np.zeros(())
     for part in parts:
         own, sums = _counts_and_sums(metric, part)
         counts, limbs = counts + own, limbs + sums
-    n, *others = counts.tolist()
+    n, n_unpaired, up, ties, down = counts.tolist()
     if not n:
-        return Paired(n, *others)
+        return Paired(n, n_unpaired, up, ties, down)
     means = _of_weighted if metric.is_weighted else _of_equal
-    return Paired(n, *others, *means([sum(map(Fraction, row), Fraction()) for row in limbs.tolist()], n))
+    left, difference, stderr = means([sum(map(Fraction, row), Fraction()) for row in limbs.tolist()], n)
+    return Paired(n, n_unpaired, up, ties, down, left, difference, stderr)
 
 
 def _counts_and_sums(metric: PairedMetric, part: PairValues) -> tuple[list[int], Floats]:

@@ -70,8 +70,7 @@ class GroupTable:
     def of(cls, what: str, rows: Any, day: str | None = None, spark: SparkSession | None = None) -> GroupTable:
         """The group table that ``rows`` are, or the path of; of ``day`` where a path has many.
 
-        Raises :class:`SpecError` where ``rows`` are of another type, or leave the day open, and :class:`InputError`
-        where there is no group table, or it cannot be read.
+        Raises :class:`SpecError` where the type is another or the day open, else :class:`InputError`.
         """
         if is_path(rows):
             return cls.at(what, os.fspath(rows), day, spark)
@@ -194,9 +193,7 @@ class GroupTable:
         raise InputError(f"{self.place} is no group table: {problem}")
 
     def validate_files(self, column: str, values: pa.Array | pa.ChunkedArray) -> None:
-        """Raise :class:`InputError` for ``values`` of ``column`` that no run writes: null or negative counts, infinite
-        metrics, null models, and texts that are not UTF-8.
-        """
+        """Raise :class:`InputError` for ``values`` of ``column`` that no run writes."""
         if column in GROUP_COUNTS and (values.null_count or pc.any(pc.less(values, 0)).as_py()):
             raise InputError(f"{self.place} has {column} that is null or below 0: evaluate it again")
         if column in self.metrics and pa.types.is_floating(values.type) and pc.any(pc.is_inf(values)).as_py():
@@ -311,10 +308,7 @@ def chosen_models(
     right_model: str | None,
     options: tuple[str, str] = ("left_model", "right_model"),
 ) -> tuple[str, str]:
-    """The models to compare: those asked for, the only ones, or the one name that both sides have.
-
-    ``options`` are the caller's names for the two. Raises :class:`SpecError` where a model is missing or left open.
-    """
+    """The models to compare: those asked for, the only ones, or the one name that both sides have."""
     for side, name, option in zip((left, right), (left_model, right_model), options, strict=True):
         if name is not None:
             side.model(name, option)
@@ -362,10 +356,7 @@ def notes_on_definitions(
 
 
 def metrics_at(what: str, path: str, day: str | None, spark: SparkSession | None) -> tuple[pa.Table, str]:
-    """The table ``metrics`` of the run whose group table, or output path with the ``day``, is ``path``; and its place.
-
-    Raises :class:`SpecError` where the day is left open, and :class:`InputError` where there is no such table.
-    """
+    """The table ``metrics`` of the run at ``path``, as :func:`day_at` reads it, and its place."""
     output, date = day_at(what, path, day)
     place = without_password(f"{output.rstrip('/')}/metrics/{DAY}={date}")
     files = day_files(output, date, ("metrics",), spark)

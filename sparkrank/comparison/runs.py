@@ -29,10 +29,7 @@ def validate_choice(groups: GroupChoice | None) -> None:
 
 
 def without_states(sides: Sequence[RunStates | str], groups: GroupChoice | None) -> list[str]:
-    """Sentences about the ``sides`` that have no states, whose groups can only be paired.
-
-    Raises :class:`InputError` where all groups are asked for.
-    """
+    """Why ``sides`` without states are paired; raises :class:`InputError` where all groups are asked for."""
     reasons = [side for side in sides if isinstance(side, str)]
     if reasons and groups == "all":
         raise InputError(f"{reasons[0]}: groups that are common to both can be compared")
@@ -96,8 +93,8 @@ def metrics_in_common(
 ) -> tuple[list[PairedMetric], list[str]]:
     """The metrics to compare, and sentences about those that are not.
 
-    Raises :class:`SpecError` for one that is asked for and not on both sides, and :class:`InputError` where none is
-    left, or one is defined otherwise and that is not allowed.
+    Raises :class:`SpecError` for one that is asked for and cannot be compared, and :class:`InputError` where none is
+    left.
     """
     common = [name for name in right.metrics if name in left.metrics]
     notes = notes_on_lone_metrics(left, right) if asked is None else []
@@ -126,10 +123,7 @@ def asked_metric(left: GroupTable, right: GroupTable, text: str) -> str:
 
 
 def definition_notes(left: GroupTable, right: GroupTable, names: Sequence[str], allowed: bool) -> list[str]:
-    """Sentences about metrics that the two sides define otherwise, or whose definitions nobody knows.
-
-    Raises :class:`InputError` where some are defined otherwise and that is not ``allowed``.
-    """
+    """As :func:`notes_on_definitions`; one sentence where nobody knows the definitions of a side."""
     unknown = [side.place for side in (left, right) if not side.definitions]
     if unknown:
         return [f"no table metrics says what the metrics of {itemize(unknown)} mean: definitions are taken as equal"]
@@ -182,10 +176,9 @@ def _table(
     level: float,
 ) -> pa.Table:
     """The rows of the table ``comparisons``."""
-    common = {"candidate": right.model, "baseline": left.model}
-    common |= {"spec_hash": right.table.spec_hash, "run_id": right.table.run_id}
+    of_right = {"candidate": right.model, "spec_hash": right.table.spec_hash, "run_id": right.table.run_id}
     rows = [_row(metric, result, level) for metric, result in zip(metrics, results, strict=True)]
-    return whole_day_rows(rows, common, correction)
+    return whole_day_rows(rows, {**of_right, "baseline": left.model}, correction)
 
 
 def _row(metric: PairedMetric, result: Paired, level: float) -> dict[str, Any]:

@@ -32,9 +32,8 @@ def compare_states(
 ) -> RunComparison:
     """Compare two sides in all ``metrics`` of both, or in those that are named.
 
-    Raises :class:`SpecError` where a model or a metric is not there or left open, and :class:`InputError` where the
-    groups are of another key or another cluster, no metric is on both sides, or one is defined otherwise and that is
-    not allowed.
+    Raises :class:`SpecError` where a model or a metric is not there or left open, and :class:`InputError` where groups,
+    clusters or definitions are others, or no metric is on both sides.
     """
     for what, one, other in (
         ("groups are", itemize(left.plan.keys), itemize(right.plan.keys)),

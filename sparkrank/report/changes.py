@@ -55,10 +55,9 @@ class Change:
 
 @dataclass(frozen=True)
 class Changes:
-    """What changed since the day ``since``.
+    """What changed since the day ``since``, the largest change first.
 
-    ``changes`` are the metrics of models that both days have, defined alike, the largest change first. ``n_redefined``
-    are defined otherwise; ``came`` and ``went`` are the models that one of the two days alone has.
+    ``n_redefined`` metrics are defined otherwise; ``came`` and ``went`` are the models that one day alone has.
     """
 
     since: str

@@ -62,8 +62,8 @@ class ScoreBins:
         return self._changed(lambda column: column[which])
 
     def _changed(self, change: Callable[[Floats], Floats]) -> ScoreBins:
-        columns = {name: getattr(self, name) for name in _AMOUNTS}
-        return replace(self, **{name: change(column) for name, column in columns.items() if column is not None})
+        changed: dict[str, Any] = {name: change(c) for name in _AMOUNTS if (c := getattr(self, name)) is not None}
+        return replace(self, **changed)
 
     def summed(self, first: Ints) -> ScoreBins:
         """With the bins from each of ``first`` to the next as one, which has the first score."""
@@ -82,7 +82,7 @@ class ScoreBins:
         """All bins of ``parts`` of one model and rule, in order."""
         columns = {name: [getattr(part, name) for part in parts] for name in _AMOUNTS}
         order = np.argsort(np.concatenate(columns["score"]), kind="stable")
-        whole = {
+        whole: dict[str, Any] = {
             name: None if any(column is None for column in own) else np.concatenate(own)[order]
             for name, own in columns.items()
         }

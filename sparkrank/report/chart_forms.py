@@ -1,8 +1,6 @@
 """Draws the two kinds of charts of a report by altair: lines over an axis, steps among them, and intervals in rows.
 
-Colours are those of Okabe and Ito, darker where they would be hard to see on white, and each series has a dash and a
-shape, too. All other ink is ``currentColor``: black in a file, the colour of the text in a page. Sizes are set, never
-measured, so that the fonts of a machine change nothing, and names are cut to what fits.
+Sizes are set, never measured, so that the fonts of a machine change nothing.
 """
 
 from __future__ import annotations
@@ -17,8 +15,7 @@ import altair as alt
 from sparkrank.report.figures import Frame, IntervalChart, LineChart
 
 INK = "currentColor"
-# Blue, vermillion, green, purple, orange, sky blue and grey: 3 : 1 or more on white. The style sheet has those of a
-# dark page.
+# Those of Okabe and Ito, 3 : 1 or more on white. The style sheet has those of a dark page.
 PALETTE = ("#0072b2", "#d55e00", "#008a65", "#b0578c", "#a97200", "#2a86b8", "#6b6f76")
 DASHES = ([1, 0], [7, 3], [2, 2], [9, 3, 2, 3], [4, 2], [12, 4])
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
@@ -241,18 +238,12 @@ def _framed(
         made = made.properties(padding=14, title=alt.Title(title, color=INK, fontSize=13, anchor="start"))
     else:  # all margins are set: nothing is measured, and plots of one kind stand under each other
         made = made.properties(padding=padding, autosize=alt.AutoSizeParams(type="none"))
-    labels = {
-        "labelColor": INK,
-        "titleColor": INK,
-        "labelFontSize": 11,
-        "titleFontSize": 11,
-        "titleFontWeight": "normal",
-    }
+    labels = {"labelColor": INK, "titleColor": INK, "labelFontSize": 11, "titleFontSize": 11}
     lines = {"gridColor": INK, "gridOpacity": 0.13, "domainColor": INK, "ticks": False, "labelPadding": 6}
     framed: Chart = (
         made.configure(background="transparent")
         .configure_view(stroke=None)
-        .configure_axis(**labels, **lines, domainOpacity=0.5)
+        .configure_axis(**labels, titleFontWeight="normal", **lines, domainOpacity=0.5)
         .configure_legend(labelColor=INK, labelFontSize=11, labelLimit=220)
     )
     framed["datasets"] = drawn.rows

@@ -153,9 +153,7 @@ def _gates(data: ReportData) -> Iterator[str]:
 
 
 def _cell(gate: GateRow) -> str:
-    own = (
-        "" if gate.slice is None or gate.slice == ALL else f"{gate.slice} = {shown_value(gate.slice_value, gate.slice)}"
-    )
+    own = "" if gate.slice in (None, ALL) else f"{gate.slice} = {shown_value(gate.slice_value, gate.slice)}"
     return ", ".join(_md(text) for text in (gate.metric, gate.model or "", own) if text)
 
 

@@ -179,8 +179,13 @@ class View:
 def _environment() -> Environment:
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-    blocks = {"trim_blocks": True, "lstrip_blocks": True}
-    environment = Environment(autoescape=True, loader=FunctionLoader(_template), undefined=StrictUndefined, **blocks)
+    environment = Environment(
+        loader=FunctionLoader(_template),
+        undefined=StrictUndefined,
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
     environment.filters |= {
         "name": shown_name,
         "number": shown_number,

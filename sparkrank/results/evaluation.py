@@ -54,19 +54,19 @@ class Evaluation:
     Parameters
     ----------
     plan : Plan
-        The metrics, definitions and slices of the evaluation.
+        The metrics, definitions and slices.
     solved : Solved
-        The result of the pass: the states and the group table.
+        The states and the group table.
     lane : str
         ``frame``, ``scan`` or ``local``.
     table : pyarrow.Table
         The metrics, in memory whatever the lane.
     limits : Limits
-        The limits of the checks.
+        Those of the checks.
     session : SparkSession, optional
         None where the lane is local.
     preset : Preset, optional
-        The library whose definitions apply where the text of a metric is looked up.
+        Under which the text of a metric is looked up.
     origin : Origin
         The hash of what was asked, as the tables have it.
 
@@ -233,7 +233,9 @@ class Evaluation:
         >>> ev.compare("old").select(["candidate", "difference", "wins", "ties", "losses"]).to_pylist()
         [{'candidate': 'new', 'difference': 0.25, 'wins': 1, 'ties': 1, 'losses': 0}]
         """
-        comparison = Comparison(baseline, correction, family)
+        return self._compared(Comparison(baseline, correction, family))
+
+    def _compared(self, comparison: Comparison) -> pa.Table:
         comparison.validate_models(self.plan.models)
         return with_whole_numbers(comparisons_table(self.solved.merged, self.plan, comparison, self.origin))
 
@@ -332,43 +334,33 @@ class Evaluation:
         from sparkrank.report.score_bins import BinsByRule, frame_bins, score_bins
 
         plan, compare, blocks, groups = self.plan, self.plan.compare, self.blocks, self.groups
-        comparisons = None
-        if compare is not None:
-            comparisons = self.compare(compare.baseline, correction=compare.correction, family=compare.family)
-        bins: BinsByRule
-        bins_missing: str | None = None
-        if isinstance(blocks, pa.Table):
-            bins = score_bins(blocks.to_batches())
-        else:
-            bins, bins_missing = frame_bins(blocks)
-        table, distributions = None, None
-        if groups is not None:
-            table = GroupTable.of_evaluation("report", groups, plan)
-        elif plan.distributions:
-            distributions = distributions_table(self.partials.distributions)
+        bins: tuple[BinsByRule, str | None]
+        bins = (score_bins(blocks.to_batches()), None) if isinstance(blocks, pa.Table) else frame_bins(blocks)
+        distributions = (
+            distributions_table(self.partials.distributions) if groups is None and plan.distributions else None
+        )
         run = {
             "lane": self.lane,
             "rows": self.partials.counts.get((checks.ROWS_READ, "")),
             "spec_hash": self.origin.spec_hash,
             "versions": json.dumps({"sparkrank": __version__, "pyarrow": pa.__version__}),
         }
-        return report_data(
-            ReportTables(
-                "evaluation",
-                "evaluation",
-                self.table,
-                comparisons,
-                quality=self.quality,
-                curves=self.curves,
-                distributions=distributions,
-                run=run,
-                baseline=None if compare is None else compare.baseline,
-                level=None if plan.uncertainty.off else plan.uncertainty.level,
-                bins=bins,
-                bins_missing=bins_missing,
-                groups=table,
-            )
+        tables = ReportTables(
+            "evaluation",
+            "evaluation",
+            self.table,
+            None if compare is None else self._compared(compare),
+            quality=self.quality,
+            curves=self.curves,
+            distributions=distributions,
+            run=run,
+            baseline=None if compare is None else compare.baseline,
+            level=None if plan.uncertainty.off else plan.uncertainty.level,
+            bins=bins[0],
+            bins_missing=bins[1],
+            groups=None if groups is None else GroupTable.of_evaluation("report", groups, plan),
         )
+        return report_data(tables)
 
     @property
     def blocks(self) -> LaneTable:

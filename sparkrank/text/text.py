@@ -23,10 +23,9 @@ WIDEST = 160  # characters of a line that a terminal or a log shows as one
 
 
 def metrics_text(metrics: pa.Table) -> str:
-    """The metrics over the whole day with their interval, if any: a line each, a column per model.
+    """The metrics over the whole day: a line each, a column per model.
 
-    An interval is the half of its width behind ``±``, or its two ends where it is not even. Where lines would be wider
-    than :data:`WIDEST`, or models differ in their groups, each model has a line of its own.
+    Where lines would be too wide, or models differ in their groups, each model has a line of its own.
     """
     by_metric, models, alike = side_by_side(metrics)
     wide, long = [("metric", *models, *_COUNTS)], [("metric", "model", "value", *_COUNTS)]
@@ -97,10 +96,7 @@ def _value(row: dict[str, Any]) -> str:
 def value_text(
     value: float | None, low: float | None, high: float | None, interval: str | None, bound: float | None = None
 ) -> str:
-    """A value with its interval, four digits behind the point: half of its width, or both ends where it is not even.
-
-    Where data are too few for an interval that is said, and of a value that has none how far bins may lead it astray.
-    """
+    """A value with its interval: half of its width, or both ends where it is not even; or the bound of bins."""
     if value is None or math.isnan(value):
         return UNDEFINED
     text = f"{value:.4f}"

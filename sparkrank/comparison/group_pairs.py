@@ -157,7 +157,6 @@ def _bare(kind: pa.DataType) -> pa.DataType:
 
 
 def _keys(side: ModelGroups, keys: pa.Schema, place: int, share: int, shares: int) -> pa.Table:
-    """The keys of one ``share`` of the keys of ``side``, with their row numbers."""
     kept, start = [], 0
     for batch in side.batches(keys.names):
         numbers = pa.array(np.arange(start, start + batch.num_rows))

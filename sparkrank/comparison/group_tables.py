@@ -382,7 +382,6 @@ def day_at(what: str, path: str, day: str | None) -> tuple[str, str]:
 
 
 def _facts(rows: pa.Table) -> dict[str, Any]:
-    """The fields of a group table that the table ``metrics`` of its run has."""
     pairs = rows.select(["metric", "definition"]).group_by(["metric", "definition"]).aggregate([]).to_pylist()
     return {
         "definitions": {pair["metric"]: pair["definition"] for pair in pairs},
@@ -418,7 +417,6 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def _plain(table: pa.Table) -> pa.Table:
-    """``table`` whose texts are not encoded by dictionaries, which Arrow does not join."""
     return table.cast(pa.schema([_plain_field(field) for field in table.schema]))
 
 

@@ -127,7 +127,6 @@ def decomposition(
 
 
 def _add_intervals(rows: Sequence[dict[str, Any]], states: tuple[LoadedStates, LoadedStates], metric: Metric) -> None:
-    """Add to the ``rows`` of ``metric`` what parts of the groups say of their error."""
     before, after = (
         [side.sample(row[model], row["slice"], row["slice_value"]) for row in rows]
         for side, model in zip(states, ("baseline", "candidate"), strict=True)

@@ -175,7 +175,6 @@ def _table(
     correction: Correction,
     level: float,
 ) -> pa.Table:
-    """The rows of the table ``comparisons``."""
     of_right = {"candidate": right.model, "spec_hash": right.table.spec_hash, "run_id": right.table.run_id}
     rows = [_row(metric, result, level) for metric, result in zip(metrics, results, strict=True)]
     return whole_day_rows(rows, {**of_right, "baseline": left.model}, correction)

@@ -74,7 +74,6 @@ def compare_states(
 def _common_metrics(
     left: RunStates, right: RunStates, asked: Sequence[str] | None, other_definitions: bool
 ) -> tuple[list[str], list[str]]:
-    """The metrics to compare, and sentences about those that are not."""
     common = [name for name in right.metrics if name in left.metrics]
     notes = notes_on_lone_metrics(left, right) if asked is None else []
     names = common if asked is None else list(dict.fromkeys(asked_among(common, text) for text in asked))

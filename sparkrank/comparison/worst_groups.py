@@ -23,22 +23,16 @@ def worst_groups(table: GroupTable, model: str, metric: str, top: int) -> list[t
     """
     if top < 1:
         raise SpecError(f"worst is {top}: a whole number from 1 is needed")
-    metric = _column_of(table, metric)
-    counted_as = counted_undefined(table.definitions.get(metric))
-    sign = -1.0 if is_higher_better(metric) else 1.0
-    side = ModelGroups(table, model).here([metric])
-    values = with_counted(side.values(metric), counted_as)
+    name = metric_text(table.metrics, metric)
+    if name not in table.metrics:
+        problem = f'the group table {table.place} has no metric "{shorten(metric)}"'
+        raise SpecError(f"{problem}{did_you_mean(name, table.metrics)} (there are: {itemize(table.metrics)})")
+    counted_as = counted_undefined(table.definitions.get(name))
+    sign = -1.0 if is_higher_better(name) else 1.0
+    side = ModelGroups(table, model).here([name])
+    values = with_counted(side.values(name), counted_as)
     keys = pa.schema([table.schema.field(name) for name in table.keys])
     numbers = np.arange(len(values))
     chosen = largest_first(side, numbers, values * sign, np.flatnonzero(~np.isnan(values)), keys, top)
     rows = side.rows_at(chosen, keys.names)
     return list(zip(*(rows[name].to_pylist() for name in keys.names), strict=True))
-
-
-def _column_of(table: GroupTable, text: str) -> str:
-    """The column of the metric that ``text`` means in any spelling."""
-    name = metric_text(table.metrics, text)
-    if name not in table.metrics:
-        problem = f'the group table {table.place} has no metric "{shorten(text)}"'
-        raise SpecError(f"{problem}{did_you_mean(name, table.metrics)} (there are: {itemize(table.metrics)})")
-    return name

@@ -123,16 +123,9 @@ def changes_document(changes: Changes | None) -> dict[str, Any] | None:
     """The same for programs; None where no day is before."""
     if changes is None:
         return None
+    plain = ("metric", "model", "before", "value", "difference", "noise")
     rows = [
-        {
-            "metric": change.metric,
-            "model": change.model,
-            "before": change.before,
-            "value": change.value,
-            "difference": change.difference,
-            "noise": change.noise,
-            "beyond_noise": change.is_beyond_noise,
-        }
+        {**{name: getattr(change, name) for name in plain}, "beyond_noise": change.is_beyond_noise}
         for change in changes.changes
     ]
     return {"since": changes.since, "metrics": rows, "redefined": changes.n_redefined}

@@ -87,7 +87,6 @@ def _rounded(number: re.Match[str]) -> str:
 
 
 def _prune(element: ET.Element) -> None:
-    """Takes out what draws nothing, and groups that only hold others."""
     children = []
     for child in element:
         _prune(child)

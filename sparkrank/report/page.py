@@ -226,14 +226,12 @@ def _hash(text: str) -> str:
 
 
 def _whole(value: float | None) -> str:
-    """A count, of weights with what is behind the point."""
     if value is None:
         return ""
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.6g}"
 
 
 def _exact(value: float | None, low: float | None = None, high: float | None = None, p: float | None = None) -> str:
-    """Numbers as they stand in the table, to the last digit."""
     if value is None:
         return ""
     ends = "" if low is None or high is None else f" [{low!r}, {high!r}]"

@@ -1,7 +1,6 @@
-"""Score bins over the whole day, from the table ``blocks``.
+"""Score bins over the whole day, from the table ``blocks``, read a batch at a time.
 
-They are read a batch at a time. Where a model has more than :data:`MOST_BINS` of a rule, as exact bins may be,
-neighbouring bins are joined, so that memory is bounded whatever the day.
+More than :data:`MOST_BINS` of a model and rule are joined, so that memory is bounded whatever the day.
 """
 
 from __future__ import annotations

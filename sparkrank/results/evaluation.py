@@ -106,7 +106,6 @@ class Evaluation:
 
     @property
     def _heading(self) -> str:
-        """What stands above the numbers."""
         count = self.partials.counts.get((checks.GROUPS, ""), 0)
         groups = f", {count:,} group{'s' if count != 1 else ''}" if self.plan.keys else ""
         return f"Evaluation in the lane {self.lane}{groups}, intervals of {self.plan.uncertainty.level * 100:g} %"
@@ -155,14 +154,12 @@ class Evaluation:
         Parameters
         ----------
         metric : str or Metric
-            The text of a metric that was evaluated, in any spelling that means the same, or as it stands in the table
-            ``metrics``. It is read under the preset of the evaluation; a :class:`Metric` is taken as it is.
+            The text of a metric in any spelling, read under the preset of the evaluation, or a :class:`Metric`.
         model : str, optional
             The name of the model. It may be left out where there is only one.
         slice : mapping or str, optional
-            The value of each column of a slice, in any order, with ``None`` for rows without a value:
-            ``{"country": "de", "device": None}``. Or the same as a text, ``"country=de,device=null"``, in which a comma
-            inside a value has a backslash before it. Without it, the value for the whole day.
+            The value of each column of a slice: ``{"country": "de", "device": None}``, or the text
+            ``"country=de,device=null"``, in which a comma inside a value has a backslash before it.
 
         Returns
         -------
@@ -172,8 +169,7 @@ class Evaluation:
         Raises
         ------
         UnknownResultError
-            If no such metric, model or slice was evaluated; the sentence names the nearest that was. It is a
-            ``KeyError``.
+            If no such metric, model or slice was evaluated. It is a ``KeyError``.
 
         Examples
         --------
@@ -202,14 +198,13 @@ class Evaluation:
         Parameters
         ----------
         baseline : str
-            The name of a model. Where ``evaluate`` was given it as ``compare``, the means of groups are compared group
-            by group, by the paired t test; otherwise, as all other metrics, by what both models are without each of
-            the 64 parts of the groups.
+            The name of a model. If ``evaluate`` was given it as ``compare``, means of groups are compared by the paired
+            t test; otherwise, as all other metrics, by what both models are without each of the 64 parts of the groups.
         correction : {"holm", "benjamini-hochberg", "none"}
             How the p-values of a family become adjusted ones.
         family : {"slice_column", "candidate", "metric", "slice"}
-            Which comparisons are one family: those of the whole day, and those of each slice with all its values; or
-            all slices and metrics of one candidate, or those of one metric, or of one value of a slice.
+            Which comparisons are one family: the whole day, and each slice with all its values; or all of a candidate,
+            of a metric, or of a value of a slice.
 
         Returns
         -------
@@ -257,7 +252,7 @@ class Evaluation:
         Raises
         ------
         SpecError
-            Where the ending is none of these, or what makes a page is not installed (``sparkrank[report]``).
+            Where the ending is none of these, or ``sparkrank[report]`` is not installed.
         SparkrankError
             Where the file cannot be written.
 

@@ -39,7 +39,6 @@ def _severity(check: Judged) -> tuple[bool, int]:
 
 
 def _counted(verdicts: Sequence[Judged]) -> list[str]:
-    """The lines of a gate with many verdicts, the worst first."""
     first, gate = verdicts[0], verdicts[0].key.gate
     counts = {verdict: sum(check.verdict == verdict for check in verdicts) for verdict in _VERDICTS}
     said = ", ".join(f"{count:,} {_COUNTED[verdict][count > 1]}" for verdict, count in counts.items() if count)

@@ -80,7 +80,6 @@ def counts_of(row: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _slices(metrics: pa.Table) -> list[str]:
-    """A line that says by which slices the table has more, if it has."""
     every = pc.CountOptions(mode="all")  # None is a value too
     values = metrics.select(["slice", "slice_value"]).group_by("slice")
     keys = values.aggregate([("slice_value", "count_distinct", every)])

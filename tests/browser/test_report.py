@@ -104,10 +104,8 @@ def test_axe_would_tell(opened: Open) -> None:
 
 def test_it_says_the_same_without_scripts(opened: Open) -> None:
     """The script adds search fields and buttons; the words and numbers are those of the page."""
-    texts = [
-        opened(made("two models")[1], java_script_enabled=enabled).page.inner_text("main").split()
-        for enabled in (True, False)
-    ]
+    pages = [opened(made("two models")[1], java_script_enabled=enabled).page for enabled in (True, False)]
+    texts = [page.inner_text("main").split() for page in pages]
     assert texts[0] == texts[1]
     assert "+0." in " ".join(texts[1])
 
@@ -164,15 +162,7 @@ def numbers(value: Any) -> set[str]:
     if isinstance(value, bool) or value is None:
         return set()
     if isinstance(value, (int, float)):
-        forms = (
-            f"{value:.4f}",
-            f"{value:+.5f}",
-            f"{value:.5f}",
-            f"{value:+.2%}",
-            f"{value:.4%}",
-            f"{value:g}",
-            f"{value:.3f}",
-        )
+        forms = (format(value, form) for form in (".4f", "+.5f", ".5f", "+.2%", ".4%", "g", ".3f"))
         return {*forms, repr(value), f"{value:,.0f}" if float(value).is_integer() else f"{value:,.6g}", "0.0001"}
     return set(NUMBER.findall(value)) if isinstance(value, str) else set()
 
@@ -191,8 +181,6 @@ def test_every_number_is_one_of_the_report(opened: Open) -> None:
 def test_every_value_of_the_metrics_is_there_to_the_last_digit(opened: Open) -> None:
     """By row and column: the value and its interval as on the terminal, and behind it as in the table."""
     data, text = made("two models")
-    assert data.headline is not None
-    assert data.slices is not None
     found = opened(text)
     script = """q => Object.fromEntries([...document.querySelectorAll(q)].flatMap(t => {
       const heads = [...t.tHead.rows[0].cells].map(c => c.textContent);
@@ -203,12 +191,8 @@ def test_every_value_of_the_metrics_is_there_to_the_last_digit(opened: Open) -> 
     headline = found.eval(script, "#headline > .scroll table")
     sliced = found.eval(script, "#slices table")
     rows = [(headline, "", each.row.metric, each.row) for each in data.headline.rows]
-    rows += [
-        (sliced, row.metric, row.slice_value or "(null)", cell)
-        for row in data.slices.rows
-        for cell in row.cells
-        if cell
-    ]
+    sliced_cells = [(row, cell) for row in data.slices.rows for cell in row.cells if cell]
+    rows += [(sliced, row.metric, row.slice_value or "(null)", cell) for row, cell in sliced_cells]
     assert len(rows) == 4 + 12
     for table, of, first, cell in rows:
         title, text = table[f"{of}|{first}|{cell.model}"]
@@ -254,7 +238,6 @@ def test_tables_of_words_and_numbers_fit_on_a_desktop(opened: Open) -> None:
         slice="country", slice_value="Germany",
     )  # fmt: skip
     data = report(("production", "candidate"), ("ndcg@10", "coverage(ties=item)@10"), days=1)
-    assert data.comparisons is not None
     rows = tuple(
         dataclasses.replace(row, p_adjusted=1e-9, relative=-0.9999, wins=10_000) for row in data.comparisons.rows
     )

@@ -31,8 +31,7 @@ DATA = report(("old", "new"), FEW, ("de", "fr", None))
 def drawn(name: str, data: ReportData = DATA, **which: str) -> list[dict[str, object]]:
     """The rows that the layers of a chart draw."""
     spec = charts.chart(data, name, **which).to_dict()
-    sets = [layer.get("data", spec.get("data", {})) for layer in spec["layer"]]
-    return [row for each in sets for row in (each.get("values") or spec["datasets"][each["name"]])]
+    return [row for layer in spec["layer"] for row in spec["datasets"][layer.get("data", spec.get("data"))["name"]]]
 
 
 def test_each_chart_is_valid_and_alone_has_a_title() -> None:
@@ -63,15 +62,13 @@ def test_a_trend_breaks_where_a_day_is_missing_and_rings_what_was_accepted() -> 
 
 def test_a_comparison_is_better_or_worse_by_the_direction_of_the_metric_and_only_where_it_is_sure() -> None:
     """By hand: logloss, where lower is better, the other way round."""
-    spec = charts.chart(DATA, "comparisons").to_dict()
     rows = {row.metric: row for row in DATA.comparisons.rows if row.slice == "all"}
     expected = {
         row.difference: "no clear difference" if row.p_adjusted >= 0.05
         else "better" if (row.difference > 0) != (metric == "logloss") else "worse"
         for metric, row in rows.items()
     }  # fmt: skip
-    values = [row for layer in spec["layer"] for row in layer.get("data", {}).get("values", ()) if "low" in row]
-    assert {row["x"]: row["name"] for row in values or drawn("comparisons") if "low" in row}.items() <= expected.items()
+    assert {row["x"]: row["name"] for row in drawn("comparisons") if "low" in row}.items() <= expected.items()
     assert len(set(expected.values())) > 1
 
 
@@ -167,11 +164,7 @@ def test_an_evaluation_draws_its_own_numbers() -> None:
     scores = {"popularity": "popularity", "als": "als"}
     ev = sr.evaluate(log, ["ap(rel=3)"], group="user", score=scores, label="rating", slices=["country"])
     found = ev.plot("slices", metric="ap(rel=3)", slice="country").to_dict()
-    rows = (
-        [row for each in found["datasets"].values() for row in each if "low" in row]
-        if "datasets" in found
-        else [row for layer in found["layer"] for row in layer.get("data", {}).get("values", ()) if "low" in row]
-    )
+    rows = [row for each in found["datasets"].values() for row in each if "low" in row]
     table = ev.metrics.to_pandas().query("slice == 'country'")
     assert {row["x"] for row in rows} == set(table["value"])
     with pytest.raises(SpecError, match="nothing to draw of trend"):

@@ -127,7 +127,6 @@ def _ranges(table: GroupTable, metrics: Sequence[str]) -> dict[str, tuple[float,
 
 
 def _frame_ranges(table: GroupTable, metrics: Sequence[str]) -> dict[str, tuple[float, float]]:
-    """The same of a Spark DataFrame."""
     from pyspark.sql import functions as F
 
     from sparkrank.engines.spark.values import named
@@ -157,7 +156,6 @@ def _frame_counts(table: GroupTable, edges: Mapping[str, Floats]) -> Iterator[tu
 
 
 def _stored(table: pa.Table, tables: ReportTables) -> tuple[GroupDistribution, ...]:
-    """The same from the table ``distributions``, of the metrics that have percentiles."""
     table = plain_texts(whole_day(table))
     undefined = _undefined(tables.values)
     distributions = []

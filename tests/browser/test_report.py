@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
+from sparkrank.jobs.report_job import report_stored
 from sparkrank.report.data import ReportData
 from tests.browser.conftest import PAPER, PHONE, Open, Opened
-from tests.browser.evaluated import night
 from tests.browser.made import gate, report
+from tests.support.commands import exit_code
+from tests.support.reports import DAYS, conf_of, of_day, rows_of, spec_of, write_log
 
 FEW = ("ndcg@10", "logloss")
 HOSTILE = (
@@ -26,15 +30,22 @@ HOSTILE = (
 )
 
 
-def evaluated(**changes: Any) -> ReportData:
-    with TemporaryDirectory() as folder:
-        return night(Path(folder), **changes)[1]
+def evaluated(days: Sequence[str] = DAYS, clicks: int | None = None, **changes: Any) -> ReportData:
+    """The report of the last of some stored nights; with ``clicks`` all labels are that number."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        for number, day in enumerate(days):
+            rows = rows_of(number, 400)
+            write_log(folder, day, rows if clicks is None else rows.set_column(3, "click", pa.array([clicks] * 400)))
+            assert exit_code("evaluate", "--quiet", "--conf", conf_of(folder, **changes), "--date", day) in (0, 3)
+        spec = spec_of(folder, **changes)
+        return report_stored(spec, of_day(spec, days[-1]))
 
 
 REPORTS = {
     "nights": evaluated,
-    "a failed night": lambda: evaluated(gates=[{"name": "much", "metric": "ndcg@10", "min": 0.999}], metrics=[*FEW]),
-    "an undefined night": lambda: evaluated(best=0, days=["2026-01-31"]),
+    "a failed night": lambda: evaluated(gates=[{"metric": "ndcg@10", "min": 0.999}], metrics=[*FEW], history={}),
+    "an undefined night": lambda: evaluated(DAYS[-1:], clicks=0),
     "one model": lambda: report(("only",), FEW, ("de", "fr")),
     "two models": lambda: report(("old", "new"), FEW, ("de", "fr", None), state="fail"),
     "twenty models and 1,000 values": lambda: report(

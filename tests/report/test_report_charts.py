@@ -12,10 +12,10 @@ import pytest
 import sparkrank as sr
 from sparkrank.base.errors import SparkrankError, SpecError
 from sparkrank.report.data import ReportData
-from tests.browser.evaluated import DAYS, impressions, night
 from tests.browser.made import report
 from tests.conftest import PROJECT
 from tests.support.commands import exit_code
+from tests.support.reports import DAYS, conf_of, rows_of, write_log
 
 for package in ("altair", "jinja2", "vl_convert"):
     pytest.importorskip(package)
@@ -119,8 +119,10 @@ def test_of_many_models_the_first_and_the_baseline_are_drawn() -> None:
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("night")
-    night(folder, DAYS[-1:], metrics=["ndcg@10"], gates=[])
-    return str(folder / "spec.yaml")
+    write_log(folder, DAYS[-1], rows_of(0, 300))
+    conf = conf_of(folder, metrics=["ndcg@10"], gates=[], history={})
+    assert exit_code("evaluate", "--quiet", "--conf", conf, "--date", DAYS[-1]) == 0
+    return conf
 
 
 def test_the_command_writes_charts_alone(
@@ -160,10 +162,9 @@ def test_a_folder_that_cannot_be_made_is_told_in_a_sentence(stored: str, tmp_pat
 
 
 def test_an_evaluation_draws_its_own_numbers() -> None:
-    log = impressions(0)
-    scores = {"popularity": "popularity", "als": "als"}
-    ev = sr.evaluate(log, ["ap(rel=3)"], group="user", score=scores, label="rating", slices=["country"])
-    found = ev.plot("slices", metric="ap(rel=3)", slice="country").to_dict()
+    scores = {"old": "old", "new": "new"}
+    ev = sr.evaluate(rows_of(0, 400), ["ap"], group="user", score=scores, label="click", slices=["country"])
+    found = ev.plot("slices", metric="ap", slice="country").to_dict()
     rows = [row for each in found["datasets"].values() for row in each if "low" in row]
     table = ev.metrics.to_pandas().query("slice == 'country'")
     assert {row["x"] for row in rows} == set(table["value"])

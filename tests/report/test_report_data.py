@@ -30,6 +30,7 @@ from sparkrank.report.section_register import sections
 from sparkrank.report.sections import model_comparisons, roc_and_pr, slice_values
 from sparkrank.report.sections.metric_definitions import link_of
 from sparkrank.report.sections.trend import band_of_gate
+from sparkrank.schemas import tables
 from tests.support import nights
 from tests.support.commands import exit_code
 from tests.support.reports import (
@@ -589,33 +590,24 @@ def test_a_table_of_the_day_that_cannot_be_read_is_named_once(
 def test_many_models_and_values_stay_quick_and_bounded(tmp_path: Path) -> None:
     conf = nights.conf_of(tmp_path, [])
     metrics = ["ndcg@10", "logloss", "copc"]
-    count = len(MANY_MODELS) * MANY_VALUES * len(metrics)
-    cells = [(model, value, metric) for model in MANY_MODELS for value in range(MANY_VALUES) for metric in metrics]
-    from sparkrank.schemas.tables import METRICS as SCHEMA
-
+    cells = list(itertools.product(MANY_MODELS, range(MANY_VALUES), metrics))
+    models, values, names = zip(*cells, strict=True)
+    count, run_id = len(cells), "2026-01-31-0123456789ab"
     own = {
-        "model": [model for model, _, _ in cells],
+        "model": models,
         "slice": ["country"] * count,
-        "slice_value": [f"v{value}" for _, value, _ in cells],
-        "metric": [metric for _, _, metric in cells],
+        "slice_value": [f"v{value}" for value in values],
+        "metric": names,
         "value": [0.25] * count,
-        "n_rows": [10 * (MANY_VALUES - value) for _, value, _ in cells],
-        "run_id": ["2026-01-31-0123456789ab"] * count,
+        "n_rows": [10 * (MANY_VALUES - value) for value in values],
+        "run_id": [run_id] * count,
     }
-    whole = pa.Table.from_pylist(
-        [
-            nights.metric(0.5, model=model, metric=metric, run_id=own["run_id"][0])
-            for model in MANY_MODELS
-            for metric in metrics
-        ],
-        SCHEMA.schema,
-    )
-    columns = [
-        pa.array(own[field.name], field.type) if field.name in own else pa.nulls(count, field.type)
-        for field in SCHEMA.schema
-    ]
-    rows = pa.concat_tables([whole, pa.Table.from_arrays(columns, schema=SCHEMA.schema)])
-    store_metrics(tmp_path, "2026-01-31", rows)
+    pairs = itertools.product(MANY_MODELS, metrics)
+    whole = [nights.metric(0.5, model=model, metric=metric, run_id=run_id) for model, metric in pairs]
+    schema = tables.METRICS.schema
+    columns = [pa.array(own.get(field.name, [None] * count), field.type) for field in schema]
+    sliced = pa.Table.from_arrays(columns, schema=schema)
+    store_metrics(tmp_path, "2026-01-31", pa.concat_tables([pa.Table.from_pylist(whole, schema), sliced]))
     started = time.process_time()
     data = stored(conf, "2026-01-31")
     assert time.process_time() - started < 5
@@ -700,19 +692,6 @@ def test_auc_up_joins_bins_by_min_rows() -> None:
 
 def test_quality_without_codes_is_read() -> None:
     """Tables of older releases have no such column."""
-    line = report_data(
-        ReportTables("day", "2026-01-31", _metrics(), quality=_quality().drop_columns(["code"]))
-    ).quality[0]
-    assert line == QualityRow("rows read", None, 4.0, None, None, None, None, None, None)
-
-
-def _evaluation() -> sr.Evaluation:
-    return sr.evaluate(rows_of(0, 4), ["auc"], score="old", label="click")
-
-
-def _metrics() -> pa.Table:
-    return _evaluation().table
-
-
-def _quality() -> pa.Table:
-    return _evaluation().quality
+    ev = sr.evaluate(rows_of(0, 4), ["auc"], score="old", label="click")
+    given = ReportTables("day", "2026-01-31", ev.table, quality=ev.quality.drop_columns(["code"]))
+    assert report_data(given).quality[0] == QualityRow("rows read", None, 4.0)

@@ -102,10 +102,7 @@ class Pairs:
 
 
 def paired_groups(left: ModelGroups, right: ModelGroups) -> Pairs:
-    """The groups of both sides in pairs, in no order.
-
-    Raises :class:`InputError` where the keys of the sides differ, or a key stands on several rows of a side.
-    """
+    """The groups of both sides in pairs, in no order; raises :class:`InputError` where a key stands on several rows."""
     keys = common_keys(left.table, right.table)
     shares = max(-(-max(left.groups(), right.groups()) // KEYS_AT_ONCE), 1)
     numbers, counts = [], np.zeros(2, np.int64)
@@ -127,10 +124,7 @@ def paired_groups(left: ModelGroups, right: ModelGroups) -> Pairs:
 
 
 def common_keys(left: GroupTable, right: GroupTable) -> pa.Schema:
-    """The columns of the key with the types in which both sides can be compared.
-
-    Raises :class:`InputError` where a side has other columns, or other types.
-    """
+    """The key's columns with types that both sides share; raises :class:`InputError` where there are none."""
     if left.keys != right.keys:
         raise InputError(
             f"groups are by {itemize(left.keys)} in {left.place}, and by {itemize(right.keys)} in {right.place}: only "

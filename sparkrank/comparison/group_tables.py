@@ -296,9 +296,9 @@ class HasModels(Protocol):
     """One side of a comparison, as far as its models are asked for."""
 
     @property
+    def place(self) -> str: ...
+    @property
     def models(self) -> list[str]: ...
-
-    def model(self, asked: str | None, option: str) -> str: ...
 
 
 def chosen_models(
@@ -311,7 +311,7 @@ def chosen_models(
     """The models to compare: those asked for, the only ones, or the one name that both sides have."""
     for side, name, option in zip((left, right), (left_model, right_model), options, strict=True):
         if name is not None:
-            side.model(name, option)
+            model_among(side.place, side.models, name, option)
     if left_model is None and right_model is None:
         common = sorted({*left.models} & {*right.models})
         if len(common) == 1:
@@ -320,7 +320,8 @@ def chosen_models(
         left_model = right_model
     if right_model is None and left_model in right.models:
         right_model = left_model
-    return left.model(left_model, options[0]), right.model(right_model, options[1])
+    before = model_among(left.place, left.models, left_model, options[0])
+    return before, model_among(right.place, right.models, right_model, options[1])
 
 
 def metric_text(metrics: Sequence[str], text: str) -> str:

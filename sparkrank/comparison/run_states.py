@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from sparkrank.base import checks
 from sparkrank.base.errors import StateError
-from sparkrank.comparison.group_tables import model_among
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.merged import Merged
 from sparkrank.metrics.slices import ALL, slice_name
@@ -18,10 +17,7 @@ from sparkrank.uncertainty.differences import Sample
 
 @dataclass(frozen=True)
 class LoadedStates:
-    """The merged states of a side, made by ``plan``, and ``notes`` for whoever reads the comparison.
-
-    ``clustered``: groups have clusters, or the same group may have come on several days.
-    """
+    """The merged states of a side. ``clustered``: groups have clusters, or may have come on several days."""
 
     merged: Merged
     plan: Plan
@@ -69,10 +65,6 @@ class RunStates:
     def definitions(self) -> dict[str, str]:
         """What each metric means, by its text."""
         return {text: self.plan.definition(metric) for text, metric in self.metrics.items()}
-
-    def model(self, asked: str | None, option: str) -> str:
-        """The model that is asked for, or the only one. Raises :class:`SpecError` where there is no such model."""
-        return model_among(self.place, self.models, asked, option)
 
     def loaded(self, metrics: Sequence[str], by: str | None = None) -> LoadedStates:
         """The states of ``metrics`` on the whole day and by a slice; without parts of another version."""

@@ -91,11 +91,7 @@ def compare_tables(
 def metrics_in_common(
     left: GroupTable, right: GroupTable, asked: Sequence[str] | None, other_definitions: bool
 ) -> tuple[list[PairedMetric], list[str]]:
-    """The metrics to compare, and sentences about those that are not.
-
-    Raises :class:`SpecError` for one that is asked for and cannot be compared, and :class:`InputError` where none is
-    left.
-    """
+    """The metrics to compare, and why others are not; raises where none is left, or it was asked for."""
     common = [name for name in right.metrics if name in left.metrics]
     notes = notes_on_lone_metrics(left, right) if asked is None else []
     of_no_group = [name for name in right.definitions if name in left.definitions and name not in common]

@@ -30,11 +30,7 @@ def compare_states(
     other_definitions: bool,
     options: tuple[str, str] = ("left_model", "right_model"),
 ) -> RunComparison:
-    """Compare two sides in all ``metrics`` of both, or in those that are named.
-
-    Raises :class:`SpecError` where a model or a metric is not there or left open, and :class:`InputError` where groups,
-    clusters or definitions are others, or no metric is on both sides.
-    """
+    """Compare two sides in all ``metrics`` of both, or in those that are named."""
     for what, one, other in (
         ("groups are", itemize(left.plan.keys), itemize(right.plan.keys)),
         ("clusters of groups are", left.plan.cluster, right.plan.cluster),

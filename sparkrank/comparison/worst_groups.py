@@ -16,11 +16,7 @@ from sparkrank.comparison.runs import counted_undefined
 
 
 def worst_groups(table: GroupTable, model: str, metric: str, top: int) -> list[tuple[Any, ...]]:
-    """The keys of the ``top`` groups of ``model`` whose value of ``metric`` is the worst, equal ones by key.
-
-    An undefined value counts as the definition says; groups whose value counts nothing are left out.
-    Raises :class:`SpecError` where the table lacks the metric.
-    """
+    """The keys of the ``top`` groups whose ``metric`` is worst, equal ones by key; undefined ones as they count."""
     if top < 1:
         raise SpecError(f"worst is {top}: a whole number from 1 is needed")
     name = metric_text(table.metrics, metric)

@@ -18,10 +18,7 @@ _COLUMNS = ("metric", "model", "value", "stderr", "definition")
 
 @dataclass(frozen=True)
 class Change:
-    """A metric of a model on two days. ``noise`` is the standard error of the difference, None where there is none.
-
-    The two days are taken for independent, which makes the noise too large where the same groups come on both.
-    """
+    """A metric of a model on two days, taken for independent; ``noise`` is the standard error of the difference."""
 
     metric: str
     model: str
@@ -98,10 +95,7 @@ def _change(key: tuple[str, str], then: dict[str, Any], now: dict[str, Any]) -> 
 
 
 def changes_text(changes: Changes) -> str:
-    """One line: the changes that are more than chance explains, and how many are not.
-
-    Empty where the two days have nothing in common.
-    """
+    """One line: the changes beyond chance, and how many are not; empty where the days have nothing in common."""
     count = len(changes.changes)
     beyond = [change for change in changes.changes if change.is_beyond_noise]
     with_model = len({change.model for change in changes.changes}) > 1

@@ -1,7 +1,4 @@
-"""Draws the two kinds of charts of a report by altair: lines over an axis, steps among them, and intervals in rows.
-
-Sizes are set, never measured, so that the fonts of a machine change nothing.
-"""
+"""Draws the charts of a report by altair. Sizes are set, never measured: the fonts of a machine change nothing."""
 
 from __future__ import annotations
 
@@ -44,12 +41,16 @@ def _lines(chart: LineChart, title: str | None) -> Chart:
     curve: Literal["step-after", "linear"] = "step-after" if frame.steps else "linear"
     named = list(zip(names, series, strict=True))
     layers: list[alt.Chart] = []
+
+    def add(rows: list[dict[str, Any]], mark: str, look: dict[str, Any], **channels: Any) -> None:
+        layers.append(getattr(drawn.chart(rows), f"mark_{mark}")(**look).encode(x=x, y=y, **channels))
+
+    color = {"color": coded["color"]}
     bands = [
         {"x": place, "y": low, "high": high, "name": name} for name, line in named for place, low, high in line.band
     ]
     if bands:
-        area = drawn.chart(bands).mark_area(opacity=0.16, interpolate=curve)
-        layers.append(area.encode(x=x, y=y, y2="high", color=coded["color"]))
+        add(bands, "area", {"opacity": 0.16, "interpolate": curve}, y2="high", **color)
     limits = [
         {"x": place, "y": end, "name": name, "side": side}
         for name, line in named
@@ -57,17 +58,17 @@ def _lines(chart: LineChart, title: str | None) -> Chart:
         for side, end in zip(("low", "high"), ends, strict=True)
     ]
     if limits:
-        thin = drawn.chart(limits).mark_line(strokeWidth=1, strokeDash=[1, 3])
-        layers.append(thin.encode(x=x, y=y, color=coded["color"], detail=alt.Detail("side", type="nominal")))
+        side = alt.Detail("side", type="nominal")
+        add(limits, "line", {"strokeWidth": 1, "strokeDash": [1, 3]}, **color, detail=side)
     layers += _guides(frame, drawn, x, y)
     points = [
         {"x": place, "y": value, "name": name, "at": at}
         for name, line in named
         for at, (place, value) in enumerate(line.points)
     ]
-    drawn_lines = drawn.chart(points).mark_line(strokeWidth=1.8, interpolate=curve, strokeJoin="round")
-    in_order = alt.Order("at", type="quantitative")
-    layers.append(drawn_lines.encode(x=x, y=y, color=coded["color"], strokeDash=coded["strokeDash"], order=in_order))
+    order = alt.Order("at", type="quantitative")
+    look = {"strokeWidth": 1.8, "interpolate": curve, "strokeJoin": "round"}
+    add(points, "line", look, **color, strokeDash=coded["strokeDash"], order=order)
     marked = [
         {"x": place, "y": value, "name": name}
         for name, line in named
@@ -75,11 +76,10 @@ def _lines(chart: LineChart, title: str | None) -> Chart:
         if frame.marks and value is not None
     ]
     if marked:
-        marks = drawn.chart(marked).mark_point(filled=True, size=30, opacity=1)
-        layers.append(marks.encode(x=x, y=y, color=coded["color"], shape=coded["shape"]))
+        add(marked, "point", {"filled": True, "size": 30, "opacity": 1}, **color, shape=coded["shape"])
     flags = [{"x": place, "y": value} for _, line in named for place, value in line.flags]
     if flags:
-        layers.append(drawn.chart(flags).mark_point(size=110, strokeWidth=1.4, opacity=1, color=INK).encode(x=x, y=y))
+        add(flags, "point", {"size": 110, "strokeWidth": 1.4, "opacity": 1, "color": INK})
     return _framed(layers, drawn, frame.width, frame.height, _LINES, title)
 
 

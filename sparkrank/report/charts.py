@@ -1,7 +1,4 @@
-"""The charts of a report by name, and files of them.
-
-The libraries that draw come with the extra ``report``, and are loaded where one of these functions is called.
-"""
+"""The charts of a report by name, and files of them. The libraries that draw are loaded by these functions."""
 
 from __future__ import annotations
 

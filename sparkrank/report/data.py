@@ -70,11 +70,7 @@ class FileRow(TableRow):
 
 @_with_columns(RUNS.schema.names, "from_now_on")
 class Provenance(TableRow):
-    """Where the numbers come from: the row of the table ``runs``. An evaluation has what it knows of itself.
-
-    Instants are ISO 8601 in UTC, ``stages`` and ``versions`` pairs, ``spec`` is indented JSON and ``files`` are
-    :class:`FileRow`.
-    """
+    """Where the numbers come from: the row of the table ``runs``, or what an evaluation knows of itself."""
 
     days: tuple[str, ...] = ()
     days_missing: tuple[str, ...] = ()

@@ -1,7 +1,4 @@
-"""The charts of a report as values: which marks stand where, before any library draws them.
-
-Nothing is computed here but where a mark stands: every number is one of the report.
-"""
+"""The charts of a report as values: which marks stand where, before any library draws them."""
 
 from __future__ import annotations
 

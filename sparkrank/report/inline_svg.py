@@ -1,8 +1,4 @@
-"""A chart as SVG inside of a page: a third of what the library writes, in the page's colours and with ids of its own.
-
-The figure says what the chart shows and a table has its numbers, so marks are hidden from screen readers. Their colours
-are classes that the style sheet sets for light, dark and print.
-"""
+"""A chart as SVG inside of a page: a third of what the library writes, with colours as classes of the style sheet."""
 
 from __future__ import annotations
 

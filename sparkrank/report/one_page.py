@@ -1,7 +1,4 @@
-"""A report on one page: Markdown for a pull request or a chat, and the headline as a table of LaTeX.
-
-Names are those of strangers: what Markdown, HTML or LaTeX would take for its own is escaped.
-"""
+"""A report on one page of Markdown, and its headline as a table of LaTeX. Names of strangers are escaped."""
 
 from __future__ import annotations
 

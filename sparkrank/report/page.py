@@ -1,8 +1,4 @@
-"""The report as one HTML file: everything in it, nothing fetched, readable without a script.
-
-The template shows :class:`~sparkrank.report.data.ReportData` and computes nothing. All text is escaped by Jinja2; style
-and script are allowed by their hashes, so that nothing that slipped through could run.
-"""
+"""The report as one HTML file: everything in it, nothing fetched, all text escaped, readable without a script."""
 
 from __future__ import annotations
 
@@ -49,10 +45,7 @@ def require_extra() -> None:
 
 
 def page(data: ReportData) -> str:
-    """The report as one page of HTML, complete in itself; the same text for the same data and versions of libraries.
-
-    Raises :class:`SpecError` where the extra ``report`` is not installed.
-    """
+    """The report as one page of HTML; the same text for the same data and versions of libraries."""
     require_extra()
     template = _environment().get_template("report.jinja")
     return template.render(data=data, view=View(data), **_assets())

@@ -1,8 +1,4 @@
-"""The tables that a report is made of, and how their rows are read.
-
-Columns that a table of an older version lacks are None. What there may be too many of, as values of slices, is chosen
-by whole columns before any row becomes an object of Python.
-"""
+"""The tables that a report is made of, and how their rows are read. Columns of older versions that lack are None."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Score bins over the whole day, from the table ``blocks``, read a batch at a time.
-
-More than :data:`MOST_BINS` of a model and rule are joined, so that memory is bounded whatever the day.
-"""
+"""Score bins over the whole day, from the table ``blocks``, read a batch at a time and joined where too many."""
 
 from __future__ import annotations
 

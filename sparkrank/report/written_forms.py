@@ -32,10 +32,7 @@ def as_form(data: ReportData, form: ReportForm) -> str:
 
 
 def form_of(out: str | None, asked: str | None) -> ReportForm:
-    """The form that is ``asked`` for, or that of the ending of the file ``out``; HTML where neither says.
-
-    Raises :class:`SpecError` where a form or an ending is unknown.
-    """
+    """The form that is ``asked`` for, or that of the ending of ``out``; raises :class:`SpecError` for another."""
     ending = "" if out is None else Path(out).suffix.lower()
     instead = _REMOVED.get(ending if asked is None else asked, "")
     if asked is not None:

@@ -1,7 +1,4 @@
-"""Groups explained as plain text, models side by side, and as plain values for JSON.
-
-Items, keys and models come from strangers: each is escaped, and cut, where it is put in.
-"""
+"""Groups explained as plain text and as plain values. Texts of strangers are escaped and cut."""
 
 from __future__ import annotations
 

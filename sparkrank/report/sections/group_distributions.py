@@ -1,8 +1,4 @@
-"""How the values of each metric are spread over groups, by model.
-
-The group table is read a batch at a time, and each value becomes a count in a bin: no row becomes an object of Python.
-Where there is no group table, as of a window, the table ``distributions`` has the values of metrics with percentiles.
-"""
+"""How the values of each metric are spread over groups, by model: counts in bins, a batch at a time."""
 
 from __future__ import annotations
 

@@ -1,13 +1,9 @@
-"""Exact sums over pairs of groups: differences, their squares and products, merged in any order. Pure numpy.
-
-A sum is six limbs (:mod:`sparkrank.numeric.exact_sums`), counts are whole numbers below 2^53 in the same six places. So
-moments of parts add up to the same bits wherever the pairs were made, and in whatever order.
-"""
+"""Differences over pairs of groups by exact sums: the same bits in any order and cut of the pairs. Pure numpy."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations_with_replacement
@@ -15,18 +11,13 @@ from typing import TypeAlias
 
 import numpy as np
 
-from sparkrank.numeric.array_types import Floats
-from sparkrank.numeric.exact_sums import LIMBS, exact_sum
+from sparkrank.numeric.array_types import Floats, Ints
+from sparkrank.numeric.exact_sums import exact_sum
 from sparkrank.numeric.whole_units import TIED
 
-# By the place of the metric and of the sum. Those of all pairs have the place PAIRS instead of that of a metric.
-Moments: TypeAlias = dict[tuple[int, int], Floats]
-PAIRS = -1
-# The places of sums: counts first, then those of differences, or of weights and weighted values.
-COUNTS, DIFFERENCE, SQUARE, LEFT = range(4)
-_WEIGHTED = 4  # from here on: four sums, and those of their products
-_PRODUCTS = tuple(combinations_with_replacement(range(4), 2))
 WEIGHT = "n_retrieved"  # by which groups weigh where a metric has weight=rows
+# Pairs as values of the left and the right side; behind them the weights of both, where the metric has some.
+PairValues: TypeAlias = Sequence[tuple[Floats, Floats]]
 # How often d² was rounded, and in a sum of products of weights and values.
 _ROUNDING, _WEIGHTED_ROUNDINGS = Fraction(1, 2**53), 8
 
@@ -58,92 +49,68 @@ class Paired:
     up: int
     ties: int
     down: int
-    left: float
-    difference: float
-    stderr: float
+    left: float = math.nan
+    difference: float = math.nan
+    stderr: float = math.nan
 
 
-def columns_of(metrics: Sequence[PairedMetric]) -> list[str]:
-    """The columns that both sides give for ``metrics``."""
-    weights = [WEIGHT] if any(metric.is_weighted for metric in metrics) else []
-    return [*weights, *(metric.name for metric in metrics)]
+def with_counted(values: Floats, counted_as: float | None) -> Floats:
+    """``values``, of which the undefined count as ``counted_as``, where that is a number."""
+    return values if counted_as is None else np.where(np.isnan(values), counted_as, values)
 
 
-def moments_of(place: int, metric: PairedMetric, left: Mapping[str, Floats], right: Mapping[str, Floats]) -> Moments:
-    """The moments of the metric at ``place``, of pairs whose values stand in ``left`` and ``right`` by column."""
-    ours, theirs = (_values(side[metric.name], metric) for side in (left, right))
+def paired(metric: PairedMetric, parts: Iterable[PairValues]) -> Paired:
+    """The comparison of ``metric`` over pairs that come in ``parts``."""
+    counts: Ints = np.zeros(5, np.int64)
+    limbs: Floats = np.zeros(())
+    for part in parts:
+        own, sums = _counts_and_sums(metric, part)
+        counts, limbs = counts + own, limbs + sums
+    n, n_unpaired, up, ties, down = counts.tolist()
+    if not n:
+        return Paired(n, n_unpaired, up, ties, down)
+    means = _of_weighted if metric.is_weighted else _of_equal
+    left, difference, stderr = means([sum(map(Fraction, row), Fraction()) for row in limbs.tolist()], n)
+    return Paired(n, n_unpaired, up, ties, down, left, difference, stderr)
+
+
+def _counts_and_sums(metric: PairedMetric, part: PairValues) -> tuple[list[int], Floats]:
+    """The counts of :class:`Paired`, and the limbs of the sums from which its means follow."""
+    ours, theirs = (with_counted(values, metric.counted_as) for values in part[0])
     difference = theirs - ours
     is_pair = ~np.isnan(difference)
     n, unpaired = int(np.count_nonzero(is_pair)), int(np.count_nonzero(np.isnan(ours) != np.isnan(theirs)))
     if n < len(is_pair):
         ours, theirs, difference = ours[is_pair], theirs[is_pair], difference[is_pair]
     up, down = (int(np.count_nonzero(side)) for side in (difference > TIED, difference < -TIED))
-    counts = np.array([n, unpaired, up, n - up - down, down, 0], np.float64)
     if metric.is_weighted:
-        w, u = (side[WEIGHT][is_pair] for side in (left, right))
-        return {(place, COUNTS): counts, **_weighted(place, (w, w * ours, u, u * theirs))}
-    sums = {DIFFERENCE: difference, SQUARE: difference * difference, LEFT: ours}
-    return {(place, COUNTS): counts, **{(place, what): exact_sum(values) for what, values in sums.items()}}
+        w, u = (weights[is_pair] for weights in part[1])
+        four = (w, w * ours, u, u * theirs)
+        terms = [*four, *(one * other for one, other in combinations_with_replacement(four, 2))]
+    else:
+        terms = [difference, difference * difference, ours]
+    return [n, unpaired, up, n - up - down, down], np.array([exact_sum(values) for values in terms])
 
 
-def _weighted(place: int, four: Sequence[Floats]) -> Moments:
-    """The sums of weights and weighted values of both sides, and of their products."""
-    moments = {(place, _WEIGHTED + index): exact_sum(values) for index, values in enumerate(four)}
-    for index, (one, other) in enumerate(_PRODUCTS):
-        moments[place, _WEIGHTED + len(four) + index] = exact_sum(four[one] * four[other])
-    return moments
-
-
-def _values(values: Floats, metric: PairedMetric) -> Floats:
-    return values if metric.counted_as is None else np.where(np.isnan(values), metric.counted_as, values)
-
-
-def added(parts: Iterable[Moments]) -> Moments:
-    """The moments of all ``parts`` together."""
-    together: Moments = {}
-    for part in parts:
-        for place, sums in part.items():
-            together[place] = together[place] + sums if place in together else sums
-    return together
-
-
-def paired(moments: Moments, place: int, metric: PairedMetric) -> Paired:
-    """The comparison of the metric at ``place``."""
-    counts = moments.get((place, COUNTS), np.zeros(LIMBS))
-    n, n_unpaired, up, ties, down = map(int, counts[:5])
-    left = difference = stderr = math.nan
-    if n:
-        means = _of_weighted if metric.is_weighted else _of_equal
-        left, difference, stderr = means(moments, place, n)
-    return Paired(n, n_unpaired, up, ties, down, left, difference, stderr)
-
-
-def _sum(moments: Moments, place: int, what: int) -> Fraction:
-    return sum(map(Fraction, moments[place, what].tolist()), Fraction())
-
-
-def _of_equal(moments: Moments, place: int, n: int) -> tuple[float, float, float]:
+def _of_equal(sums: Sequence[Fraction], n: int) -> tuple[float, float, float]:
     """The left mean, the mean difference and its standard error, without further rounding."""
-    first, second, left = (_sum(moments, place, what) for what in (DIFFERENCE, SQUARE, LEFT))
+    first, second, left = sums
     squares = second - first**2 / n
     squares = squares if squares >= _ROUNDING * second else Fraction()
-    stderr = math.sqrt(squares / (n * (n - 1))) if n > 1 else math.nan
-    return float(left / n), float(first / n), stderr
+    return float(left / n), float(first / n), math.sqrt(squares / (n * (n - 1))) if n > 1 else math.nan
 
 
-def _of_weighted(moments: Moments, place: int, n: int) -> tuple[float, float, float]:
+def _of_weighted(sums: Sequence[Fraction], n: int) -> tuple[float, float, float]:
     """The same of weighted means, by the delta method: of each pair what it adds to one mean less the other."""
-    w, wv, u, uv = (_sum(moments, place, _WEIGHTED + index) for index in range(4))
+    w, wv, u, uv = sums[:4]
     if not w or not u:
         return math.nan, math.nan, math.nan
     left, right = wv / w, uv / u
     # a pair adds (uv - right·u) / Σu - (wv - left·w) / Σw, whose sum over all pairs is 0
     factors = (left / w, -1 / w, -right / u, 1 / u)
     squares = size = Fraction()
-    for index, (one, other) in enumerate(_PRODUCTS):
-        times = factors[one] * factors[other] * (1 if one == other else 2)
-        term = times * _sum(moments, place, _WEIGHTED + 4 + index)
+    for (one, other), product in zip(combinations_with_replacement(range(4), 2), sums[4:], strict=True):
+        term = factors[one] * factors[other] * (1 if one == other else 2) * product
         squares, size = squares + term, size + abs(term)
     squares = squares if squares >= _WEIGHTED_ROUNDINGS * _ROUNDING * size else Fraction()
-    stderr = math.sqrt(squares * n / (n - 1)) if n > 1 else math.nan
-    return float(left), float(right - left), stderr
+    return float(left), float(right - left), math.sqrt(squares * n / (n - 1)) if n > 1 else math.nan

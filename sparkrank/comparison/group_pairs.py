@@ -13,11 +13,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as ds
 
 from sparkrank.base.errors import InputError, itemize, shorten
 from sparkrank.bucket.group_rows import MODEL
-from sparkrank.comparison.group_tables import GroupTable
+from sparkrank.comparison.group_tables import GroupTable, is_text_type
 from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.key_hashes import buckets_of_keys
 
@@ -47,13 +46,8 @@ class ModelGroups:
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Its rows, in the order of their row numbers, with ``columns``."""
-        rows = self.table.rows
-        if not isinstance(rows, ds.Dataset):
-            raise TypeError("rows of a DataFrame are read once they are here")
-        with self.table.reading():
-            for batch in rows.scanner(columns=[*columns, MODEL]).to_batches():
-                self.table.validate_files(MODEL, batch[MODEL])
-                yield batch.select(list(columns)).filter(_is_of(self.model, batch[MODEL]))
+        for batch in self.table.batches(columns):
+            yield batch.select(list(columns)).filter(is_text(batch[MODEL], self.model))
 
     def values(self, column: str) -> Floats:
         """A column of all of its rows, NaN where there is no value."""
@@ -63,14 +57,19 @@ class ModelGroups:
             parts.append(batch[column].cast(pa.float64()).to_numpy(zero_copy_only=False))
         return np.concatenate(parts) if parts else np.empty(0)
 
+    def batches_at(self, numbers: Ints, columns: Sequence[str]) -> Iterator[tuple[pa.RecordBatch, slice]]:
+        """The rows of these ascending ``numbers``, batch by batch, with their places among the numbers."""
+        start = 0
+        for batch in self.batches(columns):
+            first, last = np.searchsorted(numbers, (start, start + batch.num_rows))
+            if last > first:
+                yield batch.take(pa.array(numbers[first:last] - start)), slice(first, last)
+            start += batch.num_rows
+
     def rows_at(self, numbers: Ints, columns: Sequence[str]) -> pa.Table:
         """The rows of these ``numbers``, in that order, with ``columns``."""
         order = np.argsort(numbers, kind="stable")
-        sought, start, batches = numbers[order], 0, []
-        for batch in self.batches(columns):
-            first, last = np.searchsorted(sought, (start, start + batch.num_rows))
-            batches.append(batch.take(pa.array(sought[first:last] - start)))
-            start += batch.num_rows
+        batches = [batch for batch, _ in self.batches_at(numbers[order], columns)]
         schema = pa.schema([self.table.schema.field(name) for name in columns])
         rows = pa.Table.from_batches(batches).cast(schema) if batches else schema.empty_table()
         for name in columns:
@@ -80,10 +79,7 @@ class ModelGroups:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs of groups: the row numbers ``of_left`` (n) on the left are those ``of_right`` (n) on the right.
-
-    ``n_left`` and ``n_right`` count the groups of each side.
-    """
+    """Pairs of groups, by row numbers: ``of_left[i]`` is ``of_right[i]``. ``n_left`` and ``n_right`` count groups."""
 
     of_left: Ints
     of_right: Ints
@@ -106,10 +102,7 @@ class Pairs:
 
 
 def paired_groups(left: ModelGroups, right: ModelGroups) -> Pairs:
-    """The groups of both sides in pairs, in no order.
-
-    Raises :class:`InputError` where the keys of the sides differ, or a key stands on several rows of a side.
-    """
+    """The groups of both sides in pairs, in no order; raises :class:`InputError` where a key stands on several rows."""
     keys = common_keys(left.table, right.table)
     shares = max(-(-max(left.groups(), right.groups()) // KEYS_AT_ONCE), 1)
     numbers, counts = [], np.zeros(2, np.int64)
@@ -131,10 +124,7 @@ def paired_groups(left: ModelGroups, right: ModelGroups) -> Pairs:
 
 
 def common_keys(left: GroupTable, right: GroupTable) -> pa.Schema:
-    """The columns of the key with the types in which both sides can be compared.
-
-    Raises :class:`InputError` where a side has other columns, or other types.
-    """
+    """The key's columns with types that both sides share; raises :class:`InputError` where there are none."""
     if left.keys != right.keys:
         raise InputError(
             f"groups are by {itemize(left.keys)} in {left.place}, and by {itemize(right.keys)} in {right.place}: only "
@@ -147,7 +137,7 @@ def _common(left: GroupTable, right: GroupTable, name: str) -> pa.Field:
     kinds = [_bare(table.schema.field(name).type) for table in (left, right)]
     if kinds[0] == kinds[1]:
         return pa.field(name, kinds[0])
-    for is_kind, wide in ((pa.types.is_integer, pa.int64()), (_is_text, pa.large_string())):
+    for is_kind, wide in ((pa.types.is_integer, pa.int64()), (is_text_type, pa.large_string())):
         if all(map(is_kind, kinds)) and pa.uint64() not in kinds:
             return pa.field(name, wide)
     raise InputError(
@@ -160,12 +150,7 @@ def _bare(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
 def _keys(side: ModelGroups, keys: pa.Schema, place: int, share: int, shares: int) -> pa.Table:
-    """The keys of one ``share`` of the keys of ``side``, with their row numbers."""
     kept, start = [], 0
     for batch in side.batches(keys.names):
         numbers = pa.array(np.arange(start, start + batch.num_rows))
@@ -181,9 +166,9 @@ def _keys(side: ModelGroups, keys: pa.Schema, place: int, share: int, shares: in
     return pa.concat_tables([empty, *kept])
 
 
-def _is_of(model: str, names: pa.Array) -> pa.Array:
-    """Which rows are of ``model``; of a dictionary its few values are compared, not each row."""
-    if not pa.types.is_dictionary(names.type):
-        return pc.equal(names, model)
-    places = pc.indices_nonzero(pc.equal(names.dictionary, model))
-    return pc.is_in(names.indices, places.cast(names.indices.type))
+def is_text(texts: pa.Array, text: str) -> pa.Array:
+    """Which of ``texts`` are ``text``; of a dictionary its few texts are compared, not each row."""
+    if not pa.types.is_dictionary(texts.type):
+        return pc.equal(texts, text)
+    places = pc.indices_nonzero(pc.equal(texts.dictionary, text))
+    return pc.is_in(texts.indices, places.cast(texts.indices.type))

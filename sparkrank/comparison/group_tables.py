@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -51,9 +51,9 @@ _KEPT = ("model", "metric", "definition", "spec_hash", "run_id")  # of the table
 class GroupTable:
     """The group table of the side ``what``, left or right, as ``rows`` with the columns and types of ``schema``.
 
-    ``place`` is how sentences call it. ``definitions`` say what its metrics mean, where the table ``metrics`` of the
-    same run does; they are empty where there is none. ``known_models`` are those of that table. ``cluster`` is the
-    column of who stands behind a group, where the run is known to have one: the group table does not.
+    ``place`` is how sentences call it. ``definitions`` of metrics and ``known_models`` are those of the table
+    ``metrics`` of the run, empty where there is none. ``cluster`` is the column of who stands behind a group, which the
+    group table lacks.
     """
 
     what: str
@@ -70,27 +70,27 @@ class GroupTable:
     def of(cls, what: str, rows: Any, day: str | None = None, spark: SparkSession | None = None) -> GroupTable:
         """The group table that ``rows`` are, or the path of; of ``day`` where a path has many.
 
-        Raises :class:`SpecError` where ``rows`` are of another type, or leave the day open, and :class:`InputError`
-        where there is no group table, or it cannot be read.
+        Raises :class:`SpecError` where the type is another or the day open, else :class:`InputError`.
         """
         if is_path(rows):
             return cls.at(what, os.fspath(rows), day, spark)
         if day is not None:
             raise SpecError(f"{what}_day is {shorten(day)}, but {what} is no path: rows in memory are of one day")
-        return cls._held(what, rows, f"the {what} rows")
+        return cls.held(what, rows, f"the {what} rows")
 
     @classmethod
     def of_evaluation(cls, what: str, rows: object, plan: Plan) -> GroupTable:
         """The group table ``rows`` of an evaluation by ``plan``; raises :class:`SpecError` where it has None."""
         if rows is None:
             raise SpecError(f"{what} has no group table: evaluate with a group and group_table=True")
-        table = cls._held(what, rows, f"the {what} evaluation")
+        table = cls.held(what, rows, f"the {what} evaluation")
         every = dict.fromkeys((*(metric for metric, _ in plan.group_metrics), *plan.metrics))
         definitions = {str(metric): plan.definition(metric) for metric in every}
         return replace(table, definitions=definitions, known_models=tuple(plan.models), cluster=plan.cluster)
 
     @classmethod
-    def _held(cls, what: str, rows: Any, place: str) -> GroupTable:
+    def held(cls, what: str, rows: Any, place: str) -> GroupTable:
+        """The group table that ``rows`` are; raises :class:`InputError` where they are none."""
         if is_frame(rows):
             from sparkrank.engines.spark.batches import arrow_schema
 
@@ -166,48 +166,39 @@ class GroupTable:
         if spark is None:
             raise InputError(f"the group table {place} is where only Spark reads: a Spark session is needed")
         with reading_errors(path, "group table", "group table"):
-            return cls._held(what, spark.read.options(**SPARK_CHECKED).parquet(path), place)
-
-    @classmethod
-    def of_frame(cls, what: str, place: str, rows: DataFrame) -> GroupTable:
-        """The group table that the Spark DataFrame ``rows`` is; raises :class:`InputError` where it is none."""
-        return cls._held(what, rows, place)
-
-    def with_models(self, models: Sequence[str]) -> GroupTable:
-        """The same, whose models are known to be ``models``."""
-        return replace(self, known_models=tuple(models))
+            return cls.held(what, spark.read.options(**SPARK_CHECKED).parquet(path), place)
 
     def checked(self) -> GroupTable:
-        """Return the table; raise :class:`InputError` where a column of a group table is missing or of another type."""
+        """The same; raises :class:`InputError` where a column of a group table is missing or of another type."""
         names = self.schema.names
         lacking = [name for name in (MODEL, *GROUP_COUNTS) if name not in names]
         if lacking:
-            raise InputError(f"{self.place} is no group table: it lacks {itemize(lacking)} (it has {itemize(names)})")
+            self._refuse(f"it lacks {itemize(lacking)} (it has {itemize(names)})")
         if names.index(MODEL) + 1 >= names.index(GROUP_COUNTS[0]):
-            raise InputError(f"{self.place} is no group table: no column of a key stands behind {MODEL}")
+            self._refuse(f"no column of a key stands behind {MODEL}")
         kinds = {
-            MODEL: (_is_text, "string"),
+            MODEL: (is_text_type, "string"),
             **dict.fromkeys(GROUP_COUNTS, (pa.types.is_integer, "int64")),
             **dict.fromkeys(self.metrics, (_is_number, "double")),
         }
         for name, (is_kind, needed) in kinds.items():
             if len(self.schema.get_all_field_indices(name)) > 1:
-                raise InputError(f'{self.place} is no group table: it has several columns "{shorten(name)}"')
+                self._refuse(f'it has several columns "{shorten(name)}"')
             kind = self.schema.field(name).type
             if not is_kind(kind):
-                problem = f'"{shorten(name)}" is of type {shorten(kind)}, not {needed}'
-                raise InputError(f"{self.place} is no group table: {problem}")
+                self._refuse(f'"{shorten(name)}" is of type {shorten(kind)}, not {needed}')
         return self
 
+    def _refuse(self, problem: str) -> NoReturn:
+        raise InputError(f"{self.place} is no group table: {problem}")
+
     def validate_files(self, column: str, values: pa.Array | pa.ChunkedArray) -> None:
-        """Raise :class:`InputError` for ``values`` of ``column`` that no run writes: null or negative counts, infinite
-        metrics, null models, and texts that are not UTF-8.
-        """
+        """Raise :class:`InputError` for ``values`` of ``column`` that no run writes."""
         if column in GROUP_COUNTS and (values.null_count or pc.any(pc.less(values, 0)).as_py()):
             raise InputError(f"{self.place} has {column} that is null or below 0: evaluate it again")
         if column in self.metrics and pa.types.is_floating(values.type) and pc.any(pc.is_inf(values)).as_py():
             raise InputError(f'{self.place} has "{shorten(column)}" that is not finite: evaluate it again')
-        if _is_text(values.type):
+        if is_text_type(values.type):
             try:
                 (values.dictionary if isinstance(values, pa.DictionaryArray) else values).validate(full=True)
             except pa.ArrowInvalid:
@@ -249,17 +240,20 @@ class GroupTable:
         """The names of its models, sorted."""
         if self.known_models:
             return sorted(self.known_models)
-        if not isinstance(self.rows, ds.Dataset):
+        if self.is_frame:
             names = [row[0] for row in self.rows.select(MODEL).distinct().collect()]
             self.validate_files(MODEL, pa.array(names, pa.string()))
             return sorted(names)
-        models: set[str] = set()
+        return sorted({model for batch in self.batches() for model in pc.unique(batch[MODEL]).to_pylist()})
+
+    def batches(self, columns: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
+        """The models and ``columns`` of its rows, which Arrow reads, a batch at a time."""
+        if not isinstance(self.rows, ds.Dataset):
+            raise TypeError("rows of a DataFrame are read once they are here")
         with self.reading():
-            for batch in self.rows.scanner(columns=[MODEL]).to_batches():
-                names = pc.unique(batch[MODEL])
-                self.validate_files(MODEL, names)
-                models.update(names.to_pylist())
-        return sorted(models)
+            for batch in self.rows.scanner(columns=[*columns, MODEL]).to_batches():
+                self.validate_files(MODEL, batch[MODEL])
+                yield batch
 
     def count(self) -> int:
         """Its rows, of all models, in memory or by the footers of its files; those of a DataFrame are not counted."""
@@ -274,13 +268,12 @@ class GroupTable:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """A context in which Arrow's errors become those of this table."""
+        """Arrow's errors become those of this table."""
         try:
             yield
         except FileNotFoundError:
-            raise StoreError(
-                f"the group table {self.place} was replaced while it was read: compare once more"
-            ) from None
+            problem = f"the group table {self.place} was replaced while it was read"
+            raise StoreError(f"{problem}: compare once more") from None
         except UnicodeDecodeError:
             raise InputError(f"{self.place} has a text that is not UTF-8: evaluate it again") from None
         except (pa.ArrowException, OSError) as error:
@@ -303,9 +296,9 @@ class HasModels(Protocol):
     """One side of a comparison, as far as its models are asked for."""
 
     @property
+    def place(self) -> str: ...
+    @property
     def models(self) -> list[str]: ...
-
-    def model(self, asked: str | None, option: str) -> str: ...
 
 
 def chosen_models(
@@ -315,14 +308,10 @@ def chosen_models(
     right_model: str | None,
     options: tuple[str, str] = ("left_model", "right_model"),
 ) -> tuple[str, str]:
-    """The models to compare: those asked for, the only ones, or the one name that both sides have.
-
-    ``options`` are the caller's names for the two. Raises :class:`SpecError` where a model is missing or left open.
-    """
-    asked = (left_model, right_model)
-    for side, name, option in zip((left, right), asked, options, strict=True):
+    """The models to compare: those asked for, the only ones, or the one name that both sides have."""
+    for side, name, option in zip((left, right), (left_model, right_model), options, strict=True):
         if name is not None:
-            side.model(name, option)
+            model_among(side.place, side.models, name, option)
     if left_model is None and right_model is None:
         common = sorted({*left.models} & {*right.models})
         if len(common) == 1:
@@ -331,17 +320,20 @@ def chosen_models(
         left_model = right_model
     if right_model is None and left_model in right.models:
         right_model = left_model
-    return left.model(left_model, options[0]), right.model(right_model, options[1])
+    before = model_among(left.place, left.models, left_model, options[0])
+    return before, model_among(right.place, right.models, right_model, options[1])
+
+
+def metric_text(metrics: Sequence[str], text: str) -> str:
+    """How the column of the metric is called that ``text`` means."""
+    with suppress(MetricError):
+        return text if text in metrics else str(Metric.parse(text))
+    return text
 
 
 def asked_among(metrics: Sequence[str], text: str) -> str:
-    """The one of ``metrics``, which both sides have, that ``text`` means in any spelling.
-
-    Raises :class:`SpecError` where it is none of them.
-    """
-    name = text
-    with suppress(MetricError):
-        name = text if text in metrics else str(Metric.parse(text))
+    """The one of ``metrics``, which both sides have, that ``text`` means in any spelling, or :class:`SpecError`."""
+    name = metric_text(metrics, text)
     if name not in metrics:
         near = did_you_mean(name, metrics)
         there = f"there are: {itemize(metrics)}" if metrics else "they have none in common"
@@ -352,15 +344,11 @@ def asked_among(metrics: Sequence[str], text: str) -> str:
 def notes_on_definitions(
     left: Mapping[str, str], right: Mapping[str, str], names: Sequence[str], allowed: bool
 ) -> list[str]:
-    """A sentence for each metric of ``names`` whose definitions on the left and on the right differ.
-
-    Raises :class:`InputError` where some differ and that is not ``allowed``.
-    """
-    pairs = [(name, left.get(name), right.get(name)) for name in names]
+    """Sentences about definitions that differ; raises :class:`InputError` where that is not ``allowed``."""
     notes = [
-        f"{name} is defined on the left as {shorten(one)}, and on the right as {shorten(other)}"
-        for name, one, other in pairs
-        if one != other
+        f"{name} is defined on the left as {shorten(left.get(name))}, and on the right as {shorten(right.get(name))}"
+        for name in names
+        if left.get(name) != right.get(name)
     ]
     if notes and not allowed:
         more = f" (and {len(notes) - 1} more)" if len(notes) > 1 else ""
@@ -369,10 +357,7 @@ def notes_on_definitions(
 
 
 def metrics_at(what: str, path: str, day: str | None, spark: SparkSession | None) -> tuple[pa.Table, str]:
-    """The table ``metrics`` of the run whose group table, or output path with the ``day``, is ``path``; and its place.
-
-    Raises :class:`SpecError` where the day is left open, and :class:`InputError` where there is no such table.
-    """
+    """The table ``metrics`` of the run at ``path``, as :func:`day_at` reads it, and its place."""
     output, date = day_at(what, path, day)
     place = without_password(f"{output.rstrip('/')}/metrics/{DAY}={date}")
     files = day_files(output, date, ("metrics",), spark)
@@ -398,7 +383,6 @@ def day_at(what: str, path: str, day: str | None) -> tuple[str, str]:
 
 
 def _facts(rows: pa.Table) -> dict[str, Any]:
-    """The fields of a group table that the table ``metrics`` of its run has."""
     pairs = rows.select(["metric", "definition"]).group_by(["metric", "definition"]).aggregate([]).to_pylist()
     return {
         "definitions": {pair["metric"]: pair["definition"] for pair in pairs},
@@ -423,7 +407,8 @@ def _days_in(store: fs.FileSystem, folder: str) -> list[str]:
     return sorted(name.removeprefix(f"{DAY}=") for name in names if name.startswith(f"{DAY}=") and not is_hidden(name))
 
 
-def _is_text(kind: pa.DataType) -> bool:
+def is_text_type(kind: pa.DataType) -> bool:
+    """Whether it is a type of texts, encoded by a dictionary or not."""
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
@@ -433,7 +418,6 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def _plain(table: pa.Table) -> pa.Table:
-    """``table`` whose texts are not encoded by dictionaries, which Arrow does not join."""
     return table.cast(pa.schema([_plain_field(field) for field in table.schema]))
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
 
 from sparkrank.base.errors import MetricError, SpecError
 from sparkrank.bucket.group_rows import GROUP_COUNTS
+from sparkrank.comparison.group_moments import with_counted
 from sparkrank.comparison.group_pairs import ModelGroups, Pairs, common_keys, paired_groups
 from sparkrank.comparison.runs import asked_metric, counted_undefined, definition_notes
 from sparkrank.metrics import Metric
@@ -35,22 +36,17 @@ def largest_changes(
     definition_notes(left.table, right.table, [metric], other_definitions)
     counted_as = counted_undefined(right.table.definitions.get(metric))
     signs = {GAIN: 1.0, LOSS: -1.0} if is_higher_better(metric) else {GAIN: -1.0, LOSS: 1.0}
-    schema = _schema(keys)
     left, right = left.here([metric]), right.here([metric])
     pairs = paired_groups(left, right)
-    values = [_counted(side.values(metric), counted_as) for side in (left, right)]
-    difference = np.empty(len(pairs.of_left))
-    start = 0
-    for ours, theirs in pairs.parts():
-        difference[start : start + len(ours)] = values[1][theirs] - values[0][ours]
-        start += len(ours)
+    values = [with_counted(side.values(metric), counted_as) for side in (left, right)]
+    difference = values[1][pairs.of_right] - values[0][pairs.of_left]
     tables = []
     for change, sign in signs.items():
         gain = difference * sign
         with np.errstate(invalid="ignore"):
             chosen = largest_first(left, pairs.of_left, gain, np.flatnonzero(gain > 0), keys, top)
         tables.append(_rows(change, left, right, pairs, chosen, values, keys))
-    return pa.concat_tables([schema.empty_table(), *tables])
+    return pa.concat_tables(tables)
 
 
 def _schema(keys: pa.Schema) -> pa.Schema:
@@ -67,10 +63,6 @@ def is_higher_better(metric: str) -> bool:
         return True
 
 
-def _counted(values: Floats, counted_as: float | None) -> Floats:
-    return values if counted_as is None else np.where(np.isnan(values), counted_as, values)
-
-
 def largest_first(side: ModelGroups, of_side: Ints, gain: Floats, places: Ints, keys: pa.Schema, top: int) -> Ints:
     """Those of ``places`` that have the ``top`` largest of ``gain``, largest first, equal ones by key.
 
@@ -80,7 +72,7 @@ def largest_first(side: ModelGroups, of_side: Ints, gain: Floats, places: Ints, 
         return places
     least = np.partition(gain[places], -top)[-top] if len(places) > top else gain[places].min()
     beyond, tied = places[gain[places] > least], places[gain[places] == least]
-    rows = _keys_of(side, of_side[beyond], keys).append_column("place", pa.array(beyond))
+    rows = side.rows_at(of_side[beyond], keys.names).cast(keys).append_column("place", pa.array(beyond))
     rows = pa.concat_tables([rows, _first_by_key(side, of_side, tied, keys, top - len(beyond))])
     rows = rows.append_column("gain", pa.array(-gain[rows["place"].to_numpy()]))
     order = rows.sort_by([(name, "ascending") for name in ("gain", *keys.names)])
@@ -88,30 +80,14 @@ def largest_first(side: ModelGroups, of_side: Ints, gain: Floats, places: Ints, 
     return chosen
 
 
-def _keys_of(side: ModelGroups, numbers: Ints, keys: pa.Schema) -> pa.Table:
-    return side.rows_at(numbers, keys.names).cast(keys)
-
-
 def _first_by_key(left: ModelGroups, of_left: Ints, tied: Ints, keys: pa.Schema, most: int) -> pa.Table:
     """The ``most`` of the pairs at the places ``tied`` whose keys are the first, of which a batch is held at a time."""
     kept = pa.schema([*keys, pa.field("place", pa.int64())]).empty_table()
     by_row = tied[np.argsort(of_left[tied], kind="stable")]
-    for batch, places in _batches_at(left, of_left[by_row], by_row, keys.names):
-        rows = pa.Table.from_batches([batch]).cast(keys).append_column("place", pa.array(places))
+    for batch, taken in left.batches_at(of_left[by_row], keys.names):
+        rows = pa.Table.from_batches([batch]).cast(keys).append_column("place", pa.array(by_row[taken]))
         kept = pa.concat_tables([kept, rows]).sort_by([(name, "ascending") for name in keys.names])[:most]
     return kept
-
-
-def _batches_at(
-    side: ModelGroups, numbers: Ints, places: Ints, columns: Sequence[str]
-) -> Iterator[tuple[pa.RecordBatch, Ints]]:
-    """The rows of these ``numbers``, ascending, batch by batch, with their ``places``."""
-    start = 0
-    for batch in side.batches(columns):
-        first, last = np.searchsorted(numbers, (start, start + batch.num_rows))
-        if last > first:
-            yield batch.take(pa.array(numbers[first:last] - start)), places[first:last]
-        start += batch.num_rows
 
 
 def _rows(

@@ -17,7 +17,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
 # How far sums over the values of a slice may be from the whole, by its size: what rounding does to stored means.
 _ROUNDED = Fraction(1, 10**9)
-
-
 _READ = ("model", "slice", "slice_value", "metric", "value", "weight", "definition")
 
 
@@ -78,10 +76,7 @@ class MetricRows:
         return [name for name in dict.fromkeys(row["slice"] for row in self.rows) if name != ALL]
 
     def values(self, metric: str, by: str) -> dict[str | None, Mapping[str, Any]]:
-        """The rows of ``metric`` by their value of the slice ``by``.
-
-        Raises :class:`InputError` where a value has several rows, as of several days.
-        """
+        """The rows of ``metric`` by slice value; raises :class:`InputError` where a value has several, as of days."""
         rows = [row for row in self.rows if row["metric"] == metric and row["slice"] == by]
         by_value = {row["slice_value"]: row for row in rows}
         if len(by_value) < len(rows):
@@ -99,10 +94,7 @@ def decomposition(
     *,
     other_definitions: bool = False,
 ) -> tuple[pa.Table, list[str]]:
-    """The table ``decomposition``, and sentences about metrics that are not in it.
-
-    It has intervals where both sides have ``states``.
-    """
+    """The table ``decomposition``, with intervals where both sides have ``states``, and what is not in it."""
     for side in (left, right):
         if by not in side.slices():
             near = did_you_mean(by, side.slices())
@@ -135,7 +127,6 @@ def decomposition(
 
 
 def _add_intervals(rows: Sequence[dict[str, Any]], states: tuple[LoadedStates, LoadedStates], metric: Metric) -> None:
-    """Add to the ``rows`` of ``metric`` what parts of the groups say of their error."""
     before, after = (
         [side.sample(row[model], row["slice"], row["slice_value"]) for row in rows]
         for side, model in zip(states, ("baseline", "candidate"), strict=True)
@@ -180,23 +171,15 @@ def _rows(left: MetricRows, right: MetricRows, by: str, name: str) -> Iterable[d
 
 
 def _part(ours: tuple[Fraction, Fraction] | None, theirs: tuple[Fraction, Fraction] | None, middle: Fraction) -> Any:
-    """What one value of the slice adds, of its (share, mean) on the left and on the right."""
-    presence: Literal["both", "entered", "left"]
-    rate = Fraction()
-    if ours is not None and theirs is not None:
-        presence = "both"
-        mix = (theirs[0] - ours[0]) * ((ours[1] + theirs[1]) / 2 - middle)
-        rate = (ours[0] + theirs[0]) / 2 * (theirs[1] - ours[1])
-    elif theirs is not None:
-        presence, mix = "entered", theirs[0] * (theirs[1] - middle)
-    elif ours is not None:
-        presence, mix = "left", -ours[0] * (ours[1] - middle)
-    else:
-        raise ValueError("a value of a slice is on one side at least")
+    """What one value of the slice adds, of its (share, mean) on the left and on the right, of which one may be None."""
+    mean = next(side[1] for side in (ours, theirs) if side)  # on a side that lacks it, so that all is mix
+    left, right = (side or (Fraction(), mean) for side in (ours, theirs))
+    mix = (right[0] - left[0]) * ((left[1] + right[1]) / 2 - middle)
+    rate = (left[0] + right[0]) / 2 * (right[1] - left[1])
     return {
-        "presence": presence,
-        "baseline_share": 0.0 if ours is None else float(ours[0]),
-        "share": 0.0 if theirs is None else float(theirs[0]),
+        "presence": "both" if ours and theirs else "entered" if theirs else "left",
+        "baseline_share": float(left[0]),
+        "share": float(right[0]),
         "baseline_value": None if ours is None else float(ours[1]),
         "value": None if theirs is None else float(theirs[1]),
         "mix": float(mix),
@@ -215,10 +198,7 @@ class _Shares:
 
     @classmethod
     def read(cls, side: MetricRows, by: str, name: str) -> _Shares:
-        """Those of the metric ``name`` by the slice ``by``.
-
-        Raises :class:`InputError` where a mean is undefined, or the values do not add up to the whole day.
-        """
+        """Those of a metric; raises :class:`InputError` where a mean is undefined, or values are not the whole."""
         name_of_mean, whole = f"{name} of {side.model} in {side.place}", side.values(name, ALL)[ALL]
         values: dict[str | None, tuple[Fraction, Fraction]] = {}
         for value, row in side.values(name, by).items():
@@ -232,8 +212,8 @@ class _Shares:
         if not values or not whole["weight"] or not math.isfinite(whole["value"]):
             raise InputError(f"{name_of_mean} is undefined: there is no difference to split")
         weight = sum((own for own, _ in values.values()), Fraction())
-        weighted = sum((own * mean for own, mean in values.values()), Fraction())
-        size = sum((abs(own * mean) for own, mean in values.values()), Fraction())
+        products = [own * mean for own, mean in values.values()]
+        weighted, size = sum(products, Fraction()), sum(map(abs, products), Fraction())
         is_whole = abs(weight - Fraction(whole["weight"])) <= _ROUNDED * weight
         if not is_whole or abs(weighted - weight * Fraction(whole["value"])) > _ROUNDED * size:
             raise InputError(

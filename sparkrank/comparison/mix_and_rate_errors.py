@@ -29,18 +29,10 @@ def intervals_of_parts(
     parts: Sequence[tuple[float, float, float]],
     level: float,
 ) -> list[tuple[Interval, Interval, Interval]]:
-    """The intervals of mix, of rate and of their sum in each of the ``values`` of a slice.
+    """The intervals of mix, of rate and of their sum in each value of a slice.
 
-    Parameters
-    ----------
-    before, after : sequence of Sample
-        Both sides on each value of the slice that has weight on one of them.
-    metric : Metric
-        A mean.
-    parts : sequence of tuple of float
-        Mix, rate and their sum in each value, as they were computed from the tables.
-    level : float
-        The share of such intervals that hold the true value.
+    ``before`` and ``after`` are both sides on the values that have weight on one of them, ``parts`` mix, rate and their
+    sum as they were computed from the tables.
     """
     if not (before[0].has_parts and after[0].has_parts):
         return [(OFF, OFF, OFF) for _ in parts]

@@ -1,4 +1,4 @@
-"""What the comparison of two runs is."""
+"""The comparison of two runs, which shows itself."""
 
 from __future__ import annotations
 

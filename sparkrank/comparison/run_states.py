@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from sparkrank.base import checks
 from sparkrank.base.errors import StateError
-from sparkrank.comparison.group_tables import model_among
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.merged import Merged
 from sparkrank.metrics.slices import ALL, slice_name
@@ -18,10 +17,7 @@ from sparkrank.uncertainty.differences import Sample
 
 @dataclass(frozen=True)
 class LoadedStates:
-    """The merged states of a side, made by ``plan``, and ``notes`` for whoever reads the comparison.
-
-    ``clustered``: groups have clusters, or the same group may have come on several days.
-    """
+    """The merged states of a side. ``clustered``: groups have clusters, or may have come on several days."""
 
     merged: Merged
     plan: Plan
@@ -41,10 +37,9 @@ class LoadedStates:
 
 @dataclass(frozen=True)
 class RunStates:
-    """The states of the side ``what``, left or right, before they are read, and the plan that made them.
+    """The states of the side ``what``, left or right: ``held`` in memory, or of stored ``days`` that are not read yet.
 
-    They are ``held`` in memory, or those of stored ``days`` of one ``source``. Sentences call them ``place``. ``notes``
-    name the metrics that they lack.
+    ``plan`` made them, ``place`` is how sentences call them, and ``notes`` name the metrics that they lack.
     """
 
     what: str
@@ -71,26 +66,19 @@ class RunStates:
         """What each metric means, by its text."""
         return {text: self.plan.definition(metric) for text, metric in self.metrics.items()}
 
-    def model(self, asked: str | None, option: str) -> str:
-        """The model that is asked for, or the only one. Raises :class:`SpecError` where there is no such model."""
-        return model_among(self.place, self.models, asked, option)
-
     def loaded(self, metrics: Sequence[str], by: str | None = None) -> LoadedStates:
-        """The states of ``metrics`` on the whole day, and by a slice, read where they are stored.
-
-        They are without parts where these are of another version.
-        """
+        """The states of ``metrics`` on the whole day and by a slice; without parts of another version."""
         if self.held is not None:
             return LoadedStates(self.held, self.plan, self.plan.cluster is not None, self.notes)
         clustered = len(self.days) > 1 or self.plan.cluster is not None
         slices = tuple(columns for columns in self.plan.slices if slice_name(columns) == by)
         plan = replace(self.plan, metrics=tuple(self.metrics[text] for text in metrics), slices=slices)
+        notes = self.notes
         try:
-            merged = Merged(merge_stored(self.days, plan, self.source)[0])
-            return LoadedStates(merged, plan, clustered, self.notes)
+            partials = merge_stored(self.days, plan, self.source)[0]
         except StateError as error:
             if not plan.has_parts:
                 raise
-            without = replace(plan, uncertainty=replace(plan.uncertainty, off=True))
-            merged = Merged(merge_stored(self.days, without, self.source)[0])
-            return LoadedStates(merged, without, clustered, (*self.notes, str(error)))
+            plan, notes = replace(plan, uncertainty=replace(plan.uncertainty, off=True)), (*notes, str(error))
+            partials = merge_stored(self.days, plan, self.source)[0]
+        return LoadedStates(Merged(partials), plan, clustered, notes)

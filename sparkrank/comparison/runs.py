@@ -7,30 +7,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from sparkrank.base.errors import InputError, MetricError, SpecError, itemize, quote, shorten
-from sparkrank.comparison.group_moments import (
-    COUNTS,
-    PAIRS,
-    WEIGHT,
-    Moments,
-    Paired,
-    PairedMetric,
-    added,
-    columns_of,
-    moments_of,
-    paired,
-)
-from sparkrank.comparison.group_pairs import ModelGroups, common_keys, paired_groups
+from sparkrank.comparison.group_moments import WEIGHT, Paired, PairedMetric, paired
+from sparkrank.comparison.group_pairs import ModelGroups, Pairs, common_keys, paired_groups
 from sparkrank.comparison.group_tables import GroupTable, asked_among, notes_on_definitions
 from sparkrank.comparison.run_comparison import GroupChoice, RunComparison
 from sparkrank.comparison.run_states import RunStates
-from sparkrank.comparison.whole_runs import whole_day_rows
+from sparkrank.comparison.whole_runs import notes_on_lone_metrics, whole_day_rows
 from sparkrank.metrics import GroupMetric, Metric
-from sparkrank.metrics.definitions import Definitions
-from sparkrank.numeric.exact_sums import LIMBS
 from sparkrank.stats.corrections import Correction
 from sparkrank.stats.paired import t_test
 from sparkrank.stats.power import smallest_detectable
@@ -43,10 +29,7 @@ def validate_choice(groups: GroupChoice | None) -> None:
 
 
 def without_states(sides: Sequence[RunStates | str], groups: GroupChoice | None) -> list[str]:
-    """Sentences about the ``sides`` that have no states, whose groups can only be paired.
-
-    Raises :class:`InputError` where all groups are asked for.
-    """
+    """Why ``sides`` without states are paired; raises :class:`InputError` where all groups are asked for."""
     reasons = [side for side in sides if isinstance(side, str)]
     if reasons and groups == "all":
         raise InputError(f"{reasons[0]}: groups that are common to both can be compared")
@@ -67,9 +50,8 @@ def compare_tables(
     common_keys(left.table, right.table)
     asked, of_metrics = metrics_in_common(left.table, right.table, metrics, other_definitions)
     notes = [*notes, *of_metrics]
-    columns = columns_of(asked)
-    moments = _moments(left.here(columns), right.here(columns), asked)
-    n_common, n_left, n_right = map(int, moments.get((PAIRS, COUNTS), np.zeros(LIMBS))[:3])
+    pairs, results = _paired(left, right, asked)
+    n_common, n_left, n_right = len(pairs.of_left), pairs.left_only, pairs.right_only
     if not n_common:
         raise InputError(
             f"no group of {left.model} in {left.table.place} ({n_left:,} groups) is in {right.table.place} "
@@ -80,7 +62,6 @@ def compare_tables(
             notes.append(
                 f"{count:,} groups are on the {side.what} only ({side.table.place}), {n_common:,} on both sides"
             )
-    results = [paired(moments, place, metric) for place, metric in enumerate(asked)]
     clusters = sorted({side.table.cluster for side in (left, right) if side.table.cluster is not None})
     if clusters:
         results = [replace(result, stderr=math.nan) for result in results]
@@ -110,17 +91,9 @@ def compare_tables(
 def metrics_in_common(
     left: GroupTable, right: GroupTable, asked: Sequence[str] | None, other_definitions: bool
 ) -> tuple[list[PairedMetric], list[str]]:
-    """The metrics to compare, and sentences about those that are not.
-
-    Raises :class:`SpecError` for one that is asked for and not on both sides, and :class:`InputError` where none is
-    left, or one is defined otherwise and that is not allowed.
-    """
+    """The metrics to compare, and why others are not; raises where none is left, or it was asked for."""
     common = [name for name in right.metrics if name in left.metrics]
-    notes = []
-    for side, other in ((left, right), (right, left)):
-        alone = [name for name in side.metrics if name not in other.metrics]
-        if alone and asked is None:
-            notes.append(f"metrics on the {side.what} only: {itemize(alone)}")
+    notes = notes_on_lone_metrics(left, right) if asked is None else []
     of_no_group = [name for name in right.definitions if name in left.definitions and name not in common]
     if of_no_group and asked is None:
         notes.append(f"no metrics of groups, which groups=all compares: {itemize(of_no_group)}")
@@ -146,10 +119,7 @@ def asked_metric(left: GroupTable, right: GroupTable, text: str) -> str:
 
 
 def definition_notes(left: GroupTable, right: GroupTable, names: Sequence[str], allowed: bool) -> list[str]:
-    """Sentences about metrics that the two sides define otherwise, or whose definitions nobody knows.
-
-    Raises :class:`InputError` where some are defined otherwise and that is not ``allowed``.
-    """
+    """As :func:`notes_on_definitions`; one sentence where nobody knows the definitions of a side."""
     unknown = [side.place for side in (left, right) if not side.definitions]
     if unknown:
         return [f"no table metrics says what the metrics of {itemize(unknown)} mean: definitions are taken as equal"]
@@ -175,28 +145,22 @@ def paired_metric(name: str, definition: str | None) -> PairedMetric | str:
 def counted_undefined(definition: str | None) -> float | None:
     """What an undefined value counts as, by the settings that a definition tells."""
     settings = (definition or "").rpartition("; ")[2].split(", ")
-    words = {"undefined=zero": "zero", "undefined=one": "one"}
-    for setting in settings:
-        if setting in words:
-            return Definitions(undefined=words[setting]).counts_undefined_as  # type: ignore[arg-type]
-    return None
+    return next((value for word, value in (("zero", 0.0), ("one", 1.0)) if f"undefined={word}" in settings), None)
 
 
-def _moments(left: ModelGroups, right: ModelGroups, metrics: Sequence[PairedMetric]) -> Moments:
-    pairs = paired_groups(left, right)
-    counts = np.array([len(pairs.of_left), pairs.left_only, pairs.right_only, 0, 0, 0], np.float64)
-    moments: Moments = {(PAIRS, COUNTS): counts}
-    is_weighted = any(metric.is_weighted for metric in metrics)
-    weights = [side.values(WEIGHT) for side in (left, right)] if is_weighted else []
-    for place, metric in enumerate(metrics):
-        values = [side.values(metric.name) for side in (left, right)]
-        for numbers in pairs.parts():
-            ours, theirs = (
-                {metric.name: values[side][rows], **({WEIGHT: weights[side][rows]} if metric.is_weighted else {})}
-                for side, rows in enumerate(numbers)
-            )
-            moments = added([moments, moments_of(place, metric, ours, theirs)])
-    return moments
+def _paired(left: ModelGroups, right: ModelGroups, metrics: Sequence[PairedMetric]) -> tuple[Pairs, list[Paired]]:
+    """The pairs of both sides, and the comparison of each of ``metrics`` over them."""
+    weights = [WEIGHT] if any(metric.is_weighted for metric in metrics) else []
+    columns = [*weights, *(metric.name for metric in metrics)]
+    sides = left.here(columns), right.here(columns)
+    pairs = paired_groups(*sides)
+    weighing = [[side.values(WEIGHT) for side in sides]] if weights else []
+    results = []
+    for metric in metrics:
+        own = [[side.values(metric.name) for side in sides], *(weighing if metric.is_weighted else [])]
+        parts = ([(one[of_left], other[of_right]) for one, other in own] for of_left, of_right in pairs.parts())
+        results.append(paired(metric, parts))
+    return pairs, results
 
 
 def _table(
@@ -207,15 +171,9 @@ def _table(
     correction: Correction,
     level: float,
 ) -> pa.Table:
-    """The rows of the table ``comparisons``."""
+    of_right = {"candidate": right.model, "spec_hash": right.table.spec_hash, "run_id": right.table.run_id}
     rows = [_row(metric, result, level) for metric, result in zip(metrics, results, strict=True)]
-    common = {
-        "candidate": right.model,
-        "baseline": left.model,
-        "spec_hash": right.table.spec_hash,
-        "run_id": right.table.run_id,
-    }
-    return whole_day_rows(rows, common, correction)
+    return whole_day_rows(rows, {**of_right, "baseline": left.model}, correction)
 
 
 def _row(metric: PairedMetric, result: Paired, level: float) -> dict[str, Any]:

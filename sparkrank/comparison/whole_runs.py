@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from sparkrank.base.errors import InputError, itemize
-from sparkrank.comparison.group_tables import asked_among, chosen_models, notes_on_definitions
+from sparkrank.comparison.group_tables import GroupTable, asked_among, chosen_models, notes_on_definitions
 from sparkrank.comparison.run_comparison import RunComparison
 from sparkrank.comparison.run_states import RunStates
 from sparkrank.metrics.slices import ALL
@@ -30,12 +30,7 @@ def compare_states(
     other_definitions: bool,
     options: tuple[str, str] = ("left_model", "right_model"),
 ) -> RunComparison:
-    """Compare two sides in all ``metrics`` of both, or in those that are named.
-
-    Raises :class:`SpecError` where a model or a metric is not there or left open, and :class:`InputError` where the
-    groups are of another key or another cluster, no metric is on both sides, or one is defined otherwise and that is
-    not allowed.
-    """
+    """Compare two sides in all ``metrics`` of both, or in those that are named."""
     for what, one, other in (
         ("groups are", itemize(left.plan.keys), itemize(right.plan.keys)),
         ("clusters of groups are", left.plan.cluster, right.plan.cluster),
@@ -75,16 +70,19 @@ def compare_states(
 def _common_metrics(
     left: RunStates, right: RunStates, asked: Sequence[str] | None, other_definitions: bool
 ) -> tuple[list[str], list[str]]:
-    """The metrics to compare, and sentences about those that are not."""
-    common, notes = [name for name in right.metrics if name in left.metrics], []
-    for side, other in ((left, right), (right, left)):
-        alone = [name for name in side.metrics if name not in other.metrics]
-        if alone and asked is None:
-            notes.append(f"metrics on the {side.what} only: {itemize(alone)}")
+    common = [name for name in right.metrics if name in left.metrics]
+    notes = notes_on_lone_metrics(left, right) if asked is None else []
     names = common if asked is None else list(dict.fromkeys(asked_among(common, text) for text in asked))
     if not names:
         raise InputError(f"no metric of {left.place} is one of {right.place}: nothing can be compared")
     return names, notes + notes_on_definitions(left.definitions, right.definitions, names, other_definitions)
+
+
+def notes_on_lone_metrics(left: RunStates | GroupTable, right: RunStates | GroupTable) -> list[str]:
+    """Sentences about metrics that one side alone has."""
+    sides = (left, right), (right, left)
+    alone = [(side.what, [name for name in side.metrics if name not in other.metrics]) for side, other in sides]
+    return [f"metrics on the {what} only: {itemize(names)}" for what, names in alone if names]
 
 
 def whole_day_rows(rows: Sequence[dict[str, Any]], common: dict[str, Any], correction: Correction) -> pa.Table:

@@ -2,48 +2,33 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from sparkrank.base.errors import MetricError, SpecError, did_you_mean, itemize, shorten
+from sparkrank.base.errors import SpecError, did_you_mean, itemize, shorten
+from sparkrank.comparison.group_moments import with_counted
 from sparkrank.comparison.group_pairs import ModelGroups
-from sparkrank.comparison.group_tables import GroupTable
+from sparkrank.comparison.group_tables import GroupTable, metric_text
 from sparkrank.comparison.largest_changes import is_higher_better, largest_first
 from sparkrank.comparison.runs import counted_undefined
-from sparkrank.metrics import Metric
 
 
 def worst_groups(table: GroupTable, model: str, metric: str, top: int) -> list[tuple[Any, ...]]:
-    """The keys of the ``top`` groups of ``model`` whose value of ``metric`` is the worst, equal ones by key.
-
-    An undefined value counts as the definition says; groups whose value counts nothing are left out.
-    Raises :class:`SpecError` where the table lacks the metric.
-    """
+    """The keys of the ``top`` groups whose ``metric`` is worst, equal ones by key; undefined ones as they count."""
     if top < 1:
         raise SpecError(f"worst is {top}: a whole number from 1 is needed")
-    metric = _column_of(table, metric)
-    counted_as = counted_undefined(table.definitions.get(metric))
-    sign = -1.0 if is_higher_better(metric) else 1.0
-    side = ModelGroups(table, model).here([metric])
-    values = side.values(metric)
-    if counted_as is not None:
-        values = np.where(np.isnan(values), counted_as, values)
+    name = metric_text(table.metrics, metric)
+    if name not in table.metrics:
+        problem = f'the group table {table.place} has no metric "{shorten(metric)}"'
+        raise SpecError(f"{problem}{did_you_mean(name, table.metrics)} (there are: {itemize(table.metrics)})")
+    counted_as = counted_undefined(table.definitions.get(name))
+    sign = -1.0 if is_higher_better(name) else 1.0
+    side = ModelGroups(table, model).here([name])
+    values = with_counted(side.values(name), counted_as)
     keys = pa.schema([table.schema.field(name) for name in table.keys])
     numbers = np.arange(len(values))
     chosen = largest_first(side, numbers, values * sign, np.flatnonzero(~np.isnan(values)), keys, top)
     rows = side.rows_at(chosen, keys.names)
     return list(zip(*(rows[name].to_pylist() for name in keys.names), strict=True))
-
-
-def _column_of(table: GroupTable, text: str) -> str:
-    """The column of the metric that ``text`` means in any spelling."""
-    name = text
-    with suppress(MetricError):
-        name = text if text in table.metrics else str(Metric.parse(text))
-    if name not in table.metrics:
-        problem = f'the group table {table.place} has no metric "{shorten(text)}"'
-        raise SpecError(f"{problem}{did_you_mean(name, table.metrics)} (there are: {itemize(table.metrics)})")
-    return name

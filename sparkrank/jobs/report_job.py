@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -194,8 +195,8 @@ def _group_table(files: DayFiles, models: Sequence[str]) -> GroupTable:
     if isinstance(files, ArrowFiles):
         table = GroupTable.of_files("report", place, files.store, files.files[GROUPS])
     else:
-        table = GroupTable.of_frame("report", place, files.spark.read.parquet(files.folders[GROUPS]))  # type: ignore[attr-defined]
-    return table.with_models(models)
+        table = GroupTable.held("report", files.spark.read.parquet(files.folders[GROUPS]), place)  # type: ignore[attr-defined]
+    return replace(table, known_models=tuple(models))
 
 
 def with_report(

@@ -18,10 +18,7 @@ _COLUMNS = ("metric", "model", "value", "stderr", "definition")
 
 @dataclass(frozen=True)
 class Change:
-    """A metric of a model on two days. ``noise`` is the standard error of the difference, None where there is none.
-
-    The two days are taken for independent, which makes the noise too large where the same groups come on both.
-    """
+    """A metric of a model on two days, taken for independent; ``noise`` is the standard error of the difference."""
 
     metric: str
     model: str
@@ -55,10 +52,9 @@ class Change:
 
 @dataclass(frozen=True)
 class Changes:
-    """What changed since the day ``since``.
+    """What changed since the day ``since``, the largest change first.
 
-    ``changes`` are the metrics of models that both days have, defined alike, the largest change first. ``n_redefined``
-    are defined otherwise; ``came`` and ``went`` are the models that one of the two days alone has.
+    ``n_redefined`` metrics are defined otherwise; ``came`` and ``went`` are the models that one day alone has.
     """
 
     since: str
@@ -99,10 +95,7 @@ def _change(key: tuple[str, str], then: dict[str, Any], now: dict[str, Any]) -> 
 
 
 def changes_text(changes: Changes) -> str:
-    """One line: the changes that are more than chance explains, and how many are not.
-
-    Empty where the two days have nothing in common.
-    """
+    """One line: the changes beyond chance, and how many are not; empty where the days have nothing in common."""
     count = len(changes.changes)
     beyond = [change for change in changes.changes if change.is_beyond_noise]
     with_model = len({change.model for change in changes.changes}) > 1
@@ -124,16 +117,9 @@ def changes_document(changes: Changes | None) -> dict[str, Any] | None:
     """The same for programs; None where no day is before."""
     if changes is None:
         return None
+    plain = ("metric", "model", "before", "value", "difference", "noise")
     rows = [
-        {
-            "metric": change.metric,
-            "model": change.model,
-            "before": change.before,
-            "value": change.value,
-            "difference": change.difference,
-            "noise": change.noise,
-            "beyond_noise": change.is_beyond_noise,
-        }
+        {**{name: getattr(change, name) for name in plain}, "beyond_noise": change.is_beyond_noise}
         for change in changes.changes
     ]
     return {"since": changes.since, "metrics": rows, "redefined": changes.n_redefined}

@@ -1,9 +1,4 @@
-"""Draws the two kinds of charts of a report by altair: lines over an axis, steps among them, and intervals in rows.
-
-Colours are those of Okabe and Ito, darker where they would be hard to see on white, and each series has a dash and a
-shape, too. All other ink is ``currentColor``: black in a file, the colour of the text in a page. Sizes are set, never
-measured, so that the fonts of a machine change nothing, and names are cut to what fits.
-"""
+"""Draws the charts of a report by altair. Sizes are set, never measured: the fonts of a machine change nothing."""
 
 from __future__ import annotations
 
@@ -17,8 +12,7 @@ import altair as alt
 from sparkrank.report.figures import Frame, IntervalChart, LineChart
 
 INK = "currentColor"
-# Blue, vermillion, green, purple, orange, sky blue and grey: 3 : 1 or more on white. The style sheet has those of a
-# dark page.
+# Those of Okabe and Ito, 3 : 1 or more on white. The style sheet has those of a dark page.
 PALETTE = ("#0072b2", "#d55e00", "#008a65", "#b0578c", "#a97200", "#2a86b8", "#6b6f76")
 DASHES = ([1, 0], [7, 3], [2, 2], [9, 3, 2, 3], [4, 2], [12, 4])
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
@@ -47,12 +41,16 @@ def _lines(chart: LineChart, title: str | None) -> Chart:
     curve: Literal["step-after", "linear"] = "step-after" if frame.steps else "linear"
     named = list(zip(names, series, strict=True))
     layers: list[alt.Chart] = []
+
+    def add(rows: list[dict[str, Any]], mark: str, look: dict[str, Any], **channels: Any) -> None:
+        layers.append(getattr(drawn.chart(rows), f"mark_{mark}")(**look).encode(x=x, y=y, **channels))
+
+    color = {"color": coded["color"]}
     bands = [
         {"x": place, "y": low, "high": high, "name": name} for name, line in named for place, low, high in line.band
     ]
     if bands:
-        area = drawn.chart(bands).mark_area(opacity=0.16, interpolate=curve)
-        layers.append(area.encode(x=x, y=y, y2="high", color=coded["color"]))
+        add(bands, "area", {"opacity": 0.16, "interpolate": curve}, y2="high", **color)
     limits = [
         {"x": place, "y": end, "name": name, "side": side}
         for name, line in named
@@ -60,17 +58,17 @@ def _lines(chart: LineChart, title: str | None) -> Chart:
         for side, end in zip(("low", "high"), ends, strict=True)
     ]
     if limits:
-        thin = drawn.chart(limits).mark_line(strokeWidth=1, strokeDash=[1, 3])
-        layers.append(thin.encode(x=x, y=y, color=coded["color"], detail=alt.Detail("side", type="nominal")))
+        side = alt.Detail("side", type="nominal")
+        add(limits, "line", {"strokeWidth": 1, "strokeDash": [1, 3]}, **color, detail=side)
     layers += _guides(frame, drawn, x, y)
     points = [
         {"x": place, "y": value, "name": name, "at": at}
         for name, line in named
         for at, (place, value) in enumerate(line.points)
     ]
-    drawn_lines = drawn.chart(points).mark_line(strokeWidth=1.8, interpolate=curve, strokeJoin="round")
-    in_order = alt.Order("at", type="quantitative")
-    layers.append(drawn_lines.encode(x=x, y=y, color=coded["color"], strokeDash=coded["strokeDash"], order=in_order))
+    order = alt.Order("at", type="quantitative")
+    look = {"strokeWidth": 1.8, "interpolate": curve, "strokeJoin": "round"}
+    add(points, "line", look, **color, strokeDash=coded["strokeDash"], order=order)
     marked = [
         {"x": place, "y": value, "name": name}
         for name, line in named
@@ -78,11 +76,10 @@ def _lines(chart: LineChart, title: str | None) -> Chart:
         if frame.marks and value is not None
     ]
     if marked:
-        marks = drawn.chart(marked).mark_point(filled=True, size=30, opacity=1)
-        layers.append(marks.encode(x=x, y=y, color=coded["color"], shape=coded["shape"]))
+        add(marked, "point", {"filled": True, "size": 30, "opacity": 1}, **color, shape=coded["shape"])
     flags = [{"x": place, "y": value} for _, line in named for place, value in line.flags]
     if flags:
-        layers.append(drawn.chart(flags).mark_point(size=110, strokeWidth=1.4, opacity=1, color=INK).encode(x=x, y=y))
+        add(flags, "point", {"size": 110, "strokeWidth": 1.4, "opacity": 1, "color": INK})
     return _framed(layers, drawn, frame.width, frame.height, _LINES, title)
 
 
@@ -241,18 +238,12 @@ def _framed(
         made = made.properties(padding=14, title=alt.Title(title, color=INK, fontSize=13, anchor="start"))
     else:  # all margins are set: nothing is measured, and plots of one kind stand under each other
         made = made.properties(padding=padding, autosize=alt.AutoSizeParams(type="none"))
-    labels = {
-        "labelColor": INK,
-        "titleColor": INK,
-        "labelFontSize": 11,
-        "titleFontSize": 11,
-        "titleFontWeight": "normal",
-    }
+    labels = {"labelColor": INK, "titleColor": INK, "labelFontSize": 11, "titleFontSize": 11}
     lines = {"gridColor": INK, "gridOpacity": 0.13, "domainColor": INK, "ticks": False, "labelPadding": 6}
     framed: Chart = (
         made.configure(background="transparent")
         .configure_view(stroke=None)
-        .configure_axis(**labels, **lines, domainOpacity=0.5)
+        .configure_axis(**labels, titleFontWeight="normal", **lines, domainOpacity=0.5)
         .configure_legend(labelColor=INK, labelFontSize=11, labelLimit=220)
     )
     framed["datasets"] = drawn.rows

@@ -1,7 +1,4 @@
-"""The charts of a report by name, and files of them.
-
-The libraries that draw come with the extra ``report``, and are loaded where one of these functions is called.
-"""
+"""The charts of a report by name, and files of them. The libraries that draw are loaded by these functions."""
 
 from __future__ import annotations
 
@@ -38,27 +35,9 @@ def chart(
     model: str | None = None,
     slice: str | None = None,  # noqa: A002 - the name that the tables have for it
 ) -> Chart:
-    """One chart of a report, with its title and legend.
+    """The first chart of the section ``name`` that fits, with its title and legend, as :meth:`Evaluation.plot` has it.
 
-    Parameters
-    ----------
-    data : ReportData
-        What is drawn.
-    name : str
-        A section that has charts: ``trend``, ``comparisons``, ``slices``, ``roc``, ``pr``, ``calibration``,
-        ``histograms``, ``auc_up``, ``distributions`` or ``paired``.
-    metric, model, slice : str, optional
-        Which one, where the section has several: the first of those that fit is drawn.
-
-    Returns
-    -------
-    altair.LayerChart
-        It shows itself in a notebook, and is saved by its method ``save``.
-
-    Raises
-    ------
-    SpecError
-        Where there is no such section, the tables do not hold it, or the ``report`` extra is not installed.
+    Raises :class:`SpecError` where there is no such section, or the tables do not hold it.
     """
     names = charted_sections()
     if name not in names:

@@ -1,7 +1,4 @@
-"""A :class:`~sparkrank.report.data.ReportData` from the tables of a day, a window, or an evaluation.
-
-Every number is that of a table. What tables do not hold is left out, and ``missing`` says what to ask for.
-"""
+"""A :class:`~sparkrank.report.data.ReportData` from the tables of a day, a window, or an evaluation."""
 
 from __future__ import annotations
 

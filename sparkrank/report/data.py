@@ -1,8 +1,7 @@
 """What a report says, as values: one frozen object, made of tables alone, from which every form of it is written.
 
-:mod:`sparkrank.report.collect` makes it. Nothing here knows Spark or a file. Undefined numbers are None, never NaN, so
-that the same tables make equal objects. What the tables do not hold is None, and :attr:`ReportData.missing` says what
-to ask for. Names of models, columns and slice values are those of strangers: whoever shows them escapes them.
+Undefined numbers are None, never NaN, so that the same tables make equal objects. Names of models, columns and slice
+values are those of strangers: whoever shows them escapes them.
 """
 
 from __future__ import annotations
@@ -71,11 +70,7 @@ class FileRow(TableRow):
 
 @_with_columns(RUNS.schema.names, "from_now_on")
 class Provenance(TableRow):
-    """Where the numbers come from: the row of the table ``runs``. An evaluation has what it knows of itself.
-
-    Instants are ISO 8601 in UTC, ``stages`` and ``versions`` pairs, ``spec`` is indented JSON and ``files`` are
-    :class:`FileRow`.
-    """
+    """Where the numbers come from: the row of the table ``runs``, or what an evaluation knows of itself."""
 
     days: tuple[str, ...] = ()
     days_missing: tuple[str, ...] = ()
@@ -83,10 +78,7 @@ class Provenance(TableRow):
 
 @dataclass(frozen=True)
 class OverallVerdict:
-    """What the gates say together.
-
-    ``state`` is the worst verdict. ``is_accepted``: a person has let in what a gate stopped, for ``accepted_reason``.
-    """
+    """What the gates say together: the worst verdict, and whether a person has let in what a gate stopped."""
 
     state: State
     n_pass: int
@@ -100,10 +92,7 @@ class OverallVerdict:
 
 @dataclass(frozen=True)
 class Comparisons:
-    """The table ``comparisons``: the rows of the whole day first, then those of slices.
-
-    ``n_left_out`` rows of slices are not here, because there are too many.
-    """
+    """The table ``comparisons``: the whole day first, then slices, of which ``n_left_out`` rows are too many."""
 
     baseline: str
     rows: tuple[ComparisonRow, ...]
@@ -112,11 +101,7 @@ class Comparisons:
 
 @dataclass(frozen=True)
 class HeadlineRow:
-    """A metric of a model over all rows.
-
-    ``comparison`` is that with the baseline, ``before`` the value on :attr:`ReportData.previous`, ``change`` the
-    difference to it, ``verdicts`` the gates that are about this value.
-    """
+    """A metric of a model over all rows: compared with the baseline and the day before, and judged by its gates."""
 
     row: MetricValue
     comparison: ComparisonRow | None = None
@@ -138,11 +123,9 @@ class Headline:
 class TrendPoint:
     """A metric of a model on one day, or window.
 
-    ``state`` is ``value``, ``undefined``, ``absent`` (the day has tables, but not this model or metric), ``missing``
-    (no tables) or ``unreadable``, with ``told`` then. ``band_low`` and ``band_high`` are the ends of the band of the
-    day's gate of kind ``history``. ``verdict`` is the worst of the gates about this value, None without one, and
-    ``is_accepted`` says that a person has let the day in all the same. ``is_same_definition``: the value is by the same
-    definition as on the last day. ``begins_anew``: a person has let the history of the value begin anew with the day.
+    A day that is ``absent`` has tables, but not this model or metric; ``told`` says why one is unreadable. The band is
+    that of the day's gate of kind ``history``, ``verdict`` the worst of the gates. ``is_same_definition``: as on the
+    last day. ``begins_anew``: a person has let the history of the value begin anew with the day.
     """
 
     day: str
@@ -179,10 +162,7 @@ class Trend:
 
 @dataclass(frozen=True)
 class SliceRow:
-    """A metric in a value of a slice: a cell for each of :attr:`SliceTable.models`, None where it has no value.
-
-    ``n_groups`` and ``n_rows`` are those of the first model there.
-    """
+    """A metric in a value of a slice: a cell for each model of the table, and the counts of the first that is there."""
 
     slice: str
     slice_value: str | None
@@ -194,10 +174,7 @@ class SliceRow:
 
 @dataclass(frozen=True)
 class SliceTable:
-    """The rows of slices: by slice, by metric in the order of the spec, then by rows, the most first.
-
-    ``n_left_out`` are the rows of ``metrics`` that are not here, because there are too many.
-    """
+    """By slice, by metric, then by rows, the most first; ``n_left_out`` rows of ``metrics`` are too many."""
 
     models: tuple[str, ...]
     metrics: tuple[str, ...]
@@ -218,8 +195,8 @@ class Point:
 class Curve:
     """The ROC curve (x false, y true positive rate) or PR curve (x recall, y precision) of a model.
 
-    ``area`` is the value of ``metric`` in ``metrics``. ``n_points`` are the points in the table, of which ``points``
-    are some: the first and the last among them.
+    ``area`` is the value of ``metric``. Of the ``n_points`` in the table these are some, the first and the last with
+    them.
     """
 
     kind: Literal["roc", "pr"]
@@ -246,8 +223,8 @@ class CalibrationBin:
 class Calibration:
     """Mean score against the share of relevant rows, of a model, by the score bins of ``rule``.
 
-    ``has_means``: the mean scores come from sums of scores. Otherwise from the scores that name the bins, which are
-    lower by up to the bin's width. ``errors`` are the metrics of calibration in ``metrics``, with their values.
+    ``has_means``: mean scores come from sums; otherwise from the scores that name the bins, which are lower by up to a
+    width. ``errors`` are the metrics of calibration with their values.
     """
 
     model: str
@@ -271,8 +248,7 @@ class HistogramBin:
 class Histogram:
     """The scores of a model by class, joined from the score bins of ``rule``.
 
-    All models have the same edges, unless the ranges of their scores are of very different sizes.
-    ``below`` and ``above`` are rows beyond the edges, infinite scores among them: relevant rows, other rows.
+    ``below`` and ``above`` are the relevant and the other rows beyond the edges, infinite scores among them.
     """
 
     model: str
@@ -304,9 +280,8 @@ class AucUpBin:
 class AucUp:
     """AUC against AUC_UP of a model: what a better order of the same score bins would gain.
 
-    ``auc`` is the value of ``auc_metric`` in ``metrics`` (None where no ``auc`` is there), ``auc_up`` that of
-    ``metric``. ``gap`` is AUC_UP less the AUC of the same bins. ``worst`` are the bins that lose most of it, the most
-    first. ``by_score`` and ``by_rate`` are the ROC curves in both orders, whose areas differ by ``gap``.
+    ``auc`` is the value of ``auc_metric``, ``auc_up`` that of ``metric``. ``gap`` is AUC_UP less the AUC of the same
+    bins, by which the areas of ``by_score`` and ``by_rate`` differ. ``worst`` bins lose most of it.
     """
 
     model: str
@@ -325,7 +300,7 @@ class AucUp:
 
 @dataclass(frozen=True)
 class ModelCounts:
-    """Groups of a model in each bin. ``n_undefined`` have no value, and stand in no bin."""
+    """Groups of a model in each bin; ``n_undefined`` stand in none."""
 
     model: str
     counts: tuple[int, ...]
@@ -334,10 +309,9 @@ class ModelCounts:
 
 @dataclass(frozen=True)
 class GroupDistribution:
-    """How the values of a metric are spread over groups, by model.
+    """How the values of a metric are spread over groups, by model, as the table ``source`` has them.
 
-    Bin i is from ``edges[i]``, included, to ``edges[i + 1]``, which only the last includes. ``source`` is the table:
-    ``groups``, or ``distributions``.
+    Bin i is from ``edges[i]``, included, to ``edges[i + 1]``, which only the last includes.
     """
 
     metric: str
@@ -383,10 +357,8 @@ class ReportData:
 
     Parameters
     ----------
-    kind : {"day", "window", "evaluation"}
-        What it is about.
-    name : str
-        The day ``2026-11-19``, the window ``2026-11-13..2026-11-19``, or ``evaluation``.
+    kind, name : str
+        What it is about: the day ``2026-11-19``, the window ``2026-11-13..2026-11-19``, or ``evaluation``.
     models, metrics : tuple of str
         In the order of the tables. Of an evaluation or a day by another version, as that has them.
     baseline : str or None
@@ -396,12 +368,11 @@ class ReportData:
     previous : str or None
         The stored day before, to which :attr:`HeadlineRow.before` refers.
     missing : mapping
-        Why a section is None, empty, or without some models, and what to ask for, by the section's name.
+        By section, why it is None, empty, or without some models, and what to ask for.
     more : mapping
         By name, the sections that are no fields of this class.
 
-    Other fields are the sections: None, or an empty tuple, where the tables do not hold them. Of large tables some are
-    bounded: they say themselves how much is left out.
+    Other fields are the sections: None, or an empty tuple, where the tables do not hold them.
     """
 
     kind: ReportKind

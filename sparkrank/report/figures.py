@@ -1,7 +1,4 @@
-"""The charts of a report as values: which marks stand where, before any library draws them.
-
-Nothing is computed here but where a mark stands: every number is one of the report.
-"""
+"""The charts of a report as values: which marks stand where, before any library draws them."""
 
 from __future__ import annotations
 
@@ -62,12 +59,10 @@ class IntervalRow:
 
 @dataclass(frozen=True)
 class Frame:
-    """What is around the marks: titles of the axes, sizes of the plot in pixels, ends of axes, lines that guide the
-    eye.
+    """What is around the marks: titles and ends of the axes, sizes in pixels, lines that guide the eye.
 
-    ``diagonal`` are the ends of a line where x is y. ``marks`` are how many points a line may have and still show each;
-    of a longer one the last has a mark. ``days`` are those of an x axis of days. ``powers``: the y axis has powers of
-    ten, and 0. ``noted`` are places of the x axis with a rule.
+    A line of more points than ``marks`` shows the last alone. ``days`` are those of the x axis, ``noted`` its places
+    with a rule. ``powers``: the y axis has powers of ten, and 0.
     """
 
     x_title: str = ""

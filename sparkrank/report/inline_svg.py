@@ -1,9 +1,4 @@
-"""A chart as SVG inside of a page: a third of what the library writes, in the page's colours and with ids of its own.
-
-What the library writes stands alone: sizes, fonts, colours and a description of every mark. In the page the figure says
-what the chart shows and a table has its numbers, so the marks are hidden from screen readers, and their colours are
-classes that the style sheet sets for light, dark and print.
-"""
+"""A chart as SVG inside of a page: a third of what the library writes, with colours as classes of the style sheet."""
 
 from __future__ import annotations
 
@@ -11,15 +6,6 @@ import re
 from collections.abc import Mapping
 from xml.etree import ElementTree as ET
 
-_SAID_ELSEWHERE = (
-    "aria-hidden",
-    "aria-label",
-    "aria-roledescription",
-    "role",
-    "class",
-    "pointer-events",
-    "font-family",
-)
 _DEFAULTS = {
     "opacity": "1",
     "stroke-width": "1",
@@ -31,7 +17,8 @@ _DEFAULTS = {
     "text-anchor": "start",
     "stroke-dasharray": "1,0",
 }
-_ALWAYS_GONE = frozenset((*_SAID_ELSEWHERE, "version", "width", "height", "style"))
+_SAID_ELSEWHERE = ("aria-hidden", "aria-label", "aria-roledescription", "role", "class", "pointer-events")
+_ALWAYS_GONE = {*_SAID_ELSEWHERE, "font-family", "version", "width", "height", "style"}
 _NUMBERS = ("d", "transform", "x", "y", "x1", "x2", "y1", "y2", "r", "points")
 _LONG = re.compile(r"-?\d+\.\d{2,}(?:e-?\d+)?")
 _LINK_TO_ID = re.compile(r"url\(#([^)]*)\)")
@@ -41,9 +28,8 @@ _NOWHERE = ("", "translate(0,0)", "translate(0, 0)")
 def inline_svg(svg: str, ident: str, colours: Mapping[str, str], described_by: str = "") -> str:
     """``svg``, as the library wrote it, for the page: one element without a namespace, as HTML has it.
 
-    ``ident`` is what its ids begin with, so that no two charts of a page share one. ``colours`` has the class that
-    stands for a colour in lower case, as ``{"#0072b2": "c0"}``: a fill gets it as it is, a stroke behind ``s``.
-    ``described_by`` are the ids of the elements that name and describe the chart.
+    Its ids begin with ``ident``. ``colours`` has the class that stands for a colour: a fill gets it as it is, a stroke
+    behind ``s``. ``described_by`` are the ids of the elements that name and describe the chart.
 
     Examples
     --------
@@ -97,7 +83,6 @@ def _rounded(number: re.Match[str]) -> str:
 
 
 def _prune(element: ET.Element) -> None:
-    """Takes out what draws nothing, and groups that only hold others."""
     children = []
     for child in element:
         _prune(child)
@@ -105,15 +90,11 @@ def _prune(element: ET.Element) -> None:
             children += list(child)
         elif not _draws_nothing(child):
             children.append(child)
-    for child in list(element):
-        element.remove(child)
-    element.extend(children)
+    element[:] = children
 
 
 def _draws_nothing(element: ET.Element) -> bool:
-    if element.tag == "g":
-        return len(element) == 0
     if element.tag == "path":
         painted = {"fill", "stroke", "class"} & element.attrib.keys()
         return element.get("display") == "none" or not element.get("d") or not painted
-    return False
+    return element.tag == "g" and not len(element)

@@ -1,7 +1,4 @@
-"""A report on one page: Markdown for a pull request or a chat, and the headline as a table of LaTeX.
-
-Names are those of strangers: what Markdown, HTML or LaTeX would take for its own is escaped.
-"""
+"""A report on one page of Markdown, and its headline as a table of LaTeX. Names of strangers are escaped."""
 
 from __future__ import annotations
 
@@ -13,13 +10,13 @@ from sparkrank.base.errors import escape
 from sparkrank.base.redaction import redact
 from sparkrank.metrics.slices import ALL, shown_value
 from sparkrank.report.data import ComparisonRow, GateRow, HeadlineRow, MetricValue, ReportData
+from sparkrank.report.figures import charted
 from sparkrank.report.sections.model_comparisons import SURE, adjusted_p
 from sparkrank.stats.intervals import WHY_TOO_FEW
 from sparkrank.text.comparison_text import probability
 from sparkrank.text.text import UNDEFINED, value_text
 
 MOST_ROWS = 40  # of the headline
-MOST_MODELS = 8  # of the headline: a comment on a pull request takes 65,536 letters
 MOST_LINES = 8  # of gates, checks and slices each
 _LONGEST = 80  # letters of a name
 # @ and : too: a name must not call anybody in a chat, nor become a link; $ would begin a formula.
@@ -72,14 +69,15 @@ def _headline(data: ReportData) -> Iterator[str]:
         yield _md_sentence(data.missing.get("headline", _NO_METRICS))
         return
     cells = _cells_of(data)
-    models, metrics = _first_models(data.headline.models, data.baseline), data.headline.metrics[:MOST_ROWS]
+    models, metrics = charted(data.headline.models, data.baseline), data.headline.metrics[:MOST_ROWS]
     compared = [model for model in models if any(cell.comparison for key, cell in cells.items() if key[1] == model)]
     head = ["metric", *map(_md, models), *(f"{_md(model)} - {_md(data.baseline or '')}" for model in compared)]
     lines = []
     for metric in metrics:
         values = ["" if (cell := cells.get((metric, model))) is None else _value(cell.row) for model in models]
-        comparisons = [None if (cell := cells.get((metric, model))) is None else cell.comparison for model in compared]
-        lines.append([_md(metric), *values, *("" if row is None else _difference(row) for row in comparisons)])
+        own = [cells.get((metric, model)) for model in compared]
+        differences = [_difference(cell.comparison) if cell and cell.comparison else "" for cell in own]
+        lines.append([_md(metric), *values, *differences])
     yield _table(head, lines)
     for shown, all_, what in ((metrics, data.headline.metrics, "metrics"), (models, data.headline.models, "models")):
         if len(all_) > len(shown):
@@ -93,12 +91,6 @@ def _cells_of(data: ReportData) -> dict[tuple[str, str], HeadlineRow]:
     return {(cell.row.metric, cell.row.model): cell for cell in rows}
 
 
-def _first_models(models: Sequence[str], baseline: str | None) -> list[str]:
-    """The first models, the baseline always among them."""
-    first = list(models[:MOST_MODELS])
-    return first if baseline is None or baseline in first or baseline not in models else [*first[:-1], baseline]
-
-
 def _md_sentence(sentence: str) -> str:
     return _MARKDOWN.sub(r"\\\1", redact(escape(sentence)))
 
@@ -110,7 +102,6 @@ def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
 
 
 def _value(row: MetricValue) -> str:
-    """The value of a row with its interval, as the terminal has it."""
     return value_text(row.value, row.ci_low, row.ci_high, row.interval, row.error_bound)
 
 
@@ -153,9 +144,7 @@ def _gates(data: ReportData) -> Iterator[str]:
 
 
 def _cell(gate: GateRow) -> str:
-    own = (
-        "" if gate.slice is None or gate.slice == ALL else f"{gate.slice} = {shown_value(gate.slice_value, gate.slice)}"
-    )
+    own = "" if gate.slice in (None, ALL) else f"{gate.slice} = {shown_value(gate.slice_value, gate.slice)}"
     return ", ".join(_md(text) for text in (gate.metric, gate.model or "", own) if text)
 
 

@@ -1,8 +1,4 @@
-"""The report as one HTML file: everything in it, nothing fetched, readable without a script.
-
-The template shows :class:`~sparkrank.report.data.ReportData` and computes nothing. All text is escaped by Jinja2; style
-and script are allowed by their hashes, so that nothing that slipped through could run.
-"""
+"""The report as one HTML file: everything in it, nothing fetched, all text escaped, readable without a script."""
 
 from __future__ import annotations
 
@@ -15,22 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from sparkrank.base.errors import SpecError
 from sparkrank.metrics.slices import ALL
-from sparkrank.report.data import (
-    ComparisonRow,
-    HeadlineRow,
-    MetricValue,
-    QualityRow,
-    ReportData,
-    TrendPoint,
-    TrendSeries,
-)
-from sparkrank.report.figures import MOST_SERIES, charted, shown_name, shown_number
+from sparkrank.report.data import ComparisonRow, HeadlineRow, MetricValue, ReportData, TrendPoint, TrendSeries
+from sparkrank.report.figures import charted, shown_name, shown_number
 from sparkrank.report.section_register import section_of, sections
 from sparkrank.report.sections.model_comparisons import directions_of, side_of
+from sparkrank.text.comparison_text import probability, share
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-    from markupsafe import Markup
 
 EXTRA = "report"
 _PACKAGES = ("altair", "jinja2", "vl_convert")
@@ -57,10 +45,7 @@ def require_extra() -> None:
 
 
 def page(data: ReportData) -> str:
-    """The report as one page of HTML, complete in itself; the same text for the same data and versions of libraries.
-
-    Raises :class:`SpecError` where the extra ``report`` is not installed.
-    """
+    """The report as one page of HTML; the same text for the same data and versions of libraries."""
     require_extra()
     template = _environment().get_template("report.jinja")
     return template.render(data=data, view=View(data), **_assets())
@@ -96,28 +81,16 @@ class View:
         notes = [self._data.missing.get(name, "") for name in own if self._data.section(name)]
         return list(filter(None, notes))
 
-    @property
-    def many(self) -> bool:
-        """Whether charts leave out models."""
-        return len(self._data.models) > MOST_SERIES
-
     def keys(self) -> list[dict[str, Any]]:
         """The models with the signs that they have in all charts."""
         from sparkrank.report.chart_forms import PALETTE, style_of
 
-        keys = []
-        for model in charted(self._data.models, self._data.baseline):
-            number = self._data.models.index(model)
-            _, dash, shape = style_of(number)
-            keys.append(
-                {
-                    "model": model,
-                    "colour": number % len(PALETTE),
-                    "dash": ",".join(map(str, dash)),
-                    "sign": _SIGNS[shape],
-                }
-            )
-        return keys
+        styled = [(model, self._data.models.index(model)) for model in charted(self._data.models, self._data.baseline)]
+        return [
+            {"model": model, "colour": number % len(PALETTE), "dash": ",".join(map(str, dash)), "sign": _SIGNS[shape]}
+            for model, number in styled
+            for _, dash, shape in [style_of(number)]
+        ]
 
     def charts(self, name: str) -> list[dict[str, Any]]:
         """The figures of a section, each with its SVG."""
@@ -157,13 +130,12 @@ class View:
     @property
     def sentences(self) -> list[dict[str, Any]]:
         """Of each candidate, the metrics in which it is better, worse, and neither for sure."""
-        sentences = []
-        for candidate, baseline, rows in self.whole:
-            sides: dict[str, list[str]] = {"better": [], "worse": [], "unsure": []}
-            for row in rows:
-                sides[self.side(row) or "unsure"].append(row.metric)
-            sentences.append({"candidate": candidate, "baseline": baseline, **sides})
-        return sentences
+        sides = {"better": "better", "worse": "worse", "unsure": ""}
+        return [
+            {"candidate": candidate, "baseline": baseline}
+            | {name: [row.metric for row in rows if self.side(row) == side] for name, side in sides.items()}
+            for candidate, baseline, rows in self.whole
+        ]
 
     def side(self, row: ComparisonRow | None) -> str:
         """``better`` or ``worse`` where the difference is sure and the metric has a direction, else empty."""
@@ -195,32 +167,26 @@ class View:
             by_metric.append((metric, own, [(day, [of_day.get(day) for of_day in points]) for day in trend.days]))
         return by_metric
 
-    @property
-    def quality(self) -> list[QualityRow]:
-        """The checks, those over their limit first."""
-        return sorted(self._data.quality, key=lambda row: row.ok is not False)
-
 
 @cache
 def _environment() -> Environment:
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     environment = Environment(
-        autoescape=True,
         loader=FunctionLoader(_template),
         undefined=StrictUndefined,
+        autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
-        keep_trailing_newline=False,
     )
     environment.filters |= {
         "name": shown_name,
         "number": shown_number,
         "signed": lambda value: "undefined" if value is None else f"{value:+.5f}",
         "plain": lambda value: "" if value is None else f"{value:.5f}",
-        "percent": lambda value: "" if value is None else f"{value:+.2%}",
+        "percent": share,
         "share": lambda value: "" if value is None else f"{value:.4%}",
-        "probability": lambda value: "" if value is None else "< 0.0001" if value < 0.0001 else f"{value:.4f}",
+        "probability": probability,
         "whole": _whole,
         "exact": _exact,
         "interval": _interval,
@@ -243,12 +209,9 @@ def _assets() -> dict[str, Any]:
     from markupsafe import Markup
 
     style, script = _file("report.css"), _file("report.js")
-    policy = (
-        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; img-src data:; base-uri 'none'; "
-        "form-action 'none'"
-    )
-    assets: dict[str, str | Markup] = {"policy": policy, "style": Markup(style), "script": Markup(script)}  # noqa: S704
-    return assets
+    own = f"style-src {_hash(style)}; script-src {_hash(script)}"
+    policy = f"default-src 'none'; {own}; img-src data:; base-uri 'none'; form-action 'none'"
+    return {"policy": policy, "style": Markup(style), "script": Markup(script)}  # noqa: S704
 
 
 def _hash(text: str) -> str:
@@ -256,14 +219,12 @@ def _hash(text: str) -> str:
 
 
 def _whole(value: float | None) -> str:
-    """A count, of weights with what is behind the point."""
     if value is None:
         return ""
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.6g}"
 
 
 def _exact(value: float | None, low: float | None = None, high: float | None = None, p: float | None = None) -> str:
-    """Numbers as they stand in the table, to the last digit."""
     if value is None:
         return ""
     ends = "" if low is None or high is None else f" [{low!r}, {high!r}]"

@@ -1,8 +1,4 @@
-"""The tables that a report is made of, and how their rows are read.
-
-Columns that a table of an older version lacks are None. What there may be too many of, as values of slices, is chosen
-by whole columns before any row becomes an object of Python.
-"""
+"""The tables that a report is made of, and how their rows are read. Columns of older versions that lack are None."""
 
 from __future__ import annotations
 
@@ -40,26 +36,10 @@ class DayBefore:
 
 @dataclass(frozen=True, eq=False)
 class ReportTables:
-    """What the tables of a day, a window, or an evaluation hold.
+    """What the tables of a day, a window, or an evaluation hold; None where there is no table.
 
-    Parameters
-    ----------
-    kind, name
-        As :class:`~sparkrank.report.data.ReportData` has them.
-    metrics, comparisons, gates, quality, curves, distributions
-        The tables of these names; None where there is none.
-    run
-        The row of ``runs``, or what an evaluation knows of itself, by the names of its columns.
-    baseline, level
-        As :class:`~sparkrank.report.data.ReportData` has them, where no table says it.
-    trend, before
-        The days before; None where there is none.
-    bins, bins_missing
-        The score bins of the table ``blocks``, and why they were not read.
-    groups
-        The group table; it is read a batch at a time.
-    missing
-        By section, why it is not there, where that is known before.
+    ``run`` is the row of ``runs``, or what an evaluation knows of itself. ``baseline`` and ``level`` stand for tables
+    that do not say it. ``bins`` are those of the table ``blocks``. ``missing`` says why a section is not there.
     """
 
     kind: ReportKind
@@ -83,16 +63,17 @@ class ReportTables:
     @cached_property
     def models(self) -> tuple[str, ...]:
         """The models, in the order of ``metrics``; of days that nobody has merged those of the trend."""
-        if self.trend is not None and not self.metrics.num_rows:
-            return tuple(dict.fromkeys(series.model for series in self.trend.series))
-        return names_of(self.metrics, "model")
+        return self._names("model")
 
     @cached_property
     def metric_names(self) -> tuple[str, ...]:
         """The metrics, in the same order."""
+        return self._names("metric")
+
+    def _names(self, column: str) -> tuple[str, ...]:
         if self.trend is not None and not self.metrics.num_rows:
-            return tuple(dict.fromkeys(series.metric for series in self.trend.series))
-        return names_of(self.metrics, "metric")
+            return tuple(dict.fromkeys(getattr(series, column) for series in self.trend.series))
+        return names_of(self.metrics, column)
 
     @cached_property
     def values(self) -> list[MetricValue]:
@@ -169,7 +150,7 @@ def parsed(text: str) -> Metric | None:
 
 def json_object(text: str | None) -> dict[str, Any]:
     """The object of JSON that ``text`` is; empty where it is none."""
+    document = None
     with suppress(ValueError):
         document = json.loads(text or "{}")
-        return document if isinstance(document, dict) else {}
-    return {}
+    return document if isinstance(document, dict) else {}

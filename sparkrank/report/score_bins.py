@@ -1,12 +1,8 @@
-"""Score bins over the whole day, from the table ``blocks``.
-
-They are read a batch at a time. Where a model has more than :data:`MOST_BINS` of a rule, as exact bins may be,
-neighbouring bins are joined, so that memory is bounded whatever the day.
-"""
+"""Score bins over the whole day, from the table ``blocks``, read a batch at a time and joined where too many."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -14,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sparkrank.comparison.group_pairs import is_text
 from sparkrank.histogram.bins import BinRule
 from sparkrank.metrics.slices import ALL
 from sparkrank.numeric.array_types import Floats, Ints
@@ -23,6 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 COLUMNS = ("model", "slice", "rule", "score", "pos", "neg", "score_sum", "rows")  # that are read of the table
+_AMOUNTS = ("score", "pos", "neg", "rows", "score_sum")
 MOST_BINS = 200_000  # of a model and rule that are kept: as many as five decimals of a probability need
 JOINED_BITS = 8  # bits of the mantissa by which more of them are joined
 MOST_FRAME_BINS = 2_000_000  # that Spark gives to this process
@@ -57,21 +55,16 @@ class ScoreBins:
 
     def select(self, which: Any) -> ScoreBins:
         """Those at the places, or by the flags, ``which``."""
-        sums = None if self.score_sum is None else self.score_sum[which]
-        return replace(
-            self,
-            score=self.score[which],
-            pos=self.pos[which],
-            neg=self.neg[which],
-            rows=self.rows[which],
-            score_sum=sums,
-        )
+        return self._changed(lambda column: column[which])
+
+    def _changed(self, change: Callable[[Floats], Floats]) -> ScoreBins:
+        changed: dict[str, Any] = {name: change(c) for name in _AMOUNTS if (c := getattr(self, name)) is not None}
+        return replace(self, **changed)
 
     def summed(self, first: Ints) -> ScoreBins:
         """With the bins from each of ``first`` to the next as one, which has the first score."""
-        pos, neg, rows = (np.add.reduceat(amounts, first) for amounts in (self.pos, self.neg, self.rows))
-        sums = None if self.score_sum is None else np.add.reduceat(self.score_sum, first)
-        return ScoreBins(self.model, self.rule, self.score[first], pos, neg, rows, sums, self.is_joined)
+        summed = self._changed(lambda amounts: np.add.reduceat(amounts, first))
+        return replace(summed, score=self.score[first])
 
     def joined(self) -> ScoreBins:
         """With few enough bins: those of one rule of :data:`JOINED_BITS`."""
@@ -83,22 +76,13 @@ class ScoreBins:
     @classmethod
     def merged(cls, parts: Sequence[ScoreBins]) -> ScoreBins:
         """All bins of ``parts`` of one model and rule, in order."""
-        score, pos, neg, rows = (
-            np.concatenate([getattr(part, name) for part in parts]) for name in ("score", "pos", "neg", "rows")
-        )
-        sums = [part.score_sum for part in parts if part.score_sum is not None]
-        order = np.argsort(score, kind="stable")
-        whole = cls(
-            parts[0].model,
-            parts[0].rule,
-            score[order],
-            pos[order],
-            neg[order],
-            rows[order],
-            np.concatenate(sums)[order] if len(sums) == len(parts) else None,
-            any(part.is_joined for part in parts),
-        )
-        return whole.joined()
+        columns = {name: [getattr(part, name) for part in parts] for name in _AMOUNTS}
+        order = np.argsort(np.concatenate(columns["score"]), kind="stable")
+        whole: dict[str, Any] = {
+            name: None if any(column is None for column in own) else np.concatenate(own)[order]
+            for name, own in columns.items()
+        }
+        return cls(parts[0].model, parts[0].rule, is_joined=any(part.is_joined for part in parts), **whole).joined()
 
 
 BinsByRule: TypeAlias = Mapping[tuple[str, str], ScoreBins]
@@ -109,12 +93,12 @@ def score_bins(batches: Iterable[pa.RecordBatch]) -> dict[tuple[str, str], Score
     parts: dict[tuple[str, str], list[ScoreBins]] = {}
     held: dict[tuple[str, str], int] = {}
     for batch in batches:
-        rows = batch.filter(_are(batch["slice"], ALL))
+        rows = batch.filter(is_text(batch["slice"], ALL))
         for model in pc.unique(rows["model"]).to_pylist():
-            of_model = rows.filter(_are(rows["model"], model))
+            of_model = rows.filter(is_text(rows["model"], model))
             for rule in pc.unique(of_model["rule"]).to_pylist():
                 key = (model, rule)
-                parts.setdefault(key, []).append(_bins(model, rule, of_model.filter(_are(of_model["rule"], rule))))
+                parts.setdefault(key, []).append(_bins(model, rule, of_model.filter(is_text(of_model["rule"], rule))))
                 held[key] = held.get(key, 0) + len(parts[key][-1].score)
                 if held[key] > 2 * MOST_BINS:
                     parts[key] = [ScoreBins.merged(parts[key])]
@@ -128,14 +112,6 @@ def frame_bins(frame: DataFrame) -> tuple[BinsByRule, str | None]:
     if rows.count() > MOST_FRAME_BINS:
         return {}, f"There are more than {MOST_FRAME_BINS:,} score bins: ask for a rule with fewer, as auc(bits=12)."
     return score_bins(rows.toArrow().to_batches()), None
-
-
-def _are(texts: pa.Array, text: str) -> pa.Array:
-    """Which of ``texts`` are ``text``; of a dictionary its few texts are compared, not each row."""
-    if not pa.types.is_dictionary(texts.type):
-        return pc.equal(texts, text)
-    places = pc.indices_nonzero(pc.equal(texts.dictionary, text))
-    return pc.is_in(texts.indices, places.cast(texts.indices.type))
 
 
 def _bins(model: str, rule: str, rows: pa.RecordBatch) -> ScoreBins:

@@ -20,19 +20,18 @@ class ReportSection:
 
     Parameters
     ----------
-    name, title : str
-        How programs and people call it.
+    title : str
+        Its heading.
     make : callable
         Gives the section of the tables, and a sentence where it is empty or without some models, or None.
-    advice : str
-        What to ask for where it is not there; ``advice_in_memory`` for an evaluation, ``advice_for_window`` for a
-        window, where that is something else.
+    advice, advice_in_memory, advice_for_window : str
+        What to ask for where it is not there; the others where that is something else.
     part : tuple of str
-        The part of the page that it stands in, by name and title; by default it is one of its own.
+        The part of the page that it stands in, by name and title; by default one of its own.
     figures : callable
         Gives its charts.
     template : str
-        The Jinja2 template of the part. Without it that is the file of the part's name in ``templates``.
+        The Jinja2 template of the part; by default the file of the part's name in ``templates``.
     """
 
     name: str

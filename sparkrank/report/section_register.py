@@ -1,7 +1,4 @@
-"""The register of the sections of a report, in the order of the page.
-
-A new section is a module of its own, and one line in :data:`_BUILT_IN`, or a call of :func:`register` from outside.
-"""
+"""The register of the sections of a report. A new one is a module, and a line in :data:`_BUILT_IN`."""
 
 from __future__ import annotations
 

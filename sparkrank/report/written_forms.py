@@ -26,17 +26,13 @@ ENDINGS: Mapping[str, ReportForm] = {".html": "html", ".htm": "html", ".md": "md
 def as_form(data: ReportData, form: ReportForm) -> str:
     """The report in one of its forms, the same for equal data.
 
-    ``html`` is a page that needs nothing else, ``md`` a summary in Markdown, ``json`` all of it, and ``latex`` the
-    headline as a table (with the package booktabs). Raises :class:`SpecError` where what makes the page is not there.
+    ``md`` is a summary, ``json`` all of it, and ``latex`` the headline as a table (with the package booktabs).
     """
     return _FORMS[form](data)
 
 
 def form_of(out: str | None, asked: str | None) -> ReportForm:
-    """The form that is ``asked`` for, or that of the ending of the file ``out``; HTML where neither says.
-
-    Raises :class:`SpecError` where a form or an ending is unknown.
-    """
+    """The form that is ``asked`` for, or that of the ending of ``out``; raises :class:`SpecError` for another."""
     ending = "" if out is None else Path(out).suffix.lower()
     instead = _REMOVED.get(ending if asked is None else asked, "")
     if asked is not None:
@@ -75,12 +71,6 @@ def write_report(data: ReportData, out: str, form: ReportForm) -> Path:
     return path
 
 
-def _html(data: ReportData) -> str:
-    from sparkrank.report.page import page
-
-    return page(data)
-
-
 def report_document(data: ReportData) -> dict[str, Any]:
     """All of the report as plain values."""
     document = asdict(data)
@@ -88,13 +78,15 @@ def report_document(data: ReportData) -> dict[str, Any]:
     return document | more
 
 
-def _json(data: ReportData) -> str:
-    return f"{as_json_text(report_document(data))}\n"
+def _html(data: ReportData) -> str:
+    from sparkrank.report.page import page
+
+    return page(data)
 
 
 _FORMS: Mapping[ReportForm, Callable[[ReportData], str]] = {
     "html": _html,
     "md": one_page,
-    "json": _json,
+    "json": lambda data: f"{as_json_text(report_document(data))}\n",
     "latex": latex_table,
 }

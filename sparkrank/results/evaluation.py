@@ -54,19 +54,19 @@ class Evaluation:
     Parameters
     ----------
     plan : Plan
-        The metrics, definitions and slices of the evaluation.
+        The metrics, definitions and slices.
     solved : Solved
-        The result of the pass: the states and the group table.
+        The states and the group table.
     lane : str
         ``frame``, ``scan`` or ``local``.
     table : pyarrow.Table
         The metrics, in memory whatever the lane.
     limits : Limits
-        The limits of the checks.
+        Those of the checks.
     session : SparkSession, optional
         None where the lane is local.
     preset : Preset, optional
-        The library whose definitions apply where the text of a metric is looked up.
+        Under which the text of a metric is looked up.
     origin : Origin
         The hash of what was asked, as the tables have it.
 
@@ -106,7 +106,6 @@ class Evaluation:
 
     @property
     def _heading(self) -> str:
-        """What stands above the numbers."""
         count = self.partials.counts.get((checks.GROUPS, ""), 0)
         groups = f", {count:,} group{'s' if count != 1 else ''}" if self.plan.keys else ""
         return f"Evaluation in the lane {self.lane}{groups}, intervals of {self.plan.uncertainty.level * 100:g} %"
@@ -155,14 +154,12 @@ class Evaluation:
         Parameters
         ----------
         metric : str or Metric
-            The text of a metric that was evaluated, in any spelling that means the same, or as it stands in the table
-            ``metrics``. It is read under the preset of the evaluation; a :class:`Metric` is taken as it is.
+            The text of a metric in any spelling, read under the preset of the evaluation, or a :class:`Metric`.
         model : str, optional
             The name of the model. It may be left out where there is only one.
         slice : mapping or str, optional
-            The value of each column of a slice, in any order, with ``None`` for rows without a value:
-            ``{"country": "de", "device": None}``. Or the same as a text, ``"country=de,device=null"``, in which a comma
-            inside a value has a backslash before it. Without it, the value for the whole day.
+            The value of each column of a slice: ``{"country": "de", "device": None}``, or the text
+            ``"country=de,device=null"``, in which a comma inside a value has a backslash before it.
 
         Returns
         -------
@@ -172,8 +169,7 @@ class Evaluation:
         Raises
         ------
         UnknownResultError
-            If no such metric, model or slice was evaluated; the sentence names the nearest that was. It is a
-            ``KeyError``.
+            If no such metric, model or slice was evaluated. It is a ``KeyError``.
 
         Examples
         --------
@@ -202,14 +198,13 @@ class Evaluation:
         Parameters
         ----------
         baseline : str
-            The name of a model. Where ``evaluate`` was given it as ``compare``, the means of groups are compared group
-            by group, by the paired t test; otherwise, as all other metrics, by what both models are without each of
-            the 64 parts of the groups.
+            The name of a model. If ``evaluate`` was given it as ``compare``, means of groups are compared by the paired
+            t test; otherwise, as all other metrics, by what both models are without each of the 64 parts of the groups.
         correction : {"holm", "benjamini-hochberg", "none"}
             How the p-values of a family become adjusted ones.
         family : {"slice_column", "candidate", "metric", "slice"}
-            Which comparisons are one family: those of the whole day, and those of each slice with all its values; or
-            all slices and metrics of one candidate, or those of one metric, or of one value of a slice.
+            Which comparisons are one family: the whole day, and each slice with all its values; or all of a candidate,
+            of a metric, or of a value of a slice.
 
         Returns
         -------
@@ -233,7 +228,9 @@ class Evaluation:
         >>> ev.compare("old").select(["candidate", "difference", "wins", "ties", "losses"]).to_pylist()
         [{'candidate': 'new', 'difference': 0.25, 'wins': 1, 'ties': 1, 'losses': 0}]
         """
-        comparison = Comparison(baseline, correction, family)
+        return self._compared(Comparison(baseline, correction, family))
+
+    def _compared(self, comparison: Comparison) -> pa.Table:
         comparison.validate_models(self.plan.models)
         return with_whole_numbers(comparisons_table(self.solved.merged, self.plan, comparison, self.origin))
 
@@ -255,7 +252,7 @@ class Evaluation:
         Raises
         ------
         SpecError
-            Where the ending is none of these, or what makes a page is not installed (``sparkrank[report]``).
+            Where the ending is none of these, or ``sparkrank[report]`` is not installed.
         SparkrankError
             Where the file cannot be written.
 
@@ -332,43 +329,33 @@ class Evaluation:
         from sparkrank.report.score_bins import BinsByRule, frame_bins, score_bins
 
         plan, compare, blocks, groups = self.plan, self.plan.compare, self.blocks, self.groups
-        comparisons = None
-        if compare is not None:
-            comparisons = self.compare(compare.baseline, correction=compare.correction, family=compare.family)
-        bins: BinsByRule
-        bins_missing: str | None = None
-        if isinstance(blocks, pa.Table):
-            bins = score_bins(blocks.to_batches())
-        else:
-            bins, bins_missing = frame_bins(blocks)
-        table, distributions = None, None
-        if groups is not None:
-            table = GroupTable.of_evaluation("report", groups, plan)
-        elif plan.distributions:
-            distributions = distributions_table(self.partials.distributions)
+        bins: tuple[BinsByRule, str | None]
+        bins = (score_bins(blocks.to_batches()), None) if isinstance(blocks, pa.Table) else frame_bins(blocks)
+        distributions = (
+            distributions_table(self.partials.distributions) if groups is None and plan.distributions else None
+        )
         run = {
             "lane": self.lane,
             "rows": self.partials.counts.get((checks.ROWS_READ, "")),
             "spec_hash": self.origin.spec_hash,
             "versions": json.dumps({"sparkrank": __version__, "pyarrow": pa.__version__}),
         }
-        return report_data(
-            ReportTables(
-                "evaluation",
-                "evaluation",
-                self.table,
-                comparisons,
-                quality=self.quality,
-                curves=self.curves,
-                distributions=distributions,
-                run=run,
-                baseline=None if compare is None else compare.baseline,
-                level=None if plan.uncertainty.off else plan.uncertainty.level,
-                bins=bins,
-                bins_missing=bins_missing,
-                groups=table,
-            )
+        tables = ReportTables(
+            "evaluation",
+            "evaluation",
+            self.table,
+            None if compare is None else self._compared(compare),
+            quality=self.quality,
+            curves=self.curves,
+            distributions=distributions,
+            run=run,
+            baseline=None if compare is None else compare.baseline,
+            level=None if plan.uncertainty.off else plan.uncertainty.level,
+            bins=bins[0],
+            bins_missing=bins[1],
+            groups=None if groups is None else GroupTable.of_evaluation("report", groups, plan),
         )
+        return report_data(tables)
 
     @property
     def blocks(self) -> LaneTable:

@@ -13,26 +13,17 @@ from sparkrank.text.explanation_text import MOST_ROWS, explanation_document, exp
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """One or several groups explained, as :func:`sparkrank.explain` gives them.
-
-    Parameters
-    ----------
-    keys : tuple of ExplainedKey
-        The groups, in the order in which they were asked for.
-    lane : str
-        Which lane has read the rows.
-    lane_reason : str
-        Why.
+    """One or several groups explained, as :func:`sparkrank.explain` gives them, in the order that was asked for.
 
     Examples
     --------
     >>> import pyarrow as pa
     >>> import sparkrank as sr
     >>> log = pa.table({"user": ["a", "a"], "score": [0.9, 0.5], "click": [0, 1]})
-    >>> found = sr.explain(log, "rr", group={"user": "a"}, score="score", label="click")
-    >>> [(step.name, step.value) for step in found.metric.steps]
+    >>> explanation = sr.explain(log, "rr", group={"user": "a"}, score="score", label="click")
+    >>> [(step.name, step.value) for step in explanation.metric.steps]
     [('contributions', 0.5), ('R', 1.0), ('rr', 0.5)]
-    >>> found.to_dict()["groups"][0]["metrics"][0]["value"]
+    >>> explanation.to_dict()["groups"][0]["metrics"][0]["value"]
     0.5
     """
 

@@ -10,16 +10,8 @@ from dataclasses import dataclass
 class SettingMoves:
     """One setting in which two presets differ, for one metric of one model.
 
-    Parameters
-    ----------
-    setting : str
-        Its name: of the evaluation, of a parameter of the metric, or ``metric`` where the two libraries mean two.
-    one, other : str
-        What the first and the second preset say.
-    value : float
-        The value if it alone is as the second has it; NaN where that is not computed.
-    reason : str
-        Why it is not computed.
+    ``setting`` is of the evaluation, a parameter of the metric, or ``metric`` where the libraries mean two. ``one`` and
+    ``other`` are what the presets say. ``value`` is that with it alone as the second has it, or NaN for a ``reason``.
     """
 
     setting: str
@@ -31,18 +23,9 @@ class SettingMoves:
 
 @dataclass(frozen=True)
 class MetricMoves:
-    """A metric of one model under two presets.
+    """A metric of one model under two presets: the text that was ``asked`` for, and what they make of it.
 
-    Parameters
-    ----------
-    asked, model : str
-        The text that was asked for, and the model.
-    one, other : str
-        What the two presets make of the text, every parameter written out.
-    value, other_value : float
-        The value under the first and under the second: with all settings of it together.
-    settings : tuple of SettingMoves
-        The settings in which they differ, each alone.
+    ``value`` and ``other_value`` are those under the first and the second, with all ``settings`` of it together.
     """
 
     asked: str

@@ -80,10 +80,7 @@ class StoredRun:
 
 @dataclass(frozen=True)
 class DayPlan:
-    """The counts of a day that is not evaluated yet, and what the last stored days of the same spec took.
-
-    ``rows_from`` says where the number of rows is from.
-    """
+    """The counts of a day that is not evaluated yet, and what the last stored days of the same spec took."""
 
     day: str
     rows: int

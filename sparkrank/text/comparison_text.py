@@ -20,12 +20,7 @@ SURE = 0.05  # adjusted p-values below it have a line of their own
 
 def comparisons_text(rows: Sequence[dict[str, Any]]) -> str:
     """A line for each of ``rows`` of the table ``comparisons``, the largest relative difference first."""
-    return _comparisons("metric", [(row["metric"], row) for row in sorted(rows, key=by_size)])
-
-
-def _comparisons(title: str, rows: Sequence[tuple[str, dict[str, Any]]]) -> str:
-    """A line for each of the named ``rows``, below the ``title`` of the names."""
-    return aligned(comparison_lines(title, rows))
+    return aligned(comparison_lines("metric", [(row["metric"], row) for row in sorted(rows, key=by_size)]))
 
 
 def comparison_lines(title: str, rows: Sequence[tuple[str, dict[str, Any]]]) -> list[tuple[str, ...]]:
@@ -36,7 +31,9 @@ def comparison_lines(title: str, rows: Sequence[tuple[str, dict[str, Any]]]) -> 
         (title, "difference", "from", "to", "relative", p, "wins", "ties", "losses", "groups", "detectable")
     ]
     for name_of_row, row in rows:
-        numbers = (number(row["difference"]), *_ends(row))
+        too_few = (row["interval"] or "",) * 2
+        ends = too_few if row["ci_low"] is None else (number(row["ci_low"]), number(row["ci_high"]))
+        numbers = (number(row["difference"]), *ends)
         counts = (count(row[name]) for name in ("wins", "ties", "losses", "n_groups"))
         detectable = number(row["smallest_detectable"], signed=False)
         sure = share(row["relative"]), probability(row["p_adjusted"])
@@ -44,18 +41,8 @@ def comparison_lines(title: str, rows: Sequence[tuple[str, dict[str, Any]]]) -> 
     return lines
 
 
-def _ends(row: dict[str, Any]) -> tuple[str, ...]:
-    """The ends of the interval, or why there is none."""
-    if row["ci_low"] is None:
-        return (row["interval"] or "",) * 2
-    return number(row["ci_low"]), number(row["ci_high"])
-
-
 def stored_comparisons_text(table: pa.Table) -> str:
-    """The table ``comparisons`` of a day or a window: each candidate on the whole day, then slices that differ.
-
-    Of the values of slices a line stands for each comparison whose adjusted p is below 0.05, and one for the others.
-    """
+    """The table ``comparisons`` of a day or a window: each candidate on the whole day, then in slices that differ."""
     parts = []
     for candidate, baseline in dict.fromkeys(zip(*(table[name].to_pylist() for name in SIDES), strict=True)):
         rows = table.filter(pc.equal(table["candidate"], candidate)).to_pylist()
@@ -83,10 +70,11 @@ def metrics_by_slice_text(table: pa.Table) -> str:
     by_metric: dict[tuple[str, str, str], list[tuple[str, dict[str, Any]]]] = {}
     for row in table.to_pylist():
         by_metric.setdefault((row["candidate"], row["baseline"], row["metric"]), []).append((_shown_slice(row), row))
-    return "\n\n".join(
-        f"{escape(candidate)} against {escape(baseline)}, {escape(metric)}\n\n{_comparisons('slice', rows)}"
-        for (candidate, baseline, metric), rows in by_metric.items()
-    )
+    parts = []
+    for (candidate, baseline, metric), rows in by_metric.items():
+        head = f"{escape(candidate)} against {escape(baseline)}, {escape(metric)}"
+        parts.append(f"{head}\n\n{aligned(comparison_lines('slice', rows))}")
+    return "\n\n".join(parts)
 
 
 def _shown_slice(row: dict[str, Any]) -> str:

@@ -1,7 +1,4 @@
-"""Groups explained as plain text, models side by side, and as plain values for JSON.
-
-Items, keys and models come from strangers: each is escaped, and cut, where it is put in.
-"""
+"""Groups explained as plain text and as plain values. Texts of strangers are escaped and cut."""
 
 from __future__ import annotations
 
@@ -25,9 +22,8 @@ BLANK = ""
 
 @dataclass(frozen=True)
 class Lines:
-    """A table as lines of texts: the titles of columns, and which model each group of columns is of."""
+    """A table as texts; ``more`` rows are left out."""
 
-    name: str
     titles: tuple[str, ...]
     lines: tuple[tuple[str, ...], ...]
     more: int = 0
@@ -64,12 +60,9 @@ def key_text(key: Mapping[str, Any]) -> str:
 def head_lines(key: Mapping[str, Any], group: ExplainedGroup, number: int, count: int) -> list[str]:
     """What is said of a group before its metrics."""
     of_lists = f", list {number} of {count}" if count > 1 else ""
-    rows = f"{group.rows:,} row{'' if group.rows == 1 else 's'}"
-    lines = [f"{key_text(key)}{of_lists}: {rows}"]
-    lines += [f"  {counted:,} {escape(check)}" for check, counted in group.counts.items()]
-    if not group.metrics:
-        lines.append("  no row of it can be evaluated")
-    return lines
+    head = f"{key_text(key)}{of_lists}: {group.rows:,} row{'' if group.rows == 1 else 's'}"
+    counts = [f"  {counted:,} {escape(check)}" for check, counted in group.counts.items()]
+    return [head, *counts, *([] if group.metrics else ["  no row of it can be evaluated"])]
 
 
 def by_metric(group: ExplainedGroup) -> Iterator[list[ExplainedMetric]]:
@@ -99,7 +92,7 @@ def table_lines(table: ExplainedTable, rows: int) -> Lines:
     columns = shown_columns(table)
     kept = min(rows, len(table))
     texts = [tuple(cell_text(name, value) for value in values[:kept]) for name, values in columns.items()]
-    return Lines(table.name, tuple(columns), tuple(zip(*texts, strict=True)) if texts else (), len(table) - kept)
+    return Lines(tuple(columns), tuple(zip(*texts, strict=True)) if texts else (), len(table) - kept)
 
 
 def explanation_text(keys: Sequence[ExplainedKey], rows: int = MOST_ROWS, width: int | None = None) -> str:
@@ -156,10 +149,8 @@ def _steps_text(names: Sequence[str], models: Sequence[ExplainedMetric]) -> str:
         return "\n".join(map(step_line, models[0].steps))
     steps = {step.name: step for model in models for step in model.steps}
     values = [{step.name: step.value for step in model.steps} for model in models]
-    lines = [("step", "how", *names)]
-    for name, step in steps.items():
-        lines.append((name, step.formula(), *(number_text(own.get(name)) for own in values)))
-    return aligned(lines)
+    lines = [(name, step.formula(), *(number_text(own.get(name)) for own in values)) for name, step in steps.items()]
+    return aligned([("step", "how", *names), *lines])
 
 
 def step_line(step: Step) -> str:
@@ -186,23 +177,22 @@ def explanation_document(keys: Sequence[ExplainedKey], lane: str, lane_reason: s
 
 def _metric_document(metric: ExplainedMetric) -> dict[str, Any]:
     plain = ("metric", "definition", "formula", "model", "value", "counts_as", "weight")
+    tables = [(table.name, table.columns) for table in metric.tables]
     return {
         **{name: getattr(metric, name) for name in plain},
         "tables": [
             {
-                "name": table.name,
-                "rows": [
-                    dict(zip(table.columns, row, strict=True)) for row in zip(*table.columns.values(), strict=True)
-                ],
+                "name": name,
+                "rows": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
             }
-            for table in metric.tables
+            for name, columns in tables
         ],
         "steps": [
             {
                 "name": step.name,
                 "operation": step.operation,
                 "operands": [
-                    {"table": operand[0], "column": operand[1]} if isinstance(operand, tuple) else operand
+                    dict(zip(("table", "column"), operand, strict=True)) if isinstance(operand, tuple) else operand
                     for operand in step.operands
                 ],
                 "value": step.value,

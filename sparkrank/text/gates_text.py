@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 from sparkrank.base.errors import MOST_SENTENCE, escape, shorten
@@ -17,15 +18,12 @@ _UNDECIDED = {"fail": "undecided, which stops the day", "warn": "undecided", "pa
 
 
 def verdicts_text(judged: Sequence[Judged], head: str = "Gates") -> str:
-    """Below ``head`` a line for each verdict: failures, then what is undecided, then what passes.
-
-    A gate of many verdicts has one line that counts them, and below it those that do not pass.
-    """
+    """Below ``head`` a line for each verdict, the worst first; one that counts them for a gate of many."""
     if not judged:
         return ""
-    gates: dict[tuple[str, str], list[Judged]] = {}
+    gates = defaultdict(list)
     for check in judged:
-        gates.setdefault((check.key.gate, check.key.kind), []).append(check)
+        gates[check.key.gate, check.key.kind].append(check)
     blocks: list[tuple[tuple[bool, int], list[str]]] = []
     for verdicts in gates.values():
         if len(verdicts) > MANY:
@@ -41,7 +39,6 @@ def _severity(check: Judged) -> tuple[bool, int]:
 
 
 def _counted(verdicts: Sequence[Judged]) -> list[str]:
-    """The lines of a gate with many verdicts, the worst first."""
     first, gate = verdicts[0], verdicts[0].key.gate
     counts = {verdict: sum(check.verdict == verdict for check in verdicts) for verdict in _VERDICTS}
     said = ", ".join(f"{count:,} {_COUNTED[verdict][count > 1]}" for verdict, count in counts.items() if count)
@@ -83,15 +80,14 @@ def _left_out(check: Judged) -> str:
 
 def replay_text(first: str, last: str, nights: int, days: int, records: Sequence[GateRecord]) -> str:
     """On which of the stored nights each gate would have stopped, and on how many by chance: a line each."""
+    chance = "by chance, if nothing had changed, "
     lines = [f"Gates on {nights} stored nights of {days}, {first} to {last}"]
     for record in records:
         stopped = f"stops {len(record.stopped)} of {record.nights} nights{_nights(record.stopped)}"
         undecided = f", undecided on {len(record.undecided)}" if record.undecided else ""
-        chance = "by chance, if nothing had changed, nobody knows"
-        if record.by_chance is not None:
-            chance = f"by chance, if nothing had changed, {record.by_chance:.2f}"
+        expected = "nobody knows" if record.by_chance is None else f"{record.by_chance:.2f}"
         unknown = f" (without {record.unknown:,} verdicts of which nobody knows)" if record.unknown else ""
-        lines.append(f"  {escape(shorten(record.gate))}: {stopped}{undecided}; {chance}{unknown}")
+        lines.append(f"  {escape(shorten(record.gate))}: {stopped}{undecided}; {chance}{expected}{unknown}")
     return "\n".join(lines)
 
 

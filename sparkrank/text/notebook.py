@@ -1,8 +1,4 @@
-"""What a result shows of itself where it is the last line of a cell: plain text, or a table in HTML.
-
-The HTML has the colours of the page around it, light or dark, and no script. Names are those of strangers: they are
-escaped in both.
-"""
+"""What a result shows of itself in a notebook: plain text, or a table in HTML in the colours of the page around it."""
 
 from __future__ import annotations
 

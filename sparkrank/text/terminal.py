@@ -1,8 +1,4 @@
-"""What a person sees: the one place through which sentences and tables go to a terminal, or to the log of a scheduler.
-
-Names of columns, files and models, and texts of stored tables, come from strangers. No control character of theirs
-reaches a terminal, and nothing secret a log.
-"""
+"""The one place through which sentences and tables go to a terminal or a log: no control character, nothing secret."""
 
 from __future__ import annotations
 

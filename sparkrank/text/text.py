@@ -23,10 +23,9 @@ WIDEST = 160  # characters of a line that a terminal or a log shows as one
 
 
 def metrics_text(metrics: pa.Table) -> str:
-    """The metrics over the whole day with their interval, if any: a line each, a column per model.
+    """The metrics over the whole day: a line each, a column per model.
 
-    An interval is the half of its width behind ``±``, or its two ends where it is not even. Where lines would be wider
-    than :data:`WIDEST`, or models differ in their groups, each model has a line of its own.
+    Where lines would be too wide, or models differ in their groups, each model has a line of its own.
     """
     by_metric, models, alike = side_by_side(metrics)
     wide, long = [("metric", *models, *_COUNTS)], [("metric", "model", "value", *_COUNTS)]
@@ -81,7 +80,6 @@ def counts_of(row: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _slices(metrics: pa.Table) -> list[str]:
-    """A line that says by which slices the table has more, if it has."""
     every = pc.CountOptions(mode="all")  # None is a value too
     values = metrics.select(["slice", "slice_value"]).group_by("slice")
     keys = values.aggregate([("slice_value", "count_distinct", every)])
@@ -97,10 +95,7 @@ def _value(row: dict[str, Any]) -> str:
 def value_text(
     value: float | None, low: float | None, high: float | None, interval: str | None, bound: float | None = None
 ) -> str:
-    """A value with its interval, four digits behind the point: half of its width, or both ends where it is not even.
-
-    Where data are too few for an interval that is said, and of a value that has none how far bins may lead it astray.
-    """
+    """A value with its interval: half of its width, or both ends where it is not even; or the bound of bins."""
     if value is None or math.isnan(value):
         return UNDEFINED
     text = f"{value:.4f}"

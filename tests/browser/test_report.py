@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
+from sparkrank.jobs.report_job import report_stored
 from sparkrank.report.data import ReportData
 from tests.browser.conftest import PAPER, PHONE, Open, Opened
-from tests.browser.evaluated import night
 from tests.browser.made import gate, report
+from tests.support.commands import exit_code
+from tests.support.reports import DAYS, conf_of, of_day, rows_of, spec_of, write_log
 
 FEW = ("ndcg@10", "logloss")
 HOSTILE = (
@@ -26,15 +30,22 @@ HOSTILE = (
 )
 
 
-def evaluated(**changes: Any) -> ReportData:
-    with TemporaryDirectory() as folder:
-        return night(Path(folder), **changes)[1]
+def evaluated(days: Sequence[str] = DAYS, clicks: int | None = None, **changes: Any) -> ReportData:
+    """The report of the last of some stored nights; with ``clicks`` all labels are that number."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        for number, day in enumerate(days):
+            rows = rows_of(number, 400)
+            write_log(folder, day, rows if clicks is None else rows.set_column(3, "click", pa.array([clicks] * 400)))
+            assert exit_code("evaluate", "--quiet", "--conf", conf_of(folder, **changes), "--date", day) in (0, 3)
+        spec = spec_of(folder, **changes)
+        return report_stored(spec, of_day(spec, days[-1]))
 
 
 REPORTS = {
     "nights": evaluated,
-    "a failed night": lambda: evaluated(gates=[{"name": "much", "metric": "ndcg@10", "min": 0.999}], metrics=[*FEW]),
-    "an undefined night": lambda: evaluated(best=0, days=["2026-01-31"]),
+    "a failed night": lambda: evaluated(gates=[{"metric": "ndcg@10", "min": 0.999}], metrics=[*FEW], history={}),
+    "an undefined night": lambda: evaluated(DAYS[-1:], clicks=0),
     "one model": lambda: report(("only",), FEW, ("de", "fr")),
     "two models": lambda: report(("old", "new"), FEW, ("de", "fr", None), state="fail"),
     "twenty models and 1,000 values": lambda: report(
@@ -104,10 +115,8 @@ def test_axe_would_tell(opened: Open) -> None:
 
 def test_it_says_the_same_without_scripts(opened: Open) -> None:
     """The script adds search fields and buttons; the words and numbers are those of the page."""
-    texts = [
-        opened(made("two models")[1], java_script_enabled=enabled).page.inner_text("main").split()
-        for enabled in (True, False)
-    ]
+    pages = [opened(made("two models")[1], java_script_enabled=enabled).page for enabled in (True, False)]
+    texts = [page.inner_text("main").split() for page in pages]
     assert texts[0] == texts[1]
     assert "+0." in " ".join(texts[1])
 
@@ -164,15 +173,7 @@ def numbers(value: Any) -> set[str]:
     if isinstance(value, bool) or value is None:
         return set()
     if isinstance(value, (int, float)):
-        forms = (
-            f"{value:.4f}",
-            f"{value:+.5f}",
-            f"{value:.5f}",
-            f"{value:+.2%}",
-            f"{value:.4%}",
-            f"{value:g}",
-            f"{value:.3f}",
-        )
+        forms = (format(value, form) for form in (".4f", "+.5f", ".5f", "+.2%", ".4%", "g", ".3f"))
         return {*forms, repr(value), f"{value:,.0f}" if float(value).is_integer() else f"{value:,.6g}", "0.0001"}
     return set(NUMBER.findall(value)) if isinstance(value, str) else set()
 
@@ -191,8 +192,6 @@ def test_every_number_is_one_of_the_report(opened: Open) -> None:
 def test_every_value_of_the_metrics_is_there_to_the_last_digit(opened: Open) -> None:
     """By row and column: the value and its interval as on the terminal, and behind it as in the table."""
     data, text = made("two models")
-    assert data.headline is not None
-    assert data.slices is not None
     found = opened(text)
     script = """q => Object.fromEntries([...document.querySelectorAll(q)].flatMap(t => {
       const heads = [...t.tHead.rows[0].cells].map(c => c.textContent);
@@ -203,12 +202,8 @@ def test_every_value_of_the_metrics_is_there_to_the_last_digit(opened: Open) -> 
     headline = found.eval(script, "#headline > .scroll table")
     sliced = found.eval(script, "#slices table")
     rows = [(headline, "", each.row.metric, each.row) for each in data.headline.rows]
-    rows += [
-        (sliced, row.metric, row.slice_value or "(null)", cell)
-        for row in data.slices.rows
-        for cell in row.cells
-        if cell
-    ]
+    sliced_cells = [(row, cell) for row in data.slices.rows for cell in row.cells if cell]
+    rows += [(sliced, row.metric, row.slice_value or "(null)", cell) for row, cell in sliced_cells]
     assert len(rows) == 4 + 12
     for table, of, first, cell in rows:
         title, text = table[f"{of}|{first}|{cell.model}"]
@@ -254,7 +249,6 @@ def test_tables_of_words_and_numbers_fit_on_a_desktop(opened: Open) -> None:
         slice="country", slice_value="Germany",
     )  # fmt: skip
     data = report(("production", "candidate"), ("ndcg@10", "coverage(ties=item)@10"), days=1)
-    assert data.comparisons is not None
     rows = tuple(
         dataclasses.replace(row, p_adjusted=1e-9, relative=-0.9999, wins=10_000) for row in data.comparisons.rows
     )

@@ -104,13 +104,8 @@ def test_the_share_of_the_baseline_has_fieller_s_interval() -> None:
     d, b = hits["b"].astype(float) - hits["a"], hits["a"].astype(float)
     covariance = np.cov(d, b) / 80
     quantile = stats.t.ppf(0.975, 79) ** 2
-    roots = np.roots(
-        [
-            b.mean() ** 2 - quantile * covariance[1, 1],
-            -2 * (d.mean() * b.mean() - quantile * covariance[0, 1]),
-            d.mean() ** 2 - quantile * covariance[0, 0],
-        ]
-    )
+    means = np.array([b.mean() ** 2, -2 * d.mean() * b.mean(), d.mean() ** 2])
+    roots = np.roots(means - quantile * np.array([covariance[1, 1], -2 * covariance[0, 1], covariance[0, 0]]))
     close = {"rel": max(1e-9, RELATIVE)}
     assert (found["relative_low"], found["relative_high"]) == pytest.approx(sorted(roots), **close)
     assert found["relative"] == pytest.approx(d.mean() / b.mean())

@@ -116,9 +116,8 @@ def test_a_value_without_weight_is_not_there() -> None:
     assert parts(found)["fr"][2] == "entered"
 
 
-@pytest.mark.parametrize(
-    ("left", "given", "told"),
-    [
+def test_what_is_refused() -> None:
+    for left, asked, told in (
         ({}, {"by": "contry"}, 'has no slice "contry", did you mean "country"?'),
         ({}, {"metrics": ["ndcg@5"]}, 'the metric "ndcg@5" is not on both sides'),
         ({}, {"left_model": "n"}, 'left_model: the left table has no model "n"'),
@@ -130,13 +129,11 @@ def test_a_value_without_weight_is_not_there() -> None:
             {"metrics": ["own_metric"]},
             "own_metric is a metric that nobody here has registered",
         ),
-    ],
-)
-def test_what_is_refused(left: dict, given: dict, told: str) -> None:
-    side = table({"de": (4, 0.5)}, **left)
-    with pytest.raises(sr.SpecError) as raised:
-        sr.decompose(side, side, **{"by": "country", **given})
-    assert told in str(raised.value)
+    ):
+        side = table({"de": (4, 0.5)}, **left)
+        with pytest.raises(sr.SpecError) as raised:
+            sr.decompose(side, side, **{"by": "country", **asked})
+        assert told in str(raised.value)
 
 
 def test_numbers_that_cannot_be_split_are_refused() -> None:
@@ -209,35 +206,26 @@ def test_the_command_for_two_models_of_a_day(output: tuple[Path, str], capsys: p
     assert exit_code("compare", "--left", place, "--right", place, "--date", DAYS[0], *both, *asked) == 0
     assert capsys.readouterr().out == by_spec
     assert "ndcg@5: " in by_spec
-    assert sorted(line.split()[0] for line in by_spec.partition("---\n")[2].splitlines()[:3]) == [
-        "(null)",
-        "no",
-        "null",
-    ]
+    lines = by_spec.partition("---\n")[2].splitlines()[:3]
+    assert sorted(line.split()[0] for line in lines) == ["(null)", "no", "null"]
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (["--date", DAYS[0]], "the spec has the models production, candidate: name one with --baseline"),
-        (["--date", DAYS[0], "--model", "x"], '--model: the spec has no model "x"'),
-        (["--date", DAYS[0], "--model", "candidate", "--baseline", "candidate"], "are both candidate"),
-        (["--left-date", DAYS[0], "--right-date", DAYS[1]], "name one with --model"),
-        (["--left-date", DAYS[0], "--model", "candidate"], "--right-date is missing"),
-        (["--model", "candidate"], "no day is given"),
-    ],
-)
-def test_the_command_refuses(
-    words: list[str], told: str, output: tuple[Path, str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert exit_code("compare", "--conf", output[1], "--decompose", "country", *words) == 2
-    assert told in capsys.readouterr().err
-
-
-def test_a_day_without_metrics_is_exit_4(output: tuple[Path, str], capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["--date", "2026-12-01", "--model", "candidate", "--baseline", "production", "--decompose", "country"]
-    assert exit_code("compare", "--conf", output[1], *words) == 4
-    assert "there is no table metrics at" in capsys.readouterr().err
+def test_the_command_refuses(output: tuple[Path, str], capsys: pytest.CaptureFixture[str]) -> None:
+    for words, code, told in (
+        (["--date", DAYS[0]], 2, "the spec has the models production, candidate: name one with --baseline"),
+        (["--date", DAYS[0], "--model", "x"], 2, '--model: the spec has no model "x"'),
+        (["--date", DAYS[0], "--model", "candidate", "--baseline", "candidate"], 2, "are both candidate"),
+        (["--left-date", DAYS[0], "--right-date", DAYS[1]], 2, "name one with --model"),
+        (["--left-date", DAYS[0], "--model", "candidate"], 2, "--right-date is missing"),
+        (["--model", "candidate"], 2, "no day is given"),
+        (
+            ["--date", "2026-12-01", "--model", "candidate", "--baseline", "production"],
+            4,
+            "there is no table metrics at",
+        ),
+    ):
+        assert exit_code("compare", "--conf", output[1], "--decompose", "country", *words) == code, words
+        assert told in capsys.readouterr().err, words
 
 
 def test_tables_that_nobody_evaluated_here(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

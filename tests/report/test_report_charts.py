@@ -12,10 +12,10 @@ import pytest
 import sparkrank as sr
 from sparkrank.base.errors import SparkrankError, SpecError
 from sparkrank.report.data import ReportData
-from tests.browser.evaluated import DAYS, impressions, night
 from tests.browser.made import report
 from tests.conftest import PROJECT
 from tests.support.commands import exit_code
+from tests.support.reports import DAYS, conf_of, rows_of, write_log
 
 for package in ("altair", "jinja2", "vl_convert"):
     pytest.importorskip(package)
@@ -31,8 +31,7 @@ DATA = report(("old", "new"), FEW, ("de", "fr", None))
 def drawn(name: str, data: ReportData = DATA, **which: str) -> list[dict[str, object]]:
     """The rows that the layers of a chart draw."""
     spec = charts.chart(data, name, **which).to_dict()
-    sets = [layer.get("data", spec.get("data", {})) for layer in spec["layer"]]
-    return [row for each in sets for row in (each.get("values") or spec["datasets"][each["name"]])]
+    return [row for layer in spec["layer"] for row in spec["datasets"][layer.get("data", spec.get("data"))["name"]]]
 
 
 def test_each_chart_is_valid_and_alone_has_a_title() -> None:
@@ -63,15 +62,13 @@ def test_a_trend_breaks_where_a_day_is_missing_and_rings_what_was_accepted() -> 
 
 def test_a_comparison_is_better_or_worse_by_the_direction_of_the_metric_and_only_where_it_is_sure() -> None:
     """By hand: logloss, where lower is better, the other way round."""
-    spec = charts.chart(DATA, "comparisons").to_dict()
     rows = {row.metric: row for row in DATA.comparisons.rows if row.slice == "all"}
     expected = {
         row.difference: "no clear difference" if row.p_adjusted >= 0.05
         else "better" if (row.difference > 0) != (metric == "logloss") else "worse"
         for metric, row in rows.items()
     }  # fmt: skip
-    values = [row for layer in spec["layer"] for row in layer.get("data", {}).get("values", ()) if "low" in row]
-    assert {row["x"]: row["name"] for row in values or drawn("comparisons") if "low" in row}.items() <= expected.items()
+    assert {row["x"]: row["name"] for row in drawn("comparisons") if "low" in row}.items() <= expected.items()
     assert len(set(expected.values())) > 1
 
 
@@ -122,8 +119,10 @@ def test_of_many_models_the_first_and_the_baseline_are_drawn() -> None:
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("night")
-    night(folder, DAYS[-1:], metrics=["ndcg@10"], gates=[])
-    return str(folder / "spec.yaml")
+    write_log(folder, DAYS[-1], rows_of(0, 300))
+    conf = conf_of(folder, metrics=["ndcg@10"], gates=[], history={})
+    assert exit_code("evaluate", "--quiet", "--conf", conf, "--date", DAYS[-1]) == 0
+    return conf
 
 
 def test_the_command_writes_charts_alone(
@@ -163,15 +162,10 @@ def test_a_folder_that_cannot_be_made_is_told_in_a_sentence(stored: str, tmp_pat
 
 
 def test_an_evaluation_draws_its_own_numbers() -> None:
-    log = impressions(0)
-    scores = {"popularity": "popularity", "als": "als"}
-    ev = sr.evaluate(log, ["ap(rel=3)"], group="user", score=scores, label="rating", slices=["country"])
-    found = ev.plot("slices", metric="ap(rel=3)", slice="country").to_dict()
-    rows = (
-        [row for each in found["datasets"].values() for row in each if "low" in row]
-        if "datasets" in found
-        else [row for layer in found["layer"] for row in layer.get("data", {}).get("values", ()) if "low" in row]
-    )
+    scores = {"old": "old", "new": "new"}
+    ev = sr.evaluate(rows_of(0, 400), ["ap"], group="user", score=scores, label="click", slices=["country"])
+    found = ev.plot("slices", metric="ap", slice="country").to_dict()
+    rows = [row for each in found["datasets"].values() for row in each if "low" in row]
     table = ev.metrics.to_pandas().query("slice == 'country'")
     assert {row["x"] for row in rows} == set(table["value"])
     with pytest.raises(SpecError, match="nothing to draw of trend"):

@@ -19,6 +19,7 @@ import pytest
 
 import sparkrank as sr
 from sparkrank.base.errors import InputError
+from sparkrank.config import load_spec
 from sparkrank.jobs.report_job import report_stored
 from sparkrank.report import score_bins
 from sparkrank.report.collect import report_data
@@ -29,6 +30,7 @@ from sparkrank.report.section_register import sections
 from sparkrank.report.sections import model_comparisons, roc_and_pr, slice_values
 from sparkrank.report.sections.metric_definitions import link_of
 from sparkrank.report.sections.trend import band_of_gate
+from sparkrank.schemas import tables
 from tests.support import nights
 from tests.support.commands import exit_code
 from tests.support.reports import (
@@ -63,8 +65,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def data(folder: Path) -> ReportData:
-    spec = spec_of(folder)
-    return report_stored(spec, of_day(spec, TODAY))
+    return stored(conf_of(folder), TODAY)
+
+
+def stored(conf: str, day: str) -> ReportData:
+    spec = load_spec(conf)
+    return report_stored(spec, of_day(spec, day))
 
 
 def same(one: float | None, other: float | None) -> bool:
@@ -75,7 +81,7 @@ def same(one: float | None, other: float | None) -> bool:
 
 def assert_is_row(value: object, row: dict[str, Any]) -> None:
     """Every field of ``value`` that is a column has the column's value."""
-    for each in fields(value):  # type: ignore[arg-type]
+    for each in fields(value):
         if each.name in row:
             found, expected = getattr(value, each.name), row[each.name]
             equal = same(found, expected) if isinstance(expected, float) else found == expected
@@ -84,7 +90,6 @@ def assert_is_row(value: object, row: dict[str, Any]) -> None:
 
 def test_the_headline_is_the_table_metrics(folder: Path, data: ReportData) -> None:
     rows = {(row["metric"], row["model"]): row for row in all_rows(table(folder, "metrics", TODAY))}
-    assert data.headline is not None
     assert [(each.row.metric, each.row.model) for each in data.headline.rows] == [
         (metric, model) for metric in METRICS for model in MODELS
     ]
@@ -96,7 +101,6 @@ def test_the_headline_is_the_table_metrics(folder: Path, data: ReportData) -> No
 
 def test_the_headline_has_the_day_before_and_its_verdicts(folder: Path, data: ReportData) -> None:
     before = {(row["metric"], row["model"]): row["value"] for row in all_rows(table(folder, "metrics", DAYS[1]))}
-    assert data.headline is not None
     assert data.previous == DAYS[1]
     for each in data.headline.rows:
         assert same(each.before, before[each.row.metric, each.row.model])
@@ -110,7 +114,6 @@ def test_the_headline_has_the_day_before_and_its_verdicts(folder: Path, data: Re
 
 def test_comparisons_gates_and_quality_are_their_tables(folder: Path, data: ReportData) -> None:
     compared = table(folder, "comparisons", TODAY).to_pylist()
-    assert data.comparisons is not None
     assert data.comparisons.n_left_out == 0
     assert len(data.comparisons.rows) == len(compared)
     keys = ("candidate", "slice", "slice_value", "metric")
@@ -130,7 +133,6 @@ def test_comparisons_gates_and_quality_are_their_tables(folder: Path, data: Repo
 
 def test_slices_are_the_table_metrics_by_rows(folder: Path, data: ReportData) -> None:
     rows = [row for row in table(folder, "metrics", TODAY).to_pylist() if row["slice"] != "all"]
-    assert data.slices is not None
     by_key = {(row["slice_value"], row["metric"], row["model"]): row for row in rows}
     cells = [(row, cell) for row in data.slices.rows for cell in row.cells]
     assert len(cells) == len(rows)
@@ -164,8 +166,7 @@ def test_curves_are_points_of_the_table_with_both_ends(folder: Path, data: Repor
 
 def test_a_long_curve_is_thinned(folder: Path, monkeypatch: pytest.MonkeyPatch, data: ReportData) -> None:
     monkeypatch.setattr(roc_and_pr, "MOST_POINTS", 10)
-    spec = spec_of(folder)
-    thin = report_stored(spec, of_day(spec, TODAY))
+    thin = stored(conf_of(folder), TODAY)
     for one, other in zip(thin.roc, data.roc, strict=True):
         assert len(one.points) == 10 < len(other.points)
         assert (one.points[0], one.points[-1]) == (other.points[0], other.points[-1])
@@ -201,7 +202,7 @@ def test_calibration_is_the_bins_of_ece_and_adds_up_to_it(folder: Path, data: Re
             assert found.mean_score == row["score_sum"] / rows
         # ece by its definition: the gaps, weighted by rows
         rows = sum(each_bin.pos + each_bin.neg for each_bin in each.bins)
-        gap = sum(abs(b.rate - b.mean_score) * (b.pos + b.neg) for b in each.bins if b.rate is not None)  # type: ignore[operator]
+        gap = sum(abs(b.rate - b.mean_score) * (b.pos + b.neg) for b in each.bins if b.rate is not None)
         assert gap / rows == pytest.approx(values["ece", each.model], abs=1e-12)
         assert each.errors == tuple((metric, values[metric, each.model]) for metric in ("ece", "logloss"))
 
@@ -297,7 +298,6 @@ def test_a_group_is_of_one_model_alone_where_the_other_is_undefined() -> None:
 def test_provenance_and_definitions_are_of_the_tables(folder: Path, data: ReportData) -> None:
     run = table(folder, "runs", TODAY).to_pylist()[0]
     found = data.provenance
-    assert found is not None
     for name in ("run_id", "attempt_id", "status", "lane", "lane_reason", "input", "rows", "buckets", "spec_hash"):
         assert getattr(found, name) == run[name]
     assert found.started_at == run["started_at"].isoformat(timespec="seconds").replace("+00:00", "Z")
@@ -328,12 +328,10 @@ def test_every_link_to_a_definition_leads_somewhere() -> None:
 
 
 def test_the_trend_has_each_stored_day_with_its_band(folder: Path, data: ReportData) -> None:
-    assert data.trend is not None
     assert data.trend.days == DAYS
     values = {
         day: {(row["metric"], row["model"]): row for row in all_rows(table(folder, "metrics", day))} for day in DAYS
     }
-    assert [(each.metric, each.model) for each in data.trend.series] == list(values[TODAY])[: len(METRICS) * 2] or True
     for series in data.trend.series:
         for point in series.points:
             row = values[point.day][series.metric, series.model]
@@ -345,7 +343,7 @@ def test_the_trend_has_each_stored_day_with_its_band(folder: Path, data: ReportD
     assert [point.band_low is None for point in auc.points] == [True, True, False]  # two days are needed before
     assert [point.verdict for point in auc.points] == ["undecided", "undecided", "pass"]
     assert judged["bound"] in (auc.points[-1].band_low, auc.points[-1].band_high)
-    assert auc.points[-1].band_low < auc.points[-1].band_high  # type: ignore[operator]
+    assert auc.points[-1].band_low < auc.points[-1].band_high
 
 
 def test_bands_are_read_off_the_table() -> None:
@@ -364,11 +362,9 @@ def test_bands_are_read_off_the_table() -> None:
 
 
 def test_the_same_tables_make_equal_data(folder: Path, data: ReportData) -> None:
-    spec = spec_of(folder)
-    again = report_stored(spec, of_day(spec, TODAY))
-    assert again == data
+    assert stored(conf_of(folder), TODAY) == data
     assert data.missing == {}
-    assert report_stored(spec, of_day(spec, DAYS[1])) != data
+    assert stored(conf_of(folder), DAYS[1]) != data
 
 
 def test_nothing_in_it_is_of_arrow_or_undefined(data: ReportData) -> None:
@@ -394,13 +390,10 @@ def test_a_window_has_its_own_tables_and_the_trend_of_its_days(folder: Path) -> 
     rows = pq.read_table(folder / f"out/windows/metrics/window={DAYS[0]}..{TODAY}", partitioning=None)
     by_key = {(row["metric"], row["model"]): row for row in all_rows(rows)}
     assert (data.kind, data.name) == ("window", f"{DAYS[0]}..{TODAY}")
-    assert data.headline is not None
     for each in data.headline.rows:
         assert_is_row(each.row, by_key[each.row.metric, each.row.model])
         assert each.row.n_days == 3
-    assert data.trend is not None
     assert data.trend.days == DAYS
-    assert data.provenance is not None
     assert data.provenance.days == DAYS
     assert [(each.metric, each.source) for each in data.distributions] == [("rr", "distributions")]
     of_rr = data.distributions[0].models[0]
@@ -415,7 +408,6 @@ def test_a_window_that_is_not_merged_has_a_trend_and_says_what_to_run(folder: Pa
     data = report_stored(spec, of_window(spec, DAYS[0], DAYS[1]))
     assert data.headline is None
     assert data.missing["headline"] == f"The window is not merged: run sparkrank merge --from {DAYS[0]} --to {DAYS[1]}."
-    assert data.trend is not None
     assert (data.trend.days, data.models, data.metrics) == (DAYS[:2], MODELS, METRICS)
     assert set(data.missing) == {section.name for section in sections()} - {"trend"}
 
@@ -438,22 +430,18 @@ ASKED = {
 def test_each_section_that_is_missing_says_what_to_ask_for(tmp_path: Path) -> None:
     write_log(tmp_path, TODAY, rows_of(0).select(["user", "old", "click"]))
     document = document_of(tmp_path, **BARE)
-    document["output"] = {**BARE["output"], "path": f"{tmp_path}/out"}  # type: ignore[dict-item]
+    document["output"] = {**BARE["output"], "path": f"{tmp_path}/out"}
     document["input"]["columns"]["score"] = "old"
     for name in ("compare", "gates", "history"):
         del document[name]
     conf = tmp_path / "bare.yaml"
     conf.write_text(json.dumps(document), encoding="utf-8")
     assert exit_code("evaluate", "--quiet", "--conf", str(conf), "--date", TODAY) == 0
-    from sparkrank.config import load_spec
-
-    spec = load_spec(str(conf))
-    data = report_stored(spec, of_day(spec, TODAY))
+    data = stored(str(conf), TODAY)
     assert set(data.missing) == set(ASKED)
     for name, words in ASKED.items():
         assert words in data.missing[name]
         assert data.missing[name].endswith(".")
-    assert data.headline is not None
     assert data.quality
     # what is asked for in the last run of a window or an evaluation is told in its own words
     told = sr.evaluate(rows_of(0), ["rr"], group="user", score="old", label="click", group_table=False).report()
@@ -486,9 +474,9 @@ def test_scores_without_bins_of_their_own_are_calibrated_by_equal_shares() -> No
     assert sum(each.pos + each.neg for each in found.bins) == 3000
     assert sum(each.pos for each in found.bins) == rows["click"].to_numpy().sum()
     means = [each.mean_score for each in found.bins]
-    assert means == sorted(means)  # type: ignore[type-var]
+    assert means == sorted(means)
     assert all(150 <= each.pos + each.neg <= 250 for each in found.bins)
-    total = sum(each.mean_score * (each.pos + each.neg) for each in found.bins)  # type: ignore[operator]
+    total = sum(each.mean_score * (each.pos + each.neg) for each in found.bins)
     assert total == pytest.approx(score.sum(), rel=1e-9 if found.has_means else 1e-3)
 
 
@@ -505,21 +493,14 @@ def test_a_day_of_an_older_version_is_reported_by_what_it_has(tmp_path: Path) ->
     file = next(older.iterdir())
     kept = pq.read_table(file, partitioning=None).select(OLD_COLUMNS)
     store_metrics(tmp_path, "2026-01-31", kept)
-    from sparkrank.config import load_spec
-
-    spec = load_spec(conf)
-    data = report_stored(spec, of_day(spec, "2026-01-31"))
-    assert data.headline is not None
+    data = stored(conf, "2026-01-31")
     (row,) = data.headline.rows
     assert row.row == MetricValue("production", "all", "all", "ndcg@10", 0.5)
     assert data.level is None
-    assert data.slices is not None
     assert [each.slice_value for each in data.slices.rows] == ["de"]
-    assert data.trend is not None
     assert [point.value for point in data.trend.series[0].points] == [0.4, 0.5]
     assert data.definitions[0].definition is None
     assert {"verdict", "comparisons", "quality", "calibration", "distributions"} <= set(data.missing)
-    assert data.provenance is not None
     assert data.provenance.lane is None
 
 
@@ -530,24 +511,17 @@ def test_an_empty_and_a_failed_day(tmp_path: Path) -> None:
     nights.store(tmp_path, "2026-01-30", [nights.metric(math.nan, **nothing)])
     nights.store(tmp_path, "2026-01-31", [nights.metric(0.5, 0.1)])
     assert exit_code("accept", "--quiet", "--conf", conf, "--date", "2026-01-31", "--reason", "a <b>holiday</b>") == 0
-    from sparkrank.config import load_spec
-
-    spec = load_spec(conf)
-    empty = report_stored(spec, of_day(spec, "2026-01-30"))
-    assert empty.headline is not None
+    empty = stored(conf, "2026-01-30")
     assert empty.headline.rows[0].row.value is None
     assert empty.headline.rows[0].row.n_groups == 0
-    failed = report_stored(spec, of_day(spec, "2026-01-31"))
+    failed = stored(conf, "2026-01-31")
     verdict = failed.verdict
-    assert verdict is not None
     assert (verdict.state, verdict.n_fail, verdict.is_accepted) == ("fail", 1, True)
     assert verdict.accepted_reason == "a <b>holiday</b>"
     assert verdict.sentence == "The gate fails, and a person has let it in."
-    assert failed.trend is not None
     states = [(point.state, point.verdict, point.is_accepted) for point in failed.trend.series[0].points]
     assert states == [("undefined", None, False), ("value", "fail", True)]
     assert failed.trend.series[0].points[-1].accepted_reason == "a <b>holiday</b>"
-    assert failed.headline is not None
     assert (failed.headline.rows[0].before, failed.headline.rows[0].change) == (None, None)
     assert failed.headline.rows[0].verdicts[0].verdict == "fail"
 
@@ -563,11 +537,7 @@ def test_days_that_are_missing_or_cannot_be_read_are_said_in_the_trend(tmp_path:
         nights.store(tmp_path, day, rows)
     file = next((tmp_path / "tables/metrics/day=2026-01-29").iterdir())
     file.write_bytes(b"no Parquet")
-    from sparkrank.config import load_spec
-
-    spec = load_spec(conf)
-    data = report_stored(spec, of_day(spec, "2026-01-31"))
-    assert data.trend is not None
+    data = stored(conf, "2026-01-31")
     assert data.trend.days == tuple(f"2026-01-{day}" for day in range(26, 32))
     by_model = {each.model: each.points for each in data.trend.series}
     assert [point.state for point in by_model["candidate"]] == [
@@ -576,7 +546,6 @@ def test_days_that_are_missing_or_cannot_be_read_are_said_in_the_trend(tmp_path:
     assert "2026-01-29" in (by_model["production"][3].told or "")
     assert [point.is_same_definition for point in by_model["production"]] == [True, True, True, True, False, True]
     # nothing is said of a change where the definition is another
-    assert data.headline is not None
     assert data.previous == "2026-01-30"
     assert [each.before for each in data.headline.rows] == [None, 0.6]
 
@@ -587,11 +556,7 @@ def test_a_new_beginning_of_a_history_is_marked_in_the_trend(tmp_path: Path) -> 
         nights.store(tmp_path, day, [nights.metric(0.4), nights.metric(0.4, model="candidate")])
     words = ("--date", "2026-01-30", "--reason", "a new ranker", "--from-now-on", "--model", "candidate")
     assert exit_code("accept", "--conf", conf, *words) == 0
-    from sparkrank.config import load_spec
-
-    spec = load_spec(conf)
-    data = report_stored(spec, of_day(spec, "2026-01-31"))
-    assert data.trend is not None
+    data = stored(conf, "2026-01-31")
     anew = {each.model: [point.begins_anew for point in each.points] for each in data.trend.series}
     assert anew == {"production": [False] * 3, "candidate": [False, True, False]}
     assert page(data).count("<small>history begins anew</small>") == 1
@@ -625,60 +590,43 @@ def test_a_table_of_the_day_that_cannot_be_read_is_named_once(
 def test_many_models_and_values_stay_quick_and_bounded(tmp_path: Path) -> None:
     conf = nights.conf_of(tmp_path, [])
     metrics = ["ndcg@10", "logloss", "copc"]
-    count = len(MANY_MODELS) * MANY_VALUES * len(metrics)
-    cells = [(model, value, metric) for model in MANY_MODELS for value in range(MANY_VALUES) for metric in metrics]
-    from sparkrank.schemas.tables import METRICS as SCHEMA
-
+    cells = list(itertools.product(MANY_MODELS, range(MANY_VALUES), metrics))
+    models, values, names = zip(*cells, strict=True)
+    count, run_id = len(cells), "2026-01-31-0123456789ab"
     own = {
-        "model": [model for model, _, _ in cells],
+        "model": models,
         "slice": ["country"] * count,
-        "slice_value": [f"v{value}" for _, value, _ in cells],
-        "metric": [metric for _, _, metric in cells],
+        "slice_value": [f"v{value}" for value in values],
+        "metric": names,
         "value": [0.25] * count,
-        "n_rows": [10 * (MANY_VALUES - value) for _, value, _ in cells],
-        "run_id": ["2026-01-31-0123456789ab"] * count,
+        "n_rows": [10 * (MANY_VALUES - value) for value in values],
+        "run_id": [run_id] * count,
     }
-    whole = pa.Table.from_pylist(
-        [
-            nights.metric(0.5, model=model, metric=metric, run_id=own["run_id"][0])
-            for model in MANY_MODELS
-            for metric in metrics
-        ],
-        SCHEMA.schema,
-    )
-    columns = [
-        pa.array(own[field.name], field.type) if field.name in own else pa.nulls(count, field.type)
-        for field in SCHEMA.schema
-    ]
-    rows = pa.concat_tables([whole, pa.Table.from_arrays(columns, schema=SCHEMA.schema)])
-    store_metrics(tmp_path, "2026-01-31", rows)
-    from sparkrank.config import load_spec
-
-    spec = load_spec(conf)
+    pairs = itertools.product(MANY_MODELS, metrics)
+    whole = [nights.metric(0.5, model=model, metric=metric, run_id=run_id) for model, metric in pairs]
+    schema = tables.METRICS.schema
+    columns = [pa.array(own.get(field.name, [None] * count), field.type) for field in schema]
+    sliced = pa.Table.from_arrays(columns, schema=schema)
+    store_metrics(tmp_path, "2026-01-31", pa.concat_tables([pa.Table.from_pylist(whole, schema), sliced]))
     started = time.process_time()
-    data = report_stored(spec, of_day(spec, "2026-01-31"))
+    data = stored(conf, "2026-01-31")
     assert time.process_time() - started < 5
-    assert data.slices is not None
     assert data.slices.metrics == ("ndcg@10",)
     assert sum(len(row.cells) for row in data.slices.rows) == slice_values.MOST_CELLS
     assert data.slices.n_left_out == count - slice_values.MOST_CELLS
     assert [row.slice_value for row in data.slices.rows[:3]] == ["v0", "v1", "v2"]  # the most rows first
-    assert data.headline is not None
     assert len(data.headline.rows) == 60
 
 
 def test_values_with_the_most_rows_are_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slice_values, "MOST_CELLS", 4)
     monkeypatch.setattr(model_comparisons, "MOST_CELLS", 4)
-    spec = spec_of(folder)
-    data = report_stored(spec, of_day(spec, TODAY))
+    data = stored(conf_of(folder), TODAY)
     whole = {row["slice_value"]: row["n_rows"] for row in table(folder, "metrics", TODAY).to_pylist()
              if (row["slice"], row["metric"], row["model"]) == ("country", METRICS[0], "old")}  # fmt: skip
-    assert data.slices is not None
     kept = sorted(whole, key=lambda value: -whole[value])[:2]
     assert [row.slice_value for row in data.slices.rows] == kept
     assert data.slices.n_left_out == 3 * 2 * len(METRICS) - 4
-    assert data.comparisons is not None
     assert data.comparisons.n_left_out == 3 * len(METRICS) - 3
 
 
@@ -707,7 +655,7 @@ def test_weights_are_what_bins_hold() -> None:
     inside = sum(each.pos for each in histogram.bins) + histogram.below[0] + histogram.above[0]
     assert inside == pytest.approx(of_positives, abs=1e-9)
     (order,) = data.auc_up
-    assert order.gap == pytest.approx(order.auc_up - order.auc, abs=1e-12)  # type: ignore[operator]
+    assert order.gap == pytest.approx(order.auc_up - order.auc, abs=1e-12)
 
 
 def test_auc_up_joins_bins_by_min_rows() -> None:
@@ -744,19 +692,6 @@ def test_auc_up_joins_bins_by_min_rows() -> None:
 
 def test_quality_without_codes_is_read() -> None:
     """Tables of older releases have no such column."""
-    line = report_data(
-        ReportTables("day", "2026-01-31", _metrics(), quality=_quality().drop_columns(["code"]))
-    ).quality[0]
-    assert line == QualityRow("rows read", None, 4.0, None, None, None, None, None, None)
-
-
-def _evaluation() -> sr.Evaluation:
-    return sr.evaluate(rows_of(0, 4), ["auc"], score="old", label="click")
-
-
-def _metrics() -> pa.Table:
-    return _evaluation().table
-
-
-def _quality() -> pa.Table:
-    return _evaluation().quality
+    ev = sr.evaluate(rows_of(0, 4), ["auc"], score="old", label="click")
+    given = ReportTables("day", "2026-01-31", ev.table, quality=ev.quality.drop_columns(["code"]))
+    assert report_data(given).quality[0] == QualityRow("rows read", None, 4.0)

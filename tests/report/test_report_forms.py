@@ -19,12 +19,13 @@ import sparkrank as sr
 from sparkrank.base.errors import SparkrankError, SpecError
 from sparkrank.jobs import report_job
 from sparkrank.jobs.report_job import report_stored
-from sparkrank.report.changes import changes_since, changes_text
+from sparkrank.report.changes import Changes, changes_since, changes_text
 from sparkrank.report.collect import report_data
 from sparkrank.report.data import ReportData
 from sparkrank.report.report_tables import DayBefore, ReportTables
 from sparkrank.report.sections import group_distributions, roc_and_pr, score_histograms, slice_values, verdict
 from sparkrank.report.written_forms import as_form, report_document
+from sparkrank.schemas import tables
 from tests.browser.made import report as made
 from tests.support import nights
 from tests.support.commands import PROJECT, exit_code
@@ -44,17 +45,21 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
+def stored(folder: Path, day: str = TODAY, **changes: Any) -> ReportData:
+    spec = spec_of(folder, **changes)
+    return report_stored(spec, of_day(spec, day))
+
+
 def report(folder: Path, *words: str) -> int:
     return exit_code("report", "--conf", conf_of(folder), "--date", TODAY, *words)
 
 
 def test_forms_without_a_file_go_to_stdout(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    spec = spec_of(folder)
-    data = report_stored(spec, of_day(spec, TODAY))
+    data = stored(folder)
     for form, begins in (("md", f"### Evaluation of {TODAY}"), ("latex", f"% {TODAY}"), ("json", "{")):
         assert report(folder, "--format", form) == 0
         printed = capsys.readouterr().out
-        assert printed == as_form(data, form)  # type: ignore[arg-type]
+        assert printed == as_form(data, form)
         assert printed.startswith(begins)
 
 
@@ -65,10 +70,7 @@ def test_html_without_a_file_is_written_here(
     monkeypatch.chdir(tmp_path)
     assert report(folder) == 0
     assert capsys.readouterr().out == f"Written: report-{TODAY}.html\n"
-    spec = spec_of(folder)
-    assert Path(f"report-{TODAY}.html").read_text(encoding="utf-8") == as_form(
-        report_stored(spec, of_day(spec, TODAY)), "html"
-    )
+    assert Path(f"report-{TODAY}.html").read_text(encoding="utf-8") == as_form(stored(folder), "html")
     assert [each.name for each in tmp_path.iterdir()] == [f"report-{TODAY}.html"]
 
 
@@ -103,13 +105,8 @@ def test_what_makes_no_sense_is_refused(folder: Path, capsys: pytest.CaptureFixt
 
 def test_in_python_too(tmp_path: Path) -> None:
     ev = sr.evaluate(rows_of(0, 50), ["rr"], group="user", score="old", label="click")
-    for out, form, told in (
-        ("a.pdf", None, "names no form"),
-        ("a.md", "htm", 'format is htm, did you mean "html"?'),
-        (str(tmp_path / "none/a.md"), None, "there is no folder"),
-    ):
-        with pytest.raises(SpecError, match=re.escape(told)):
-            ev.report(out, format=form)  # type: ignore[arg-type]
+    with pytest.raises(SpecError, match='format is htm, did you mean "html"'):
+        ev.report(tmp_path / "a.md", format="htm")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -129,8 +126,7 @@ def test_the_page_is_opened_where_there_is_a_browser(
 
 
 def test_json_has_every_field(folder: Path) -> None:
-    spec = spec_of(folder)
-    data = report_stored(spec, of_day(spec, TODAY))
+    data = stored(folder)
     document = json.loads(as_form(data, "json"))
     assert document == json.loads(json.dumps(report_document(data)))
     rows = {(row["metric"], row["model"]): row["value"] for row in all_rows(table(folder, "metrics", TODAY))}
@@ -139,8 +135,7 @@ def test_json_has_every_field(folder: Path) -> None:
 
 
 def test_markdown_and_latex_have_the_numbers_of_the_terminal(folder: Path) -> None:
-    spec = spec_of(folder)
-    data = report_stored(spec, of_day(spec, TODAY))
+    data = stored(folder)
     page, tabular = as_form(data, "md"), as_form(data, "latex")
     for row in all_rows(table(folder, "metrics", TODAY)):
         value = f"{row['value']:.4f}"
@@ -191,7 +186,6 @@ def test_markdown_of_many_models_is_a_comment_still() -> None:
 def test_slices_that_differ_most_in_standard_errors_stand_first() -> None:
     """A difference of logloss of 0.4 with an error of 0.2 is less sure than one of rr of 0.1 with 0.01."""
     data = made(("a", "b"), ("logloss", "rr"), ("x",), days=1)
-    assert data.comparisons is not None
     first = next(row for row in data.comparisons.rows if row.slice != "all")
     large = replace(first, metric="logloss", difference=0.4, stderr=0.2, p=0.04, p_adjusted=0.04)
     sure = replace(first, metric="rr", difference=-0.1, stderr=0.01, p=1e-9, p_adjusted=1e-9)
@@ -230,8 +224,7 @@ def test_a_run_writes_the_report_of_its_own_tables(
         write_log(tmp_path, day, rows_of(number, 200))
         assert exit_code("evaluate", "--conf", conf_of(tmp_path, **spec_output), "--date", day) == 0
     assert f"  report         {tmp_path}/out/report/day={DAYS[1]}" in capsys.readouterr().out
-    spec = spec_of(tmp_path, **spec_output)
-    assert written(tmp_path, DAYS[1]) == as_form(report_stored(spec, of_day(spec, DAYS[1])), "html")
+    assert written(tmp_path, DAYS[1]) == as_form(stored(tmp_path, DAYS[1], **spec_output), "html")
     assert exit_code("path", "--conf", conf_of(tmp_path, **spec_output), "--date", DAYS[1], "--table", "report") == 0
     # the window, too
     words = ["--conf", conf_of(tmp_path, **spec_output), "--from", DAYS[0], "--to", DAYS[1]]
@@ -284,8 +277,7 @@ def test_a_day_that_a_person_lets_in_has_a_report_that_says_so(tmp_path: Path, m
     assert exit_code("evaluate", "--quiet", *conf) == 3
     assert "a person has let it in" not in written(tmp_path, TODAY)
     assert exit_code("accept", "--quiet", *conf, "--reason", "a holiday") == 0
-    spec = spec_of(tmp_path, **changes)
-    assert written(tmp_path, TODAY) == as_form(report_stored(spec, of_day(spec, TODAY)), "html")
+    assert written(tmp_path, TODAY) == as_form(stored(tmp_path, **changes), "html")
     assert "a person has let it in" in written(tmp_path, TODAY)
     # accepted by a spec without it: no report stays that says otherwise
     conf[1] = conf_of(tmp_path, **{**changes, "output": {"path": f"{tmp_path}/out", "plain": True}})
@@ -339,17 +331,18 @@ def test_a_run_says_in_one_line_what_changed_since_the_day_before(
     }
 
 
-def rows(*given: dict[str, Any]) -> pa.Table:
-    from sparkrank.schemas.tables import METRICS
+def since(before: pa.Table, now: pa.Table) -> Changes:
+    return changes_since(DayBefore("2026-01-30", before), now)
 
-    return pa.Table.from_pylist([nights.metric(**row) for row in given], METRICS.schema)
+
+def rows(*given: dict[str, Any]) -> pa.Table:
+    return pa.Table.from_pylist([nights.metric(**row) for row in given], tables.METRICS.schema)
 
 
 def test_a_change_is_beyond_its_noise_or_not() -> None:
     """0.5 to 0.6 with standard errors of 0.03 and 0.04: 0.1 is two of 0.05; 0.09 is less than 1.96 of them."""
     for value, beyond in ((0.6, True), (0.59, False)):
-        before = rows({"value": 0.5, "stderr": 0.03})
-        found = changes_since(DayBefore("2026-01-30", before), rows({"value": value, "stderr": 0.04}))
+        found = since(rows({"value": 0.5, "stderr": 0.03}), rows({"value": value, "stderr": 0.04}))
         (change,) = found.changes
         assert change.noise == pytest.approx(0.05, abs=1e-15)
         assert change.is_beyond_noise is beyond
@@ -359,13 +352,8 @@ def test_a_change_is_beyond_its_noise_or_not() -> None:
 def test_what_has_no_noise_stands_behind_what_is_beyond_its_own() -> None:
     """In standard errors of the difference (0.1 is 3.5 of rr and 7.1 of ndcg), then by size; the rest is counted."""
     given = (("gini", 0.51, None), ("coverage", 0.6, None), ("ap", 0.5, None), ("rr", 0.6, 0.02), ("ndcg", 0.6, 0.01))
-    then, now = (
-        rows(
-            *({"metric": metric, "value": value if is_now else 0.5, "stderr": error} for metric, value, error in given)
-        )
-        for is_now in (False, True)
-    )
-    found = changes_since(DayBefore("2026-01-30", then), now)
+    then = rows(*({"metric": metric, "value": 0.5, "stderr": error} for metric, _, error in given))
+    found = since(then, rows(*({"metric": metric, "value": value, "stderr": error} for metric, value, error in given)))
     assert [each.metric for each in found.changes if each.is_beyond_noise] == ["ndcg", "rr", "coverage", "gini"]
     assert "; 1 more; 1 of 5 within their noise" in changes_text(found)
 
@@ -384,45 +372,36 @@ def test_the_line_names_what_cannot_be_compared() -> None:
         {"value": 0.1, "metric": "ks"},
         {"value": 0.5, "metric": "rr", "model": "new"},
     )
-    text = changes_text(changes_since(DayBefore("2026-01-30", before), now))
-    assert text == (
-        "Since 2026-01-30: rr 0.5000 -> 0.2500 (-0.2500, -50.0%); 1 defined otherwise; new: new; gone: gone\\x1b"
-    )
-    assert changes_text(changes_since(DayBefore("2026-01-30", rows()), rows())) == ""
+    changed = "rr 0.5000 -> 0.2500 (-0.2500, -50.0%); 1 defined otherwise; new: new; gone: gone\\x1b"
+    assert changes_text(since(before, now)) == f"Since 2026-01-30: {changed}"
+    assert changes_text(since(rows(), rows())) == ""
 
 
 def test_a_verdict_in_words() -> None:
-    from sparkrank.schemas.tables import GATES
-
-    def told(*verdicts: str, gates: str = "ggg") -> str:
-        table = pa.Table.from_pylist(
-            [
-                {"gate": gate, "kind": "min", "metric": "rr", "model": "a", "slice": "all", "slice_value": "all",
-                 "verdict": verdict, "reason": "r", "accepted": False}
-                for gate, verdict in zip(gates, verdicts, strict=False)
-            ],
-            GATES.schema,
-        )  # fmt: skip
-        data = report_data(ReportTables("day", TODAY, rows({"value": 0.5}), gates=table))
-        assert data.verdict is not None
-        assert [gate.verdict for gate in data.gates] == sorted(verdicts, key=("fail", "undecided", "pass").index)
-        return data.verdict.sentence
-
-    assert told("pass") == "The gate passes."
-    assert told("pass", "pass") == "All 2 gate checks pass."
-    assert told("undecided") == "No gate fails, and the gate is undecided."
-    assert told("pass", "undecided") == "No gate fails, and the gate is undecided, in 1 of 2 checks."
-    assert told("pass", "undecided", gates="gh") == "No gate fails, and 1 of 2 gates is undecided."
-    assert told("undecided", "undecided", gates="gh") == "No gate fails, and 2 of 2 gates are undecided."
-    assert told("fail") == "The gate fails."
-    assert told("pass", "undecided", "fail", gates="ghi") == "1 of 3 gates fails."
-    assert told("pass", "fail", "fail", gates="ghh") == "1 of 2 gates fails, in 2 of 3 checks."
+    cell = {"kind": "min", "metric": "rr", "model": "a", "slice": "all", "slice_value": "all", "accepted": False}
+    for verdicts, gates, sentence in (
+        ("pass", "g", "The gate passes."),
+        ("pass pass", "gg", "All 2 gate checks pass."),
+        ("undecided", "g", "No gate fails, and the gate is undecided."),
+        ("pass undecided", "gg", "No gate fails, and the gate is undecided, in 1 of 2 checks."),
+        ("pass undecided", "gh", "No gate fails, and 1 of 2 gates is undecided."),
+        ("undecided undecided", "gh", "No gate fails, and 2 of 2 gates are undecided."),
+        ("fail", "g", "The gate fails."),
+        ("pass undecided fail", "ghi", "1 of 3 gates fails."),
+        ("pass fail fail", "ghh", "1 of 2 gates fails, in 2 of 3 checks."),
+    ):
+        judged = zip(gates, verdicts.split(), strict=True)
+        checks = [{**cell, "gate": gate, "verdict": verdict, "reason": "r"} for gate, verdict in judged]
+        given = pa.Table.from_pylist(checks, tables.GATES.schema)
+        data = report_data(ReportTables("day", TODAY, rows({"value": 0.5}), gates=given))
+        in_order = sorted(verdicts.split(), key=("fail", "undecided", "pass").index)
+        assert ([gate.verdict for gate in data.gates], data.verdict.sentence) == (in_order, sentence)
 
 
 def test_a_report_without_a_headline_is_no_reason_to_fail() -> None:
     data = report_data(ReportTables("day", TODAY, rows()))
     for form in ("md", "latex", "json"):
-        assert as_form(data, form)  # type: ignore[arg-type]
+        assert as_form(data, form)
     assert "no row over all rows" in as_form(data, "md")
     assert replace(data, name="x") != data
 
@@ -435,7 +414,6 @@ def test_the_python_of_the_page_prints_what_it_shows(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     found = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", PAGE, re.DOTALL)
-    assert found is not None
     exec(compile(found[1], "docs/report.md", "exec"), {})  # noqa: S102 - our own page
     assert capsys.readouterr().out == found[2]
     assert Path("evaluation.md").read_text(encoding="utf-8").startswith("### Evaluation\n")
@@ -497,7 +475,6 @@ def test_in_an_object_store_the_report_is_shown_by_the_manifest(
         store = s3_with(endpoint, "lake")
         conf = ["--conf", conf_of(tmp_path, **changes), "--date", TODAY]
         assert exit_code("evaluate", "--quiet", *conf) == 3
-        spec = spec_of(tmp_path, **changes)
 
         def of_store() -> str:
             manifest = json.loads(store.open_input_file(f"lake/out/_days/{TODAY}.json").read())
@@ -506,9 +483,9 @@ def test_in_an_object_store_the_report_is_shown_by_the_manifest(
             text: str = store.open_input_file(info.path).read().decode("utf-8")
             return text
 
-        assert of_store() == as_form(report_stored(spec, of_day(spec, TODAY)), "html")
+        assert of_store() == as_form(stored(tmp_path, **changes), "html")
         assert exit_code("accept", "--quiet", *conf, "--reason", "a holiday") == 0
-        assert of_store() == as_form(report_stored(spec, of_day(spec, TODAY)), "html")
+        assert of_store() == as_form(stored(tmp_path, **changes), "html")
         assert "a holiday" in of_store()
 
 
@@ -522,5 +499,5 @@ def test_where_a_day_is_not_replaced_as_a_whole_no_report_is_written(
         folder = None
 
     with pytest.raises(SpecError, match=r"output\.report is true, but output\.path is hdfs://name/out"):
-        report_job.validate_report(spec, Replaced())  # type: ignore[arg-type]
-    assert report_job.validate_report(spec_of(tmp_path), Replaced()) is False  # type: ignore[arg-type]
+        report_job.validate_report(spec, Replaced())
+    assert report_job.validate_report(spec_of(tmp_path), Replaced()) is False

@@ -80,87 +80,72 @@ def conf(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(path)
 
 
-DECOMPOSED = ("--decompose", named("country"))
-COMMANDS: dict[str, tuple[list[str], int]] = {
-    "evaluate": (["evaluate", "--date", DAYS[1]], 3),
-    "backfill": (["evaluate", "--from", DAYS[0], "--to", DAYS[1], "--again"], 3),
-    "merge": (["merge", "--from", DAYS[0], "--to", DAYS[1]], 3),
-    "gate": (["gate", "--date", DAYS[1]], 3),
-    "replay": (["gate", "--date", DAYS[1], "--replay", "2d"], 0),
-    "accept": (["accept", "--date", DAYS[0], "--reason", named("seen")], 0),
-    "compare": (["compare", "--date", DAYS[1]], 0),
-    "compare json": (["compare", "--date", DAYS[1], "--json"], 0),
-    "compare metric": (["compare", "--date", DAYS[1], "--metric", "rr"], 0),
-    "decompose": (
-        [
-            "compare",
-            "--left-date",
-            DAYS[0],
-            "--right-date",
-            DAYS[1],
-            "--decompose",
-            named("country"),
-            "--model",
-            named("a"),
-        ],
-        0,
-    ),
-    "movers": (["movers", "--date", DAYS[1], "--metric", "rr"], 0),
-    "movers json": (["movers", "--date", DAYS[1], "--metric", "rr", "--json"], 0),
-    "validate": (["validate", "--date", DAYS[1]], 0),
-    "no model": (["movers", "--date", DAYS[1], "--metric", "rr", "--model", named("c")], 2),
-    "no day": (["evaluate", "--date", named("2026")], 2),
-    "no metric": (["movers", "--date", DAYS[1], "--metric", named("rr")], 2),
-    "no key": (["validate", "--set", f"{named('x')}.y={named('z')}"], 2),
-    "no input": (["evaluate", "--date", "2026-02-01", "--debug"], 4),
-    "no option": (["validate", named("--what")], 2),
-    "no table": (["tables", named("metrics")], 2),
-    "no metric of ours": (["metrics", named("rr")], 2),
-    "no library": (["metrics", "--preset", named("ranx")], 2),
-    "no plugin": (["metrics", "--plugin", named("plugin")], 2),
-}
+TWO_DAYS = ["--left-date", DAYS[0], "--right-date", DAYS[1]]
+MOVERS = ["movers", "--date", DAYS[1], "--metric", "rr"]
+COMMANDS: list[tuple[list[str], int]] = [
+    (["evaluate", "--date", DAYS[1]], 3),
+    (["evaluate", "--from", DAYS[0], "--to", DAYS[1], "--again"], 3),
+    (["merge", "--from", DAYS[0], "--to", DAYS[1]], 3),
+    (["gate", "--date", DAYS[1]], 3),
+    (["gate", "--date", DAYS[1], "--replay", "2d"], 0),
+    (["accept", "--date", DAYS[0], "--reason", named("seen")], 0),
+    (["compare", "--date", DAYS[1]], 0),
+    (["compare", "--date", DAYS[1], "--json"], 0),
+    (["compare", "--date", DAYS[1], "--metric", "rr"], 0),
+    (["compare", *TWO_DAYS, "--decompose", named("country"), "--model", named("a")], 0),
+    (MOVERS, 0),
+    ([*MOVERS, "--json"], 0),
+    (["validate", "--date", DAYS[1]], 0),
+    ([*MOVERS, "--model", named("c")], 2),
+    (["evaluate", "--date", named("2026")], 2),
+    (["movers", "--date", DAYS[1], "--metric", named("rr")], 2),
+    (["validate", "--set", f"{named('x')}.y={named('z')}"], 2),
+    (["evaluate", "--date", "2026-02-01", "--debug"], 4),
+    (["validate", named("--what")], 2),
+    (["tables", named("metrics")], 2),
+    (["metrics", named("rr")], 2),
+    (["metrics", "--preset", named("ranx")], 2),
+    (["metrics", "--plugin", named("plugin")], 2),
+]
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_no_command_prints_what_a_terminal_obeys(conf: str, capsys: pytest.CaptureFixture[str], name: str) -> None:
-    words, code = COMMANDS[name]
-    more = [] if words[0] in ("tables", "metrics") else ["--conf", conf]
-    assert exit_code(words[0], *more, *words[1:]) == code
-    printed = capsys.readouterr()
-    assert printed.out or printed.err
+def assert_clean(printed: Any, words: list[str]) -> None:
+    assert printed.out or printed.err, words
     for text in printed:
-        assert obeyed(text) == set()
-        assert FORGED not in text.split("\n")
-    if "--json" in words:
-        assert "\\u001b" in printed.out
-        assert json.loads(printed.out)
-    if name == "validate":
-        assert yaml.safe_load(printed.out)["input"]["columns"]["group"] == [named("user")]
+        assert obeyed(text) == set(), words
+        assert FORGED not in text.split("\n"), words
 
 
-@pytest.mark.parametrize("name", ["evaluate", "compare", "movers"])
-def test_a_damaged_file_of_such_a_name_is_told_so(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
-) -> None:
+def test_no_command_prints_what_a_terminal_obeys(conf: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for words, code in COMMANDS:
+        more = [] if words[0] in ("tables", "metrics") else ["--conf", conf]
+        assert exit_code(words[0], *more, *words[1:]) == code, words
+        printed = capsys.readouterr()
+        assert_clean(printed, words)
+        if "--json" in words:
+            assert "\\u001b" in printed.out
+            assert json.loads(printed.out)
+        if words[0] == "validate" and code == 0:
+            assert yaml.safe_load(printed.out)["input"]["columns"]["group"] == [named("user")]
+
+
+def test_a_damaged_file_of_such_a_name_is_told_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "in"
     folder.mkdir()
     (folder / f"{CONTROLS}.parquet").write_bytes(b"PAR1 no parquet PAR1")
-    if name == "evaluate":
-        document = {
-            "input": {"path": str(folder), "columns": {"group": "u", "score": "s", "label": "y"}},
-            "metrics": ["rr"],
-            "output": {"path": str(tmp_path / "out")},
-            "engine": {"lane": "local"},
-        }
-        (tmp_path / "spec.yaml").write_text(yaml.safe_dump(document))
-        words = ["evaluate", "--conf", str(tmp_path / "spec.yaml"), "--date", DAYS[0]]
-    else:
-        words = [name, "--left", str(folder), "--right", str(folder), "--metric", "rr"]
-    for more in ([], ["--debug"]):
-        assert exit_code(*words, *more) == 4
-        for text in capsys.readouterr():
-            assert obeyed(text) == set()
-            assert FORGED not in text.split("\n")
+    document = {
+        "input": {"path": str(folder), "columns": {"group": "u", "score": "s", "label": "y"}},
+        "metrics": ["rr"],
+        "output": {"path": str(tmp_path / "out")},
+        "engine": {"lane": "local"},
+    }
+    (tmp_path / "spec.yaml").write_text(yaml.safe_dump(document))
+    sides = ["--left", str(folder), "--right", str(folder), "--metric", "rr"]
+    evaluate = ["evaluate", "--conf", str(tmp_path / "spec.yaml"), "--date", DAYS[0]]
+    for words in (evaluate, ["compare", *sides], ["movers", *sides]):
+        for more in ([], ["--debug"]):
+            assert exit_code(*words, *more) == 4
+            assert_clean(capsys.readouterr(), words)
 
 
 def test_every_letter_that_is_none_is_escaped() -> None:

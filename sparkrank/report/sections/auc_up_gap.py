@@ -39,18 +39,16 @@ def _gaps(tables: ReportTables) -> Made:
 
 
 def _rule_of(metric: Metric) -> BinRule | None:
-    rule_of = getattr(metric.declaration, "rule_of", None)
-    rule: BinRule | None = None if rule_of is None else rule_of(metric)
+    rule: BinRule | None = getattr(metric.declaration, "rule_of", lambda _: None)(metric)
     return rule
 
 
 def _auc_beside(values: Sequence[MetricValue], rule: str) -> MetricValue | None:
     """The AUC to which AUC_UP is compared: of the same bins where it is there, else of the same relevant rows."""
     aucs = [(value, _rule_of(metric)) for value in values if (metric := parsed(value.metric)) and metric.name == "auc"]
-    same = [value for value, own in aucs if str(own) == rule]
     rel = BinRule.parse(rule).rel
-    alike = [value for value, own in aucs if own is not None and own.rel == rel]
-    return next(iter((*same, *alike)), None)
+    alike = [(str(own) != rule, value) for value, own in aucs if own is not None and own.rel == rel]
+    return min(alike, key=lambda pair: pair[0], default=(True, None))[1]
 
 
 def _auc_up(bins: ScoreBins, value: MetricValue, metric: Metric, auc: MetricValue | None) -> AucUp:
@@ -72,18 +70,8 @@ def _auc_up(bins: ScoreBins, value: MetricValue, metric: Metric, auc: MetricValu
     place[best] = np.arange(1, len(best) + 1)
     wrong = lost > LEAST_LOST
     order = np.argsort(-lost, kind="stable")[: min(MOST_WORST, int(np.count_nonzero(wrong)))]
-    worst = tuple(
-        AucUpBin(
-            float(steps.score[at]),
-            float(steps.pos[at]),
-            float(steps.neg[at]),
-            float(steps.pos[at] / (steps.pos[at] + steps.neg[at])),
-            at + 1,
-            int(place[at]),
-            float(lost[at]),
-        )
-        for at in order.tolist()
-    )
+    numbers = np.arange(1, len(best) + 1)
+    columns = (steps.score, steps.pos, steps.neg, steps.pos / steps.mass, numbers, place, lost)
     return AucUp(
         bins.model,
         value.metric,
@@ -93,7 +81,7 @@ def _auc_up(bins: ScoreBins, value: MetricValue, metric: Metric, auc: MetricValu
         max(float(lost.sum()), 0.0),
         len(steps.score),
         int(np.count_nonzero(wrong)),
-        worst,
+        tuple(AucUpBin(*row) for row in zip(*(column[order].tolist() for column in columns), strict=True)),
         _outline(fp, tp, steps.score),
         _outline(np.cumsum(neg[best]), np.cumsum(pos[best]), None),
     )
@@ -113,15 +101,13 @@ def _outline(x: Floats, y: Floats, score: Floats | None) -> tuple[Point, ...]:
     """A curve from (0, 0), of at most :data:`MOST_POINTS` points at equal steps along it."""
     x, y = np.append(0.0, x), np.append(0.0, y)
     x[-1], y[-1] = 1.0, 1.0
-    at = None if score is None else np.append(np.inf, score)
+    thresholds = np.full(len(x), np.inf) if score is None else np.append(np.inf, score)
     places = np.arange(len(x))
     if len(x) > MOST_POINTS:
         along = (x + y) / 2
         places = np.unique(np.searchsorted(along, np.linspace(0.0, 1.0, MOST_POINTS)))
-    return tuple(
-        Point(float(x[place]), float(y[place]), finite(None if at is None else float(at[place])))
-        for place in places.tolist()
-    )
+    rows = zip(*(column[places].tolist() for column in (x, y, thresholds)), strict=True)
+    return tuple(Point(x, y, finite(threshold)) for x, y, threshold in rows)
 
 
 def _figures(data: ReportData) -> Iterator[Figure]:

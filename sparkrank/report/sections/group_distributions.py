@@ -1,21 +1,18 @@
-"""How the values of each metric are spread over groups, by model.
-
-The group table is read a batch at a time, and each value becomes a count in a bin: no row becomes an object of Python.
-Where there is no group table, as of a window, the table ``distributions`` has the values of metrics with percentiles.
-"""
+"""How the values of each metric are spread over groups, by model: counts in bins, a batch at a time."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as ds
 
 from sparkrank.bucket.group_rows import MODEL
+from sparkrank.comparison.group_pairs import is_text
 from sparkrank.comparison.group_tables import GroupTable
 from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.report.data import GroupDistribution, MetricValue, ModelCounts, ReportData
@@ -28,31 +25,9 @@ BINS = 20  # of values in a range that is known
 MOST_METRICS = 24  # in the order of the table
 MOST_VALUES = 400_000_000  # of the group table that are read for a section: of a larger one fewer metrics are shown
 GROUPS_PART = ("groups", "Groups")
-
-
-@dataclass
-class _BinnedMetric:
-    """The bins of a metric, and the groups of each model in them."""
-
-    edges: Floats
-    counts: dict[str, Ints]
-    undefined: dict[str, int]
-
-    @classmethod
-    def empty(cls, edges: Floats, models: Sequence[str]) -> _BinnedMetric:
-        bins = max(len(edges) - 1, 1)
-        return cls(edges, {model: np.zeros(bins, np.int64) for model in models}, dict.fromkeys(models, 0))
-
-    def add(self, model: str, values: Floats) -> None:
-        there = values[~np.isnan(values)]
-        self.undefined[model] += len(values) - len(there)
-        self.counts[model] += binned(there, self.edges)
-
-    def distribution(self, metric: str, source: str) -> GroupDistribution:
-        by_model = tuple(
-            ModelCounts(model, tuple(counts.tolist()), self.undefined[model]) for model, counts in self.counts.items()
-        )
-        return GroupDistribution(metric, tuple(self.edges.tolist()), by_model, source)  # type: ignore[arg-type]
+UNDEFINED = -1  # the place of groups without a value, which are in no bin
+_COUNTED = pa.schema([("model", pa.string()), ("metric", pa.string()), ("bin", pa.int32()), ("groups", pa.int64())])
+_Counts: TypeAlias = "Counter[tuple[str, str, int]]"
 
 
 def binned(values: Floats, edges: Floats, groups: Ints | None = None) -> Ints:
@@ -69,50 +44,61 @@ def most(wanted: int, values_of_each: int) -> int:
 
 
 def _distributions(tables: ReportTables) -> Made:
-    if tables.groups is None:
-        return () if tables.distributions is None else _stored(tables.distributions, tables), None
-    if tables.groups.is_frame:
-        return _of_frame(tables.groups, tables.models), None
-    return _of_table(tables.groups, tables.models), None
+    if tables.groups is not None:
+        return _of_groups(tables.groups, tables.models), None
+    return () if tables.distributions is None else _stored(tables.distributions, tables), None
 
 
-def _of_table(table: GroupTable, models: Sequence[str]) -> tuple[GroupDistribution, ...]:
-    """Of the first :data:`MOST_METRICS` metrics of the table, or of fewer where it is large."""
-    rows = table.count()
-    if not rows:
+def _of_groups(table: GroupTable, models: Sequence[str]) -> tuple[GroupDistribution, ...]:
+    """Of the first :data:`MOST_METRICS` metrics, or of fewer where the table is large; of a DataFrame Spark counts."""
+    rows = 1 if table.is_frame else table.count()
+    metrics = table.metrics[: most(MOST_METRICS, rows)] if rows else []
+    if not metrics:
         return ()
-    metrics = table.metrics[: most(MOST_METRICS, rows)]
-    edges = {metric: known for metric in metrics if (known := _known_edges(metric)) is not None}
-    others = [metric for metric in metrics if metric not in edges]
-    if others:
-        edges |= {metric: edges_between(*ends) for metric, ends in _ranges(table, others).items()}
-    counts = {metric: _BinnedMetric.empty(edges[metric], models) for metric in metrics}
-    for batch in _batches(table, metrics):
-        for model, own in _by_model(batch, models):
-            for metric in metrics:
-                counts[metric].add(model, own[metric].cast(pa.float64()).to_numpy(zero_copy_only=False))
-    return tuple(counts[metric].distribution(metric, "groups") for metric in metrics)
+    known = {metric: _known_edges(metric) for metric in metrics}
+    others = [metric for metric, edges in known.items() if edges is None]
+    ranges = (_frame_ranges if table.is_frame else _ranges)(table, others) if others else {}
+    edges = {metric: edges_between(*ranges[metric]) if own is None else own for metric, own in known.items()}
+    counts: _Counts = Counter()
+    for model, metric, place, groups in (_frame_counts if table.is_frame else _local_counts)(table, edges):
+        counts[model, metric, place] += groups
+    return tuple(_distribution(metric, own, models, counts, "groups") for metric, own in edges.items())
 
 
-def _batches(table: GroupTable, columns: Sequence[str]) -> Iterable[pa.RecordBatch]:
-    with table.reading():
-        if not isinstance(table.rows, ds.Dataset):
-            raise TypeError("a DataFrame is counted by Spark")
-        for batch in table.rows.scanner(columns=[MODEL, *columns]).to_batches():
-            for column in (MODEL, *columns):
-                table.validate_files(column, batch[column])
-            yield batch
+def _distribution(
+    metric: str, edges: Floats, models: Sequence[str], counts: _Counts, source: Literal["groups", "distributions"]
+) -> GroupDistribution:
+    bins = range(max(len(edges) - 1, 1))
+    by_model = (
+        ModelCounts(model, tuple(counts[model, metric, place] for place in bins), counts[model, metric, UNDEFINED])
+        for model in models
+    )
+    return GroupDistribution(metric, tuple(edges.tolist()), tuple(by_model), source)
 
 
-def _by_model(batch: pa.RecordBatch, models: Sequence[str]) -> Iterable[tuple[str, pa.RecordBatch]]:
-    """The rows of each of ``models`` in ``batch``."""
-    names = batch[MODEL]
-    there = set(pc.unique(names).to_pylist())
+def _local_counts(table: GroupTable, edges: Mapping[str, Floats]) -> Iterator[tuple[str, str, int, int]]:
+    for batch in _batches(table, list(edges)):
+        yield from _counted(batch.select([MODEL, *edges]), edges)
+
+
+def _counted(batch: pa.RecordBatch, edges: Mapping[str, Floats]) -> Iterator[tuple[str, str, int, int]]:
+    """The groups of ``batch``, whose first column is the model, by model, metric and bin."""
+    models = pc.unique(batch[0]).to_pylist()
     for model in models:
-        if there == {model}:
-            yield model, batch
-        elif model in there:
-            yield model, batch.filter(pc.equal(names.cast(pa.string()), model))
+        own = batch if len(models) == 1 else batch.filter(is_text(batch[0], model))
+        for place, (metric, bin_edges) in enumerate(edges.items(), start=1):
+            values = own[place].cast(pa.float64()).to_numpy(zero_copy_only=False)
+            there = values[~np.isnan(values)]
+            counts = binned(there, bin_edges)
+            yield from ((model, metric, int(number), int(counts[number])) for number in np.flatnonzero(counts))
+            yield model, metric, UNDEFINED, len(values) - len(there)
+
+
+def _batches(table: GroupTable, metrics: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    for batch in table.batches(metrics):
+        for metric in metrics:
+            table.validate_files(metric, batch[metric])
+        yield batch
 
 
 def _known_edges(text: str) -> Floats | None:
@@ -136,64 +122,36 @@ def _ranges(table: GroupTable, metrics: Sequence[str]) -> dict[str, tuple[float,
     return ranges
 
 
-def _of_frame(table: GroupTable, models: Sequence[str]) -> tuple[GroupDistribution, ...]:
-    """The same of a Spark DataFrame: its workers count, and the counts alone come back."""
+def _frame_ranges(table: GroupTable, metrics: Sequence[str]) -> dict[str, tuple[float, float]]:
     from pyspark.sql import functions as F
 
-    frame, metrics = table.rows, table.metrics[:MOST_METRICS]
-    if isinstance(frame, ds.Dataset) or not metrics:
-        return ()
-    known = {metric: edges for metric in metrics if (edges := _known_edges(metric)) is not None}
-    others = [metric for metric in metrics if metric not in known]
-    if others:
-        nothing = F.lit(None).cast("double")
-        defined = [F.nanvl(frame[_quoted(metric)].cast("double"), nothing) for metric in others]
-        row = frame.select(*(end(value) for value in defined for end in (F.min, F.max))).collect()[0]
-        for place, metric in enumerate(others):
-            low, high = row[2 * place], row[2 * place + 1]
-            known[metric] = edges_between(math.inf, 0.0) if low is None else edges_between(low, high)
-    in_order = [known[metric] for metric in metrics]
-    values = [frame[_quoted(metric)].cast("double").alias(f"m{place}") for place, metric in enumerate(metrics)]
+    from sparkrank.engines.spark.values import named
+
+    nothing = F.lit(None).cast("double")
+    defined = [F.nanvl(named(metric).cast("double"), nothing) for metric in metrics]
+    row = table.rows.select(*(end(value) for value in defined for end in (F.min, F.max))).collect()[0]
+    ends = zip(metrics, row[::2], row[1::2], strict=True)
+    return {metric: (math.inf, -math.inf) if low is None else (low, high) for metric, low, high in ends}
+
+
+def _frame_counts(table: GroupTable, edges: Mapping[str, Floats]) -> Iterator[tuple[str, str, int, int]]:
+    """The counts of a Spark DataFrame: its workers count, and the counts alone come back."""
+    from pyspark.sql import functions as F
+
+    from sparkrank.engines.spark.values import named
 
     def count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            yield _counted(batch, in_order)
+            rows = [dict(zip(_COUNTED.names, row, strict=True)) for row in _counted(batch, edges)]
+            yield pa.RecordBatch.from_pylist(rows, _COUNTED)
 
-    counted = frame.select(frame[MODEL], *values).mapInArrow(count, "model string, metric int, bin int, groups long")
-    sums = counted.groupBy("model", "metric", "bin").agg(F.sum("groups").alias("groups")).collect()
-    by_metric = [_BinnedMetric.empty(edges, models) for edges in in_order]
-    for model, place, number, groups in sums:
-        if number < 0:
-            by_metric[place].undefined[model] += groups
-        else:
-            by_metric[place].counts[model][number] += groups
-    return tuple(own.distribution(metric, "groups") for metric, own in zip(metrics, by_metric, strict=True))
-
-
-def _quoted(name: str) -> str:
-    """A column's name as Spark's ``frame[...]`` takes it literally."""
-    return f"`{name.replace('`', '``')}`"
-
-
-def _counted(batch: pa.RecordBatch, edges: Sequence[Floats]) -> pa.RecordBatch:
-    """The groups of ``batch`` by model, place of the metric, and bin; those without a value have the bin -1."""
-    rows: list[tuple[str, int, int, int]] = []
-    for model in pc.unique(batch[0]).to_pylist():
-        own = batch.filter(pc.equal(batch[0], model))
-        for place, bin_edges in enumerate(edges):
-            values = own[place + 1].to_numpy(zero_copy_only=False)
-            there = values[~np.isnan(values)]
-            counts = binned(there, bin_edges)
-            rows += [(model, place, int(number), int(counts[number])) for number in np.flatnonzero(counts)]
-            rows.append((model, place, -1, len(values) - len(there)))
-    types = {"model": pa.string(), "metric": pa.int32(), "bin": pa.int32(), "groups": pa.int64()}
-    columns = zip(*rows, strict=True) if rows else [()] * len(types)
-    arrays = [pa.array(values, kind) for values, kind in zip(columns, types.values(), strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, list(types))
+    columns = table.rows.select(named(MODEL), *map(named, edges))
+    counted = columns.mapInArrow(count, "model string, metric string, bin int, groups long")
+    sums = counted.groupBy("model", "metric", "bin").agg(F.sum("groups").alias("groups"))
+    return (tuple(row) for row in sums.collect())
 
 
 def _stored(table: pa.Table, tables: ReportTables) -> tuple[GroupDistribution, ...]:
-    """The same from the table ``distributions``, of the metrics that have percentiles."""
     table = plain_texts(whole_day(table))
     undefined = _undefined(tables.values)
     distributions = []
@@ -203,12 +161,13 @@ def _stored(table: pa.Table, tables: ReportTables) -> tuple[GroupDistribution, .
         edges = _known_edges(metric)
         if edges is None:
             edges = edges_between(values.min(initial=math.inf), values.max(initial=-math.inf))
-        own = _BinnedMetric.empty(edges, tables.models)
+        counts: _Counts = Counter()
         for model in tables.models:
             of_model = rows.filter(pc.equal(rows["model"], model))
-            own.counts[model] += binned(of_model["value"].to_numpy(), edges, of_model["groups"].to_numpy())
-            own.undefined[model] = undefined.get((metric, model), 0)
-        distributions.append(own.distribution(metric, "distributions"))
+            own = binned(of_model["value"].to_numpy(), edges, of_model["groups"].to_numpy())
+            counts.update({(model, metric, place): groups for place, groups in enumerate(own.tolist())})
+            counts[model, metric, UNDEFINED] = undefined.get((metric, model), 0)
+        distributions.append(_distribution(metric, edges, tables.models, counts, "distributions"))
     return tuple(distributions)
 
 

@@ -99,19 +99,10 @@ def _figure(
 ) -> Figure:
     directions = directions_of(data)
     names = [key.name for key in _SIDES]
+    sides = [(label, row, names.index(side_of(row, directions) or UNSURE.name)) for label, row in named]
     rows = [
-        IntervalRow(
-            label,
-            (
-                IntervalMark(
-                    names.index(side_of(row, directions) or UNSURE.name),
-                    row.difference or 0.0,
-                    row.ci_low,
-                    row.ci_high,
-                ),
-            ),
-        )
-        for label, row in named
+        IntervalRow(label, (IntervalMark(side, row.difference or 0.0, row.ci_low, row.ci_high),))
+        for label, row, side in sides
     ]
     x_title = "difference" if metric is None else f"difference of {shown_name(metric)}"
     chart = IntervalChart(rows, _SIDES, Frame(x_title, width=208, zero=True))
@@ -123,10 +114,9 @@ def _on_one_axis(rows: Sequence[ComparisonRow]) -> list[list[ComparisonRow]]:
     places = {id(row): place for place, row in enumerate(rows)}
     groups: list[list[ComparisonRow]] = []
     for row in sorted(rows, key=_extent, reverse=True):
-        if groups and _extent(row) * _FAR >= _extent(groups[-1][0]):
-            groups[-1].append(row)
-        else:
-            groups.append([row])
+        if not groups or _extent(row) * _FAR < _extent(groups[-1][0]):
+            groups.append([])
+        groups[-1].append(row)
     ordered = [sorted(group, key=lambda row: places[id(row)]) for group in groups]
     return sorted(ordered, key=lambda group: places[id(group[0])])
 

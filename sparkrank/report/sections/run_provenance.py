@@ -42,7 +42,6 @@ def _in_words(value: Any) -> str:
 
 
 def _spec_text(text: str | None) -> str | None:
-    """The spec as its row of ``runs`` has it, with a key a line."""
     spec = json_object(text)
     return json.dumps(spec, indent=2, ensure_ascii=False, sort_keys=True) if spec else text
 

@@ -72,14 +72,11 @@ def _own_bins(bins: ScoreBins) -> tuple[CalibrationBin, ...]:
     place = np.minimum(np.rint(bins.score * size).astype(np.int64) * count // size, count - 1)
     first = run_starts(place)
     summed = bins.summed(first)
-    return tuple(
-        _calibration_bin(summed, index, float(at) / count, float(at + 1) / count)
-        for index, at in enumerate(place[first].tolist())
-    )
+    ends = [(at / count, (at + 1) / count) for at in place[first].tolist()]
+    return _calibration_bins(summed, ends)
 
 
 def _equal_shares(bins: ScoreBins) -> tuple[CalibrationBin, ...]:
-    """About :data:`CALIBRATION_BINS` runs of bins with about as many rows each."""
     bins = bins.select(bins.mass > 0)
     if not len(bins.score):
         return ()
@@ -88,18 +85,18 @@ def _equal_shares(bins: ScoreBins) -> tuple[CalibrationBin, ...]:
     first = run_starts(place)
     summed = bins.summed(first)
     last = np.append(first[1:], len(bins.score)) - 1
-    return tuple(
-        _calibration_bin(summed, index, float(bins.score[begin]), float(bins.score[end]))
-        for index, (begin, end) in enumerate(zip(first.tolist(), last.tolist(), strict=True))
-    )
+    ends = zip(bins.score[first].tolist(), bins.score[last].tolist(), strict=True)
+    return _calibration_bins(summed, list(ends))
 
 
-def _calibration_bin(bins: ScoreBins, index: int, low: float, high: float) -> CalibrationBin:
-    pos, neg = float(bins.pos[index]), float(bins.neg[index])
-    if not pos + neg:
-        return CalibrationBin(low, high, None, None, pos, neg)
-    mean = None if bins.score_sum is None else float(bins.score_sum[index]) / (pos + neg)
-    return CalibrationBin(low, high, mean, pos / (pos + neg), pos, neg)
+def _calibration_bins(bins: ScoreBins, ends: Sequence[tuple[float, float]]) -> tuple[CalibrationBin, ...]:
+    sums = [None] * len(ends) if bins.score_sum is None else bins.score_sum.tolist()
+    made = []
+    for (low, high), pos, neg, sum_ in zip(ends, bins.pos.tolist(), bins.neg.tolist(), sums, strict=True):
+        rows = pos + neg
+        mean = None if sum_ is None or not rows else sum_ / rows
+        made.append(CalibrationBin(low, high, mean, pos / rows if rows else None, pos, neg))
+    return tuple(made)
 
 
 def _figures(data: ReportData) -> Iterator[Figure]:

@@ -23,19 +23,7 @@ _BAND = re.compile(r"band (\S+) to (\S+)$")
 
 @dataclass(frozen=True)
 class TrendDay:
-    """What the tables of a day say of its metrics over all rows.
-
-    Parameters
-    ----------
-    name : str
-        The day.
-    state : {"stored", "missing", "unreadable"}
-        Whether it has tables that can be read.
-    metrics, gates : pyarrow.Table, optional
-        The tables of these names; ``gates`` is None where the day has none.
-    reason : str, optional
-        Why it cannot be read.
-    """
+    """The metrics of a day over all rows; ``reason`` says why its tables cannot be read."""
 
     name: str
     state: Literal["stored", "missing", "unreadable"] = "missing"
@@ -45,10 +33,7 @@ class TrendDay:
 
 
 def trend_of(days: Sequence[TrendDay], keys: Sequence[tuple[str, str]]) -> Trend | None:
-    """The trend of the metrics and models ``keys``, in their order, over ``days``, those without tables among them.
-
-    None where fewer than two days are stored. Days before the first that is are left out.
-    """
+    """The trend of the metrics and models ``keys`` from the first stored day on; None with fewer than two."""
     stored = [place for place, day in enumerate(days) if day.state == "stored"]
     if len(stored) < 2:
         return None
@@ -112,10 +97,7 @@ def _point(
 
 
 def band_of_gate(gate: GateRow) -> tuple[float, float] | None:
-    """The ends of the band of a gate of the kind ``history``; None where it had no band.
-
-    The table has both ends as text, of six digits, and the worse one as a number: that is taken as it is.
-    """
+    """The ends of the band of a gate of the kind ``history``: as text, of six digits, but for the worse, a number."""
     kind = KINDS.get(gate.kind)
     match = _BAND.search(gate.against or "") if kind is not None and kind.reads_history else None
     if match is None:
@@ -147,19 +129,16 @@ def _figures(data: ReportData) -> Iterator[Figure]:
 
 def _line(data: ReportData, series: TrendSeries) -> Line:
     dated = [(_date(point.day), point) for point in series.points]
+
+    def ends(low: str, high: str) -> tuple[tuple[str, float, float], ...]:
+        pairs = ((day, getattr(point, low), getattr(point, high)) for day, point in dated)
+        return tuple(pair for pair in pairs if None not in pair)
+
     return Line(
         model_key(data, series.model),
         tuple((day, point.value) for day, point in dated),
-        band=tuple(
-            (day, point.ci_low, point.ci_high)
-            for day, point in dated
-            if point.ci_low is not None and point.ci_high is not None
-        ),
-        limits=tuple(
-            (day, point.band_low, point.band_high)
-            for day, point in dated
-            if point.band_low is not None and point.band_high is not None
-        ),
+        band=ends("ci_low", "ci_high"),
+        limits=ends("band_low", "band_high"),
         flags=tuple((day, point.value) for day, point in dated if point.is_accepted and point.value is not None),
     )
 

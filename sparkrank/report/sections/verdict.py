@@ -42,7 +42,6 @@ def _verdict(tables: ReportTables) -> Made:
 
 
 def _counted(rows: Sequence[GateRow], state: State, one: str, several: str) -> str:
-    """How many gates, and in how many of their checks, have the verdict ``state``."""
     names, concerned = {row.gate for row in rows}, {row.gate for row in rows if row.verdict == state}
     subject = "the gate" if len(names) == 1 else f"{len(concerned):,} of {len(names):,} gates"
     checks = sum(row.verdict == state for row in rows)

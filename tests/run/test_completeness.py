@@ -105,8 +105,8 @@ def test_a_file_that_is_being_copied_is_named(days: Path) -> None:
 
 def test_rows_that_are_not_those_of_the_footer(days: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As of a reader that stops early; none does that we know of."""
-    batches = parquet._batches
-    monkeypatch.setattr(parquet, "_batches", lambda *given: (each.slice(1) for each in batches(*given)))
+    batches = parquet.leaf_batches
+    monkeypatch.setattr(parquet, "leaf_batches", lambda *given: (batch.slice(1) for batch in batches(*given)))
     with pytest.raises(sr.InputError, match=r"a\.parquet cannot be read: \d rows came of the \d of its footer"):
         run(days, None)
 

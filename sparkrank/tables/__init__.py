@@ -1,1 +1,1 @@
-"""The tables of a day: their schemas, how results become rows, how the input is read and a day is written."""
+"""The tables of a day: turning results into rows, committing a day to the output, and reading stored days."""

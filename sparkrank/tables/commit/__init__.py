@@ -1,1 +1,1 @@
-"""How a day becomes visible: either all of its tables at once, or none."""
+"""How a day becomes visible: all of its tables at once, or none."""

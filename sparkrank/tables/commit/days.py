@@ -1,8 +1,9 @@
-"""Writing a day: either all of its tables become visible at once, or none.
+"""Writing a day so that its tables become visible all at once, or not at all.
 
-One link says which run a day shows (:mod:`sparkrank.tables.commit.links`), and in an object store that Arrow opens one
-small object (:mod:`sparkrank.tables.commit.store_run`). Elsewhere Spark's dynamic partition overwrite replaces the day
-of each table, and ``runs`` last: a day is complete when its row in ``runs`` names the run of its tables.
+A link names the run that a day shows (:mod:`sparkrank.tables.commit.links`). In an object store that Arrow opens, one
+small object does so (:mod:`sparkrank.tables.commit.store_run`). Elsewhere Spark's dynamic partition overwrite replaces
+the day in one table after the other, ``runs`` last. There a day is complete when its row in ``runs`` names the run that
+wrote its tables.
 """
 
 from __future__ import annotations
@@ -35,30 +36,33 @@ class DayRun(Protocol):
 
     @property
     def attempt(self) -> str:
-        """The unique name of the run. The names of its files end in it."""
+        """The unique name of the run, with which the names of its files end."""
 
     @property
     def folder(self) -> Path | str | None:
-        """Where tables may be written before the commit, unseen by readers, or None where there is no such place."""
+        """The folder where tables can be written before the commit, unseen by readers; None if there is none."""
 
     def commit(self, tables: Mapping[str, Table], written: Collection[str] = ()) -> None:
-        """Replace the day by ``tables`` and the tables ``written`` into the folder already.
+        """Replace the day by ``tables`` and by the tables already ``written`` into the folder.
 
-        The last of ``tables`` may be a function of the ``files`` of those before it, None where nobody lists them, and
-        the ``attempt_id``. A table that the run lacks loses the day, or keeps its old rows where Spark writes.
+        The last of ``tables`` may be a function of ``files`` and ``attempt_id``. ``files`` are those of the tables
+        before it, or None if they are not listed. A table that the run lacks is removed from the day; where Spark
+        writes, it keeps its old rows.
         """
 
     def keep_others(self, names: Collection[str]) -> tuple[str, ...]:
-        """Take over all tables that the day shows now, but for ``names``, unseen by readers before the commit.
+        """Take over the tables that the day shows now, except ``names``. Readers see none of them before the commit.
 
-        Returns the names that the commit must be given: none where it replaces only the tables that it gets.
+        Returns the names that the commit must be given: none if the commit replaces only the tables it is given.
         """
 
 
 @dataclass(frozen=True)
 class Commit:
-    """The way to replace a day: how many earlier runs stay, what is called right before the day is shown, and whether
-    ``plain`` folders show its tables in place of links.
+    """How a day is replaced.
+
+    ``keep_runs`` earlier runs are kept, ``before`` is called right before the day is shown, and ``plain`` shows its
+    tables by real folders instead of links.
     """
 
     keep_runs: int = KEEP_RUNS
@@ -73,9 +77,9 @@ DEFAULT_COMMIT = Commit()
 def day_run(
     output: str, day: str, spark: SparkSession | None = None, column: str = DAY, how: Commit = DEFAULT_COMMIT
 ) -> Iterator[DayRun]:
-    """A run of ``day`` under ``output``, which no other run can write meanwhile. Tables without a commit are removed.
+    """A run of ``day`` under ``output``, locked against other runs.
 
-    Raises :class:`SparkrankError` when another run is writing the same day.
+    Tables that were not committed are removed. Raises :class:`SparkrankError` when another run is writing the same day.
     """
     local = local_path(output)
     if local is None:
@@ -87,7 +91,7 @@ def day_run(
         try:
             yield stored
         except (Exception, KeyboardInterrupt):
-            with suppress(Exception):  # the error that ended the run is told; in doubt what it has written stays
+            with suppress(Exception):  # the run's own error is raised; when in doubt, its files stay
                 stored.discard()
             raise
         return
@@ -122,7 +126,7 @@ class _ReplacedRun:
             table = given(files=None, attempt_id=self.attempt) if callable(given) else given
             # One chunk: pyspark 4.3 stops reading a table at its first empty chunk.
             frame = self.spark.createDataFrame(table.combine_chunks()) if isinstance(table, pa.Table) else table
-            if isinstance(table, pa.Table) and not table.num_rows:  # dynamic overwrite replaces what has new rows alone
+            if isinstance(table, pa.Table) and not table.num_rows:  # overwriting leaves partitions without new rows
                 frame.write.mode("overwrite").parquet(folders[name])
                 continue
             writer = frame.withColumn(self.column, F.lit(self.day)).write.mode("overwrite").partitionBy(self.column)
@@ -130,11 +134,11 @@ class _ReplacedRun:
 
 
 def local_path(output: str) -> Path | None:
-    """The folder that ``output`` names on this machine's file system, or None where it names another file system."""
+    """The folder that ``output`` names on the local file system; None if it names another file system."""
     scheme = _SCHEME.match(output)
     if scheme is None:
         return Path(output).absolute()
-    # the rest is taken literally: folder names are not encoded, and # and ? have no meaning
+    # The rest is taken literally: folder names are not encoded, and # and ? have no special meaning.
     return Path(output[scheme.end() :]).absolute() if scheme[1].lower() == "file" else None
 
 
@@ -144,15 +148,16 @@ def table_folders(output: str, day: str, names: Iterable[str], column: str = DAY
 
 
 def shown_run(output: str, day: str, column: str = DAY) -> Path | None:
-    """The folder of the run that ``day`` shows; None where it shows none, and where the file system has no links."""
+    """The folder of the run that ``day`` shows; None if it shows none, or if the file system has no links."""
     local = local_path(output)
     return None if local is None else OutputFolder(local, column).shown(day)
 
 
 def run_folders(output: str, day: str, names: Iterable[str], column: str = DAY) -> dict[str, str]:
-    """Folders of the tables of a day: of the run that it shows now, by a link or a manifest, else of the tables.
+    """The folders of the tables of a day, by name: in the run that the day shows, or else in the tables themselves.
 
-    Raises :class:`sparkrank.base.errors.InputError` where the manifest is none, and what Arrow raises where it fails.
+    A link or a manifest names the run. Raises :class:`sparkrank.base.errors.InputError` if the manifest is invalid, and
+    Arrow's own errors if Arrow fails.
     """
     local, shown = local_path(output), shown_run(output, day, column)
     if local is not None and shown is not None:
@@ -163,7 +168,7 @@ def run_folders(output: str, day: str, names: Iterable[str], column: str = DAY) 
 
 
 def stored_names(output: str, column: str = DAY) -> set[str] | None:
-    """The days, or windows, that have the table ``metrics`` under ``output``; None where Arrow cannot list them."""
+    """The days (or windows) that the table ``metrics`` has under ``output``; None if Arrow cannot list them."""
     try:
         store, folder = file_system(f"{output.rstrip('/')}/metrics")
         names = folders_in(store, folder)
@@ -173,12 +178,12 @@ def stored_names(output: str, column: str = DAY) -> set[str] | None:
 
 
 def needs_spark(output: str) -> bool:
-    """Whether only Spark can write tables under ``output``: in no local folder, and in no store that Arrow opens."""
+    """Whether only Spark can write ``output``: it is neither a local folder nor in a store that Arrow opens."""
     return local_path(output) is None and StoreFolder.that_opens(output) is None
 
 
 def _run_of_manifest(output: str, day: str) -> str | None:
-    """The folder of the run that ``day`` shows in an object store; None where the day has no manifest there."""
+    """The folder of the run that ``day`` shows in an object store; None if the day has no manifest there."""
     place = None if local_path(output) is not None else StoreFolder.at(output)
     manifest = None if place is None else place.read(day).manifest
     return None if place is None or manifest is None else place.run_url(manifest.run)

@@ -1,4 +1,4 @@
-"""Folders and files that survive a loss of power, with the rights of the folder that they are in."""
+"""Folders and files that survive a loss of power, with the permissions of the folder they are in."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from pathlib import Path
 
 from sparkrank.base.errors import writing_errors
 
-_NO_SYNC = (errno.EINVAL, errno.ENOTSUP)  # of a file system that brings the names of a folder to the disk by itself
-_BITS = 0o7777  # of a mode: the rights, and whether what is made in the folder gets its group
+_NO_SYNC = (errno.EINVAL, errno.ENOTSUP)  # errors of file systems that write folder entries to disk by themselves
+_BITS = 0o7777  # the mode bits: permissions, and whether new entries inherit the folder's group
 
 
 def make_folder(path: Path, made: list[Path] | None = None) -> None:
-    """Make the folder ``path`` and those above it, each with the rights and the group of the one above.
+    """Make the folder ``path`` and its missing parents, each with the permissions and the group of its own parent.
 
-    ``made`` gets each as soon as it is made. Raises :class:`SparkrankError` where the operating system refuses one.
+    Each folder is added to ``made`` as soon as it exists. Raises :class:`SparkrankError` if the operating system
+    refuses to make one.
     """
     made = [] if made is None else made
     with writing_errors(f"the folder {path}"):
@@ -26,18 +27,18 @@ def make_folder(path: Path, made: list[Path] | None = None) -> None:
             above = folder.parent.stat()
             try:
                 folder.mkdir()
-            except FileExistsError:  # a run of another day has made it meanwhile
+            except FileExistsError:  # a run of another day has just made it
                 continue
             made.append(folder)
-            with suppress(OSError):  # who is not of that group may not give it away
+            with suppress(OSError):  # only a member of the group may assign it
                 os.chown(folder, -1, above.st_gid)
             with suppress(OSError):
                 folder.chmod(above.st_mode & _BITS)
-        path.mkdir(exist_ok=True)  # which says what else stands in its place
+        path.mkdir(exist_ok=True)  # raises an error if something other than a folder is there
 
 
 def sync_all(paths: Iterable[Path]) -> None:
-    """Have the bytes of files and the names in folders on the disk; raises :class:`SparkrankError` where that fails."""
+    """Flush files and folder entries to disk; raises :class:`SparkrankError` if that fails."""
     for path in paths:
         with writing_errors(f"{path}", "brought to the disk"):
             _sync(path)
@@ -55,7 +56,7 @@ def _sync(path: Path) -> None:
 
 
 def files_and_folders(root: Path) -> list[Path]:
-    """All paths below ``root``, the innermost first, and ``root`` itself last. Links are not followed."""
+    """All paths below ``root``, the innermost first and ``root`` itself last. Links are not followed."""
     paths: list[Path] = []
     for folder, _, files in os.walk(root, topdown=False):
         paths += [Path(folder, name) for name in files if not Path(folder, name).is_symlink()]
@@ -64,6 +65,6 @@ def files_and_folders(root: Path) -> list[Path]:
 
 
 def remove_if_empty(folder: Path) -> None:
-    """Remove ``folder`` unless something is in it."""
+    """Remove ``folder`` if it is empty."""
     with suppress(OSError):
         folder.rmdir()

@@ -1,7 +1,8 @@
-"""A day becomes visible by one atomic rename of a link, and survives a loss of power from then on.
+"""Showing a day by one atomic rename of a link. From then on the day survives a loss of power.
 
-A run writes all tables into a folder of its own, brings them to the disk, makes the links that readers open, and then
-replaces the one link that says which run the day shows. The run before stays for readers that have listed its files.
+A run writes all tables into its own folder, flushes them to disk and makes the links that readers open. It then
+replaces the one link that names the run of the day. The previous run is kept for readers that have already listed its
+files.
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 KEEP_RUNS = 1
-_PIECE = 1 << 20  # bytes that are read at a time
+_PIECE = 1 << 20  # bytes read at a time
 
 
 @dataclass(frozen=True)
 class LinkedRun:
-    """The run ``attempt`` of a day, which a link will show, and the folders that it has ``made`` beside its own.
+    """The run ``attempt`` of a day, which a link will show. ``made`` are the folders that it made outside its own.
 
-    One that ``is_plain`` moves its tables into real folders instead of making links to them.
+    If ``is_plain``, its tables are moved into real folders instead of being linked.
     """
 
     place: OutputFolder
@@ -87,7 +88,7 @@ class LinkedRun:
         self.clear(names)
 
     def _show(self) -> None:
-        """Let the day show this run: the commit."""
+        """Commit: make the day show this run."""
         if not self.lock.is_held():
             raise SparkrankError(
                 f"the lock of {self.day} was taken away while it was written under {shorten(self.place.root)}: "
@@ -96,11 +97,11 @@ class LinkedRun:
         self.before_commit()
         target = Path("..") / self.place.runs.name / self.folder.name
         replace_link(self.place.day_link(self.day), target, self.attempt)
-        with suppress(OSError, SparkrankError):  # the day is shown, and what fails now is no reason to say otherwise
+        with suppress(OSError, SparkrankError):  # the day is committed: a failure from here on must not deny that
             sync_all([self.place.days])
 
     def clear(self, names: Collection[str]) -> None:
-        """Remove links to tables that the run lacks and runs that are not needed, once the real folders are its own."""
+        """Remove links to tables that the run lacks and runs no longer needed, once the plain folders hold this run."""
         if is_unpublished(self.place, self.place.shown(self.day)):
             return
         with suppress(OSError):
@@ -118,13 +119,13 @@ class LinkedRun:
         return tuple(kept)
 
     def take(self, tables: Mapping[str, Path]) -> None:
-        """Give the files in the folders of ``tables`` a second name in the folder of the run."""
+        """Link (or copy) the files in the folders of ``tables`` into the folder of the run."""
         for name, folder in tables.items():
             with writing_errors(f"the table {name} in {self.folder}"):
                 shutil.copytree(folder, self.folder / name, copy_function=_same_file, symlinks=True)
 
     def _files(self) -> list[dict[str, Any]]:
-        """The files of each table in the folder, in order: what the row of the run in ``runs`` lists."""
+        """The files of each table in the folder, in order, as the row of the run in ``runs`` lists them."""
         return [
             {
                 "table": file.parent.name,
@@ -139,7 +140,7 @@ class LinkedRun:
     def _write(self, name: str, table: pa.Table | DataFrame) -> None:
         folder = self.folder / name
         if isinstance(table, pa.Table):
-            # numbers of bins and states hardly repeat, so dictionaries took three times as long, for a larger file
+            # Numbers of bins and states hardly repeat: dictionaries took three times as long and made the file larger.
             texts = [column.name for column in table.schema if pa.types.is_string(column.type)]
             own = table.replace_schema_metadata({**(table.schema.metadata or {}), ATTEMPT_ID: self.attempt})
             make_folder(folder)
@@ -176,13 +177,13 @@ def linked_run(
     *,
     is_plain: bool = False,
 ) -> Iterator[LinkedRun]:
-    """A run of ``day``, which no other run can write meanwhile; what ``before_commit`` raises leaves the old run.
+    """A run of ``day``, locked against other runs. If ``before_commit`` raises, the day keeps its old run.
 
-    Raises :class:`SparkrankError` when another run is writing the day, when something that is not sparkrank's stands in
-    the way, or when the operating system refuses a folder.
+    Raises :class:`SparkrankError` when another run is writing the day, when something that sparkrank did not make is in
+    the way, or when the operating system refuses to make a folder.
     """
     place = OutputFolder(output, column)
-    place.validate(day)  # before hours of work, not after
+    place.validate(day)  # fail before hours of work, not after
     made: list[Path] = []
     try:
         with only_writer(place.lock(day), day, output, made) as lock:
@@ -202,9 +203,9 @@ def linked_run(
 
 
 def export_day(source: OutputFolder, day: str, output: Path) -> bool:
-    """Show ``day`` of ``source`` under ``output``, too, in real folders; False where they are there already.
+    """Copy ``day`` of ``source`` to ``output`` as well, in real folders; False if it is already there.
 
-    Raises :class:`SparkrankError` where the day shows no run, and as :func:`linked_run` does.
+    Raises :class:`SparkrankError` if the day shows no run, and in the cases of :func:`linked_run`.
     """
     shown = source.shown(day)
     if shown is None:
@@ -220,12 +221,12 @@ def export_day(source: OutputFolder, day: str, output: Path) -> bool:
 
 
 def _sizes(tables: Mapping[str, Path]) -> dict[str, dict[str, int]]:
-    """The files of each table, whose names no other run has, with their bytes."""
+    """The size in bytes of each file of each table. No other run has files with these names."""
     return {name: {file.name: file.stat().st_size for file in folder.iterdir()} for name, folder in tables.items()}
 
 
 def remove_unfinished(place: OutputFolder, day: str) -> list[Path]:
-    """Under the lock of ``day``, remove runs that died before their commit, and finish one that died after it."""
+    """Remove runs of ``day`` that died before their commit, and finish one that died after it, under the day's lock."""
     publish(place, day)
     shown, removed = place.shown(day), []
     for run in place.runs_of(day):
@@ -240,7 +241,7 @@ def remove_unfinished(place: OutputFolder, day: str) -> list[Path]:
 
 
 def has_leftovers(place: OutputFolder, day: str, runs: Collection[Path]) -> bool:
-    """Whether one of the ``runs`` of ``day`` was never shown, or the one that is did not finish."""
+    """Whether some of the ``runs`` of ``day`` were never shown, or the run that it shows did not finish."""
     shown = place.shown(day)
     return (
         shown is None
@@ -250,13 +251,13 @@ def has_leftovers(place: OutputFolder, day: str, runs: Collection[Path]) -> bool
 
 
 def replaced_runs(place: OutputFolder, day: str) -> list[Path]:
-    """The runs of ``day`` that were shown before the one that is, the first replaced first."""
+    """The runs that ``day`` showed before its present one, in the order in which they were replaced."""
     shown = place.shown(day)
     return [run for run in place.runs_of(day) if run != shown and (run / REPLACED).exists()]
 
 
 def checksum(file: Path) -> str:
-    """The SHA-256 of the bytes of ``file``, in hexadecimal digits."""
+    """The SHA-256 of the bytes of ``file``, in hexadecimal."""
     digest = hashlib.sha256()
     with file.open("rb") as opened:
         while piece := opened.read(_PIECE):
@@ -265,7 +266,7 @@ def checksum(file: Path) -> str:
 
 
 def _tidy_others(place: OutputFolder, own: str) -> None:
-    """Remove the leftovers of killed runs of other days, except days that another run is writing."""
+    """Remove what killed runs of other days left behind, except for days that another run is writing."""
     runs = place.runs_by_name()
     for day in place.names():
         if day != own and has_leftovers(place, day, runs.get(day, [])):
@@ -276,7 +277,7 @@ def _tidy_others(place: OutputFolder, own: str) -> None:
 
 
 def _leave_no_trace(run: LinkedRun) -> None:
-    """Remove everything that a run has made, unless it is committed: then it stays shown and the old run goes."""
+    """Remove everything that a run has made. If it is committed, keep it and remove the old run instead."""
     place, day = run.place, run.day
     if place.shown(day) == run.folder:
         with suppress(SparkrankError, OSError):
@@ -295,7 +296,7 @@ def _leave_no_trace(run: LinkedRun) -> None:
 
 
 def _same_file(source: str, target: str) -> None:
-    """A second name of the file ``source``, or its copy on a file system where files have one name."""
+    """Give the file ``source`` a second name ``target``, or copy it if the file system has no hard links."""
     try:
         os.link(source, target, follow_symlinks=False)
     except OSError:

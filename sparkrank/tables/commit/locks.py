@@ -1,4 +1,4 @@
-"""The lock of a day: one run writes it at a time, and none keeps it that has ended."""
+"""The lock of a day: only one run writes the day at a time, and a lock ends with the run that holds it."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from pathlib import Path
 from sparkrank.base.errors import SparkrankError, shorten, writing_errors
 from sparkrank.tables.commit.durable_folders import make_folder
 
-_ATTEMPTS = 10  # to create a lock in a new folder, which a failed run of another day may remove at that moment
+_ATTEMPTS = 10  # at creating a lock in a new folder, which a failing run of another day may remove just then
 
-# The operating system keeps one run from another by process, so that a process forked meanwhile does not hold the lock
-# of its parent. These keep one thread from another.
+# The operating system's locks belong to a process, so a process forked meanwhile does not hold its parent's lock.
+# These locks separate the threads of one process.
 _held: set[Path] = set()
 _guard = threading.Lock()
 
 
 @dataclass(frozen=True)
 class Lock:
-    """The lock ``path``, which this process holds by the open file ``handle``."""
+    """The lock file ``path``, which this process holds through the open file ``handle``."""
 
     path: Path
     handle: int
 
     def is_held(self) -> bool:
-        """Whether the file is still the one that others see: ``sparkrank unlock --force`` takes it away."""
+        """Whether the open file is still the one at its path: ``sparkrank unlock --force`` removes that."""
         try:
             return os.path.samestat(self.path.lstat(), os.fstat(self.handle))
         except FileNotFoundError:
@@ -39,7 +39,7 @@ class Lock:
 
 @contextmanager
 def only_writer(path: Path, day: str, output: Path, made: list[Path]) -> Iterator[Lock]:
-    """Hold the lock ``path`` of ``day`` until this ends; raises :class:`SparkrankError` when another run does."""
+    """Hold the lock ``path`` of ``day`` within the context; raises :class:`SparkrankError` if another run holds it."""
     with _guard:
         is_free = path not in _held
         _held.add(path)
@@ -74,7 +74,7 @@ def is_locked(path: Path) -> bool:
 
 
 def remove_lock(path: Path) -> None:
-    """Remove the lock ``path``, unless it is something else: no run has ever written into one."""
+    """Remove the file ``path`` if it is a lock, which is always empty. Anything else is left alone."""
     with suppress(FileNotFoundError):
         status = path.lstat()
         if stat.S_ISREG(status.st_mode) and not status.st_size:
@@ -93,7 +93,7 @@ def _opened(path: Path, made: list[Path]) -> int:
 
 
 def _open(path: Path, flags: int) -> int:
-    """Open the lock, which is never written: no link is followed, and nothing is cut off."""
+    """Open the lock file without following links or truncating it. Nothing is ever written to it."""
     if path.is_symlink():
         raise SparkrankError(
             f"the lock {shorten(path)} is a link: move it away or choose another folder for the tables"
@@ -103,10 +103,10 @@ def _open(path: Path, flags: int) -> int:
 
 
 def _take(path: Path, handle: int) -> bool:
-    """Take the lock unless another run has it, or a failed run that had it has removed it."""
+    """Take the lock, unless another run holds it or a failed run that held it has removed it."""
     with writing_errors(f"the lock {path}", "taken"):
         try:
             fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return os.path.samestat(path.lstat(), os.fstat(handle))
-        except (BlockingIOError, PermissionError, FileNotFoundError):  # POSIX leaves open which of the first two
+        except (BlockingIOError, PermissionError, FileNotFoundError):  # POSIX allows either of the first two
             return False

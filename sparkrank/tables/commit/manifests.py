@@ -1,6 +1,7 @@
-"""The manifest of a day in an object store: one small object that says which run the day shows, and which files it has.
+"""The manifest of a day in an object store: a small object that names the run that the day shows, and its tables.
 
-Stores replace one object in one step, and many only if it is still what the writer has read: of two runs one wins.
+Object stores replace one object atomically. Many can do so on the condition that the object has not changed since the
+writer read it: if two runs write the same day, one of them wins.
 """
 
 from __future__ import annotations
@@ -21,29 +22,29 @@ if TYPE_CHECKING:
     from obstore import UpdateVersion
     from obstore.store import ObjectStore
 
-# File systems of Arrow's without folders, and the schemes by which paths name them.
+# Arrow's file systems that have no folders, and the URL schemes of their paths.
 _SCHEMES = re.compile(r"(s3a?|s3n|gs|gcs)://", re.IGNORECASE)
 _OBSTORE_SCHEMES = {"s3a": "s3", "s3n": "s3", "gcs": "gs"}
 _RUN = re.compile(r"(?P<name>\d{4}-\d{2}-\d{2}(\.\.\d{4}-\d{2}-\d{2})?)\.[0-9a-f]{12}")
 _TABLE = re.compile(r"[a-z][a-z_]*")
-MOST_BYTES = 16 << 20  # of a manifest: more is none
+MOST_BYTES = 16 << 20  # a larger object is not a manifest
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """The ``run`` that a day shows, and its ``tables``. ``replaced`` are earlier runs that stay, newest last."""
+    """The ``run`` that a day shows, and its ``tables``. ``replaced`` are earlier runs still kept, newest last."""
 
     run: str
     tables: tuple[str, ...]
     replaced: tuple[str, ...] = ()
 
     def as_json(self) -> bytes:
-        """The bytes of the object."""
+        """The manifest as the bytes of an object."""
         return json.dumps(asdict(self), indent=1).encode()
 
     @classmethod
     def of(cls, content: bytes, name: str, place: str) -> Manifest:
-        """The manifest of the day ``name`` at ``place``; raises :class:`InputError` where it is none of that day."""
+        """The manifest of the day ``name`` at ``place``; raises :class:`InputError` if it is not one."""
         try:
             document: dict[str, Any] = json.loads(content)
             tables, replaced = (tuple(map(str, document[name])) for name in ("tables", "replaced"))
@@ -60,7 +61,7 @@ class Manifest:
 
 @dataclass(frozen=True)
 class Stored:
-    """A manifest with the tag of its version in the store; None where the store has no tags."""
+    """A manifest with the version tag that the store gives it; None if the store has no tags."""
 
     manifest: Manifest | None
     tag: UpdateVersion | None = None
@@ -68,7 +69,7 @@ class Stored:
 
 @dataclass(frozen=True)
 class StoreFolder:
-    """The folder ``url`` of tables in an object store: ``root`` of the file system ``store`` of Arrow's."""
+    """The output folder ``url`` in an object store: the folder ``root`` of Arrow's file system ``store``."""
 
     url: str
     store: fs.FileSystem
@@ -76,7 +77,7 @@ class StoreFolder:
 
     @classmethod
     def at(cls, output: str) -> StoreFolder | None:
-        """The folder ``output``; None where it is in no object store that Arrow knows. The store is asked nothing."""
+        """The folder ``output``; None if it is in no object store that Arrow knows. Sends no request to the store."""
         if _SCHEMES.match(output) is None:
             return None
         try:
@@ -87,7 +88,7 @@ class StoreFolder:
 
     @classmethod
     def that_opens(cls, output: str) -> StoreFolder | None:
-        """The folder ``output``; None where Arrow cannot look into it, as without the credentials that Spark has."""
+        """The folder ``output``; None if Arrow cannot list it, for example because only Spark has the credentials."""
         place = cls.at(output)
         try:
             if place is not None:
@@ -97,11 +98,11 @@ class StoreFolder:
         return place
 
     def run_url(self, run: str) -> str:
-        """The folder of a run."""
+        """The URL of the folder of a run."""
         return f"{self.url}/{RUNS_FOLDER}/{run}"
 
     def read(self, name: str) -> Stored:
-        """The manifest of the day ``name``; raises :class:`InputError` for none, and what Arrow raises."""
+        """The manifest of the day ``name``; raises :class:`InputError` if it is invalid, and Arrow's own errors."""
         key = f"{DAYS_FOLDER}/{name}.json"
         try:
             with self.store.open_input_file(f"{self.root}/{key}") as opened:
@@ -111,7 +112,7 @@ class StoreFolder:
         return Stored(Manifest.of(content, name, f"{self.url}/{key}"))
 
     def read_to_replace(self, name: str) -> Stored:
-        """The manifest of the day ``name`` with its tag, where the package obstore is there to read and write it."""
+        """The manifest of the day ``name``, with its tag if the package obstore is installed."""
         objects = self._objects()
         if objects is None:
             return self.read(name)
@@ -125,17 +126,17 @@ class StoreFolder:
             return Stored(None)
         except obstore.exceptions.BaseError as error:
             raise StoreError(f"{shorten(self.url)}/{key} cannot be read: {shorten(first_line(error))}") from error
-        # Stores tell an object by its tag (S3, Azure) or its version (a generation of Google Cloud Storage).
+        # Stores identify the version of an object by a tag (S3, Azure) or a number (Google Cloud's generation).
         tag: UpdateVersion = {name: mark for name in ("e_tag", "version") if (mark := response.meta[name]) is not None}  # type: ignore[assignment]
         try:
             return Stored(Manifest.of(content, name, f"{self.url}/{key}"), tag)
-        except InputError:  # what is no manifest is replaced by one
+        except InputError:  # an invalid manifest is replaced
             return Stored(None, tag)
 
     def replace(self, name: str, before: Stored, manifest: Manifest) -> None:
-        """Let the day ``name`` show the run of ``manifest``, if it still shows the one of ``before``: the commit.
+        """Commit: make the day ``name`` show the run of ``manifest``, if it still shows that of ``before``.
 
-        Raises :class:`SparkrankError` where another run has replaced it, :class:`StoreError` where the store fails.
+        Raises :class:`SparkrankError` if another run has replaced it, and :class:`StoreError` if the store fails.
         """
         key, objects = f"{DAYS_FOLDER}/{name}.json", self._objects()
         if objects is None:
@@ -149,7 +150,7 @@ class StoreFolder:
             mode: Literal["create"] | UpdateVersion = "create" if before.tag is None else before.tag
             obstore.put(objects, key, manifest.as_json(), mode=mode, use_multipart=False)
         except obstore.exceptions.BaseError as error:
-            if self.read(name).manifest == manifest:  # the answer was lost, and the request perhaps sent again
+            if self.read(name).manifest == manifest:  # the answer was lost; the request may have been repeated
                 return
             if isinstance(error, (AlreadyExistsError, PreconditionError)):
                 reason = f"another run has replaced {name} under {shorten(self.url)} meanwhile"
@@ -158,7 +159,7 @@ class StoreFolder:
             raise StoreError(f"{shorten(self.url)}/{key} cannot be written: {reason}") from error
 
     def _objects(self) -> ObjectStore | None:
-        """The folder as the package obstore opens it, which can write on a condition; None where it is not there."""
+        """The folder opened by obstore, which supports conditional writes; None if that is not installed."""
         try:
             from obstore.store import from_url
         except ImportError:
@@ -168,22 +169,23 @@ class StoreFolder:
         return from_url(f"{scheme}://{rest}", client_options={"allow_http": True})
 
     def tables(self) -> list[str]:
-        """The folders that may have copies of a table."""
+        """The folders that may contain copies of tables."""
         return list(filter(_TABLE.fullmatch, folders_in(self.store, self.root)))
 
     def files(self, folder: str) -> list[fs.FileInfo]:
-        """The visible files below ``folder`` of the root, in the order of their names."""
+        """The visible files below the folder ``folder`` of the root, ordered by name."""
         files = (info for info in self._below(folder) if info.type == fs.FileType.File)
         return sorted((info for info in files if info.base_name[:1] not in "._"), key=lambda info: info.path)
 
     def remove(self, folder: str) -> None:
-        """Remove ``folder`` of the root and all that is below it, if it is there."""
+        """Remove the folder ``folder`` of the root with everything below it, if it exists."""
         if not self._below(folder):
             return
         try:
             self.store.delete_dir(f"{self.root}/{folder}")
         except FileNotFoundError:
-            # In Google Cloud Storage, Arrow removes an object for the folder itself at last, and copies make none.
+            # In Google Cloud Storage, Arrow ends by removing an object for the folder itself, which copies never
+            # create.
             if self._below(folder):
                 raise
 

@@ -1,4 +1,4 @@
-"""Ownership in the output folder: a path is sparkrank's own by its name, its kind and its target.
+"""Ownership in the output folder: sparkrank owns a path if its name, its kind and its target say so.
 
 ::
 
@@ -9,10 +9,10 @@
       _runs/2026-11-19.lock
 
 With ``output.plain`` the first of them is a real folder, into which the files of the run were moved
-(:mod:`sparkrank.tables.commit.plain_folders`), and ``_PLAIN`` in the folder of the run says which they are.
+(:mod:`sparkrank.tables.commit.plain_folders`). The file ``_PLAIN`` in the folder of the run lists them.
 
-Others may write into the folder, too, and a user may keep rows or links in it. A path with another name, of another
-kind or with another target is neither replaced nor removed. If it is in the way of a run, the run is refused.
+Other programs may write into the output folder, and a user may keep rows or links there. A path with another name,
+kind or target is neither replaced nor removed. If it is in the way of a run, the run is refused.
 """
 
 from __future__ import annotations
@@ -29,31 +29,31 @@ from pathlib import Path
 from sparkrank.base.errors import SparkrankError, shorten, writing_errors
 
 RUNS_FOLDER, DAYS_FOLDER = "_runs", "_days"
-REPLACED = "_REPLACED"  # the file in the folder of a run that was shown until another replaced it
-PLAIN = "_PLAIN"  # the file in the folder of a run whose tables are shown by real folders: the files of each table
+REPLACED = "_REPLACED"  # the file that marks the folder of a run that was shown and later replaced
+PLAIN = "_PLAIN"  # the file in the folder of a run shown by real folders; it lists the files of each table
 _DAY = r"\d{4}-\d{2}-\d{2}"
 _DAY_NAME, _WINDOW_NAME = re.compile(_DAY), re.compile(rf"{_DAY}\.\.{_DAY}")
-# Runs have a random part of twelve hex digits. Runs of releases before had eight letters, digits or underscores.
+# The name of a run ends in twelve random hex digits. Earlier releases used eight letters, digits or underscores.
 _RUN = re.compile(rf"(?P<name>{_DAY}(\.\.{_DAY})?)\.(?P<attempt>[0-9a-f]{{12}}|[a-z0-9_]{{8}})")
 _TABLE = re.compile(r"[a-z][a-z_]*")
-_MOST_BYTES = 16 << 20  # of a list of files: more is none
+_MOST_BYTES = 16 << 20  # a larger file is not a list of files
 DAY = "day"  # the column by which the tables of days are partitioned
 
 
 def new_attempt() -> str:
-    """A name that no other run has."""
+    """A unique name for a new run."""
     return uuid.uuid4().hex[:12]
 
 
 @dataclass(frozen=True)
 class OutputFolder:
-    """The folder ``root`` of tables that are partitioned by ``column``: days, or windows of days."""
+    """The output folder ``root``, whose tables are partitioned by ``column``: days, or windows of days."""
 
     root: Path
     column: str
 
     def is_name(self, name: str) -> bool:
-        """Whether ``name`` is that of a day, or of a window: in a folder of one kind the other is not touched."""
+        """Whether ``name`` names what the folder is partitioned by: a day, or else a window."""
         return bool((_DAY_NAME if self.column == DAY else _WINDOW_NAME).fullmatch(name))
 
     @property
@@ -79,13 +79,13 @@ class OutputFolder:
         return self.root / table / f"{self.column}={name}"
 
     def table_target(self, table: str, name: str) -> Path:
-        """Where :meth:`table_link` leads."""
+        """The target of :meth:`table_link`."""
         return Path("..") / DAYS_FOLDER / name / table
 
     def validate(self, name: str, tables: Iterable[str] = ()) -> None:
-        """Raise :class:`SparkrankError` where a path of the day ``name`` is not sparkrank's own.
+        """Raise :class:`SparkrankError` if sparkrank does not own a path of the day ``name``.
 
-        No folder of sparkrank's is a link. ``tables`` are those that a run is about to show.
+        None of sparkrank's folders is a link. ``tables`` are those that a run is about to show.
         """
         for folder in (self.runs, self.days, *(self.root / table for table in tables)):
             if folder.is_symlink():
@@ -103,11 +103,11 @@ class OutputFolder:
                 raise _foreign(link)
 
     def owns_table_link(self, link: Path, table: str, name: str) -> bool:
-        """Whether ``link`` is one that a run made to show the day ``name`` of ``table``."""
+        """Whether ``link`` was made by a run to show the day ``name`` of ``table``."""
         return link.is_symlink() and link.readlink() == self.table_target(table, name)
 
     def owns_plain_folder(self, folder: Path, table: str, name: str) -> bool:
-        """Whether ``folder`` is the real one by which a run shows the day ``name`` of ``table``, with no other file."""
+        """Whether ``folder`` is the real folder that shows the day ``name`` of ``table``, without foreign files."""
         there = _files_alone(folder)
         if not there:
             return False
@@ -115,30 +115,30 @@ class OutputFolder:
         return any(there <= files for files in known)
 
     def plain_files(self, run: Path) -> dict[str, set[str]]:
-        """The names of the files of each table of ``run``, if real folders show them; empty where links do."""
+        """The names of the files of each table of ``run``, if real folders show them; empty if links do."""
         mark = run / PLAIN
         if mark.is_symlink() or not mark.is_file() or mark.stat().st_size > _MOST_BYTES:
             return {}
         try:
             tables = json.loads(mark.read_bytes())
             return {table: set(map(str, files)) for table, files in tables.items() if _TABLE.fullmatch(table)}
-        except (ValueError, TypeError, AttributeError):  # somebody else's
+        except (ValueError, TypeError, AttributeError):  # not written by sparkrank
             return {}
 
     def tables_of(self, run: Path) -> dict[str, Path]:
-        """The folder of each table of ``run``, in its own folder, or where readers look once it was moved there."""
+        """The folder of each table of ``run``: in the run's own folder, or where readers look if it was moved there."""
         own = [entry.name for entry in run.iterdir() if _is_real(entry)]
         names = sorted(name for name in {*own, *self.plain_files(run)} if name[0] != ".")
         return {name: folder for name in names if (folder := self.table_folder(run, name)).is_dir()}
 
     def table_folder(self, run: Path, table: str) -> Path:
-        """The folder of ``table`` of ``run``, whether it is there or not."""
+        """The folder of ``table`` of ``run``, whether or not it exists."""
         own, name = run / table, self.run_of(run)
         is_moved = name is not None and not own.is_dir() and table in self.plain_files(run)
         return self.table_link(table, str(name)) if is_moved else own
 
     def shown(self, name: str) -> Path | None:
-        """The folder of the run that the day ``name`` shows; None where it shows none of sparkrank's."""
+        """The folder of the run that the day ``name`` shows; None if it shows no run of sparkrank."""
         link = self.day_link(name)
         if self.days.is_symlink() or not _names_run(link, name):
             return None
@@ -146,26 +146,26 @@ class OutputFolder:
         return run if self.run_of(run) == name else None
 
     def run_of(self, folder: Path) -> str | None:
-        """The day whose run ``folder`` is by its name and kind; None where it is no folder of a run."""
+        """The day of the run whose folder is ``folder``, by name and kind; None if it is no run's folder."""
         match = _RUN.fullmatch(folder.name)
         if match is None or not self.is_name(match["name"]):
             return None
         return match["name"] if _is_real(folder) and not self.runs.is_symlink() else None
 
     def runs_of(self, name: str | None = None) -> list[Path]:
-        """The folders of runs of the day ``name``, or of all days, the oldest first."""
+        """The folders of the runs of the day ``name``, or of all days, the oldest first."""
         own = [self.runs / entry for day, entry in self._entries(name or "") if name in (None, day)]
         return sorted(own, key=lambda folder: folder.stat().st_mtime_ns) if len(own) > 1 else own
 
     def runs_by_name(self) -> dict[str, list[Path]]:
-        """The folders of runs of every day, by their names, from one look at the folder of all."""
+        """The folders of the runs of every day, by day, from a single listing."""
         runs: dict[str, list[Path]] = {}
         for day, entry in self._entries():
             runs.setdefault(day, []).append(self.runs / entry)
         return runs
 
     def _entries(self, beginning: str = "") -> list[tuple[str, str]]:
-        """The day of each run whose folder's name has that ``beginning``, and that name, from one look."""
+        """Day and folder name of each run whose folder name starts with ``beginning``, from one listing."""
         if not _is_real(self.runs):
             return []
         with os.scandir(self.runs) as entries:
@@ -174,7 +174,7 @@ class OutputFolder:
         return [(run["name"], name) for name, run in runs if run is not None and self.is_name(run["name"])]
 
     def names(self) -> list[str]:
-        """The days that show a run, or have the folder or the lock of one, in order."""
+        """The days that show a run, or that have a folder or lock of a run, in order."""
         days = {day for day, _ in self._entries()}
         for folder, ending in ((self.days, ""), (self.runs, ".lock")):
             if _is_real(folder):
@@ -183,7 +183,7 @@ class OutputFolder:
         return sorted(days)
 
     def links_of(self, name: str) -> Iterator[Path]:
-        """The links that show tables of the day ``name``, and their temporary names."""
+        """The links that show tables of the day ``name``, also under temporary names."""
         for table in self.tables():
             link = self.table_link(table, name)
             for candidate in (link, *_unfinished(link)):
@@ -191,26 +191,26 @@ class OutputFolder:
                     yield candidate
 
     def unfinished_day_links(self, name: str) -> list[Path]:
-        """Temporary names of the link of the day ``name``, left by a run that was killed."""
+        """Links of the day ``name`` under temporary names, left behind by a killed run."""
         if self.days.is_symlink():
             return []
         return [link for link in _unfinished(self.day_link(name)) if _names_run(link, name)]
 
     def tables(self) -> list[str]:
-        """The folders that may be those of tables: :meth:`owns_table_link` tells whether a day in them is."""
+        """The folders that may be tables. :meth:`owns_table_link` decides whether sparkrank owns a day in one."""
         if not self.root.is_dir():
             return []
         folders = filter(_is_real, sorted(self.root.iterdir()))
         return [folder.name for folder in folders if folder.name not in (RUNS_FOLDER, DAYS_FOLDER)]
 
     def remove_run(self, folder: Path) -> None:
-        """Remove the folder of a run. Anything else in its place is left alone."""
+        """Remove the folder of a run. Anything else at that path is left alone."""
         if self.run_of(folder) is not None:
-            shutil.rmtree(folder, ignore_errors=True)  # which follows no link
+            shutil.rmtree(folder, ignore_errors=True)  # does not follow links
 
 
 def replace_link(link: Path, target: Path, attempt: str) -> None:
-    """Make ``link``, which is missing or sparkrank's own, lead to ``target`` in one atomic step."""
+    """Point ``link`` to ``target`` in one atomic step. It must be missing or owned by sparkrank."""
     if link.is_symlink() and link.readlink() == target:
         return
     new = link.with_name(f".{link.name}.{attempt}")
@@ -220,7 +220,7 @@ def replace_link(link: Path, target: Path, attempt: str) -> None:
 
 
 def _unfinished(link: Path) -> list[Path]:
-    """The temporary names of ``link`` that are there; releases before had one of them for each day."""
+    """The temporary names of ``link`` that exist. Earlier releases had one for each day."""
     if not _is_real(link.parent):
         return []
     name = re.compile(re.escape(f".{link.name}") + r"(\.[0-9a-f]{12})?")
@@ -228,14 +228,14 @@ def _unfinished(link: Path) -> list[Path]:
 
 
 def _names_run(link: Path, name: str) -> bool:
-    """Whether ``link`` leads to where a run of the day ``name`` is or was."""
+    """Whether ``link`` points to the place of a present or former run of the day ``name``."""
     target = link.readlink() if link.is_symlink() else Path()
     match = _RUN.fullmatch(target.name)
     return match is not None and match["name"] == name and target == Path("..") / RUNS_FOLDER / target.name
 
 
 def _files_alone(folder: Path) -> set[str]:
-    """The names of the files in ``folder``; none where it is no real folder, or holds anything but files."""
+    """The names of the files in ``folder``; empty if it is not a real folder or contains anything but files."""
     there = list(folder.iterdir()) if _is_real(folder) else []
     return {entry.name for entry in there if all(each.is_file() and not each.is_symlink() for each in there)}
 

@@ -1,9 +1,9 @@
-"""Days whose tables are in real folders, for programs that follow no links (``output.plain``).
+"""Days whose tables are in real folders, for programs that do not follow links (``output.plain``).
 
-A run writes its tables into its own folder, and replaces the link, as every run does. After that its tables are renamed
-to where readers look, as ``metrics/day=2026-11-19``, and those of the run before go back into the folder of that run.
-The table ``runs`` goes first and comes last: while a day has it, all its tables are of that run. What a run that is
-killed in between has left, the next run of any day moves.
+A run writes its tables into its own folder and replaces the link, as every run does. Its tables are then renamed to
+where readers look, such as ``metrics/day=2026-11-19``, and the tables of the previous run go back into that run's
+folder. The table ``runs`` is removed first and added last: while a day has it, all its tables belong to that run. If a
+run is killed in between, the next run of any day completes the moves.
 """
 
 from __future__ import annotations
@@ -21,21 +21,22 @@ _LAST = "runs"
 
 
 def is_unpublished(place: OutputFolder, shown: Path | None) -> bool:
-    """Whether the run that a day shows has tables that are not where readers look."""
+    """Whether some tables of the run that a day shows are not yet where readers look."""
     return bool(_unpublished(place, shown))
 
 
 def publish(place: OutputFolder, name: str) -> None:
-    """Bring the tables of the run that the day ``name`` shows to where readers look, if that run is a plain one.
+    """Move the tables of the run that the day ``name`` shows to where readers look, if it is a plain run.
 
-    The lock of the day must be held. After a :class:`sparkrank.base.errors.SparkrankError` the same again goes on.
+    The caller must hold the lock of the day. After a :class:`sparkrank.base.errors.SparkrankError`, another call
+    continues where this one stopped.
     """
     run = place.shown(name)
     tables = _unpublished(place, run)
     if run is None or not tables:
         return
     place.validate(name, tables)
-    others = set(place.tables()) - place.plain_files(run).keys()  # of the run before, which this one lacks
+    others = set(place.tables()) - place.plain_files(run).keys()  # tables of the previous run that this one lacks
     folders = {run}
     for table in sorted({*tables, *others}, key=lambda table: (table != _LAST, table)):
         folders.update(_withdraw(place, table, name))
@@ -49,7 +50,7 @@ def publish(place: OutputFolder, name: str) -> None:
 
 
 def withdraw_all(place: OutputFolder, name: str, attempt: str) -> None:
-    """Let links show what real folders show of the day ``name``: the same run, until a commit."""
+    """Show the day ``name`` by links instead of real folders. It keeps showing the same run until a commit."""
     folders: set[Path] = set()
     for table in sorted(place.tables(), key=lambda table: (table != _LAST, table)):
         link = place.table_link(table, name)
@@ -60,7 +61,7 @@ def withdraw_all(place: OutputFolder, name: str, attempt: str) -> None:
 
 
 def _unpublished(place: OutputFolder, run: Path | None) -> list[str]:
-    """The tables of ``run`` that are in its own folder and belong where readers look: those that have files."""
+    """The tables of ``run`` that have files, are still in its own folder and belong where readers look."""
     if run is None:
         return []
     files = place.plain_files(run)
@@ -71,7 +72,7 @@ def _unpublished(place: OutputFolder, run: Path | None) -> list[str]:
 
 
 def _withdraw(place: OutputFolder, table: str, name: str) -> Iterator[Path]:
-    """Take away what shows the day ``name`` of ``table``, files back to their newest run; yields what changes."""
+    """Unlink the day ``name`` of ``table``, or move its files back to their newest run; yields changed folders."""
     shown = place.table_link(table, name)
     if place.owns_table_link(shown, table, name):
         with writing_errors(f"the link {shown}"):
@@ -91,7 +92,7 @@ def _withdraw(place: OutputFolder, table: str, name: str) -> Iterator[Path]:
 
 
 def _discard(folder: Path, aside: Path) -> None:
-    """Remove ``folder``, which nobody sees any more from the first step on."""
+    """Remove ``folder`` by renaming it to ``aside`` first, so that readers never see part of it."""
     with suppress(FileNotFoundError):
         shutil.rmtree(aside)
     folder.rename(aside)

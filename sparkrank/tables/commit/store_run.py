@@ -1,7 +1,8 @@
-"""A day in an object store becomes visible by its manifest (:mod:`sparkrank.tables.commit.manifests`).
+"""Showing a day in an object store by its manifest (:mod:`sparkrank.tables.commit.manifests`).
 
-Programs that know no manifest find copies of the tables in the places that they have on a file system. These are
-replaced one table after the other, ``runs`` last, and each is missing for a moment rather than there twice.
+Programs that do not know manifests find copies of the tables where a file system would have them. The copies are
+replaced one table at a time, ``runs`` last. During its replacement a table is missing for a moment, so that no rows are
+ever duplicated.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StoreRun:
-    """The run ``attempt`` of ``day``, which replaces what the manifest says ``before``."""
+    """The run ``attempt`` of ``day``, which replaces the manifest ``before``."""
 
     place: StoreFolder
     day: str
@@ -41,7 +42,7 @@ class StoreRun:
 
     @property
     def folder(self) -> str:
-        """Where tables may be written before the commit."""
+        """The folder where tables can be written before the commit."""
         return self.place.run_url(self._run)
 
     def commit(
@@ -75,7 +76,7 @@ class StoreRun:
         return tuple(kept)
 
     def _shown(self) -> dict[str, str]:
-        """The folder of each table that the day shows. Releases before had no manifest, and one folder for each."""
+        """The folder of each table that the day shows; without a manifest, as earlier releases left it."""
         shown = self.before.manifest
         if shown is not None:
             return {table: f"{RUNS_FOLDER}/{shown.run}/{table}" for table in shown.tables}
@@ -83,13 +84,13 @@ class StoreRun:
         return {table: folder for table, folder in folders.items() if self.place.files(folder)}
 
     def discard(self) -> None:
-        """Remove what the run has written, unless the day shows it."""
+        """Remove the files of the run, unless the day shows it."""
         manifest = self.place.read(self.day).manifest
         if manifest is None or manifest.run != self._run:
             self.place.remove(f"{RUNS_FOLDER}/{self._run}")
 
     def _written(self, name: str, table: pa.Table | DataFrame) -> list[dict[str, Any]]:
-        """Write ``table``; the files that it has, as ``runs`` lists them."""
+        """Write ``table`` and return its files as ``runs`` lists them."""
         if not isinstance(table, pa.Table):
             table.write.parquet(f"{self.folder}/{name}")
             return self._listed(name)
@@ -109,7 +110,7 @@ class StoreRun:
         return [{"table": name, "name": file, "rows": own.num_rows, "bytes": content.size, "checksum": checksum}]
 
     def _listed(self, name: str) -> list[dict[str, Any]]:
-        """The files of a table that others have written: nobody has read their bytes for a checksum."""
+        """The files of a table that other processes wrote. Nobody read their bytes for a checksum."""
         return [
             {
                 "table": name,
@@ -122,7 +123,7 @@ class StoreRun:
         ]
 
     def _copy(self, names: Collection[str], before: Collection[str]) -> None:
-        """Replace the copies of the tables; ``before`` are those that the day has shown."""
+        """Replace the copies of the tables ``names``; ``before`` are the tables that the day showed until now."""
         for name in sorted({*names, *before}, key=lambda name: (name == "runs", name)):
             folder = f"{name}/{self.column}={self.day}"
             self.place.remove(folder)

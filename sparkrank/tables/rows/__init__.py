@@ -1,1 +1,1 @@
-"""What stands in each table: results, comparisons and counts as rows."""
+"""The rows of each table: results, comparisons and counts."""

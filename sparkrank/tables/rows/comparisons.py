@@ -1,4 +1,4 @@
-"""The table ``comparisons``: each candidate against the baseline on the same groups, by metric and value of a slice."""
+"""The table ``comparisons``: each candidate against the baseline on the same groups, by metric and slice value."""
 
 from __future__ import annotations
 
@@ -32,10 +32,11 @@ def comparisons_table(
     clustered: bool = False,
     of_candidates: Mapping[str, tuple[Merged, bool]] | None = None,
 ) -> pa.Table:
-    """A row per candidate, value of a slice and metric, in the order of models, slices and metrics.
+    """A row per candidate, slice value and metric, in the order of models, slices and metrics.
 
-    ``clustered``: a group may have come on several days, so that pairs of groups are not independent.
-    ``of_candidates`` are the same two of the days of both, for candidates that lack days of the baseline.
+    ``clustered`` means that a group may occur on several days, so that pairs of groups are not independent. For
+    candidates that lack some of the baseline's days, ``of_candidates`` has the merged states of the common days and
+    their ``clustered``.
     """
     rows, there = [], subjects_of(merged.partials, plan)
     for candidate in plan.models:
@@ -53,7 +54,7 @@ def comparisons_table(
 
 
 def _pairs(there: Sequence[Subject], candidate: str, comparison: Comparison) -> Iterator[tuple[Subject, Subject]]:
-    """A candidate with the baseline in every value of a slice where both are ``there``."""
+    """Pairs of a candidate and the baseline in every slice value that has both, among the subjects ``there``."""
     if candidate == comparison.baseline:
         return
     known = set(there)
@@ -88,7 +89,7 @@ def _row(
 
 
 def _wins(pairs: PairSums | None, metric: Metric) -> dict[str, int | None]:
-    """How many groups each of the two is better in, which parts alone do not tell."""
+    """The numbers of wins, ties and losses over pairs of groups, which cannot be computed from the 64 parts."""
     if pairs is None:
         return {}
     up = metric.declaration.higher_is_better
@@ -99,7 +100,9 @@ def _wins(pairs: PairSums | None, metric: Metric) -> dict[str, int | None]:
 
 
 def _at_all_looks(comparison: Compared, level: float, pairs: PairSums | None) -> dict[str, Any]:
-    """An interval and a p-value that hold at all looks together, and what these would find; none before they begin."""
+    """The interval and p-value that are valid at all looks together, and their detectable difference; nulls before they
+    begin.
+    """
     test, groups = comparison.test, comparison.n_groups or 0
     of_one_look: dict[str, Any] = {"relative_low": None, "relative_high": None}
     if test.stderr is None:
@@ -120,7 +123,7 @@ def _at_all_looks(comparison: Compared, level: float, pairs: PairSums | None) ->
 
 
 def _pair_sums(merged: Merged, plan: Plan, subject: Subject, baseline: str, metric: Metric) -> PairSums | None:
-    """What the groups of both models add up to, where they are stored in pairs."""
+    """The sums over pairs of groups of both models, if the states have them."""
     if plan.compare is None or plan.compare.baseline != baseline or metric not in plan.paired_metrics:
         return None
     numbers = merged.partials.parts.pairs.of(subject, metric)
@@ -128,7 +131,7 @@ def _pair_sums(merged: Merged, plan: Plan, subject: Subject, baseline: str, metr
 
 
 def _correct(rows: list[dict[str, Any]], comparison: Comparison) -> None:
-    """Add to ``rows`` what their p-values are within the family of each."""
+    """Add to ``rows`` the p-values adjusted within their families."""
     families: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         families.setdefault(_family(row, comparison), []).append(row)

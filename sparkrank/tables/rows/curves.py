@@ -21,7 +21,7 @@ _CURVES = {"roc": (roc_points, roc_area), "pr": (pr_points, pr_area)}
 def curves_table(partials: Partials, plan: Plan, sketches: Mapping[ScoreSeries, ScoreHistogram]) -> pa.Table:
     """About ``plan.curve_points`` points for each model, slice value and metric that is the area under a curve.
 
-    Those of exact bins come from coarser ones, which are in ``sketches`` where the ``partials`` lack the exact bins.
+    Curves over exact bins are drawn from coarser bins. ``sketches`` has these where ``partials`` lacks the exact bins.
     """
     return pa.concat_tables([CURVES.schema.empty_table(), *_curves(partials, plan, sketches)])
 

@@ -1,4 +1,4 @@
-"""Limits of checks in a request: names of checks that the run counts, with numbers that can be their limits."""
+"""Limits of checks in a request: which check names the run counts, and which numbers can limit them."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _KNOWN |= set(checks.LARGEST_GROUPS)
 def limits_of(
     plan: Plan, max_bad_fraction: float, given: Any, where: str = "limits", also: Iterable[str] = ()
 ) -> checks.Limits:
-    """The limits that a caller names by check; ``also`` are shares of the rows read, counted before the evaluation.
+    """The limits in ``given`` by check name; ``also`` names shares of the rows read that are counted before evaluation.
 
-    Raises :class:`SpecError`, in which ``where`` names the place, for a name that is no check, or one that an
-    evaluation of ``plan`` does not count, and for what is no such number.
+    Raises :class:`SpecError`, with ``where`` as the place, for a name that is not a check, for a check that an
+    evaluation of ``plan`` does not count, and for a limit that is not a valid number.
     """
     given = {} if given is None else given
     if not isinstance(given, Mapping):
@@ -55,7 +55,7 @@ def limits_of(
 
 
 def checks_of(plan: Plan) -> dict[str, bool]:
-    """The checks of a bucket without rows, which ``plan`` counts, and whether each is a share of a whole."""
+    """The checks that ``plan`` counts, found by evaluating an empty bucket, and whether each is a share of a whole."""
     kinds = {TRUTH: pa.bool_()}
     kinds |= {role.key: pa.string() for role in row_roles() if role.reads == "item"}
     kinds |= {slice_column(index): pa.string() for index in range(len(plan.slice_columns))}
@@ -71,12 +71,12 @@ def checks_of(plan: Plan) -> dict[str, bool]:
 
 
 def _number(value: float) -> str:
-    """``value`` as people write it, and all its digits where it is whole."""
+    """The number as people write it, with all its digits if it is whole."""
     return f"{value:,.0f}" if value.is_integer() else f"{value:,.6g}"
 
 
 def validate_quality(quality: pa.Table, limits: checks.Limits) -> None:
-    """Raise :class:`InputError` where a check of the table ``quality`` is over the limit that was asked for."""
+    """Raise :class:`InputError` if a check in the table ``quality`` exceeds its requested limit."""
     if not limits.by_check:
         return
     for row in quality.to_pylist():

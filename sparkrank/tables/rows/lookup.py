@@ -1,4 +1,4 @@
-"""One value of the table ``metrics``, by the text that was asked for, the model and the slice."""
+"""Looking up one value of the table ``metrics`` by metric text, model and slice."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.presets import Preset
 from sparkrank.metrics.slices import ALL, shown_value
 
-_SHOWN = 12  # of the names that there are, so many stand in a sentence
+_SHOWN = 12  # the most names that a sentence lists
 
 
 def value_of(
     table: pa.Table, plan: Plan, preset: Preset | None, metric: object, model: str | None, slice_: object
 ) -> float:
-    """The value in the row of ``table`` that the three name, NaN where undefined; else :class:`UnknownResultError`."""
+    """The value for ``metric``, ``model`` and ``slice_``, NaN if undefined; raises :class:`UnknownResultError` if
+    absent.
+    """
     name = _metric_named(plan, preset, metric)
     whose = _model_named(plan, model)
     slice_, value = (ALL, ALL) if slice_ is None or slice_ == ALL else _slice_named(table, plan, slice_)
@@ -33,7 +35,7 @@ def value_of(
 
 
 def has_metric(plan: Plan, preset: Preset | None, metric: object) -> bool:
-    """Whether :func:`value_of` has values of ``metric``."""
+    """Whether :func:`value_of` can find values of ``metric``."""
     try:
         return bool(_metric_named(plan, preset, metric))
     except UnknownResultError:
@@ -41,7 +43,7 @@ def has_metric(plan: Plan, preset: Preset | None, metric: object) -> bool:
 
 
 def _metric_named(plan: Plan, preset: Preset | None, metric: object) -> str:
-    """The canonical text of the metric that was asked for as ``metric``: under the preset, else as it stands."""
+    """The canonical text of the requested ``metric``, read first under the preset and then without it."""
     if not isinstance(metric, (str, Metric)):
         raise UnknownResultError(f"metric is {quote(metric)}: a text is needed, for example ndcg@10")
     known = list(map(str, plan.metrics))
@@ -53,7 +55,9 @@ def _metric_named(plan: Plan, preset: Preset | None, metric: object) -> str:
 
 
 def text_of(plan: Plan, preset: Preset | None, metric: Metric) -> str:
-    """A text of ``metric`` by which :func:`value_of` finds it, where the preset would read its usual one otherwise."""
+    """A text by which :func:`value_of` finds ``metric``. It differs from the usual text if the preset would change
+    that.
+    """
     text = str(metric)
     if preset is None or found_metric(plan, preset, text) == text:
         return text
@@ -64,7 +68,7 @@ def text_of(plan: Plan, preset: Preset | None, metric: Metric) -> str:
 
 
 def found_metric(plan: Plan, preset: Preset | None, metric: str | Metric) -> str | None:
-    """The metric of ``plan`` that ``metric`` is: read under the preset, or as it stands; None where it is none."""
+    """The metric of ``plan`` that ``metric`` means under the preset or without it; None if there is none."""
     known = list(map(str, plan.metrics))
     readings: list[str] = []
     for read_by in (preset, None) if isinstance(metric, str) else (None,):
@@ -87,7 +91,7 @@ def _model_named(plan: Plan, model: str | None) -> str:
 
 
 def _slice_named(table: pa.Table, plan: Plan, asked_slice: object) -> tuple[str, str | None]:
-    """The slice and its value in the table, of columns in any order."""
+    """The slice and the slice value as the table has them, for columns in any order."""
     if not isinstance(asked_slice, (str, Mapping)):
         needed = 'a mapping of columns to values, or a text such as "country=de", is needed'
         raise UnknownResultError(f"slice is {quote(asked_slice)}: {needed}")
@@ -99,7 +103,7 @@ def _slice_named(table: pa.Table, plan: Plan, asked_slice: object) -> tuple[str,
     }
     if isinstance(asked_slice, str):
         texts = {frozenset(_labels(parts)): place for parts, place in there.items()}
-        # of one column, unescaped
+        # A value of a single column need not be escaped.
         whole = {f"{slice_}={shown_value(value)}": (slice_, value) for slice_, value in there.values()}
         asked = frozenset(part.strip() for part in re.findall(r"(?:\\.|[^\\,])+", asked_slice, re.DOTALL))
         typed, place = asked_slice, whole.get(asked_slice, texts.get(asked))
@@ -114,17 +118,17 @@ def _slice_named(table: pa.Table, plan: Plan, asked_slice: object) -> tuple[str,
 
 
 def _parts(slice_: str, value: str | None, plan: Plan) -> dict[str, str | None]:
-    """The value of each column of a slice of ``plan``."""
+    """The value of each column of a slice of ``plan``, by column."""
     return slice_parts(next(columns for columns in plan.slices if ",".join(columns) == slice_), value)
 
 
 def _labels(parts: Iterable[tuple[str, str | None]]) -> list[str]:
-    """Each part as a person writes it: ``country=de``; a comma in it is escaped, as in the table."""
+    """Each column and its value as ``country=de``, with commas escaped as in the table."""
     return [f"{column}={shown_value(value)}".replace("\\", "\\\\").replace(",", "\\,") for column, value in parts]
 
 
 def _text(value: Any) -> str | None:
-    """A value of a slice as the tables have it."""
+    """A slice value as the tables write it."""
     if value is None:
         return None
     if isinstance(value, dt.date):

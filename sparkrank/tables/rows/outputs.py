@@ -1,4 +1,4 @@
-"""The register of output tables: a new one is a module with its schema and a function, and a line in ``OUTPUTS``."""
+"""The register of output tables. A new table takes a module with its schema and function, and a line in ``OUTPUTS``."""
 
 from __future__ import annotations
 
@@ -37,9 +37,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OutputTable:
-    """A table of the output, made of a finished evaluation, or None where it is not asked for.
+    """An output table. ``make`` builds it from a finished evaluation, or returns None if it was not requested.
 
-    One without ``make`` is made of other tables: ``gates`` and ``runs`` by the job, ``decomposition`` by a command.
+    A table without ``make`` is built from other tables: ``gates`` and ``runs`` by the job, ``decomposition`` by a
+    command.
     """
 
     schema: TableSchema
@@ -47,13 +48,13 @@ class OutputTable:
 
 
 def output_tables(finished: Finished) -> dict[str, pa.Table | DataFrame]:
-    """The tables of ``finished`` that are asked for, by name."""
+    """The requested tables of ``finished``, by name."""
     made = {output.schema.name: output.make(finished) for output in OUTPUTS if output.make is not None}
     return {name: table for name, table in made.items() if table is not None}
 
 
 def table_names() -> list[str]:
-    """The names of all tables, those that a command alone prints too."""
+    """The names of all tables, including those that only a command prints."""
     return [output.schema.name for output in OUTPUTS]
 
 
@@ -70,11 +71,11 @@ def _states(finished: Finished) -> pa.Table:
 
 
 def _has_parts(finished: Finished) -> bool:
-    """Of a day: those of a window are those of its days."""
+    """Whether the tables with states are made: for a day only, because a window can use those of its days."""
     return finished.source is not None and finished.plan.has_parts and bool(finished.plan.part_bins)
 
 
-# In the order of the page.
+# In the order of the documentation page.
 OUTPUTS: list[OutputTable] = [
     OutputTable(METRICS, lambda finished: finished.metrics),
     OutputTable(COMPARISONS, lambda finished: finished.comparisons),

@@ -1,4 +1,4 @@
-"""Nullable whole numbers for pandas: ``Int64``, because floats cannot represent 2^53 + 1."""
+"""Nullable integers (``Int64``) for pandas, because floats cannot represent 2^53 + 1."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 
 import pyarrow as pa
 
-# What Arrow reads of the metadata that pandas writes, and no more of it.
+# The part of pandas' metadata that Arrow reads.
 _PANDAS = b"pandas"
 
 
 def with_whole_numbers(table: pa.Table) -> pa.Table:
-    """``table``, whose ``to_pandas`` gives ``Int64`` for every column of whole numbers, with or without nulls.
+    """``table`` with ``Int64`` in ``to_pandas`` for every integer column, with or without nulls.
 
-    The metadata of its schema says so. Nothing else of it changes, and readers other than pandas do not look at it.
+    Only the metadata of its schema change. Arrow reads these when it converts to pandas; other readers ignore them.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The rows of the table ``quality``: all that was counted."""
+"""The rows of the table ``quality``, which has all counts of an evaluation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from sparkrank.states import Partials
 from sparkrank.states.keys import StateKey, Subject
 from sparkrank.tables.rows.warnings import as_shown, example_text, heaviest_shares, key_text
 
-# With fewer rows a block, auc_up comes near 1 whatever the scores: with one row per block it is 1 (docs/auc_up.md).
+# With fewer rows per block, auc_up approaches 1 whatever the scores; with one row per block it is 1 (docs/auc_up.md).
 FEW_ROWS_PER_BLOCK = 20
 _FEW_ROWS = "rows per block"
 
@@ -32,7 +32,7 @@ _FEW_ROWS = "rows per block"
 def quality_table(
     partials: Partials, plan: Plan, limits: checks.Limits, measured: Mapping[StateKey, MeasuredTerms] | None = None
 ) -> pa.Table:
-    """One row per check: what was counted, as a share of what, and whether it is within its limit."""
+    """One row per check: the count, its share of a whole, and whether it is within its limit."""
     counts = partials.counts
 
     def count(name: str, model: str = "") -> int:
@@ -58,7 +58,7 @@ def quality_table(
         rows.append(_check(checks.SMALL_SLICES, "", len(small_slices(partials, plan))))
     rows += _looked_for((checks.GROUPS_WITHOUT_TRUTH, checks.GROUPS_JOINED), counts, checks.GROUPS, groups)
     for model in plan.models:
-        # of a window, a model may have fewer days than the rest
+        # In a window, a model may have fewer days than others.
         evaluated, groups = (counts.get((name, model), count(name)) for name in (checks.ROWS_EVALUATED, checks.GROUPS))
         scored = count(checks.SCORED_ROWS, model)
         rows.append(_check(checks.SCORED_ROWS, model, scored, checks.ROWS_EVALUATED, evaluated))
@@ -86,7 +86,7 @@ def quality_table(
 
 
 def _largest(partials: Partials, plan: Plan) -> Iterator[dict[str, Any]]:
-    """The rows of the largest groups, with their keys; states of stored days have none."""
+    """The rows for the largest groups, with their keys. Merged states of stored days have none."""
     rows = partials.counts.get((checks.ROWS_EVALUATED, ""), 0)
     for name, group in zip(checks.LARGEST_GROUPS, partials.largest, strict=False):
         yield {**_check(name, "", group.rows), "example": key_text(plan.keys, group.key) or None}
@@ -95,7 +95,7 @@ def _largest(partials: Partials, plan: Plan) -> Iterator[dict[str, Any]]:
 
 
 def _heaviest(partials: Partials, model: str) -> Iterator[dict[str, Any]]:
-    """How much of each weighted mean is of one group; states of stored days do not say it."""
+    """The largest share of each weighted mean that a single group has. Stored states do not record it."""
     for (metric, heaviest_model), share in heaviest_shares(partials).items():
         if heaviest_model == model:
             check = _check(checks.most_weight(metric), model, 0, "weight")
@@ -103,9 +103,9 @@ def _heaviest(partials: Partials, model: str) -> Iterator[dict[str, Any]]:
 
 
 def doubtful(partials: Partials, plan: Plan, limits: checks.Limits) -> Iterator[CodedSentence]:
-    """A sentence for each check over its limit that says of single values that they cannot be, or mean nothing.
+    """A sentence for each check over its limit that counts impossible or meaningless values.
 
-    ``rows per block`` is not among them: finding it out sweeps all blocks once more.
+    ``rows per block`` is left out, because computing it takes another pass over all blocks.
     """
     groups = partials.counts.get((checks.GROUPS, ""), 0)
     for model in plan.models:
@@ -118,21 +118,21 @@ def doubtful(partials: Partials, plan: Plan, limits: checks.Limits) -> Iterator[
 
 
 def _impossible(partials: Partials, plan: Plan, model: str, groups: int) -> Iterator[dict[str, Any]]:
-    """The groups with a value that its metric cannot have, or that beats the ideal that the metric names."""
+    """Counts of groups whose value is outside the metric's range, or above the ideal that the metric names."""
     names = [checks.outside_range(*bounds) for bounds in plan.ranges]
     names += [checks.above_ideal(*bounds) for bounds in plan.beatable]
     yield from _looked_for(names, partials.counts, checks.GROUPS, groups, model, 0.0)
 
 
 def _repeated(partials: Partials, plan: Plan, model: str) -> Iterator[dict[str, Any]]:
-    """The rows that repeat an item of their list, which ``duplicates=keep`` credits again."""
+    """Counts of rows that repeat an item of their list, which ``duplicates=keep`` credits again."""
     scored = partials.counts.get((checks.SCORED_ROWS, model), 0)
     limit = 0.0 if plan.definitions.duplicates == "keep" else None
     yield from _looked_for((checks.REPEATED_ROWS,), partials.counts, checks.SCORED_ROWS, scored, model, limit)
 
 
 def _truth(counts: Mapping[tuple[str, str], int], read: int) -> Iterator[dict[str, Any]]:
-    """The checks of the rows of truth."""
+    """The checks of the truth rows."""
     names = (checks.TRUTH_ROWS, checks.TRUTH_LISTED, checks.TRUTH_UNLISTED)
     given, listed, unlisted = (counts.get((name, ""), 0) for name in names)
     yield _check(checks.TRUTH_ITEMS, "", listed + unlisted, checks.TRUTH_ROWS, given)
@@ -143,7 +143,7 @@ def _truth(counts: Mapping[tuple[str, str], int], read: int) -> Iterator[dict[st
 
 
 def _relevant_truth(counts: Mapping[tuple[str, str], int], plan: Plan) -> Iterator[dict[str, Any]]:
-    """How much of the truth that is relevant, at each level, is in no list; older days have no such counts."""
+    """The relevant truth at each level, and how much of it is in no list. Older days lack these counts."""
     whole = counts.get((checks.TRUTH_LISTED, ""), 0) + counts.get((checks.TRUTH_UNLISTED, ""), 0)
     for level in map(level_text, plan.levels):
         relevant = checks.relevant_truth(level)
@@ -154,7 +154,7 @@ def _relevant_truth(counts: Mapping[tuple[str, str], int], plan: Plan) -> Iterat
 
 
 def _limited(row: dict[str, Any], limits: checks.Limits) -> dict[str, Any]:
-    """``row`` with the limit that was asked for, or that a check has where none was."""
+    """``row`` with the requested limit, or the default limit of its check."""
     limit = limits.by_check.get(row["check"], checks.LIMITS.get(row["check"]))
     if limit is None:
         return row
@@ -166,24 +166,24 @@ def _limited(row: dict[str, Any], limits: checks.Limits) -> dict[str, Any]:
 
 
 def few_rows(metric: Metric) -> str:
-    """The check that counts the rows per block of ``metric``."""
+    """The name of the check that counts the rows per block of ``metric``."""
     return f"{_FEW_ROWS} of {metric}: few mean a value near 1 by construction"
 
 
 def is_least(check: str) -> bool:
-    """Whether the limit of a check is the least that is allowed."""
+    """Whether the limit of a check is a minimum."""
     return check.startswith(_FEW_ROWS)
 
 
 def rejected_fraction(partials: Partials) -> float:
-    """The share of the rows read that were rejected, 0 where no row was read."""
+    """The share of the rows read that were rejected; 0 if no row was read."""
     read = partials.counts.get((checks.ROWS_READ, ""), 0)
     rejected = sum(partials.counts.get((name, ""), 0) for name in rejections())
     return rejected / read if read else 0.0
 
 
 def _outside(partials: Partials, plan: Plan, model: str) -> Iterator[dict[str, Any]]:
-    """Where a metric takes scores for probabilities: how many are none. A single one leaves it undefined."""
+    """Counts of scores outside [0, 1] where a metric takes them for probabilities. A single one makes it undefined."""
     if OUTSIDE in plan.row_sums:
         sums = partials.sums.results()
         all_rows = Subject(model, ALL, ALL)
@@ -194,7 +194,7 @@ def _outside(partials: Partials, plan: Plan, model: str) -> Iterator[dict[str, A
 def _fine_blocks(
     partials: Partials, plan: Plan, model: str, measured: Mapping[StateKey, MeasuredTerms]
 ) -> Iterator[dict[str, Any]]:
-    """For each auc_up: rows per block, which must not be few, or the value is near 1 by construction."""
+    """The rows per block for each auc_up. If they are few, the value is near 1 by construction."""
     all_rows = Subject(model, ALL, ALL)
     for metric, declaration in plan.histogram_metrics:
         if not declaration.by_rate:
@@ -219,7 +219,7 @@ def _looked_for(
     model: str = "",
     limit: float | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """The checks among ``names`` that the definitions of the evaluation made the buckets look for."""
+    """The checks among ``names`` that the buckets counted under the definitions of this evaluation."""
     for name in names:
         if (name, model) in counts:
             yield _check(name, model, counts[name, model], whole, total, limit)

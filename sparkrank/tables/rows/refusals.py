@@ -1,4 +1,4 @@
-"""Refusals after counting: an input that cannot be used, or a required value that is undefined."""
+"""Refusals after counting: the input is unusable, or a required value is undefined."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sparkrank.tables.rows.quality import rejected_fraction
 
 
 def validate_partials(partials: Partials, plan: Plan, max_bad_fraction: float, elements: Sequence[str] = ()) -> None:
-    """Raise :class:`InputError` where counts are of no usable input; ``elements`` are columns of elements of arrays."""
+    """Raise :class:`InputError` if the counts show unusable input; ``elements`` are columns of array elements."""
     if not partials.counts.get((checks.ROWS_READ, ""), 0):
         raise NoInputError("the input has no rows")
     fraction = rejected_fraction(partials)
@@ -40,7 +40,8 @@ def validate_partials(partials: Partials, plan: Plan, max_bad_fraction: float, e
                 f"{count} groups of {model} have no row in the lists, and so no weight, which {weights} of a metric "
                 f"needs: population=lists leaves them out"
             )
-    for name in map(slice_name, plan.slices):  # no bucket may have had as many: the refusal would depend on these
+    # Checked again after the merge, because no single bucket may have seen that many values.
+    for name in map(slice_name, plan.slices):
         count = len(partials.slice_values(name))
         if count > slicing.MOST_SLICE_VALUES:
             slicing.raise_many_values(name, count)
@@ -65,7 +66,7 @@ def _validate_clusters(partials: Partials, plan: Plan, column: str) -> None:
 
 
 def _remedies(partials: Partials, plan: Plan, elements: Sequence[str]) -> Iterator[str]:
-    """Advice on rejected rows, as the end of a sentence."""
+    """Advice on rejected rows, written to end a sentence."""
 
     def rejected(*names: str) -> bool:
         return any(partials.counts.get((name, "")) for name in names)
@@ -93,13 +94,13 @@ def _validate_ranks(partials: Partials, plan: Plan) -> None:
 
 
 def _reasons(partials: Partials) -> str:
-    """How many rows were rejected, by reason."""
+    """The number of rejected rows for each reason."""
     reasons = [(name, partials.counts.get((name, ""), 0)) for name in rejections()]
     return ", ".join(f"{count} {name.removeprefix('rejected: ')}" for name, count in reasons if count)
 
 
 def _validate_not_empty(partials: Partials, plan: Plan) -> None:
-    """Raise :class:`InputError` where numbers would be those of nothing: recall is 0.0 where no list came."""
+    """Raise :class:`InputError` if the metrics would be computed from nothing: recall is 0.0 without any list."""
 
     def count(check: str, model: str = "") -> int:
         return partials.counts.get((check, model), 0)
@@ -129,7 +130,7 @@ def _validate_not_empty(partials: Partials, plan: Plan) -> None:
 
 
 def _validate_side(side: str, usable: int, read: int, partials: Partials) -> None:
-    """Raise :class:`InputError` where no row of a ``side`` is ``usable``: has an item and a number."""
+    """Raise :class:`InputError` if no row of a ``side`` is ``usable``, that is, has an item and a number."""
     if not read:
         raise InputError(f"the {side} {'have' if side == 'lists' else 'has'} no rows")
     if not usable:
@@ -146,7 +147,9 @@ def _validate_unique_items(partials: Partials) -> None:
 
 
 def validate_defined(metrics: pa.Table, plan: Plan) -> None:
-    """Raise :class:`InputError` where ``undefined`` is ``error`` and some row of ``metrics``, or group of it, is."""
+    """Raise :class:`InputError` if ``undefined`` is ``error`` and a row of ``metrics``, or one of its groups, is
+    undefined.
+    """
     if plan.definitions.undefined != "error":
         return
     of_groups = {str(metric) for metric in plan.metrics if metric.declaration.is_averaged}

@@ -22,19 +22,19 @@ SLICE_KEY = ("model", "slice", "slice_value")
 
 @dataclass(frozen=True)
 class Origin:
-    """The origin of a table's rows: the hash of the spec and the run."""
+    """Where a table's rows come from: the hash of the spec, and the run."""
 
     spec_hash: str | None = None
     run_id: str | None = None
 
 
 NO_ORIGIN = Origin()
-# Rows as objects of Python at a time: they take twenty times the bytes that they have in a table.
+# The rows held as Python objects at a time. They take twenty times the memory of table rows.
 ROWS_AT_ONCE = 20_000
 
 
 def metrics_table(merged: Merged, plan: Plan, origin: Origin = NO_ORIGIN, *, clustered: bool = False) -> pa.Table:
-    """One row per model, slice value and metric; ``clustered`` where a group may have come on several days."""
+    """One row per model, slice value and metric; ``clustered`` if a group may occur on several days."""
     clustered = clustered or plan.cluster is not None
     texts = [{"metric": str(metric), "definition": plan.definition(metric), **vars(origin)} for metric in plan.metrics]
     rows = (
@@ -53,14 +53,14 @@ def metrics_table(merged: Merged, plan: Plan, origin: Origin = NO_ORIGIN, *, clu
 
 
 def _measured_subjects(merged: Merged, plan: Plan) -> Iterator[Subject]:
-    """Every (model, slice, value) that has states, when its metrics of score bins have been measured together."""
+    """Every (model, slice, value) with states, yielded once all its metrics of score bins are measured together."""
     for subject in subjects_of(merged.partials, plan):
         merged.measure_bins(subject, plan.histogram_metrics)
         yield subject
 
 
 def _columns(merged: Merged, plan: Plan, subject: Subject, metric: Metric, *, clustered: bool) -> dict[str, Any]:
-    """The numbers of a row, with its interval."""
+    """The numbers of a row, with its confidence interval."""
     row, n_effective = merged.row(subject, metric), merged.n_effective(subject, metric, clustered=clustered)
     interval = interval_of(merged, plan, subject, metric, row, n_effective, clustered=clustered)
     return {
@@ -81,7 +81,7 @@ def _columns(merged: Merged, plan: Plan, subject: Subject, metric: Metric, *, cl
 
 
 def with_origin(metrics: pa.Table, origin: Origin) -> pa.Table:
-    """``metrics`` whose rows say that they are of ``origin``."""
+    """``metrics`` with the columns of ``origin`` in every row."""
     for name, text in vars(origin).items():
         index, column = metrics.schema.get_field_index(name), pa.repeat(pa.scalar(text, pa.string()), metrics.num_rows)
         metrics = metrics.set_column(index, metrics.schema.field(name), column)
@@ -89,5 +89,5 @@ def with_origin(metrics: pa.Table, origin: Origin) -> pa.Table:
 
 
 def _bound(value: float, bound: float | None) -> float | None:
-    """How far ``value`` may be from the exact value of its metric; None where it is exact, or either is undefined."""
+    """The largest possible error of ``value``; None if it is exact, or if the value or the bound is undefined."""
     return None if bound is None or math.isnan(value) or math.isnan(bound) else bound

@@ -1,7 +1,7 @@
-"""The table ``states`` of a day, from which days merge without reading impressions again.
+"""The table ``states`` of a day. From it days are merged without reading impressions again.
 
-Every row names the meaning of its numbers: their ``version``, the ``definition`` of metric and evaluation, and the
-``source``. A merge refuses a day where one of these differs (:mod:`sparkrank.tables.stored.required_states`).
+Every row records what its numbers mean: their ``version``, the ``definition`` of metric and evaluation, and the
+``source``. A merge refuses a day in which one of these differs (:mod:`sparkrank.tables.stored.required_states`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from sparkrank.states.keys import StateKey
 
 
 def needed_states(plan: Plan) -> Iterator[Needed]:
-    """The states from which the metrics of ``plan`` are computed."""
+    """The states needed to compute the metrics of ``plan``."""
     for metric in plan.metrics:
         yield from kind_of(metric).needed(metric, plan)
 
@@ -80,7 +80,7 @@ def states_table(
 
 
 def of_run(tables: Mapping[str, Any], run_id: str | None) -> dict[str, Any]:
-    """``tables`` of which those that merge beside ``states`` say in their metadata by which run they were written."""
+    """``tables`` with the run's ID in the metadata of those that are merged together with ``states``."""
     named = {RUN_ID: str(run_id)}
     return {
         name: table.replace_schema_metadata({**(table.schema.metadata or {}), **named})
@@ -91,13 +91,13 @@ def of_run(tables: Mapping[str, Any], run_id: str | None) -> dict[str, Any]:
 
 
 def _item_counts(partials: Partials, plan: Plan) -> dict[StateKey, int]:
-    """The number of items of each exposure of each model under each value of a slice, including zeros."""
+    """The number of items in each exposure state (model, slice value and exposure), including zeros."""
     keys = itertools.product(plan.models, slices_of(partials, plan), map(str, plan.exposures))
     return {StateKey(model, *value, name): 0 for model, value, name in keys} | dict(partials.items.sizes())
 
 
 def _bins_of_parts(partials: Partials, plan: Plan) -> dict[StateKey, int]:
-    """The same of the bins of all parts, of each coarse rule."""
+    """The number of bins of all parts for each model, slice value and coarse rule, including zeros."""
     values = [value for value in slices_of(partials, plan) if plan.parted_slices(value[0])]
     keys = itertools.product(plan.models, values, plan.part_bins)
     sizes = {StateKey(model, *value, name): 0 for model, value, name in keys}
@@ -108,7 +108,7 @@ def _bins_of_parts(partials: Partials, plan: Plan) -> dict[StateKey, int]:
 
 
 def _sizes(sizes: Iterable[tuple[StateKey, int]]) -> pa.Table:
-    """A table with the number of rows of each state in the state's own table."""
+    """A table of the states kept in a table of their own, with the number of rows that each has there."""
     schema = pa.schema([*((name, pa.string()) for name in STATE_KEY), ("n_blocks", pa.int64())])
     columns = list(zip(*((*key, size) for key, size in sizes), strict=True)) or [()] * len(schema)
     return pa.table(

@@ -1,4 +1,4 @@
-"""Warnings: sentences about numbers that most likely come from an unsuitable input, but stop nothing."""
+"""Warnings: sentences about numbers that probably come from unsuitable input. They never stop a run."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from sparkrank.states import Partials
 from sparkrank.states.keys import StateKey
 from sparkrank.states.unmatched import IRRELEVANT, LISTS, TRUTH, Unmatched, UnmatchedRow
 
-# Letters of a key that are shown: the first and the last, of which a blank or another suffix may be the fault.
+# Shown letters at both ends of a long key, where a blank or a different suffix may explain a mismatch.
 FIRST_LETTERS, LAST_LETTERS = 40, 16
-MOST_OF_ONE = 0.05  # of the rows, or of the weight, in one group
-FEW_GROUPS = 30  # effective ones: with fewer, intervals of skewed values hold the truth less often than they say
+MOST_OF_ONE = 0.05  # largest unremarkable share of the rows, or of the weight, in one group
+FEW_GROUPS = 30  # effective groups: with fewer, intervals of skewed values undercover
 MOST_NAMED = 6
-HARDLY = 0.02  # of the share of the best model's rows that the truth has
+HARDLY = 0.02  # relative to the best model, by the share of rows found in the truth
 
 
 def warnings_of(partials: Partials, plan: Plan, metrics: pa.Table, limits: checks.Limits) -> list[CodedSentence]:
-    """The sentences about a day or a window; ``metrics`` is its table."""
+    """The warnings about a day or a window, whose table ``metrics`` is given."""
     sentences = [
         *_of_pandas(partials),
         *_unmatched(partials, plan, limits),
@@ -49,7 +49,7 @@ _OF_PANDAS = {
 
 
 def _of_pandas(partials: Partials) -> Iterator[CodedSentence]:
-    """NaN that were taken as null, because pandas has one thing for both."""
+    """Counts of NaN taken as null, because pandas does not distinguish the two."""
     for (check, model), count in partials.counts.items():
         if count and check in _OF_PANDAS:
             what, taken_as = _OF_PANDAS[check]
@@ -60,9 +60,9 @@ def _of_pandas(partials: Partials) -> Iterator[CodedSentence]:
 
 
 def _unmatched(partials: Partials, plan: Plan, limits: checks.Limits) -> Iterator[CodedSentence]:
-    """Lists and truth that do not meet, or hardly: truth that is relevant, at the first level of which that is so.
+    """Lists and truth that hardly overlap or not at all, in relevant truth at the first level with this problem.
 
-    What is not relevant may well be in no list, and where it is in some it hides that nothing else is.
+    Truth that is not relevant may well be in no list. If some of it is in a list, it hides that no relevant truth is.
     """
     counts = partials.counts
     unlisted = _count(counts, checks.TRUTH_UNLISTED)
@@ -90,7 +90,7 @@ def _count(counts: Mapping[tuple[str, str], int], check: str, model: str = "") -
 
 
 def _strangers(partials: Partials, plan: Plan) -> Iterator[CodedSentence]:
-    """Models whose rows are hardly in the truth although those of others are: their items may be written otherwise."""
+    """Models whose rows are hardly in the truth, unlike another model's: their items may be spelled differently."""
     counts = partials.counts
     counted = {
         model: (_count(counts, checks.ROWS_IN_TRUTH, model), _count(counts, checks.SCORED_ROWS, model))
@@ -110,7 +110,7 @@ def _strangers(partials: Partials, plan: Plan) -> Iterator[CodedSentence]:
 
 
 def example_text(unmatched: Unmatched, plan: Plan) -> str:
-    """A row of each side that the other side has not, as it is written; an empty text where none is known."""
+    """An unmatched row of each side, as it is written; empty if none is known."""
 
     def key(row: UnmatchedRow) -> str:
         return key_text((*plan.keys[: len(row.group)], plan.item or "item"), (*row.group, row.item))
@@ -121,7 +121,7 @@ def example_text(unmatched: Unmatched, plan: Plan) -> str:
 
 
 def key_text(columns: Sequence[str], values: Sequence[bytes]) -> str:
-    """The ``values`` of key columns, as ``user "anna", query "7"``; an empty text where there are none."""
+    """The ``values`` of key columns, as in ``user "anna", query "7"``; empty if there are none."""
     return ", ".join(f"{as_shown(name)} {quoted(text)}" for name, text in zip(columns, values, strict=False))
 
 
@@ -131,9 +131,9 @@ def quoted(text: bytes) -> str:
 
 
 def as_shown(text: str, also: str = "") -> str:
-    """``text`` with all that cannot be seen written out, and those letters of ``also``; of a long one both ends.
+    """``text`` with its invisible characters and the characters of ``also`` escaped. A long text is cut in the middle.
 
-    Marks that combine with the letter before are written out where another spelling has one letter for both.
+    Combining marks are escaped if the text has another spelling, with a single character for a letter and its mark.
     """
     if len(text) > FIRST_LETTERS + LAST_LETTERS + 1:
         text = f"{text[:FIRST_LETTERS]}…{text[-LAST_LETTERS:]}"
@@ -149,7 +149,7 @@ def as_shown(text: str, also: str = "") -> str:
 
 
 def _missing(partials: Partials, plan: Plan) -> Iterator[CodedSentence]:
-    """Labels, where something reads them, or scores that no row has."""
+    """Labels that something reads, or scores of a model, missing in every row."""
     counts = partials.counts
     unjudged, evaluated = (_count(counts, name) for name in (checks.UNJUDGED_ROWS, checks.ROWS_EVALUATED))
     if unjudged and unjudged == evaluated and plan.label_is_for is not None:
@@ -160,9 +160,10 @@ def _missing(partials: Partials, plan: Plan) -> Iterator[CodedSentence]:
 
 
 def _undefined(metrics: pa.Table, plan: Plan) -> Iterator[CodedSentence]:
-    """Metrics of the whole day that are undefined everywhere, by the models for which they are."""
+    """Metrics that are undefined in every group or for the whole day, with the models concerned."""
     averaged = pa.array([str(metric) for metric in plan.metrics if metric.declaration.is_averaged], pa.string())
-    once = pc.invert(pc.is_in(metrics["metric"], averaged))  # a metric of the whole day is undefined once
+    # A metric that is not a mean over groups is undefined once.
+    once = pc.invert(pc.is_in(metrics["metric"], averaged))
     groups = pc.if_else(once, 1, metrics["n_groups"])
     everywhere = pc.and_(pc.equal(metrics["slice"], ALL), pc.equal(metrics["n_undefined"], groups))
     models_of: dict[str, list[str]] = {}
@@ -181,7 +182,7 @@ def _undefined(metrics: pa.Table, plan: Plan) -> Iterator[CodedSentence]:
 
 
 def _large_group(partials: Partials) -> Iterator[CodedSentence]:
-    """A group that has much of the rows or of a weight, where it is not merely one of few."""
+    """A group with a large share of the rows or of a weight, unless it is large only because groups are few."""
     rows, groups = (_count(partials.counts, name) for name in (checks.ROWS_EVALUATED, checks.GROUPS))
     largest = partials.largest[0].rows if partials.largest else 0
     if largest > MOST_OF_ONE * rows and largest * groups > 2 * rows:
@@ -199,14 +200,14 @@ def _large_group(partials: Partials) -> Iterator[CodedSentence]:
 
 
 class WeightShare(NamedTuple):
-    """The ``weight`` of one group, and its ``fraction`` of that of all; None where no group has any."""
+    """The ``weight`` of one group and its ``fraction`` of the total weight; None if the total is zero."""
 
     weight: float
     fraction: float | None
 
 
 def heaviest_shares(partials: Partials) -> dict[tuple[str, str], WeightShare]:
-    """The largest weight of a group in each mean of the whole day, by metric and model."""
+    """The largest weight of a single group in each mean over the whole day, by metric and model."""
     means, shares = partials.means.results(), {}
     for (metric, model), weight in partials.heaviest.items():
         mean = means.get(StateKey(model, ALL, ALL, metric))
@@ -215,7 +216,7 @@ def heaviest_shares(partials: Partials) -> dict[tuple[str, str], WeightShare]:
 
 
 def _few_groups(metrics: pa.Table) -> Iterator[CodedSentence]:
-    """Metrics of the whole day on which hardly any group bears, and how many values of slices have such metrics."""
+    """Metrics of the whole day that depend on too few groups, and the number of slice values with such metrics."""
     asked = pc.and_(pc.is_valid(metrics["interval"]), pc.less(metrics["n_effective"], FEW_GROUPS))
     few = metrics.filter(pc.fill_null(asked, fill_value=False))
     if not few.num_rows:

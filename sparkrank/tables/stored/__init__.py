@@ -1,1 +1,1 @@
-"""The stored tables of days and windows, read again."""
+"""Reading the stored tables of days and windows."""

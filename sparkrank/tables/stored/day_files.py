@@ -1,4 +1,4 @@
-"""The files of a day's tables, which Arrow reads, or Spark where only Spark knows the file system."""
+"""The files of a day's tables, read by Arrow, or by Spark if only Spark knows the file system."""
 
 from __future__ import annotations
 
@@ -26,40 +26,41 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-_LOOKS = 5  # at folders that a run may be moving (sparkrank.tables.commit.plain_folders), until two see the same
+_LOOKS = 5  # attempts to list folders twice alike while a run may move them (sparkrank.tables.commit.plain_folders)
 
 
 class WrittenFile(NamedTuple):
-    """What a run has written into a file. Runs of releases before did not say how many bytes, and which."""
+    """The content of a file as its run wrote it. Earlier releases did not record the size and checksum of its bytes."""
 
     rows: int
     bytes: int | None = None
     checksum: str | None = None
 
 
-Written: TypeAlias = "Mapping[str, WrittenFile]"  # of each file of a table, by its name
+Written: TypeAlias = "Mapping[str, WrittenFile]"  # the files of a table, by name
 
 
 class DayFiles(Protocol):
     """The tables of one day."""
 
     def has(self, name: str) -> bool:
-        """Whether the day has the table ``name``. Raises :class:`InputError` where its files cannot be read."""
+        """Whether the day has the table ``name``. Raises :class:`InputError` if its files cannot be read."""
 
     def names(self, name: str) -> set[str]:
-        """The names of the files of the table ``name``; empty where nobody lists them."""
+        """The names of the files of the table ``name``; empty if they cannot be listed."""
 
     def read(self, name: str, schema: pa.Schema, written: Written | None = None) -> pa.Table:
         """The columns of ``schema`` that the table ``name`` has, with dictionary-encoded texts.
 
-        Raises :class:`InputError` where they cannot be read or differ from ``written``, :class:`StoreError` as well.
+        Raises :class:`InputError` if they cannot be read or differ from ``written``, and :class:`StoreError` if the
+        store fails.
         """
 
 
 def day_files(output: str, day: str, names: Sequence[str], spark: SparkSession | None, column: str = DAY) -> DayFiles:
     """The files of the tables ``names`` of ``day`` under ``output``, all of one run where the file system allows it.
 
-    Raises :class:`InputError` where nothing opens the file system, and :class:`StoreError` where the store fails.
+    Raises :class:`InputError` if nothing opens the file system, and :class:`StoreError` if the store fails.
     """
     try:
         files = _opened(day, run_folders(output, day, names, column))
@@ -78,7 +79,7 @@ def day_files(output: str, day: str, names: Sequence[str], spark: SparkSession |
 
 
 def files_of_run(folder: str, day: str, names: Sequence[str]) -> ArrowFiles:
-    """The files of the tables ``names`` that a run of ``day`` has written into its ``folder``, before its commit."""
+    """The files of the tables ``names`` that a run of ``day`` has written to its ``folder`` but not yet committed."""
     return _opened(day, {name: f"{folder}/{name}" for name in names})
 
 
@@ -116,16 +117,16 @@ class ArrowFiles:
         return pa.concat_tables(tables).unify_dictionaries()
 
     def _table(self, name: str, schema: pa.Schema, file: str, written: WrittenFile | None) -> pa.Table:
-        """The columns of ``schema`` in one file, which must be as its run has ``written`` it."""
+        """The columns of ``schema`` in one file, which must match ``written``."""
         with self.store.open_input_file(file) as opened:
             source = opened if written is None else self._same_bytes(name, file, opened, written)
-            # ParquetFile reads this one file; read_table would look for partitions in its path
+            # ParquetFile reads only this file; read_table would look for partitions in its path.
             parquet = pq.ParquetFile(source, page_checksum_verification=True)
             columns, metadata = parquet.schema_arrow, parquet.metadata
             validate_column_types(columns, schema, name, self.day)
             if name == "runs" and metadata.num_rows != 1:
                 raise InputError(f"the table runs of {self.day} has {metadata.num_rows} rows, not one: {ADVICE}")
-            if written is not None and metadata.num_rows != written.rows:  # before reading, however many there are
+            if written is not None and metadata.num_rows != written.rows:  # before any row is read
                 raise self._another(name, f"{metadata.num_rows} rows", file, written.rows)
             texts = [field.name for field in schema if pa.types.is_string(field.type) and field.name in columns.names]
             parquet = pq.ParquetFile(source, metadata=metadata, read_dictionary=texts, page_checksum_verification=True)
@@ -134,7 +135,7 @@ class ArrowFiles:
     def _same_bytes(
         self, name: str, file: str, opened: pa.NativeFile, written: WrittenFile
     ) -> pa.NativeFile | pa.BufferReader:
-        """What ``opened`` holds, once it is known to be what the run wrote."""
+        """The bytes of ``opened``, after checking that they are those the run wrote."""
         if written.bytes is not None and opened.size() != written.bytes:
             raise self._another(name, f"{opened.size()} bytes", file, written.bytes)
         if written.checksum is None:
@@ -150,7 +151,7 @@ class ArrowFiles:
         )
 
     def _validate_written_files(self, name: str, written: Written) -> None:
-        """Raise :class:`InputError` where a table's folder does not have exactly the files that the day's run wrote."""
+        """Raise :class:`InputError` if a table's folder does not have exactly the files that the day's run wrote."""
         there = {file.rpartition("/")[2]: file for file in self.files[name]}
         if others := sorted(there.keys() - written.keys()):
             raise InputError(
@@ -163,7 +164,7 @@ class ArrowFiles:
 
 @dataclass(frozen=True)
 class SparkFolders:
-    """The folder of each table on a file system that Spark opens. Reading takes a small job for each day and table."""
+    """The folder of each table on a file system that Spark opens. Reading takes a small job per day and table."""
 
     day: str
     spark: SparkSession
@@ -180,7 +181,7 @@ class SparkFolders:
                     return False
                 raise
 
-    def names(self, name: str) -> set[str]:  # noqa: ARG002 - Spark lists none
+    def names(self, name: str) -> set[str]:  # noqa: ARG002 - Spark does not list files
         return set()
 
     def read(self, name: str, schema: pa.Schema, written: Written | None = None) -> pa.Table:  # noqa: ARG002 - None

@@ -1,4 +1,4 @@
-"""The states of a day that a merge needs, or the reason why the day lacks them."""
+"""Selecting the states of a day that a merge needs, or explaining why the day lacks them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ OF_PARTS = (PART_MEAN_FORM.kind, PART_SUM_FORM.kind, PARTS_KIND)
 
 @dataclass(frozen=True)
 class DayCoverage:
-    """The models and slices asked for that a ``day`` has, its rows and groups, and settings of Spark behind them."""
+    """What a ``day`` has of a plan: its models and slices, with its rows, its groups and its Spark settings."""
 
     day: str
     models: frozenset[str]
@@ -44,9 +44,9 @@ class DayCoverage:
 
 
 def required_states(states: pa.Table, day: str, plan: Plan, source: str) -> tuple[pa.Table, DayCoverage]:
-    """The rows of a day's ``states`` that ``plan`` asks for, and the counts; and what of it the day has.
+    """The rows of a day's ``states`` that ``plan`` needs, including the counts, and what the day covers.
 
-    Raises :class:`StateError` for states of another version, source or definition, or where a metric has none.
+    Raises :class:`StateError` if version, source or definition differ, or if a metric has no states.
     """
     if plan.has_parts or plan.compare is not None or not _is_of(states, WITHOUT_PARTS):
         advice = " (or merge without intervals: uncertainty.off: true)" if _is_of(states, WITHOUT_PARTS) else ""
@@ -68,7 +68,7 @@ def required_states(states: pa.Table, day: str, plan: Plan, source: str) -> tupl
     counted = np.array([text == COUNT_FORM.kind for text in kinds], np.bool_)[kind]
     there = [np.unique(of_states[~counted]) for of_states in (place, slice_place)]
     models_there, slices_there = (places[places >= 0] for places in there)
-    slices_there = np.union1d(slices_there, [0])  # the whole day must be there
+    slices_there = np.union1d(slices_there, [0])  # the whole day is always required
     if not len(models_there):
         raise StateError(
             f"{day} has none of the models asked for ({itemize(plan.models)}): evaluate that day again, or leave it out"
@@ -77,7 +77,8 @@ def required_states(states: pa.Table, day: str, plan: Plan, source: str) -> tupl
     seen[slice_place[asked], number[asked], place[asked]] = True
     compared = [plan.model_compared_with.get(need.name) for need in needed]
     there_to_compare = {None, *(plan.models[index] for index in models_there)}
-    seen[:, [model not in there_to_compare for model in compared]] = True  # nothing to compare, so no states of it
+    # A comparison needs no states if its other model is missing.
+    seen[:, [model not in there_to_compare for model in compared]] = True
     of_parts = np.array([need.kind in OF_PARTS for need in needed], np.bool_)
     for index, name_of_slice in enumerate(asked_slices(plan)):
         seen[index, of_parts] |= not plan.parted_slices(name_of_slice)
@@ -107,7 +108,7 @@ def _is_of(states: pa.Table, version: int) -> bool:
 
 
 def asked_slices(plan: Plan) -> list[str]:
-    """The slices whose states ``plan`` asks for, the whole day first."""
+    """The slices whose states ``plan`` needs, the whole day first."""
     return [ALL, *map(slice_name, plan.slices)]
 
 
@@ -116,12 +117,12 @@ def _count(counts: pa.Table, check: str) -> int:
 
 
 def _places(texts: Sequence[str], asked: Sequence[str]) -> Ints:
-    """The place among those ``asked`` of each of ``texts``, -1 where it is none of them."""
+    """The index in ``asked`` of each of ``texts``, -1 for a text that is not in it."""
     return np.array([asked.index(text) if text in asked else -1 for text in texts], np.int64)
 
 
 def _encoded(column: pa.ChunkedArray) -> tuple[list[str], Ints]:
-    """The distinct texts of a column, and the place of each row's text among them."""
+    """The distinct texts of a column, and the index of each row's text among them."""
     texts = column.combine_chunks()
     encoded = texts if pa.types.is_dictionary(texts.type) else texts.dictionary_encode()
     return encoded.dictionary.to_pylist(), encoded.indices.to_numpy(zero_copy_only=False)
@@ -138,7 +139,7 @@ def _validate_same(states: pa.Table, day: str, what: str, expected: int | str, r
 
 
 def _validate_complete(day: str, plan: Plan, needed: Sequence[Needed], seen: Flags, slices: Ints, models: Ints) -> None:
-    """Raise where one of the ``models`` and ``slices`` of the day lacks states in ``seen`` (slices, needed, models)."""
+    """Raise if one of the day's ``models`` and ``slices`` lacks states; ``seen`` has axes (slices, needed, models)."""
     missing = np.argwhere(~seen[np.ix_(slices, np.arange(len(needed)), models)])
     if len(missing):
         place, first, model = missing[0]

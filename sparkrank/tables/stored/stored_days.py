@@ -25,27 +25,28 @@ from sparkrank.tables.stored.validation import ADVICE, validate_run, validate_un
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Days that are read and merged at a time. With 40,000 states a day they take 170 MB, and merging 640,000 rows 0.15 s.
+# The days read and merged at a time. With 40,000 states a day they take 170 MB; merging 640,000 rows takes 0.15 s.
 DAYS_AT_ONCE = 16
-READING_THREADS = 8  # a read spends half of its time waiting for the disk or the store
+READING_THREADS = 8  # reading spends half of its time waiting for the disk or the store
 _TABLES = ("states", "runs", *(form.kind for form in large_forms(weighted=False)))
 SLICE_VALUE = "slice_value"
-DISTRIBUTION_RULES = {str(EXACT), str(COARSE)}  # of distributions
+DISTRIBUTION_RULES = {str(EXACT), str(COARSE)}  # the rules of tables of distributions
 _TEXTS = [field.name for field in STATES.schema if field.type == pa.string() and field.name != RUN_ID]
 
 
 @dataclass(frozen=True)
 class StoredDay:
-    """A day that has stored states."""
+    """A day with stored states."""
 
     day: str
     files: DayFiles
-    is_linked: bool = False  # whether a link shows the day, in which case its run has listed the files
+    is_linked: bool = False  # whether a link shows the day, so that its run must have listed the files
 
     def read(self, plan: Plan, source: str) -> tuple[dict[str, pa.Table], DayCoverage]:
-        """The states that ``plan`` requires, by kind, and the models and slice values that the day has.
+        """The states that ``plan`` requires, by kind, and what the day covers.
 
-        Raises :class:`StateError` where states do not match the plan, :class:`InputError` where files are not whole.
+        Raises :class:`StateError` if states do not match the plan, and :class:`InputError` if files are incomplete or
+        damaged.
         """
         run = self._run()
         written = written_by(run)
@@ -60,7 +61,7 @@ class StoredDay:
         kinds = {}
         for form in SMALL_FORMS:
             of_kind = rows.filter(pc.equal(rows["kind"], form.kind))
-            if of_kind.num_rows:  # the table of an older day may lack the columns of states that the day has none of
+            if of_kind.num_rows:  # an older table may lack columns of states it has none of
                 kinds[form.kind] = self._with(of_kind, form.columns, "states").select(form.columns)
         sizes = schema_of(SIZE_NUMBERS).names
         for form in large_forms(weighted=plan.weighted):
@@ -74,7 +75,7 @@ class StoredDay:
         return kinds, covered
 
     def _run(self) -> dict[str, Any]:
-        """The run, its status and its files, from the day's row in the table ``runs``."""
+        """The ID, status and files of the run, from the day's row in the table ``runs``."""
         if not self.files.has("runs"):
             raise InputError(f"{self.day} has lost its table runs: {ADVICE}")
         runs = self.files.read("runs", pa.schema(map(RUNS.schema.field, (RUN_ID, "status", FILES.name))))
@@ -86,13 +87,13 @@ class StoredDay:
         return run
 
     def _large(self, form: StateForm, plan: Plan, names: list[str], expected: int, written: Written | None) -> pa.Table:
-        """The ``expected`` rows of the plan's models and slices and of ``names``, from the form's own table."""
+        """The ``expected`` rows for ``names`` and for the plan's models and slices, from the form's own table."""
         if not self.files.has(form.kind):
             raise InputError(f"{self.day} has lost its table {form.kind}: {ADVICE}")
         rows = self._with(self.files.read(form.kind, form.schema, written), form.columns, form.kind)
         whose = (("model", plan.models), ("slice", asked_slices(plan)), (form.key[STATE_KEY.index("name")], names))
         for column, requested in whose:
-            # most days have no other rows, and filtering costs as much as reading
+            # Most days have no other rows, and filtering costs as much as reading.
             if set(rows[column].unique().to_pylist()) - set(requested):
                 rows = rows.filter(pc.field(column).isin(requested))
         if rows.num_rows != expected:
@@ -105,7 +106,7 @@ class StoredDay:
         return rows.select(form.columns)
 
     def _with(self, table: pa.Table, columns: Sequence[str], name: str) -> pa.Table:
-        """``table``, which must have ``columns`` without nulls, except for the value of a slice."""
+        """``table``, after checking that it has ``columns`` without nulls; only slice values may be null."""
         lacking = [
             column
             for column in columns
@@ -117,7 +118,7 @@ class StoredDay:
 
 
 def written_by(run: Mapping[str, Any]) -> Mapping[str, Written]:
-    """The files of each table, by name, as the ``run`` of a day wrote them. Empty where the run did not list them."""
+    """The files of each table, by name, as the ``run`` of a day wrote them; empty if the run did not list them."""
     written: dict[str, dict[str, WrittenFile]] = {}
     if run.get(FILES.name) is None:
         return {}
@@ -128,13 +129,13 @@ def written_by(run: Mapping[str, Any]) -> Mapping[str, Written]:
 
 
 def _run_of(table: pa.Table) -> list[str | None]:
-    """The run that wrote ``table``, or an empty list for a day of an older version, which does not record it."""
+    """The run that wrote ``table``, or an empty list for a day of an earlier release, which did not record it."""
     run_id = (table.schema.metadata or {}).get(RUN_ID.encode())
     return [] if run_id is None else [run_id.decode(errors="replace")]
 
 
 def find_days(output: str, days: Sequence[str], spark: SparkSession | None = None) -> list[StoredDay]:
-    """The ``days`` with states under ``output``, a path with marks; ``spark`` reads them where Arrow cannot."""
+    """The ``days`` that have states under ``output``, a path with placeholders; ``spark`` reads what Arrow cannot."""
 
     def stored(day: str) -> StoredDay:
         folder = on_day(output, day)
@@ -148,7 +149,7 @@ def find_days(output: str, days: Sequence[str], spark: SparkSession | None = Non
 
 
 def agreed_session(covered: Sequence[DayCoverage]) -> dict[str, str]:
-    """The settings of Spark on which reading the days depended; raises :class:`StateError` where two days differ."""
+    """The Spark settings that reading the days depended on; raises :class:`StateError` if two days differ."""
     agreed: dict[str, tuple[str, str]] = {}
     for day in covered:
         for name, value in day.session.items():
@@ -161,7 +162,7 @@ def agreed_session(covered: Sequence[DayCoverage]) -> dict[str, str]:
 
 
 def merge_stored(days: Sequence[StoredDay], plan: Plan, source: str) -> tuple[Partials, list[DayCoverage]]:
-    """The merged states of all ``days``, whose groups are apart, and what each has. Raises as ``read`` does."""
+    """The merged states of all ``days``, keeping groups of days apart, and what each covers. Raises as ``read``."""
     forms = {form.kind: form for form in (*SMALL_FORMS, *large_forms(weighted=plan.weighted))}
     merged: dict[str, pa.Table] = {}
     covered: list[DayCoverage] = []

@@ -1,4 +1,4 @@
-"""The tables of a stored day, or window, that say how good it was, and whether its gates let it pass."""
+"""The results of a stored day or window: its metrics, comparisons and gate verdicts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _TABLES = ("metrics", "comparisons", "gates", "runs")
 ACCEPTED_NAMES = tuple(column.name for column in ACCEPTED)
 _RUN = pa.schema([RUNS.schema.field(name) for name in (RUN_ID, "status", FILES.name, *ACCEPTED_NAMES)])
-# Of a day that others are compared with: its values, and what failed, and what a person has said of it.
+# The columns read for a day to compare with: its values, its failed gates, and what a person accepted.
 _NUMBERS = ("value", "ci_low", "ci_high", "stderr", "interval", "n_groups", "definition")
 _VALUES = pa.schema([METRICS.schema.field(name) for name in (*Cell._fields, *_NUMBERS, RUN_ID)])
 _VERDICTS = pa.schema(
@@ -39,7 +39,7 @@ _OWN = ("spec_hash", RUN_ID)  # columns that may differ between runs with the sa
 
 @dataclass(frozen=True)
 class StoredResult:
-    """The tables of the day or window ``name``; ``comparisons`` and ``gates`` are None where it has none."""
+    """The tables of the day or window ``name``; ``comparisons`` and ``gates`` are None if it has none."""
 
     name: str
     metrics: pa.Table
@@ -49,7 +49,7 @@ class StoredResult:
 
     @cached_property
     def outcome(self) -> DayOutcome:
-        """What became of its cells: no gate has failed, or a person has let them in."""
+        """Which of its cells a gate stopped, and which of these a person has accepted."""
         is_new = bool(self.run.get(FROM_NOW_ON))
         if self.gates is None:
             return DayOutcome(is_new=is_new)
@@ -66,7 +66,7 @@ class StoredResult:
         return frozenset() if self.gates is None else frozenset(self._keys(self._flags(FROM_NOW_ON)))
 
     def _flags(self, name: str) -> pa.ChunkedArray:
-        """A column of flags of ``gates``, as of old days that lack it."""
+        """The boolean column ``name`` of ``gates``; false in days of earlier releases, which lack it."""
         if self.gates is None or name not in self.gates.column_names:
             return pa.array([False] * (0 if self.gates is None else self.gates.num_rows))
         return pc.fill_null(self.gates[name], False)
@@ -76,13 +76,13 @@ class StoredResult:
 
     @property
     def acceptance(self) -> dict[str, Any]:
-        """When and why a person has let it in, as its row of ``runs`` says; empty where nobody has."""
+        """When and why a person accepted the day, from its row of ``runs``; empty if nobody did."""
         values = {name: self.run.get(name) for name in ACCEPTED_NAMES}
         return {} if None in (values["accepted_at"], values["accepted_reason"]) else values
 
     @property
     def acceptances(self) -> dict[VerdictKey, tuple[tuple[float | None, ...], str]]:
-        """The verdicts that a person has accepted: their numbers, and why."""
+        """The verdicts that a person has accepted, with their numbers and the reason."""
         if self.gates is None:
             return {}
         return {
@@ -91,7 +91,7 @@ class StoredResult:
         }
 
     def has_same(self, metrics: pa.Table) -> bool:
-        """Whether ``metrics`` are its own, bit for bit, whichever run they are of."""
+        """Whether ``metrics`` equal the stored ones bit for bit, whichever run computed them."""
         names = [name for name in self.metrics.column_names if name not in _OWN and name in metrics.column_names]
         if self.metrics.num_rows != metrics.num_rows:
             return False
@@ -99,7 +99,7 @@ class StoredResult:
 
 
 def key_of(row: dict[str, Any]) -> VerdictKey:
-    """Which verdict a row of the table ``gates`` is."""
+    """The key of the verdict in a row of the table ``gates``."""
     return VerdictKey(row["gate"], row["kind"], Cell(row["metric"], row["model"], row["slice"], row["slice_value"]))
 
 
@@ -113,10 +113,10 @@ def _same(left: pa.ChunkedArray, right: pa.ChunkedArray) -> bool:
 def stored_result(
     output: str, name: str, spark: SparkSession | None = None, column: str = DAY, *, is_past: bool = False
 ) -> StoredResult | None:
-    """The tables of the day or window ``name`` under ``output``, all of one run; None where it has no tables.
+    """The tables of the day or window ``name`` under ``output``, all of one run; None if it has no tables.
 
-    Of one that ``is_past`` only what others are compared with is read. Raises :class:`InputError` where its files
-    cannot be read, or are not those of one run.
+    If ``is_past``, only the columns needed for comparison with other days are read. Raises :class:`InputError` if its
+    files cannot be read or do not belong to one run.
     """
     files = day_files(output, name, _TABLES, spark, column)
     if not files.has("metrics"):
@@ -128,7 +128,7 @@ def stored_result(
 
 
 def result_in(files: DayFiles, name: str, run: dict[str, Any], *, is_past: bool = False) -> StoredResult:
-    """The tables among ``files`` of ``name``; raises :class:`InputError` where they are not those of its ``run``."""
+    """The tables of ``name`` in ``files``; raises :class:`InputError` if its ``run`` did not write them."""
     written = written_by(run)
     schemas = {"metrics": METRICS.whole_schema, "comparisons": COMPARED, "gates": GATES.schema}
     if is_past:
@@ -155,17 +155,17 @@ def _run(files: DayFiles, name: str, schema: pa.Schema = _RUN) -> dict[str, Any]
 
 
 def run_row(output: str, name: str, spark: SparkSession | None = None, column: str = DAY) -> dict[str, Any]:
-    """The whole row of ``runs`` of a day or window that is stored."""
+    """The whole row of ``runs`` for a stored day or window."""
     return whole_run(day_files(output, name, ("runs",), spark, column), name, column)
 
 
 def whole_run(files: DayFiles, name: str, column: str = DAY) -> dict[str, Any]:
-    """The whole row of ``runs`` among ``files``; raises :class:`InputError` where there is none."""
+    """The whole row of ``runs`` in ``files``; raises :class:`InputError` if there is none."""
     return _run(files, name, (RUNS if column == DAY else WINDOW_RUNS).schema)
 
 
 def _in_utc(table: pa.Table) -> pa.Table:
-    """``table`` whose instants are of one type, whoever has written them: those without a zone are in UTC."""
+    """``table`` with timestamps of one type, whoever wrote them. Those without a time zone are taken as UTC."""
     for index, field in enumerate(table.schema):
         if pa.types.is_timestamp(field.type):
             instants = table[field.name].cast(pa.timestamp("us", field.type.tz))

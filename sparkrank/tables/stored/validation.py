@@ -1,7 +1,7 @@
-"""Checks of stored tables, over whole columns: the run they are of, types, texts and keys.
+"""Checks of stored tables, over whole columns: their run, types, texts and keys.
 
-They also hold for days of releases that wrote no checksums. Numbers are not checked: whoever may write the tables of a
-day may write its row of ``runs``, too.
+They also apply to days of releases that wrote no checksums. Numbers are not checked: anyone who can write the tables of
+a day can also write its row of ``runs``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ ADVICE = "evaluate that day again"
 
 
 def _stands_in(kind: pa.DataType, expected: pa.DataType) -> bool:
-    """Whether ``kind`` is read as ``expected``: Spark's instants have another unit, and older lists fewer fields."""
+    """Whether ``kind`` can be read as ``expected``: Spark's timestamps differ in unit, and older lists have fewer
+    fields.
+    """
     if pa.types.is_list(expected) and pa.types.is_list(kind) and pa.types.is_struct(kind.value_type):
         return all(field in list(expected.value_type) for field in kind.value_type)
     if pa.types.is_timestamp(expected):
@@ -26,7 +28,9 @@ def _stands_in(kind: pa.DataType, expected: pa.DataType) -> bool:
 
 
 def validate_run(run: Mapping[str, object], run_ids: Sequence[str | None], day: str, name: str = "states") -> None:
-    """Raise :class:`InputError` where ``run`` is no finished run of ``day``, or the table ``name`` is of another."""
+    """Raise :class:`InputError` if ``run`` is not a finished run of ``day``, or if another run wrote the table
+    ``name``.
+    """
     run_id, status = run.get("run_id"), run.get("status")
     if status is not None and status != "done":
         raise InputError(f"the run of {day} has the status {shorten(status)}, not done: {ADVICE}")
@@ -43,7 +47,7 @@ def validate_run(run: Mapping[str, object], run_ids: Sequence[str | None], day: 
 
 
 def validate_column_types(schema: pa.Schema, expected: pa.Schema, name: str, day: str) -> None:
-    """Raise :class:`InputError` where a column of ``expected`` that a table has is of another type."""
+    """Raise :class:`InputError` if a column of the table has another type than in ``expected``."""
     for field in expected:
         if field.name not in schema.names:
             continue
@@ -60,7 +64,7 @@ def validate_column_types(schema: pa.Schema, expected: pa.Schema, name: str, day
 
 
 def validate_utf8(table: pa.Table, name: str, day: str) -> None:
-    """Raise :class:`InputError` where a column of texts has one that is none."""
+    """Raise :class:`InputError` if a text column contains invalid UTF-8."""
     for column, values in zip(table.column_names, table.columns, strict=True):
         kind = values.type
         if not (pa.types.is_dictionary(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)):
@@ -75,28 +79,31 @@ def validate_utf8(table: pa.Table, name: str, day: str) -> None:
 
 
 def validate_unique_keys(table: pa.Table, key: Sequence[str], name: str, day: str) -> None:
-    """Raise :class:`InputError` where two rows have one ``key``: what they hold would count twice."""
+    """Raise :class:`InputError` if two rows have the same ``key``: their values would count twice."""
     if table.group_by(list(key), use_threads=False).aggregate([]).num_rows != table.num_rows:
         raise InputError(f"the table {name} of {day} has rows of one key twice ({', '.join(key)}): {ADVICE}")
 
 
-# What a row of a table of results is about: texts that are there, and no two rows are about the same.
+# The key of a row in a table of results: texts that are not null, and that no two rows share.
 RESULT_KEYS = {
     "metrics": ("metric", "model", "slice", "slice_value"),
     "comparisons": ("metric", "candidate", "baseline", "slice", "slice_value"),
 }
-# Several verdicts may be about the same, and one about a model or a slice that is not there names none.
+# Several verdicts may have the same subject, and one about a missing model or slice names none.
 _WITHOUT_NULLS = {**RESULT_KEYS, "gates": ("gate", "kind", "metric", "verdict", "accepted")}
 
 
 def validate_results(table: pa.Table, name: str, day: str, *, once: bool = True) -> None:
-    """Raise :class:`InputError` where a row of a table of results, as ``metrics``, does not say what it is about, has
-    an infinite weight, or, unless ``once`` is false, is about the same as another one.
+    """Raise :class:`InputError` if a table of results, such as ``metrics``, has an invalid row.
+
+    A row is invalid if its subject is null, if its weight is infinite or, unless ``once`` is false, if another row has
+    the same subject.
     """
     for column in _WITHOUT_NULLS[name]:
         if column != "slice_value" and column in table.column_names and table[column].null_count:
             raise InputError(f"the table {name} of {day} has {column} that is null: {ADVICE}")
-    if "weight" in table.column_names and pc.any(pc.is_inf(table["weight"])).as_py():  # sums of it are exact fractions
+    # Weights are summed as exact fractions, which cannot be infinite.
+    if "weight" in table.column_names and pc.any(pc.is_inf(table["weight"])).as_py():
         raise InputError(f"the table {name} of {day} has weight that is not finite: {ADVICE}")
     key = RESULT_KEYS.get(name, ()) if once else ()
     if key and set(key) <= set(table.column_names):

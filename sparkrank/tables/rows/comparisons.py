@@ -100,9 +100,7 @@ def _wins(pairs: PairSums | None, metric: Metric) -> dict[str, int | None]:
 
 
 def _at_all_looks(comparison: Compared, level: float, pairs: PairSums | None) -> dict[str, Any]:
-    """The interval and p-value that are valid at all looks together, and their detectable difference; nulls before they
-    begin.
-    """
+    """Interval, p-value and detectable difference that are valid over all looks; nulls before looks begin."""
     test, groups = comparison.test, comparison.n_groups or 0
     of_one_look: dict[str, Any] = {"relative_low": None, "relative_high": None}
     if test.stderr is None:

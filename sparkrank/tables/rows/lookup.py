@@ -23,9 +23,7 @@ _SHOWN = 12  # the most names that a sentence lists
 def value_of(
     table: pa.Table, plan: Plan, preset: Preset | None, metric: object, model: str | None, slice_: object
 ) -> float:
-    """The value for ``metric``, ``model`` and ``slice_``, NaN if undefined; raises :class:`UnknownResultError` if
-    absent.
-    """
+    """The value of a metric, model and slice, NaN if undefined; raises :class:`UnknownResultError` if absent."""
     name = _metric_named(plan, preset, metric)
     whose = _model_named(plan, model)
     slice_, value = (ALL, ALL) if slice_ is None or slice_ == ALL else _slice_named(table, plan, slice_)
@@ -55,9 +53,7 @@ def _metric_named(plan: Plan, preset: Preset | None, metric: object) -> str:
 
 
 def text_of(plan: Plan, preset: Preset | None, metric: Metric) -> str:
-    """A text by which :func:`value_of` finds ``metric``. It differs from the usual text if the preset would change
-    that.
-    """
+    """A text by which :func:`value_of` finds ``metric``, even if the preset reads its usual text otherwise."""
     text = str(metric)
     if preset is None or found_metric(plan, preset, text) == text:
         return text

@@ -147,9 +147,7 @@ def _validate_unique_items(partials: Partials) -> None:
 
 
 def validate_defined(metrics: pa.Table, plan: Plan) -> None:
-    """Raise :class:`InputError` if ``undefined`` is ``error`` and a row of ``metrics``, or one of its groups, is
-    undefined.
-    """
+    """Raise :class:`InputError` if ``undefined`` is ``error`` and any row or group of ``metrics`` is undefined."""
     if plan.definitions.undefined != "error":
         return
     of_groups = {str(metric) for metric in plan.metrics if metric.declaration.is_averaged}

@@ -17,9 +17,7 @@ ADVICE = "evaluate that day again"
 
 
 def _stands_in(kind: pa.DataType, expected: pa.DataType) -> bool:
-    """Whether ``kind`` can be read as ``expected``: Spark's timestamps differ in unit, and older lists have fewer
-    fields.
-    """
+    """Whether ``kind`` can be read as ``expected``: Spark's timestamps have another unit, older lists fewer fields."""
     if pa.types.is_list(expected) and pa.types.is_list(kind) and pa.types.is_struct(kind.value_type):
         return all(field in list(expected.value_type) for field in kind.value_type)
     if pa.types.is_timestamp(expected):
@@ -28,9 +26,7 @@ def _stands_in(kind: pa.DataType, expected: pa.DataType) -> bool:
 
 
 def validate_run(run: Mapping[str, object], run_ids: Sequence[str | None], day: str, name: str = "states") -> None:
-    """Raise :class:`InputError` if ``run`` is not a finished run of ``day``, or if another run wrote the table
-    ``name``.
-    """
+    """Raise :class:`InputError` if ``run`` is no finished run of ``day``, or another run wrote the table ``name``."""
     run_id, status = run.get("run_id"), run.get("status")
     if status is not None and status != "done":
         raise InputError(f"the run of {day} has the status {shorten(status)}, not done: {ADVICE}")

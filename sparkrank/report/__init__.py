@@ -1,1 +1,1 @@
-"""Results and declarations as people read them."""
+"""Reports: results and metric definitions in forms that people read."""

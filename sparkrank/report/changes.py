@@ -1,4 +1,4 @@
-"""What changed since the day before: a line for the end of a run."""
+"""The changes since the previous day, as a line at the end of a run."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import pyarrow as pa
 from sparkrank.base.errors import escape
 from sparkrank.report.report_tables import DayBefore, defined, plain_texts, whole_day
 
-MOST_NAMED = 3  # changes that have numbers in the line
-BEYOND = 1.96  # standard errors of a difference of two days: less may be chance
+MOST_NAMED = 3  # changes whose numbers the line gives
+BEYOND = 1.96  # in standard errors of the difference of two days: a smaller one may be chance
 _COLUMNS = ("metric", "model", "value", "stderr", "definition")
 
 
 @dataclass(frozen=True)
 class Change:
-    """A metric of a model on two days, taken for independent; ``noise`` is the standard error of the difference."""
+    """A metric of a model on two days, assumed independent; ``noise`` is the standard error of the difference."""
 
     metric: str
     model: str
@@ -28,17 +28,17 @@ class Change:
 
     @property
     def difference(self) -> float:
-        """The value less that of the day before."""
+        """The value minus that of the previous day."""
         return self.value - self.before
 
     @property
     def is_beyond_noise(self) -> bool:
-        """Whether it is more than chance explains; without a standard error, whether it is a change at all."""
+        """Whether the change exceeds chance or, without a standard error, whether there is any change."""
         return abs(self.difference) > BEYOND * (self.noise or 0.0)
 
     @property
     def size(self) -> tuple[bool, float]:
-        """How large it is, for the order: what is beyond its noise in standard errors first, then what has no noise."""
+        """The sort key: changes with a standard error first, measured in it, then the others by their absolute size."""
         if self.noise is None:
             return False, abs(self.difference)
         return True, abs(self.difference) / self.noise if self.noise else (math.inf if self.difference else 0.0)
@@ -52,9 +52,10 @@ class Change:
 
 @dataclass(frozen=True)
 class Changes:
-    """What changed since the day ``since``, the largest change first.
+    """The changes since the day ``since``, the largest first.
 
-    ``n_redefined`` metrics are defined otherwise; ``came`` and ``went`` are the models that one day alone has.
+    ``n_redefined`` counts metrics whose definition changed. ``came`` and ``went`` are the models that only the later or
+    only the earlier day has.
     """
 
     since: str
@@ -65,7 +66,7 @@ class Changes:
 
 
 def changes_since(before: DayBefore, metrics: pa.Table) -> Changes:
-    """The changes of the metrics over the whole day from the day ``before`` to a day with the table ``metrics``."""
+    """The changes in the metrics over the whole day, from the day ``before`` to a day with the table ``metrics``."""
     then, now = _rows(before.metrics), _rows(metrics)
     both = [key for key in now if key in then]
     alike = [key for key in both if now[key].get("definition") == then[key].get("definition")]
@@ -95,7 +96,7 @@ def _change(key: tuple[str, str], then: dict[str, Any], now: dict[str, Any]) -> 
 
 
 def changes_text(changes: Changes) -> str:
-    """One line: the changes beyond chance, and how many are not; empty where the days have nothing in common."""
+    """One line with the changes beyond chance and the number of others; empty if the days have nothing in common."""
     count = len(changes.changes)
     beyond = [change for change in changes.changes if change.is_beyond_noise]
     with_model = len({change.model for change in changes.changes}) > 1
@@ -114,7 +115,7 @@ def changes_text(changes: Changes) -> str:
 
 
 def changes_document(changes: Changes | None) -> dict[str, Any] | None:
-    """The same for programs; None where no day is before."""
+    """The changes for programs; None if there is no previous day."""
     if changes is None:
         return None
     plain = ("metric", "model", "before", "value", "difference", "noise")

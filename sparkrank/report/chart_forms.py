@@ -1,4 +1,4 @@
-"""Draws the charts of a report by altair. Sizes are set, never measured: the fonts of a machine change nothing."""
+"""Drawing the charts of a report with altair. Sizes are fixed, so that the installed fonts do not change them."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ import altair as alt
 from sparkrank.report.figures import Frame, IntervalChart, LineChart
 
 INK = "currentColor"
-# Those of Okabe and Ito, 3 : 1 or more on white. The style sheet has those of a dark page.
+# The Okabe-Ito colours, with a contrast of at least 3:1 on white. The style sheet has others for dark pages.
 PALETTE = ("#0072b2", "#d55e00", "#008a65", "#b0578c", "#a97200", "#2a86b8", "#6b6f76")
 DASHES = ([1, 0], [7, 3], [2, 2], [9, 3, 2, 3], [4, 2], [12, 4])
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
-LONGEST_NAME = 20  # letters of a name in a chart
+LONGEST_NAME = 20  # characters of a name in a chart
 
 Chart: TypeAlias = "alt.LayerChart"
 
 
 def drawn_chart(chart: LineChart | IntervalChart, title: str | None = None) -> Chart:
-    """The chart as altair has it. With a ``title`` it stands alone, and has that and a legend in it."""
+    """The chart as an altair object. With a ``title``, it is standalone: it contains the title and a legend."""
     return _lines(chart, title) if isinstance(chart, LineChart) else _intervals(chart, title)
 
 
@@ -84,7 +84,7 @@ def _lines(chart: LineChart, title: str | None) -> Chart:
 
 
 def _intervals(chart: IntervalChart, title: str | None) -> Chart:
-    """Under each other where a row has several; the height follows their number."""
+    """An interval chart, in which intervals of one row are drawn below each other; the height follows their number."""
     drawn, rows, frame = _Drawn(), chart.rows, chart.frame
     names = short_names(key.name for key in chart.keys)
     step = 12 + 8 * max((len(row.intervals) for row in rows), default=1)
@@ -119,7 +119,7 @@ def _intervals(chart: IntervalChart, title: str | None) -> Chart:
 
 
 def cut(name: str, most: int = LONGEST_NAME) -> str:
-    """A name that fits into a chart: its first and last letters where it has more.
+    """The name cut to fit into a chart: a long one is reduced to its first and last characters.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def cut(name: str, most: int = LONGEST_NAME) -> str:
 
 
 def short_names(names: Iterable[str]) -> list[str]:
-    """Names cut to what fits into a chart, each another one.
+    """The names cut to fit into a chart, and kept distinct.
 
     Examples
     --------
@@ -148,12 +148,12 @@ def short_names(names: Iterable[str]) -> list[str]:
 
 
 def style_of(number: int) -> tuple[str, list[int], str]:
-    """The colour, the dash and the shape of a series, by its number: no two of the first forty-two have the same."""
+    """The colour, dash and shape of a series, by its number. The first forty-two combinations are distinct."""
     return PALETTE[number % len(PALETTE)], DASHES[number % len(DASHES)], SHAPES[number % len(SHAPES)]
 
 
 _INKED: dict[str, Any] = {"color": INK, "opacity": 0.5}
-_LABELS = 132  # pixels left of an interval chart
+_LABELS = 132  # pixels to the left of an interval chart
 _LINES = {"left": 52, "right": 14, "top": 8, "bottom": 36}
 _INTERVALS = {"left": _LABELS, "right": 16, "top": 2, "bottom": 36}
 
@@ -173,9 +173,9 @@ def _guides(frame: Frame, drawn: _Drawn, x: alt.X, y: alt.Y) -> list[alt.Chart]:
 
 
 class _Drawn:
-    """The rows that layers draw, by the names that the layers have for them.
+    """The rows that the layers draw, by the names that the layers use for them.
 
-    They are put into the chart when it is ready, for altair copies a chart with all that is in it at every step.
+    They are added to the finished chart, because altair copies a chart with all its contents at every step.
     """
 
     def __init__(self) -> None:
@@ -214,7 +214,7 @@ def _scale(domain: tuple[float, float] | None) -> alt.Scale:
 
 
 def _coded(names: Sequence[str], styles: Sequence[int], *, alone: bool) -> dict[str, Any]:
-    """The colour, dash and shape of each series, with a legend where the chart stands alone and has several."""
+    """The colour, dash and shape of each series, with a legend if the chart is standalone and has several."""
     legend = alt.Legend(title=None, orient="bottom", columns=2, symbolOpacity=1) if alone and len(names) > 1 else None
     channels = {"color": alt.Color, "strokeDash": alt.StrokeDash, "shape": alt.Shape}
     looks = [style_of(style) for style in styles]
@@ -232,11 +232,11 @@ def _coded(names: Sequence[str], styles: Sequence[int], *, alone: bool) -> dict[
 def _framed(
     layers: Sequence[alt.Chart], drawn: _Drawn, width: int, height: int, padding: dict[str, int], title: str | None
 ) -> Chart:
-    layered: Any = alt.layer(*layers)  # of layers without facets it is a LayerChart
+    layered: Any = alt.layer(*layers)  # layers without facets make a LayerChart
     made: Chart = layered.properties(width=width, height=height)
     if title is not None:
         made = made.properties(padding=14, title=alt.Title(title, color=INK, fontSize=13, anchor="start"))
-    else:  # all margins are set: nothing is measured, and plots of one kind stand under each other
+    else:  # all margins are fixed, so that charts of one kind align below each other
         made = made.properties(padding=padding, autosize=alt.AutoSizeParams(type="none"))
     labels = {"labelColor": INK, "titleColor": INK, "labelFontSize": 11, "titleFontSize": 11}
     lines = {"gridColor": INK, "gridOpacity": 0.13, "domainColor": INK, "ticks": False, "labelPadding": 6}
@@ -254,7 +254,7 @@ def svg_of(chart: Chart) -> str:
     """The chart as SVG; the same text for the same chart."""
     import vl_convert
 
-    # the version of Vega-Lite that altair writes, as the converter names it: 5.20 of v5.20.1
+    # The Vega-Lite version that altair writes, in the converter's notation: 5.20 for v5.20.1.
     version = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
     svg: str = vl_convert.vegalite_to_svg(chart.to_json(validate=False), vl_version=version)
     return svg

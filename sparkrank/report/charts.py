@@ -1,4 +1,4 @@
-"""The charts of a report by name, and files of them. The libraries that draw are loaded by these functions."""
+"""The charts of a report by name, and files of them. The drawing libraries are imported only when needed."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 def figures(data: ReportData, name: str) -> list[Figure]:
-    """The charts of a section, in their order; none where it has none, or the tables do not hold it."""
+    """The charts of a section, in order; empty if it has none, or if the tables lack its data."""
     section = section_of(name)
     return [] if section is None or section.figures is None else list(section.figures(data))
 
 
 def charted_sections() -> list[str]:
-    """The names of the sections that have charts."""
+    """The names of the sections with charts."""
     return [section.name for section in sections() if section.figures is not None]
 
 
@@ -35,9 +35,9 @@ def chart(
     model: str | None = None,
     slice: str | None = None,  # noqa: A002 - the name that the tables have for it
 ) -> Chart:
-    """The first chart of the section ``name`` that fits, with its title and legend, as :meth:`Evaluation.plot` has it.
+    """The first matching chart of the section ``name``, standalone with title and legend, for :meth:`Evaluation.plot`.
 
-    Raises :class:`SpecError` where there is no such section, or the tables do not hold it.
+    Raises :class:`SpecError` if there is no such section, or if the tables lack its data.
     """
     names = charted_sections()
     if name not in names:
@@ -59,14 +59,14 @@ def chart(
 
 
 def drawn(figure: Figure) -> Chart:
-    """The chart as it stands alone, with its title and legend."""
+    """The figure as a standalone chart with title and legend."""
     from sparkrank.report.chart_forms import drawn_chart
 
     return drawn_chart(figure.chart, figure.title)
 
 
 def save_plots(data: ReportData, folder: str | Path) -> list[Path]:
-    """Write every chart of a report into ``folder`` as SVG: ``01-trend-ndcg_10.svg``, in the order of the page."""
+    """Write every chart of a report into ``folder`` as SVG, in the order of the page: ``01-trend-ndcg_10.svg``."""
     from sparkrank.report.chart_forms import svg_of
 
     place = Path(folder)

@@ -1,4 +1,4 @@
-"""A :class:`~sparkrank.report.data.ReportData` from the tables of a day, a window, or an evaluation."""
+"""Building a :class:`~sparkrank.report.data.ReportData` from the tables of a day, a window or an evaluation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FIELDS = frozenset(field.name for field in fields(ReportData))
 
 
 def report_data(tables: ReportTables) -> ReportData:
-    """The report of ``tables``: the same for the same tables."""
+    """The report of ``tables``. Equal tables give equal reports."""
     made: dict[str, Any] = {}
     missing: dict[str, str] = {}
     for section in sections():

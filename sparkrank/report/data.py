@@ -1,7 +1,7 @@
-"""What a report says, as values: one frozen object, made of tables alone, from which every form of it is written.
+"""The contents of a report as one frozen object, built from tables alone. Every form of the report is written from it.
 
-Undefined numbers are None, never NaN, so that the same tables make equal objects. Names of models, columns and slice
-values are those of strangers: whoever shows them escapes them.
+Undefined numbers are None, never NaN, so that equal tables give equal objects. Names of models, columns and slice
+values are untrusted input: the code that displays them must escape them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _T = TypeVar("_T")
 
 
 class TableRow:
-    """A row of a stored table, with the columns of the table's schema as fields. What an older table lacks is None."""
+    """A row of a stored table, with its schema's columns as fields. Columns missing in older tables are None."""
 
     if TYPE_CHECKING:
 
@@ -28,7 +28,7 @@ class TableRow:
 
 
 def _with_columns(names: Iterable[str], *without: str) -> Callable[[type[_T]], type[_T]]:
-    """Make a frozen dataclass whose first fields are the columns ``names``, but for those ``without``."""
+    """A decorator for a frozen dataclass whose first fields are the columns ``names``, except those in ``without``."""
 
     def made(kind: type[_T]) -> type[_T]:
         columns = [name for name in names if name not in without]
@@ -70,7 +70,7 @@ class FileRow(TableRow):
 
 @_with_columns(RUNS.schema.names, "from_now_on")
 class Provenance(TableRow):
-    """Where the numbers come from: the row of the table ``runs``, or what an evaluation knows of itself."""
+    """Where the numbers come from: the row of the table ``runs``, or what an evaluation knows about itself."""
 
     days: tuple[str, ...] = ()
     days_missing: tuple[str, ...] = ()
@@ -78,7 +78,7 @@ class Provenance(TableRow):
 
 @dataclass(frozen=True)
 class OverallVerdict:
-    """What the gates say together: the worst verdict, and whether a person has let in what a gate stopped."""
+    """The overall verdict: the worst verdict of all gates, and whether a person has accepted what a gate stopped."""
 
     state: State
     n_pass: int
@@ -92,7 +92,7 @@ class OverallVerdict:
 
 @dataclass(frozen=True)
 class Comparisons:
-    """The table ``comparisons``: the whole day first, then slices, of which ``n_left_out`` rows are too many."""
+    """The table ``comparisons``, the whole day first, then slices. ``n_left_out`` rows over the limit are left out."""
 
     baseline: str
     rows: tuple[ComparisonRow, ...]
@@ -101,7 +101,7 @@ class Comparisons:
 
 @dataclass(frozen=True)
 class HeadlineRow:
-    """A metric of a model over all rows: compared with the baseline and the day before, and judged by its gates."""
+    """A metric of a model over all rows, with its comparison, its value on the previous day and its gate verdicts."""
 
     row: MetricValue
     comparison: ComparisonRow | None = None
@@ -112,7 +112,7 @@ class HeadlineRow:
 
 @dataclass(frozen=True)
 class Headline:
-    """The metrics over all rows: a row for each metric and model, metrics in the order of the spec."""
+    """The metrics over all rows: a row for each metric and model, with metrics in the order of the spec."""
 
     metrics: tuple[str, ...]
     models: tuple[str, ...]
@@ -121,11 +121,12 @@ class Headline:
 
 @dataclass(frozen=True)
 class TrendPoint:
-    """A metric of a model on one day, or window.
+    """A metric of a model on one day or window.
 
-    A day that is ``absent`` has tables, but not this model or metric; ``told`` says why one is unreadable. The band is
-    that of the day's gate of kind ``history``, ``verdict`` the worst of the gates. ``is_same_definition``: as on the
-    last day. ``begins_anew``: a person has let the history of the value begin anew with the day.
+    A day that is ``absent`` has tables, but not this model or metric; ``told`` says why a day is unreadable. The band
+    is that of the day's gate of kind ``history``, and ``verdict`` is the worst of the gates. ``is_same_definition``
+    says whether the definition is that of the last day, and ``begins_anew`` whether a person restarted the history of
+    the value with this day.
     """
 
     day: str
@@ -145,7 +146,7 @@ class TrendPoint:
 
 @dataclass(frozen=True)
 class TrendSeries:
-    """A metric of a model over days; the last point is that of the report where it is about a day."""
+    """A metric of a model over days. If the report is about a day, that day is the last point."""
 
     metric: str
     model: str
@@ -154,7 +155,7 @@ class TrendSeries:
 
 @dataclass(frozen=True)
 class Trend:
-    """The stored days: a series for each metric and model. ``days`` are all from the first to the last."""
+    """The stored days, with a series for each metric and model. ``days`` are all days from the first to the last."""
 
     days: tuple[str, ...]
     series: tuple[TrendSeries, ...]
@@ -162,7 +163,7 @@ class Trend:
 
 @dataclass(frozen=True)
 class SliceRow:
-    """A metric in a value of a slice: a cell for each model of the table, and the counts of the first that is there."""
+    """A metric in a slice value: a cell for each model of the table, and the counts of the first model that has one."""
 
     slice: str
     slice_value: str | None
@@ -174,7 +175,7 @@ class SliceRow:
 
 @dataclass(frozen=True)
 class SliceTable:
-    """By slice, by metric, then by rows, the most first; ``n_left_out`` rows of ``metrics`` are too many."""
+    """By slice, metric and number of rows, largest first; ``n_left_out`` rows of ``metrics`` are over the limit."""
 
     models: tuple[str, ...]
     metrics: tuple[str, ...]
@@ -184,7 +185,7 @@ class SliceTable:
 
 @dataclass(frozen=True)
 class Point:
-    """A point of a curve; ``threshold`` is None where no row is taken (it is infinite in the table)."""
+    """A point of a curve; ``threshold`` is None where no row is selected (the table has infinity)."""
 
     x: float
     y: float
@@ -193,10 +194,10 @@ class Point:
 
 @dataclass(frozen=True)
 class Curve:
-    """The ROC curve (x false, y true positive rate) or PR curve (x recall, y precision) of a model.
+    """The ROC curve (x: false, y: true positive rate) or PR curve (x: recall, y: precision) of a model.
 
-    ``area`` is the value of ``metric``. Of the ``n_points`` in the table these are some, the first and the last with
-    them.
+    ``area`` is the value of ``metric``. The points are a selection from the ``n_points`` in the table that includes the
+    first and the last.
     """
 
     kind: Literal["roc", "pr"]
@@ -209,7 +210,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class CalibrationBin:
-    """Score bins of ``low`` to ``high``: the mean score, and the share of relevant rows; both None without rows."""
+    """Score bins from ``low`` to ``high``, with their mean score and share of relevant rows; both None without rows."""
 
     low: float
     high: float
@@ -221,10 +222,10 @@ class CalibrationBin:
 
 @dataclass(frozen=True)
 class Calibration:
-    """Mean score against the share of relevant rows, of a model, by the score bins of ``rule``.
+    """Mean score against the share of relevant rows for a model, by the score bins of ``rule``.
 
-    ``has_means``: mean scores come from sums; otherwise from the scores that name the bins, which are lower by up to a
-    width. ``errors`` are the metrics of calibration with their values.
+    If ``has_means``, mean scores are computed from sums. Otherwise they are the scores that name the bins, which are
+    too low by up to a bin width. ``errors`` are the calibration metrics with their values.
     """
 
     model: str
@@ -236,7 +237,7 @@ class Calibration:
 
 @dataclass(frozen=True)
 class HistogramBin:
-    """Relevant and other rows (or their weights) with scores from ``low`` to ``high``."""
+    """The number (or weight) of relevant and other rows with scores from ``low`` to ``high``."""
 
     low: float
     high: float
@@ -246,9 +247,9 @@ class HistogramBin:
 
 @dataclass(frozen=True)
 class Histogram:
-    """The scores of a model by class, joined from the score bins of ``rule``.
+    """The scores of a model by class, in bins joined from the score bins of ``rule``.
 
-    ``below`` and ``above`` are the relevant and the other rows beyond the edges, infinite scores among them.
+    ``below`` and ``above`` each count the relevant and the other rows beyond the edges, including infinite scores.
     """
 
     model: str
@@ -262,9 +263,9 @@ class Histogram:
 class AucUpBin:
     """A score bin whose share of relevant rows is out of order.
 
-    ``position`` is its place by score, the highest first, from 1, and ``best_position`` that by ``rate``. ``lost`` is
-    what its wrong order costs of the area: the pairs of it and another bin in the wrong order, half of each, so that
-    all bins together lose :attr:`AucUp.gap`.
+    ``position`` is its rank by score, from 1 for the highest, and ``best_position`` its rank by ``rate``. ``lost`` is
+    the area that its wrong order costs: half of what each wrongly ordered pair with another bin costs, so that the
+    losses of all bins add up to :attr:`AucUp.gap`.
     """
 
     score: float
@@ -278,10 +279,10 @@ class AucUpBin:
 
 @dataclass(frozen=True)
 class AucUp:
-    """AUC against AUC_UP of a model: what a better order of the same score bins would gain.
+    """AUC against AUC_UP for a model: what a better order of the same score bins would gain.
 
-    ``auc`` is the value of ``auc_metric``, ``auc_up`` that of ``metric``. ``gap`` is AUC_UP less the AUC of the same
-    bins, by which the areas of ``by_score`` and ``by_rate`` differ. ``worst`` bins lose most of it.
+    ``auc`` is the value of ``auc_metric``, ``auc_up`` that of ``metric``. ``gap`` is AUC_UP minus the AUC of the same
+    bins, which is the difference between the areas of ``by_rate`` and ``by_score``. The bins ``worst`` lose most of it.
     """
 
     model: str
@@ -300,7 +301,7 @@ class AucUp:
 
 @dataclass(frozen=True)
 class ModelCounts:
-    """Groups of a model in each bin; ``n_undefined`` stand in none."""
+    """The number of groups of a model in each bin; ``n_undefined`` groups are in none."""
 
     model: str
     counts: tuple[int, ...]
@@ -309,9 +310,9 @@ class ModelCounts:
 
 @dataclass(frozen=True)
 class GroupDistribution:
-    """How the values of a metric are spread over groups, by model, as the table ``source`` has them.
+    """The distribution of a metric's values over groups, by model, from the table ``source``.
 
-    Bin i is from ``edges[i]``, included, to ``edges[i + 1]``, which only the last includes.
+    Bin i includes its lower edge ``edges[i]``. Only the last bin includes its upper edge ``edges[i + 1]``.
     """
 
     metric: str
@@ -322,9 +323,9 @@ class GroupDistribution:
 
 @dataclass(frozen=True)
 class PairedDistribution:
-    """How the differences of groups, candidate minus baseline, are spread: bins as in :class:`GroupDistribution`.
+    """The distribution of group differences, candidate minus baseline, in bins as in :class:`GroupDistribution`.
 
-    ``n_equal`` groups without a difference stand in no bin. ``n_unpaired`` have a value of one model alone.
+    ``n_equal`` groups without a difference are in no bin. ``n_unpaired`` groups have a value for one model only.
     """
 
     metric: str
@@ -339,7 +340,7 @@ class PairedDistribution:
 
 @dataclass(frozen=True)
 class Definition:
-    """What a metric means: ``definition`` as the table has it; the rest is None where this version does not know it."""
+    """A metric's meaning. ``definition`` is from the table; the rest is None if this version lacks the metric."""
 
     metric: str
     definition: str | None
@@ -353,26 +354,26 @@ class Definition:
 
 @dataclass(frozen=True)
 class ReportData:
-    """All that a report of a day, a window, or an evaluation says.
+    """The contents of a report about a day, a window or an evaluation.
 
     Parameters
     ----------
     kind, name : str
-        What it is about: the day ``2026-11-19``, the window ``2026-11-13..2026-11-19``, or ``evaluation``.
+        The subject of the report: the day ``2026-11-19``, the window ``2026-11-13..2026-11-19``, or ``evaluation``.
     models, metrics : tuple of str
-        In the order of the tables. Of an evaluation or a day by another version, as that has them.
+        The names in the order of the tables. Those of another version are as that version wrote them.
     baseline : str or None
         The model that others are compared with.
     level : float
-        That of the intervals: 0.95.
+        The level of the intervals, as 0.95.
     previous : str or None
-        The stored day before, to which :attr:`HeadlineRow.before` refers.
+        The previous stored day, to which :attr:`HeadlineRow.before` refers.
     missing : mapping
-        By section, why it is None, empty, or without some models, and what to ask for.
+        For each section that is None, empty or without some models: the reason, and what to request.
     more : mapping
-        By name, the sections that are no fields of this class.
+        The sections that are not fields of this class, by name.
 
-    Other fields are the sections: None, or an empty tuple, where the tables do not hold them.
+    The other fields are the sections. A section is None or an empty tuple if the tables lack its data.
     """
 
     kind: ReportKind
@@ -402,5 +403,5 @@ class ReportData:
     more: Mapping[str, Any] = field(default_factory=dict)
 
     def section(self, name: str) -> Any:
-        """The section of this name; None where the tables do not hold it."""
+        """The section called ``name``; None if the tables lack its data."""
         return getattr(self, name, None) if name in self.__dataclass_fields__ else self.more.get(name)

@@ -1,4 +1,4 @@
-"""The charts of a report as values: which marks stand where, before any library draws them."""
+"""The charts of a report as values: the positions of marks, before any library draws them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from sparkrank.base.redaction import redact
 from sparkrank.metrics.slices import shown_value
 from sparkrank.report.data import ReportData
 
-MOST_SERIES = 8  # lines that can be told apart in one chart; the tables have all
-MOST_ROWS = 40  # of an interval chart; the tables have all
+MOST_SERIES = 8  # lines that can be distinguished in one chart; the tables have all
+MOST_ROWS = 40  # rows of an interval chart; the tables have all
 AxisPlace: TypeAlias = "float | str"
 
 
 @dataclass(frozen=True)
 class ChartKey:
-    """The name of what a colour, a dash and a shape stand for; ``style`` is their number."""
+    """What a colour, dash and shape represent: ``name`` is in the legend, ``style`` numbers the combination."""
 
     name: str
     style: int = 0
@@ -27,9 +27,9 @@ class ChartKey:
 
 @dataclass(frozen=True)
 class Line:
-    """Points in their order; a value of None breaks the line.
+    """Points in order; a value of None breaks the line.
 
-    ``band`` is an area around them, ``limits`` a pair of thin lines. ``flags`` are rings around points.
+    ``band`` is an area around them, and ``limits`` a pair of thin lines. ``flags`` are rings around points.
     """
 
     key: ChartKey
@@ -41,7 +41,7 @@ class Line:
 
 @dataclass(frozen=True)
 class IntervalMark:
-    """A value with the ends of its interval, if it has one; ``key`` is the place of its key."""
+    """A value with the ends of its interval, if it has one; ``key`` is the index of its key."""
 
     key: int
     value: float
@@ -51,7 +51,7 @@ class IntervalMark:
 
 @dataclass(frozen=True)
 class IntervalRow:
-    """The intervals that stand under each other behind one label."""
+    """The intervals drawn below each other next to one label."""
 
     label: str
     intervals: tuple[IntervalMark, ...]
@@ -59,10 +59,10 @@ class IntervalRow:
 
 @dataclass(frozen=True)
 class Frame:
-    """What is around the marks: titles and ends of the axes, sizes in pixels, lines that guide the eye.
+    """The surroundings of the marks: axis titles and domains, sizes in pixels, and guide lines.
 
-    A line of more points than ``marks`` shows the last alone. ``days`` are those of the x axis, ``noted`` its places
-    with a rule. ``powers``: the y axis has powers of ten, and 0.
+    A line with more points than ``marks`` has a mark on its last point only. ``days`` label the x axis, ``noted`` are
+    its places with a vertical rule, and ``powers`` scales the y axis by powers of ten and 0.
     """
 
     x_title: str = ""
@@ -82,7 +82,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class LineChart:
-    """Lines over an axis, steps among them."""
+    """A chart of lines, some of them steps, on common axes."""
 
     lines: Sequence[Line]
     frame: Frame = field(default_factory=Frame)
@@ -90,7 +90,7 @@ class LineChart:
 
 @dataclass(frozen=True)
 class IntervalChart:
-    """Intervals in rows, from the top."""
+    """A chart of intervals in rows, from top to bottom."""
 
     rows: Sequence[IntervalRow]
     keys: Sequence[ChartKey]
@@ -99,7 +99,7 @@ class IntervalChart:
 
 @dataclass(frozen=True)
 class Figure:
-    """A chart, and in words what it shows; ``metric``, ``model`` and ``slice`` are None where it is not about one."""
+    """A chart with a description; ``metric``, ``model`` and ``slice`` are None if it is not about a single one."""
 
     section: str
     title: str
@@ -111,9 +111,9 @@ class Figure:
 
 
 def shown_name(name: str | None, slice_name: str = "") -> str:
-    """A name as pages and charts show it: in one line, without secrets; joined emoji stay joined.
+    """A name as pages and charts show it: on one line, without secrets, with joined emoji intact.
 
-    ``slice_name`` is the slice that a value belongs to.
+    If the name is a slice value, ``slice_name`` is its slice.
 
     Examples
     --------
@@ -128,17 +128,17 @@ _JOINED = re.compile(r"\\u(200[cd])")
 
 
 def shown_number(value: float | None) -> str:
-    """A value with four digits behind the point, as the terminal shows it."""
+    """A value with four decimals, as the terminal shows it."""
     return "undefined" if value is None else f"{value:.4f}"
 
 
 def shown_level(data: ReportData) -> str:
-    """The intervals of the report in words."""
+    """The confidence level of the report's intervals, in words."""
     return "the interval" if data.level is None else f"the {data.level * 100:g} % interval"
 
 
 def charted(models: Sequence[str], baseline: str | None) -> list[str]:
-    """The models that a chart shows: the first of them, the baseline always."""
+    """The models that a chart shows: the first few, always including the baseline."""
     shown = list(models[:MOST_SERIES])
     if baseline is not None and baseline in models and baseline not in shown:
         shown[-1:] = [baseline]
@@ -146,10 +146,10 @@ def charted(models: Sequence[str], baseline: str | None) -> list[str]:
 
 
 def model_key(data: ReportData, model: str) -> ChartKey:
-    """The key that a model has in all charts."""
+    """The key of a model, the same in all charts."""
     return ChartKey(shown_name(model), data.models.index(model) if model in data.models else len(data.models))
 
 
 def steps(counts: Sequence[tuple[float, float]], last: float) -> tuple[tuple[float, float], ...]:
-    """Steps from the lower end of each bin, up to the ``last`` end."""
+    """The points of a step line, from the lower end of each bin to the ``last`` upper end."""
     return (*counts, (last, counts[-1][1])) if counts else ()

@@ -1,4 +1,4 @@
-"""A chart as SVG inside of a page: a third of what the library writes, with colours as classes of the style sheet."""
+"""A chart as SVG within a page, a third of the library's output in size, with colours as CSS classes."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _NOWHERE = ("", "translate(0,0)", "translate(0, 0)")
 
 
 def inline_svg(svg: str, ident: str, colours: Mapping[str, str], described_by: str = "") -> str:
-    """``svg``, as the library wrote it, for the page: one element without a namespace, as HTML has it.
+    """The library's ``svg`` as an element of an HTML page, without a namespace.
 
-    Its ids begin with ``ident``. ``colours`` has the class that stands for a colour: a fill gets it as it is, a stroke
-    behind ``s``. ``described_by`` are the ids of the elements that name and describe the chart.
+    Its IDs begin with ``ident``. ``colours`` maps colours to CSS classes: a fill gets the class itself, a stroke the
+    class prefixed with ``s``. ``described_by`` has the IDs of the elements that name and describe the chart.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def inline_svg(svg: str, ident: str, colours: Mapping[str, str], described_by: s
     ...            'fill="#0072B2"/></g></svg>', "c", {"#0072b2": "c0"})
     '<svg viewBox="0 0 9 9" role="img"><path d="M0.1,1" class="c0" /></svg>'
     """
-    root = ET.fromstring(svg)  # noqa: S314 - the library has just written it
+    root = ET.fromstring(svg)  # noqa: S314 - trusted, from the library
     ids: dict[str, str] = {}
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]

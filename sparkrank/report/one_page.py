@@ -1,4 +1,4 @@
-"""A report on one page of Markdown, and its headline as a table of LaTeX. Names of strangers are escaped."""
+"""A report on one page of Markdown, and its headline as a LaTeX table. Untrusted names are escaped."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from sparkrank.stats.intervals import WHY_TOO_FEW
 from sparkrank.text.comparison_text import probability
 from sparkrank.text.text import UNDEFINED, value_text
 
-MOST_ROWS = 40  # of the headline
-MOST_LINES = 8  # of gates, checks and slices each
-_LONGEST = 80  # letters of a name
-# @ and : too: a name must not call anybody in a chat, nor become a link; $ would begin a formula.
+MOST_ROWS = 40  # rows of the headline
+MOST_LINES = 8  # lines each for gates, checks and slices
+_LONGEST = 80  # characters of a name
+# @ and : are escaped so that a name neither mentions people in a chat nor becomes a link; $ would start a formula.
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~!&@:$])")
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -36,7 +36,7 @@ _SIGNS = {"pass": "pass", "fail": "**fail**", "undecided": "*undecided*"}
 
 
 def one_page(data: ReportData) -> str:
-    """The summary in Markdown: verdict, headline with intervals and comparisons, and what is not as it should be."""
+    """The summary in Markdown: verdict, headline with intervals and comparisons, and all problems."""
     makers = (_verdict, _headline, _changes, _gates, _slices, _quality, _source)
     parts = [f"### {_title(data)}", *(part for maker in makers for part in maker(data))]
     return "\n\n".join(parts) + "\n"
@@ -47,7 +47,7 @@ def _title(data: ReportData) -> str:
 
 
 def _md(text: str) -> str:
-    """``text`` as Markdown shows it literally, in one line."""
+    """``text`` escaped for Markdown, on one line."""
     return _MARKDOWN.sub(r"\\\1", _short(text))
 
 
@@ -129,7 +129,7 @@ def _changes(data: ReportData) -> Iterator[str]:
 
 
 def _size(row: HeadlineRow) -> float:
-    """A change in standard errors, for the order; without them as a share of the value."""
+    """The size of a change for sorting: in standard errors, or else relative to the value."""
     change = abs(row.change or 0.0)
     return change / row.row.stderr if row.row.stderr else change / (abs(row.before or 0.0) or 1.0)
 
@@ -149,14 +149,14 @@ def _cell(gate: GateRow) -> str:
 
 
 def _list(title: str, lines: Sequence[str], what: str) -> Iterator[str]:
-    """A list below a title in bold, up to :data:`MOST_LINES` of it; nothing where it is empty."""
+    """A list below a bold title, with at most :data:`MOST_LINES` lines; nothing if the list is empty."""
     if lines:
         more = [f"and {len(lines) - MOST_LINES:,} more {what}"] if len(lines) > MOST_LINES else []
         yield "\n".join([f"**{title}**", "", *(f"- {line}" for line in (*lines[:MOST_LINES], *more))])
 
 
 def _slices(data: ReportData) -> Iterator[str]:
-    """The values of slices where a candidate differs from the baseline beyond chance."""
+    """The slice values in which a candidate differs from the baseline beyond chance."""
     rows = () if data.comparisons is None else data.comparisons.rows
     sure = [row for row in rows if row.slice != ALL and (p := adjusted_p(row)) is not None and p < SURE]
     lines = [
@@ -168,7 +168,7 @@ def _slices(data: ReportData) -> Iterator[str]:
 
 
 def _in_errors(row: ComparisonRow) -> float:
-    """How large a difference is in standard errors: metrics have scales of their own."""
+    """The size of a difference in standard errors, because metrics have different scales."""
     return abs(row.difference or 0.0) / row.stderr if row.stderr else math.inf
 
 
@@ -197,7 +197,7 @@ def _source(data: ReportData) -> Iterator[str]:
 
 
 def latex_table(data: ReportData) -> str:
-    """The headline as a ``tabular`` of LaTeX, with the package booktabs: a row a metric, a column a model."""
+    """The headline as a LaTeX ``tabular`` for the package booktabs: a row per metric, a column per model."""
     if data.headline is None:
         return f"% {redact(escape(data.missing.get('headline', _NO_METRICS)))}\n"
     models, cells = data.headline.models, _cells_of(data)
@@ -215,7 +215,7 @@ def latex_table(data: ReportData) -> str:
 
 
 def _tex_value(cell: HeadlineRow | None) -> str:
-    """The value, with a star where the model differs from the baseline at 5 %, after correction."""
+    """The value, with a star if the model differs from the baseline at the 5 % level after correction."""
     if cell is None:
         return ""
     p = None if cell.comparison is None else adjusted_p(cell.comparison)

@@ -1,4 +1,4 @@
-"""The report as one HTML file: everything in it, nothing fetched, all text escaped, readable without a script."""
+"""The report as one self-contained HTML file: it fetches nothing, escapes all text and is readable without scripts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 EXTRA = "report"
 _PACKAGES = ("altair", "jinja2", "vl_convert")
-# What marks the points of a series in the key: paths around the middle of the sign.
+# The point marks of the series in the key, as SVG paths around the centre of the mark.
 _SIGNS = {
     "circle": "M23 8a3.5 3.5 0 1 0-7 0a3.5 3.5 0 1 0 7 0",
     "square": "M16 5h7v7h-7z",
@@ -34,7 +34,7 @@ _SIGNS = {
 
 
 def require_extra() -> None:
-    """Raise :class:`SpecError`, which says what to install, where a package of the extra ``report`` is not there."""
+    """Raise :class:`SpecError` with installation advice if a package of the extra ``report`` is missing."""
     import importlib.util
 
     missing = [package for package in _PACKAGES if importlib.util.find_spec(package) is None]
@@ -45,14 +45,14 @@ def require_extra() -> None:
 
 
 def page(data: ReportData) -> str:
-    """The report as one page of HTML; the same text for the same data and versions of libraries."""
+    """The report as one HTML page. Equal data and library versions give equal text."""
     require_extra()
     template = _environment().get_template("report.jinja")
     return template.render(data=data, view=View(data), **_assets())
 
 
 class View:
-    """What the template asks of the data beside its fields: what belongs together, and charts."""
+    """What the template needs in addition to the fields of the data: grouped rows, and charts."""
 
     def __init__(self, data: ReportData) -> None:
         self._data = data
@@ -64,25 +64,25 @@ class View:
 
     @property
     def parts(self) -> list[tuple[str, str]]:
-        """The parts that the page has below the verdict, by name and title."""
+        """The name and title of each part of the page below the verdict."""
         there = [section for section in sections()[1:] if self._data.section(section.name)]
         return list({section.part_name: section.part_title for section in there}.items())
 
     @property
     def missing(self) -> list[tuple[str, str]]:
-        """The sections that are not there, by title, and what to ask for."""
+        """The titles of missing sections, and what to request for each."""
         missing = [(name, why) for name, why in self._data.missing.items() if not self._data.section(name)]
         titles = {section.name: section.title for section in sections()}
         return [(titles.get(name, name), why) for name, why in missing if name != "verdict"]
 
     def notes(self, part: str) -> list[str]:
-        """What is said of sections that are there in part."""
+        """The notes about incomplete sections."""
         own = [section.name for section in sections() if section.part_name == part]
         notes = [self._data.missing.get(name, "") for name in own if self._data.section(name)]
         return list(filter(None, notes))
 
     def keys(self) -> list[dict[str, Any]]:
-        """The models with the signs that they have in all charts."""
+        """The models with their marks, the same in all charts."""
         from sparkrank.report.chart_forms import PALETTE, style_of
 
         styled = [(model, self._data.models.index(model)) for model in charted(self._data.models, self._data.baseline)]
@@ -105,13 +105,13 @@ class View:
         for number, figure in enumerate(figures(self._data, name), start=1):
             ident = f"{name}-{number}"
             svg = inline_svg(svg_of(drawn_chart(figure.chart)), ident, colours, f"{ident}-title {ident}-about")
-            # escaped by the library that wrote it, and parsed and written again since
+            # The library escaped the text when it wrote the SVG, which was parsed and rewritten since.
             charts.append({"ident": ident, "title": figure.title, "about": figure.about, "svg": Markup(svg)})  # noqa: S704
         return charts
 
     @property
     def headline(self) -> list[tuple[str, list[HeadlineRow | None]]]:
-        """The metrics over all rows, each with the cell of every model."""
+        """The metrics over all rows, each with a cell per model."""
         headline = self._data.headline
         if headline is None:
             return []
@@ -129,7 +129,7 @@ class View:
 
     @property
     def sentences(self) -> list[dict[str, Any]]:
-        """Of each candidate, the metrics in which it is better, worse, and neither for sure."""
+        """For each candidate, the metrics in which it is better, worse, or without a clear difference."""
         sides = {"better": "better", "worse": "worse", "unsure": ""}
         return [
             {"candidate": candidate, "baseline": baseline}
@@ -138,11 +138,11 @@ class View:
         ]
 
     def side(self, row: ComparisonRow | None) -> str:
-        """``better`` or ``worse`` where the difference is sure and the metric has a direction, else empty."""
+        """``better`` or ``worse`` if the difference is significant and the metric has a direction, else empty."""
         return side_of(row, self._directions)
 
     def compared(self, cell: MetricValue) -> ComparisonRow | None:
-        """The comparison of a value with that of the baseline."""
+        """The comparison of a value with the baseline's."""
         return self._compared.get((cell.model, cell.slice, cell.slice_value, cell.metric))
 
     @property
@@ -156,7 +156,7 @@ class View:
 
     @property
     def trend(self) -> list[tuple[str, list[TrendSeries], list[tuple[str, list[TrendPoint | None]]]]]:
-        """The metrics over days: their series, and of each day the points of these."""
+        """The metrics over days: the series of each metric, and their points on each day."""
         trend = self._data.trend
         if trend is None:
             return []
@@ -205,7 +205,7 @@ def _file(name: str) -> str:
 
 @cache
 def _assets() -> dict[str, Any]:
-    """The style sheet and the script, which are the project's own, and the policy that allows these alone."""
+    """The project's own style sheet and script, and the content security policy that allows only these."""
     from markupsafe import Markup
 
     style, script = _file("report.css"), _file("report.js")

@@ -1,4 +1,4 @@
-"""The tables that a report is made of, and how their rows are read. Columns of older versions that lack are None."""
+"""The tables that a report is built from, and how their rows are read. Columns missing in older tables are None."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _R = TypeVar("_R", bound=TableRow)
 
 @dataclass(frozen=True)
 class DayBefore:
-    """The day, or window, before: its ``name``, and the rows of its table ``metrics`` over the whole day."""
+    """The previous day or window: its ``name``, and the rows of its table ``metrics`` over the whole day."""
 
     name: str
     metrics: pa.Table
@@ -36,10 +36,11 @@ class DayBefore:
 
 @dataclass(frozen=True, eq=False)
 class ReportTables:
-    """What the tables of a day, a window, or an evaluation hold; None where there is no table.
+    """The tables of a day, a window or an evaluation; None for a missing table.
 
-    ``run`` is the row of ``runs``, or what an evaluation knows of itself. ``baseline`` and ``level`` stand for tables
-    that do not say it. ``bins`` are those of the table ``blocks``. ``missing`` says why a section is not there.
+    ``run`` is the row of ``runs``, or what an evaluation knows about itself. ``baseline`` and ``level`` are used if the
+    tables do not record them. ``bins`` are those of the table ``blocks``. ``missing`` has the reason for each missing
+    section.
     """
 
     kind: ReportKind
@@ -62,12 +63,12 @@ class ReportTables:
 
     @cached_property
     def models(self) -> tuple[str, ...]:
-        """The models, in the order of ``metrics``; of days that nobody has merged those of the trend."""
+        """The models, in the order of ``metrics``; for days that were not merged, those of the trend."""
         return self._names("model")
 
     @cached_property
     def metric_names(self) -> tuple[str, ...]:
-        """The metrics, in the same order."""
+        """The metrics, in the order of ``metrics`` or, without it, of the trend."""
         return self._names("metric")
 
     def _names(self, column: str) -> tuple[str, ...]:
@@ -87,17 +88,17 @@ class ReportTables:
 
     @cached_property
     def verdicts(self) -> tuple[GateRow, ...]:
-        """The verdicts of all gates: failures first, then what is undecided."""
+        """The verdicts of all gates: failures first, then undecided ones."""
         return tuple(sorted(rows_of(self.gates, GateRow), key=lambda row: WORST_FIRST.index(row.verdict)))
 
 
 def names_of(table: pa.Table, column: str) -> tuple[str, ...]:
-    """The different texts of ``column``, in the order of the table."""
+    """The distinct texts of ``column``, in the order of the table."""
     return tuple(pc.unique(plain_texts(table.select([column]))[column]).to_pylist())
 
 
 def plain_texts(table: pa.Table) -> pa.Table:
-    """``table`` whose texts are not encoded by dictionaries."""
+    """``table`` with its texts decoded from dictionaries."""
     for index, column in enumerate(table.schema):
         if pa.types.is_dictionary(column.type):
             table = table.set_column(index, column.name, table[column.name].cast(column.type.value_type))
@@ -110,12 +111,12 @@ def whole_day(table: pa.Table) -> pa.Table:
 
 
 def is_among(texts: pa.ChunkedArray, allowed: Sequence[str]) -> pa.ChunkedArray:
-    """Which of ``texts`` are ``allowed``: a mask, for an expression would not keep the order of the rows."""
+    """A mask of the ``texts`` that are ``allowed``. A filter expression would not keep the order of the rows."""
     return pc.is_in(texts, value_set=pa.array(allowed, pa.string()))
 
 
 def defined(value: Any) -> Any:
-    """``value``, or None where it is NaN."""
+    """``value``, or None if it is NaN."""
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
@@ -129,12 +130,12 @@ def rows_of(table: pa.Table | None, kind: type[_R]) -> list[_R]:
 
 
 def worst(verdicts: Iterable[State]) -> State | None:
-    """The worst of ``verdicts``, None where there is none."""
+    """The worst of ``verdicts``, or None if there are none."""
     return min(verdicts, key=WORST_FIRST.index, default=None)
 
 
 def definitions_of(table: pa.Table) -> dict[tuple[str, str], str | None]:
-    """The definition of each metric and model of a table ``metrics``."""
+    """The definition of each metric and model in a table ``metrics``."""
     if "definition" not in table.column_names:
         return {}
     rows = plain_texts(table.select(["metric", "model", "definition"])).to_pylist()
@@ -142,14 +143,14 @@ def definitions_of(table: pa.Table) -> dict[tuple[str, str], str | None]:
 
 
 def parsed(text: str) -> Metric | None:
-    """The metric of a stored text; None of a metric of another version, or of a module that is not imported."""
+    """The metric of a stored text; None if it belongs to another version or to a module that is not imported."""
     with suppress(MetricError):
         return Metric.parse(text)
     return None
 
 
 def json_object(text: str | None) -> dict[str, Any]:
-    """The object of JSON that ``text`` is; empty where it is none."""
+    """The JSON object in ``text``; empty if there is none."""
     document = None
     with suppress(ValueError):
         document = json.loads(text or "{}")

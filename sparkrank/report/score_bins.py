@@ -1,4 +1,4 @@
-"""Score bins over the whole day, from the table ``blocks``, read a batch at a time and joined where too many."""
+"""Score bins over the whole day from the table ``blocks``, read in batches and joined if there are too many."""
 
 from __future__ import annotations
 
@@ -19,19 +19,20 @@ from sparkrank.numeric.segments import run_starts
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-COLUMNS = ("model", "slice", "rule", "score", "pos", "neg", "score_sum", "rows")  # that are read of the table
+COLUMNS = ("model", "slice", "rule", "score", "pos", "neg", "score_sum", "rows")  # the columns read of the table
 _AMOUNTS = ("score", "pos", "neg", "rows", "score_sum")
-MOST_BINS = 200_000  # of a model and rule that are kept: as many as five decimals of a probability need
-JOINED_BITS = 8  # bits of the mantissa by which more of them are joined
-MOST_FRAME_BINS = 2_000_000  # that Spark gives to this process
+MOST_BINS = 200_000  # bins kept for a model and rule: as many as five decimals of a probability need
+JOINED_BITS = 8  # bits of the mantissa that are kept when more bins are joined
+MOST_FRAME_BINS = 2_000_000  # the most bins that Spark passes to this process
 
 
 @dataclass(frozen=True)
 class ScoreBins:
     """The bins of a model by a rule, over the whole day, ascending by ``score``.
 
-    ``pos`` and ``neg`` are relevant and other rows, or their weights, ``rows`` counts them. ``score_sum`` is None where
-    the table has none. ``is_joined``: there were too many, and neighbouring ones have become one.
+    ``pos`` and ``neg`` are the numbers (or weights) of relevant and of other rows, and ``rows`` counts all rows.
+    ``score_sum`` is None if the table has none. ``is_joined`` says that neighbouring bins were joined, because there
+    were too many.
     """
 
     model: str
@@ -45,16 +46,16 @@ class ScoreBins:
 
     @property
     def mass(self) -> Floats:
-        """All rows of each bin, or their weights."""
+        """The number (or weight) of all rows in each bin."""
         return self.pos + self.neg
 
     def with_sums(self) -> ScoreBins:
-        """With sums of scores: where the table has none, every row has the score that names its bin."""
-        with np.errstate(invalid="ignore"):  # an infinite score without weight
+        """The bins with sums of scores. If the table has none, every row gets the score that names its bin."""
+        with np.errstate(invalid="ignore"):  # an infinite score times zero weight
             return self if self.score_sum is not None else replace(self, score_sum=self.score * self.mass)
 
     def select(self, which: Any) -> ScoreBins:
-        """Those at the places, or by the flags, ``which``."""
+        """The bins selected by ``which``, that is, by indices or by a mask."""
         return self._changed(lambda column: column[which])
 
     def _changed(self, change: Callable[[Floats], Floats]) -> ScoreBins:
@@ -62,12 +63,12 @@ class ScoreBins:
         return replace(self, **changed)
 
     def summed(self, first: Ints) -> ScoreBins:
-        """With the bins from each of ``first`` to the next as one, which has the first score."""
+        """The bins joined from each index in ``first`` up to the next, named by the first score."""
         summed = self._changed(lambda amounts: np.add.reduceat(amounts, first))
         return replace(summed, score=self.score[first])
 
     def joined(self) -> ScoreBins:
-        """With few enough bins: those of one rule of :data:`JOINED_BITS`."""
+        """The bins joined by the rule of :data:`JOINED_BITS`, so that they are few enough."""
         if len(self.score) <= MOST_BINS:
             return self
         numbers = BinRule("bits", JOINED_BITS).numbers(self.score)
@@ -75,7 +76,7 @@ class ScoreBins:
 
     @classmethod
     def merged(cls, parts: Sequence[ScoreBins]) -> ScoreBins:
-        """All bins of ``parts`` of one model and rule, in order."""
+        """All bins in ``parts``, which have the same model and rule, in order."""
         columns = {name: [getattr(part, name) for part in parts] for name in _AMOUNTS}
         order = np.argsort(np.concatenate(columns["score"]), kind="stable")
         whole: dict[str, Any] = {
@@ -89,7 +90,7 @@ BinsByRule: TypeAlias = Mapping[tuple[str, str], ScoreBins]
 
 
 def score_bins(batches: Iterable[pa.RecordBatch]) -> dict[tuple[str, str], ScoreBins]:
-    """The bins by model and rule, of ``batches`` of the table ``blocks`` with those of :data:`COLUMNS` that it has."""
+    """The bins by model and rule, from ``batches`` of the table ``blocks`` with its columns among :data:`COLUMNS`."""
     parts: dict[tuple[str, str], list[ScoreBins]] = {}
     held: dict[tuple[str, str], int] = {}
     for batch in batches:
@@ -107,7 +108,7 @@ def score_bins(batches: Iterable[pa.RecordBatch]) -> dict[tuple[str, str], Score
 
 
 def frame_bins(frame: DataFrame) -> tuple[BinsByRule, str | None]:
-    """The same of a Spark DataFrame, unless they are more than one process should hold: then why there are none."""
+    """The bins in a Spark DataFrame. If they are too many for one process, there are none, and a sentence says why."""
     rows = frame.where(frame["slice"] == ALL).select([name for name in COLUMNS if name in frame.columns])
     if rows.count() > MOST_FRAME_BINS:
         return {}, f"There are more than {MOST_FRAME_BINS:,} score bins: ask for a rule with fewer, as auc(bits=12)."
@@ -126,7 +127,7 @@ def _bins(model: str, rule: str, rows: pa.RecordBatch) -> ScoreBins:
 
 
 def chosen_bins(bins: BinsByRule, model: str, kinds: Sequence[str]) -> ScoreBins | None:
-    """The bins of ``model`` by the first of ``kinds`` of rules that it has; those that name no ``rel`` go first."""
+    """The bins of ``model`` by the first kind of rule in ``kinds`` that it has; rules without ``rel`` are preferred."""
     rules = [(BinRule.parse(rule), own) for (name, rule), own in bins.items() if name == model and len(own.score)]
     known = [(rule, own) for rule, own in rules if rule.kind in kinds]
     if not known:

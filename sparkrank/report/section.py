@@ -1,4 +1,4 @@
-"""A section of a report: how it is made, how it is drawn, and what to ask for where the tables do not hold it."""
+"""A section of a report: how it is built and drawn, and what to request if the tables lack its data."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from sparkrank.report.data import ReportData
 from sparkrank.report.figures import Figure
 from sparkrank.report.report_tables import ReportTables
 
-# The section, empty or None where the tables do not hold it; and why, or what it lacks.
+# The section, None or empty if the tables lack its data, and the reason or what it lacks.
 Made: TypeAlias = tuple[Any, str | None]
 
 
 @dataclass(frozen=True)
 class ReportSection:
-    """A section by its ``name``, that of its field in :class:`ReportData` or of its key in :attr:`ReportData.more`.
+    """A section. Its ``name`` is a field of :class:`ReportData` or a key of :attr:`ReportData.more`.
 
     Parameters
     ----------
     title : str
         Its heading.
     make : callable
-        Gives the section of the tables, and a sentence where it is empty or without some models, or None.
+        Builds the section from the tables. Also returns a sentence if it is empty or lacks some models, else None.
     advice, advice_in_memory, advice_for_window : str
-        What to ask for where it is not there; the others where that is something else.
+        What to request if the section is missing; the last two apply to evaluations and windows if given.
     part : tuple of str
-        The part of the page that it stands in, by name and title; by default one of its own.
+        The name and title of the part of the page that contains it; by default a part of its own.
     figures : callable
-        Gives its charts.
+        Returns its charts.
     template : str
-        The Jinja2 template of the part; by default the file of the part's name in ``templates``.
+        The Jinja2 template of the part; by default the file in ``templates`` with the part's name.
     """
 
     name: str
@@ -46,7 +46,7 @@ class ReportSection:
 
     @property
     def part_name(self) -> str:
-        """The part of the page that it stands in."""
+        """The name of the part of the page that contains the section."""
         return self.name if self.part is None else self.part[0]
 
     @property
@@ -55,6 +55,6 @@ class ReportSection:
         return self.title if self.part is None else self.part[1]
 
     def why_missing(self, tables: ReportTables, reason: str | None) -> str:
-        """Why it is not there, or what to ask for."""
+        """Why the section is missing, or what to request."""
         by_kind = {"evaluation": self.advice_in_memory, "window": self.advice_for_window}.get(tables.kind)
         return tables.missing.get(self.name) or reason or by_kind or self.advice

@@ -1,4 +1,4 @@
-"""The register of the sections of a report. A new one is a module, and a line in :data:`_BUILT_IN`."""
+"""The register of report sections. A new section takes a module, and a line in :data:`_BUILT_IN`."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ def section_of(name: str) -> ReportSection | None:
 
 
 def register(section: ReportSection) -> None:
-    """Add a section behind the others; one of the same name is replaced."""
+    """Add a section after the others, or replace the one with the same name."""
     _SECTIONS[section.name] = section
 
 
 def unregister(name: str) -> None:
-    """Take a section away that was registered."""
+    """Remove a registered section."""
     del _SECTIONS[name]

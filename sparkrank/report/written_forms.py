@@ -1,4 +1,4 @@
-"""The forms of a report: a page of HTML, one page of Markdown, a table of LaTeX, and JSON with all of it."""
+"""The forms of a report: an HTML page, a page of Markdown, a LaTeX table, and JSON with everything."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sparkrank.text.terminal import as_json_text
 
 ReportForm: TypeAlias = Literal["html", "md", "json", "latex"]
 FORMS: tuple[ReportForm, ...] = get_args(ReportForm)
-# Forms that older versions wrote, and what stands in for them.
+# Forms that earlier versions wrote, and their replacements.
 _REMOVED = {
     **dict.fromkeys(("pdf", ".pdf"), "; print the page of html from a browser"),
     **dict.fromkeys(("png", ".png"), "; --plots writes charts as SVG, and ev.plot(...).save as PNG"),
@@ -24,15 +24,16 @@ ENDINGS: Mapping[str, ReportForm] = {".html": "html", ".htm": "html", ".md": "md
 
 
 def as_form(data: ReportData, form: ReportForm) -> str:
-    """The report in one of its forms, the same for equal data.
+    """The report in one of its forms. Equal data give equal text.
 
-    ``md`` is a summary, ``json`` all of it, and ``latex`` the headline as a table (with the package booktabs).
+    ``md`` is a summary, ``json`` contains everything, and ``latex`` is the headline as a table (for the package
+    booktabs).
     """
     return _FORMS[form](data)
 
 
 def form_of(out: str | None, asked: str | None) -> ReportForm:
-    """The form that is ``asked`` for, or that of the ending of ``out``; raises :class:`SpecError` for another."""
+    """The form ``asked`` for, or that of the suffix of ``out``; raises :class:`SpecError` if it is unknown."""
     ending = "" if out is None else Path(out).suffix.lower()
     instead = _REMOVED.get(ending if asked is None else asked, "")
     if asked is not None:
@@ -49,9 +50,9 @@ def form_of(out: str | None, asked: str | None) -> ReportForm:
 
 
 def write_report(data: ReportData, out: str, form: ReportForm) -> Path:
-    """Write the report to the file ``out``, in one step: whoever reads it sees the old one or the new one.
+    """Write the report to the file ``out`` atomically: a reader sees the old report or the new one.
 
-    Raises :class:`SpecError` where its folder is not there, and :class:`SparkrankError` where it cannot be written.
+    Raises :class:`SpecError` if its folder does not exist, and :class:`SparkrankError` if it cannot be written.
     """
     if not out.strip():
         raise SpecError("out is empty: name the file that the report is written to")
@@ -72,7 +73,7 @@ def write_report(data: ReportData, out: str, form: ReportForm) -> Path:
 
 
 def report_document(data: ReportData) -> dict[str, Any]:
-    """All of the report as plain values."""
+    """The whole report as plain values."""
     document = asdict(data)
     more: dict[str, Any] = document.pop("more")
     return document | more

@@ -1,1 +1,1 @@
-"""The sections of a report, a module each: how it is made of the tables, its charts, and what to ask for."""
+"""The sections of a report, one module each: how it is built from the tables, its charts, and what to request."""

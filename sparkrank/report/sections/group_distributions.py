@@ -1,4 +1,4 @@
-"""How the values of each metric are spread over groups, by model: counts in bins, a batch at a time."""
+"""The distribution of each metric's values over groups, by model: counts in bins, computed in batches."""
 
 from __future__ import annotations
 
@@ -21,25 +21,24 @@ from sparkrank.report.report_tables import ReportTables, parsed, plain_texts, wh
 from sparkrank.report.section import Made, ReportSection
 from sparkrank.report.sections.score_histograms import edges_between
 
-BINS = 20  # of values in a range that is known
-MOST_METRICS = 24  # in the order of the table
-MOST_VALUES = 400_000_000  # of the group table that are read for a section: of a larger one fewer metrics are shown
+BINS = 20  # bins of a known range of values
+MOST_METRICS = 24  # the first ones, in the order of the table
+MOST_VALUES = 400_000_000  # values of the group table read for a section: of a larger table, fewer metrics are shown
 GROUPS_PART = ("groups", "Groups")
-UNDEFINED = -1  # the place of groups without a value, which are in no bin
+UNDEFINED = -1  # the bin number of groups without a value, which are in no bin
 _COUNTED = pa.schema([("model", pa.string()), ("metric", pa.string()), ("bin", pa.int32()), ("groups", pa.int64())])
 _Counts: TypeAlias = "Counter[tuple[str, str, int]]"
 
 
 def binned(values: Floats, edges: Floats, groups: Ints | None = None) -> Ints:
-    """How many of ``values`` (of ``groups`` each) are in each bin; those beyond the edges are in the bin at that
-    end."""
+    """Counts of ``values`` in each bin, times ``groups`` if given; values beyond the edges are in the outer bins."""
     count = max(len(edges) - 1, 1)
     place = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, count - 1)
     return np.bincount(place, groups, minlength=count).astype(np.int64)
 
 
 def most(wanted: int, values_of_each: int) -> int:
-    """How many of ``wanted`` things are read, each of so many values: one at least."""
+    """How many of the ``wanted`` things can be read at ``values_of_each`` values each, but at least one."""
     return max(min(wanted, MOST_VALUES // max(values_of_each, 1)), 1)
 
 
@@ -50,7 +49,7 @@ def _distributions(tables: ReportTables) -> Made:
 
 
 def _of_groups(table: GroupTable, models: Sequence[str]) -> tuple[GroupDistribution, ...]:
-    """Of the first :data:`MOST_METRICS` metrics, or of fewer where the table is large; of a DataFrame Spark counts."""
+    """The distributions of the first :data:`MOST_METRICS` metrics, fewer for a large table; Spark counts DataFrames."""
     rows = 1 if table.is_frame else table.count()
     metrics = table.metrics[: most(MOST_METRICS, rows)] if rows else []
     if not metrics:
@@ -82,7 +81,7 @@ def _local_counts(table: GroupTable, edges: Mapping[str, Floats]) -> Iterator[tu
 
 
 def _counted(batch: pa.RecordBatch, edges: Mapping[str, Floats]) -> Iterator[tuple[str, str, int, int]]:
-    """The groups of ``batch``, whose first column is the model, by model, metric and bin."""
+    """The counts of groups in ``batch`` by model, metric and bin. The first column is the model."""
     models = pc.unique(batch[0]).to_pylist()
     for model in models:
         own = batch if len(models) == 1 else batch.filter(is_text(batch[0], model))
@@ -102,7 +101,7 @@ def _batches(table: GroupTable, metrics: Sequence[str]) -> Iterator[pa.RecordBat
 
 
 def _known_edges(text: str) -> Floats | None:
-    """The edges of the values that a metric can have; None where they have no bounds, or nobody knows."""
+    """The bin edges for a metric with a known, finite range of values, else None."""
     metric = parsed(text)
     if metric is None:
         return None
@@ -112,7 +111,7 @@ def _known_edges(text: str) -> Floats | None:
 
 
 def _ranges(table: GroupTable, metrics: Sequence[str]) -> dict[str, tuple[float, float]]:
-    """The least and the greatest value of each of ``metrics``; infinite where none is defined."""
+    """The smallest and the largest value of each of ``metrics``; infinite if no value is defined."""
     ranges = dict.fromkeys(metrics, (math.inf, -math.inf))
     for batch in _batches(table, metrics):
         for metric in metrics:
@@ -135,7 +134,7 @@ def _frame_ranges(table: GroupTable, metrics: Sequence[str]) -> dict[str, tuple[
 
 
 def _frame_counts(table: GroupTable, edges: Mapping[str, Floats]) -> Iterator[tuple[str, str, int, int]]:
-    """The counts of a Spark DataFrame: its workers count, and the counts alone come back."""
+    """The counts of a Spark DataFrame, computed by Spark's workers so that only counts are transferred."""
     from pyspark.sql import functions as F
 
     from sparkrank.engines.spark.values import named
@@ -172,7 +171,7 @@ def _stored(table: pa.Table, tables: ReportTables) -> tuple[GroupDistribution, .
 
 
 def _undefined(values: Iterable[MetricValue]) -> dict[tuple[str, str], int]:
-    """Groups where a metric of groups is undefined, by metric and model."""
+    """The number of groups in which a group metric is undefined, by metric and model."""
     metrics = [(parsed(value.metric), value) for value in values]
     return {
         (str(metric.of_groups), value.model): value.n_undefined or 0 for metric, value in metrics if metric is not None

@@ -1,4 +1,4 @@
-"""The headline: the metrics over all rows, with their comparisons, their verdicts, and the day before."""
+"""The headline: the metrics over all rows, with their comparisons, gate verdicts and values on the previous day."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _headline(tables: ReportTables) -> Made:
 
 
 def _earlier(tables: ReportTables) -> dict[tuple[str, str], float | None]:
-    """The values of the day before by metric and model, of those that are defined alike."""
+    """The previous day's values by metric and model, if their definitions have not changed."""
     if tables.before is None:
         return {}
     now, then = definitions_of(whole_day(tables.metrics)), definitions_of(tables.before.metrics)

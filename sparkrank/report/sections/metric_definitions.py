@@ -1,4 +1,4 @@
-"""What the metrics mean, with links to ``docs/definitions.md``."""
+"""The meaning of each metric, with links to ``docs/definitions.md``."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def _definition(text: str, definition: str | None) -> Definition:
 
 
 def link_of(declaration: Declaration) -> str | None:
-    """The address of the section of ``declaration``; None of a metric that somebody else has registered."""
+    """The link to the documentation of ``declaration``; None for a metric that is not built in."""
     if not CATALOG.is_built_in(declaration):
         return None
     heading = declaration.name if declaration.cutoff == "none" else f"{declaration.name}, {declaration.name}@k"
-    # the anchor that GitHub gives to a heading
+    # The anchor that GitHub generates for a heading.
     return f"{DEFINITIONS_PAGE}#{re.sub(r'[^a-z0-9_ -]', '', heading.lower()).replace(' ', '-')}"
 
 

@@ -24,16 +24,16 @@ from sparkrank.report.report_tables import ReportTables, is_among, plain_texts, 
 from sparkrank.report.section import Made, ReportSection
 from sparkrank.report.sections.slice_values import MOST_CELLS, shown_metrics
 
-SURE = 0.05  # a difference whose adjusted p is below has the colour of better or worse
+SURE = 0.05  # a difference with a smaller adjusted p-value is coloured as better or worse
 ONE_MODEL = "There is one model: with a second score column, and a baseline among them, they are compared."
 MOST_CANDIDATES = 8
 UNSURE = ChartKey("no clear difference", 6)
 _SIDES = (ChartKey("better", 2), ChartKey("worse", 1), UNSURE)
-_FAR = 25  # times as wide: differences of such metrics do not share an axis
+_FAR = 25  # ratio of extents above which metrics do not share an axis
 
 
 def _comparisons(tables: ReportTables) -> Made:
-    """Of slices those rows whose metrics are shown, up to :data:`MOST_CELLS`."""
+    """The comparisons. Those in slices are limited to the shown metrics and to :data:`MOST_CELLS` rows."""
     table = tables.comparisons
     if table is None or not table.num_rows:
         return None, ONE_MODEL if len(tables.models) == 1 else None
@@ -45,13 +45,13 @@ def _comparisons(tables: ReportTables) -> Made:
 
 
 def adjusted_p(row: ComparisonRow) -> float | None:
-    """The adjusted p of a comparison, or its own where nothing adjusts it."""
+    """The adjusted p-value of a comparison, or the unadjusted one if there is none."""
     p: float | None = row.p if row.p_adjusted is None else row.p_adjusted
     return p
 
 
 def side_of(row: ComparisonRow | None, directions: Mapping[str, bool | None]) -> str:
-    """``better`` or ``worse`` where the difference is sure and the metric has a direction, else empty."""
+    """``better`` or ``worse`` if the difference is significant and the metric has a direction, else empty."""
     if row is None or not row.difference:
         return ""
     p = adjusted_p(row)
@@ -110,7 +110,7 @@ def _figure(
 
 
 def _on_one_axis(rows: Sequence[ComparisonRow]) -> list[list[ComparisonRow]]:
-    """Rows whose intervals can be seen on one axis; in each the order stays."""
+    """The rows split into charts, so that intervals on one axis are visible; their order is kept."""
     places = {id(row): place for place, row in enumerate(rows)}
     groups: list[list[ComparisonRow]] = []
     for row in sorted(rows, key=_extent, reverse=True):

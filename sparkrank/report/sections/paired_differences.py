@@ -1,4 +1,4 @@
-"""How the differences of groups are spread, of each candidate against the baseline."""
+"""The distribution of group differences between each candidate and the baseline."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sparkrank.report.sections.group_distributions import GROUPS_PART, MOST_METR
 from sparkrank.report.sections.model_comparisons import MOST_CANDIDATES, ONE_MODEL, UNSURE
 from sparkrank.report.sections.score_histograms import edges_between
 
-MOST_PAIRS = 5_000_000  # groups of a model beyond which pairing takes longer than a report should
+MOST_PAIRS = 5_000_000  # groups of a model: pairing more takes too long for a report
 
 
 def _paired(tables: ReportTables) -> Made:
@@ -59,7 +59,7 @@ def _distribution(
     metric: str, candidate: str, baseline: str, values: tuple[Floats, Floats], comparison: ComparisonRow | None
 ) -> PairedDistribution:
     difference = values[0] - values[1]
-    alone = np.isnan(values[0]) != np.isnan(values[1])  # of what is undefined in both, nothing can be paired
+    alone = np.isnan(values[0]) != np.isnan(values[1])  # groups undefined for both models cannot be paired either
     there = difference[~np.isnan(difference)]
     differing = there[np.abs(there) > TIED]
     largest = float(np.abs(differing).max()) if len(differing) else 0.0
@@ -80,7 +80,7 @@ def _figures(data: ReportData) -> Iterator[Figure]:
     for own in data.paired:
         counts = steps(list(zip(own.edges, own.counts, strict=False)), own.edges[-1]) if own.counts else ()
         frame = Frame(f"difference of {shown_name(own.metric)}", "groups", height=150, steps=True, zero=True)
-        chart = LineChart([Line(ChartKey("groups", UNSURE.style), counts)], frame)  # neither model's colour
+        chart = LineChart([Line(ChartKey("groups", UNSURE.style), counts)], frame)  # not the colour of either model
         about = (
             f"Groups by their difference; {own.n_equal:,} more have none, and {own.n_unpaired:,} have a value of one "
             "model alone."

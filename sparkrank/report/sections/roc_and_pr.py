@@ -14,12 +14,12 @@ from sparkrank.report.figures import Figure, Frame, Line, LineChart, charted, mo
 from sparkrank.report.report_tables import ReportTables, plain_texts, whole_day
 from sparkrank.report.section import Made, ReportSection
 
-MOST_POINTS = 400  # of a curve
+MOST_POINTS = 400  # points of a curve
 CURVES_PART = ("curves", "Curves and scores")
 
 
 def _curves(tables: ReportTables, kind: Literal["roc", "pr"]) -> Made:
-    """The curves over the whole day, each of at most :data:`MOST_POINTS` of its points, at equal steps of them."""
+    """The curves over the whole day, each with at most :data:`MOST_POINTS` of its points, evenly selected."""
     if tables.curves is None:
         return (), None
     rows = plain_texts(whole_day(tables.curves))
@@ -37,7 +37,7 @@ def _curves(tables: ReportTables, kind: Literal["roc", "pr"]) -> Made:
 def _curve(rows: pa.Table, kind: Literal["roc", "pr"], metric: str, model: str, area: float | None) -> Curve:
     own = rows.filter(pc.and_(pc.equal(rows["metric"], metric), pc.equal(rows["model"], model)))
     count = own.num_rows
-    # the first and the last among them
+    # Including the first and the last.
     places = [place * (count - 1) // (MOST_POINTS - 1) for place in range(MOST_POINTS)]
     points = own.select(["x", "y", "threshold"]).take(places if count > MOST_POINTS else list(range(count)))
     return Curve(

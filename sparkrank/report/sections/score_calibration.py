@@ -1,4 +1,4 @@
-"""Calibration: mean scores against shares of relevant rows, of the models whose scores are probabilities."""
+"""Calibration: mean scores against shares of relevant rows, for models whose scores are probabilities."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from sparkrank.report.section import Made, ReportSection
 from sparkrank.report.sections.roc_and_pr import CURVES_PART
 
 CALIBRATION_BINS = 15
-MOST_OWN_BINS = 50  # of the rule `bins` that are shown as they are
-_FOLLOWING = ("bits", "digits", "exact")  # rules whose bins follow the scores, the best first
+MOST_OWN_BINS = 50  # bins of the rule `bins` that are shown unchanged
+_FOLLOWING = ("bits", "digits", "exact")  # rules whose bins adapt to the scores, the best first
 _METRICS = ("ece", "logloss", "ne", "brier", "copc")
 
 
@@ -44,7 +44,7 @@ def _calibration(tables: ReportTables) -> Made:
 
 
 def _for_rates(bins: BinsByRule, model: str) -> ScoreBins | None:
-    """The bins that tell most: those of equal width where some of them have rows, else bins that follow the scores."""
+    """The most informative bins: those of equal width if enough have rows, else bins that adapt to the scores."""
     own = chosen_bins(bins, model, ["bins"])
     with_sums = {key: scores for key, scores in bins.items() if scores.score_sum is not None}
     fine = chosen_bins(with_sums, model, _FOLLOWING) or chosen_bins(bins, model, _FOLLOWING)
@@ -54,7 +54,7 @@ def _for_rates(bins: BinsByRule, model: str) -> ScoreBins | None:
 
 
 def _are_probabilities(bins: BinsByRule, model: str, errors: Sequence[tuple[str, float | None]]) -> bool:
-    """Whether no score is below 0 or above 1, as far as bins tell: those of equal width between 0 and 1 do not."""
+    """Whether all scores are in [0, 1], as far as bins show it: those of equal width in [0, 1] cannot."""
     scores = [
         own.score[own.mass > 0]
         for (name, rule), own in bins.items()
@@ -66,7 +66,7 @@ def _are_probabilities(bins: BinsByRule, model: str, errors: Sequence[tuple[str,
 
 
 def _own_bins(bins: ScoreBins) -> tuple[CalibrationBin, ...]:
-    """The bins of a rule of equal width, as they are, or joined by as many as keep :data:`MOST_OWN_BINS` at most."""
+    """The bins of an equal-width rule, joined if there are more than :data:`MOST_OWN_BINS`."""
     size = BinRule.parse(bins.rule).size
     count = size if size <= MOST_OWN_BINS else CALIBRATION_BINS
     place = np.minimum(np.rint(bins.score * size).astype(np.int64) * count // size, count - 1)

@@ -1,4 +1,4 @@
-"""Scores by class: how many relevant and other rows have which scores, by model."""
+"""Score histograms: the number of relevant and of other rows by score, for each model."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from sparkrank.report.section import Made, ReportSection
 from sparkrank.report.sections.roc_and_pr import CURVES_PART
 
 HISTOGRAM_BINS = 40
-LEFT_OUT = 0.001  # of the rows, at either end, that may stand beyond the edges of a histogram
-NARROW = 1 / 20  # of the range of all models: one with less has edges of its own, and so have the others then
+LEFT_OUT = 0.001  # share of the rows at either end that a histogram may leave beyond its edges
+NARROW = 1 / 20  # share of the common range: if a model covers less, each model gets its own edges
 _RULES = ("bits", "digits", "exact", "bins")  # the best for a histogram first
 
 
 def _histograms(tables: ReportTables) -> Made:
-    """In at most :data:`HISTOGRAM_BINS` bins, which models share unless the ranges of their scores differ much."""
+    """Histograms with at most :data:`HISTOGRAM_BINS` bins, shared by all models unless their ranges differ much."""
     bins = [own for model in tables.models if (own := chosen_bins(tables.bins, model, _RULES)) is not None]
     if not bins:
         return (), tables.bins_missing
@@ -39,7 +39,7 @@ def _histograms(tables: ReportTables) -> Made:
 
 
 def _range(bins: Sequence[ScoreBins]) -> tuple[float, float]:
-    """The finite scores between which all but :data:`LEFT_OUT` of the rows at either end lie."""
+    """The range of finite scores that leaves out at most :data:`LEFT_OUT` of the rows at either end."""
     score = np.concatenate([own.score for own in bins])
     mass = np.concatenate([own.mass / max(float(own.mass.sum()), 1e-300) for own in bins])
     is_there = np.isfinite(score) & (mass > 0)
@@ -55,7 +55,7 @@ def _range(bins: Sequence[ScoreBins]) -> tuple[float, float]:
 
 
 def _edges(text: str, low: float, high: float) -> Floats:
-    """At most :data:`HISTOGRAM_BINS` + 1 edges, between which whole bins of the rule ``text`` fall."""
+    """At most :data:`HISTOGRAM_BINS` + 1 edges that do not split bins of the rule ``text``."""
     rule = BinRule.parse(text)
     if rule.kind == "bins":
         count = _divisor(rule.size)
@@ -70,17 +70,17 @@ def _edges(text: str, low: float, high: float) -> Floats:
 
 
 def edges_between(low: float, high: float) -> Floats:
-    """Bins of equal width from the least value to the greatest, or one where these are the same, or there is none."""
+    """Edges of equal-width bins from ``low`` to ``high``; of one bin if these are equal or undefined."""
     if not low <= high:
         return np.array([0.0, 0.0])
     shares: Floats = np.arange(HISTOGRAM_BINS + 1, dtype=np.float64) / HISTOGRAM_BINS
-    edges: Floats = low * (1.0 - shares) + high * shares  # the range itself may be too large for a number
+    edges: Floats = low * (1.0 - shares) + high * shares  # high - low may overflow
     edges[0], edges[-1] = low, high
     return edges if bool(np.all(np.diff(edges) > 0)) else np.array([low, high])
 
 
 def _divisor(size: int) -> int:
-    """The most bins, up to :data:`HISTOGRAM_BINS`, into which ``size`` of them fall whole; else as many as may be."""
+    """The largest divisor of ``size`` up to :data:`HISTOGRAM_BINS`, or that limit if the divisor is too small."""
     whole = max(count for count in range(1, HISTOGRAM_BINS + 1) if size % count == 0)
     return whole if whole > HISTOGRAM_BINS // 4 or size <= HISTOGRAM_BINS else HISTOGRAM_BINS
 

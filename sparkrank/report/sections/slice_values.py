@@ -1,4 +1,4 @@
-"""Slices: the metrics by the values of each slice, side by side for all models."""
+"""Slices: the metrics in each slice value, side by side for all models."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from sparkrank.report.figures import (
 from sparkrank.report.report_tables import ReportTables, is_among, names_of, plain_texts, rows_of
 from sparkrank.report.section import Made, ReportSection
 
-MOST_CELLS = 20_000  # values of slices, and comparisons in slices: 20 models and 1,000 values of one metric
-SLICED_METRICS = 2  # that have charts of slices in the page
+MOST_CELLS = 20_000  # rows for slices, and comparisons in slices: 20 models and 1,000 slice values of one metric
+SLICED_METRICS = 2  # metrics with slice charts on the page
 _BY_NAME = [(name, "ascending") for name in ("slice", "slice_value", "metric", "model")]
 
 
@@ -36,8 +36,7 @@ def _of_slices(tables: ReportTables) -> pa.Table:
 
 
 def shown_metrics(tables: ReportTables) -> list[str]:
-    """The metrics that are shown: whole ones in the order of the spec, up to :data:`MOST_CELLS` values, at least
-    one."""
+    """The metrics shown: as many as fit into :data:`MOST_CELLS` values, in the order of the spec, but at least one."""
     table = _of_slices(tables)
     shown: list[str] = []
     cells = 0
@@ -55,7 +54,7 @@ def _slices(tables: ReportTables) -> Made:
         return None, None
     metrics = shown_metrics(tables)
     shown = table.filter(is_among(table["metric"], metrics))
-    if shown.num_rows > MOST_CELLS:  # the values with the most rows
+    if shown.num_rows > MOST_CELLS:  # keep the slice values with the most rows
         shown = shown.take(pc.sort_indices(shown, [("n_rows", "descending"), *_BY_NAME])[:MOST_CELLS])
     by_value: dict[tuple[str, str | None, str], dict[str, MetricValue]] = {}
     for row in rows_of(shown, MetricValue):
@@ -75,7 +74,7 @@ def _by_text(row: SliceRow) -> tuple[bool, str]:
 
 
 def slice_figures(data: ReportData, metrics: Sequence[str] | None = None) -> Iterator[Figure]:
-    """A chart for each slice and each of ``metrics``, by default the first two."""
+    """A chart for each slice and each of ``metrics``, which defaults to the first two."""
     if data.slices is None:
         return
     for name in dict.fromkeys(row.slice for row in data.slices.rows):

@@ -1,4 +1,4 @@
-"""The trend: the metrics over all rows by stored days, with their bands and with what a person has accepted."""
+"""The trend: the metrics over all rows by stored day, with their bands and the verdicts that a person accepted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sparkrank.report.figures import Figure, Frame, Line, LineChart, charted, mo
 from sparkrank.report.report_tables import defined, definitions_of, plain_texts, rows_of, whole_day, worst
 from sparkrank.report.section import ReportSection
 
-# How the table `gates` has the band of a history: as text, the end that decides also as the number `bound`.
+# The form of a history band in the table `gates`: a text, and the deciding end also as the number `bound`.
 _BAND = re.compile(r"band (\S+) to (\S+)$")
 
 
@@ -56,7 +56,7 @@ class _DayCell:
 
 
 def _cells(day: TrendDay) -> dict[tuple[str, str], _DayCell] | None:
-    """What a day says by metric and model; None where it says nothing."""
+    """The cells of a day by metric and model; None if the day has no readable tables."""
     if day.metrics is None:
         return None
     metrics = plain_texts(whole_day(day.metrics))
@@ -97,7 +97,7 @@ def _point(
 
 
 def band_of_gate(gate: GateRow) -> tuple[float, float] | None:
-    """The ends of the band of a gate of the kind ``history``: as text, of six digits, but for the worse, a number."""
+    """The ends of the band of a ``history`` gate, from text with six digits; the deciding end is an exact number."""
     kind = KINDS.get(gate.kind)
     match = _BAND.search(gate.against or "") if kind is not None and kind.reads_history else None
     if match is None:
@@ -144,14 +144,14 @@ def _line(data: ReportData, series: TrendSeries) -> Line:
 
 
 def _changes(series: TrendSeries) -> Iterator[TrendPoint]:
-    """The days on which the definition changed, or a person has let the history begin anew."""
+    """The days on which the definition changed or a person restarted the history."""
     for before, point in pairwise(point for point in series.points if point.value is not None):
         if before.is_same_definition != point.is_same_definition or point.begins_anew:
             yield point
 
 
 def _date(day: str) -> str:
-    """The day, or the last one of a window."""
+    """The day, or the last day of a window."""
     return day.rpartition("..")[2]
 
 

@@ -1,4 +1,4 @@
-"""The verdict: what the gates say together, and the table of their checks."""
+"""The verdict: the overall result of the gates, and the table of their checks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sparkrank.report.data import GateRow, OverallVerdict, State
 from sparkrank.report.report_tables import WORST_FIRST, ReportTables, worst
 from sparkrank.report.section import Made, ReportSection
 
-MOST_GATES = 5_000  # verdicts: those that do not pass first
+MOST_GATES = 5_000  # verdicts shown, those that do not pass first
 _ASK = "The spec has no gates: name some, as gates: [{metric: ndcg@10, min: 0.3}]."
 _ASK_IN_MEMORY = "Gates judge stored days: name them in a spec, and run sparkrank evaluate."
 
@@ -51,7 +51,7 @@ def _counted(rows: Sequence[GateRow], state: State, one: str, several: str) -> s
 
 
 def instant(value: Any) -> str | None:
-    """An instant as ISO 8601 in UTC, to the second; one without a zone is in UTC."""
+    """A timestamp as ISO 8601 in UTC, to the second. One without a time zone is taken as UTC."""
     if not isinstance(value, dt.datetime):
         return None if value is None else str(value)
     in_utc = value.replace(tzinfo=dt.timezone.utc) if value.tzinfo is None else value.astimezone(dt.timezone.utc)

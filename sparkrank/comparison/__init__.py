@@ -1,1 +1,1 @@
-"""Two runs, or two models of a run, compared: their groups in pairs, who moved most, and by which slice values."""
+"""Comparison of two runs, or of two models of a run: paired groups, largest changes, and effects by slice value."""

@@ -1,4 +1,4 @@
-"""Differences over pairs of groups by exact sums: the same bits in any order and cut of the pairs. Pure numpy."""
+"""Differences over pairs of groups by exact sums: the same bits in any order and split of the pairs. Pure numpy."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.exact_sums import exact_sum
 from sparkrank.numeric.whole_units import TIED
 
-WEIGHT = "n_retrieved"  # by which groups weigh where a metric has weight=rows
-# Pairs as values of the left and the right side; behind them the weights of both, where the metric has some.
+WEIGHT = "n_retrieved"  # the weight of a group for metrics with weight=rows
+# The values of pairs on the left and on the right side, followed by the weights of both for a weighted metric.
 PairValues: TypeAlias = Sequence[tuple[Floats, Floats]]
-# How often d² was rounded, and in a sum of products of weights and values.
+# The relative rounding error of d², and the number of such errors in a sum of products of weights and values.
 _ROUNDING, _WEIGHTED_ROUNDINGS = Fraction(1, 2**53), 8
 
 
 @dataclass(frozen=True)
 class PairedMetric:
-    """A metric of groups on both sides. An undefined value counts as ``counted_as``, or leaves the pair out.
+    """A group metric on both sides. An undefined value counts as ``counted_as``; if that is None, the pair is left out.
 
-    ``is_weighted``: groups weigh by their rows with a score. ``higher_is_better`` is None where nobody knows.
+    If ``is_weighted``, groups weigh by their number of scored rows. ``higher_is_better`` is None if unknown.
     """
 
     name: str
@@ -40,8 +40,8 @@ class PairedMetric:
 class Paired:
     """The comparison of one metric: n pairs, and the mean ``difference`` (right - left) with its standard error.
 
-    ``up``, ``ties`` and ``down`` are the pairs whose right value is above, at and below the left one, and
-    ``n_unpaired`` the groups of both sides in which one side alone is undefined.
+    ``up``, ``ties`` and ``down`` count the pairs whose right value is above, equal to or below the left one.
+    ``n_unpaired`` counts the groups present on both sides whose value is undefined on one side only.
     """
 
     n: int
@@ -55,12 +55,12 @@ class Paired:
 
 
 def with_counted(values: Floats, counted_as: float | None) -> Floats:
-    """``values``, of which the undefined count as ``counted_as``, where that is a number."""
+    """``values`` with undefined ones replaced by ``counted_as``, if that is a number."""
     return values if counted_as is None else np.where(np.isnan(values), counted_as, values)
 
 
 def paired(metric: PairedMetric, parts: Iterable[PairValues]) -> Paired:
-    """The comparison of ``metric`` over pairs that come in ``parts``."""
+    """The comparison of ``metric`` over the pairs in all ``parts``."""
     counts: Ints = np.zeros(5, np.int64)
     limbs: Floats = np.zeros(())
     for part in parts:
@@ -75,7 +75,7 @@ def paired(metric: PairedMetric, parts: Iterable[PairValues]) -> Paired:
 
 
 def _counts_and_sums(metric: PairedMetric, part: PairValues) -> tuple[list[int], Floats]:
-    """The counts of :class:`Paired`, and the limbs of the sums from which its means follow."""
+    """The counts of :class:`Paired`, and the limbs of the sums from which its means are computed."""
     ours, theirs = (with_counted(values, metric.counted_as) for values in part[0])
     difference = theirs - ours
     is_pair = ~np.isnan(difference)
@@ -101,12 +101,12 @@ def _of_equal(sums: Sequence[Fraction], n: int) -> tuple[float, float, float]:
 
 
 def _of_weighted(sums: Sequence[Fraction], n: int) -> tuple[float, float, float]:
-    """The same of weighted means, by the delta method: of each pair what it adds to one mean less the other."""
+    """The left mean, the difference and its standard error for weighted means, by the delta method."""
     w, wv, u, uv = sums[:4]
     if not w or not u:
         return math.nan, math.nan, math.nan
     left, right = wv / w, uv / u
-    # a pair adds (uv - right·u) / Σu - (wv - left·w) / Σw, whose sum over all pairs is 0
+    # A pair contributes (uv - right·u) / Σu - (wv - left·w) / Σw; these sum to 0 over all pairs.
     factors = (left / w, -1 / w, -right / u, 1 / u)
     squares = size = Fraction()
     for (one, other), product in zip(combinations_with_replacement(range(4), 2), sums[4:], strict=True):

@@ -1,8 +1,8 @@
-"""Groups of two sides in pairs by their key, in this process.
+"""Pairing the groups of two sides by key, in this process.
 
-Keys are joined first, and alone: a pair is two row numbers. Columns of values are then read one after the other, each
-once, so that two of them are held at a time. Where there are more keys than are joined at once, the hash of a key says
-in which share of the keys it is, and the columns of keys are read once for each share.
+Keys are joined first, on their own: a pair is two row numbers. Columns of values are then read one after the other,
+once each, so that only two are in memory at a time. If there are too many keys for one join, a hash of the key splits
+them into shares, and the key columns are read once for each share.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from sparkrank.comparison.group_tables import GroupTable, is_text_type
 from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.key_hashes import buckets_of_keys
 
-KEYS_AT_ONCE = 4_000_000  # of a side, that are joined together: half a gigabyte with texts of some twenty letters
-PAIRS_AT_ONCE = 1 << 20  # whose differences are held together
+KEYS_AT_ONCE = 4_000_000  # keys of a side joined at once: half a gigabyte with texts of about twenty letters
+PAIRS_AT_ONCE = 1 << 20  # pairs whose differences are in memory at once
 _ROW = "_row"
 
 
@@ -37,11 +37,11 @@ class ModelGroups:
         return self.table.what
 
     def here(self, columns: Sequence[str]) -> ModelGroups:
-        """The same, read by Arrow: of a Spark DataFrame the keys, counts and ``columns`` are copied to this machine."""
+        """The model read by Arrow: from a Spark DataFrame, keys, counts and ``columns`` are copied to this machine."""
         return replace(self, table=self.table.here(self.model, columns))
 
     def groups(self) -> int:
-        """About how many groups it has."""
+        """The approximate number of its groups."""
         return self.table.count() // max(len(self.table.models), 1)
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -50,7 +50,7 @@ class ModelGroups:
             yield batch.select(list(columns)).filter(is_text(batch[MODEL], self.model))
 
     def values(self, column: str) -> Floats:
-        """A column of all of its rows, NaN where there is no value."""
+        """A column of all its rows, NaN for nulls."""
         parts = []
         for batch in self.batches([column]):
             self.table.validate_files(column, batch[column])
@@ -58,7 +58,7 @@ class ModelGroups:
         return np.concatenate(parts) if parts else np.empty(0)
 
     def batches_at(self, numbers: Ints, columns: Sequence[str]) -> Iterator[tuple[pa.RecordBatch, slice]]:
-        """The rows of these ascending ``numbers``, batch by batch, with their places among the numbers."""
+        """The rows with these ascending ``numbers`` in batches, each with the slice of ``numbers`` that it covers."""
         start = 0
         for batch in self.batches(columns):
             first, last = np.searchsorted(numbers, (start, start + batch.num_rows))
@@ -67,7 +67,7 @@ class ModelGroups:
             start += batch.num_rows
 
     def rows_at(self, numbers: Ints, columns: Sequence[str]) -> pa.Table:
-        """The rows of these ``numbers``, in that order, with ``columns``."""
+        """The rows with these ``numbers``, in that order, with ``columns``."""
         order = np.argsort(numbers, kind="stable")
         batches = [batch for batch, _ in self.batches_at(numbers[order], columns)]
         schema = pa.schema([self.table.schema.field(name) for name in columns])
@@ -79,7 +79,7 @@ class ModelGroups:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs of groups, by row numbers: ``of_left[i]`` is ``of_right[i]``. ``n_left`` and ``n_right`` count groups."""
+    """Pairs of row numbers: ``of_left[i]`` with ``of_right[i]``. ``n_left`` and ``n_right`` count all groups."""
 
     of_left: Ints
     of_right: Ints
@@ -95,14 +95,14 @@ class Pairs:
         return self.n_right - len(self.of_right)
 
     def parts(self) -> Iterator[tuple[Ints, Ints]]:
-        """The row numbers of at most :data:`PAIRS_AT_ONCE` pairs at a time."""
+        """The row numbers in parts of at most :data:`PAIRS_AT_ONCE` pairs."""
         for start in range(0, len(self.of_left), PAIRS_AT_ONCE):
             part = slice(start, start + PAIRS_AT_ONCE)
             yield self.of_left[part], self.of_right[part]
 
 
 def paired_groups(left: ModelGroups, right: ModelGroups) -> Pairs:
-    """The groups of both sides in pairs, in no order; raises :class:`InputError` where a key stands on several rows."""
+    """The groups of both sides in pairs, in no order; raises :class:`InputError` if a key is on several rows."""
     keys = common_keys(left.table, right.table)
     shares = max(-(-max(left.groups(), right.groups()) // KEYS_AT_ONCE), 1)
     numbers, counts = [], np.zeros(2, np.int64)
@@ -115,7 +115,7 @@ def paired_groups(left: ModelGroups, right: ModelGroups) -> Pairs:
     for side, others, count in ((left, of_right, counts[1]), (right, of_left, counts[0])):
         met = np.zeros(count, np.bool_)
         met[others] = True
-        if np.count_nonzero(met) < len(others):  # two groups of the side meet one of the other
+        if np.count_nonzero(met) < len(others):  # several groups of one side share a partner
             raise InputError(
                 f"{side.table.place} has several groups of {side.model} with one key ({itemize(side.table.keys)}), as "
                 "lists in arrays may have: which of them to compare nobody can tell"
@@ -124,7 +124,7 @@ def paired_groups(left: ModelGroups, right: ModelGroups) -> Pairs:
 
 
 def common_keys(left: GroupTable, right: GroupTable) -> pa.Schema:
-    """The key's columns with types that both sides share; raises :class:`InputError` where there are none."""
+    """The key columns with types common to both sides; raises :class:`InputError` if there are none."""
     if left.keys != right.keys:
         raise InputError(
             f"groups are by {itemize(left.keys)} in {left.place}, and by {itemize(right.keys)} in {right.place}: only "
@@ -167,7 +167,7 @@ def _keys(side: ModelGroups, keys: pa.Schema, place: int, share: int, shares: in
 
 
 def is_text(texts: pa.Array, text: str) -> pa.Array:
-    """Which of ``texts`` are ``text``; of a dictionary its few texts are compared, not each row."""
+    """A mask of the ``texts`` equal to ``text``. For a dictionary its few texts are compared, not every row."""
     if not pa.types.is_dictionary(texts.type):
         return pc.equal(texts, text)
     places = pc.indices_nonzero(pc.equal(texts.dictionary, text))

@@ -1,4 +1,4 @@
-"""The group table of one side of a comparison, with the definitions of its metrics where the run has stored them."""
+"""The group table of one side of a comparison, with the definitions of its metrics if the run stored them."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ if TYPE_CHECKING:
 GROUPS = "groups"
 _TABLES = (GROUPS, "metrics", "runs")
 _OF_DAY = re.compile(rf"(?P<output>.+)/(?P<table>{GROUPS}|metrics)/{DAY}=(?P<day>[^/]+)/*")
-_KEPT = ("model", "metric", "definition", "spec_hash", "run_id")  # of the table metrics
+_KEPT = ("model", "metric", "definition", "spec_hash", "run_id")  # columns of the table metrics
 
 
 @dataclass(frozen=True)
 class GroupTable:
-    """The group table of the side ``what``, left or right, as ``rows`` with the columns and types of ``schema``.
+    """The group table of the side ``what`` (left or right): its ``rows``, with the columns and types of ``schema``.
 
-    ``place`` is how sentences call it. ``definitions`` of metrics and ``known_models`` are those of the table
-    ``metrics`` of the run, empty where there is none. ``cluster`` is the column of who stands behind a group, which the
-    group table lacks.
+    ``place`` is its name in sentences. ``definitions`` of metrics and ``known_models`` come from the run's table
+    ``metrics`` and are empty without it. ``cluster`` is the column that identifies whose groups are not independent;
+    the group table itself lacks it.
     """
 
     what: str
@@ -68,9 +68,9 @@ class GroupTable:
 
     @classmethod
     def of(cls, what: str, rows: Any, day: str | None = None, spark: SparkSession | None = None) -> GroupTable:
-        """The group table that ``rows`` are, or the path of; of ``day`` where a path has many.
+        """The group table that ``rows`` is, or that is at the path ``rows``; of ``day`` if the path has several.
 
-        Raises :class:`SpecError` where the type is another or the day open, else :class:`InputError`.
+        Raises :class:`SpecError` if the type is wrong or the day ambiguous, and :class:`InputError` for other problems.
         """
         if is_path(rows):
             return cls.at(what, os.fspath(rows), day, spark)
@@ -80,7 +80,7 @@ class GroupTable:
 
     @classmethod
     def of_evaluation(cls, what: str, rows: object, plan: Plan) -> GroupTable:
-        """The group table ``rows`` of an evaluation by ``plan``; raises :class:`SpecError` where it has None."""
+        """The group table ``rows`` of an evaluation by ``plan``; raises :class:`SpecError` if it is None."""
         if rows is None:
             raise SpecError(f"{what} has no group table: evaluate with a group and group_table=True")
         table = cls.held(what, rows, f"the {what} evaluation")
@@ -90,7 +90,7 @@ class GroupTable:
 
     @classmethod
     def held(cls, what: str, rows: Any, place: str) -> GroupTable:
-        """The group table that ``rows`` are; raises :class:`InputError` where they are none."""
+        """The group table ``rows``, in memory or a DataFrame; raises :class:`InputError` if it is not one."""
         if is_frame(rows):
             from sparkrank.engines.spark.batches import arrow_schema
 
@@ -104,14 +104,14 @@ class GroupTable:
 
     @classmethod
     def at(cls, what: str, path: str, day: str | None, spark: SparkSession | None) -> GroupTable:
-        """The group table at ``path``: the folder of a day's, an ``output.path`` with the ``day``, or files alone."""
+        """The group table at ``path``: a day's folder, an ``output.path`` together with ``day``, or files alone."""
         if day is None and _OF_DAY.fullmatch(path) is None:
             return cls._alone(what, path, spark)
         return cls._of_day(what, *day_at(what, path, day), spark)
 
     @classmethod
     def _of_day(cls, what: str, output: str, day: str, spark: SparkSession | None) -> GroupTable:
-        """The group table of ``day`` below ``output``, and what its table ``metrics`` says, both of one run."""
+        """The group table of ``day`` below ``output``, with data from its table ``metrics``, both of one run."""
         place = without_password(f"{output.rstrip('/')}/{GROUPS}/{DAY}={day}")
         files = day_files(output, day, _TABLES, spark)
         if not files.has(GROUPS):
@@ -150,7 +150,7 @@ class GroupTable:
 
     @classmethod
     def of_files(cls, what: str, place: str, store: fs.FileSystem, files: Sequence[str]) -> GroupTable:
-        """The group table in Parquet's ``files`` of ``store``; raises :class:`InputError` where it cannot be read."""
+        """The group table in Parquet ``files`` of ``store``; raises :class:`InputError` if it cannot be read."""
         reader = ds.ParquetFileFormat(dictionary_columns={MODEL}, **CHECKED)
         try:
             rows = ds.dataset(list(files), filesystem=store, format=reader)
@@ -169,7 +169,7 @@ class GroupTable:
             return cls.held(what, spark.read.options(**SPARK_CHECKED).parquet(path), place)
 
     def checked(self) -> GroupTable:
-        """The same; raises :class:`InputError` where a column of a group table is missing or of another type."""
+        """This table, checked; raises :class:`InputError` if a required column is missing or has the wrong type."""
         names = self.schema.names
         lacking = [name for name in (MODEL, *GROUP_COUNTS) if name not in names]
         if lacking:
@@ -193,7 +193,7 @@ class GroupTable:
         raise InputError(f"{self.place} is no group table: {problem}")
 
     def validate_files(self, column: str, values: pa.Array | pa.ChunkedArray) -> None:
-        """Raise :class:`InputError` for ``values`` of ``column`` that no run writes."""
+        """Raise :class:`InputError` if ``column`` has ``values`` that no run writes."""
         if column in GROUP_COUNTS and (values.null_count or pc.any(pc.less(values, 0)).as_py()):
             raise InputError(f"{self.place} has {column} that is null or below 0: evaluate it again")
         if column in self.metrics and pa.types.is_floating(values.type) and pc.any(pc.is_inf(values)).as_py():
@@ -208,7 +208,7 @@ class GroupTable:
 
     @property
     def keys(self) -> list[str]:
-        """The columns of the group key: those between the model and the counts."""
+        """The columns of the group key, which are those between the model and the counts."""
         names = self.schema.names
         return list(names[names.index(MODEL) + 1 : names.index(GROUP_COUNTS[0])])
 
@@ -224,7 +224,7 @@ class GroupTable:
         return is_frame(self.rows)
 
     def here(self, model: str, columns: Sequence[str]) -> GroupTable:
-        """The same with rows that Arrow reads; of a DataFrame those of ``model``, and of metrics ``columns`` alone."""
+        """The table, readable by Arrow; from a DataFrame, only the rows of ``model`` with the metrics ``columns``."""
         if not self.is_frame:
             return self
         from sparkrank.engines.spark.local_copies import local_copy
@@ -247,7 +247,7 @@ class GroupTable:
         return sorted({model for batch in self.batches() for model in pc.unique(batch[MODEL]).to_pylist()})
 
     def batches(self, columns: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
-        """The models and ``columns`` of its rows, which Arrow reads, a batch at a time."""
+        """The models and ``columns`` of its rows, in batches. Arrow must be able to read them."""
         if not isinstance(self.rows, ds.Dataset):
             raise TypeError("rows of a DataFrame are read once they are here")
         with self.reading():
@@ -256,19 +256,19 @@ class GroupTable:
                 yield batch
 
     def count(self) -> int:
-        """Its rows, of all models, in memory or by the footers of its files; those of a DataFrame are not counted."""
+        """The number of its rows for all models, in memory or by file footers; rows of a DataFrame are not counted."""
         if not isinstance(self.rows, ds.Dataset):
             raise TypeError("the rows of a DataFrame are counted by whoever joins them")
         with self.reading():
             return int(self.rows.count_rows())
 
     def model(self, asked: str | None, option: str) -> str:
-        """The model that is ``asked`` for, or the only one. Raises :class:`SpecError` where there is no such model."""
+        """The model ``asked`` for, or the only one. Raises :class:`SpecError` if there is no such model."""
         return model_among(self.place, self.models, asked, option)
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Arrow's errors become those of this table."""
+        """Turn Arrow's errors into errors about this table."""
         try:
             yield
         except FileNotFoundError:
@@ -281,7 +281,7 @@ class GroupTable:
 
 
 def model_among(place: str, models: Sequence[str], asked: str | None, option: str) -> str:
-    """The one of ``models`` that is ``asked`` for, or the only one. Raises :class:`SpecError` where there is none."""
+    """The model of ``models`` that was ``asked`` for, or the only one. Raises :class:`SpecError` if there is none."""
     if asked is None:
         if len(models) != 1:
             raise SpecError(f"{place} has the models {itemize(models)}: name one with {option}")
@@ -293,7 +293,7 @@ def model_among(place: str, models: Sequence[str], asked: str | None, option: st
 
 
 class HasModels(Protocol):
-    """One side of a comparison, as far as its models are asked for."""
+    """The models of one side of a comparison, and how to choose among them."""
 
     @property
     def place(self) -> str: ...
@@ -308,7 +308,7 @@ def chosen_models(
     right_model: str | None,
     options: tuple[str, str] = ("left_model", "right_model"),
 ) -> tuple[str, str]:
-    """The models to compare: those asked for, the only ones, or the one name that both sides have."""
+    """The models to compare: those requested, the only ones, or the one name common to both sides."""
     for side, name, option in zip((left, right), (left_model, right_model), options, strict=True):
         if name is not None:
             model_among(side.place, side.models, name, option)
@@ -325,14 +325,14 @@ def chosen_models(
 
 
 def metric_text(metrics: Sequence[str], text: str) -> str:
-    """How the column of the metric is called that ``text`` means."""
+    """The column name of the metric that ``text`` means."""
     with suppress(MetricError):
         return text if text in metrics else str(Metric.parse(text))
     return text
 
 
 def asked_among(metrics: Sequence[str], text: str) -> str:
-    """The one of ``metrics``, which both sides have, that ``text`` means in any spelling, or :class:`SpecError`."""
+    """The metric among the common ``metrics`` that ``text`` means in any spelling; raises :class:`SpecError`."""
     name = metric_text(metrics, text)
     if name not in metrics:
         near = did_you_mean(name, metrics)
@@ -344,7 +344,7 @@ def asked_among(metrics: Sequence[str], text: str) -> str:
 def notes_on_definitions(
     left: Mapping[str, str], right: Mapping[str, str], names: Sequence[str], allowed: bool
 ) -> list[str]:
-    """Sentences about definitions that differ; raises :class:`InputError` where that is not ``allowed``."""
+    """Sentences about differing definitions; raises :class:`InputError` if differences are not ``allowed``."""
     notes = [
         f"{name} is defined on the left as {shorten(left.get(name))}, and on the right as {shorten(right.get(name))}"
         for name in names
@@ -357,7 +357,7 @@ def notes_on_definitions(
 
 
 def metrics_at(what: str, path: str, day: str | None, spark: SparkSession | None) -> tuple[pa.Table, str]:
-    """The table ``metrics`` of the run at ``path``, as :func:`day_at` reads it, and its place."""
+    """The table ``metrics`` of the run at ``path``, located as by :func:`day_at`, and its place."""
     output, date = day_at(what, path, day)
     place = without_password(f"{output.rstrip('/')}/metrics/{DAY}={date}")
     files = day_files(output, date, ("metrics",), spark)
@@ -369,7 +369,7 @@ def metrics_at(what: str, path: str, day: str | None, spark: SparkSession | None
 
 
 def day_at(what: str, path: str, day: str | None) -> tuple[str, str]:
-    """The output path and the day of ``path``, which is the folder of a day's table, or an output path with ``day``."""
+    """The output path and day for ``path``, either the folder of a day's table or an output path with ``day``."""
     match = _OF_DAY.fullmatch(path)
     if match is not None:
         if day is not None and day != match["day"]:
@@ -393,10 +393,10 @@ def _facts(rows: pa.Table) -> dict[str, Any]:
 
 
 def _cluster(runs: pa.Table) -> str | None:
-    """The column of clusters that the spec of the run names."""
+    """The cluster column that the run's spec names."""
     try:
         cluster = json.loads(runs["spec"][0].as_py())["input"]["columns"].get("cluster")
-    except (LookupError, TypeError, ValueError):  # a table of another kind, or cut short
+    except (LookupError, TypeError, ValueError):  # a table of another kind, or truncated
         return None
     return cluster if isinstance(cluster, str) else None
 
@@ -408,7 +408,7 @@ def _days_in(store: fs.FileSystem, folder: str) -> list[str]:
 
 
 def is_text_type(kind: pa.DataType) -> bool:
-    """Whether it is a type of texts, encoded by a dictionary or not."""
+    """Whether a type is a text type, dictionary-encoded or not."""
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 

@@ -1,4 +1,4 @@
-"""The groups that changed most between two sides, gains and losses apart: examples to look at."""
+"""The groups that changed most between two sides, gains and losses separately, as examples to look at."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sparkrank.comparison.runs import asked_metric, counted_undefined, definitio
 from sparkrank.metrics import Metric
 from sparkrank.numeric.array_types import Floats, Ints
 
-COUNTS = (GROUP_COUNTS[0], GROUP_COUNTS[2])  # rows, and relevant ones
+COUNTS = (GROUP_COUNTS[0], GROUP_COUNTS[2])  # all rows, and relevant rows
 GAIN, LOSS = "gain", "loss"
 TOP, MOST_TOP = 20, 10_000
 
@@ -56,17 +56,17 @@ def _schema(keys: pa.Schema) -> pa.Schema:
 
 
 def is_higher_better(metric: str) -> bool:
-    """Whether a higher value of the metric with this text is the better one, as far as anybody knows here."""
+    """Whether a higher value of the metric is better. An unknown metric is assumed to be so."""
     try:
         return Metric.parse(metric).declaration.higher_is_better is not False
-    except MetricError:  # registered where it was evaluated
+    except MetricError:  # the metric is registered only where it was evaluated
         return True
 
 
 def largest_first(side: ModelGroups, of_side: Ints, gain: Floats, places: Ints, keys: pa.Schema, top: int) -> Ints:
-    """Those of ``places`` that have the ``top`` largest of ``gain``, largest first, equal ones by key.
+    """The ``places`` with the ``top`` largest values of ``gain``, largest first; ties are ordered by key.
 
-    Place i is row ``of_side[i]`` of ``side``. ``gain`` has no NaN at ``places``.
+    Place i is the row ``of_side[i]`` of ``side``. ``gain`` has no NaN at ``places``.
     """
     if not len(places):
         return places
@@ -81,7 +81,7 @@ def largest_first(side: ModelGroups, of_side: Ints, gain: Floats, places: Ints, 
 
 
 def _first_by_key(left: ModelGroups, of_left: Ints, tied: Ints, keys: pa.Schema, most: int) -> pa.Table:
-    """The ``most`` of the pairs at the places ``tied`` whose keys are the first, of which a batch is held at a time."""
+    """The ``most`` first pairs by key among the places ``tied``, holding one batch at a time."""
     kept = pa.schema([*keys, pa.field("place", pa.int64())]).empty_table()
     by_row = tied[np.argsort(of_left[tied], kind="stable")]
     for batch, taken in left.batches_at(of_left[by_row], keys.names):

@@ -1,14 +1,14 @@
-"""Why a mean moved: the difference of two means split over the values of a slice, exactly.
+"""Why a mean changed: the difference of two means, split exactly over the values of a slice.
 
-Of the value v of a slice a mean holds the share s(v) of its weight, at the mean m(v). With M the middle between the two
-means that are compared, B less A is the sum over v of
+A slice value v has the share s(v) of the weight of a mean, and the mean m(v). Let M be the midpoint of the two means A
+and B that are compared. Then B - A is the sum over v of
 
     mix   (s_B - s_A) · ((m_A + m_B) / 2 - M)      the share of v changed, and v lies above or below the whole
     rate  (s_A + s_B) / 2 · (m_B - m_A)            the mean of v changed
 
-which is the symmetric form of Kitagawa (1955): swapping A and B turns every sign, and nothing remains, because shares
-add up to 1 on both sides. A value that is on one side alone has no mean on the other: all that it adds is mix, its
-share times how far its mean lies from M. All of it is computed in fractions, and rounded once.
+This is the symmetric form of Kitagawa (1955): swapping A and B flips every sign, and there is no residual, because
+shares add up to 1 on both sides. A value that only one side has lacks a mean on the other. Its whole contribution is
+mix: its share times the distance of its mean from M. All computations are in fractions, with one rounding at the end.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from sparkrank.tables.stored.validation import validate_column_types, validate_r
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# How far sums over the values of a slice may be from the whole, by its size: what rounding does to stored means.
+# The tolerance for sums over slice values, relative to their size: the effect of rounding stored means.
 _ROUNDED = Fraction(1, 10**9)
 _READ = ("model", "slice", "slice_value", "metric", "value", "weight", "definition")
 
 
 @dataclass(frozen=True)
 class MetricRows:
-    """The rows of one model in a table ``metrics``; ``place`` is how sentences call the table."""
+    """The rows of one model in a table ``metrics``; ``place`` is the table's name in sentences."""
 
     what: str
     place: str
@@ -49,7 +49,7 @@ class MetricRows:
 
     @classmethod
     def of(cls, what: str, table: pa.Table, model: str | None, option: str, place: str | None = None) -> MetricRows:
-        """Those of ``model``, or of the only one. Raises :class:`SpecError` where there is no such model."""
+        """The rows of ``model``, or of the only model. Raises :class:`SpecError` if there is no such model."""
         place = place or f"the {what} table"
         if not isinstance(table, pa.Table):
             raise SpecError(f"{what} is of type {type(table).__name__}: an Evaluation or a pyarrow Table is needed")
@@ -68,15 +68,17 @@ class MetricRows:
         return list(dict.fromkeys(row["metric"] for row in self.rows))
 
     def definitions(self) -> dict[str, str]:
-        """What each metric means."""
+        """The definition of each metric."""
         return {row["metric"]: row["definition"] for row in self.rows}
 
     def slices(self) -> list[str]:
-        """The slices, without the whole day."""
+        """The slices, except the whole day."""
         return [name for name in dict.fromkeys(row["slice"] for row in self.rows) if name != ALL]
 
     def values(self, metric: str, by: str) -> dict[str | None, Mapping[str, Any]]:
-        """The rows of ``metric`` by slice value; raises :class:`InputError` where a value has several, as of days."""
+        """The rows of ``metric`` by slice value; raises :class:`InputError` if a value has several, as from several
+        days.
+        """
         rows = [row for row in self.rows if row["metric"] == metric and row["slice"] == by]
         by_value = {row["slice_value"]: row for row in rows}
         if len(by_value) < len(rows):
@@ -94,7 +96,7 @@ def decomposition(
     *,
     other_definitions: bool = False,
 ) -> tuple[pa.Table, list[str]]:
-    """The table ``decomposition``, with intervals where both sides have ``states``, and what is not in it."""
+    """The table ``decomposition``, with intervals if both sides have ``states``, and notes on what is left out."""
     for side in (left, right):
         if by not in side.slices():
             near = did_you_mean(by, side.slices())
@@ -140,7 +142,7 @@ def _add_intervals(rows: Sequence[dict[str, Any]], states: tuple[LoadedStates, L
 
 
 def _refused(name: str) -> str | None:
-    """Why the metric of this text cannot be split, or None where it is a mean over groups or rows."""
+    """Why this metric cannot be split, or None if it is a mean over groups or rows."""
     try:
         metric = Metric.parse(name)
     except MetricError:
@@ -171,8 +173,9 @@ def _rows(left: MetricRows, right: MetricRows, by: str, name: str) -> Iterable[d
 
 
 def _part(ours: tuple[Fraction, Fraction] | None, theirs: tuple[Fraction, Fraction] | None, middle: Fraction) -> Any:
-    """What one value of the slice adds, of its (share, mean) on the left and on the right, of which one may be None."""
-    mean = next(side[1] for side in (ours, theirs) if side)  # on a side that lacks it, so that all is mix
+    """The contribution of one slice value, given its (share, mean) on each side; one of the two may be None."""
+    # This is also the mean for a side that lacks the value: then all is mix.
+    mean = next(side[1] for side in (ours, theirs) if side)
     left, right = (side or (Fraction(), mean) for side in (ours, theirs))
     mix = (right[0] - left[0]) * ((left[1] + right[1]) / 2 - middle)
     rate = (left[0] + right[0]) / 2 * (right[1] - left[1])
@@ -190,7 +193,7 @@ def _part(ours: tuple[Fraction, Fraction] | None, theirs: tuple[Fraction, Fracti
 
 @dataclass(frozen=True)
 class _Shares:
-    """One side: the share and the mean of each value of the slice that has weight, and the ``mean`` of all."""
+    """One side: the share and mean of each slice value with weight, and the ``mean`` over all."""
 
     by_value: Mapping[str | None, tuple[Fraction, Fraction]]
     mean: Fraction
@@ -198,12 +201,12 @@ class _Shares:
 
     @classmethod
     def read(cls, side: MetricRows, by: str, name: str) -> _Shares:
-        """Those of a metric; raises :class:`InputError` where a mean is undefined, or values are not the whole."""
+        """The shares for a metric; raises :class:`InputError` if a mean is undefined or the values do not add up."""
         name_of_mean, whole = f"{name} of {side.model} in {side.place}", side.values(name, ALL)[ALL]
         values: dict[str | None, tuple[Fraction, Fraction]] = {}
         for value, row in side.values(name, by).items():
             if not row["weight"]:
-                continue  # nothing of it is in the mean: a value that is not there
+                continue  # without weight it counts as a missing value
             if not math.isfinite(row["value"]):
                 raise InputError(
                     f"{name_of_mean} is undefined where {by} is {shown_value(value, by)}: it is not split by {by}"

@@ -1,4 +1,4 @@
-"""Intervals of mix and rate, by a jackknife over the parts of the groups."""
+"""Intervals for mix and rate, by a jackknife over the parts of the groups."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sparkrank.uncertainty.differences import JACKKNIFE, Sample
 
 
 class _Side(NamedTuple):
-    """The weights and means (values, 1 + parts) of one side, of all groups first, and sizes (values, parts)."""
+    """One side: weights and means (values, 1 + parts), with all groups first, and part sizes (values, parts)."""
 
     weights: Floats
     means: Floats
@@ -29,10 +29,10 @@ def intervals_of_parts(
     parts: Sequence[tuple[float, float, float]],
     level: float,
 ) -> list[tuple[Interval, Interval, Interval]]:
-    """The intervals of mix, of rate and of their sum in each value of a slice.
+    """The intervals of mix, rate and their sum for each slice value.
 
-    ``before`` and ``after`` are both sides on the values that have weight on one of them, ``parts`` mix, rate and their
-    sum as they were computed from the tables.
+    ``before`` and ``after`` are the two sides, for the slice values with weight on at least one side. ``parts`` are
+    mix, rate and their sum as computed from the tables.
     """
     if not (before[0].has_parts and after[0].has_parts):
         return [(OFF, OFF, OFF) for _ in parts]
@@ -57,7 +57,7 @@ def _side(samples: Sequence[Sample], metric: Metric) -> _Side:
     weights, means, sizes = (np.zeros((len(samples), columns)) for columns in (parts + 1, parts + 1, parts))
     for place, sample in enumerate(samples):
         without = sample.without_parts(metric)
-        if without is None:  # it is not there on this side
+        if without is None:  # this side lacks the slice value
             continue
         there, whole = without.sizes > 0, sample.row(metric).weight
         sizes[place] = without.sizes
@@ -67,11 +67,11 @@ def _side(samples: Sequence[Sample], metric: Metric) -> _Side:
 
 
 def _mix_and_rate(before: _Side, after: _Side) -> tuple[Floats, Floats]:
-    """Mix and rate of all values (values, 1 + parts), as :mod:`sparkrank.comparison.mix_and_rate` has them."""
+    """The mix and rate of all values (values, 1 + parts), as defined in :mod:`sparkrank.comparison.mix_and_rate`."""
     with np.errstate(invalid="ignore", divide="ignore"):
         shares = [side.weights / side.weights.sum(axis=0) for side in (before, after)]
     middle = sum((share * side.means).sum(axis=0) for share, side in zip(shares, (before, after), strict=True)) / 2
-    # a mean that is not there is that of the other side: then all is mix
+    # A missing mean is replaced by that of the other side: then all is mix.
     left = np.where(before.weights > 0, before.means, after.means)
     right = np.where(after.weights > 0, after.means, before.means)
     mix = (shares[1] - shares[0]) * ((left + right) / 2 - middle)

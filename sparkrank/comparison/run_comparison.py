@@ -1,4 +1,4 @@
-"""The comparison of two runs, which shows itself."""
+"""The result of comparing two runs, which displays itself."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ GroupChoice: TypeAlias = Literal["all", "common"]
 
 @dataclass(frozen=True, repr=False)
 class RunComparison:
-    """What the comparison of two runs found.
+    """The result of comparing two runs.
 
     Parameters
     ----------
     table : pyarrow.Table
-        A row per metric, in the order of the right side: the columns of ``comparisons``.
+        The columns of ``comparisons``, with a row per metric in the order of the right side.
     left, right : str
-        Where the two runs are.
+        The places of the two runs.
     groups : str
-        What is compared: ``all`` groups of each side, or those that are ``common`` to both.
+        The groups compared: ``all`` groups of each side, or those ``common`` to both.
     n_left, n_right : int
         Groups on each side.
     n_common, n_left_only, n_right_only : int or None
-        Groups on both sides, and on one alone; None where all groups of each side are compared, which nobody pairs.
+        Groups on both sides, and on one side only; None if all groups are compared, because these are not paired.
     told : tuple of str
-        Sentences about what did not match, and what was therefore left out.
+        Sentences about what did not match and was therefore left out.
     """
 
     table: pa.Table
@@ -56,7 +56,7 @@ class RunComparison:
         return rows_html(self._heads(), titles, lines, self._notes())
 
     def groups_text(self) -> str:
-        """What is compared, and how."""
+        """A sentence on which groups are compared, and how."""
         if self.n_common is None:
             return f"all groups of each, {self.n_right:,} against {self.n_left:,}, by parts of them"
         alone = f"{self.n_left_only:,} of left alone, {self.n_right_only:,} of right"

@@ -1,4 +1,4 @@
-"""The states of one side of a comparison: of results in memory, or of a stored day or window."""
+"""The states of one side of a comparison, from results in memory or from a stored day or window."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sparkrank.uncertainty.differences import Sample
 
 @dataclass(frozen=True)
 class LoadedStates:
-    """The merged states of a side. ``clustered``: groups have clusters, or may have come on several days."""
+    """The merged states of a side. ``clustered`` means that groups have clusters or may occur on several days."""
 
     merged: Merged
     plan: Plan
@@ -25,21 +25,21 @@ class LoadedStates:
     notes: tuple[str, ...] = ()
 
     def sample(self, model: str, slice_: str = ALL, value: str | None = ALL) -> Sample:
-        """Those of ``model`` on one value of a slice."""
+        """The states of ``model`` for one slice value."""
         subject = Subject(model, slice_, value)
         return Sample(self.merged, subject, self.plan.parted_slices(slice_), self.clustered)
 
     @property
     def groups(self) -> int:
-        """How many groups there are."""
+        """The number of groups."""
         return self.merged.partials.counts.get((checks.GROUPS, ""), 0)
 
 
 @dataclass(frozen=True)
 class RunStates:
-    """The states of the side ``what``, left or right: ``held`` in memory, or of stored ``days`` that are not read yet.
+    """The states of the side ``what`` (left or right): ``held`` in memory, or to be read from stored ``days``.
 
-    ``plan`` made them, ``place`` is how sentences call them, and ``notes`` name the metrics that they lack.
+    They were computed by ``plan``. ``place`` is their name in sentences, and ``notes`` name the metrics that they lack.
     """
 
     what: str
@@ -58,16 +58,16 @@ class RunStates:
 
     @property
     def metrics(self) -> dict[str, Metric]:
-        """Each metric by its text."""
+        """The metrics by text."""
         return {str(metric): metric for metric in self.plan.metrics}
 
     @property
     def definitions(self) -> dict[str, str]:
-        """What each metric means, by its text."""
+        """The definition of each metric, by text."""
         return {text: self.plan.definition(metric) for text, metric in self.metrics.items()}
 
     def loaded(self, metrics: Sequence[str], by: str | None = None) -> LoadedStates:
-        """The states of ``metrics`` on the whole day and by a slice; without parts of another version."""
+        """The states of ``metrics`` for the whole day and by a slice. Parts of another version are left out."""
         if self.held is not None:
             return LoadedStates(self.held, self.plan, self.plan.cluster is not None, self.notes)
         clustered = len(self.days) > 1 or self.plan.cluster is not None

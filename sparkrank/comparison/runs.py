@@ -1,4 +1,4 @@
-"""Two runs compared: as they are, or through their group tables, whose groups are paired by key."""
+"""Comparing two runs: by all their groups, or by the group tables, whose groups are paired by key."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from sparkrank.stats.power import smallest_detectable
 
 
 def validate_choice(groups: GroupChoice | None) -> None:
-    """Raise :class:`SpecError` where ``groups`` is no choice of groups."""
+    """Raise :class:`SpecError` if ``groups`` is not a valid choice of groups."""
     if groups not in (None, "all", "common"):
         raise SpecError(f"groups is {quote(groups)}: all or common is allowed")
 
 
 def without_states(sides: Sequence[RunStates | str], groups: GroupChoice | None) -> list[str]:
-    """Why ``sides`` without states are paired; raises :class:`InputError` where all groups are asked for."""
+    """Why groups are paired: the ``sides`` without states. Raises :class:`InputError` if all groups were requested."""
     reasons = [side for side in sides if isinstance(side, str)]
     if reasons and groups == "all":
         raise InputError(f"{reasons[0]}: groups that are common to both can be compared")
@@ -46,7 +46,7 @@ def compare_tables(
     other_definitions: bool,
     notes: Sequence[str] = (),
 ) -> RunComparison:
-    """Compare two sides over the groups of both. ``notes`` are what there is to say so far."""
+    """Compare two sides over their common groups. ``notes`` are the sentences collected so far."""
     common_keys(left.table, right.table)
     asked, of_metrics = metrics_in_common(left.table, right.table, metrics, other_definitions)
     notes = [*notes, *of_metrics]
@@ -91,7 +91,7 @@ def compare_tables(
 def metrics_in_common(
     left: GroupTable, right: GroupTable, asked: Sequence[str] | None, other_definitions: bool
 ) -> tuple[list[PairedMetric], list[str]]:
-    """The metrics to compare, and why others are not; raises where none is left, or it was asked for."""
+    """The metrics to compare, and why others are not. Raises if none is left or a requested one cannot be compared."""
     common = [name for name in right.metrics if name in left.metrics]
     notes = notes_on_lone_metrics(left, right) if asked is None else []
     of_no_group = [name for name in right.definitions if name in left.definitions and name not in common]
@@ -114,12 +114,12 @@ def metrics_in_common(
 
 
 def asked_metric(left: GroupTable, right: GroupTable, text: str) -> str:
-    """The column of the metric that ``text`` means. Raises :class:`SpecError` where a side has none."""
+    """The column of the metric that ``text`` means. Raises :class:`SpecError` if a side lacks it."""
     return asked_among([name for name in right.metrics if name in left.metrics], text)
 
 
 def definition_notes(left: GroupTable, right: GroupTable, names: Sequence[str], allowed: bool) -> list[str]:
-    """As :func:`notes_on_definitions`; one sentence where nobody knows the definitions of a side."""
+    """The notes of :func:`notes_on_definitions`, or one sentence if a side has no known definitions."""
     unknown = [side.place for side in (left, right) if not side.definitions]
     if unknown:
         return [f"no table metrics says what the metrics of {itemize(unknown)} mean: definitions are taken as equal"]
@@ -127,11 +127,11 @@ def definition_notes(left: GroupTable, right: GroupTable, names: Sequence[str], 
 
 
 def paired_metric(name: str, definition: str | None) -> PairedMetric | str:
-    """The metric of this column, or the sentence that says why it cannot be compared."""
+    """The metric of a column, or a sentence saying why it cannot be compared."""
     counted_as = counted_undefined(definition)
     try:
         metric = Metric.parse(name)
-    except MetricError:  # registered where it was evaluated
+    except MetricError:  # the metric is registered only where it was evaluated
         return PairedMetric(name, definition, None, counted_as)
     declared = metric.declaration
     if not isinstance(declared, GroupMetric):
@@ -143,13 +143,13 @@ def paired_metric(name: str, definition: str | None) -> PairedMetric | str:
 
 
 def counted_undefined(definition: str | None) -> float | None:
-    """What an undefined value counts as, by the settings that a definition tells."""
+    """The value that an undefined value counts as, according to a definition."""
     settings = (definition or "").rpartition("; ")[2].split(", ")
     return next((value for word, value in (("zero", 0.0), ("one", 1.0)) if f"undefined={word}" in settings), None)
 
 
 def _paired(left: ModelGroups, right: ModelGroups, metrics: Sequence[PairedMetric]) -> tuple[Pairs, list[Paired]]:
-    """The pairs of both sides, and the comparison of each of ``metrics`` over them."""
+    """The pairs of both sides, and the comparison of each metric over them."""
     weights = [WEIGHT] if any(metric.is_weighted for metric in metrics) else []
     columns = [*weights, *(metric.name for metric in metrics)]
     sides = left.here(columns), right.here(columns)
@@ -187,7 +187,8 @@ def _row(metric: PairedMetric, result: Paired, level: float) -> dict[str, Any]:
         "stderr": tested.stderr,
         "ci_low": tested.low,
         "ci_high": tested.high,
-        "interval": None if result.n > 1 and math.isnan(result.stderr) else tested.method,  # of clusters none is known
+        # Without known clusters there is no standard error, and so no method.
+        "interval": None if result.n > 1 and math.isnan(result.stderr) else tested.method,
         "degrees": tested.degrees,
         "p": tested.p,
         "wins": wins if is_known else None,

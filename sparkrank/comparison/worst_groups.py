@@ -1,4 +1,4 @@
-"""The groups of one model with the worst values of a metric: examples to look at."""
+"""The groups of a model with the worst values of a metric, as examples to look at."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sparkrank.comparison.runs import counted_undefined
 
 
 def worst_groups(table: GroupTable, model: str, metric: str, top: int) -> list[tuple[Any, ...]]:
-    """The keys of the ``top`` groups whose ``metric`` is worst, equal ones by key; undefined ones as they count."""
+    """The keys of the ``top`` groups worst in ``metric``, ties by key; undefined values rank as they count."""
     if top < 1:
         raise SpecError(f"worst is {top}: a whole number from 1 is needed")
     name = metric_text(table.metrics, metric)

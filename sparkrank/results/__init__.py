@@ -1,1 +1,1 @@
-"""The values that users hold: an evaluation, and an explanation."""
+"""The objects that users receive: evaluations, explanations and the results of jobs."""

@@ -1,4 +1,4 @@
-"""What an evaluation gives: the metrics, and the tables behind them."""
+"""The result of an evaluation: the metrics, and the tables behind them."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ if TYPE_CHECKING:
     from sparkrank.report.data import ReportData
     from sparkrank.report.written_forms import ReportForm
 
-# By the lane: ``isinstance`` with :class:`pyarrow.Table` tells which.
+# Which of the two depends on the lane; check with ``isinstance(table, pyarrow.Table)``.
 LaneTable: TypeAlias = "pa.Table | DataFrame"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
-    """The results of one evaluation, as :func:`sparkrank.evaluate` gives them.
+    """The results of one evaluation, as :func:`sparkrank.evaluate` returns them.
 
-    Tables are Spark DataFrames of ``session``, or tables in memory where the lane is local. A Spark DataFrame of
-    :attr:`groups` reads cached results of the pass. :meth:`release` frees that memory, as do the end of a ``with``
-    block and Python, once nobody holds the evaluation or one of its tables.
+    Tables are Spark DataFrames of ``session``, or tables in memory in the local lane. A Spark DataFrame of
+    :attr:`groups` reads cached results of the pass. :meth:`release` frees that memory. So does the end of a ``with``
+    block, and so does Python once the evaluation and its tables are no longer referenced.
 
     Parameters
     ----------
@@ -60,15 +60,15 @@ class Evaluation:
     lane : str
         ``frame``, ``scan`` or ``local``.
     table : pyarrow.Table
-        The metrics, in memory whatever the lane.
+        The metrics, in memory in every lane.
     limits : Limits
-        Those of the checks.
+        The limits of the checks.
     session : SparkSession, optional
-        None where the lane is local.
+        None in the local lane.
     preset : Preset, optional
-        Under which the text of a metric is looked up.
+        The preset under which metric texts are looked up.
     origin : Origin
-        The hash of what was asked, as the tables have it.
+        The hash of the request, as the tables have it.
 
     Examples
     --------
@@ -126,7 +126,7 @@ class Evaluation:
         return self.solved.groups
 
     def to_pandas(self) -> pd.DataFrame:
-        """The table of metrics, which is small, as a pandas DataFrame; its whole numbers may be null (``Int64``)."""
+        """The table of metrics as a pandas DataFrame. Its integer columns are nullable (``Int64``)."""
         small: pd.DataFrame = with_whole_numbers(self.table).to_pandas()
         return small
 
@@ -135,11 +135,11 @@ class Evaluation:
         return self.value(metric)
 
     def __contains__(self, metric: object) -> bool:
-        """Whether ``metric`` was evaluated, in any spelling that :meth:`value` takes."""
+        """Whether ``metric`` was evaluated, in any spelling that :meth:`value` accepts."""
         return has_metric(self.plan, self.preset, metric)
 
     def __iter__(self) -> Iterator[str]:
-        """The texts of the metrics, in the order in which they were asked for, each as :meth:`value` finds it."""
+        """The texts of the metrics, in the order of the request. :meth:`value` finds each of them."""
         return (text_of(self.plan, self.preset, metric) for metric in self.plan.metrics)
 
     def value(
@@ -149,17 +149,17 @@ class Evaluation:
         model: str | None = None,
         slice: Mapping[str, object] | str | None = None,  # noqa: A002 - the name that the tables have for it
     ) -> float:
-        """The value of one metric, by the text that was asked for.
+        """The value of one metric, for a model and a slice.
 
         Parameters
         ----------
         metric : str or Metric
             The text of a metric in any spelling, read under the preset of the evaluation, or a :class:`Metric`.
         model : str, optional
-            The name of the model. It may be left out where there is only one.
+            The name of the model. It may be left out if there is only one.
         slice : mapping or str, optional
-            The value of each column of a slice: ``{"country": "de", "device": None}``, or the text
-            ``"country=de,device=null"``, in which a comma inside a value has a backslash before it.
+            The value of each column of a slice, as ``{"country": "de", "device": None}`` or as the text
+            ``"country=de,device=null"``, in which a comma within a value is escaped by a backslash.
 
         Returns
         -------
@@ -169,7 +169,7 @@ class Evaluation:
         Raises
         ------
         UnknownResultError
-            If no such metric, model or slice was evaluated. It is a ``KeyError``.
+            If no such metric, model or slice was evaluated. This error is a ``KeyError``.
 
         Examples
         --------
@@ -198,24 +198,25 @@ class Evaluation:
         Parameters
         ----------
         baseline : str
-            The name of a model. If ``evaluate`` was given it as ``compare``, means of groups are compared by the paired
-            t test; otherwise, as all other metrics, by what both models are without each of the 64 parts of the groups.
+            The name of a model. If it was passed to ``evaluate`` as ``compare``, means over groups are compared by the
+            paired t test. Other metrics, or all without ``compare``, are compared by a jackknife that leaves out each
+            of the 64 parts of the groups in turn.
         correction : {"holm", "benjamini-hochberg", "none"}
-            How the p-values of a family become adjusted ones.
+            How the p-values within a family are adjusted.
         family : {"slice_column", "candidate", "metric", "slice"}
-            Which comparisons are one family: the whole day, and each slice with all its values; or all of a candidate,
-            of a metric, or of a value of a slice.
+            Which comparisons form a family. With ``slice_column`` these are the whole day, and each slice with all its
+            values. Otherwise they are all comparisons of a candidate, of a metric, or of a slice value.
 
         Returns
         -------
         pyarrow.Table
-            The table ``comparisons``: a row per candidate, slice, value and metric. Where no standard error is honest,
-            as of a coverage, it and what follows from it are null.
+            The table ``comparisons``: a row per candidate, slice, slice value and metric. If no valid standard error
+            exists, as for coverage, it and everything derived from it are null.
 
         Raises
         ------
         SpecError
-            Where there is no such model, or no other, or a word is unknown.
+            If there is no such model or no other one, or if an option is unknown.
 
         Examples
         --------
@@ -235,26 +236,26 @@ class Evaluation:
         return with_whole_numbers(comparisons_table(self.solved.merged, self.plan, comparison, self.origin))
 
     def report(self, out: str | os.PathLike[str] | None = None, *, format: ReportForm | None = None) -> ReportData:  # noqa: A002
-        """The report that people open: a page of HTML, or another form of it.
+        """The report, as an HTML page or in another form.
 
         Parameters
         ----------
         out : str or path, optional
-            The file to write. Without it nothing is written.
+            The file to write. Without it, nothing is written.
         format : {"html", "md", "json", "latex"}, optional
-            Its form; by default that of the file's ending: ``.html``, ``.md``, ``.json`` or ``.tex``.
+            The form of the file; by default, its suffix decides: ``.html``, ``.md``, ``.json`` or ``.tex``.
 
         Returns
         -------
         ReportData
-            What the report says, as values.
+            The contents of the report as values.
 
         Raises
         ------
         SpecError
-            Where the ending is none of these, or ``sparkrank[report]`` is not installed.
+            If the suffix is none of these, or if ``sparkrank[report]`` is not installed.
         SparkrankError
-            Where the file cannot be written.
+            If the file cannot be written.
 
         Examples
         --------
@@ -269,7 +270,7 @@ class Evaluation:
         """
         from sparkrank.report.written_forms import form_of, write_report
 
-        chosen = form_of(None if out is None else os.fspath(out), format)  # before the work
+        chosen = form_of(None if out is None else os.fspath(out), format)  # fail before the work
         data = self._report_data()
         if out is not None:
             write_report(data, os.fspath(out), chosen)
@@ -283,7 +284,7 @@ class Evaluation:
         model: str | None = None,
         slice: str | None = None,  # noqa: A002 - the name that the tables have for it
     ) -> LayerChart:
-        """A chart of the report: it shows itself in a notebook, and its ``save`` writes SVG, PNG or PDF.
+        """A chart of the report. A notebook displays it, and its ``save`` writes SVG, PNG or PDF.
 
         Parameters
         ----------
@@ -291,18 +292,18 @@ class Evaluation:
             ``comparisons``, ``slices``, ``roc``, ``pr``, ``calibration``, ``histograms``, ``auc_up``,
             ``distributions`` or ``paired``.
         metric, model, slice : str, optional
-            Which one, where there are several: a metric as the tables have it, a candidate for comparisons, the
-            columns of a slice joined by commas. Otherwise the first that fits.
+            Which chart, if there are several: a metric as the tables write it, a model (for comparisons, a candidate),
+            the columns of a slice joined by commas. The first matching chart is returned.
 
         Returns
         -------
         altair.LayerChart
-            A chart of Vega-Lite.
+            A Vega-Lite chart.
 
         Raises
         ------
         SpecError
-            Where there is no such chart, the tables do not hold what it shows, or the ``report`` extra is not there.
+            If there is no such chart, the tables lack its data, or the ``report`` extra is not installed.
 
         Examples
         --------
@@ -322,7 +323,7 @@ class Evaluation:
         return chart(self._report_data(), name, metric=metric, model=model, slice=slice)
 
     def _report_data(self) -> ReportData:
-        """The report of the tables that the evaluation has. Of Spark tables the counts of bins alone come here."""
+        """The report on the tables of the evaluation. From Spark tables only counts of bins are collected."""
         from sparkrank.comparison.group_tables import GroupTable
         from sparkrank.report.collect import report_data
         from sparkrank.report.report_tables import ReportTables
@@ -359,9 +360,9 @@ class Evaluation:
 
     @property
     def blocks(self) -> LaneTable:
-        """The score bins that pooled metrics are computed from; a Spark DataFrame if there are too many exact ones.
+        """The score bins behind pooled metrics; a Spark DataFrame if there are too many exact bins.
 
-        The sums of their scores are null unless a metric reads them or ``score_sums`` is set.
+        Their sums of scores are null unless a metric reads these or ``score_sums`` is set.
         """
         return all_blocks(self.solved, self.plan)
 
@@ -375,11 +376,11 @@ class Evaluation:
 
     @property
     def quality(self) -> pa.Table:
-        """The counts of the evaluation: rows read, rows rejected by reason, groups of one class, ties."""
+        """The counts of the evaluation: rows read, rows rejected by reason, groups with a single class, ties."""
         return quality_table(self.partials, self.plan, self.limits, self.solved.measured)
 
     def release(self) -> None:
-        """Free the memory and disk that Spark tables take up; reading :attr:`groups` after that costs a new pass."""
+        """Free the memory and disk space of Spark tables; reading :attr:`groups` afterwards costs a new pass."""
         self.solved.release()
 
     def __enter__(self) -> Evaluation:  # noqa: PYI034 - typing.Self is of Python 3.11

@@ -13,7 +13,7 @@ from sparkrank.text.explanation_text import MOST_ROWS, explanation_document, exp
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """One or several groups explained, as :func:`sparkrank.explain` gives them, in the order that was asked for.
+    """One or several explained groups, as :func:`sparkrank.explain` returns them, in the order of the request.
 
     Examples
     --------
@@ -37,15 +37,15 @@ class Explanation:
 
     @property
     def metric(self) -> ExplainedMetric:
-        """The first of them: where one metric of one model was asked for, that."""
+        """The first metric, which is the only one if one metric of one model and group was requested."""
         return next(iter(self))
 
     def text(self, rows: int = MOST_ROWS, width: int | None = None) -> str:
-        """All of it as plain text: at most so many ``rows`` of a table, models side by side where ``width`` allows."""
+        """The whole explanation as text: up to ``rows`` rows of a table, models side by side if ``width`` allows."""
         return explanation_text(self.keys, rows, width)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain values, for JSON."""
+        """The whole explanation as plain values, for JSON."""
         return explanation_document(self.keys, self.lane, self.lane_reason)
 
     def __repr__(self) -> str:

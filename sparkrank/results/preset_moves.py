@@ -1,4 +1,4 @@
-"""Why two presets have two numbers for the same rows: the settings in which they differ, and what each moves."""
+"""Why two presets give different numbers for the same rows: the settings that differ, and the effect of each."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from dataclasses import dataclass
 class SettingMoves:
     """One setting in which two presets differ, for one metric of one model.
 
-    ``setting`` is of the evaluation, a parameter of the metric, or ``metric`` where the libraries mean two. ``one`` and
-    ``other`` are what the presets say. ``value`` is that with it alone as the second has it, or NaN for a ``reason``.
+    ``setting`` is a setting of the evaluation, a parameter of the metric, or ``metric`` if the libraries mean two
+    different metrics. ``one`` and ``other`` are its values in the presets. ``value`` is the metric's value under the
+    first preset with only this setting taken from the second. It is NaN if there is a ``reason``.
     """
 
     setting: str
@@ -23,9 +24,10 @@ class SettingMoves:
 
 @dataclass(frozen=True)
 class MetricMoves:
-    """A metric of one model under two presets: the text that was ``asked`` for, and what they make of it.
+    """A metric of one model under two presets: the text that was ``asked`` for, and what each preset makes of it.
 
-    ``value`` and ``other_value`` are those under the first and the second, with all ``settings`` of it together.
+    ``value`` and ``other_value`` are its values under the first and the second preset. The second has all ``settings``
+    changed together.
     """
 
     asked: str
@@ -38,12 +40,12 @@ class MetricMoves:
 
     @property
     def moved(self) -> float:
-        """How far all settings together move the number."""
+        """The change of the value if all settings change together."""
         return self.other_value - self.value
 
     @property
     def combined(self) -> float:
-        """What all together do beyond what each does alone."""
+        """The change due to all settings together, minus the changes due to each alone."""
         return self.moved - sum(
             setting.value - self.value for setting in self.settings if not math.isnan(setting.value)
         )
@@ -51,7 +53,7 @@ class MetricMoves:
 
 @dataclass(frozen=True)
 class PresetDifferences:
-    """The metrics of a day under the presets ``one`` and ``other``; ``notes`` say what no setting can say."""
+    """The metrics of a day under the presets ``one`` and ``other``; ``notes`` are about differences beyond settings."""
 
     one: str
     other: str

@@ -16,8 +16,8 @@ from sparkrank.report.changes import Changes
 class DayResult:
     """A day that was evaluated and stored.
 
-    ``judgment`` is None without gates, ``comparisons`` without a baseline, ``changes`` where none of the days before
-    has tables.
+    ``judgment`` is None without gates, ``comparisons`` is None without a baseline, and ``changes`` is None if no
+    previous day has tables.
     """
 
     day: str
@@ -51,7 +51,7 @@ class WindowResult:
 
 @dataclass(frozen=True)
 class BackfilledDay:
-    """A day of a backfill: ``result`` where it was evaluated, else ``reason`` says why it was not."""
+    """A day of a backfill: ``result`` if it was evaluated, otherwise the ``reason`` why not."""
 
     day: str
     state: Literal["evaluated", "there", "no input"]
@@ -61,7 +61,7 @@ class BackfilledDay:
 
     @property
     def exit_code(self) -> int:
-        """The exit code of the day alone: 3 or 5 where its gates stop it."""
+        """The exit code of this day alone: 3 or 5 if its gates stop it."""
         judgment = None if self.result is None else self.result.judgment
         return 0 if judgment is None else judgment.exit_code
 
@@ -80,7 +80,7 @@ class StoredRun:
 
 @dataclass(frozen=True)
 class DayPlan:
-    """The counts of a day that is not evaluated yet, and what the last stored days of the same spec took."""
+    """The counts of a day before its evaluation, and how long the last stored days of the same spec took."""
 
     day: str
     rows: int

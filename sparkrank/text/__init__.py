@@ -1,1 +1,1 @@
-"""Plain text for terminals and notebooks."""
+"""Results as text for terminals and notebooks."""

@@ -1,4 +1,4 @@
-"""Plain text for a terminal: comparisons, the groups that moved most, and what moved a mean."""
+"""Comparisons, the groups that changed most, and mix and rate, as plain text for a terminal."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from sparkrank.stats.intervals import TOO_FEW
 from sparkrank.text.text import aligned
 
 SIDES = ("candidate", "baseline")
-SURE = 0.05  # adjusted p-values below it have a line of their own
+SURE = 0.05  # smaller adjusted p-values are listed on a line of their own
 
 
 def comparisons_text(rows: Sequence[dict[str, Any]]) -> str:
-    """A line for each of ``rows`` of the table ``comparisons``, the largest relative difference first."""
+    """A line for each of ``rows`` of the table ``comparisons``, in descending order of relative difference."""
     return aligned(comparison_lines("metric", [(row["metric"], row) for row in sorted(rows, key=by_size)]))
 
 
 def comparison_lines(title: str, rows: Sequence[tuple[str, dict[str, Any]]]) -> list[tuple[str, ...]]:
-    """The cells of a line for each of the named ``rows``, below their titles."""
+    """The cells of a header and of a line for each of the named ``rows``."""
     correction = next((row["correction"] for _, row in rows), "none")
     p = "p" if correction == "none" else f"p ({correction})"
     lines: list[tuple[str, ...]] = [
@@ -42,7 +42,7 @@ def comparison_lines(title: str, rows: Sequence[tuple[str, dict[str, Any]]]) -> 
 
 
 def stored_comparisons_text(table: pa.Table) -> str:
-    """The table ``comparisons`` of a day or a window: each candidate on the whole day, then in slices that differ."""
+    """The table ``comparisons`` of a day or window: each candidate on the whole day, then in slices that differ."""
     parts = []
     for candidate, baseline in dict.fromkeys(zip(*(table[name].to_pylist() for name in SIDES), strict=True)):
         rows = table.filter(pc.equal(table["candidate"], candidate)).to_pylist()
@@ -66,7 +66,7 @@ def stored_comparisons_text(table: pa.Table) -> str:
 
 
 def metrics_by_slice_text(table: pa.Table) -> str:
-    """The table ``comparisons``, for each candidate and metric with a line for every value of a slice, sure or not."""
+    """The table ``comparisons`` with a line for each candidate, metric and slice value, significant or not."""
     by_metric: dict[tuple[str, str, str], list[tuple[str, dict[str, Any]]]] = {}
     for row in table.to_pylist():
         by_metric.setdefault((row["candidate"], row["baseline"], row["metric"]), []).append((_shown_slice(row), row))
@@ -87,31 +87,31 @@ def by_size(row: dict[str, Any]) -> float:
 
 
 def number(value: float | None, *, signed: bool = True) -> str:
-    """A number of a metric's size, five digits behind the point."""
+    """A number of a metric's magnitude, with five decimals."""
     if value is None or math.isnan(value):
         return "" if value is None else "undefined"
     return f"{value:+.5f}" if signed else f"{value:.5f}"
 
 
 def share(value: float | None) -> str:
-    """A relative difference in percent."""
+    """A relative difference as a percentage."""
     return "" if value is None or math.isnan(value) else f"{value:+.2%}"
 
 
 def probability(value: float | None) -> str:
-    """A p, of which the very small are not told apart."""
+    """A p-value; very small ones are shown as a bound."""
     if value is None or math.isnan(value):
         return ""
     return "< 0.0001" if value < 0.0001 else f"{value:.4f}"
 
 
 def count(value: int | None) -> str:
-    """A whole number with commas."""
+    """An integer with thousands separators."""
     return "" if value is None else f"{value:,}"
 
 
 def movers_text(table: pa.Table, metric: str) -> str:
-    """The gains and the losses of :func:`sparkrank.movers`, each with a line a group."""
+    """The gains and losses from :func:`sparkrank.movers`, with a line per group."""
     keys = table.column_names[1 : table.column_names.index("baseline_value")]
     parts = []
     for change, title in (("gain", "Gains"), ("loss", "Losses")):
@@ -126,7 +126,7 @@ def movers_text(table: pa.Table, metric: str) -> str:
 
 
 def decomposition_text(table: pa.Table) -> str:
-    """For each metric the difference, its mix and its rate, and a line for each slice value, the largest part first."""
+    """For each metric the difference, its mix and its rate, and a line per slice value, the largest part first."""
     parts = []
     by_metric: dict[str, list[dict[str, Any]]] = {}
     for row in table.to_pylist():
@@ -146,12 +146,12 @@ def decomposition_text(table: pa.Table) -> str:
 
 
 def _with_half(row: dict[str, Any], name: str) -> str:
-    """A part of a difference with half of the width of its interval, where it has one."""
+    """A part of a difference with the half-width of its interval, if it has one."""
     high = row[f"{name}_high"]
     return number(row[name]) if high is None else f"{number(row[name])} ± {number(high - row[name], signed=False)}"
 
 
 def told_text(sentences: Sequence[str]) -> str:
-    """What did not match, a line each."""
+    """The sentences about what did not match, one per line."""
     lines = [f"  {escape(sentence)}" for sentence in sentences]
     return "\n".join(["Not compared, or not the same", *lines]) if lines else ""

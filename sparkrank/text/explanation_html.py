@@ -1,4 +1,4 @@
-"""Explained groups as a fragment of HTML, as notebooks show it: every text escaped, no script, nothing fetched."""
+"""Explained groups as an HTML fragment for notebooks: all text escaped, no scripts, nothing fetched."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from sparkrank.text.explanation_text import (
 )
 from sparkrank.text.notebook import STYLE
 
-MOST_ROWS = 1_000  # of a table: more are slow to show, and nobody reads them
+MOST_ROWS = 1_000  # rows of a table: more are slow to show, and nobody reads them
 
 
 def explanation_html(keys: Sequence[ExplainedKey]) -> str:
-    """The groups in their order, each metric with its models side by side."""
+    """The groups in order, with each metric's models side by side."""
     parts = []
     for key in keys:
         for number, group in enumerate(key.groups, start=1):
@@ -68,7 +68,7 @@ def _lines(texts: Iterable[str]) -> str:
 
 
 def _text(text: str) -> str:
-    """A text of a stranger, which turns the direction of no other."""
+    """An untrusted text, escaped and isolated so that it cannot change the direction of other text."""
     return f"<bdi>{html.escape(escape(text))}</bdi>"
 
 

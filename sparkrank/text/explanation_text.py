@@ -1,4 +1,4 @@
-"""Groups explained as plain text and as plain values. Texts of strangers are escaped and cut."""
+"""Explained groups as plain text and as plain values. Untrusted texts are escaped and cut."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from sparkrank.metrics.arithmetic import Step
 from sparkrank.metrics.parameters import format_number
 from sparkrank.text.text import WIDEST, aligned
 
-MOST_ROWS = 50  # of a table
-MOST_LETTERS = 40  # of an item or a model
+MOST_ROWS = 50  # rows of a table
+MOST_LETTERS = 40  # characters of an item or a model
 BLANK = ""
 
 
 @dataclass(frozen=True)
 class Lines:
-    """A table as texts; ``more`` rows are left out."""
+    """The lines of a table as texts; ``more`` counts the rows left out."""
 
     titles: tuple[str, ...]
     lines: tuple[tuple[str, ...], ...]
@@ -30,7 +30,7 @@ class Lines:
 
 
 def number_text(value: float | None) -> str:
-    """Four digits behind the point of what is no whole number."""
+    """A number: an integer without decimals, any other with four."""
     if value is None:
         return BLANK
     if math.isnan(value):
@@ -41,7 +41,7 @@ def number_text(value: float | None) -> str:
 
 
 def cell_text(column: str, value: Any) -> str:
-    """A value of a table of an explanation."""
+    """A cell of an explanation's table."""
     if value is None:
         return BLANK
     if isinstance(value, bool):
@@ -58,7 +58,7 @@ def key_text(key: Mapping[str, Any]) -> str:
 
 
 def head_lines(key: Mapping[str, Any], group: ExplainedGroup, number: int, count: int) -> list[str]:
-    """What is said of a group before its metrics."""
+    """The lines about a group that precede its metrics."""
     of_lists = f", list {number} of {count}" if count > 1 else ""
     head = f"{key_text(key)}{of_lists}: {group.rows:,} row{'' if group.rows == 1 else 's'}"
     counts = [f"  {counted:,} {escape(check)}" for check, counted in group.counts.items()]
@@ -66,13 +66,13 @@ def head_lines(key: Mapping[str, Any], group: ExplainedGroup, number: int, count
 
 
 def by_metric(group: ExplainedGroup) -> Iterator[list[ExplainedMetric]]:
-    """The metrics of a group, each as that of its models."""
+    """The metrics of a group, each as a list with one entry per model."""
     for _, models in itertools.groupby(group.metrics, key=lambda metric: metric.metric):
         yield list(models)
 
 
 def value_text(metric: ExplainedMetric) -> str:
-    """The value, and what it counts where that is something else."""
+    """The value, and what it counts as if that differs."""
     if not metric.is_mean:
         return BLANK
     text = number_text(metric.value)
@@ -82,13 +82,13 @@ def value_text(metric: ExplainedMetric) -> str:
 
 
 def shown_columns(table: ExplainedTable) -> dict[str, tuple[Any, ...]]:
-    """The columns of a table, but for those that say nothing."""
+    """The columns of a table, except those without information."""
     quiet = {"tie block", "repeats"}
     return {name: values for name, values in table.columns.items() if name not in quiet or any(values)}
 
 
 def table_lines(table: ExplainedTable, rows: int) -> Lines:
-    """A table as texts, cut behind so many ``rows``."""
+    """A table as lines, cut after ``rows`` rows."""
     columns = shown_columns(table)
     kept = min(rows, len(table))
     texts = [tuple(cell_text(name, value) for value in values[:kept]) for name, values in columns.items()]
@@ -96,7 +96,7 @@ def table_lines(table: ExplainedTable, rows: int) -> Lines:
 
 
 def explanation_text(keys: Sequence[ExplainedKey], rows: int = MOST_ROWS, width: int | None = None) -> str:
-    """All that is explained; a table that is wider than ``width`` with its models side by side has them in turn."""
+    """The whole explanation. Models are side by side, or below each other if that is wider than ``width``."""
     widest = width or max(shutil.get_terminal_size((WIDEST, 0)).columns, 80)
     parts = []
     for key in keys:
@@ -154,13 +154,13 @@ def _steps_text(names: Sequence[str], models: Sequence[ExplainedMetric]) -> str:
 
 
 def step_line(step: Step) -> str:
-    """A step in one line: ``p = hits / k = 0.5``."""
+    """A step on one line: ``p = hits / k = 0.5``."""
     formula = step.formula()
     return escape(f"{step.name} = {formula + ' = ' if formula else ''}{number_text(step.value)}")
 
 
 def explanation_document(keys: Sequence[ExplainedKey], lane: str, lane_reason: str) -> dict[str, Any]:
-    """All that is explained, as plain values."""
+    """The whole explanation as plain values."""
     groups = [
         {
             "key": dict(key.key),

@@ -1,4 +1,4 @@
-"""The verdicts of gates for a terminal: a line each, what stops first."""
+"""Gate verdicts for a terminal: a line each, those that stop a run first."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from sparkrank.base.errors import MOST_SENTENCE, escape, shorten
 from sparkrank.gates.chance import GateRecord
 from sparkrank.gates.verdicts import Judged
 
-MANY = 10  # verdicts of one gate: more of them are counted, and those that do not pass listed below
-MOST_LISTED = 20  # of them
-_MOST_NIGHTS = 12  # that are listed by name
+MANY = 10  # verdicts of one gate: more are counted, and only those that do not pass are listed
+MOST_LISTED = 20  # verdicts listed for such a gate
+_MOST_NIGHTS = 12  # nights listed by name
 _VERDICTS = ("fail", "undecided", "pass")  # the worst first
 _COUNTED = {"fail": ("fails", "fail"), "undecided": ("is undecided", "are undecided"), "pass": ("passes", "pass")}
 _UNDECIDED = {"fail": "undecided, which stops the day", "warn": "undecided", "pass": "undecided, which passes"}
 
 
 def verdicts_text(judged: Sequence[Judged], head: str = "Gates") -> str:
-    """Below ``head`` a line for each verdict, the worst first; one that counts them for a gate of many."""
+    """A line below ``head`` for each verdict, the worst first. Many verdicts of one gate are counted on a line."""
     if not judged:
         return ""
     gates = defaultdict(list)
@@ -72,14 +72,14 @@ def _acceptance(check: Judged) -> str:
 
 
 def _left_out(check: Judged) -> str:
-    if not check.left_out or (check.value is None and check.verdict == "undecided"):  # whose reason says so
+    if not check.left_out or (check.value is None and check.verdict == "undecided"):  # then the reason says so
         return ""
     values = "value has" if check.left_out == 1 else "values have"
     return f" ({check.left_out:,} slice {values} too few groups and is left out)"
 
 
 def replay_text(first: str, last: str, nights: int, days: int, records: Sequence[GateRecord]) -> str:
-    """On which of the stored nights each gate would have stopped, and on how many by chance: a line each."""
+    """The stored nights on which each gate would have stopped, and the number expected by chance, one line per gate."""
     chance = "by chance, if nothing had changed, "
     lines = [f"Gates on {nights} stored nights of {days}, {first} to {last}"]
     for record in records:

@@ -1,4 +1,4 @@
-"""What a result shows of itself in a notebook: plain text, or a table in HTML in the colours of the page around it."""
+"""Results as a notebook shows them: plain text, or an HTML table in the colours of the surrounding page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sparkrank.base.redaction import redact
 from sparkrank.metrics.slices import ALL
 from sparkrank.text.text import counts_of, ends_of, metrics_text, side_by_side, value_of_row
 
-MOST_METRICS, MOST_MODELS = 40, 8  # that are shown; the table has all
+MOST_METRICS, MOST_MODELS = 40, 8  # metrics and models shown; the table has all
 STYLE = """\
 .sparkrank-result{font-variant-numeric:tabular-nums;color:inherit}
 .sparkrank-result table{border-collapse:collapse;color:inherit;background:transparent}
@@ -25,13 +25,13 @@ STYLE = """\
 
 
 def evaluation_text(metrics: pa.Table, head: str) -> str:
-    """The values over all rows, a line per metric and a column per model, below ``head``."""
+    """The values over all rows below ``head``, with a line per metric and a column per model."""
     shown, cut = _shown(metrics)
     return "\n".join([redact(escape(head)), *(redact(line) for line in metrics_text(shown).split("\n")), *cut])
 
 
 def evaluation_html(metrics: pa.Table, head: str) -> str:
-    """The same as a table of HTML: models side by side, each value with its interval."""
+    """The values over all rows as an HTML table: models side by side, each value with its interval."""
     shown, cut = _shown(metrics)
     by_metric, models, alike = side_by_side(shown)
     lines = []
@@ -46,7 +46,7 @@ def evaluation_html(metrics: pa.Table, head: str) -> str:
 
 
 def rows_html(head: Sequence[str], titles: Sequence[str], lines: Iterable[Sequence[str]], below: Iterable[str]) -> str:
-    """A table of texts, with lines above and below it."""
+    """A table of texts, with the line ``head`` above and the lines ``below`` under it."""
     return _table(head, titles, (_cells(map(_text, line)) for line in lines), below)
 
 
@@ -77,7 +77,7 @@ def _value(row: Mapping[str, Any] | None, *, with_counts: bool) -> str:
 
 
 def _shown(metrics: pa.Table) -> tuple[pa.Table, list[str]]:
-    """The first metrics and models of ``metrics``, and a line that says how many more there are."""
+    """The first metrics and models of ``metrics``, and lines that count those left out."""
     cut = []
     for name, most in (("metric", MOST_METRICS), ("model", MOST_MODELS)):
         there = pc.unique(metrics[name])

@@ -1,4 +1,4 @@
-"""The one place through which sentences and tables go to a terminal or a log: no control character, nothing secret."""
+"""The only place that writes to a terminal or log. It removes control characters and secrets."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from sparkrank.base.redaction import redact
 
 
 def tell(text: str, *, err: bool = False) -> None:
-    """Print ``text``, the lines of which are our own: one that is in a name was escaped where the name was put in."""
+    """Print ``text``. Its line breaks are sparkrank's own: those in names were escaped when the text was built."""
     click.echo(in_lines(redact(text)), err=err)
 
 
 def print_document(text: str, *, nl: bool = True) -> None:
-    """Print a document that another program may read, as YAML or JSON, of which each value was cleaned before."""
+    """Print a document for other programs, such as YAML or JSON, whose values were cleaned before."""
     click.echo(in_lines(text), nl=nl)
 
 
 def in_lines(text: str) -> str:
-    """``text`` whose lines no terminal obeys."""
+    """``text`` with the terminal control characters in its lines escaped."""
     return "\n".join(map(escape, text.split("\n")))
 
 
 def as_json_text(value: object) -> str:
-    """``value`` as JSON, in which the undefined (NaN) is null, and what a terminal might obey is in JSON's escapes."""
+    """``value`` as JSON, with NaN and infinity as null and terminal control characters as JSON escapes."""
     text = json.dumps(_plain(value), indent=2, ensure_ascii=False, default=lambda other: redact(str(other)))
     return "\n".join(line if line.isprintable() else "".join(map(_code, line)) for line in text.split("\n"))
 

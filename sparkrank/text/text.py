@@ -1,4 +1,4 @@
-"""Plain text for a terminal: the metrics of a day, and the declarations for ``sparkrank metrics``."""
+"""The metrics of a day and the declarations for ``sparkrank metrics``, as plain text for a terminal."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from sparkrank.schemas.tables import TableColumn, TableSchema
 from sparkrank.stats.intervals import WHY_TOO_FEW
 
 UNDEFINED = "undefined"
-WIDEST = 160  # characters of a line that a terminal or a log shows as one
+WIDEST = 160  # characters that a terminal or a log shows on one line
 
 
 def metrics_text(metrics: pa.Table) -> str:
-    """The metrics over the whole day: a line each, a column per model.
+    """The metrics over the whole day: a line per metric, a column per model.
 
-    Where lines would be too wide, or models differ in their groups, each model has a line of its own.
+    If lines would be too wide, or models differ in their groups, there is a line per metric and model instead.
     """
     by_metric, models, alike = side_by_side(metrics)
     wide, long = [("metric", *models, *_COUNTS)], [("metric", "model", "value", *_COUNTS)]
@@ -41,7 +41,7 @@ def metrics_text(metrics: pa.Table) -> str:
 
 
 def side_by_side(metrics: pa.Table) -> tuple[dict[str, dict[str, dict[str, Any]]], list[str], bool]:
-    """The rows over the whole day by metric and model, the models, and whether all of them have the same groups."""
+    """The rows over the whole day by metric and model, the models, and whether all models have the same groups."""
     whole = metrics.filter(pc.field("slice") == ALL).to_pylist()
     by_metric: dict[str, dict[str, dict[str, Any]]] = {}
     for row in whole:
@@ -51,7 +51,7 @@ def side_by_side(metrics: pa.Table) -> tuple[dict[str, dict[str, dict[str, Any]]
 
 
 def quality_text(quality: pa.Table) -> str:
-    """A line for each check of the table ``quality`` that is not within its limit; nothing where all are."""
+    """A line for each check of the table ``quality`` that exceeds its limit; empty if none does."""
     failed = [row for row in quality.to_pylist() if row["ok"] is False]
     if not failed:
         return ""
@@ -59,7 +59,7 @@ def quality_text(quality: pa.Table) -> str:
 
 
 def warnings_text(warnings: Sequence[str]) -> str:
-    """The sentences of :mod:`sparkrank.tables.rows.warnings`, a line each; nothing where there is none."""
+    """The warnings from :mod:`sparkrank.tables.rows.warnings`, one per line; empty if there are none."""
     return "\n".join(["Warnings", *(f"  {escape(sentence)}" for sentence in warnings)]) if warnings else ""
 
 
@@ -75,12 +75,12 @@ _COUNTS = ("groups", "undefined")
 
 
 def counts_of(row: Mapping[str, Any]) -> tuple[str, str]:
-    """The groups of a row of ``metrics``, and those of them where it is undefined."""
+    """The number of groups in a row of ``metrics``, and the number of those for which it is undefined."""
     return "" if row["n_groups"] is None else f"{row['n_groups']:,}", f"{row['n_undefined']:,}"
 
 
 def _slices(metrics: pa.Table) -> list[str]:
-    every = pc.CountOptions(mode="all")  # None is a value too
+    every = pc.CountOptions(mode="all")  # also count null as a value
     values = metrics.select(["slice", "slice_value"]).group_by("slice")
     keys = values.aggregate([("slice_value", "count_distinct", every)])
     by = zip(*keys.to_pydict().values(), strict=True)
@@ -95,7 +95,7 @@ def _value(row: dict[str, Any]) -> str:
 def value_text(
     value: float | None, low: float | None, high: float | None, interval: str | None, bound: float | None = None
 ) -> str:
-    """A value with its interval: half of its width, or both ends where it is not even; or the bound of bins."""
+    """A value with the half-width of its interval, both ends if it is asymmetric, or the error bound of score bins."""
     if value is None or math.isnan(value):
         return UNDEFINED
     text = f"{value:.4f}"
@@ -108,19 +108,19 @@ def value_text(
 
 
 def value_of_row(row: Mapping[str, Any]) -> str:
-    """The value of a row of ``metrics``, four digits behind the point."""
+    """The value in a row of ``metrics``, with four decimals."""
     return UNDEFINED if row["value"] is None or math.isnan(row["value"]) else f"{row['value']:.4f}"
 
 
 def ends_of(row: Mapping[str, Any]) -> str:
-    """The ends of its interval, or that data are too few for one; an empty text where it has none."""
+    """The ends of the row's interval, or a note that the data are too few for one; empty if it has none."""
     if row["interval"] == WHY_TOO_FEW:
         return WHY_TOO_FEW
     return "" if row["ci_high"] is None else f"[{row['ci_low']:.4f}, {row['ci_high']:.4f}]"
 
 
 def aligned(lines: Sequence[Sequence[str]]) -> str:
-    """Columns under each other: the first to the left, the others to the right, a rule under the head."""
+    """Aligned columns, the first to the left and the others to the right, with a rule below the header."""
     lines = [[escape(text) for text in line] for line in lines]
     widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
     texts = []
@@ -136,7 +136,7 @@ _BETTER = {True: "higher", False: "lower", None: "neither higher nor lower"}
 
 
 def declaration_text(declaration: Declaration) -> str:
-    """Everything of one declaration, a line each."""
+    """The whole declaration, one item per line."""
     cutoff = "" if declaration.cutoff == "none" else "[@k]"
     lines = [f"{declaration.name}{cutoff}  {declaration.title}", f"  = {declaration.formula}"]
     for parameter in declaration.all_parameters:
@@ -159,20 +159,20 @@ def declaration_text(declaration: Declaration) -> str:
 
 
 def range_text(declaration: Declaration) -> str:
-    """The lowest and the highest value that a declaration's metrics can have."""
+    """The lowest and highest possible values of a declaration's metrics."""
     low, high = format_number(declaration.lowest), declaration.highest
     text = f"from {low}" if math.isinf(high) else f"{low} to {format_number(high)}"
     return text if declaration.unbounded is None else f"{text}; from {low} with {declaration.unbounded.form}"
 
 
 def order_text(needs: NeedsOrder) -> str:
-    """Which settings of ties a declaration takes, and why not the default."""
+    """The tie settings that a declaration accepts, and why it refuses the default."""
     form = f" with {needs.form}" if needs.form else ""
     return f"ties{form}: {NEED_AN_ORDER}; expected is computed of ranks without ties alone ({needs.because})"
 
 
 def preset_text(preset: Preset) -> str:
-    """What a preset sets, and what it cannot make equal, a line each."""
+    """What a preset sets, and what it cannot reproduce, one item per line."""
     lines = [f"{preset.name}  as {preset.library}", "  definitions (those left out keep their default)"]
     lines += [f"    {name}={value}" for name, value in preset.definitions.items()]
     lines.append("  metrics (a parameter that a text gives wins)")
@@ -185,7 +185,7 @@ def preset_text(preset: Preset) -> str:
 
 
 def default_texts(default: Default) -> tuple[str, str]:
-    """The bare text that a preset's default is about, and what it means under the preset."""
+    """The plain metric text that a preset's default applies to, and its meaning under the preset."""
     at = {True: "@k", False: "", None: "[@k]"}[default.cutoff]
     at = "" if CATALOG[default.metric].cutoff == "none" else at
     setting = f"{default.parameter}={default.value}" if default.value else default.parameter
@@ -193,7 +193,7 @@ def default_texts(default: Default) -> tuple[str, str]:
 
 
 def table_text(table: TableSchema) -> str:
-    """The columns of a table in Markdown, which is plain enough for a terminal."""
+    """The columns of a table in Markdown, which is readable on a terminal."""
     parts = [f"## `{table.name}`", table.about]
     if table.columns:
         parts.append(_columns_text(table.columns))

@@ -76,9 +76,7 @@ class MetricRows:
         return [name for name in dict.fromkeys(row["slice"] for row in self.rows) if name != ALL]
 
     def values(self, metric: str, by: str) -> dict[str | None, Mapping[str, Any]]:
-        """The rows of ``metric`` by slice value; raises :class:`InputError` if a value has several, as from several
-        days.
-        """
+        """The rows of ``metric`` by slice value; raises :class:`InputError` if a value has several rows."""
         rows = [row for row in self.rows if row["metric"] == metric and row["slice"] == by]
         by_value = {row["slice_value"]: row for row in rows}
         if len(by_value) < len(rows):

@@ -187,7 +187,7 @@ def _row(metric: PairedMetric, result: Paired, level: float) -> dict[str, Any]:
         "stderr": tested.stderr,
         "ci_low": tested.low,
         "ci_high": tested.high,
-        # Without known clusters there is no standard error, and so no method.
+        # A NaN standard error means that groups have unknown clusters, for which there is no method.
         "interval": None if result.n > 1 and math.isnan(result.stderr) else tested.method,
         "degrees": tested.degrees,
         "p": tested.p,

@@ -42,7 +42,7 @@ def _with_columns(names: Iterable[str], *without: str) -> Callable[[type[_T]], t
 
 @_with_columns(METRICS.whole_schema.names, "degrees", "noise_floor", "n_effective", "definition", "spec_hash", "run_id")
 class MetricValue(TableRow):
-    """A row of the table ``metrics``; ``value`` is None where the metric is undefined."""
+    """A row of the table ``metrics``; ``value`` is None if the metric is undefined."""
 
 
 @_with_columns(
@@ -365,7 +365,7 @@ class ReportData:
     baseline : str or None
         The model that others are compared with.
     level : float
-        The level of the intervals, as 0.95.
+        The confidence level of the intervals, for example 0.95.
     previous : str or None
         The previous stored day, to which :attr:`HeadlineRow.before` refers.
     missing : mapping

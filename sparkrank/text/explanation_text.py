@@ -72,7 +72,7 @@ def by_metric(group: ExplainedGroup) -> Iterator[list[ExplainedMetric]]:
 
 
 def value_text(metric: ExplainedMetric) -> str:
-    """The value, and what it counts as if that differs."""
+    """The value, what it counts as if undefined, and its weight if that is not 1."""
     if not metric.is_mean:
         return BLANK
     text = number_text(metric.value)

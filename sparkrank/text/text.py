@@ -51,7 +51,7 @@ def side_by_side(metrics: pa.Table) -> tuple[dict[str, dict[str, dict[str, Any]]
 
 
 def quality_text(quality: pa.Table) -> str:
-    """A line for each check of the table ``quality`` that exceeds its limit; empty if none does."""
+    """A line for each check of the table ``quality`` that violates its limit; empty if none does."""
     failed = [row for row in quality.to_pylist() if row["ok"] is False]
     if not failed:
         return ""

@@ -51,7 +51,7 @@ def _curve(rows: pa.Table, kind: Literal["roc", "pr"], metric: str, model: str, 
 
 
 def finite(value: float | None) -> float | None:
-    """``value``, or None where it is infinite or NaN."""
+    """``value``, or None if it is infinite or NaN."""
     return value if value is not None and math.isfinite(value) else None
 
 

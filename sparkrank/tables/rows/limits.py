@@ -76,7 +76,7 @@ def _number(value: float) -> str:
 
 
 def validate_quality(quality: pa.Table, limits: checks.Limits) -> None:
-    """Raise :class:`InputError` if a check in the table ``quality`` exceeds its requested limit."""
+    """Raise :class:`InputError` if a check in the table ``quality`` violates its requested limit."""
     if not limits.by_check:
         return
     for row in quality.to_pylist():

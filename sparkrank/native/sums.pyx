@@ -62,7 +62,8 @@ def add(
 
 
 def last_of(const double[::1] values, int first, const double[::1] units):
-    """The index after the last limb that is not 0 for all ``values`` (n, at least one). Those before ``first`` are 0."""
+    """The index after the last limb that is not 0 for all ``values`` (n, at least one). Those before ``first`` are 0.
+    """
     cdef int last
     with nogil:
         last = last_limb(&values[0], values.shape[0], first, &units[0])

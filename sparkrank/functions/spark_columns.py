@@ -149,7 +149,7 @@ def validate_workers() -> None:
 
 
 def has_arrow_functions() -> bool:
-    """Whether Spark has functions of Arrow arrays, as from 4.1 on. Earlier, columns go through pandas, more slowly."""
+    """Whether Spark has functions of Arrow arrays (from 4.1 on). Before, columns go through pandas, more slowly."""
     return hasattr(_spark_functions(), "arrow_udf")
 
 

@@ -1,4 +1,4 @@
-"""Threads that work through tasks, and that nobody waits for after an interrupt.
+"""Threads that work through tasks, and are not waited for after an interrupt.
 
 They are daemon threads. When Python ends it joins the threads of its own pools, and would hang if one of them hangs.
 """

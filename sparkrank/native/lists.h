@@ -62,8 +62,8 @@ class Lists {
 
   public:
     std::vector<List> lists;
-    std::vector<double> gain;  // of each row, in the order of the scores, if rows have gains
-    std::vector<int32_t> number;  // of each row among all, in the order of the scores, if requested
+    std::vector<double> gain;  // of each row, at the place of its score, if rows have gains
+    std::vector<int32_t> number;  // of each row among all, at the place of its score, if requested
     int64_t longest = 0;
 
     // Bring the scores of n rows to `room`, with their `gains` if any, and with their numbers if `numbered`. The

@@ -113,7 +113,7 @@ _COPIED = "._COPYING_"  # the end of a file's name while Hadoop copies it
 _FOLDER = "_$folder$"  # the end of the name of an object of 0 bytes by which Hadoop marked a folder in S3
 _SETTINGS = re.compile(r"\?(?=\w+=)")
 _TO_NOTHING = -1  # the size of a broken link
-# Spark's file readers skip unreadable files where the session says so. Ours do not, because nothing would count them.
+# Spark's file readers skip unreadable files where the session says so. These options forbid it: nothing counts them.
 ALL_FILES = {"ignoreCorruptFiles": "false", "ignoreMissingFiles": "false"}
 S3_CONNECT_SECONDS, S3_REQUEST_SECONDS = 10.0, 30.0  # the longest time without a byte
 S3_ATTEMPTS = 5  # the pauses between them double
@@ -165,8 +165,8 @@ class Listing:
 
     ``roots`` has, for each file, the file or folder that the path names. ``base`` is the path if it is a folder, in
     which the names of folders give columns. ``tables`` are the lake tables that contain the path or some of the files.
-    ``lost`` are missing files without which nothing should be read, with the reason. ``shortly`` names the same files
-    by their folders, if these have no others.
+    ``lost`` are incomplete or missing files, with the reason: nothing should be read without them. ``shortly`` names
+    the same files by their folders, if these have no others.
     """
 
     files: tuple[str, ...]

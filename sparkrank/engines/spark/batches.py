@@ -85,10 +85,10 @@ def arrow_schema(rows: DataFrame) -> pa.Schema:
 def arrow_batches(rows: DataFrame, context: SparkContext) -> RDD[bytes] | None:
     """The rows as Arrow batches without a schema, by a private method of Spark, or None where it must not be used.
 
-    It is not used where it does not exist, where the driver's environment has ``SPARKRANK_PRIVATE_SPARK=0``, or where
-    it might write something other than :func:`arrow_schema` says. Then the public ``mapInArrow`` gives the same rows
-    more slowly. An adaptive plan runs here up to its last exchange. Call this function, and use its result, inside
-    :func:`settings_in_tasks`.
+    The method is not used where it does not exist, where the driver's environment has ``SPARKRANK_PRIVATE_SPARK=0``,
+    or where it might write something other than :func:`arrow_schema` says. Then the public ``mapInArrow`` gives the
+    same rows more slowly. An adaptive plan runs here up to its last exchange. Call this function, and use its result,
+    inside :func:`settings_in_tasks`.
     """
     spark = rows.sparkSession
     if (

@@ -1,4 +1,4 @@
-"""What a Spark session permits. All code that asks is here, and it continues where the session refuses.
+"""What a Spark session permits. All code that asks is here, and goes on where the session refuses.
 
 Platforms that run one session for many users may refuse cached rows, RDDs and settings. These only save time. Each
 :class:`Refusal` of a result names what was refused, why, and what is slower because of it.

@@ -1,1 +1,1 @@
-"""Lanes: the ways by which impressions reach :func:`sparkrank.bucket.evaluate_bucket`, and the way back."""
+"""Lanes: the routes by which impressions reach :func:`sparkrank.bucket.evaluate_bucket` and results come back."""

@@ -1,4 +1,4 @@
-"""The evaluation of buckets as lanes do it: in runs of whole groups, with a sentence where memory ends."""
+"""The evaluation of buckets, shared by all lanes: in runs of whole groups, with a clear error when memory runs out."""
 
 from __future__ import annotations
 
@@ -24,15 +24,16 @@ from sparkrank.metrics import Plan
 from sparkrank.numeric.free_memory import NotEnoughMemoryError
 from sparkrank.numeric.memory import give_back_freed_memory
 
-# Bytes of pieces of a large bucket in memory while it is cut once more: beside them there is one run.
+# Bytes of pieces of a large bucket kept in memory while it is cut once more. One run is in memory beside them.
 ROW_MEMORY_OF_LARGE = 64 << 20
-_one_large = threading.Lock()  # threads of one process take turns with groups that outgrow a run
+_one_large = threading.Lock()  # threads of one process take turns with groups that are larger than a run
 
 
 def evaluate_buckets(store: PieceStore, buckets: Iterable[int], plan: Plan) -> Iterator[tuple[int, BucketResult]]:
-    """The results of ``buckets`` of ``store``, from one run of whole groups after the other, each with a number.
+    """Evaluate ``buckets`` of ``store``, one run of whole groups after another, and yield a number with each result.
 
-    No other run of any bucket has that number. Raises :class:`OutOfMemoryError` where a group does not fit the memory.
+    No two runs of any buckets have the same number. Raises :class:`OutOfMemoryError` where a group does not fit into
+    memory.
     """
     with closing(LazyFile()) as file:
         for together in small_together(store, buckets):
@@ -48,9 +49,10 @@ def evaluate_buckets(store: PieceStore, buckets: Iterable[int], plan: Plan) -> I
 
 
 def add_pieces(store: PieceStore, pieces: Iterable[tuple[int, pa.RecordBatch]], plan: Plan) -> set[int]:
-    """Add the ``pieces`` of a task, each with the first of its buckets, to ``store``, and return all their buckets.
+    """Add the ``pieces`` of a task, each with its first bucket, to ``store``, and return all their buckets.
 
-    Raises :class:`OutOfMemoryError` where one does not fit the memory, with the largest group of its largest bucket.
+    Raises :class:`OutOfMemoryError` where a piece does not fit into memory, with the largest group of its largest
+    bucket.
     """
     arriving = ArrivingPieces(store)
     first, piece = 0, None
@@ -60,12 +62,12 @@ def add_pieces(store: PieceStore, pieces: Iterable[tuple[int, pa.RecordBatch]], 
         arriving.cut()
         return arriving.buckets
     except MemoryError:
-        pass  # outside of the handler, so that what the error holds is free again
+        pass  # outside the handler, so that the memory referenced by the error is freed
     arriving.forget()
     store.forget()
     if piece is None:
         raise OutOfMemoryError(_sentence(0, store.schema.empty_table(), plan))
-    # the rows of pieces that wait are not in the store
+    # the store does not count the rows of pieces that still wait
     sizes = [(max(store.rows(bucket), part.num_rows), part) for bucket, part in buckets_of_piece(first, piece)]
     rows, part = max(sizes, key=itemgetter(0))
     raise OutOfMemoryError(_sentence(rows, sample_of(part, store.schema), plan))
@@ -82,12 +84,12 @@ def _evaluated(run: Run, plan: Plan) -> BucketResult:
             "which metrics of hits need not under ties=expected, where no score is null and no item is twice in a list"
         )
     except MemoryError:
-        pass  # outside of the handler, so that what the error holds is free again
+        pass  # outside the handler, so that the memory referenced by the error is freed
     raise OutOfMemoryError(_sentence(run.rows, run.sample if rows is None else rows, plan, lacking))
 
 
 def _sentence(rows: int, sample: pa.Table, plan: Plan, lacking: str = "") -> str:
-    """The sentence that ``rows`` rows do not fit the memory, with the largest group of ``sample``, all or a few."""
+    """The error message for ``rows`` rows that do not fit into memory, with the largest group of ``sample``."""
     if not sample.num_rows:
         return "the rows of a bucket take more memory than this process may use: give executors more memory"
     groups = groups_of(sample.select(key_columns(sample)).columns)

@@ -1,6 +1,6 @@
-"""Threads that work through tasks, for which nobody waits after an interrupt.
+"""Threads that work through tasks, and are not waited for after an interrupt.
 
-They are daemons: Python joins those of its own pools when it ends, and would wait for ever where one of them does.
+They are daemon threads. When Python ends it joins the threads of its own pools, and would hang if one of them hangs.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from sparkrank.base.errors import SparkrankError
 T = TypeVar("T")
 R = TypeVar("R")
 
-GRACE_SECONDS = 5.0  # for threads to end their step where the work has failed
+GRACE_SECONDS = 5.0  # for threads to finish their step after the work has failed
 NAME = "sparkrank-worker"
 
 
 def are_left() -> bool:
-    """Whether threads of a crew that failed still wait."""
+    """Whether any thread of a failed crew is still running."""
     return any(thread.name == NAME for thread in threading.enumerate())
 
 
 class Crew:
-    """Threads for the tasks of one evaluation. ``failed`` is set where one has failed, so that others stop."""
+    """Threads for the tasks of one evaluation. ``failed`` is set once a task fails, so that the other threads stop."""
 
     def __init__(self) -> None:
         self.failed = threading.Event()
@@ -35,13 +35,13 @@ class Crew:
 
     @property
     def has_ended(self) -> bool:
-        """Whether no thread works any more, so that what they used may go."""
+        """Whether all threads have ended, so that the resources they used can be removed."""
         return not any(thread.is_alive() for thread in self._threads)
 
     def all(self, threads: int, task: Callable[[T], R], over: Iterable[T]) -> list[R]:
-        """The results of ``task`` in order, by so many ``threads``. Where one fails, others do not start.
+        """Run ``task`` on each item of ``over`` in ``threads`` threads, and return the results in order.
 
-        Raises what the first task that failed has raised.
+        Once a task fails no other task starts, and the exception of the first failure is raised.
         """
         todo = deque(enumerate(over))
         results: dict[int, R] = {}
@@ -71,19 +71,19 @@ class Crew:
             self.failed.set()
             until = time.monotonic() + GRACE_SECONDS
             for thread in self._threads:
-                if thread.ident is not None:  # of those that have started
+                if thread.ident is not None:  # only threads that have started can be joined
                     thread.join(max(0.0, until - time.monotonic()))
             raise
         for thread in self._threads:
-            thread.join()  # they have nothing to do
+            thread.join()  # no tasks are left
         return [results[place] for place in range(count)]
 
     def _start(self, count: int, work: Callable[[], None]) -> None:
-        """Start ``count`` threads, or as many as there is memory for."""
+        """Start ``count`` threads, or as many as memory allows."""
         self._threads = []
         for _ in range(count):
             thread = threading.Thread(target=work, name=NAME, daemon=True)
-            self._threads.append(thread)  # before it starts: an interrupt may come while it does
+            self._threads.append(thread)  # before it starts, because an interrupt may come during the start
             try:
                 thread.start()
             except RuntimeError as error:

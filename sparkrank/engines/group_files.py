@@ -1,9 +1,9 @@
-"""The group table as Parquet files that tasks write themselves, so that its rows need not travel.
+"""The group table as Parquet files that the tasks write themselves, so that its rows need not be sent to the driver.
 
-A file has the name of its first bucket and of the attempt, so a task that Spark runs twice writes the same files twice,
-even where an executor is lost after all results were read. Files stay in a folder of the attempt that readers do not
-see, and that keeps other runs away, until :meth:`GroupFiles.keep` takes it from the tasks and checks that all files are
-there, and :meth:`GroupFiles.publish` shows the table as a whole.
+A file is named after its first bucket and the attempt. A task that Spark runs twice therefore writes the same files
+twice, even where an executor is lost after all results were read. Until the run is complete, files are in a folder of
+the attempt, which readers ignore and which keeps other runs away. :meth:`GroupFiles.keep` takes this folder from the
+tasks and checks that all files exist, and :meth:`GroupFiles.publish` makes the whole table visible.
 """
 
 from __future__ import annotations
@@ -28,27 +28,28 @@ from sparkrank.bucket.group_rows import GROUP_COUNTS, MODEL, with_plain_models
 from sparkrank.schemas.tables import ATTEMPT_ID
 from sparkrank.sources.files import file_system, without_password
 
-# The rows of a row group and of a file: 2 and 20 MB with twenty columns, and 16 and 160 MB in memory.
+# The rows of a row group and of a file: 2 and 20 MB on disk with twenty columns, 16 and 160 MB in memory.
 ROW_GROUP_ROWS = 100_000
 FILE_ROWS = 1_000_000
-# For texts of keys, zstd takes as long as Snappy and half the space. For metrics it takes a sixth longer for 6 % less.
+# For text keys, zstd takes as long as Snappy and half the space. For metrics it takes a sixth longer for 6 % less.
 COMPRESSION_OF_KEYS = "zstd"
 COMPRESSION = "snappy"
-# Statistics would take an eighth of the time and let no reader skip a row group: the groups of a bucket are a random
-# sample. Keys do not repeat. Without dictionaries metrics are written in half the time: a million groups with clicks in
-# 0.080 instead of 0.135 s, for 21.7 instead of 15.0 MB. Differences between counts are mostly 0: three fourths of the
-# time of dictionaries, and less space.
+# Statistics would take an eighth of the time, and no reader could skip a row group by them, because the groups of a
+# bucket are a random sample. Dictionaries do not help keys, which do not repeat. Without dictionaries, metrics are
+# written in half the time: a million groups with clicks take 0.080 instead of 0.135 s, and 21.7 instead of 15.0 MB.
+# Differences between counts are mostly 0: this encoding takes three quarters of the time of dictionaries, and less
+# space.
 IN_DICTIONARIES = [MODEL]
 COUNTS_AS = "DELTA_BINARY_PACKED"
-# Values that the writer takes at a time, as many as a page: a tenth less time than with its default of 1,024.
+# The values that the writer takes at a time, as many as a page has: a tenth faster than its default of 1,024.
 VALUES_AT_A_TIME = 20_000
-_ARROW_SCHEMA = "ARROW:schema"  # where readers that return Arrow tables look for the types that were written
+_ARROW_SCHEMA = "ARROW:schema"  # where readers that return Arrow tables look up the original types
 _ATTEMPT = re.compile(r"[0-9a-f]{12}(\.kept)?")
-REMOVALS = 3  # attempts to remove a folder in which a task may create a file at the same moment
+REMOVALS = 3  # attempts to remove a folder while a task may still create files in it
 
 
 class Part(NamedTuple):
-    """The ``groups`` of a ``bucket``, or of several buckets of which it is the first."""
+    """The ``groups`` of one ``bucket``, or of several buckets, of which ``bucket`` is the first."""
 
     bucket: int
     groups: pa.Table
@@ -56,9 +57,9 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class GroupFiles:
-    """Files of the group table that become the ``folder`` of the file system ``store``, which every task reaches.
+    """Files of the group table that will become ``folder`` in the file system ``store``, which every task can reach.
 
-    Tasks write them into ``unseen``, by names with the ``attempt``; :meth:`keep` renames that folder to ``kept``.
+    Tasks write the files to ``unseen``, with ``attempt`` in the names. :meth:`keep` renames that folder to ``kept``.
     """
 
     store: fs.FileSystem
@@ -73,10 +74,10 @@ class GroupFiles:
 
     @classmethod
     def at(cls, path: str, attempt: str | None = None) -> GroupFiles:
-        """Files in the folder ``path``, of any file system, which need not be there.
+        """Files for the folder ``path`` in any file system; the folder need not exist.
 
-        Raises :class:`InputError` where the folder is not empty or of another evaluation, running or killed, and
-        :class:`SparkrankError` where it cannot be created.
+        Raises :class:`InputError` where the folder is not empty or is used by another evaluation, running or killed,
+        and :class:`SparkrankError` where it cannot be created.
         """
         refused = f"the group table cannot be written to {without_password(path)}"
         attempt = uuid.uuid4().hex[:12] if attempt is None else attempt
@@ -99,7 +100,7 @@ class GroupFiles:
         return files
 
     def _others(self) -> set[str]:
-        """The contents of the folder, and of other runs there or beside it."""
+        """The contents of the folder, and the folders of other runs in it or beside it."""
         there = {info.path for info in self.store.get_file_info(fs.FileSelector(self.folder, allow_not_found=True))}
         above, _, name = self.unseen.rpartition("/")
         if above != self.folder:
@@ -109,10 +110,10 @@ class GroupFiles:
         return there - {self.unseen}
 
     def write(self, parts: Iterable[Part]) -> Iterator[str]:
-        """Write ``parts`` to as many files as they fill, and yield the name of each file once it is complete.
+        """Write ``parts`` to files, and yield the name of each file once it is complete.
 
-        A part is in one file. After :meth:`keep`, names are yielded and nothing is written. Two row groups are in
-        memory. Raises :class:`SparkrankError` where a file cannot be written.
+        A part is never divided between files. At most two row groups are in memory. After :meth:`keep`, names are
+        yielded but nothing is written. Raises :class:`SparkrankError` where a file cannot be written.
         """
         wanted = self._exists(self.unseen)
         groups = _gathered(parts, ROW_GROUP_ROWS)
@@ -135,7 +136,7 @@ class GroupFiles:
             yield name
 
     def _writer(self, path: str, group: pa.Table) -> pq.ParquetWriter:
-        """A writer of tables like ``group``. Readers get the names of models as texts."""
+        """A writer of tables like ``group``. Readers get the names of models as plain texts."""
         keys = key_columns(group)
         read_as = _without_nulls(with_plain_models(group.slice(length=0)).schema)
         writer = pq.ParquetWriter(
@@ -157,9 +158,10 @@ class GroupFiles:
         return bool(self.store.get_file_info(path).type != fs.FileType.NotFound)
 
     def keep(self, names: Collection[str]) -> None:
-        """Take the files over and remove every one that is not in ``names``. From now on no task writes any file.
+        """Take the files over and remove all that are not in ``names``. From now on no task can write a file.
 
-        Raises :class:`SparkrankError` where a file in ``names`` is missing, because its task did not reach this folder.
+        Raises :class:`SparkrankError` where a file in ``names`` is missing, because its task could not reach this
+        folder.
         """
         with writing_errors(f"the group table in {self.folder}"):
             self._take_over()
@@ -175,7 +177,7 @@ class GroupFiles:
             )
 
     def _take_over(self) -> None:
-        """Rename the folder of the tasks. A file system without folders moves one file after the other instead."""
+        """Rename the folder of the tasks. In a file system without folders, move its files one by one."""
         if _renames_folders(self.store):
             self.store.move(self.unseen, self.kept)
             return
@@ -183,15 +185,15 @@ class GroupFiles:
         for _ in range(REMOVALS):
             for info in self.store.get_file_info(fs.FileSelector(self.unseen, allow_not_found=True)):
                 self.store.move(info.path, f"{self.kept}/{info.base_name}")
-            with suppress(OSError):  # a task has created a file in it meanwhile
+            with suppress(OSError):  # a task has just created a file in it
                 self.store.delete_dir(self.unseen)
             if not self._exists(self.unseen):
                 break
 
     def publish(self) -> None:
-        """Make the files visible: in one step, or one after the other where the file system or folder permits no such.
+        """Make the files visible, in one step where the file system and the folder allow it, else file by file.
 
-        That is a mount, or a folder in which somebody has put a file meanwhile.
+        They do not allow it where the folder is a mount, or where somebody has put a file into it meanwhile.
         """
         with writing_errors(f"the group table in {self.folder}"):
             if not self.kept.startswith(f"{self.folder}/") and self._renamed():
@@ -202,7 +204,7 @@ class GroupFiles:
             self.store.delete_dir(self.kept)
 
     def _renamed(self) -> bool:
-        """Whether the folder could be replaced by the one with the files, which takes its rights."""
+        """Replace the folder by the one with the files, keep its permissions, and return whether that was possible."""
         try:
             if Path(self.folder).is_dir():
                 shutil.copymode(self.folder, self.kept)
@@ -212,17 +214,17 @@ class GroupFiles:
         return True
 
     def discard(self) -> None:
-        """Remove every file that is not visible yet."""
+        """Remove all files that are not visible yet."""
         for folder in (self.unseen, self.kept):
             for _ in range(REMOVALS):
                 if not self._exists(folder):
                     break
-                with suppress(OSError):  # a task has created a file in it meanwhile
+                with suppress(OSError):  # a task has just created a file in it
                     self.store.delete_dir(folder)
 
 
 def _unseen(store: fs.FileSystem, folder: str, attempt: str) -> str:
-    """The folder that hides files of an attempt: beside ``folder`` where that can be replaced as a whole."""
+    """The folder that hides the files of an attempt: beside ``folder`` if that can be replaced whole, else in it."""
     above, _, name = folder.rstrip("/").rpartition("/")
     if _renames_folders(store) and not Path(folder).is_mount() and not Path(folder).is_symlink():
         there = next(parent for parent in (Path(above or "/"), *Path(above or "/").parents) if parent.exists())
@@ -236,28 +238,28 @@ def _renames_folders(store: fs.FileSystem) -> bool:
 
 
 def _is_of_another(info: fs.FileInfo, stem: str) -> bool:
-    """Whether ``info`` is a folder that another run keeps beside the same place."""
+    """Whether ``info`` is a folder that another run has created for the same place."""
     return info.type == fs.FileType.Directory and bool(_ATTEMPT.fullmatch(info.base_name.removeprefix(stem)))
 
 
 def _without_nulls(schema: pa.Schema) -> pa.Schema:
-    """``schema`` with fields that are not null, which Parquet writes faster. An undefined metric is NaN, never null."""
+    """``schema`` with non-nullable fields, which Parquet writes faster. An undefined metric is NaN, never null."""
     return pa.schema([field.with_nullable(False) for field in schema], schema.metadata)
 
 
 def key_columns(table: pa.Table) -> list[str]:
-    """The columns between the model and the counts."""
+    """The columns between the model column and the counts."""
     names: list[str] = table.column_names
     return names[names.index(MODEL) + 1 : names.index(GROUP_COUNTS[0])]
 
 
 def name_of(bucket: int, attempt: str) -> str:
-    """The name of the file of an ``attempt`` whose groups begin with those of ``bucket``."""
+    """The file name of an ``attempt`` for groups of which ``bucket`` is the first bucket."""
     return f"part-{bucket:05d}-{attempt}.parquet"
 
 
 def _gathered(parts: Iterable[Part], rows: int) -> Iterator[Part]:
-    """``parts`` joined until they have ``rows`` rows, without empty parts."""
+    """Join ``parts`` until they have ``rows`` rows, leaving out empty parts."""
     gathered: list[Part] = []
     for part in parts:
         if part.groups.num_rows:

@@ -1,7 +1,7 @@
-"""The lanes that there are, in order of preference. A lane is an implementation detail: same input, same bits out.
+"""The register of lanes, in order of preference. Lanes are an implementation detail: same input, same bits out.
 
-A lane from elsewhere is a class that follows the protocol :class:`Lane`, in a module of its own, and one line in
-:data:`LANES`: from there come the words that are allowed, the choice, and the sentences about it.
+To add a lane, write a class that follows the protocol :class:`Lane` in a module of its own, and add one line to
+:data:`LANES`. The allowed words, the choice of a lane and the messages about it are derived from there.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 
 class Lane(Protocol):
-    """One way from an input to the states of a day; ``roles`` and the truth, where there is one, are part of it.
+    """One route from an input, with its ``roles`` and its truth if there is one, to the states of a day.
 
-    A request asks for it by ``name``. One that ``needs_session`` makes Spark DataFrames of its tables, one that
-    ``takes_row_memory`` holds rows itself, and one that ``takes_time_zone`` reads them by the SQL of a session.
+    A request asks for a lane by ``name``. ``needs_session``: it makes Spark DataFrames of the tables.
+    ``takes_row_memory``: it holds rows itself. ``takes_time_zone``: it reads rows by the SQL of a session.
     """
 
     name: ClassVar[str]
@@ -38,42 +38,42 @@ class Lane(Protocol):
 
     @property
     def reason(self) -> str:
-        """Why it was chosen."""
+        """Why this lane was chosen."""
 
     @property
     def warnings(self) -> list[str]:
-        """Sentences for the user about whatever makes reading slow."""
+        """Warnings for the user about anything that makes reading slow."""
 
     @classmethod
     def why_not(cls, request: Request) -> str | None:
-        """Why it cannot take ``request``, or leaves it to others under ``auto``, before anything is opened."""
+        """Why this lane cannot take ``request`` or leaves it to others under ``auto``, before anything is opened."""
 
     @classmethod
     def open(cls, request: Request, opened: dict[str, Source], left: str | None) -> Lane:
-        """The lane over the rows of ``request``, for which :meth:`why_not` gives None.
+        """Open the rows of ``request``, for which :meth:`why_not` has returned None.
 
-        ``opened`` has the source of each side that a lane has looked at; ``left`` is why another left the rows to this
-        one. Raises :class:`sparkrank.base.errors.FrameLaneNeededError` where only Spark reads the rows as they should
-        be read, and what the readers raise.
+        ``opened`` has the source of each side that another lane has already opened. ``left`` is the reason why another
+        lane left the rows to this one. Raises :class:`sparkrank.base.errors.FrameLaneNeededError` where only Spark
+        reads the rows correctly, and whatever the readers raise.
         """
 
     def check(self, plan: Plan) -> None:
         """Raise :class:`sparkrank.base.errors.InputError` for a column that is missing or cannot play its role."""
 
     def rows(self) -> int:
-        """The number of rows, at most, by which the number of buckets is chosen."""
+        """An upper bound on the number of rows, from which the number of buckets is chosen."""
 
     def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
-        """Evaluate everything in one pass; with ``files``, the group table is written there by those who solve it."""
+        """Evaluate everything in one pass. With ``files``, the tasks write the group table there."""
 
     def bucket_schema(self, plan: Plan) -> pa.Schema:
         """The schema of the rows of a bucket."""
 
     def picked(self, plan: Plan, keys: GroupKeys | None, pick: Pick) -> list[pa.Table]:
-        """The tables, unless empty, that ``pick`` makes where rows are read, which may be of ``keys`` alone."""
+        """The non-empty tables that ``pick`` makes where rows are read. Only rows of ``keys`` need be read."""
 
     def session_settings(self, request: Request, *, own_zone: bool) -> dict[str, str]:
-        """Settings of the session that the rows depend on; not its time zone where the spec has its ``own_zone``."""
+        """The session settings that the rows depend on, without the time zone where the spec has its ``own_zone``."""
 
 
 LANES: dict[str, type[Lane]] = {lane.name: lane for lane in (ScanLane, LocalLane, FrameLane)}
@@ -85,15 +85,15 @@ def lane_words() -> tuple[str, ...]:
 
 
 def needs_session(word: str) -> bool:
-    """Whether the lane called ``word`` may work in a Spark session, so that one must be there."""
+    """Whether the lane called ``word`` may work in a Spark session, so that one must exist."""
     return word == AUTO or LANES[word].needs_session
 
 
 def time_zone_lanes() -> list[str]:
-    """The words of lanes in which the time zone of a session may count."""
+    """The words of lanes for which the time zone of a session may matter."""
     return [AUTO, *(name for name, lane in LANES.items() if lane.takes_time_zone)]
 
 
 def row_memory_lanes() -> list[str]:
-    """The lanes that hold rows."""
+    """The names of the lanes that hold rows themselves."""
     return [name for name, lane in LANES.items() if lane.takes_row_memory]

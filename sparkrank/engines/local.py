@@ -1,7 +1,7 @@
 """The local lane: all buckets in one process without Java, with threads over splits and buckets.
 
-Memory does not grow with the number of rows, except for exact bins and for a group table that is not written to files:
-it is ``row_memory`` of pieces, and for each thread a split or a bucket and two row groups of the group table.
+Memory does not grow with the number of rows, except for exact bins and for a group table that is not written to files.
+It is ``row_memory`` bytes of pieces and, for each thread, a split or a bucket and two row groups of the group table.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from sparkrank.states.partials import add_partials
 if TYPE_CHECKING:
     from sparkrank.engines.one_group import Pick
 
-LOCAL_SPLIT_ROWS = 1_000_000  # smaller than that of a Spark task, because threads share the memory of one process
-# Reading threads beyond one for each core. They wait for Arrow, which reads and decodes on threads of its own. With one
-# reading thread per core, cores were idle for a fifth of the time, and a run took an eighth longer.
+LOCAL_SPLIT_ROWS = 1_000_000  # fewer than in a Spark task, because threads share the memory of one process
+# Reading threads beyond one for each core. They wait for Arrow, which reads and decodes on threads of its own. With
+# exactly one reading thread per core, cores were idle for a fifth of the time and a run took an eighth longer.
 EXTRA_READERS = 1
 RUNS_PER_THREAD = 2  # runs of buckets for each thread, so that a thread on a busy core leaves work to the others
-# The default of ``row_memory``, the bytes of pieces in memory before they spill: 20 million rows of one model with keys
-# of eight bytes, and a process of less than 1 GiB whatever the rows.
+# The default of ``row_memory``, the bytes of pieces in memory before they spill. It has room for 20 million rows of one
+# model with keys of eight bytes, and keeps the process below 1 GiB however many rows there are.
 ROW_MEMORY_BYTES = 328 << 20
 T = TypeVar("T")
 
@@ -48,11 +48,11 @@ T = TypeVar("T")
 def evaluate_local(
     sides: Sides, plan: Plan, buckets: int, files: GroupFiles | None = None, row_memory: int = ROW_MEMORY_BYTES
 ) -> Solved:
-    """Evaluate the rows of ``sides``, which have passed their check, in ``buckets`` buckets, on all cores.
+    """Evaluate the rows of ``sides``, which have passed their check, in ``buckets`` buckets on all cores.
 
-    These are as many as ``taskset`` or ``pyarrow.set_cpu_count`` allow. Threads write the group table to ``files``
-    unless that is None. Pieces beyond ``row_memory`` bytes go to disk. Raises :class:`SparkrankError` where nothing can
-    be written there.
+    The number of cores is what ``taskset`` or ``pyarrow.set_cpu_count`` allow. Threads write the group table to
+    ``files`` unless that is None. Pieces beyond ``row_memory`` bytes are spilled to disk. Raises
+    :class:`SparkrankError` where nothing can be written there.
     """
     prepare_for_limit()
     threads, progress = pa.cpu_count(), watched.get() or Progress()
@@ -66,7 +66,7 @@ def evaluate_local(
         def read(split: SideSplit) -> None:
             for rows in _until_failed(read_split(split), crew):
                 progress.add(read=rows.num_rows)
-                # encoding texts saves bytes for the JVM, but here it would cost as much time as it saves
+                # encoding texts saves bytes for the JVM, but here costs as much time as it saves
                 pieces.add(list(pieces_by_bucket(rows, buckets, code_texts=False)))
 
         def solve(run: range) -> tuple[Partials, set[str], list[pa.Table]]:
@@ -76,12 +76,12 @@ def evaluate_local(
 
         try:
             crew.all(threads + EXTRA_READERS, read, sides.splits(plan, LOCAL_SPLIT_ROWS))
-            if pieces.on_disk:  # otherwise memory that reading freed adds to what evaluation allocates
+            if pieces.on_disk:  # otherwise evaluation would allocate memory on top of what reading has freed
                 logging.getLogger(__name__).info("rows outgrew row_memory of %d bytes and went to disk", row_memory)
                 give_back_freed_memory()
             parts = crew.all(threads, solve, _runs(buckets, RUNS_PER_THREAD * threads))
         finally:
-            if pieces.on_disk:  # after smaller runs, the next evaluation may reuse freed memory
+            if pieces.on_disk:  # after smaller runs, the next evaluation may reuse the freed memory
                 give_back_freed_memory()
     partials, names, tables = zip(*parts, strict=True)
     if files is not None:
@@ -91,7 +91,7 @@ def evaluate_local(
 
 
 def _solved_where_read(sides: Sides, plan: Plan, threads: int) -> Solved:
-    """The result for rows of ``sides`` without groups. Each table that is read is a bucket, so no pieces are stored."""
+    """Evaluate rows of ``sides`` that have no groups. Each table that is read is a bucket, so no pieces are stored."""
     read_split, splits, crew = sides.reader(plan), sides.splits(plan, LOCAL_SPLIT_ROWS), Crew()
     progress = watched.get() or Progress()
 
@@ -105,7 +105,7 @@ def _solved_where_read(sides: Sides, plan: Plan, threads: int) -> Solved:
 
 
 def pick_local(sides: Sides, plan: Plan, pick: Pick) -> list[pa.Table]:
-    """The tables that ``pick`` makes of the rows of ``sides``, split by split; empty tables are left out."""
+    """The tables that ``pick`` makes of the rows of ``sides``, split by split, without empty tables."""
     read_split, crew = sides.reader(plan), Crew()
 
     def picked(split: SideSplit) -> list[pa.Table]:
@@ -119,7 +119,7 @@ def pick_local(sides: Sides, plan: Plan, pick: Pick) -> list[pa.Table]:
 def _counted(
     results: Iterable[tuple[int, BucketResult]], progress: Progress, *, read: bool = False
 ) -> Iterator[tuple[int, BucketResult]]:
-    """``results``, whose rows are counted; ``read``: they are read only now."""
+    """Yield ``results`` and count their rows as solved. ``read`` means that they are also read only now."""
     for result in results:
         rows = result[1].partials.counts.get((checks.ROWS_READ, ""), 0)
         progress.add(rows if read else 0, rows)
@@ -127,7 +127,7 @@ def _counted(
 
 
 def _until_failed(steps: Iterable[T], crew: Crew) -> Iterator[T]:
-    """``steps`` until a thread of the ``crew`` has failed."""
+    """Yield ``steps`` until a thread of the ``crew`` fails."""
     for step in steps:
         if crew.failed.is_set():
             return
@@ -138,7 +138,7 @@ def _until_failed(steps: Iterable[T], crew: Crew) -> Iterator[T]:
 def _unnamed_file(crew: Crew) -> Iterator[BinaryIO]:
     """A file without a name, of which nothing remains, however the process ends.
 
-    It stays open where threads of the ``crew`` still wait: another file might get its number while they write.
+    It stays open while threads of the ``crew`` still run: another file might get its descriptor while they write.
     """
     file = unnamed_file()
     try:
@@ -151,7 +151,7 @@ def _unnamed_file(crew: Crew) -> Iterator[BinaryIO]:
 def _gathered(
     results: Iterable[tuple[int, BucketResult]], files: GroupFiles | None
 ) -> tuple[Partials, set[str], list[pa.Table]]:
-    """The merged states of a run of buckets, with the names of the files that have their groups, or the groups."""
+    """The merged states of a run of buckets, with the names of the files that have their groups, or with the groups."""
     merged: list[Partials] = []
 
     def groups() -> Iterator[Part]:
@@ -168,7 +168,7 @@ def _gathered(
 
 
 def _runs(buckets: int, most: int) -> list[range]:
-    """All ``buckets`` in order, in at most ``most`` runs of about equal length."""
+    """Divide all ``buckets``, in order, into at most ``most`` runs of about equal length."""
     count = min(buckets, most)
     ends = [buckets * index // count for index in range(count + 1)]
     return [range(start, end) for start, end in itertools.pairwise(ends)]

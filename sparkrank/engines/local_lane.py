@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SidesLane:
-    """What lanes have in common that read ``sides`` by Arrow: nothing of it depends on a session."""
+    """The base class of lanes that read ``sides`` with Arrow and so depend on no session."""
 
     takes_time_zone: ClassVar[bool] = False
 
@@ -46,13 +46,13 @@ class SidesLane:
         return {}
 
     def narrowed(self, keys: GroupKeys | None) -> Sides:
-        """Sides whose readers may leave out rows of other groups than ``keys``."""
+        """Sides whose readers may leave out rows of groups other than ``keys``."""
         return self.sides if keys is None else self.sides.narrowed(keys.condition)
 
 
 @dataclass(frozen=True)
 class LocalLane(SidesLane):
-    """Files or tables in memory, in this process, which holds ``row_memory`` bytes of rows; more go to disk."""
+    """Files or tables in memory, read in this process, which holds ``row_memory`` bytes of rows and spills the rest."""
 
     name: ClassVar[str] = "local"
     needs_session: ClassVar[bool] = False

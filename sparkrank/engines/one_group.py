@@ -1,4 +1,4 @@
-"""The rows of one group, as every lane finds them: readers may push its key down, and its values decide."""
+"""The rows of one group, found the same way in every lane: readers may push its key down, and its values decide."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from sparkrank.bucket.impressions import key_column
 if TYPE_CHECKING:
     from sparkrank.inputs.roles import Roles
 
-MOST_ROWS = 1_000_000  # of a group that is explained: who shall read more?
-Pick: TypeAlias = Callable[[pa.Table], pa.Table]  # of rows with the columns of a bucket; it travels to tasks
+MOST_ROWS = 1_000_000  # the largest group that can be explained; nobody could read more rows
+Pick: TypeAlias = Callable[[pa.Table], pa.Table]  # takes rows with the columns of a bucket; is sent to tasks
 
 
 @dataclass(frozen=True)
 class GroupKeys:
-    """The ``keys`` of some groups, of each a value for every one of ``columns``: a text stands for any type."""
+    """The ``keys`` of some groups, each with a value for every one of ``columns``. A text stands for any type."""
 
     columns: tuple[str, ...]
     keys: tuple[tuple[Any, ...], ...]
 
     @classmethod
     def of(cls, columns: Sequence[str], given: Mapping[str, Any]) -> GroupKeys:
-        """The key that ``given`` names, by column.
+        """The key that ``given`` has by column.
 
-        Raises :class:`SpecError` where there are no groups, a column is none of the key, or one is missing or null.
+        Raises :class:`SpecError` where there are no groups, a column is not part of the key, or one is missing or null.
         """
         if not columns:
             raise SpecError("no group column is named: without groups there is none to explain")
@@ -49,17 +49,17 @@ class GroupKeys:
         return cls(tuple(columns), (tuple(given[name] for name in columns),))
 
     def named(self, key: Sequence[Any]) -> str:
-        """One of the keys as sentences have it: ``user_id=42``."""
+        """One of the keys as messages show it: ``user_id=42``."""
         pairs = zip(self.columns, key, strict=True)
         return ", ".join(f"{shorten(name)}={shorten(value)}" for name, value in pairs)
 
     def typed(self, schema: pa.Schema) -> list[tuple[pa.Scalar, ...]]:
-        """The keys in the types of a bucket of ``schema``. Raises :class:`SpecError` for a value of another type."""
+        """The keys in the types of the bucket ``schema``. Raises :class:`SpecError` for a value of another type."""
         kinds = [schema.field(key_column(index)).type for index in range(len(self.columns))]
         return [tuple(map(_as_kind, self.columns, key, kinds)) for key in self.keys]
 
     def condition(self, roles: Roles, schema: pa.Schema) -> list[pc.Expression]:
-        """Expressions over columns of ``schema`` that hold for all rows of these groups, whose key ``roles`` name."""
+        """Expressions over columns of ``schema`` that are true for all rows of these groups. ``roles`` name the key."""
         expressions = []
         for index, column in enumerate(roles.group):
             kind = schema.field(column).type if column in schema.names else pa.null()
@@ -67,17 +67,17 @@ class GroupKeys:
                 continue
             try:
                 values = [_as_kind(column, key[index], kind).as_py() for key in self.keys]
-            except SpecError:  # of a narrower type than the other side's: no row of this one has it
+            except SpecError:  # this side has a narrower type than the other, so none of its rows has the value
                 continue
             expressions.append(pc.field(column).isin(pa.array(values, kind)))
         return expressions
 
     def of_rows(self, schema: pa.Schema) -> Pick:
-        """A function that picks the rows of the groups out of rows of ``schema``."""
+        """A function that picks the rows of these groups from rows of ``schema``."""
         return functools.partial(_rows_of, self._plain(schema), schema)
 
     def near(self, schema: pa.Schema) -> Pick:
-        """A function that picks the keys nearest to the first: rows with the number of a column and a text."""
+        """A function that picks the keys nearest to the first key: rows with the number of a column and a text."""
         return functools.partial(_near, self._plain(schema)[0], schema)
 
     def _plain(self, schema: pa.Schema) -> list[tuple[Any, ...]]:
@@ -86,7 +86,7 @@ class GroupKeys:
 
 def _as_kind(name: str, value: Any, kind: pa.DataType) -> pa.Scalar:
     try:
-        plain = value.item() if hasattr(value, "item") and not isinstance(value, (str, bytes)) else value  # of numpy
+        plain = value.item() if hasattr(value, "item") and not isinstance(value, (str, bytes)) else value  # from numpy
         if isinstance(plain, pa.Scalar):
             plain = plain.as_py()
         is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
@@ -100,7 +100,7 @@ def _as_kind(name: str, value: Any, kind: pa.DataType) -> pa.Scalar:
 
 def _rows_of(keys: Sequence[Sequence[Any]], schema: pa.Schema, rows: pa.Table) -> pa.Table:
     names = [key_column(index) for index in range(len(keys[0]))]
-    for index, name in enumerate(names):  # most rows are of none of the groups
+    for index, name in enumerate(names):  # most rows belong to none of the groups
         kind = schema.field(name).type
         rows = rows.filter(pc.is_in(rows[name], pa.array([key[index] for key in keys], kind)))
     if len(names) == 1 or not rows.num_rows:
@@ -109,7 +109,7 @@ def _rows_of(keys: Sequence[Sequence[Any]], schema: pa.Schema, rows: pa.Table) -
 
 
 def rows_of_key(rows: pa.Table, key: Sequence[Any], schema: pa.Schema) -> pa.Table:
-    """Those of ``rows`` that have one key, given as plain values."""
+    """The rows of ``rows`` that have one key, given as plain values."""
     for index, value in enumerate(key):
         name = key_column(index)
         rows = rows.filter(pc.equal(rows[name], pa.scalar(value, schema.field(name).type)))
@@ -129,7 +129,7 @@ def _near(values: Sequence[Any], schema: pa.Schema, rows: pa.Table) -> pa.Table:
 
 
 def _neighbours(keys: pa.Array, value: pa.Scalar) -> list[str]:
-    """Those of ``keys`` right below ``value``, equal to it, and right above it; none of a type without an order."""
+    """The values of ``keys`` next below ``value``, equal to it, and next above it; none for a type without an order."""
     try:
         keys = keys.cast(value.type)
         sides = [keys.filter(compare(keys, value)) for compare in (pc.less, pc.equal, pc.greater)]
@@ -140,7 +140,7 @@ def _neighbours(keys: pa.Array, value: pa.Scalar) -> list[str]:
 
 
 def raise_no_rows(keys: GroupKeys, near: Iterable[pa.Table], schema: pa.Schema) -> None:
-    """Raise :class:`InputError`: no row has the first of ``keys``, and which keys are ``near``, of all tasks."""
+    """Raise :class:`InputError`: no row has the first of ``keys``. It names the keys that are ``near`` in all tasks."""
     rows = pa.concat_tables([NEAR_SCHEMA.empty_table(), *near])
     sentence = f"no row has {keys.named(keys.keys[0])}"
     for index, (name, value) in enumerate(zip(keys.columns, keys.typed(schema)[0], strict=True)):

@@ -1,4 +1,4 @@
-"""How far a lane is with its rows, for whoever watches."""
+"""Progress of a lane through its rows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextvars import ContextVar
 
 
 class Progress:
-    """Rows that are read and solved, of ``rows`` in all, as far as a lane counts them itself; 0 where none is known."""
+    """Rows read and solved, of ``rows`` in all, as far as a lane counts them itself; ``rows`` is 0 where unknown."""
 
     def __init__(self, rows: int = 0) -> None:
         self.rows = rows
@@ -15,11 +15,11 @@ class Progress:
         self._lock = threading.Lock()
 
     def add(self, read: int = 0, solved: int = 0) -> None:
-        """Count rows, which threads do at once."""
+        """Count rows. Several threads may call this at once."""
         with self._lock:
             self.read += read
             self.solved += solved
 
 
-# That of the stage which runs in this context and somebody watches.
+# The progress of the stage that runs in this context, if somebody watches it.
 watched: ContextVar[Progress | None] = ContextVar("watched", default=None)

@@ -1,4 +1,4 @@
-"""The rows of one side as a DataFrame of Spark."""
+"""The rows of one side as a Spark DataFrame."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def spark_frame(
     roles: Roles | None = None,
     opened: Mapping[str, Source] = MappingProxyType({}),
 ) -> DataFrame:
-    """The rows of ``side`` as Spark reads them; columns of CSV have the types that ``roles`` ask for.
+    """The rows of ``side`` as Spark reads them. CSV columns have the types that ``roles`` ask for.
 
-    ``opened`` has the source of each side that another lane has opened before. Raises :class:`InputError` when the rows
-    are missing or cannot be read, or where some files lack a column of ``roles``.
+    ``opened`` has the source of each side that another lane has opened before. Raises :class:`InputError` where the
+    rows are missing or cannot be read, or where some files lack a column of ``roles``.
     """
     if side.is_frame:
         frame: DataFrame = side.given
@@ -60,10 +60,10 @@ def spark_frame(
 
 
 def _where(frame: DataFrame, condition: str) -> DataFrame:
-    """The rows of ``frame`` that the whole of ``condition`` holds for: it is one without parentheses and with them.
+    """The rows of ``frame`` for which ``condition`` as a whole is true. It must be valid with and without parentheses.
 
-    Spark takes a word behind an expression for its name, but not in parentheses: ``s > 1 and`` is s > 1, called "and".
-    ``a) or (b`` and a query are conditions in parentheses only.
+    Without parentheses Spark takes a word after an expression for its alias: ``s > 1 and`` is s > 1, called "and".
+    With parentheses, ``a) or (b`` and a query would be accepted.
     """
     frame.where(condition).schema  # noqa: B018 - over Spark Connect nobody looks at the condition before
     narrowed = frame.where(f"({condition}\n)")  # a comment may end the text
@@ -72,14 +72,14 @@ def _where(frame: DataFrame, condition: str) -> DataFrame:
 
 
 def _frame_in_memory(side: SideRows, spark: SparkSession, roles: Roles | None) -> DataFrame:
-    """A DataFrame of a table in memory: the columns that have a role."""
+    """A DataFrame of a table in memory, with the columns that have a role."""
     assert roles is not None  # noqa: S101 - who hands over rows names their columns
     selection = Selection.of(TableInput.open(side, roles), roles, side.what)
     for role, column in roles.columns():
         validate_column(role, column, selection.schema.names, side.what)
     read = selection.read(list(dict.fromkeys(column for _, column in roles.columns())))
     with reading_errors(side.name, side.what, side.what):
-        return spark.createDataFrame(signed(read))  # of a NaN of pandas Spark makes what its settings say
+        return spark.createDataFrame(signed(read))  # what Spark makes of a NaN of pandas depends on its settings
 
 
 def _stored_frame(
@@ -89,7 +89,7 @@ def _stored_frame(
     roles: Roles | None,
     opened: Mapping[str, Source],
 ) -> DataFrame:
-    """The rows at a path or of a table, before any condition."""
+    """The rows at a path or of a catalog table, before any condition."""
     if side.path is None:
         with reading_errors(side.name, kind, side.what):
             return spark.read.table(str(side.table))
@@ -113,12 +113,12 @@ def _stored_frame(
         return read(options=side.options)
     from sparkrank.engines.spark.text_files import text_frame
 
-    with reading_errors(side.name, kind, side.what):  # over Spark Connect nobody looks at the files before
+    with reading_errors(side.name, kind, side.what):  # over Spark Connect nobody has looked at the files before
         return text_frame(read, side.format, side.options, side.fields, roles, side.what)
 
 
 def _package(spark: SparkSession, side: SideRows) -> str:
-    """The package by which ``spark`` would read the format of ``side``, as the end of a sentence."""
+    """The package by which ``spark`` could read the format of ``side``, as the end of a sentence."""
     version = ".".join(spark.version.split(".")[:2])
     packages = {
         "delta": "io.delta:delta-spark",
@@ -133,7 +133,7 @@ def _package(spark: SparkSession, side: SideRows) -> str:
 
 
 def settings_of_frame(side: SideRows, frame: DataFrame, roles: Roles, own_zone: bool) -> dict[str, str]:
-    """The settings of the session that the rows of ``side``, read as ``frame``, depend on, as :func:`settings_read`."""
+    """The session settings that the rows of ``side``, read as ``frame``, depend on (see :func:`settings_read`)."""
     if side.path is None:
         return settings_read(frame, roles, side.where, _is_view(frame, side.table), False, own_zone)
     settings = settings_read(frame, roles, side.where, False, side.format in TEXT_FORMATS, own_zone)
@@ -142,7 +142,7 @@ def settings_of_frame(side: SideRows, frame: DataFrame, roles: Roles, own_zone: 
 
 
 def _is_view(frame: DataFrame, table: str | None) -> bool:
-    """Whether the catalog's ``table`` may be a view, whose SQL asks what nobody sees here."""
+    """Whether the catalog's ``table`` may be a view, whose SQL is not visible here."""
     try:
         return frame.sparkSession.catalog.getTable(str(table)).tableType not in ("MANAGED", "EXTERNAL")
     except Exception:  # noqa: BLE001 - a catalog that tells nothing of its tables

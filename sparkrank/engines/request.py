@@ -1,4 +1,4 @@
-"""A request for an evaluation: the one value that both doors, ``sr.evaluate`` and the job, hand over."""
+"""A request for an evaluation: the one value that both doors, ``sr.evaluate`` and the job, pass on."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-AUTO = "auto"  # the word by which a request leaves its lane to the policy
+AUTO = "auto"  # the word by which a request leaves the choice of its lane to the policy
 
 
 @dataclass(frozen=True)
 class Request:
-    """An evaluation as it is asked for: ``impressions`` and the ``truth`` beside them, ``plan`` over their ``roles``.
+    """A requested evaluation: ``impressions``, the ``truth`` beside them, and a ``plan`` over their ``roles``.
 
     Without ``buckets`` rows are counted, and each has about ``bucket_rows``. The local lane may hold ``row_memory``
     bytes of rows. ``counts`` are of checks on what was handed over.
@@ -48,21 +48,21 @@ class Request:
 
     @property
     def session(self) -> SparkSession | None:
-        """The session of a DataFrame that was given, or else the one that was named."""
+        """The session of a DataFrame that was given, or else the session that was named."""
         frames = (side.given.sparkSession for side, _ in self.sides if side.is_frame)
         return next(frames, self.spark)
 
     @property
     def frame_side(self) -> str | None:
-        """The side that is a Spark DataFrame, the first of them as sentences name it."""
+        """The first side that is a Spark DataFrame, as messages name it."""
         return next((side.what for side, _ in self.sides if side.is_frame), None)
 
     @property
     def memory_side(self) -> str | None:
-        """The side that is a table in memory, the first of them as sentences name it."""
+        """The first side that is a table in memory, as messages name it."""
         return next((side.what for side, _ in self.sides if side.is_in_memory), None)
 
     @property
     def is_in_memory(self) -> bool:
-        """Whether all of it is in the memory of this process."""
+        """Whether all sides are in the memory of this process."""
         return all(side.is_in_memory for side, _ in self.sides)

@@ -26,18 +26,18 @@ def _release_nothing() -> None:
 
 
 class _Lease:
-    """A token held by whatever may still read Spark's cached rows; once it is collected, nothing does."""
+    """A token shared by everything that may still read Spark's cached rows. Once it is collected, nothing can."""
 
 
 def _release_unheld(process: int, release: Callable[[], object]) -> None:
-    """Call ``release`` on a thread of its own: the collector may run amid a call of the JVM that awaits its answer."""
+    """Call ``release`` on a thread of its own, because the collector may run during a call of the JVM."""
 
     def quietly() -> None:
         with contextlib.suppress(Exception):  # the session has ended, and its rows with it
             release()
 
-    if os.getpid() == process:  # a fork has no part in the session of its parent
-        with contextlib.suppress(RuntimeError):  # no thread starts while Python ends, and Spark ends with it
+    if os.getpid() == process:  # a forked process has no part in the session of its parent
+        with contextlib.suppress(RuntimeError):  # no thread can start while Python ends, and Spark ends with it
             threading.Thread(target=quietly, name="sparkrank-release", daemon=True).start()
 
 
@@ -48,7 +48,7 @@ def _release_once(unheld: weakref.finalize[..., _Lease], release: Callable[[], o
 
 @dataclass(frozen=True)
 class Refusal:
-    """Something that a session of Spark does not permit: why (``because``), and what an evaluation does ``instead``.
+    """Something that a Spark session does not permit, why (``because``), and what an evaluation does ``instead``.
 
     It ``is_usual`` where all sessions of the kind do so: then it is no reason to warn anybody.
     """
@@ -64,9 +64,9 @@ class Refusal:
 
 @dataclass(frozen=True)
 class ExactBins:
-    """Exact bins that are too many for one process: the metrics that read them, and rows of the table ``blocks``.
+    """Exact bins that are too many for one process: the metrics that read them, and the rows of table ``blocks``.
 
-    ``sizes`` is the number of bins of each series; ``sketches`` are coarser histograms, where curves are requested.
+    ``sizes`` is the number of bins of each series. ``sketches`` are coarser histograms, where curves are requested.
     """
 
     measured: Mapping[StateKey, MeasuredTerms]
@@ -77,9 +77,10 @@ class ExactBins:
 
 @dataclass(frozen=True)
 class Solved:
-    """The states of the day, and its group table unless none is requested or it was written to files.
+    """The states of the day, and its group table if one was requested and not written to files.
 
-    ``exact`` are the exact bins that the states lack. ``release`` frees the memory and the disk behind Spark's tables.
+    ``exact`` are the exact bins that the states lack. ``release`` frees the memory and disk space behind Spark's
+    tables.
     """
 
     partials: Partials
@@ -90,21 +91,21 @@ class Solved:
     refusals: tuple[Refusal, ...] = ()
 
     def leased(self) -> Solved:
-        """A result that is released once neither it nor one of its tables of Spark is referenced any more."""
+        """This result, released once neither it nor one of its Spark tables is referenced any more."""
         if self.release is _release_nothing:
             return self
         lease = _Lease()
         unheld = weakref.finalize(lease, _release_unheld, os.getpid(), self.release)
-        unheld.atexit = False  # Spark ends first
+        unheld.atexit = False  # at exit Spark has already ended
         for table in (self.groups, None if self.exact is None else self.exact.table):
             if table is not None and not isinstance(table, pa.Table):
                 table.__dict__["_sparkrank_lease"] = lease
         return replace(self, release=partial(_release_once, unheld, self.release), lease=lease)
 
     def releasing(self, more: Callable[[], object]) -> Solved:
-        """A result that also calls ``more`` first when it is released."""
+        """This result, which also calls ``more`` before anything else when it is released."""
 
-        before = self.release  # alone: who holds this result by what releases it would hold it for ever
+        before = self.release  # bound alone: a function that refers to this result would keep it alive for ever
 
         def release() -> None:
             more()
@@ -113,12 +114,12 @@ class Solved:
         return replace(self, release=release)
 
     def noting(self, *refusals: Refusal | None) -> Solved:
-        """A result with ``refusals``, but those that are None, before its own."""
+        """This result with ``refusals`` before its own, leaving out those that are None."""
         return replace(self, refusals=(*filter(None, refusals), *self.refusals))
 
     @cached_property
     def merged(self) -> Merged:
-        """The states, with the metrics that they lack the bins of, as the tables read them."""
+        """The states, with the metrics whose bins they lack, in the form that the tables read."""
         return Merged(self.partials, self.measured)
 
     @property

@@ -1,4 +1,4 @@
-"""The exact bins of a day in ranges of scores: each range is merged and swept on its own. Pure numpy and pyarrow."""
+"""The exact bins of a day in ranges of scores, each merged and swept on its own. Pure numpy and pyarrow."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from sparkrank.states import Partials, ScoreHistogram, ScoreSeries
 from sparkrank.states.keys import StateKey
 
 # The number of bins that each bucket sends as a sample. A hash of the group assigns rows to buckets, so all samples are
-# similar, and those of a hundred buckets place the bounds to within a few per cent of a range.
+# similar, and those of a hundred buckets determine the bounds to within a few per cent of a range.
 SAMPLED_BINS = 160
 
-ScoreRanges: TypeAlias = Sequence[tuple[ScoreSeries, int]]  # the series of each range, and the place of the range in it
+ScoreRanges: TypeAlias = Sequence[tuple[ScoreSeries, int]]  # the series of each range, and its index within the series
 
 
 def split_exact(partials: Partials) -> tuple[Partials, Partials | None]:
-    """``partials`` without their exact histograms, and the exact histograms, or None where there are none."""
+    """Split ``partials`` into all but their exact histograms, and these histograms, or None if there are none."""
     exact = {series: blocks for series, blocks in partials.blocks.items() if series.rule.kind == "exact"}
     if not exact:
         return partials, None
@@ -47,13 +47,13 @@ def sample_bins(exact: Partials) -> bytes:
 
 @dataclass(frozen=True)
 class RangeBounds:
-    """The bounds of the ranges of each series: ascending bin numbers, each the lowest of a range but the lowest one."""
+    """The bounds of the ranges of each series: ascending bin numbers, the lowest of each range but the lowest range."""
 
     splitters: Mapping[ScoreSeries, Ints]
 
     @classmethod
     def of(cls, samples: Iterable[bytes], range_bins: int) -> RangeBounds:
-        """The bounds of ranges of about ``range_bins`` bins, or fewer where buckets have bins in common."""
+        """Bounds of ranges of about ``range_bins`` bins, or fewer where buckets have bins in common."""
         counts: dict[ScoreSeries, int] = {}
         numbers: dict[ScoreSeries, list[Ints]] = {}
         for packed in samples:
@@ -69,11 +69,11 @@ class RangeBounds:
         return cls(splitters)
 
     def score_ranges(self) -> list[tuple[ScoreSeries, int]]:
-        """Every range as (series, place from the highest scores down)."""
+        """Every range as (series, index from the highest scores down)."""
         return [(series, place) for series, bounds in self.splitters.items() for place in range(len(bounds) + 1)]
 
     def pieces(self, exact: Partials) -> Iterator[tuple[int, ScoreHistogram]]:
-        """The bins of a bucket with the number of their range, which is its place in :meth:`score_ranges`."""
+        """The bins of a bucket by range, each with the number of the range: its index in :meth:`score_ranges`."""
         number = 0
         for series, bounds in self.splitters.items():
             histogram = exact.blocks.get(series)
@@ -111,7 +111,7 @@ def exact_metrics(plan: Plan) -> dict[float | None, list[ExactMetric]]:
 
 @dataclass(frozen=True)
 class Totals:
-    """What the driver needs of a range before the sweep; ``rates`` and ``sketch``, coarser bins, if these are read."""
+    """What the driver must know of a range before the sweep; ``rates`` and ``sketch`` (coarser bins) only if read."""
 
     extent: Extent
     rates: Rates | None
@@ -125,14 +125,14 @@ class Totals:
 
 @dataclass(frozen=True)
 class RangePlace:
-    """The place of a range: the extent of its day, and the extent of the ranges above it (None for the highest)."""
+    """The position of a range: the extent of its day, and of the ranges above it (None for the highest range)."""
 
     day: Extent
     above: Extent | None
 
 
 def places(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[int, RangePlace]:
-    """The place of each range that has bins, by the number of the range."""
+    """The position of each range that has bins, by the number of the range."""
     found: dict[int, RangePlace] = {}
     for numbers in _days(score_ranges, totals).values():
         sums = list(itertools.accumulate(totals[number].extent for number in numbers))
@@ -180,7 +180,7 @@ def measured(
     added: Mapping[int, Sequence[Any]],
     exact: Mapping[float | None, Sequence[ExactMetric]],
 ) -> dict[StateKey, MeasuredTerms]:
-    """Every metric of every series, from the terms that its ranges add (:func:`sweep`)."""
+    """Every metric of every series, from the terms that its ranges contribute (:func:`sweep`)."""
     values: dict[StateKey, MeasuredTerms] = {}
     where = places(score_ranges, totals)
     for series, numbers in _days(score_ranges, totals).items():

@@ -1,8 +1,9 @@
 """Metrics as functions of Spark columns: ``from sparkrank import functions as srf``.
 
-Each metric of groups or of all rows together is a function here, by its name and aliases: ``srf.ndcg("score",
-"label", k=10)`` aggregates the rows of a group, and with ``of="lists"`` takes the list that each row has in arrays.
-Values have the bits that :func:`sparkrank.evaluate` gives the same group. The undefined is null.
+Each metric of groups, or of all rows together, is a function here under its name and its aliases.
+``srf.ndcg("score", "label", k=10)`` aggregates the rows of a group; with ``of="lists"`` it evaluates the list that each
+row has in arrays. Values have the same bits as those of :func:`sparkrank.evaluate` for the same group. An undefined
+value is null.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ ROLES = ("rank", *(role.key for role in row_roles() if not role.of_groups))
 
 
 class ColumnOptions(SettingOptions, total=False):
-    """What :func:`metric` and :func:`metrics` take beside scores and labels."""
+    """The options of :func:`metric` and :func:`metrics` besides scores and labels."""
 
     rank: ColumnOrName | None
     item: ColumnOrName | None
@@ -52,20 +53,20 @@ def metric(
     label: ColumnOrName | None = None,
     **options: Unpack[ColumnOptions],
 ) -> Column:
-    """A column of the metric that ``text`` names, for the list of each row or the rows of each group.
+    """A column of the metric that ``text`` names, for the list in each row or for the rows of each group.
 
     Parameters
     ----------
     text : str or Metric
         A text such as ``"ap(over=min_k_relevant)@10"``, as :func:`sparkrank.evaluate` takes it.
     score : Column or str, optional
-        The scores: higher is better, null means judged but not retrieved. Of lists, arrays of them; or arrays of
-        structs that have score, label and what else is needed, by these names or, with no other field, in this order,
-        and then there is no ``label``.
+        The scores. Higher is better; null means judged but not retrieved. For lists, arrays of scores, or arrays of
+        structs that have score, label and what else is needed. Their fields have these names or, if there are no other
+        fields, this order. Then there is no ``label``.
     label : Column or str, optional
         The labels: null means not judged.
     rank : Column or str, optional
-        Takes the place of ``score`` where lower is better.
+        Used in place of ``score``; lower is better.
     item, reference_rank, weight : Column or str, optional
         Columns that some metrics or definitions need, as :func:`sparkrank.evaluate` has them.
     ties, undefined, unretrieved, unjudged, duplicates, population, positions : str, optional
@@ -73,22 +74,22 @@ def metric(
     preset : str, optional
         A library of :data:`sparkrank.metrics.PRESETS`, which sets what is not given.
     of : {"rows", "lists", "batches"}, optional
-        What the columns hold. ``rows``, the default, makes an aggregate of the rows of a group. ``lists`` are arrays,
-        and the default for one column of structs. ``batches`` are rows that a metric of all rows together folds into
-        score bins, so that memory is bounded; Spark takes no other aggregate beside it.
+        What the columns hold. ``rows``, the default, aggregates the rows of a group. ``lists`` are arrays; this is the
+        default for one column of structs. ``batches`` are rows that a metric of all rows together folds into score
+        bins, so that memory is bounded; Spark allows no other aggregate beside it.
     over : WindowSpec, optional
-        The window whose rows are valued.
+        The window whose rows are evaluated.
 
     Returns
     -------
     Column
-        Doubles, under the text of the metric: null where the metric is undefined, unless ``undefined`` says what it
-        counts; null where the list is null; NaN where a row cannot be evaluated, for a score or label that is NaN.
+        Doubles, named by the text of the metric. Null where the metric is undefined, unless ``undefined`` gives a
+        value, and where the list is null. NaN where a row cannot be evaluated because a score or label is NaN.
 
     Raises
     ------
     SpecError
-        If the arguments make no sense, or the metric is of all lists together, as a coverage.
+        If the arguments do not make sense, or the metric is of all lists together, such as coverage.
 
     Examples
     --------
@@ -108,7 +109,7 @@ def metrics(
     label: ColumnOrName | None = None,
     **options: Unpack[ColumnOptions],
 ) -> Column:
-    """One struct of several metrics of the same list: the list goes to Python once, and is ranked once.
+    """One struct of several metrics of the same list, which is sent to Python and ranked only once.
 
     Parameters
     ----------
@@ -124,12 +125,12 @@ def metrics(
     Returns
     -------
     Column
-        A struct with a field for each metric, under its text: ``select("metrics.*")`` makes columns of them.
+        A struct with a field for each metric, named by its text. ``select("metrics.*")`` turns the fields into columns.
 
     Raises
     ------
     SpecError
-        As :func:`metric` does, and where some metrics are of groups and others are not.
+        As in :func:`metric`, and if only some of the metrics are of groups.
 
     Examples
     --------
@@ -161,7 +162,7 @@ def _column(
     for key, column in given.items():
         if not isinstance(column, str) and not hasattr(column, "alias"):
             raise SpecError(f"{key} is {quote(column)}: the name of a column, or a column, is needed")
-    # one array of structs has what is not named; what its fields must be, the metrics say
+    # the fields of one array of structs replace columns that are not named; the metrics decide which fields they need
     of_structs = of in (None, "lists") and over is None and set(given) in ({"score"}, {"rank"})
     roles = (*given, "label", "item", "reference_rank") if of_structs else tuple(given)
     metric_column = MetricColumn(column_plan(texts, roles, settings, options.get("preset")), given, is_struct)
@@ -181,22 +182,22 @@ def register(
     preset: PresetName | None = None,
     **definitions: str | None,
 ) -> tuple[str, ...]:
-    """Make metrics functions of SQL in the session ``spark``.
+    """Register metrics as SQL functions in the session ``spark``.
 
-    A metric of a group takes an array of structs, as ``ndcg_at_10(collect_list(struct(score, label)))``, or an array of
-    scores and one of labels; the item or the reference rank follow where it needs them. A metric of all rows together
-    is an aggregate of the columns: ``SELECT day, auc(score, label) ... GROUP BY day``. Spark takes no aggregates of its
-    own beside it, and all rows of a group are in the memory of a worker.
+    A metric of a group takes an array of structs, as in ``ndcg_at_10(collect_list(struct(score, label)))``, or an array
+    of scores and one of labels, followed by the item or the reference rank where it needs them. A metric of all rows
+    together is an aggregate of the columns: ``SELECT day, auc(score, label) ... GROUP BY day``. Spark allows none of
+    its own aggregates beside it, and all rows of a group are in the memory of a worker.
 
     Parameters
     ----------
     spark : SparkSession
-        The session, classic or of Connect. The functions are temporary: they go when it ends.
+        The session, classic or Spark Connect. The functions are temporary: they last as long as the session.
     metrics : sequence of str or Metric, or mapping of str to these, optional
-        The metrics, under their :func:`sql_name` or the names of the mapping. Without it: every metric that needs no
-        more than scores and labels, those of groups for the whole list and at 5, 10 and 20.
+        The metrics, registered by their :func:`sql_name` or by the keys of the mapping. By default, all metrics that
+        need only scores and labels; those of groups for the whole list and at 5, 10 and 20.
     prefix : str
-        What stands before every name, as ``"srf_"``.
+        A prefix for every name, such as ``"srf_"``.
     preset : str, optional
         A library of :data:`sparkrank.metrics.PRESETS`.
     **definitions : str, optional
@@ -210,13 +211,13 @@ def register(
     Raises
     ------
     SpecError
-        If a metric, a definition or a name makes no sense. Nothing is registered then.
+        If a metric, a definition or a name is not valid. Then nothing is registered.
     """
     return register_functions(spark, metrics, prefix, definitions, preset)
 
 
 def __getattr__(name: str) -> Callable[..., Column]:
-    """The function of the metric that is called ``name``, by its own name or an alias."""
+    """The function of the metric called ``name``, which may be an alias."""
     if name.startswith("__") or not CATALOG.is_known(name):
         known = __dir__()
         raise AttributeError(

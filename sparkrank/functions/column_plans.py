@@ -15,14 +15,14 @@ from sparkrank.metrics.parameters import WEIGHT
 from sparkrank.metrics.presets import PresetName
 from sparkrank.metrics.uncertainty import Uncertainty
 
-GROUP = "group"  # the key column of a list, which is only a number
+GROUP = "group"  # the key column of a list, which is its number
 
 
 @dataclass(frozen=True)
 class ColumnPlan:
-    """What a function of columns computes, by columns that play ``roles`` in the order of its arguments.
+    """What a function computes from columns, which play ``roles`` in the order of its arguments.
 
-    ``of_groups``: the metrics are of groups, and not of all rows together.
+    ``of_groups``: the metrics are of groups, not of all rows together.
     """
 
     plan: Plan
@@ -41,7 +41,7 @@ def column_plan(
     settings: Mapping[str, Any],
     preset: PresetName | None = None,
 ) -> ColumnPlan:
-    """The plan for ``metrics`` of columns that play ``roles``; :class:`SpecError` where a column cannot have one."""
+    """The plan for ``metrics`` of columns that play ``roles``. Raises :class:`SpecError` if there can be none."""
     library = find_preset(preset)
     asked = asked_metrics(metrics, library)
     if not asked:
@@ -71,7 +71,7 @@ def column_plan(
 
 
 def _validate_metric(metric: Metric) -> None:
-    """Refuse a metric that has no value in one group, or that weighs groups in a mean."""
+    """Refuse a metric that has no value for a single group, or that weighs groups in a mean."""
     one = "and a function of columns has one group at a time"
     if isinstance(metric.declaration, CatalogueMetric):
         raise SpecError(

@@ -1,4 +1,4 @@
-"""The function of one metric, with the signature and the documentation that its declaration says."""
+"""The function of one metric, with a signature and documentation made from the metric's declaration."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from sparkrank.doors.keywords import refuse_unknown
 from sparkrank.metrics import Declaration, GroupMetric
 from sparkrank.metrics.parameters import Parameter, format_number
 
-TEXT = "text"  # the argument of the general function that the name of a metric stands for
+TEXT = "text"  # the argument of the general function that is replaced by the name of a metric
 
 
 def text_of(name: str, k: object, parameters: Mapping[str, object]) -> str:
-    """The text of the metric ``name`` with a cut-off, unless that is None, and with ``parameters``."""
+    """The text of the metric ``name`` with ``parameters``, and with a cut-off unless that is None."""
     if k is not None and (isinstance(k, bool) or not isinstance(k, int)):
         raise SpecError(f"k is {quote(k)}: a whole number is needed")
     given = [_written(key, value) for key, value in parameters.items() if value is not None and value is not False]
@@ -33,7 +33,7 @@ def _written(name: str, value: object) -> str:
 def described(
     name: str, declaration: Declaration, at_k: Declaration, general: Callable[..., Any], module: str
 ) -> Callable[..., Any]:
-    """A function ``name`` that calls ``general`` with a metric of ``declaration``, or, with a cut-off, of ``at_k``."""
+    """A function ``name`` that calls ``general`` with a metric of ``declaration``, or of ``at_k`` with a cut-off."""
     arguments = inspect.signature(general).parameters
     parameters = own_parameters(at_k, arguments) | own_parameters(declaration, arguments)
     has_cutoff = at_k.cutoff == "optional" or at_k.at is not None
@@ -62,7 +62,7 @@ def described(
 
 
 def own_parameters(declaration: Declaration, arguments: Mapping[str, object]) -> dict[str, Parameter]:
-    """The parameters of a metric that are arguments of its function beside the general ``arguments``."""
+    """The parameters of a metric that its function takes besides the general ``arguments``."""
     return {
         parameter.name: parameter
         for parameter in declaration.parameters

@@ -1,6 +1,7 @@
-"""The values of group metrics for the lists of an Arrow batch, by the kernels of a bucket.
+"""The values of group metrics for the lists of an Arrow batch, computed by the same kernels as those of a bucket.
 
-A batch is one array of lists of structs, or several arrays of lists of equal lengths; lists are groups by their places.
+A batch is one array of lists of structs, or several arrays of lists of equal lengths. The lists are the groups,
+numbered by their index.
 """
 
 from __future__ import annotations
@@ -30,16 +31,17 @@ from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.sources.types import is_list, list_parts, plain_array
 from sparkrank.sources.values import FITS, READERS
 
-# Rows that are evaluated at a time, unless one list has more: a batch has ten thousand lists, whatever their length.
+# The rows evaluated at a time, unless one list has more. A batch has ten thousand lists, of any length.
 MOST_ROWS = 1 << 20
 ROLES = {"score": SCORE, "rank": RANK, "label": OF_LABEL} | {role.key: role for role in row_roles()}
 
 
 def values_of_lists(arrays: Sequence[pa.Array], asked: ColumnPlan) -> list[pa.Array]:
-    """The value of each metric for each list of a batch (n), null where it is undefined or the list is null.
+    """The value of each metric for each list of a batch (n). It is null where it is undefined or the list is null.
 
-    It is NaN where a row of the list cannot be evaluated, as one with a NaN score. Raises :class:`InputError` for types
-    that a role cannot have, arrays of a row that differ in length, and what the definitions make an error.
+    It is NaN where a row of the list cannot be evaluated, for example because its score is NaN. Raises
+    :class:`InputError` for types that a role cannot have, for arrays of one row that differ in length, and for whatever
+    the definitions make an error.
     """
     ranked = BatchRankings.of(lists_of(arrays, asked.roles), asked.plan)
     values = ranked.values_of(asked.plan)
@@ -50,7 +52,7 @@ def values_of_lists(arrays: Sequence[pa.Array], asked: ColumnPlan) -> list[pa.Ar
 
 @dataclass(frozen=True)
 class BatchLists:
-    """The lists of a batch: where each ends in all elements (``ends``, n + 1, from 0), and which are ``null`` (n).
+    """The lists of a batch. ``ends`` (n + 1, from 0) has their ends in all elements; ``null`` (n) flags null lists.
 
     ``columns`` has the elements by the key of their role.
     """
@@ -60,7 +62,7 @@ class BatchLists:
     columns: dict[str, pa.Array]
 
     def parts(self) -> Iterator[BatchLists]:
-        """The same in parts of whole lists, of :data:`MOST_ROWS` rows or fewer where no list has more."""
+        """These lists in parts of whole lists. A part has at most :data:`MOST_ROWS` rows, or is one longer list."""
         first, count = 0, len(self.null)
         if self.ends[-1] <= MOST_ROWS:
             yield self
@@ -74,7 +76,7 @@ class BatchLists:
             first = last
 
     def without(self, lists: Flags) -> BatchLists:
-        """The same with nothing in the flagged ``lists``."""
+        """These lists, with the flagged ``lists`` emptied."""
         lengths = np.diff(self.ends)
         kept = pa.array(~np.repeat(lists, lengths))
         ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.where(lists, 0, lengths))])
@@ -82,13 +84,13 @@ class BatchLists:
 
 
 def lists_of(arrays: Sequence[pa.Array], roles: Sequence[str]) -> BatchLists:
-    """The lists of a batch whose columns play ``roles``: of structs in one array, or of values in one array a role."""
+    """The lists of a batch whose columns play ``roles``, from one array of structs or one array of values per role."""
     null = np.logical_or.reduce([array.is_null().to_numpy(zero_copy_only=False) for array in arrays])
-    # the NULL of SQL has no type
+    # a NULL in SQL has no type
     arrays = [array.cast(pa.list_(pa.null())) if pa.types.is_null(array.type) else array for array in arrays]
     arrays = [plain_array(array) if is_list(array.type) else array for array in arrays]
     kind = arrays[0].type.value_type if len(arrays) == 1 and is_list(arrays[0].type) else None
-    if kind is not None and (pa.types.is_struct(kind) or pa.types.is_null(kind)):  # null where all lists are empty
+    if kind is not None and (pa.types.is_struct(kind) or pa.types.is_null(kind)):  # null: all lists are empty
         ends, elements = list_parts(arrays[0])
         return BatchLists(ends, null, _fields(elements, roles))
     if len(arrays) != len(roles):
@@ -120,7 +122,7 @@ def lists_of(arrays: Sequence[pa.Array], roles: Sequence[str]) -> BatchLists:
 
 
 def _fields(elements: pa.Array, roles: Sequence[str]) -> dict[str, pa.Array]:
-    """The fields of structs that play ``roles``: by name, else by place where no name says other."""
+    """The fields of structs that play ``roles``: by name, or else by position if no field has another name."""
     if pa.types.is_null(elements.type):
         return dict.fromkeys(roles, elements)
     names = [field.name.lower() for field in elements.type]
@@ -147,7 +149,7 @@ class BatchRankings:
 
     @classmethod
     def of(cls, lists: BatchLists, plan: Plan) -> BatchRankings:
-        """The rankings of ``lists``; of those with a bad row, rankings of nothing."""
+        """The rankings of ``lists``. A list with a bad row is ranked as if empty."""
         models: list[RankedModel] = []
         bad, repeated = [np.zeros(0, np.bool_)], 0
         for part in lists.parts():
@@ -200,7 +202,7 @@ def _ranked(lists: BatchLists, plan: Plan) -> tuple[RankedModel, Flags, Counter[
 
 
 def _bucket_rows(lists: BatchLists) -> tuple[pa.Table, Codes]:
-    """The rows of a bucket that ``lists`` hold, and the list of each. An empty one has a row that only names it."""
+    """The bucket rows in ``lists``, and the list of each row. An empty list has one row, which only names it."""
     lengths = np.diff(lists.ends)
     codes = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
     empty = np.flatnonzero(lengths == 0).astype(np.int32)
@@ -221,7 +223,7 @@ def _bucket_rows(lists: BatchLists) -> tuple[pa.Table, Codes]:
 
 
 def read_column(values: pa.Array, role: Role) -> pa.ChunkedArray:
-    """``values`` as a bucket takes them; raises :class:`InputError` where ``role`` cannot be played by their type."""
+    """``values`` as a bucket takes them. Raises :class:`InputError` where their type cannot play ``role``."""
     if not FITS[role.takes[0]](values.type):
         hint = ' (of="lists" says that a row has the arrays of a whole list)' if is_list(values.type) else ""
         raise InputError(f"the {role.name} column is {shorten(values.type)}: {NEEDED[role.takes[0]]} is needed{hint}")

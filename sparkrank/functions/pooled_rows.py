@@ -1,4 +1,4 @@
-"""The value of pooled metrics over Arrow batches of rows, folded into score bins and exact sums: memory is bounded."""
+"""The value of pooled metrics over Arrow batches of rows, folded into bins and sums so that memory is bounded."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from sparkrank.sources.types import plain_array
 from sparkrank.states import Partials
 from sparkrank.states.keys import Subject
 
-FOLDED_ROWS = 1 << 19  # rows that are held before they become bins and sums
+FOLDED_ROWS = 1 << 19  # rows held before they are folded into bins and sums
 
 
 class PooledRows:
-    """Rows of all groups together, added batch by batch: the states of those before, and a few rows."""
+    """Rows of all groups together, added batch by batch. It holds the states of earlier rows, and a few rows."""
 
     def __init__(self, asked: ColumnPlan) -> None:
         self._asked = asked
@@ -33,7 +33,7 @@ class PooledRows:
         self._rows = 0
 
     def add(self, arrays: Sequence[pa.Array]) -> None:
-        """Add the rows of a batch, whose columns play the roles that are asked for."""
+        """Add the rows of a batch, whose columns play the required roles."""
         columns = {}
         for key, array in zip(self._asked.roles, arrays, strict=True):
             column = read_column(plain_array(array), ROLES[key])
@@ -53,13 +53,13 @@ class PooledRows:
         self._batches, self._rows = [], 0
 
     def values(self) -> list[float | None]:
-        """The value of each metric, None where it is undefined, NaN where a row cannot be evaluated.
+        """The value of each metric: None where it is undefined, NaN where a row cannot be evaluated.
 
         Raises :class:`InputError` for an undefined value where ``undefined`` is ``"error"``.
         """
         if self._batches:
             self._fold()
-        if self._states is None:  # of no rows
+        if self._states is None:  # there were no rows
             return [self._value(math.nan, name) for name in self._asked.names]
         counts, merged = self._states.counts, Merged(self._states)
         subject = Subject(self._asked.plan.models[0], ALL, ALL)
@@ -68,7 +68,7 @@ class PooledRows:
         return [self._value(merged.row(subject, metric).value, str(metric)) for metric in self._asked.plan.metrics]
 
     def _value(self, value: float, name: str) -> float | None:
-        """``value``, or what stands for it where it is undefined."""
+        """``value``, or its replacement where it is undefined."""
         definitions = self._asked.plan.definitions
         if not math.isnan(value):
             return float(value)
@@ -78,7 +78,7 @@ class PooledRows:
 
 
 def pooled_values_of_lists(arrays: Sequence[pa.Array], asked: ColumnPlan) -> list[pa.Array]:
-    """The value of each pooled metric for each list of a batch (n), null where it is undefined or the list is null."""
+    """The value of each pooled metric for each list of a batch (n): null if it is undefined or the list is null."""
     lists = lists_of(arrays, asked.roles)
     values: list[list[float | None]] = []
     for place, null in enumerate(lists.null.tolist()):

@@ -1,4 +1,4 @@
-"""Spark columns of metrics: functions over Arrow batches of lists, and over batches of rows of a group."""
+"""Spark columns of metrics: functions over Arrow batches of lists, and over batches of the rows of a group."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OF = ("lists", "rows", "batches")
 
 @dataclass(frozen=True)
 class MetricColumn:
-    """The metrics of ``asked`` over ``columns``, by the key of their role: one value, or a struct with a field each."""
+    """The metrics of ``asked`` over ``columns``, by the key of their role: one value, or a struct of all values."""
 
     asked: ColumnPlan
     columns: Mapping[str, ColumnOrName]
@@ -39,11 +39,11 @@ class MetricColumn:
         return self._named(list_function(self.asked, self.is_struct)(*given))
 
     def of_rows(self) -> Column:
-        """The value for the rows of a group, or of all rows: Spark collects them as one list."""
+        """The value for the rows of a group, or for all rows, which Spark collects into one list."""
         return self._named(list_function(self.asked, self.is_struct)(self._collected))
 
     def of_batches(self) -> Column:
-        """The same for pooled metrics, whose rows come batch by batch. Spark takes no other aggregate beside it."""
+        """The value of pooled metrics for rows that arrive in batches. Spark allows no other aggregate beside it."""
         if self.asked.of_groups:
             raise SpecError(
                 f"of=batches folds rows into score bins, and {self.asked.names[0]} is a metric of a group, whose rows "
@@ -78,7 +78,7 @@ class MetricColumn:
 
 
 def list_function(asked: ColumnPlan, is_struct: bool) -> Any:
-    """A function of Spark columns of lists. It runs once a batch."""
+    """A function of Spark columns of lists, called once per batch."""
     spark = _spark_functions()
     names, kind = asked.names, _type(asked, is_struct)
 
@@ -98,15 +98,15 @@ def list_function(asked: ColumnPlan, is_struct: bool) -> Any:
         result: pd.Series = pa.Table.from_struct_array(values).to_pandas() if is_struct else values.to_pandas()
         return result
 
-    with warnings.catch_warnings():  # Spark would rather read types, and these depend on what is asked
+    with warnings.catch_warnings():  # Spark would prefer type hints, but the types depend on what is requested
         warnings.simplefilter("ignore", UserWarning)
         return spark.pandas_udf(_called(of_series, asked), kind, spark.PandasUDFType.SCALAR)
 
 
 def row_function(asked: ColumnPlan, is_struct: bool, *, at_once: bool = False) -> Any:
-    """A function of Spark columns of rows, which folds the batches of a group, or takes all ``at_once``.
+    """A function of Spark columns of rows, which folds the batches of a group, or takes all of them ``at_once``.
 
-    Spark before 4.2 has no function of batches, and no window of one.
+    Before 4.2, Spark has no functions of batches, and no windows over such functions.
     """
     spark = _spark_functions()
     names, kind = asked.names, _type(asked, is_struct)
@@ -135,21 +135,21 @@ def row_function(asked: ColumnPlan, is_struct: bool, *, at_once: bool = False) -
 
 
 def validate_workers() -> None:
-    """Raise :class:`SparkrankError` where no session runs, or its workers lack a package on this machine."""
+    """Raise :class:`SparkrankError` where no session runs, or its workers on this machine lack a package."""
     from pyspark.sql import SparkSession
 
     spark = SparkSession.getActiveSession()
-    if spark is None:  # it may be that of another thread
+    if spark is None:  # it may belong to another thread
         try:
             _spark_functions().lit(1)
-        except AssertionError as error:  # which has no text
+        except AssertionError as error:  # which has no message
             raise SparkrankError("no Spark session runs: columns are made in one") from error
     elif hasattr(spark, "_jsparkSession"):
         validate_session(spark)
 
 
 def has_arrow_functions() -> bool:
-    """Whether Spark has functions of Arrow arrays, from 4.1 on; before, columns go by way of pandas, more slowly."""
+    """Whether Spark has functions of Arrow arrays (from 4.1 on). Before, columns go through pandas, more slowly."""
     return hasattr(_spark_functions(), "arrow_udf")
 
 
@@ -167,6 +167,6 @@ def _type(asked: ColumnPlan, is_struct: bool) -> Any:
 
 
 def _called(function: Callable[..., Any], asked: ColumnPlan) -> Callable[..., Any]:
-    """``function`` with a name that says in Spark's plans what it computes."""
+    """``function`` under a name that shows in Spark's plans what it computes."""
     function.__name__ = function.__qualname__ = ", ".join(asked.names)
     return function

@@ -1,4 +1,4 @@
-"""Metrics as functions of SQL: their names, and their registration in a session."""
+"""Metrics as SQL functions: their names, and their registration in a session."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DEFAULT_CUTOFFS = (5, 10, 20)
 
 
 def sql_name(text: str | Metric) -> str:
-    """The name that a metric has in SQL: its text, with ``at`` for @ and _ for what no name may hold.
+    """The SQL name of a metric: its text, with ``at`` for @, and _ for characters that a name cannot have.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def sql_name(text: str | Metric) -> str:
     Returns
     -------
     str
-        A name of small letters, digits and _.
+        A name of lower-case letters, digits and _.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def sql_name(text: str | Metric) -> str:
 
 
 def default_texts() -> tuple[str, ...]:
-    """Every metric that needs no more than scores and labels; those of groups also at :data:`DEFAULT_CUTOFFS`."""
+    """Every metric that needs only scores and labels; those of groups also at :data:`DEFAULT_CUTOFFS`."""
     texts: list[str] = []
     for name, declared in CATALOG.items():
         compares = REF.name in declared.defaults and declared.defaults[REF.name] != "label"
@@ -60,7 +60,7 @@ def register_functions(
     settings: Mapping[str, Any],
     preset: PresetName | None,
 ) -> tuple[str, ...]:
-    """Register ``metrics`` in ``spark``, after all of them are known to be right; returns their names."""
+    """Register ``metrics`` in ``spark`` once all of them are known to be valid, and return their names."""
     if not hasattr(spark, "udf"):
         raise SpecError(f"spark is {quote(spark)}: a session of Spark is needed")
     if metrics is None:
@@ -80,7 +80,7 @@ def register_functions(
 
 
 def _possible(settings: Mapping[str, Any], preset: PresetName | None) -> list[str]:
-    """The default metrics but for those that the settings rule out, which nobody has asked for by name."""
+    """The default metrics, without those that the settings rule out: nobody has asked for these by name."""
     possible = []
     for text in default_texts():
         try:

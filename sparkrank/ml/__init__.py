@@ -1,4 +1,4 @@
-"""The evaluator of Spark ML, which chooses models by any metric of :func:`sparkrank.evaluate`.
+"""The evaluator for Spark ML, which selects models by any metric of :func:`sparkrank.evaluate`.
 
 Importing it imports ``pyspark.ml``. The evaluator for ``pyspark.ml.connect`` is in :mod:`sparkrank.ml.connect`.
 """

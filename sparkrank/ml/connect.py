@@ -16,8 +16,8 @@ __all__ = ["RankingMetricEvaluator"]
 class ConnectEvaluator(RankingMetricParams, Evaluator, ParamsReadWrite):
     """:class:`sparkrank.ml.RankingMetricEvaluator` for the ``CrossValidator`` of ``pyspark.ml.connect.tuning``.
 
-    Parameters, values and errors are the same; it is saved and loaded as everything in ``pyspark.ml.connect`` is. Over
-    Spark Connect the tuning of ``pyspark.ml`` works too, and takes that of :mod:`sparkrank.ml`.
+    Parameters, values and errors are the same. It is saved and loaded like everything in ``pyspark.ml.connect``. The
+    tuning of ``pyspark.ml`` also works over Spark Connect, and takes the evaluator of :mod:`sparkrank.ml`.
 
     Examples
     --------

@@ -14,60 +14,60 @@ class RankingMetricEvaluator(
     DefaultParamsReadable["RankingMetricEvaluator"],
     DefaultParamsWritable,
 ):
-    """Evaluates predictions, a row each, by one metric of groups or of all rows together.
+    """Evaluate predictions, one per row, by one metric of groups or of all rows together.
 
-    It takes what ALS and classifiers of Spark ML put out, and stands as the ``evaluator`` in ``CrossValidator`` and
-    ``TrainValidationSplit`` of ``pyspark.ml.tuning``, with any ``parallelism``. ``isLargerBetter`` is what the metric
-    declares. The value is that of :func:`sparkrank.evaluate`, to the bit.
+    It takes the output of ALS and of Spark ML's classifiers, and serves as the ``evaluator`` of ``CrossValidator`` and
+    ``TrainValidationSplit`` in ``pyspark.ml.tuning``, with any ``parallelism``. The metric's declaration decides
+    ``isLargerBetter``. Values equal those of :func:`sparkrank.evaluate`, to the bit.
 
     Parameters
     ----------
     metricName : str
-        The text of one metric, such as ``"ndcg@10"``, ``"ap(over=min_k_relevant)@10"`` or ``"auc"``. One whose best
-        value lies in the middle (``copc``) is refused: no model can be chosen by it.
+        The text of one metric, such as ``"ndcg@10"``, ``"ap(over=min_k_relevant)@10"`` or ``"auc"``. A metric whose
+        best value is neither its highest nor its lowest (``copc``) is refused, because it cannot select a model.
     groupCol : str or list of str, optional
-        The column or columns that identify a group: a user, a query. Metrics of groups need it; metrics of all rows
+        The column or columns that identify a group: a user, a query. Metrics of groups need it. Metrics of all rows
         together do not read it, unless a definition is about groups.
     predictionCol : str
-        The column of the scores; higher is better. For a classifier it is ``"probability"`` or ``"rawPrediction"``, a
-        vector of two, of which the second element is taken; its ``"prediction"`` is a class, in which most rows tie.
+        The column of the scores; higher is better. For a classifier use ``"probability"`` or ``"rawPrediction"``, a
+        vector of two whose second element is taken. A classifier's ``"prediction"`` is a class, in which most rows tie.
     labelCol : str
-        The column of the labels, not read where the metric needs none: above 0 is relevant. For ALS it is the rating.
+        The column of the labels: above 0 is relevant. It is not read where the metric needs none. For ALS, the rating.
     itemCol : str, optional
         The column of items, which metrics of the catalogue, ``ties="item"`` and ``duplicates`` need.
     weightCol : str, optional
-        How much each row counts in a metric of all rows together.
+        The weight of each row in a metric of all rows together.
     referenceRankCol : str, optional
-        The order that some metrics compare with; the lowest is first.
+        The order with which some metrics compare; the lowest comes first.
     preset : str, optional
-        A library whose definitions hold where no other is given.
+        A library whose definitions are used where no other is given.
     ties, undefined, unretrieved, unjudged, duplicates, population, positions : str, optional
         The definitions, see :class:`sparkrank.Definitions`. There is no column of ranks, so ``positions`` can only be
-        ``"dense"``, which a preset may set otherwise.
+        ``"dense"``, which is needed where a preset sets another.
     maxBadFraction : float
-        The largest share of rows, from 0 to 1, that may be rejected: those with a NaN prediction, as of a user that
+        The largest share of rows, from 0 to 1, that may be rejected, such as rows with a NaN prediction for a user that
         ALS has not seen.
     buckets : int, optional
-        The number of buckets that groups are divided into. Without it the rows are counted first, which computes the
+        The number of buckets into which groups are divided. Without it, the rows are counted first, which computes the
         predictions once more. Values do not depend on it.
 
     Raises
     ------
     SpecError
-        Where a value is not allowed, as soon as it is set; where values do not go together, in the constructor, in
+        If a value is not allowed, as soon as it is set. If values do not fit together, in the constructor, in
         ``setParams``, or else in ``evaluate`` before anything is read.
     InputError
-        In ``evaluate``, where the rows cannot be evaluated, as too many predictions are NaN; and where the metric is
-        undefined, as with no relevant row at all. Spark would take a NaN for the best value of all, whether higher or
-        lower is better, and choose its model.
+        In ``evaluate``, if the rows cannot be evaluated, for example because too many predictions are NaN, and if the
+        metric is undefined, for example because no row is relevant. Spark would take a NaN for the best of all values,
+        whether higher or lower is better, and select its model.
 
     Notes
     -----
-    Nothing stays cached after ``evaluate``. No standard errors and no table of groups are made.
+    Nothing stays cached after ``evaluate``. Neither standard errors nor a group table are computed.
 
     Examples
     --------
-    A DataFrame of pandas needs no session. The one relevant row of ``a`` stands second, that of ``b`` first.
+    A pandas DataFrame needs no session. The only relevant row of ``a`` is ranked second, that of ``b`` first.
 
     >>> import pandas as pd
     >>> from sparkrank.ml import RankingMetricEvaluator
@@ -83,4 +83,4 @@ class RankingMetricEvaluator(
     sparkrank.base.errors.MetricError: metricName: unknown metric "ndgc" in "ndgc@10", did you mean "ndcg"? (known: ...)
     """
 
-    __module__ = "sparkrank.ml"  # which saved evaluators name: a later release finds them by it
+    __module__ = "sparkrank.ml"  # saved evaluators name this module, by which later releases find the class

@@ -1,4 +1,4 @@
-"""The params of an evaluator of Spark ML, and the evaluation that they ask for: the same whatever its base class is."""
+"""The params of a Spark ML evaluator and the evaluation that they request, for any base class."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from sparkrank.metrics.presets import Preset
 
 P = TypeVar("P", bound=Params)
-# Spark gives the params of a class to an instance of it: until then they have this parent.
+# The parent of params until Spark copies those of a class to an instance of it.
 _NOBODY = Params._dummy()  # noqa: SLF001 - every param of Spark ML is declared with it
 _NOT_IN_GROUPS = {"duplicates": "keep", "population": "all", "unretrieved": "zero", "positions": "dense"}
 
 
 def _read(text: str, preset: Preset | None) -> Metric:
-    """The metric that ``text`` names. Raises :class:`MetricError` for one by which no model can be chosen."""
+    """The metric that ``text`` names. Raises :class:`MetricError` if it cannot select a model."""
     try:
         metric = Metric.parse(text, preset)
     except MetricError as error:
@@ -51,7 +51,7 @@ def _read(text: str, preset: Preset | None) -> Metric:
 
 
 def _metric_name(value: Any) -> str:
-    """A text that names a metric, under some preset at least: which one may be set later."""
+    """Check that ``value`` names a metric under at least one preset, because the preset may be set later."""
     if not isinstance(value, (str, Metric)):
         raise MetricError(f"metricName is {quote(value)}: the text of one metric is needed, for example ndcg@10")
     text = str(value)
@@ -98,7 +98,7 @@ def _buckets(value: Any) -> int:
 
 
 class EvaluatorColumns(TypedDict, total=False):
-    """The metric and the columns that an evaluator reads."""
+    """The metric, and the columns that an evaluator reads."""
 
     metricName: str | Metric | None
     groupCol: str | list[str] | None
@@ -119,7 +119,7 @@ class EvaluatorOptions(EvaluatorColumns, SettingOptions, EvaluatorLimits, total=
 
 
 DEFAULTS = {"metricName": "ndcg@10", "predictionCol": "prediction", "labelCol": "label", "maxBadFraction": 0.0}
-# The params of an evaluator: what each is, and how a value is checked.
+# The params of an evaluator: a description of each, and the function that checks a value.
 PARAMS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "metricName": ("the text of the metric, for example ndcg@10 or auc", _metric_name),
     "groupCol": ("the column of the groups, or a list of columns: a user, a query", _group_columns),
@@ -148,7 +148,7 @@ PARAMS: dict[str, tuple[str, Callable[[Any], Any]]] = {
 
 
 def _with_params(kind: type[P]) -> type[P]:
-    """Give a class each of :data:`PARAMS`, with a setter and a getter."""
+    """Add each of :data:`PARAMS` to a class, with a setter and a getter."""
     for name, (about, converter) in PARAMS.items():
         title = f"{name[0].upper()}{name[1:]}"
         setattr(kind, name, Param(_NOBODY, name, about, typeConverter=converter))
@@ -176,9 +176,9 @@ def _getter(name: str) -> Callable[..., Any]:
 
 @_with_params
 class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
-    """The params with their setters and getters, and the evaluation of a dataset, beside an ``Evaluator`` of Spark.
+    """The params with their setters and getters, and the evaluation of a dataset, to combine with an ``Evaluator``.
 
-    :class:`sparkrank.ml.RankingMetricEvaluator` says what the params mean.
+    :class:`sparkrank.ml.RankingMetricEvaluator` explains the params.
     """
 
     if TYPE_CHECKING:  # params, setters and getters: see PARAMS
@@ -187,18 +187,18 @@ class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
 
     @with_options(EvaluatorOptions, DEFAULTS)
     def __init__(self, **options: Unpack[EvaluatorOptions]) -> None:
-        """Set the params that are given; the others have their defaults, or none."""
+        """Set the given params. The others have their defaults, or none."""
         super().__init__()
         self._setDefault(**DEFAULTS)
         self._set_all(options)
 
     @with_options(EvaluatorOptions, DEFAULTS)
     def setParams(self, **options: Unpack[EvaluatorOptions]) -> Self:
-        """Set the params that are given, all or none of them; the others stay as they are."""
+        """Set the given params, either all of them or none. The others stay as they are."""
         return self._set_all(options)
 
     def _set_all(self, options: Mapping[str, Any]) -> Self:
-        """Set ``options``, or nothing where one of them is not allowed or they do not go together."""
+        """Set ``options``, or none of them if one is not allowed or they do not fit together."""
         before = dict(self._paramMap)
         try:
             for name, value in options.items():
@@ -230,7 +230,7 @@ class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
         return _read(self.getMetricName(), find_preset(self.getPreset()))
 
     def _reads_groups(self, definitions: Definitions) -> bool:
-        """Whether the metric or a definition is about groups: rows of other metrics need no shuffle."""
+        """Whether the metric or a definition is about groups. Otherwise rows need no shuffle."""
         of_groups = any(getattr(definitions, name) != word for name, word in _NOT_IN_GROUPS.items())
         return of_groups or self._metric().declaration.needs_groups
 
@@ -239,13 +239,13 @@ class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
         return Definitions.of(find_preset(self.getPreset()), given), given
 
     def _is_complete(self) -> bool:
-        """Whether nothing that must be set is still to come from a setter."""
+        """Whether all required params are set, so that no further setter is needed."""
         return self.getGroupCol() is not None or not self._reads_groups(self._definitions()[0])
 
     def _asked(self) -> dict[str, Any]:
         """The arguments of :func:`sparkrank.evaluate`.
 
-        Raises :class:`SpecError` where the params do not go together.
+        Raises :class:`SpecError` if the params do not fit together.
         """
         preset, metric, text = find_preset(self.getPreset()), self._metric(), self.getMetricName()
         definitions, given = self._definitions()
@@ -278,7 +278,7 @@ class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
         return {"metrics": [text], "group": group, "label": label, **columns, **given, **names}
 
     def _evaluate(self, dataset: Any) -> float:
-        """The value of the metric for ``dataset``: what ``evaluate`` gives once overriding params are in place."""
+        """The value of the metric for ``dataset``. ``evaluate`` calls this after it has applied overriding params."""
         asked = self._asked()
         if is_frame(dataset):
             validate_session(dataset.sparkSession)

@@ -1,10 +1,10 @@
-"""The compiled loops and the choice between them and numpy. They run without Python's lock and give the same bits.
+"""The compiled loops, and the choice between them and numpy. They run without Python's lock and give the same bits.
 
-They are built where sparkrank is installed with a C++ compiler. Elsewhere ``COMPILED`` is false and numpy does all the
-work. That includes a zip on Spark's path, from which Python loads no machine code, and an environment with
-``SPARKRANK_NATIVE=0``. ``spark.executorEnv.SPARKRANK_NATIVE`` sets that variable for Spark's workers.
+They are built if a C++ compiler is present when sparkrank is installed. Otherwise ``COMPILED`` is false and numpy does
+all the work. That is also so in a zip on Spark's path, from which Python cannot load machine code, and in an
+environment with ``SPARKRANK_NATIVE=0``. ``spark.executorEnv.SPARKRANK_NATIVE`` sets that variable for Spark's workers.
 
-Code that has a compiled loop and a numpy body side by side calls :func:`runs` to choose.
+Code that has both a compiled loop and a numpy body calls :func:`runs` to choose.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ _choices = _Choices()
 
 
 def runs(loop: str, serves: bool = True) -> bool:
-    """Whether to run the compiled ``loop`` instead of the numpy body: loops are built, and this one ``serves``.
+    """Whether to run the compiled ``loop`` instead of the numpy body: loops are built, and this one ``serves`` here.
 
-    Counts the choice as ``<loop> compiled`` or ``<loop> numpy``.
+    The choice is counted as ``<loop> compiled`` or ``<loop> numpy``.
     """
     compiled = COMPILED and serves
     _choices.counts[f"{loop} {'compiled' if compiled else 'numpy'}"] += 1
@@ -58,6 +58,6 @@ def runs(loop: str, serves: bool = True) -> bool:
 
 
 def counted() -> Mapping[str, int]:
-    """How often each body was chosen in this thread since the last call; starts again at 0."""
+    """How often each body was chosen in this thread since the last call. Resets the counts to 0."""
     counts, _choices.counts = _choices.counts, Counter()
     return counts

@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Rows counted by score bin in one pass, where bins lie close together.
 
-Scores are put into bins in one of three ways, as the classes of :mod:`sparkrank.numeric.ordered_integers` do it.
+The three ways to put scores into bins are those of the classes in :mod:`sparkrank.numeric.ordered_integers`.
 """
 
 from libc.math cimport copysign, fabs, floor, ldexp, llrint, rint
@@ -24,7 +24,7 @@ cdef extern from "limbs.h":
 
 cdef enum:
     WITHOUT_SIGN = 0x7FFFFFFFFFFFFFFF
-    _RELEVANT = 0x100000000  # what a relevant row counts, others count 1
+    _RELEVANT = 0x100000000  # the amount that a relevant row adds; other rows add 1
     PAGE_BITS = 8
     MANTISSA_BITS = 52
     OFFSET_BITS = 32
@@ -48,9 +48,9 @@ cdef struct Limbs:
 
 cdef struct Cut:
     int64_t dropped  # bits of the mantissa
-    double narrow  # below, the unit of a bin of leading bits is no float64
-    double scale  # bins to 1
-    double units  # units of an offset to 1
+    double narrow  # below this, the unit of a bin of leading bits is no float64
+    double scale  # bins per 1
+    double units  # units of an offset per 1
 
 
 def ends(const double[::1] scores):
@@ -62,10 +62,10 @@ def ends(const double[::1] scores):
 
 
 def pages(int way, double size, const double[::1] scores, int64_t lowest, uint8_t[::1] filled):
-    """Set ``filled`` (pages) where a page of 256 codes from ``lowest`` has one of ``scores`` (n).
+    """Set ``filled`` (pages) for each page of 256 codes, counted from ``lowest``, that has one of ``scores`` (n).
 
-    ``way`` and ``size`` say how scores are cut: by :data:`LEADING_BITS`, with so many bits dropped, by
-    :data:`DECIMALS`, of which so many make 1, or into so many :data:`BINS`.
+    ``way`` and ``size`` define how scores are cut: by :data:`LEADING_BITS`, where ``size`` bits are dropped; by
+    :data:`DECIMALS`, where ``size`` bins make 1; or into ``size`` :data:`BINS`.
     """
     cdef Py_ssize_t row
     cdef Cut cut = _cut(way, size)
@@ -94,11 +94,12 @@ def count(
     int64_t[::1] counted,
     int64_t[::1] offsets,
 ):
-    """Count rows with ``scores`` (n), cut as :func:`pages` says, and those ``relevant`` (n) apart, in ``counted``.
+    """Count all rows and ``relevant`` (n) rows by their ``scores`` (n), cut as in :func:`pages`, in ``counted``.
 
-    Its places (segments · span) are the codes from ``lowest``, without those ``left_out`` before their page (pages, or
-    empty), in each of ``segments`` (n, or empty; or of the ``owners`` of rows, where these are not empty). ``offsets``,
-    of as many places or empty, become the sums of how far scores lie inside their bin, in 2^-32 of its width.
+    ``counted`` (segments · span) has one place per code and segment. Codes begin at ``lowest``. ``left_out`` (pages,
+    or empty) has the number of codes omitted before each page. ``segments`` (n, or empty) are those of the rows, or of
+    their ``owners`` if these are not empty. ``offsets`` (segments · span, or empty) become the sums of the distances of
+    scores from the start of their bin, in 2^-32 of the bin's width.
     """
     with nogil:
         if way == _LEADING_BITS:
@@ -118,12 +119,12 @@ cdef inline void _count(
     const int64_t[::1] left_out, const int32_t[::1] segments, const int32_t[::1] owners, int64_t span,
     int64_t[::1] counted, int64_t[::1] offsets
 ) noexcept nogil:
-    """With ``way`` known to the compiler."""
+    """The loop of :func:`count`, with ``way`` known to the compiler."""
     cdef Py_ssize_t row
     cdef int64_t code, place
     cdef bint are_apart = segments.shape[0] > 0, have_gaps = left_out.shape[0] > 0, sums = offsets.shape[0] > 0
     cdef bint are_owned = owners.shape[0] > 0
-    if not (are_apart or have_gaps or sums):  # as it mostly is: without the questions, two thirds of the time
+    if not (are_apart or have_gaps or sums):  # the usual case: without the branches, two thirds of the time
         for row in range(scores.shape[0]):
             counted[_code(way, scores[row], cut) - lowest] += 1 + (<int64_t>_RELEVANT - 1) * relevant[row]
         return
@@ -165,9 +166,9 @@ def weigh(
 ):
     """Add the ``weights`` (n) of relevant rows to ``pos`` and of others to ``neg`` (kept, limbs), at their place.
 
-    Scores have places as :func:`count` says, and each place with rows has a ``number`` (segments · span). Limbs, cut
-    at ``units``, are those from the ``first`` to before the ``last``: all others are 0. ``offsets`` (kept, 6; or none)
-    become the sums of how far scores lie inside their bin, in 2^-32 of its width, times the weights.
+    Scores have places as in :func:`count`, and each place with rows has a ``number`` (segments · span). Limbs are cut
+    at ``units``. Only those from ``first`` to before ``last`` are written; all others are 0. ``offsets`` (kept, 6; or
+    none) become the weighted sums of the distances of scores from the start of their bin, in 2^-32 of its width.
     """
     cdef Anchors* anchors = new Anchors(&units[0])
     cdef Limbs limbs
@@ -197,7 +198,7 @@ cdef inline void _weigh(
     const int32_t[::1] number, const double[::1] weights, Limbs limbs, double[:, ::1] pos, double[:, ::1] neg,
     double[:, ::1] offsets
 ) noexcept nogil:
-    """With ``way`` known to the compiler."""
+    """The loop of :func:`weigh`, with ``way`` known to the compiler."""
     cdef Py_ssize_t row
     cdef int64_t code, place
     cdef bint are_apart = segments.shape[0] > 0, have_gaps = left_out.shape[0] > 0, sums = offsets.shape[0] > 0
@@ -237,7 +238,7 @@ cdef inline int64_t _code(int way, double score, const Cut& cut) noexcept nogil:
     if way == _LEADING_BITS:
         memcpy(&bits, &score, sizeof(bits))
         bits = (bits ^ ((bits >> 63) & <int64_t>WITHOUT_SIGN)) >> cut.dropped
-        return bits + (bits == -1)  # -0.0, and what is cut to it
+        return bits + (bits == -1)  # -0.0, and scores that are cut to it
     if way == _DECIMALS:
         return llrint(score * cut.scale)
     inside = _inside(score)
@@ -245,7 +246,7 @@ cdef inline int64_t _code(int way, double score, const Cut& cut) noexcept nogil:
     whole = floor(place)
     place -= whole
     if not (place > cut.scale * 2.0**-52 and place < 1 - cut.scale * 2.0**-52):
-        # the product may have been rounded over an edge
+        # the product may have been rounded across a bin's edge
         whole += inside >= (whole + 1) / cut.scale
         whole -= inside < whole / cut.scale
         whole = min(whole, cut.scale - 1)
@@ -253,7 +254,7 @@ cdef inline int64_t _code(int way, double score, const Cut& cut) noexcept nogil:
 
 
 cdef inline double _step(int way, double score, int64_t code, const Cut& cut) noexcept nogil:
-    """How far the score lies inside its bin, in whole units of the bin's width / 2^32."""
+    """The distance of the score from the start of its bin, in whole units of the bin's width / 2^32."""
     cdef int64_t bits
     if way == _LEADING_BITS:
         if fabs(score) < cut.narrow:
@@ -271,7 +272,7 @@ cdef inline double _inside(double score) noexcept nogil:
 
 
 def codes(int way, double size, const int64_t[::1] blocks, int64_t[::1] found):
-    """Fill in the code (n) of each of ``blocks`` (n, their numbers): that of its score, cut as :func:`pages` says."""
+    """Fill in the code (n) of each of ``blocks`` (n, bin numbers): that of its score, cut as in :func:`pages`."""
     cdef Cut cut = _cut(way, size)
     with nogil:
         if way == _LEADING_BITS:
@@ -283,7 +284,7 @@ def codes(int way, double size, const int64_t[::1] blocks, int64_t[::1] found):
 
 
 cdef inline void _codes(int way, Cut cut, const int64_t[::1] blocks, int64_t[::1] found) noexcept nogil:
-    """With ``way`` known to the compiler."""
+    """The loop of :func:`codes`, with ``way`` known to the compiler."""
     cdef Py_ssize_t each
     cdef int64_t bits
     cdef double score
@@ -294,9 +295,9 @@ cdef inline void _codes(int way, Cut cut, const int64_t[::1] blocks, int64_t[::1
 
 
 def ascend(int64_t first, int64_t least, Whole[::1] steps, int64_t[::1] found):
-    """Fill in numbers (n + 1) that begin with ``first`` and go on in ``steps`` (n), each ``least`` longer.
+    """Fill in numbers (n + 1) that start with ``first`` and increase by each of ``steps`` (n) plus ``least``.
 
-    All is modulo 2^64: a step may be longer than the type holds.
+    Arithmetic is modulo 2^64, because a step may exceed the range of the type.
     """
     cdef Py_ssize_t each
     cdef uint64_t number = <uint64_t>first, more = <uint64_t>least
@@ -308,7 +309,7 @@ def ascend(int64_t first, int64_t least, Whole[::1] steps, int64_t[::1] found):
 
 
 def kept(const int64_t[::1] counted, int64_t[::1] place, int64_t[::1] pos, int64_t[::1] neg):
-    """Fill in the ``place``, the relevant rows ``pos`` and the others ``neg`` (kept) of places with rows."""
+    """Fill in the ``place``, relevant rows (``pos``) and other rows (``neg``) of places with rows (kept each)."""
     cdef Py_ssize_t each, found = 0
     with nogil:
         for each in range(counted.shape[0]):
@@ -322,9 +323,9 @@ def kept(const int64_t[::1] counted, int64_t[::1] place, int64_t[::1] pos, int64
 def add(
     int64_t[::1] sums, const int64_t[::1] codes, int64_t lowest, int64_t least, Whole[::1] amounts, int64_t times
 ):
-    """Add ``times`` each of ``amounts`` (n), which are ``least`` more, to ``sums`` at its one of ``codes`` (n).
+    """Add ``times`` (``least`` + amount) to ``sums`` at the code, for each of ``amounts`` and ``codes`` (n each).
 
-    The first of ``sums`` (span) is of the code ``lowest``.
+    ``sums`` (span) begins with the code ``lowest``.
     """
     cdef Py_ssize_t each
     with nogil:
@@ -333,10 +334,10 @@ def add(
 
 
 def sort_rows(list runs, bint are_sorted, int64_t[::1] bins, uint8_t[::1] relevant, double[::1] weights):
-    """Fill in ``bins``, ``relevant`` and ``weights`` (n each; no weights where rows have none) in the order of the bins.
+    """Fill in ``bins``, ``relevant`` and ``weights`` (n each; ``weights`` empty if rows have none), ordered by bin.
 
-    ``runs`` are triples of such arrays (one row at least in each, n in all), which may already be sorted by bin
-    (``are_sorted``). Rows of one bin are in any order.
+    ``runs`` are triples of such arrays (each with at least one row, n in all), which may already be sorted by bin
+    (``are_sorted``). The order within a bin is arbitrary.
     """
     cdef const int64_t[::1] bins_of_run
     cdef const uint8_t[::1] relevant_of_run
@@ -369,10 +370,11 @@ def sweep_rows(
     double[::1] tp,
     double[::1] fp,
 ):
-    """Fill in what a row of a bin of its own adds to each class, and what that and all rows before it come to (n each).
+    """Fill in what each row, in a bin of its own, adds to its class (``pos``, ``neg``) and the running totals (n each).
 
-    Rows count by their ``weights`` (n), or 1 where these are empty. ``taken`` (2, 6) are the limbs, cut at ``units``, of
-    positives and negatives before the first row, and become those after the last. All amounts are times ``scale``.
+    Rows count by their ``weights`` (n), or 1 if these are empty. The totals ``tp`` and ``fp`` include the row.
+    ``taken`` (2, 6) are the limbs, cut at ``units``, of positives and negatives before the first row, and become those
+    after the last. All amounts are multiplied by ``scale``.
     """
     cdef Py_ssize_t row
     cdef int limb

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Rows to their buckets: which bucket, and every column bucket after bucket."""
+"""Rows put into buckets: the bucket of each row, and the values of every column, bucket after bucket."""
 
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
@@ -7,7 +7,7 @@ cdef extern from *:
     void __builtin_prefetch(const void* place, int is_written) nogil  # of GCC and Clang
 
 cdef enum:
-    AHEAD = 64  # bytes behind a row's place that are fetched for the rows that follow it in its bucket
+    AHEAD = 64  # bytes after a row's place, prefetched for the rows that follow it in its bucket
 
 ctypedef fused Key:
     const int8_t
@@ -36,7 +36,7 @@ def buckets_of(Key[::1] keys, uint64_t buckets, uint16_t[::1] found):
 
 
 def count_rows(const uint16_t[::1] buckets, int64_t[::1] rows):
-    """Add to ``rows`` (buckets) how many rows each bucket has."""
+    """Add to ``rows`` (buckets) the number of rows of each bucket."""
     cdef Py_ssize_t row
     with nogil:
         for row in range(buckets.shape[0]):
@@ -44,9 +44,9 @@ def count_rows(const uint16_t[::1] buckets, int64_t[::1] rows):
 
 
 def place(const uint16_t[::1] buckets, int64_t[::1] next_places, uint32_t[::1] places):
-    """Fill in the ``places`` (n) of n rows, each the next one of its bucket, of which ``next_places`` (buckets) tell.
+    """Fill in the ``places`` (n) of n rows, each the next one of its bucket, as kept in ``next_places`` (buckets).
 
-    All columns of the rows go there: to count up for each column anew takes longer.
+    The places serve all columns of the rows, because counting them anew for each column takes longer.
     """
     cdef Py_ssize_t row, bucket
     with nogil:
@@ -57,7 +57,7 @@ def place(const uint16_t[::1] buckets, int64_t[::1] next_places, uint32_t[::1] p
 
 
 def scatter(const uint8_t[::1] values, int width, const uint32_t[::1] places, uint8_t[::1] room):
-    """Copy ``values`` of ``width`` bytes (1, 2, 4, 8), one a row, to their ``places`` (n) in ``room``."""
+    """Copy ``values`` of ``width`` bytes (1, 2, 4, 8), one per row, to their ``places`` (n) in ``room``."""
     if places.shape[0] == 0:
         return
     with nogil:

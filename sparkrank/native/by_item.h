@@ -1,4 +1,4 @@
-// The hits of a group whose tied rows stand by the text of their item, descending, as bytes.
+// The hits of a group whose tied rows are ordered by the text of their item, descending, as bytes.
 
 #pragma once
 
@@ -12,13 +12,13 @@
 #include "untied.h"
 #include "vectors.h"
 
-// The texts of the items of all judged rows, and which of these the listed rows are: null where all are listed.
+// The texts of the items of all judged rows, and the index of each listed row among them: null if all are listed.
 struct Items {
     const int64_t* ends;
     const uint8_t* texts;
     const int64_t* judged;
 
-    // Below 0 where the text of one listed row is less than that of another, 0 where both are the same.
+    // Negative if the text of one listed row is less than that of another, 0 if they are equal.
     int compare(int64_t one, int64_t other) const {
         if (judged) one = judged[one], other = judged[other];
         const int64_t length = ends[one + 1] - ends[one], others = ends[other + 1] - ends[other];
@@ -28,7 +28,7 @@ struct Items {
 };
 
 class ByItem {
-    // Tied rows for each row of a group that are compared in pairs; where there are more, its rows are sorted.
+    // The most tied rows, per row of a group, that are compared in pairs. Groups with more are sorted.
     static constexpr int64_t MOST_IN_PAIRS = 2;
 
     Items items;
@@ -40,7 +40,7 @@ class ByItem {
         int64_t others, rows;
     };
 
-    // Whether `one` of two tied rows stands before the `other`: by the text, then by the label, the lower one first.
+    // Whether `one` of two tied rows comes before the `other`: by the text, then by the label, the lower label first.
     bool precedes(const Group& of, int32_t one, int32_t other) const {
         if (const int found = items.compare(of.numbers[one], of.numbers[other])) return found > 0;
         const bool is_hit = one >= of.others, is_other_hit = other >= of.others;
@@ -86,7 +86,7 @@ class ByItem {
     }
 
   private:
-    // Compare each hit with all rows, unless too many are tied with one.
+    // Compare each hit with all rows, unless too many rows are tied with one.
     template <class Stand>
     bool in_pairs(const Group& of, const Stand& stand) {
         int64_t left = MOST_IN_PAIRS * of.rows, above, beside;

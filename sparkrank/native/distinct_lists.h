@@ -1,11 +1,11 @@
-// Groups that no sum over hits tells apart: they have as many rows, no two with one score, and hits where the other has.
+// Groups for which all sums over hits are equal: same number of rows, no equal scores, and hits at the same positions.
 
 #pragma once
 
 #include <cstdint>
 
-// What is the same in all groups that share a list: its rows, and where hits stand among the first 64 positions as bits, the
-// first position as the highest.
+// What all groups that share a list have in common: the rows, and the hits among the first 64 positions as bits, the
+// first position as the highest bit.
 struct Likeness {
     uint64_t hits;
     int64_t rows;

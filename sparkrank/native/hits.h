@@ -15,7 +15,7 @@ static inline void put_highest_first(Hit* hits, int64_t count) {
 }
 
 static inline void put_richest_first(double* gains, int64_t count) {
-    constexpr int64_t INSERTED = 24;  // most groups have no more, and to begin a std::sort takes longer than to insert so few
+    constexpr int64_t INSERTED = 24;  // most groups have no more, and std::sort is slower for so few
     if (count > INSERTED) {
         std::sort(gains, gains + count, std::greater<double>());
         return;

@@ -1,11 +1,12 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Sums over the hits of each group up to every cut-off, in one pass and without sorting the rows.
 
-The rows of a group are brought together, its relevant ones last. A relevant row's position is one more than the rows
-of its group with a higher score, and its tie block are the rows with its own: with few relevant rows these are found by
-comparing, which a processor does for several rows at once, and with many by bisection. Groups of which no two scores
-are equal (``ties.h``) have a shorter way (``untied.h``), and those of one list (``distinct_lists.h``) go it once. Where
-tied rows stand by their items (``by_item.h``), all groups go it.
+The rows of a group are brought together, its relevant ones last. The position of a relevant row is one more than the
+number of rows of its group with a higher score; its tie block has the rows with the same score. With few relevant rows,
+these are found by comparisons, which a processor makes for several rows at once, and with many by bisection. Groups
+without equal scores (``ties.h``) take a shorter way (``untied.h``), and groups with the same list
+(``distinct_lists.h``) take it only once. Where tied rows are ordered by their items (``by_item.h``), all groups take
+it.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
@@ -82,14 +83,14 @@ cdef extern from "numbers.h":
         void number(const Value* values, int64_t count, int32_t* numbers) except + nogil
 
 cdef enum:
-    FEW = 24  # relevant rows with which all others are compared
-    INSERTED = 64  # relevant rows that are sorted by insertion
-    COMPARED = 64  # rows that a vector loop compares with a score while bisection places one among many
+    FEW = 24  # up to so many relevant rows, all others are compared with each
+    INSERTED = 64  # up to so many relevant rows are sorted by insertion
+    COMPARED = 64  # rows that a vector loop compares with a score in the time in which bisection places one among many
     IN_A_WORD = 64  # positions
-    ROWS_BITS = 32  # of rows, below relevant rows that are unlisted
-    UNIQUE = -1  # instead of the rows of a group: no other has its list
-    TIED = -2  # nor here, and rows are tied
-    # The places of :class:`sparkrank.ranking.hit_sums.Sum`.
+    ROWS_BITS = 32  # for rows; the bits above are for unlisted relevant rows
+    UNIQUE = -1  # in place of the number of rows of a group whose list no other group has
+    TIED = -2  # the same, with tied rows
+    # The indices of :class:`sparkrank.ranking.hit_sums.Sum`.
     COUNT = 0
     PRECISION = 1
     ANY = 2
@@ -133,22 +134,23 @@ def sum_hits(
 ):
     """Fill in the ``number`` (groups) of the distinct list of each group, and the sums over the hits of each list.
 
-    Returns how many distinct lists there are, and how many tied rows.
+    Returns the number of distinct lists and the number of tied rows.
 
-    ``codes`` (n) number the groups of n rows, which have ``scores`` (n) and ``relevant`` (n) flags; relevant ones have
-    the gain ``alike``, or their own of ``gains`` (n, else empty). Groups have ``sizes``, of which ``hits`` are relevant.
-    Beside them, groups have ``unlisted`` relevant rows (groups, else empty) without a score. Where gains differ, those of
-    a group begin at ``starts`` (groups + 1) in ``unlisted_gains``.
-    ``cutoffs`` ascend and end with one beyond every list. ``room`` is for the scores, n and three more a group.
+    ``codes`` (n) number the groups of n rows, which have ``scores`` (n) and ``relevant`` (n) flags. Relevant rows have
+    the gain ``alike``, or their own in ``gains`` (n, else empty). Groups have ``sizes``, and ``hits`` is the number of
+    relevant rows in each. In addition, groups have ``unlisted`` relevant rows without a score (groups, else empty).
+    Where gains differ, those of a group begin at ``starts`` (groups + 1) in ``unlisted_gains``. ``cutoffs`` ascend, and
+    the last is beyond every list. ``room`` is for the scores: n values and three more per group.
 
-    Tied rows share their positions, or where there are ``item_ends`` (else empty) stand by their items, descending.
-    Those are the ends of texts in the bytes ``items``, one text for each judged row; ``judged`` (n, or empty where all
-    are) says which of these the rows are.
+    Tied rows share their positions or, if ``item_ends`` is not empty, are ordered by their items, descending.
+    ``item_ends`` are the ends of texts in the bytes ``items``, one text for each judged row. ``judged`` (n, or empty if
+    all are) gives the index of each row among the judged rows.
 
-    Of each distinct list, with room for as many as there are groups: its rows, hits, and relevant rows with those that
-    are unlisted; the ``places`` of hits among the first
-    64 as bits, the first as the highest, none of them where rows are tied or very many relevant; the ``sums`` (6,
-    cut-offs, lists); ``mid_ranks``, the sums of the mid-ranks of relevant rows; ``tied_pairs`` of one and another row.
+    The results of each distinct list, with room for as many lists as there are groups, are the number of its rows, of
+    its hits, and of its relevant rows including unlisted ones; the ``places`` of hits among the first 64 positions as
+    bits, the first position as the highest bit, with no bit set where rows are tied or very many are relevant; the
+    ``sums`` (6, cut-offs, lists); ``mid_ranks``, the sum of the mid-ranks of relevant rows; ``tied_pairs``, the number
+    of tied pairs of a relevant and another row.
     """
     cdef Py_ssize_t n = codes.shape[0], groups = sizes.shape[0], step, each, count
     cdef int64_t tied = 0, tied_here, others, most = 0, more
@@ -198,7 +200,7 @@ def sum_hits(
                     scores_here, padded(listed.rows), listed.rows - listed.hits, listed.rows, NULL,
                     &likeness[step].hits, NULL
                 )
-            else:  # no other has its list
+            else:  # no other group has its list
                 likeness[step].rows = TIED if tied_here else UNIQUE
                 likeness[step].hits = step
         number_at.resize(groups)
@@ -253,11 +255,11 @@ def sum_hits(
 cdef struct Room:
     double alike
     vector[Hit] hits
-    vector[int64_t] above  # of the first hit of each score, the rows of its group with a higher one
-    vector[int64_t] beside  # those with the same
+    vector[int64_t] above  # for the first hit of each score, the rows of its group with a higher score
+    vector[int64_t] beside  # for the same hit, the rows of its group with the same score
     vector[double] chance
     vector[double] earned
-    vector[double] best  # the ideal gain of as many hits that have the same
+    vector[double] best  # the ideal gain of each number of hits with equal gains
 
 
 cdef int _prepare(Room& of, int64_t longest, double alike, const double[::1] discounts) except -1 nogil:
@@ -279,7 +281,7 @@ cdef void _sum_group(
     Room& of, const double* scores, const double* gains, int64_t rows, int64_t others, const double* discounts,
     const int64_t[::1] cutoffs, Py_ssize_t at, double[:, :, ::1] sums, double* mid_ranks, int64_t* tied_pairs
 ) noexcept nogil:
-    """The sums of one group, of whose ``rows`` the first ``others`` are not relevant."""
+    """The sums of one group. The first ``others`` of its ``rows`` are not relevant."""
     cdef int64_t relevant = rows - others, hit = 0, behind, inside, tied, before, step, position, ranks = 0, pairs = 0
     cdef Py_ssize_t cut = 0, cuts = cutoffs.shape[0]
     cdef double count = 0, precision = 0, any_hit = 0, first = 0, got = 0
@@ -330,7 +332,7 @@ cdef void _sum_group(
                     any_hit += leads
                     first += leads / <double>position
                     if step == tied - 1:
-                        any_hit = 1.0  # without the rounding of the block's chances
+                        any_hit = 1.0  # avoids the rounding of the block's chances
         hit = behind
     while cut < cuts:
         _keep(sums, cut, at, count, precision, any_hit, first, got)
@@ -343,9 +345,9 @@ cdef inline void _sum_ideal(
     Room& of, const double* gains, int64_t others, int64_t rows, const double* unlisted, int64_t more,
     const double* discounts, const int64_t[::1] cutoffs, Py_ssize_t at, double[:, :, ::1] sums
 ) noexcept nogil:
-    """The discounted gain of the ideal list of one group, of whose ``rows`` the first ``others`` are not relevant.
+    """The discounted gain of the ideal list of one group. The first ``others`` of its ``rows`` are not relevant.
 
-    There are ``more`` relevant rows, which may have ``unlisted`` gains.
+    There are ``more`` relevant rows, which may have gains of their own (``unlisted``).
     """
     cdef int64_t listed = rows - others, relevant = listed + more, hit = 0
     cdef Py_ssize_t cut = 0, cuts = cutoffs.shape[0]
@@ -373,7 +375,7 @@ cdef inline void _keep(
     double[:, :, ::1] sums, Py_ssize_t cut, Py_ssize_t at, double count, double precision, double any_hit,
     double first, double got
 ) noexcept nogil:
-    """Write down the sums up to a cut-off."""
+    """Store the sums up to a cut-off."""
     sums[COUNT, cut, at] = count
     sums[PRECISION, cut, at] = precision
     sums[ANY, cut, at] = any_hit
@@ -384,7 +386,7 @@ cdef inline void _keep(
 cdef void _stand(
     Room& of, const double* scores, const double* gains, int64_t others, int64_t relevant
 ) noexcept nogil:
-    """Put the relevant rows of a group, behind ``others``, in order of score, and count the rows above and beside."""
+    """Order the relevant rows of a group, which follow ``others``, by score, and count the rows above and beside."""
     cdef int64_t row, to, low, high, middle, passed = 0
     cdef int64_t* above = &of.above[0]
     cdef int64_t* beside = &of.beside[0]
@@ -407,7 +409,7 @@ cdef void _stand(
         return
     for row in range(relevant):
         above[row] = beside[row] = 0
-    for row in range(others):  # to the first hit that is not higher
+    for row in range(others):  # up to the first hit that is not higher
         low = 0
         high = relevant
         while low < high:
@@ -442,17 +444,17 @@ def sort_scores(double[::1] scores):
 
 cdef struct Block:
     int64_t before  # rows with a higher score
-    int64_t tied  # rows of the score,
-    int64_t inside  # relevant ones among them
+    int64_t tied  # rows with the same score
+    int64_t inside  # relevant rows among them
     double amount  # the gain of each
 
 
 cdef class LargeList:
     """The sums over the hits of one group that is too large for :func:`sum_hits`, from its sorted scores.
 
-    Scores come in ranges, the highest first, and with them the rows above. It holds the tie blocks with a relevant
-    row, and nothing for other rows. Discounts come in stretches of positions,
-    because those of all positions would take as much memory as the scores. The sums have the bits of ``sum_hits``.
+    Scores arrive in ranges, the highest first. Only tie blocks with a relevant row are stored; other rows are
+    counted. Discounts arrive in stretches of positions, because those of all positions would take as much memory as
+    the scores. The sums have the same bits as those of ``sum_hits``.
     """
 
     cdef vector[Block] blocks
@@ -467,7 +469,8 @@ cdef class LargeList:
     def add(self, const double[::1] others, const double[::1] hits, const double[::1] gains, double alike):
         """Add the scores of relevant rows (``hits``) and of all ``others`` in a range, both ascending.
 
-        All are lower than those that were added before. Relevant rows have their own ``gains`` (as many, else empty) or the gain ``alike``.
+        All are lower than those added before. Relevant rows have their own ``gains`` (as many, else empty) or the gain
+        ``alike``.
         """
         cdef Py_ssize_t other = others.shape[0] - 1, hit = hits.shape[0] - 1
         cdef double score
@@ -503,7 +506,7 @@ cdef class LargeList:
         self, const double[::1] discounts, int64_t start, const double[::1] best, double alike,
         const int64_t[::1] cutoffs, double[:, :, ::1] sums, Py_ssize_t at,
     ):
-        """Go on over the positions from ``start`` that have ``discounts``. Returns whether there is more to come.
+        """Go on over the positions from ``start`` that have ``discounts``. Returns whether more positions are needed.
 
         ``best`` are the gains of relevant rows in descending order, or empty where all have the gain ``alike``.
         """
@@ -546,7 +549,7 @@ cdef class LargeList:
                         self.any_hit += leads
                         self.first += leads / <double>position
                         if self.step == block.tied - 1:
-                            self.any_hit = 1.0  # without the rounding of the block's chances
+                            self.any_hit = 1.0  # avoids the rounding of the block's chances
                 self.step += 1
             self.hit += block.inside
             self.step = 0
@@ -582,7 +585,7 @@ cdef class LargeList:
 cdef void _first_chances(double* chance, int64_t inside, int64_t tied) noexcept nogil:
     """The chance of each row of a block of ``tied`` rows, ``inside`` of them relevant, to be the first hit.
 
-    Products are made in the order of :func:`sparkrank.numeric.segments.running_product`.
+    Products are computed in the order of :func:`sparkrank.numeric.segments.running_product`.
     """
     cdef int64_t row, reach = 1
     chance[0] = 1.0

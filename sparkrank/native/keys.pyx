@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Keys as numbers from 0, rows counted by such numbers, and the first rows of each group by score."""
+"""Keys turned into numbers from 0, rows counted by such numbers, and the first rows of each group by score."""
 
 from libc.math cimport rint
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
@@ -18,13 +18,13 @@ cdef extern from "numbers.h":
         void number(const Value* values, int64_t count, int32_t* numbers) except + nogil
 
 cdef enum:
-    ROWS_OF_A_GROUP = 8  # most groups have as many; where they have fewer the table grows
+    ROWS_OF_A_GROUP = 8  # most groups have at least as many; otherwise the table grows
 
 
 def number(list pieces, int32_t[::1] codes, int64_t[::1] distinct):
     """Fill in the ``codes`` (n) of the keys in ``pieces`` (n in all) and the ``distinct`` keys, by first occurrence.
 
-    These have room for n; returns how many there are.
+    ``distinct`` has room for n keys. Returns how many there are.
     """
     cdef const int64_t[::1] keys
     cdef Py_ssize_t first = 0
@@ -41,13 +41,13 @@ def number(list pieces, int32_t[::1] codes, int64_t[::1] distinct):
 
 
 cdef enum:
-    PAIRS_AT_ONCE = 1024  # which stay in the cache until they are numbered
+    PAIRS_AT_ONCE = 1024  # these stay in the cache until they are numbered
 
 
 def number_pairs(const int64_t[::1] one, const int64_t[::1] other, int32_t[::1] codes):
     """Fill in the ``codes`` (n) of the pairs of ``one`` (n) and ``other`` (n), by first occurrence.
 
-    Returns how many there are.
+    Returns the number of distinct pairs.
     """
     cdef Numbers[Pair] numbers
     cdef Pair pairs[PAIRS_AT_ONCE]
@@ -64,7 +64,7 @@ def number_pairs(const int64_t[::1] one, const int64_t[::1] other, int32_t[::1] 
 
 
 def count_rows(const int32_t[::1] codes, const uint8_t[::1] flags, int64_t[::1] found):
-    """Add to ``found`` (groups) the rows of each group, of n rows with ``codes`` (n): those with ``flags`` (n or 0)."""
+    """Add to ``found`` (groups) the rows of each group, by ``codes`` (n), or only those with ``flags`` (n or 0)."""
     cdef Py_ssize_t row
     with nogil:
         if flags.shape[0]:
@@ -76,20 +76,20 @@ def count_rows(const int32_t[::1] codes, const uint8_t[::1] flags, int64_t[::1] 
 
 
 def count_rows_and_flagged(const int32_t[::1] codes, const uint8_t[::1] flags, int64_t[::1] rows, int64_t[::1] flagged):
-    """Fill in the ``rows`` (groups) of each group and those with ``flags`` (n), of n rows with ``codes`` (n)."""
+    """Fill in the ``rows`` (groups) of each group, and those ``flagged``, given ``codes`` (n) and ``flags`` (n)."""
     cdef Py_ssize_t row, group
     with nogil:
         for group in range(rows.shape[0]):
             rows[group] = 0
         for row in range(codes.shape[0]):
-            rows[codes[row]] += 1 + (<int64_t>flags[row] << 32)  # one pass, and one place for both
+            rows[codes[row]] += 1 + (<int64_t>flags[row] << 32)  # one pass, and one memory location for both
         for group in range(rows.shape[0]):
             flagged[group] = rows[group] >> 32
             rows[group] = <uint32_t>rows[group]
 
 
 def in_turn(const int32_t[::1] codes, Py_ssize_t count, int64_t[::1] order):
-    """Fill in the ``order`` (n) of n items by their ``codes`` (n), numbers below ``count``; those of one as they came."""
+    """Fill in the ``order`` (n) of n items by ``codes`` (n), which are below ``count``; stable for equal codes."""
     cdef Py_ssize_t item
     cdef int32_t code, rows, before = 0
     cdef vector[int32_t] place
@@ -109,10 +109,10 @@ def in_turn(const int32_t[::1] codes, Py_ssize_t count, int64_t[::1] order):
 def stand_within(
     const int32_t[::1] codes, const double[::1] scores, const int64_t[::1] length, int64_t k, double unit, int64_t[::1] found
 ):
-    """Fill in ``found`` (n): ``unit`` for rows among the ``k`` (from 1) of the highest ``scores`` (n, no NaN) of their group.
+    """Fill in ``found`` (n): ``unit`` for rows among the ``k`` (from 1) highest ``scores`` (n, no NaN) of their group.
 
-    ``codes`` (n) number the groups, which have ``length`` rows each (groups). Rows of equal score that ``k`` cuts share
-    what is left.
+    ``codes`` (n) number the groups, and ``length`` (groups) is the number of rows of each. Rows of equal score that
+    ``k`` divides share what is left.
     """
     cdef Py_ssize_t row, group, groups = length.shape[0]
     cdef int64_t place, first, above, beside, before = 0
@@ -129,7 +129,7 @@ def stand_within(
             start[group] = before
             before += length[group]
         for row in range(codes.shape[0]):
-            brought[start[codes[row]]] = -scores[row]  # the highest first
+            brought[start[codes[row]]] = -scores[row]  # ascending, so that the highest score comes first
             start[codes[row]] += 1
         for group in range(groups):
             if length[group] <= k:

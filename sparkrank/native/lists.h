@@ -1,4 +1,4 @@
-// The rows of each group brought together, group after group, in an order in which those that are alike are neighbours.
+// The rows of each group brought together, group after group, ordered so that similar groups are neighbours.
 
 #pragma once
 
@@ -7,23 +7,23 @@
 #include <cstdint>
 #include <vector>
 
-// There is room for a multiple of four scores in each group, filled up with NaN, which is neither higher nor equal.
+// Each group has room for a multiple of four scores. It is padded with NaN, which is neither higher nor equal.
 static inline int64_t padded(int64_t rows) { return (rows + 3) & ~INT64_C(3); }
 
-// A group: its number, its rows, how many of them are relevant, and where its scores begin: the relevant ones are last.
+// A group: its number, its rows, how many of them are relevant (these come last), and where its scores begin.
 struct List {
     int32_t group, rows, hits, start;
 };
 
 class Lists {
-    // Of relevant rows and of all, by which lists are put in order: who goes over one after the other does the same for
-    // each then, as far as a processor guesses what comes next. A third of the time of the pass but for what follows.
+    // The numbers of relevant rows and of all rows by which lists are ordered. Consecutive lists then need the same
+    // steps, as far as branch prediction matters. This saves a third of the time of the pass itself.
     static constexpr int64_t MOST_IN_ORDER = 127;
-    // Rows whose place is fetched before they go there, and those for which it is fetched where that place stands: the
-    // scores of a bucket lie beyond the second cache, and the places of its groups fill half of it.
+    // How many rows ahead a row's place is prefetched, and how many rows ahead the entry with that place is: the scores
+    // of a bucket exceed the second-level cache, and the places of its groups fill half of it.
     static constexpr int64_t AHEAD = 64, FAR_AHEAD = 128;
 
-    std::vector<int32_t> places;  // where the next row goes: of each group one that is not relevant, one that is
+    std::vector<int32_t> places;  // the next place in each group: of a row not relevant, of one that is
 
     static int64_t likeness(int64_t rows, int64_t hits) {
         return std::min(hits, MOST_IN_ORDER) * (MOST_IN_ORDER + 1) + std::min(rows, MOST_IN_ORDER);
@@ -62,12 +62,12 @@ class Lists {
 
   public:
     std::vector<List> lists;
-    std::vector<double> gain;  // of each row, as its score stands, where they have any
-    std::vector<int32_t> number;  // of each row among all, as its score stands, where they are asked for
+    std::vector<double> gain;  // of each row, at the place of its score, if rows have gains
+    std::vector<int32_t> number;  // of each row among all, at the place of its score, if requested
     int64_t longest = 0;
 
-    // Bring the scores of n rows to `room`, and with them their `gains`, or none, and their numbers if they are asked for
-    // (`numbered`). Of each group it is known how many rows and `hits` it has.
+    // Bring the scores of n rows to `room`, with their `gains` if any, and with their numbers if `numbered`. The
+    // numbers of rows and of `hits` of each group are known.
     void bring(
         const int64_t* rows, const int64_t* hits, int64_t groups, const int32_t* codes, const double* scores,
         const uint8_t* relevant, const double* gains, bool numbered, int64_t n, double* room

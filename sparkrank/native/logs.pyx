@@ -8,7 +8,7 @@ cdef extern from "logs.h":
 
 
 def log(const double[::1] values, double[::1] found):
-    """Write the natural logarithms of positive ``values`` (n) to ``found`` (n); none is subnormal or infinite."""
+    """Write the natural logarithms of ``values`` (n) to ``found`` (n). None is subnormal, infinite, 0 or less."""
     if values.shape[0] == 0:
         return
     with nogil:

@@ -1,4 +1,4 @@
-// The items of a truth found among the items of lists, group by group: the rows of a group fit the nearest cache.
+// The items of a truth looked up among the items of lists, group by group, because a group fits the nearest cache.
 
 #pragma once
 
@@ -10,11 +10,11 @@
 #include "numbers.h"
 #include "vectors.h"
 
-// What became of a row of the truth: another row of its item counts in its place (or it has no label), a list has its
-// item, or none has.
+// The fate of a row of the truth: another row of its item counts instead (or it has no label), a list has its item, or
+// no list has it.
 enum Fate : uint8_t { BEATEN = 0, LISTED = 1, UNLISTED = 2 };
 
-// How many pairs of `rows` items are equal, each pair counted once. There is room for three more.
+// The number of equal pairs among `rows` items, each pair counted once. There is room for three more items.
 WIDEST static inline int64_t equal_pairs(const int64_t* items, int64_t rows) {
     SomeWhole equal = {}, some;
     for (int64_t row = 0; row < rows; row++) {
@@ -29,7 +29,7 @@ WIDEST static inline int64_t equal_pairs(const int64_t* items, int64_t rows) {
     return total(equal);
 }
 
-// The place of `item` among `rows` items, or -1. It is there once at most.
+// The index of `item` among `rows` items, which have it at most once, or -1.
 WIDEST static inline int64_t place_among(const int64_t* items, int64_t rows, int64_t item) {
     const SomeWhole same = item - (SomeWhole){};
     SomeWhole found = {}, some, places;
@@ -54,8 +54,8 @@ class Matches {
 
     struct Slot {
         int64_t item;
-        int32_t group;  // others' slots are free
-        int32_t listed, given;  // the place and the row of each side, or -1
+        int32_t group;  // slots of other groups are free
+        int32_t listed, given;  // the index and the row on each side, or -1
         int32_t number;         // of twins, or -1
     };
     std::vector<Slot> slots;
@@ -67,7 +67,7 @@ class Matches {
         std::vector<int64_t> room;
         std::vector<int32_t> row;
         const int64_t* items = nullptr;
-        bool in_turn = true;  // rows are already group after group
+        bool in_turn = true;  // whether rows are already group after group
 
         int32_t at(int64_t place) const { return in_turn ? (int32_t)place : row[place]; }
 
@@ -97,7 +97,7 @@ class Matches {
     Side lists, truth;
     int32_t count = 0;  // of numbers of twins
 
-    // The row of the truth that counts of two of one item: that of the higher grade, or the later one.
+    // The row of the truth that counts, of two with one item: that of the higher grade, or the later one.
     static bool beats(const double* grades, int32_t one, int32_t other) {
         return grades[one] > grades[other] || (grades[one] == grades[other] && one > other);
     }
@@ -210,13 +210,13 @@ class Matches {
     }
 
   public:
-    // The one of this thread: for new memory the operating system would fill pages with zeros in every bucket.
+    // The instance of this thread. With new memory, the operating system would fill pages with zeros in every bucket.
     static Matches& of_thread() {
         static thread_local Matches of_this;
         return of_this;
     }
 
-    // Be as new, with the memory of a usual bucket.
+    // Reset this to its initial state, but keep the memory of a usual bucket.
     void forget() {
         for (Side* side : {&lists, &truth}) {
             side->in_turn = true;
@@ -230,12 +230,12 @@ class Matches {
         overruled = joined = 0;
     }
 
-    int64_t overruled = 0;                // rows of the truth whose label is lower than another's of the item
+    int64_t overruled = 0;                // rows of the truth whose label is lower than another's of the same item
     int64_t joined = 0;                   // groups with rows of both sides
     std::vector<int32_t> twins, numbers;  // rows of lists with one item in a group, and a number for what they share
 
-    // Fill in the row of the truth that gives each row of the lists its label, or -1, and the fate of each row of the
-    // truth. Of both sides there are the groups and the items; rows of the truth without a label have the grade NaN.
+    // Fill in, for each row of the lists, the row of the truth that gives its label, or -1, and the fate of each row of
+    // the truth. Both sides give groups and items. Rows of the truth without a label have the grade NaN.
     void find(
         const int32_t* list_codes, const int64_t* list_items, int64_t rows, const int32_t* truth_codes,
         const int64_t* truth_items, const double* grades, int64_t true_rows, int64_t groups, int32_t* given,

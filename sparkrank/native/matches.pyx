@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Lists and truth joined by group and item, and the first item of many by a hash."""
+"""Lists and truth joined by group and item, and the first of many items by a hash."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
@@ -29,12 +29,12 @@ def find(
     int32_t[::1] given,
     uint8_t[::1] fates,
 ):
-    """Fill in what :class:`sparkrank.bucket.matching.Matches` has of lists and a truth behind them.
+    """Fill in the fields of :class:`sparkrank.bucket.matching.Matches` for rows of lists followed by rows of a truth.
 
-    ``codes`` (n) number the ``groups`` of n rows with ``items`` (n): rows of lists, as many as ``given``, and then rows
-    of the truth, as many as ``grades`` and ``fates``. Rows of the truth without a label have the grade NaN. Returns how
-    many labels are overruled, how many groups have rows of both sides, the rows of lists that share an item with another of their group, and a number for each
-    of these by what it shares.
+    ``codes`` (n) number the ``groups`` of n rows with ``items`` (n). Rows of lists come first, as many as ``given``;
+    rows of the truth follow, as many as ``grades`` and ``fates``. Rows of the truth without a label have the grade NaN.
+    Returns the number of overruled labels, the number of groups with rows of both sides, the rows of lists that share
+    an item with another row of their group, and for each of these a number that identifies what it shares.
     """
     cdef Matches* matches = &Matches.of_thread()
     cdef Py_ssize_t rows = given.shape[0], true_rows = fates.shape[0], row
@@ -56,8 +56,9 @@ def find(
 
 
 def first_place(const int64_t[::1] items, const uint8_t[::1] flags):
-    """The row with the lowest place of :func:`sparkrank.bucket.unmatched_rows.place_of` among ``items`` (n) with
-    ``flags`` (n), and the place; (-1, 0) where there is none.
+    """The row with the lowest place among the flagged ``items``, and that place; (-1, 0) if none is flagged.
+
+    ``flags`` (n) belong to ``items`` (n). Places are those of :func:`sparkrank.bucket.unmatched_rows.place_of`.
     """
     cdef Py_ssize_t row, found = -1
     cdef uint64_t place, lowest = 0

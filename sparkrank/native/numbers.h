@@ -1,4 +1,4 @@
-// Values numbered from 0 in order of first occurrence, by a table with open addresses.
+// Values numbered from 0 in order of first occurrence, by a hash table with open addressing.
 
 #pragma once
 
@@ -7,27 +7,27 @@
 #include <cstdint>
 #include <vector>
 
-// The upper bits of it say where a value is looked for first.
+// Its upper bits say where a value is looked up first.
 static inline uint64_t hash_of(int64_t key) { return (uint64_t)key * UINT64_C(0x9E3779B97F4A7C15); }
 
 template <typename Value> class Numbers {
-    // Values that are looked up before any of them is looked at again: which of them are not where they belong, or new,
-    // no processor can foresee. Key by key it takes a third longer.
+    // Values that are looked up before the misplaced and new ones among them are handled, which no branch predictor can
+    // foresee. Handling key by key takes a third longer.
     static constexpr int64_t BLOCK = 128;
     static constexpr size_t MOST_NARROW = 1 << 16;  // numbers
 
-    // A place holds the number of a value. The number 0 is that of the first value in its own place, and elsewhere stands
-    // for none: who compares with the first value need not ask whether there is one. Places have 16 bits as long as
-    // these will do, so that the table leaves half of the second cache to the values: 20 million keys of a million groups
-    // take 0.045 s, with 32 bits 0.058.
+    // A slot holds the number of a value. The number 0 is that of the first value in its own slot, and means an empty
+    // slot elsewhere, so that a comparison with the first value needs no test for emptiness. Slots have 16 bits as long
+    // as these suffice, so that the table leaves half of the second-level cache to the values: 20 million keys of a
+    // million groups take 0.045 s, with 32 bits 0.058 s.
     std::vector<uint16_t> narrow;
     std::vector<uint32_t> wide;  // instead of these
-    int bits = 8;                // 2^bits are the places
+    int bits = 8;                // the table has 2^bits slots
     size_t place_of_first = 0;
 
     size_t first_place(const Value& value) const { return hash_of(value) >> (64 - bits); }
 
-    // Where the number of `value` stands or belongs.
+    // The slot in which the number of `value` is, or belongs.
     template <typename Number> size_t place(const std::vector<Number>& table, const Value& value) const {
         size_t at = first_place(value);
         while ((table[at] || at == place_of_first) && !(distinct[table[at]] == value)) at = (at + 1) & (table.size() - 1);
@@ -42,7 +42,7 @@ template <typename Value> class Numbers {
         }
     }
 
-    // Make room for as many `more` values: of the places half stay free.
+    // Make room for `more` values. Half of the slots stay free.
     void grow(size_t more) {
         const bool is_full = 2 * (distinct.size() + more) > (size_t)1 << bits;
         const bool are_narrow = distinct.size() + more <= MOST_NARROW;
@@ -77,13 +77,13 @@ template <typename Value> class Numbers {
   public:
     std::vector<Value> distinct;  // by their numbers
 
-    // Begin with a table for so many distinct values: it grows where there are more.
+    // Begin with a table for so many distinct values. It grows if there are more.
     void expect(size_t values) {
         while ((size_t)1 << bits < 2 * values) bits++;
         distinct.reserve(values);
     }
 
-    // The `numbers` of `count` values, which go on from those before.
+    // The `numbers` of `count` values, which continue those given before.
     void number(const Value* values, int64_t count, int32_t* numbers) {
         if (distinct.empty() && count) distinct.push_back(values[0]);
         for (int64_t start = 0; start < count; start += BLOCK) {

@@ -19,11 +19,11 @@ static inline uint64_t key_of(uint64_t row) { return row; }
 static inline uint64_t key_of(const WeighedRow& row) { return row.key; }
 
 class RowSort {
-    // Of 0.5 and of 20 million rows, digits of 8 bits take 13 and 19 ns a row, those of 11 bits 11 and 25.
+    // For 0.5 and for 20 million rows, digits of 8 bits take 13 and 19 ns per row, and digits of 11 bits 11 and 25 ns.
     static constexpr int DIGIT = 8;
     static constexpr int64_t VALUES = 1 << DIGIT;
     static constexpr uint64_t SIGN = UINT64_C(1) << 63;
-    // Runs that are sorted are cut at the same bins, into parts of about so many bytes, which stay in the nearest cache.
+    // Sorted runs are cut at the same bins, into parts of about so many bytes, which fit the nearest cache.
     static constexpr int64_t PART_BYTES = 1 << 18;
     static constexpr int64_t SAMPLED = 4;  // bins of each run for each part
     static constexpr size_t MOST_RUNS = 1024;
@@ -38,10 +38,11 @@ class RowSort {
     std::vector<int64_t> starts, ends;  // of a part in each run
     const bool have_weights;
     int64_t room = 0, weighed_room = 0;
-    std::unique_ptr<uint64_t[]> packed;  // a row is its key and a bit for its class: most sorts move half as many bytes
+    std::unique_ptr<uint64_t[]> packed;  // a row as its key and a bit for its class: most sorts move half as many bytes
     std::unique_ptr<WeighedRow[]> weighed;
 
-    // Sort rows with keys of so many `bits` with the help of as much memory, and return which of the two has them then.
+    // Sort rows with keys of so many `bits`, using equally large scratch memory, and return which of the two has the
+    // result.
     template <class Row>
     static const Row* sorted(Row* from, Row* to, int64_t rows, int bits) {
         int64_t places[64 / DIGIT][VALUES] = {};
@@ -78,7 +79,7 @@ class RowSort {
         return memory.get();
     }
 
-    // Fill in the rows of a part by their bins; returns how many.
+    // Fill in the rows of a part by their bins, and return their number.
     int64_t sort_part(bool are_sorted, int64_t* bins, uint8_t* relevant, double* weights) {
         int64_t rows = 0, low = INT64_MAX, high = INT64_MIN;
         for (size_t each = 0; each < runs.size(); each++) {
@@ -101,9 +102,9 @@ class RowSort {
                     *into++ = ((uint64_t)run.bins[row] - lowest) << 1 | run.relevant[row];
                 }
             }
-            const uint64_t* found = sorted(packed.get(), (uint64_t*)bins, rows, bits + 1);  // where they go at last
+            const uint64_t* found = sorted(packed.get(), (uint64_t*)bins, rows, bits + 1);  // their final place
             for (int64_t row = 0; row < rows; row++) {
-                const uint64_t packed_row = found[row];  // which may stand where its bin goes
+                const uint64_t packed_row = found[row];  // it may be where its bin goes
                 bins[row] = (int64_t)((packed_row >> 1) + lowest);
                 relevant[row] = packed_row & 1;
             }
@@ -128,7 +129,7 @@ class RowSort {
         return rows;
     }
 
-    // The lowest bin of each part but the first, of runs that are sorted.
+    // The lowest bin of each part but the first, for sorted runs.
     std::vector<int64_t> bounds() const {
         std::vector<int64_t> sample, found;
         const int64_t rows = PART_BYTES / (int64_t)(have_weights ? sizeof(WeighedRow) : sizeof(uint64_t));
@@ -146,14 +147,14 @@ class RowSort {
   public:
     explicit RowSort(bool have_weights) : have_weights(have_weights) {}
 
-    // Take a run of `rows`, which must stay where they are; `weights` are null where there are none.
+    // Add a run of `rows`, which must stay in memory. `weights` is null if there are none.
     void add(const int64_t* bins, const uint8_t* relevant, const double* weights, int64_t rows) {
         runs.push_back({bins, relevant, weights, rows});
         starts.push_back(0);
         ends.push_back(rows);
     }
 
-    // Fill in all rows by their bins. Where runs `are_sorted`, they are sorted together part by part.
+    // Fill in all rows by their bins. If runs `are_sorted`, they are sorted together, part by part.
     void sort(bool are_sorted, int64_t* bins, uint8_t* relevant, double* weights) {
         if (are_sorted && runs.size() <= MOST_RUNS) {
             for (const int64_t bound : bounds()) {

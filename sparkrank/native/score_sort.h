@@ -13,12 +13,13 @@ class ScoreSort {
     static constexpr int DIGITS = (64 + DIGIT - 1) / DIGIT;
     static constexpr int64_t VALUES = 1 << DIGIT;
     static constexpr uint64_t SIGN = UINT64_C(1) << 63;
-    static constexpr int64_t FEW = 1 << 8;  // keys whose digits are not worth counting
-    // More are put into parts by their highest bits first: keys of a part, and as much room, stay in the second cache.
+    static constexpr int64_t FEW = 1 << 8;  // with so few keys it does not pay to count digits
+    // More keys are first divided by their highest bits: the keys of a part, and equal scratch memory, fit the second
+    // cache.
     static constexpr int64_t MOST_AT_ONCE = 1 << 17;
     static constexpr int PART_BITS = 8;
 
-    // Whole numbers that ascend as scores do: those below 0 with all bits turned over, others with their sign.
+    // Integers in the order of the scores: negative scores with all bits inverted, others with the sign bit inverted.
     static uint64_t key_of(uint64_t bits) { return bits ^ (bits & SIGN ? ~UINT64_C(0) : SIGN); }
     static uint64_t bits_of(uint64_t key) { return key ^ (key & SIGN ? SIGN : ~UINT64_C(0)); }
 
@@ -48,7 +49,7 @@ class ScoreSort {
         }
     }
 
-    // Digit by digit from the lowest: those of so many `bits`, by which keys are above the `lowest`.
+    // Sort digit by digit from the lowest, using so many `bits` of the amount by which keys exceed the `lowest`.
     static void by_digits(uint64_t* keys, uint64_t* room, int64_t count, uint64_t lowest, int bits) {
         int64_t places[DIGITS][VALUES] = {};
         const int digits = (bits + DIGIT - 1) / DIGIT;

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Exact sums of many small values, and of their squares, in one pass over each metric's values."""
+"""Exact sums of many small values, and of their squares, in one pass over the values of each metric."""
 
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
@@ -34,11 +34,11 @@ def add(
     double most,
     double[:, ::1] limbs,
 ):
-    """Add to ``limbs`` (segments, 6) those of the sums of ``values`` (n, no NaN), cut at ``units``.
+    """Add to ``limbs`` (segments, 6) the limbs of the sums of ``values`` (n, no NaN), cut at ``units``.
 
-    A value counts ``times`` (n, whole numbers; else empty: once). Segments begin at ``starts`` (segments + 1) and go as
-    far as the next. Limbs are those of :mod:`sparkrank.numeric.exact_sums`. False where a value is ``most`` or more: then
-    nothing is right.
+    A value counts ``times`` (n, integers), or once if that is empty. Segments begin at ``starts`` (segments + 1) and
+    end where the next begins. Limbs are those of :mod:`sparkrank.numeric.exact_sums`. Returns False if a value is
+    ``most`` or more; then ``limbs`` are not valid.
     """
     cdef double kept[PART]
     cdef double often[PART]
@@ -62,7 +62,7 @@ def add(
 
 
 def last_of(const double[::1] values, int first, const double[::1] units):
-    """One beyond the last limb that is not 0 for all ``values`` (n, at least one), which have none before the ``first``.
+    """The index after the last limb that is not 0 for all ``values`` (n, at least one). Those before ``first`` are 0.
     """
     cdef int last
     with nogil:
@@ -78,9 +78,9 @@ def add_scattered_values(
     double most,
     double[:, ::1] limbs,
 ):
-    """What :func:`add` does, for ``values`` (n) of which each has the number of its segment in ``codes`` (n).
+    """Add ``values`` (n) as :func:`add` does, each to the segment that ``codes`` (n) gives.
 
-    The limbs before the ``first`` are 0 for all values.
+    The limbs before ``first`` are 0 for all values.
     """
     cdef bint fits = True
     with nogil:
@@ -100,10 +100,10 @@ def add_with_squares(
     double[:, ::1] first,
     double[:, ::1] second,
 ):
-    """The same of ``values`` (n) and of their squares, to ``first`` and ``second`` (segments, 6 each).
+    """Add ``values`` (n) and their squares as :func:`add` does, to ``first`` and ``second`` (segments, 6 each).
 
-    Values that are NaN are counted in ``undefined`` (segments) and ``counted_as`` that. False where a value or square
-    is ``most`` or more.
+    NaN values are counted in ``undefined`` (segments) and replaced by ``counted_as``. Returns False if a value or a
+    square is ``most`` or more.
     """
     cdef double kept[PART]
     cdef double squares[PART]
@@ -135,7 +135,7 @@ cdef void _once(double* often) noexcept nogil:
 
 
 cdef Py_ssize_t _taken(double* kept, const double* values, Py_ssize_t left) noexcept nogil:
-    """Copy as many of the ``left`` values as there is room for, and zeros up to a multiple of the lanes; how many."""
+    """Copy as many of the ``left`` values as fit, pad with zeros to a multiple of the lanes, and return the count."""
     cdef Py_ssize_t count = min(<Py_ssize_t>PART, left), filled = (count + LANES - 1) // LANES * LANES
     memcpy(kept, values, count * sizeof(double))
     memset(kept + count, 0, (filled - count) * sizeof(double))

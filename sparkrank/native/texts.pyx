@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Texts hashed, numbered and put bucket after bucket, as they stand in Arrow's arrays: all bytes, and their ends."""
+"""Texts hashed, numbered and put bucket after bucket, in the layout of Arrow's arrays: all bytes, and their ends."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
@@ -22,19 +22,19 @@ ctypedef fused End:
 
 cdef enum:
     WORD = 8  # bytes
-    FEWEST_BITS = 8  # of the first table; with a place for four rows it seldom grows
+    FEWEST_BITS = 8  # of the first table; with a slot for every four rows it seldom grows
     ROWS_A_PLACE = 4
-    AT_ONCE = 32  # texts that are hashed before any is looked up, so that their places are in the cache by then
+    AT_ONCE = 32  # texts that are hashed before any is looked up, so that their slots are in the cache by then
 
 cdef struct Slot:
     uint32_t tag  # of the text's hash
-    int32_t code  # -1 where it is free
+    int32_t code  # -1 if the slot is free
 
 
 def hashes(const End[::1] ends, const uint8_t[::1] data, uint64_t[::1] found):
-    """Fill in the hash (n) of each text, that of :func:`sparkrank.numeric.key_hashes.hash_keys` before it is mixed.
+    """Fill in the hash (n) of each text: that of :func:`sparkrank.numeric.key_hashes.hash_keys` before it is mixed.
 
-    Each begins in ``data`` at its one of ``ends`` (n + 1) and goes as far as the next.
+    A text begins in ``data`` at one of ``ends`` (n + 1), and stops at the next.
     """
     cdef Py_ssize_t row
     cdef const uint8_t* first = &data[0]
@@ -60,7 +60,7 @@ def number(
 ):
     """Fill in the ``codes`` (n) of texts, in order of first occurrence, and the ``distinct`` texts with their ends.
 
-    There is room for all texts; returns how many are distinct.
+    There is room for all texts. Returns the number of distinct texts.
     """
     cdef Py_ssize_t row, part, rows = codes.shape[0], length
     cdef int32_t count = 0
@@ -127,7 +127,7 @@ cdef inline bint _same(const uint8_t* one, const uint8_t* other, int64_t length)
 
 
 cdef int _fill(vector[Slot]& table, int bits, const vector[uint64_t]& hashes) except -1 nogil:
-    """Make ``table`` one of 2^``bits`` places, which holds the numbers of distinct texts with ``hashes``."""
+    """Make ``table`` one of 2^``bits`` slots, which holds the numbers of distinct texts with ``hashes``."""
     cdef Slot free
     cdef uint64_t slot
     cdef size_t code
@@ -153,14 +153,14 @@ def scatter(
 ):
     """Copy each text to the next of the ``places`` (buckets) of its bucket, in ``room`` with ``room_ends`` (n + 1).
 
-    ``places`` are counted in texts and ascend, those of a bucket up to the next one's; they are used up.
+    ``places`` count texts and ascend. Those of a bucket extend to the next bucket's. They are overwritten.
     """
     cdef Py_ssize_t row, bucket, length
     cdef const uint8_t* first = &data[0]
     cdef uint8_t* to = &room[0]
     cdef vector[End] at
     with nogil:
-        at.resize(places.shape[0] + 1)  # where the next text of each bucket goes
+        at.resize(places.shape[0] + 1)  # the position of the next text of each bucket
         for row in range(buckets.shape[0]):
             at[buckets[row] + 1] += ends[row + 1] - ends[row]
         for bucket in range(places.shape[0]):
@@ -176,7 +176,7 @@ def scatter(
 
 
 cdef inline void _copy(uint8_t* to, const uint8_t* text, int64_t length) noexcept nogil:
-    """Copy a text. Those of the length of ids go in two halves, which may overlap: no call decides how."""
+    """Copy a text. Texts as long as usual ids are copied in two halves, which may overlap, without a call."""
     if length >= 2 * WORD and length <= 4 * WORD:
         memcpy(to, text, 16)
         memcpy(to + length - 16, text + length - 16, 16)
@@ -188,7 +188,7 @@ cdef inline void _copy(uint8_t* to, const uint8_t* text, int64_t length) noexcep
 
 
 cdef inline uint64_t _hash(const uint8_t* text, int64_t length, const uint8_t* end) noexcept nogil:
-    """The sum of the words of a text, every one mixed with its place, mixed with the length."""
+    """The mixed sum of the words of a text, each mixed with its position, and of its length."""
     cdef uint64_t total = 0, word
     cdef int64_t place
     for place in range(0, length, 8):

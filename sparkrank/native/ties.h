@@ -1,4 +1,4 @@
-// Which rows of a group have the score of another.
+// Whether rows of a group have equal scores.
 
 #pragma once
 
@@ -10,8 +10,8 @@
 #include "lists.h"
 #include "vectors.h"
 
-// Whether no two of `rows` scores are equal: each four are compared with themselves and all behind them, where every
-// score meets itself once.
+// Whether no two of `rows` scores are equal. Each four are compared with themselves and all later ones, so every score
+// meets itself once.
 WIDEST static inline bool all_differ(const double* scores, int64_t rows) {
     Some some;
     SomeWhole equal = {};
@@ -32,37 +32,37 @@ WIDEST static inline bool all_differ(const double* scores, int64_t rows) {
 }
 
 class Ties {
-    // Of 20 million rows ties are found in 0.018 s where groups of up to so many rows are compared in pairs, in 0.022 with
-    // up to 16, in 0.029 with none; vectors of two are as quick as bits at 24 rows.
+    // For 20 million rows, ties are found in 0.018 s if groups of up to so many rows are compared in pairs, in 0.022 s
+    // with up to 16 rows, and in 0.029 s without pairs. Vectors of two are as quick as bits at 24 rows.
     static constexpr int64_t MOST_IN_PAIRS = 8 * SOME;
-    // Without pairs the pass took 0.152 s where bits served groups of up to so many rows, 0.155 with up to 64. The bits of
-    // longer ones would leave the nearest cache.
+    // Without pairs the pass took 0.152 s if bits served groups of up to so many rows, 0.155 s with up to 64. The bits
+    // of longer groups would not fit the nearest cache.
     static constexpr int64_t MOST_BY_BITS = 1024;
     static constexpr int BITS_A_ROW = 6;  // 2^6 at least
     static constexpr int64_t ROOM = 4;    // slots of the table for each row
 
     struct Slot {
         uint64_t word;
-        int32_t group;  // others' slots are free
+        int32_t group;  // slots of other groups are free
         int32_t rows;
     };
-    std::vector<uint64_t> seen;  // none of its bits is set between two groups
+    std::vector<uint64_t> seen;  // all bits are cleared between two groups
     std::vector<int32_t> unsure;
     std::vector<Slot> slots;
     int32_t group = 0;
 
     static uint64_t word_of(double score) {
         uint64_t word;
-        score += 0.0;  // of -0.0 it makes 0.0
+        score += 0.0;  // turns -0.0 into 0.0
         std::memcpy(&word, &score, sizeof(word));
         return word;
     }
 
-    // As many upper `bits` of a hash.
+    // The upper `bits` of a hash.
     static uint64_t hash(uint64_t word, int bits) { return (word * UINT64_C(0x9E3779B97F4A7C15)) >> (64 - bits); }
 
-    // Whether no two of `rows` scores, one at least, are equal. Only those that hash to the bit of one before, a few in
-    // a hundred, are compared with all.
+    // Whether no two of `rows` scores, at least one, are equal. Only scores that hash to the bit of an earlier one, a
+    // few in a hundred, are compared with all.
     bool differ(const double* scores, int64_t rows) {
         const int bits = BITS_A_ROW + 64 - __builtin_clzll((uint64_t)rows);
         uint64_t* words = seen.data();
@@ -115,7 +115,7 @@ class Ties {
         unsure.resize(MOST_BY_BITS);
     }
 
-    // How many of `rows` scores are equal to another. There is room for a multiple of four, filled up with NaN.
+    // The number of `rows` scores that are equal to another. There is room for a multiple of four, padded with NaN.
     int64_t count(const double* scores, int64_t rows) {
         const bool are_few = rows <= MOST_IN_PAIRS;
         if (are_few ? all_differ(scores, rows) : rows <= MOST_BY_BITS && differ(scores, rows)) return 0;

@@ -1,19 +1,19 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Whole numbers of many metrics added up by segment of the groups, and compared between two models."""
+"""Integer values of many metrics, summed by segment of the groups, and compared between two models."""
 
 from libc.stdint cimport int32_t, int64_t
 
 cdef enum:
-    LOW_BITS = 22  # of a value in units of 2^-40: what lies below 2^-18
+    LOW_BITS = 22  # of a value in units of 2^-40: those below 2^-18
     COUNTS = 5
 
 
 def add_rows(
     const int64_t[:, ::1] table, const int32_t[::1] code, const int32_t[::1] segment, int64_t[:, ::1] added
 ):
-    """Add to each row of ``added`` (segments, w) the rows of ``table`` (rows, w) with the ``code`` (n) of its items.
+    """Add, for each item, the row of ``table`` (rows, w) given by ``code`` (n) to the row of ``added`` (segments, w).
 
-    ``segment`` (n) is the row of each item in ``added``.
+    ``segment`` (n) is the row of ``added`` for each item.
     """
     cdef Py_ssize_t item, column, width = table.shape[1]
     cdef const int64_t* values
@@ -41,10 +41,10 @@ def compare_rows(
 ):
     """Add the differences of two models' values by segment, metric by metric.
 
-    ``ours`` and ``theirs`` (rows, m) are whole numbers below 2^44, or ``undefined``; a code (n) below 0 is a group in
-    which the model is not evaluated. ``counts`` (segments, 5, m): pairs, those above, equal (up to ``tied``) and below
-    0, and groups where one of the two alone is defined. ``sums`` (segments, 5, m): of the upper and lower bits of the
-    differences, and of the three products that their squares are made of.
+    ``ours`` and ``theirs`` (rows, m) are integers below 2^44, or ``undefined``. A code (n) below 0 is a group in which
+    the model is not evaluated. ``counts`` (segments, 5, m) has the number of pairs, of those with a difference above 0,
+    equal to 0 (up to ``tied``) and below 0, and of groups in which only one of the two is defined. ``sums`` (segments,
+    5, m) are of the upper and lower bits of the differences, and of the three products that make up their squares.
     """
     cdef Py_ssize_t item, metric, width = ours.shape[1]
     cdef const int64_t* a

@@ -1,4 +1,4 @@
-// What the loops do with several values at once, by the vectors of GCC and Clang.
+// Operations of the loops on several values at once, by the vector types of GCC and Clang.
 
 #pragma once
 
@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
-// Two values for what is inlined into a loop, which has but one form; four or eight where the form is chosen.
+// Two values in code that is inlined into a loop with only one form; four or eight where the form is chosen.
 typedef double Two __attribute__((vector_size(16)));
 typedef int64_t TwoWhole __attribute__((vector_size(16)));
 typedef double Four __attribute__((vector_size(32)));
@@ -14,9 +14,9 @@ typedef int64_t FourWhole __attribute__((vector_size(32)));
 typedef double Eight __attribute__((vector_size(64)));
 typedef int64_t EightWhole __attribute__((vector_size(64)));
 
-// Where the processor has wider vectors than the oldest of its kind, they are used. glibc chooses among the forms.
-// The type for comparisons is of the width that most processors have: where one has no vectors as wide, GCC compares one
-// by one, and ties of 20 million rows take 0.08 s instead of 0.03. So it is of two where there is but one form.
+// Wider vectors are used where the processor has them; glibc chooses among the forms. The type for comparisons has the
+// width of most processors. If a processor has no vectors as wide, GCC compares values one by one, and ties of 20
+// million rows take 0.08 s instead of 0.03 s. So it has two values if there is only one form.
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
 #define WIDEST __attribute__((target_clones("avx512f", "avx2", "default")))
 typedef Four Some;
@@ -39,7 +39,7 @@ static inline int64_t total(const SomeWhole& numbers) {
 #define SMALLER(one, other) ((one) < (other) ? (one) : (other))
 #define SIZE(value) LARGER(value, -(value))
 
-// How many of `count` scores, a multiple of four, are higher than `score`, and how many are equal.
+// The numbers of `count` scores, a multiple of four, that are higher than `score` and equal to it.
 static inline void compare(const double* scores, int64_t count, double score, int64_t* above, int64_t* beside) {
     const Two same = {score, score};
     Two one, two;
@@ -84,7 +84,7 @@ WIDEST static inline void range_of(const double* scores, int64_t count, double* 
     *highest = high;
 }
 
-// What follows takes a `count` of values that is a multiple of eight.
+// The following functions take a `count` of values that is a multiple of eight.
 
 static inline double most_of(const double* eight) {
     double most = 0;
@@ -92,7 +92,7 @@ static inline double most_of(const double* eight) {
     return most;
 }
 
-// The size of the largest.
+// The largest absolute value.
 WIDEST static inline double largest_of(const double* values, int64_t count) {
     Eight most = {}, value;
     for (int64_t row = 0; row < count; row += 8) {
@@ -103,8 +103,8 @@ WIDEST static inline double largest_of(const double* values, int64_t count) {
     return most_of((const double*)&most);
 }
 
-// The values that are NaN, which become `counted_as`, each as many `times` as it counts; the `squares` of all, and the
-// size of the `largest`.
+// Returns the number of NaN values, each counted by its `times`, and replaces them by `counted_as`. Fills in the
+// `squares` of all values and the `largest` absolute value.
 WIDEST static inline int64_t square(
     double* values, const double* times, int64_t count, double counted_as, double* squares, double* largest
 ) {
@@ -127,8 +127,8 @@ WIDEST static inline int64_t square(
     return (int64_t)found;
 }
 
-// Add to the six `limbs` those of the values, each as many `times` as it counts; none is larger than `largest`. The
-// values are used up.
+// Add to the six `limbs` those of the values, each multiplied by its `times`. No value exceeds `largest`. The values
+// are overwritten.
 WIDEST static inline void add_limbs(
     double* values, const double* times, int64_t count, double largest, const double* units, double* limbs
 ) {
@@ -146,12 +146,12 @@ WIDEST static inline void add_limbs(
             value = SIZE(value);
             most = LARGER(value, most);
         }
-        largest = most_of((const double*)&most);  // of whole numbers and short fractions soon nothing is left
+        largest = most_of((const double*)&most);  // of integers and short fractions soon nothing is left
         for (int lane = 0; lane < 8; lane++) limbs[limb] += sums[lane];
     }
 }
 
-// How many of so many `limbs`, cut at `units`, it takes until nothing is left of any value. The values are used up.
+// The number of `limbs`, cut at `units`, after which nothing is left of any value. The values are overwritten.
 WIDEST static inline int limbs_needed(double* values, int64_t count, const double* units, int limbs) {
     for (int limb = 0; limb < limbs; limb++) {
         const double anchor = 1.5 * 4503599627370496.0 * units[limb];

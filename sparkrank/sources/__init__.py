@@ -1,1 +1,1 @@
-"""Sources: what the rows of an input or a truth are, as the reader of their format has them, without Spark."""
+"""Sources: the rows of an input or a truth, read without Spark by the reader of their format."""

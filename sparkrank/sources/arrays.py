@@ -1,6 +1,6 @@
-"""A row per group with arrays of items, as the rows of lists and truth that it stands for, in every lane.
+"""Rows with arrays of items, one per group, turned into the rows of lists and truth that they stand for, in every lane.
 
-An item's score is its place in the array, negated. A group without any element leaves a row that only names it.
+An item's score is its index in the array, negated. A group without any element keeps one row, which only names it.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _LISTED = "listed_"
 
 
 def listed_column(index: int) -> str:
-    """The name of the column with the lists of the plan's ``index``-th model."""
+    """The name of the column with the lists of the ``index``-th model of the plan."""
     return f"{_LISTED}{index}"
 
 
 def array_columns(names: Sequence[str]) -> list[str]:
-    """Those of the columns ``names`` of rows of arrays that have an element for each bucket row."""
+    """The columns of ``names``, in rows with arrays, that have one element per bucket row."""
     return [name for name in names if name.startswith(_LISTED) or name == TRUE_ITEMS]
 
 
@@ -62,10 +62,11 @@ def array_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int) -> list[pa.
 
 
 def exploded(rows: pa.Table, plan: Plan, *, by_rank: bool) -> list[pa.Table]:
-    """The bucket rows of lists, and those of a truth, of rows of arrays.
+    """The bucket rows of lists, and those of a truth, from rows with arrays.
 
-    These have the columns of a bucket that all rows of a group share, a list for each model of ``plan``
-    (:func:`listed_column`), the true items, and beside them labels or, ``by_rank``, the reciprocals of their places.
+    The input has the bucket columns that all rows of a group share, a list for each model of ``plan``
+    (:func:`listed_column`), and the true items with their labels. With ``by_rank``, a label is the reciprocal of the
+    item's rank instead.
     """
     lists = [_Elements.of(rows[listed_column(index)]) for index in range(len(plan.models))]
     truth = _Elements.of(rows[TRUE_ITEMS])
@@ -91,7 +92,7 @@ def exploded(rows: pa.Table, plan: Plan, *, by_rank: bool) -> list[pa.Table]:
 
 
 class _Elements(NamedTuple):
-    """The elements ``values`` of arrays, one after the other, and how many each array has."""
+    """The elements of arrays, one after another (``values``), and the number of elements of each array."""
 
     lengths: Ints
     values: pa.Array
@@ -104,24 +105,24 @@ class _Elements(NamedTuple):
         return cls(np.diff(ends), values)
 
     def items(self) -> pa.Array:
-        """The elements as items."""
+        """The elements in the form of items."""
         if pa.types.is_null(self.values.type):
             return self.values
         return one_array(item_values(pa.chunked_array([self.values])))
 
     def starts(self) -> Ints:
-        """The place in all elements of the first of each array (groups)."""
+        """The index of the first element of each array among all elements (groups)."""
         return np.cumsum(self.lengths) - self.lengths
 
     def places(self) -> Ints:
-        """The place of each element in its array, from 0."""
+        """The index of each element in its array, from 0."""
         return np.arange(int(self.lengths.sum())) - np.repeat(self.starts(), self.lengths)
 
 
 def _part(
     keys: Mapping[str, pa.Array], counts: Ints, items: pa.Array, values: Mapping[str, object], plan: Plan
 ) -> pa.Table:
-    """``counts`` rows of each group, with ``items``, the columns ``keys`` of the group and those of ``values``."""
+    """``counts`` rows of each group, with ``items``, the columns ``keys`` of the group and the columns ``values``."""
     columns: dict[str, object] = {name: _repeated(key, counts) for name, key in keys.items()}
     columns[LABEL] = values.get(LABEL, pa.nulls(len(items)))
     for index in range(len(plan.models)):
@@ -132,7 +133,7 @@ def _part(
 
 
 def _repeated(key: pa.Array, counts: Ints) -> pa.Array:
-    """Each value of ``key`` as often as ``counts`` says."""
+    """Repeat each value of ``key`` as often as ``counts`` says."""
     if (pa.types.is_integer(key.type) or pa.types.is_floating(key.type)) and not key.null_count:
         return pa.array(np.repeat(key.to_numpy(), counts))
     return key.take(pa.array(np.repeat(np.arange(len(key)), counts)))
@@ -144,7 +145,7 @@ def _joined(parts: Sequence[pa.Table]) -> pa.Table:
 
 
 def _labels(labels: _Elements | None, truth: _Elements, *, by_rank: bool) -> pa.Array:
-    """The label of each true item; null where the array of labels is the shorter one."""
+    """The label of each true item, null where the array of labels is too short."""
     if by_rank:
         return pa.array(1 / (truth.places() + 1.0))
     if labels is None:
@@ -156,7 +157,7 @@ def _labels(labels: _Elements | None, truth: _Elements, *, by_rank: bool) -> pa.
 
 
 def _labels_beyond(labels: _Elements, true_items: Ints) -> tuple[Ints, pa.Array]:
-    """Labels behind the last of as many ``true_items`` as a row has, and how many these are; nulls say nothing."""
+    """Non-null labels beyond the row's number of ``true_items``, and their count per row."""
     values = label_values(labels.values)
     is_beyond = labels.places() >= np.repeat(true_items, labels.lengths)
     beyond = np.flatnonzero(is_beyond & values.is_valid().to_numpy(zero_copy_only=False))

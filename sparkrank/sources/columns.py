@@ -1,4 +1,4 @@
-"""From the columns of a Parquet file to those of a bucket: the twin of :mod:`sparkrank.engines.spark.columns`."""
+"""The columns of a bucket from those of Arrow tables: the twin of :mod:`sparkrank.engines.spark.columns`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from sparkrank.sources.values import FITS, READERS
 
 
 def check_arrow_schema(schema: pa.Schema, roles: Roles, plan: Plan, what: str = "input") -> None:
-    """Refuse a schema, that of ``what``, in which some role's column is missing or of a type that it cannot have."""
+    """Refuse the schema of ``what`` if some role's column is missing or of a type that the role cannot have."""
     check_roles(roles, schema.names, lambda column: schema.field(column).type, FITS, str, what)
     roles.validate_required_roles(plan)
     if roles.true_items is not None:
@@ -34,7 +34,7 @@ def check_arrow_schema(schema: pa.Schema, roles: Roles, plan: Plan, what: str = 
 
 
 def bucket_schema(sides: Sequence[tuple[pa.Schema, Roles]], plan: Plan) -> pa.Schema:
-    """The schema that holds the bucket rows of every side: integers and floats become the widest."""
+    """The schema that holds the bucket rows of every side. Integers and floats take the widest type."""
     read = [pa.schema(list(map(schema.field, needed_columns(roles, plan)))) for schema, roles in sides]
     schemas = [
         rows.schema
@@ -45,9 +45,9 @@ def bucket_schema(sides: Sequence[tuple[pa.Schema, Roles]], plan: Plan) -> pa.Sc
 
 
 def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int = 0) -> list[pa.Table]:
-    """The columns of a bucket (:func:`sparkrank.bucket.bucket_columns`) from those of the input, or of the truth.
+    """The columns of a bucket (:func:`sparkrank.bucket.bucket_columns`) from those of the input or the truth.
 
-    Arrays, whose rows are numbered from ``first``, give two tables, of lists and of a truth.
+    Rows with arrays, numbered from ``first``, give two tables: one of lists and one of a truth.
     """
     if roles.true_items is not None:
         return array_rows(rows, roles, plan, first)
@@ -55,7 +55,7 @@ def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int = 0) -> lis
     columns = {key_column(index): _read(rows, GROUP, column) for index, column in enumerate(roles.group)}
     for index, column in enumerate(plan.slice_columns):
         columns[slice_column(index)] = _read(rows, SLICE, column)
-    for index, column in enumerate(plan.group_weights):  # a truth has none: what a group weighs is said by its list
+    for index, column in enumerate(plan.group_weights):  # a truth has none: the weight of a group comes from its list
         columns[group_weight_column(index)] = nothing if not roles.scores else _read(rows, GROUP_WEIGHT, column)
     no_label = nothing if plan.joins else nothing.cast(pa.int8())
     columns[LABEL] = no_label if roles.label is None else _read(rows, OF_LABEL, roles.label)
@@ -82,5 +82,5 @@ def _read(rows: pa.Table, role: Role, column: str) -> pa.ChunkedArray:
 
 
 def needed_columns(roles: Roles, plan: Plan) -> list[str]:
-    """The input's columns that an evaluation reads."""
+    """The columns of the input that an evaluation reads."""
     return list(dict.fromkeys(column for role, _, column in roles.played() if role.needed(plan)))

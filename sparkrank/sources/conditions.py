@@ -1,6 +1,6 @@
-"""The conditions of ``input.where`` that Arrow decides: comparisons with a literal, ``IN`` and ``IS [NOT] NULL``.
+"""The conditions of ``input.where`` that Arrow can evaluate: comparisons with a literal, ``IN`` and ``IS [NOT] NULL``.
 
-They are joined by ``AND`` and mean what they mean in SQL: null holds for no row, and NaN is larger than any number.
+They may be joined by ``AND``, and mean the same as in SQL: null satisfies none, and NaN is larger than any number.
 """
 
 from __future__ import annotations
@@ -32,32 +32,33 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
-# Comparisons joined by AND: Arrow goes as deep into an expression as they are many.
+# The most comparisons joined by AND. Arrow's recursion in an expression is as deep as their number.
 _MOST_JOINED = 100
-_FOR_NAN = (">", ">=", "<>", "!=")  # what NaN is to every number
+_FOR_NAN = (">", ">=", "<>", "!=")  # true when NaN is compared with any number
 Token = tuple[str, str]
 
 
 class UntranslatableError(ValueError):
-    """A condition that only Spark can decide, with the reason."""
+    """A condition that only Spark can evaluate, with the reason."""
 
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition on rows that are read: both expressions hold, where there are any.
+    """A condition on the rows to read. Both expressions must be true, where they exist.
 
-    ``of_groups`` may be decided by the statistics of a row group too, ``of_rows`` may hold for NaN, which these lack.
+    ``of_groups`` may also be decided by the statistics of a row group. ``of_rows`` may be true for NaN, which these
+    omit.
     """
 
     of_groups: pc.Expression | None
     of_rows: pc.Expression | None
-    columns: frozenset[str] = frozenset()  # that they ask
+    columns: frozenset[str] = frozenset()  # the columns that it reads
 
 
 def pushed_down(condition: str, schema: pa.Schema) -> Condition:
     """``condition`` as Arrow expressions over the columns of ``schema``.
 
-    Raises :class:`UntranslatableError` where only Spark can decide it.
+    Raises :class:`UntranslatableError` where only Spark can evaluate it.
     """
     tokens = _tokens(condition)
     holds, for_nan, rest = _comparison(tokens, schema)
@@ -94,7 +95,7 @@ def _tokens(condition: str) -> list[Token]:
 
 
 def _comparison(tokens: list[Token], schema: pa.Schema) -> tuple[pc.Expression, bool, list[Token]]:
-    """The comparison at the start of ``tokens``, whether it may hold for NaN, and the tokens behind it."""
+    """The comparison at the start of ``tokens``, whether it may be true for NaN, and the remaining tokens."""
     kinds = [kind for kind, _ in tokens]
     texts = [text for _, text in tokens]
     if not kinds or kinds[0] not in ("word", "quoted") or texts[0] not in schema.names:
@@ -111,7 +112,7 @@ def _comparison(tokens: list[Token], schema: pa.Schema) -> tuple[pc.Expression, 
         values = [_literal(token, field.type).as_py() for token in tokens[3:end:2]]
         if not values or texts[4:end:2] != [","] * (len(values) - 1):
             raise UntranslatableError("a list is not understood")
-        if pa.types.is_floating(field.type) and 0 in values:  # Arrow tells -0.0 from 0.0 in a list, as SQL does not
+        if pa.types.is_floating(field.type) and 0 in values:  # unlike SQL, Arrow distinguishes -0.0 from 0.0 in a list
             values += [-0.0, 0.0]
         return column.isin(pa.array(values, field.type)), False, tokens[end + 1 :]
     if len(tokens) > 2 and kinds[1] == "op":
@@ -122,7 +123,7 @@ def _comparison(tokens: list[Token], schema: pa.Schema) -> tuple[pc.Expression, 
 
 
 def _literal(token: Token, kind: pa.DataType) -> pa.Scalar:
-    """The literal as a value of the column's type, where both are texts, both numbers, or a text is a date."""
+    """The literal as a value of the column's type; both must be texts or numbers, or the column dates and it a text."""
     form, text = token
     value: str | float | Decimal
     if "\\" in text:

@@ -1,4 +1,4 @@
-"""The files at a path, or those that match a pattern as Hadoop reads it, on any file system that Arrow opens."""
+"""The files at a path, or those that match a pattern by Hadoop's rules, on any file system that Arrow opens."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from sparkrank.sources.lakes import LakeTable, tables_above, tables_among
 
 _MARKS = frozenset("*?[]{}\\")
 _MARK = re.compile(r"\\(.)|\[([!^]?)((?:\\.|[^\]\\])+)\]|(.)", re.DOTALL)
-_MOST = 1000  # alternatives of braces that hold slashes
+_MOST = 1000  # the most alternatives from braces that contain slashes
 
 
 def is_pattern(path: str) -> bool:
-    """Whether ``path`` stands for all files that match it."""
+    """Whether ``path`` is a pattern, which stands for all files that match it."""
     return not _MARKS.isdisjoint(path)
 
 
 def escaped(path: str) -> str:
-    """``path`` as a pattern that only itself matches."""
+    """``path`` as a pattern that matches nothing but itself."""
     return "".join(f"\\{letter}" if letter in _MARKS else letter for letter in path)
 
 
 def alternatives(path: str) -> list[list[str]]:
-    """The parts between the slashes of ``path``, once for each choice from braces that hold slashes."""
+    """The parts of ``path`` between slashes, once for each choice from braces that contain slashes."""
     paths = list(itertools.islice(_without_slashes_in_braces(path), _MOST + 1))
     if len(paths) > _MOST:
         raise SpecError(
@@ -44,7 +44,7 @@ def alternatives(path: str) -> list[list[str]]:
 
 
 def fixed_parts(pattern: Sequence[str]) -> list[str]:
-    """The parts of ``pattern`` that stand before the first of several meanings, without their backslashes."""
+    """The parts of ``pattern`` before the first that is not literal, without their backslashes."""
     texts: list[str] = []
     for part in pattern:
         text = re.sub(r"\\(.)", r"\1", part)
@@ -55,14 +55,14 @@ def fixed_parts(pattern: Sequence[str]) -> list[str]:
 
 
 def matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:
-    """Whether a file, or a folder that it is in, matches ``pattern``; a wildcard does not pass a slash."""
+    """Whether a file, or a folder that contains it, matches ``pattern``. A wildcard does not match a slash."""
     return len(parts) >= len(pattern) and all(
         _compiled(wanted).fullmatch(part) is not None for part, wanted in zip(parts, pattern, strict=False)
     )
 
 
 def _without_slashes_in_braces(path: str) -> Iterator[str]:
-    """``path`` with each choice from its first braces that hold a slash, and so on until none do."""
+    """Expand ``path`` by each choice from its first braces that contain a slash, until no such braces are left."""
     depth, cuts, has_slash = 0, list[int](), False
     for mark in re.finditer(r"\\.|[{},/]", path, re.DOTALL):
         letter, place = mark[0], mark.start()
@@ -83,7 +83,7 @@ def _without_slashes_in_braces(path: str) -> Iterator[str]:
 
 @functools.lru_cache(maxsize=1024)
 def _compiled(part: str) -> re.Pattern[str]:
-    """One part of a path as a regular expression; raises :class:`SpecError` where it has none."""
+    """One part of a path as a regular expression. Raises :class:`SpecError` where it cannot be one."""
     braces = 0
 
     def regex(mark: re.Match[str]) -> str:
@@ -110,18 +110,18 @@ def _compiled(part: str) -> re.Pattern[str]:
 
 
 _COPIED = "._COPYING_"  # the end of a file's name while Hadoop copies it
-_FOLDER = "_$folder$"  # the end of the name of an object of 0 bytes by which Hadoop told a folder of S3
+_FOLDER = "_$folder$"  # the end of the name of an object of 0 bytes by which Hadoop marked a folder in S3
 _SETTINGS = re.compile(r"\?(?=\w+=)")
-_TO_NOTHING = -1  # the size of a link to what is not there
-# Spark's readers of files leave out those that they cannot read where the session says so: not ours, uncounted.
+_TO_NOTHING = -1  # the size of a broken link
+# Spark's file readers skip unreadable files where the session says so. These options forbid it: nothing counts them.
 ALL_FILES = {"ignoreCorruptFiles": "false", "ignoreMissingFiles": "false"}
-S3_CONNECT_SECONDS, S3_REQUEST_SECONDS = 10.0, 30.0  # without a byte
-S3_ATTEMPTS = 5  # with pauses in between that double
+S3_CONNECT_SECONDS, S3_REQUEST_SECONDS = 10.0, 30.0  # the longest time without a byte
+S3_ATTEMPTS = 5  # the pauses between them double
 SCHEMES = {"s3a": "s3", "s3n": "s3"}  # Hadoop's names for what Arrow calls s3
 
 
 def file_system(path: str) -> tuple[fs.FileSystem, str]:
-    """The file system of ``path`` and the path inside it, of which nothing is encoded; ``?`` begins settings."""
+    """The file system of ``path`` and the path inside it, which is not percent-encoded. Settings follow a ``?``."""
     scheme, separator, rest = path.partition("://")
     if not separator or scheme.lower() == "file":
         return fs.LocalFileSystem(), os.path.normpath(
@@ -136,7 +136,7 @@ def file_system(path: str) -> tuple[fs.FileSystem, str]:
 
 
 def _patient(store: fs.FileSystem) -> fs.FileSystem:
-    """``store``, where it is S3 with our limits of time: a request that stalls ends, and is sent again."""
+    """``store`` with our timeouts if it is S3, so that a request that stalls is ended and sent again."""
     if not isinstance(store, fs.S3FileSystem):
         return store
     _, (options,) = store.__reduce__()
@@ -146,12 +146,12 @@ def _patient(store: fs.FileSystem) -> fs.FileSystem:
 
 
 def without_password(path: str) -> str:
-    """``path`` as a sentence may tell it, without who opens the file system."""
+    """``path`` as messages may show it, without the credentials for the file system."""
     return shorten(shown_url(path).replace(f"://{HIDDEN}@", "://"))
 
 
 def store_of(path: str, inside: str) -> str | None:
-    """The part of ``path`` before ``inside``, as ``hdfs://host:8020`` or ``file:``; None where it is not its end."""
+    """The part of ``path`` before ``inside``, such as ``hdfs://host:8020`` or ``file:``; None if it ends otherwise."""
     scheme, separator, _ = path.partition("://")
     if not separator or scheme.lower() == "file":
         return "file:"
@@ -161,12 +161,12 @@ def store_of(path: str, inside: str) -> str | None:
 
 @dataclass(frozen=True)
 class Listing:
-    """The visible ``files`` that a path stands for, in the order of their names.
+    """The visible ``files`` that a path stands for, ordered by name.
 
-    ``roots`` has for each the file or folder that the path names. ``base`` is the path where it is a folder: the names
-    of the folders below it give columns. ``tables`` are those of lake formats that the path is in, or that have some of
-    the files. ``lost`` are files that nobody should read past, with the reason. ``shortly`` names the same files by
-    their folders, where these have no others.
+    ``roots`` has, for each file, the file or folder that the path names. ``base`` is the path if it is a folder, in
+    which the names of folders give columns. ``tables`` are the lake tables that contain the path or some of the files.
+    ``lost`` are incomplete or missing files, with the reason: nothing should be read without them. ``shortly`` names
+    the same files by their folders, if these have no others.
     """
 
     files: tuple[str, ...]
@@ -179,7 +179,7 @@ class Listing:
 
     @classmethod
     def at(cls, store: fs.FileSystem, path: str) -> Listing:
-        """The files at ``path``, a file, a folder or a pattern; none where nothing is there. Errors are Arrow's."""
+        """The files at ``path``: a file, a folder or a pattern. There may be none. Errors are Arrow's."""
         patterns = alternatives(path)
         sizes: dict[str, int] = {}
         links: list[str] = []
@@ -195,7 +195,7 @@ class Listing:
             stamps |= stamps_of(infos, store)
             if isinstance(store, fs.LocalFileSystem) and Path(start).is_dir():
                 links += _links([start, *(info.path for info in infos if info.type == fs.FileType.Directory)])
-        # Arrow leaves out links to nothing
+        # Arrow leaves out broken links
         listing = cls.of(sizes | {link: _TO_NOTHING for link in links if not Path(link).exists()}, patterns)
         ways = set(itertools.chain.from_iterable(map(ways_of, listing.files))) if links else set[str]()
         led = {str(Path(os.path.realpath(link)).parent) for link in links if link in ways}
@@ -205,7 +205,7 @@ class Listing:
 
     @classmethod
     def of(cls, sizes: Mapping[str, int], patterns: Sequence[Sequence[str]]) -> Listing:
-        """The files of ``sizes``, by name, that match one of ``patterns`` or lie in a folder that does."""
+        """The files, given as sizes by name, that match one of ``patterns`` or lie in a folder that matches."""
         start, whole = _start(patterns[0])
         named = start if len(patterns) == 1 and whole else None
         starts = [(pattern, len(fixed_parts(pattern))) for pattern in patterns]
@@ -235,20 +235,20 @@ class Listing:
         return cls(tuple(roots), tuple(roots.values()), base, tables, tuple(lost), tuple(dict.fromkeys(shortly)))
 
     def validate_complete(self) -> None:
-        """Raise :class:`InputError` where a file was lost: it is no day without rows."""
+        """Raise :class:`InputError` where a file was lost, which is not the same as a day without rows."""
         for file, reason in self.lost:
             raise InputError(f"{file} is {reason}: write it anew, or give it another name or place")
 
 
 def visible_files(store: fs.FileSystem, folder: str, depth: int) -> list[str]:
-    """Files below ``folder``, if it is there, of which no part of the path below ``depth`` is hidden to Spark."""
+    """Files below ``folder``, if it exists, that are not hidden from Spark by a part of the path below ``depth``."""
     infos = store.get_file_info(fs.FileSelector(folder, recursive=True, allow_not_found=True))
     files = [info.path for info in infos if info.type == fs.FileType.File and not info.path.endswith(_FOLDER)]
     return sorted(file for file in files if not any(map(is_hidden, file.split("/")[depth:])))
 
 
 def _start(pattern: Sequence[str]) -> tuple[str, bool]:
-    """The path that all matches of ``pattern`` begin with, and whether that is the whole of it."""
+    """The path with which all matches of ``pattern`` begin, and whether that is the whole pattern."""
     fixed = fixed_parts(pattern)
     return "/".join(fixed) or "/", len(fixed) == len(pattern)
 
@@ -262,14 +262,14 @@ def _name(path: str) -> str:
 
 
 def ways_of(path: str) -> Iterator[str]:
-    """``path`` and the folders that it is in."""
+    """``path`` and the folders that contain it."""
     while path:
         yield path
         path = _folder(path)
 
 
 def _links(folders: Iterable[str]) -> list[str]:
-    """The links in ``folders`` of this machine."""
+    """The symbolic links in the local ``folders``."""
     links: list[str] = []
     for folder in folders:
         with os.scandir(folder) as inside:
@@ -278,9 +278,9 @@ def _links(folders: Iterable[str]) -> list[str]:
 
 
 def _root_of(patterns: Sequence[tuple[Sequence[str], int]], file: str) -> str | None:
-    """The part of the path of ``file`` that one of ``patterns`` matches; None if it is hidden below the fixed parts.
+    """The part of the path of ``file`` that one of ``patterns`` matches, or None if hidden below the literal parts.
 
-    A hidden folder is seen where the pattern names it as such: ``*/_v2/*``, as a shell has it.
+    A hidden folder is visible if the pattern names it as such: ``*/_v2/*``, as in a shell.
     """
     parts = file.split("/")
     for pattern, fixed in patterns:
@@ -293,7 +293,7 @@ def _root_of(patterns: Sequence[tuple[Sequence[str], int]], file: str) -> str | 
 
 
 def _seen_below(path: str, file: str) -> str | None:
-    """``path``, where ``file`` is it or lies below and is not hidden there."""
+    """``path`` if ``file`` is the same or lies below it without being hidden there."""
     below = file.removeprefix(f"{path.rstrip('/')}/")
     if file == path or (below != file and not any(map(is_hidden, below.split("/")))):
         return path
@@ -301,13 +301,13 @@ def _seen_below(path: str, file: str) -> str | None:
 
 
 def is_hidden(name: str) -> bool:
-    """Whether Spark skips a file or folder of this ``name``; a partition column may begin with an underscore."""
+    """Whether Spark skips a file or folder of this ``name``. A partition column may begin with an underscore."""
     return name.startswith(".") or (name.startswith("_") and "=" not in name) or name.endswith(_COPIED)
 
 
 def folders_in(store: fs.FileSystem, folder: str) -> list[str]:
-    """The names of the folders directly in ``folder`` of ``store``; none where it is not there."""
-    is_flat = store.type_name == "gcs"  # whose folders are beginnings of names, found by all that is below
+    """The names of the folders directly in ``folder`` of ``store``, or none if it does not exist."""
+    is_flat = store.type_name == "gcs"  # its folders are prefixes of names, found by listing all objects below
     infos = store.get_file_info(fs.FileSelector(folder, allow_not_found=True, recursive=is_flat))
     if not is_flat:
         return sorted(info.base_name for info in infos if not info.is_file)

@@ -14,7 +14,7 @@ from sparkrank.base.errors import InputError, shorten
 
 PartitionTypes: TypeAlias = Literal["inferred", "text"]
 _WHOLE = re.compile(r"-?\d+")
-_TYPES = (  # whole numbers come first: they are floats as well
+_TYPES = (  # integers come first, because they are floats as well
     (pa.int32(), _WHOLE),
     (pa.int64(), _WHOLE),
     (pa.float64(), re.compile(r"-?(\d*\.)?\d+")),
@@ -24,10 +24,11 @@ _NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
 def folder_columns(what: str, files: Sequence[str], base: str, partition_types: PartitionTypes) -> pa.Schema:
-    """The columns of the folders below ``base`` that ``files`` of ``what`` stand in.
+    """The columns of the folders below ``base`` that contain ``files`` of ``what``.
 
-    Numbers with a letter (``7d``, ``1e5``), whole ones beyond 64 bits, instants and columns without a value are texts.
-    Raises :class:`InputError` where two folders make one value, as ``7`` and ``007``: their groups would be one.
+    Numbers with a letter (``7d``, ``1e5``), integers beyond 64 bits, timestamps and columns without a value become
+    texts. Raises :class:`InputError` where two folders give the same value, as ``7`` and ``007`` do: their groups would
+    merge.
     """
     values: dict[str, set[str]] = {}
     for part in {part: None for file in files for part in _folders(file, base)}:
@@ -72,7 +73,7 @@ def _can_be(texts: AbstractSet[str], kind: pa.DataType) -> bool:
 
 
 def validate_even_folders(subject: str, files: Sequence[str], base: str) -> None:
-    """Raise :class:`InputError` where some of ``files`` (``subject``) stand in folders of other columns than others."""
+    """Raise :class:`InputError` where ``files`` (``subject`` in the message) are in folders of different columns."""
     kinds: dict[tuple[str, ...], str] = {}
     for file in files:
         inside, folders = file[len(base) :].strip("/"), _folders(file, base)

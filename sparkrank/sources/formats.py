@@ -1,4 +1,4 @@
-"""The formats of files that are read without Spark, by the word of ``format`` in a spec."""
+"""The register of file formats that are read without Spark, by the word of ``format`` in a spec."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ SOURCES: dict[str, type[Source]] = {"parquet": ParquetInput, "csv": TextInput, "
 
 
 def source_kind(side: SideRows) -> type[Source] | None:
-    """The kind of source that reads ``side``; None where Spark alone does: a table, Parquet with options of Spark's,
-    or another format.
+    """The kind of source that reads ``side``.
+
+    It is None where only Spark can read it: a table, Parquet with options for Spark, or another format.
     """
     if side.given is not None:
         return None if side.is_frame else TableInput

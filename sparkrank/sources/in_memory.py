@@ -1,4 +1,4 @@
-"""Rows that a caller hands over (pandas, polars, pyarrow, or any stream of Arrow) as a table of Arrow."""
+"""Rows that a caller hands over (pandas, polars, pyarrow, or any Arrow stream), as an Arrow table."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     class ArrowStream(Protocol):
-        """An object that exports its rows as a stream of Arrow's C interface."""
+        """An object that exports its rows as a stream through Arrow's C interface."""
 
         def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
@@ -43,15 +43,15 @@ def is_path(rows: object) -> bool:
 
 
 def is_pandas(rows: object) -> bool:
-    pandas = sys.modules.get("pandas")  # who has a DataFrame of it has imported it
+    pandas = sys.modules.get("pandas")  # anybody with a pandas DataFrame has imported pandas
     return pandas is not None and isinstance(rows, pandas.DataFrame)
 
 
 def accepted(subject: str, rows: Any, roles: Roles) -> Any:
-    """``rows``, as a table of columns with a role where they are Arrow's or polars'; :class:`SpecError` for no rows."""
-    if isinstance(rows, str) and not rows:  # which Arrow would take for the folder that this process is in
+    """``rows``, with only role columns if from Arrow or polars. Raises :class:`SpecError` where they are no rows."""
+    if isinstance(rows, str) and not rows:  # Arrow would take it for the folder in which this process runs
         raise SpecError(f"{subject} an empty text: a path to Parquet is needed")
-    if getattr(rows, "isStreaming", False) is True:  # which a column of pandas might be called, too
+    if getattr(rows, "isStreaming", False) is True:  # a pandas column might have this name too
         raise SpecError(f"{subject} a streaming DataFrame: rows that are all there are needed")
     if is_path(rows) and (match := _TEXT_FILE.search(os.fspath(rows))) is not None:
         raise SpecError(
@@ -71,15 +71,15 @@ def accepted(subject: str, rows: Any, roles: Roles) -> Any:
 
 
 def validated(table: pa.Table, roles: Roles, what: str) -> pa.Table:
-    """``table``, that of ``what``; raises :class:`InputError` for a column with a role that is no valid Arrow.
+    """``table``, called ``what``. Raises :class:`InputError` where a column with a role is not valid Arrow data.
 
-    That takes 5 ns for a text of 16 bytes (0.05 s for 10 million rows), 1 ns for a place in a dictionary, and nothing
-    for numbers.
+    The check takes 5 ns for a text of 16 bytes (0.05 s for 10 million rows), 1 ns for an index in a dictionary, and no
+    time for numbers.
     """
     role_of = {column: f"{role} column" for role, column in roles.columns()}
     names = table.column_names
     for column in columns_of(roles, names):
-        if names.count(column) > 1:  # which is refused by its name
+        if names.count(column) > 1:  # refused later, by name
             continue
         try:
             table[column].validate(full=True)
@@ -91,23 +91,23 @@ def validated(table: pa.Table, roles: Roles, what: str) -> pa.Table:
 
 @contextmanager
 def _source_errors(what: str, done: str = "read") -> Iterator[None]:
-    """Raise whatever a source of rows raises while it is read as an :class:`InputError` that begins with ``what``."""
+    """Raise any error of a source of rows while it is read as an :class:`InputError` that begins with ``what``."""
     try:
         yield
     except SparkrankError:
         raise
-    except Exception as error:  # a source may be a generator, or a query, which fails as it likes
+    except Exception as error:  # a source may be a generator or a query, which may raise anything
         raise InputError(f"{what} cannot be {done}: {shorten(first_line(error))}") from error
 
 
 def _table_of(rows: Any, roles: Roles, subject: str) -> pa.Table | str:
-    """The columns of ``rows`` that have a role, or where these are no rows, as a Series, what Arrow says."""
-    polars = sys.modules.get("polars")  # who has a frame of it has imported it
+    """The columns of ``rows`` that have a role, or Arrow's error if these are no rows (a Series, for example)."""
+    polars = sys.modules.get("polars")  # anybody with a polars frame has imported polars
     if polars is not None and isinstance(rows, polars.LazyFrame):
         with _source_errors("the LazyFrame", "collected"):
             rows = rows.select(columns_of(roles, rows.collect_schema().names())).collect(engine="streaming")
     if polars is not None and isinstance(rows, polars.DataFrame):
-        rows = rows.select(columns_of(roles, rows.columns))  # of others Arrow may have no type
+        rows = rows.select(columns_of(roles, rows.columns))  # Arrow may have no type for the other columns
         _validate_arrow_types(rows, subject)
     if isinstance(rows, ds.Dataset):
         validate_fragments(rows, roles)
@@ -125,7 +125,7 @@ def _table_of(rows: Any, roles: Roles, subject: str) -> pa.Table | str:
 
 
 def _validate_arrow_types(rows: pl.DataFrame, subject: str) -> None:
-    """Raise :class:`InputError` where a column of polars has a type of its own, as Int128, or objects of Python."""
+    """Raise :class:`InputError` where a polars column has a type of its own, such as Int128, or Python objects."""
     for name, kind in rows.schema.items():
         try:
             pa.RecordBatchReader.from_stream(rows.select(name).clear())

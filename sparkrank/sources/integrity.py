@@ -1,4 +1,4 @@
-"""Whether files are what they were: checksums of pages, and files that changed since the plan was made."""
+"""Integrity of files: checksums of pages, and detection of files that changed after the plan was made."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from sparkrank.base.errors import InputError, shorten
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# For pyarrow.parquet.ParquetFile: a page that is not as its checksum says is an error.
+# Options of pyarrow.parquet.ParquetFile: a page with a wrong checksum is an error.
 CHECKED = {"page_checksum_verification": True}
-SPARK_CHECKED = {"parquet.page.verify-checksum.enabled": "true"}  # for Spark's reader; its writer has them by itself
-# The size of a file in bytes, and when it was last changed, in nanoseconds.
+SPARK_CHECKED = {"parquet.page.verify-checksum.enabled": "true"}  # for Spark's reader; its writer adds them by itself
+# The size of a file in bytes, and the time of its last change in nanoseconds.
 Stamp: TypeAlias = tuple[int, int]
 _SECOND = 10**9
 
 
 def read_checked(rows: ds.Dataset, columns: list[str]) -> pa.Table:
-    """The ``columns`` of a dataset of the caller's, whose own settings of Parquet stay."""
+    """The ``columns`` of a caller's dataset, whose own Parquet settings are kept."""
     if not (isinstance(rows, ds.FileSystemDataset) and isinstance(rows.format, ds.ParquetFileFormat)):
         return rows.to_table(columns)
-    options = rows.format.default_fragment_scan_options  # a view of those that the dataset has
+    options = rows.format.default_fragment_scan_options  # a view of the dataset's options
     before, options.page_checksum_verification = options.page_checksum_verification, True
     try:
         return rows.to_table(columns, fragment_scan_options=options)
@@ -36,21 +36,21 @@ def read_checked(rows: ds.Dataset, columns: list[str]) -> pa.Table:
 
 
 def stamp_of(info: fs.FileInfo, store: fs.FileSystem) -> Stamp:
-    """The stamp of a file of ``store``; a store of objects tells whole seconds in one answer, and less in another."""
+    """The stamp of a file of ``store``. Object stores report whole seconds in some answers and fractions in others."""
     changed = info.mtime_ns or 0
     return info.size, changed if isinstance(store, fs.LocalFileSystem) else changed // _SECOND * _SECOND
 
 
 def stamps_of(infos: Iterable[fs.FileInfo], store: fs.FileSystem) -> dict[str, Stamp]:
-    """The stamps of those of ``infos`` that are files, by their paths."""
+    """The stamps of the files among ``infos``, by path."""
     return {info.path: stamp_of(info, store) for info in infos if info.type == fs.FileType.File}
 
 
 @contextmanager
 def unchanged(store: fs.FileSystem, path: str, stamp: Stamp | None) -> Iterator[None]:
-    """A context in which the file at ``path`` is read, which had this ``stamp`` when it was listed.
+    """A context for reading the file at ``path``, which had this ``stamp`` when it was listed.
 
-    Raises :class:`InputError` where it was changed or deleted since, also in place of the error that reading raises.
+    Raises :class:`InputError` where it was changed or deleted since, even if reading raises another error.
     """
     failure: Exception | None = None
     try:

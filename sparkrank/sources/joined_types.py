@@ -1,4 +1,4 @@
-"""Types that must fit each other: lists and truth are joined by columns that can hold equal values."""
+"""Types that must fit each other, because lists and truth are joined by columns that can have equal values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sparkrank.sources.values import is_array
 
 
 def joined_columns(roles: Roles) -> list[tuple[str, str, str]]:
-    """(role, column of the lists, column of the truth) of what lists and truth are joined by."""
+    """The columns by which lists and truth are joined, as (role, column of the lists, column of the truth)."""
     if roles.true_items is not None:
         return [
             (of_model(model, ITEMS.name, column), column, roles.true_items) for model, column in roles.scores.items()
@@ -30,7 +30,7 @@ def joined_columns(roles: Roles) -> list[tuple[str, str, str]]:
 
 
 def check_joined(kinds: pa.Schema, truth_kinds: pa.Schema, roles: Roles) -> None:
-    """Refuse a truth whose group key or item is of another kind than that of the lists: nothing would be found."""
+    """Refuse a truth whose group key or item is of another kind than that of the lists, because nothing would match."""
     for role, column, truth_column in joined_columns(roles):
         kind, truth_kind = kinds.field(column).type, truth_kinds.field(truth_column).type
         if not _fit(kind, truth_kind):
@@ -42,7 +42,7 @@ def check_joined(kinds: pa.Schema, truth_kinds: pa.Schema, roles: Roles) -> None
 
 
 def sides_of_slices(roles: Roles) -> Sequence[str]:
-    """The columns of slices that lists and truth both have: in both whole numbers, or in both what becomes a text."""
+    """The slice columns that lists and truth share; each must be integers on both sides, or a text on both."""
     return [] if roles.truth is None else columns_of_slices(roles.slices)
 
 
@@ -54,7 +54,7 @@ def raise_different_types(role: str, column: str, kind: str, truth_column: str, 
 
 
 def validate_column(role: str, column: str, names: Sequence[str], what: str) -> None:
-    """Raise :class:`InputError` where ``column`` is none of ``names``, those of ``what``, or Spark may take another."""
+    """Raise :class:`InputError` where ``names``, those of ``what``, lack ``column`` or have it in several cases."""
     if column not in names:
         near = did_you_mean(column, names)
         raise InputError(f'the {role} column "{shorten(column)}" is not in the {what}{near} ({itemize(names)})')
@@ -66,7 +66,7 @@ def validate_column(role: str, column: str, names: Sequence[str], what: str) -> 
         )
 
 
-K = TypeVar("K")  # a type as an engine has it
+K = TypeVar("K")  # a type in the terms of an engine
 
 
 def check_roles(
@@ -77,8 +77,9 @@ def check_roles(
     text_of: Callable[[K], str],
     what: str,
 ) -> None:
-    """Raise :class:`InputError` where a column of ``roles`` is none of ``names``, those of ``what``, or of a type that
-    the role cannot have, as ``fits`` says.
+    """Raise :class:`InputError` where a role's column is missing from ``names``, or its type does not fit the role.
+
+    ``names`` are the columns of ``what``, and ``fits`` decides about types.
     """
     for role, title, column in roles.played():
         validate_column(title, column, names, what)
@@ -90,14 +91,14 @@ def check_roles(
 
 
 def _fit(kind: pa.DataType, other: pa.DataType) -> bool:
-    """Whether values of the two types can be equal, or one of them has none."""
+    """Whether values of the two types can be equal, or one of the types has no values."""
     if is_array(kind) and is_array(other):
         return _fit(kind.value_type, other.value_type)
     return pa.types.is_null(kind) or pa.types.is_null(other) or _family(kind) == _family(other)
 
 
 def _family(kind: pa.DataType) -> str:
-    """Types of one family hold values that can be equal."""
+    """The family of a type. Only values of one family can be equal."""
     kind = plain_type(kind)
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         return "integer" if pa.types.is_integer(kind) else "float"

@@ -1,6 +1,6 @@
-"""Tables of Delta, Hudi and Iceberg among files: their logs say which files count, and others still hold removed rows.
+"""Detection of Delta, Hudi and Iceberg tables among files. Only their logs say which files still count.
 
-A folder ``metadata`` alone makes no Iceberg table: that has files named by Iceberg's rule, or ``data`` beside.
+A folder ``metadata`` alone does not make an Iceberg table. It needs files named by Iceberg's rule, or ``data`` beside.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MARK = re.compile(rf"/(?:{'|'.join(map(re.escape, _MARKS))})(?=/|\.parquet$|$)|
 
 @dataclass(frozen=True)
 class LakeTable:
-    """The folder of a table of some lake ``format``, and the ``mark`` in it by which it is known."""
+    """The folder of a table in some lake ``format``, and the ``mark`` in it that identifies the format."""
 
     folder: str
     format: str
@@ -33,7 +33,7 @@ class LakeTable:
 
 
 def tables_among(files: Collection[str]) -> list[LakeTable]:
-    """The tables whose marks are among the paths of ``files``, which hold those of hidden files too."""
+    """The tables whose marks are among the paths ``files``, which must include hidden files."""
     tables: dict[str, LakeTable] = {}
     metadata: dict[str, set[str]] = {}
     for file in files:
@@ -52,9 +52,9 @@ def tables_among(files: Collection[str]) -> list[LakeTable]:
 
 
 def tables_above(store: fs.FileSystem, path: str) -> list[LakeTable]:
-    """The table that the nearest folder above ``path`` is, or none; links of this machine are followed.
+    """The table in the nearest folder above ``path``, or none. Local links are followed.
 
-    A folder that may not be listed ends the search; where the store fails, Arrow's error is raised.
+    The search ends at a folder that may not be listed. Where the store fails, Arrow's error is raised.
     """
     local = isinstance(store, fs.LocalFileSystem)
     for place in dict.fromkeys([path, os.path.realpath(path)] if local else [path]):

@@ -1,4 +1,4 @@
-"""Files that lack a column which others have: refused, for a value that is lost cannot be told from none."""
+"""Files that lack a column of other files. They are refused, because a lost value would look like a missing one."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from sparkrank.base.errors import InputError, shorten
 from sparkrank.inputs.roles import Roles
 from sparkrank.sources.stored_files import named_in
 
-READING_THREADS = 16  # what is read waits for the store, not for a core
+READING_THREADS = 16  # reading waits for the store, not for a core
 _LOST = "rows that lost a value cannot be told from rows that never had one"
 
 
 def lacking_columns(columns: Iterable[Sequence[str]], files: Iterable[str]) -> dict[str, str]:
     """The columns that one of ``files`` lacks and another has, each with the first file that lacks it.
 
-    ``columns`` are those of each file. A file without rows has an empty name.
+    ``columns`` are those of each file. For a file without rows, the name in ``files`` is empty.
     """
     kinds: dict[frozenset[str], str] = {}
     for names, file in zip(map(frozenset, columns), files, strict=True):
@@ -33,9 +33,9 @@ def lacking_columns(columns: Iterable[Sequence[str]], files: Iterable[str]) -> d
 def validate_columns(
     lacking: Mapping[str, str], names: Sequence[str], roles: Roles, what: str, where: str | None, remedy: str = ""
 ) -> None:
-    """Raise :class:`InputError` where a column of ``roles``, or one in ``where``, is ``lacking`` in a file with rows.
+    """Raise :class:`InputError` where a column of ``roles`` or of ``where`` is ``lacking`` in a file with rows.
 
-    ``names`` are the columns of all files, and ``remedy`` is the end of the sentence.
+    ``names`` are the columns of all files together. ``remedy`` is the end of the message.
     """
     asked = [(f"the {role} column", column, outer_column(column, names)) for role, column in roles.columns()]
     asked += [(f"the {what}.where column", name, name) for name in named_in(lacking, (), where)]
@@ -51,7 +51,7 @@ def lacking_column(file: str, title: str, column: str, what: str, remedy: str = 
 
 
 def outer_column(column: str, names: Sequence[str]) -> str:
-    """The column that holds what a role names: the longest of ``names`` that it begins with, if it is none itself."""
+    """The column that contains what a role names: itself, or the longest of ``names`` that is its prefix."""
     within = [name for name in names if column.startswith((f"{name}.", f"{name}["))]
     return column if column in names else max(within, key=len, default=column)
 
@@ -70,7 +70,7 @@ def validate_fragments(dataset: ds.Dataset, roles: Roles) -> None:
 
 
 def _fragments(dataset: ds.Dataset) -> Iterator[ds.FileFragment]:
-    """The files of ``dataset``, which a filter may hide."""
+    """The files of ``dataset``, which may be behind a filter."""
     for part in dataset.children if isinstance(dataset, ds.UnionDataset) else [dataset]:
         if isinstance(part, ds.UnionDataset):
             yield from _fragments(part)

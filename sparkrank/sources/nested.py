@@ -1,4 +1,4 @@
-"""Values at a place inside of a column of Arrow, and the leaves of a Parquet file that are read for them.
+"""Values inside a column of Arrow, and the leaves of a Parquet file that must be read for them.
 
 The Spark twin is :mod:`sparkrank.engines.spark.nested`.
 """
@@ -38,11 +38,11 @@ from sparkrank.sources.sizes import batch_rows
 from sparkrank.sources.types import is_list, list_parts, lists, plain, plain_array, plain_type, stored_type
 from sparkrank.sources.values import is_number
 
-DENSE = 1  # the type of vectors that have all their values
+DENSE = 1  # the type code of vectors that store all their values
 
 
 def shape_of(kind: pa.DataType) -> Shape:
-    """The shape of ``kind``, as :mod:`~sparkrank.inputs.field_paths` knows types."""
+    """The shape of ``kind``, in the terms of :mod:`~sparkrank.inputs.field_paths`."""
     text, plain = str(kind), plain_type(kind)
     if pa.types.is_list(plain) or pa.types.is_large_list(plain):
         return Shape(text, element=shape_of(plain.value_type))
@@ -60,7 +60,7 @@ def shape_of(kind: pa.DataType) -> Shape:
 def taken(column: pa.ChunkedArray, steps: Sequence[PathStep]) -> pa.ChunkedArray:
     """The values of ``column`` at the end of ``steps``, in plain types.
 
-    Raises :class:`InputError` where a vector has another size than the only one that it may have.
+    Raises :class:`InputError` where a vector does not have the one size that it may have.
     """
     if not column.num_chunks:
         return pa.chunked_array([_after(pa.nulls(0, plain_type(column.type)), steps)])
@@ -68,7 +68,7 @@ def taken(column: pa.ChunkedArray, steps: Sequence[PathStep]) -> pa.ChunkedArray
 
 
 def columns_at(table: pa.Table, at: Mapping[str, Place]) -> pa.Table:
-    """The columns that lie ``at`` these places of ``table``, in plain types."""
+    """The values at these places (``at``) of ``table``, in plain types."""
     columns = {
         name: taken(table[place.column], place.steps) if place.steps else table[name] for name, place in at.items()
     }
@@ -109,7 +109,7 @@ def _valid(values: pa.Array) -> Flags:
 
 
 def _vector_element(vectors: pa.Array, step: VectorElement) -> pa.Array:
-    """The element of each vector, which is 0 where a sparse one does not name it, and NaN beyond its end."""
+    """The element of each vector: 0 where a sparse vector does not list it, and NaN beyond the vector's end."""
     kinds, sizes = (_whole(pc.struct_field(vectors, name)) for name in VECTOR_FIELDS[:2])
     (named, places), (ends, values) = (list_parts(pc.struct_field(vectors, name)) for name in VECTOR_FIELDS[2:])
     numbers = _floats(values)
@@ -134,11 +134,11 @@ def _whole(values: pa.Array) -> Ints:
 
 
 def _floats(values: pa.Array) -> NDArray[np.float64]:
-    return np.asarray(values.cast(pa.float64()).to_numpy(zero_copy_only=False), np.float64)  # a null is NaN
+    return np.asarray(values.cast(pa.float64()).to_numpy(zero_copy_only=False), np.float64)  # a null becomes NaN
 
 
 def _by_rating(ends: Ints, structs: pa.Array, step: Recommended) -> pa.Array:
-    """The items of arrays that end at ``ends``, in each of them the highest rating first, then those without one.
+    """The items of arrays that end at ``ends``, in each array by descending rating, with those without a rating last.
 
     Raises :class:`InputError` where a rating is NaN.
     """
@@ -150,16 +150,16 @@ def _by_rating(ends: Ints, structs: pa.Array, step: Recommended) -> pa.Array:
     first = np.zeros(len(items) + 1, np.bool_)
     first[ends] = True
     falls = (ratings[1:] <= ratings[:-1]) | np.isnan(ratings[1:]) | first[1:-1]
-    if falls.all():  # as ALS gives them
+    if falls.all():  # as from ALS
         return items
     array = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
-    return items.take(pa.array(np.lexsort((-ratings, array))))  # stable, NaN for no rating last
+    return items.take(pa.array(np.lexsort((-ratings, array))))  # stable; NaN, for no rating, comes last
 
 
 def leaf_batches(
     fragment: ds.ParquetFileFragment, schema: pa.Schema, columns: Mapping[str, Place], where: Condition
 ) -> Iterator[pa.RecordBatch]:
-    """The ``columns``, each from its place, of the rows of ``fragment`` that ``where`` holds for.
+    """The ``columns``, each from its place, of the rows of ``fragment`` for which ``where`` is true.
 
     ``schema`` is that of all files together.
     """
@@ -183,7 +183,7 @@ def leaf_batches(
 def _column(
     batch: pa.RecordBatch, place: Place, of_folders: Mapping[str, object], schema: pa.Schema
 ) -> pa.ChunkedArray:
-    """What lies at ``place`` in the rows of a file's ``batch``, in the type that ``schema`` has for all files."""
+    """The value at ``place`` in the rows of a file's ``batch``, in the type that ``schema`` has for all files."""
     kind = schema.field(place.column).type
     if place.column in of_folders:
         stored = pa.repeat(pa.scalar(of_folders[place.column]).cast(kind), batch.num_rows)
@@ -196,7 +196,7 @@ def _column(
 
 
 def lacks(physical: pa.Schema, place: Place) -> bool:
-    """Whether a file whose columns are ``physical`` has nothing at ``place``."""
+    """Whether a file with the columns ``physical`` has nothing at ``place``."""
     try:
         taken_type(physical.field(place.column).type, place.steps)
     except (KeyError, pa.ArrowException):
@@ -205,7 +205,7 @@ def lacks(physical: pa.Schema, place: Place) -> bool:
 
 
 def _leaves_of(physical: pa.Schema, place: Place) -> list[int]:
-    """The numbers of the leaves of a file that ``place`` needs; none where the file lacks its column."""
+    """The numbers of the leaves of a file that ``place`` needs, or none if the file lacks the column."""
     first = 0
     for field in physical:
         if field.name == place.column:
@@ -215,7 +215,7 @@ def _leaves_of(physical: pa.Schema, place: Place) -> list[int]:
 
 
 def _leaves(kind: pa.DataType, steps: Sequence[PathStep], first: int) -> list[int]:
-    """The leaves of ``kind``, which begin with number ``first``, that ``steps`` need."""
+    """The leaves of ``kind`` that ``steps`` need; its leaves are numbered from ``first``."""
     if isinstance(kind, pa.BaseExtensionType):
         return _leaves(kind.storage_type, steps, first)
     if is_list(kind) and steps:
@@ -233,7 +233,7 @@ def _leaves(kind: pa.DataType, steps: Sequence[PathStep], first: int) -> list[in
 
 
 def _count(kind: pa.DataType) -> int:
-    """The leaves of ``kind``."""
+    """The number of leaves of ``kind``."""
     if isinstance(kind, pa.BaseExtensionType):
         return _count(kind.storage_type)
     if pa.types.is_struct(kind):
@@ -244,5 +244,5 @@ def _count(kind: pa.DataType) -> int:
 
 
 def taken_type(kind: pa.DataType, steps: Sequence[PathStep]) -> pa.DataType:
-    """The type of what ``steps`` lead to inside of a column of type ``kind``."""
+    """The type of the value at the end of ``steps`` in a column of type ``kind``."""
     return stored_type(taken(pa.chunked_array([], kind), steps).type)

@@ -1,6 +1,6 @@
-"""Rows of pandas as a table of Arrow: the columns and levels of the index that have a role.
+"""Rows of pandas as an Arrow table: the columns and index levels that have a role.
 
-NaN is null wherever pyarrow makes it null, and is counted where a null is no bad row.
+NaN becomes null wherever pyarrow makes it null. It is counted where a null does not make the row a bad one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Counts = Counter[tuple[str, str]]
 
 
 class PandasSides(NamedTuple):
-    """Both sides, tables of Arrow where they were of pandas, and how many NaN are null now, by check and model."""
+    """Both sides, in Arrow tables if they were of pandas, and the number of NaN made null, by check and model."""
 
     impressions: Any
     truth: Any
@@ -33,7 +33,7 @@ class PandasSides(NamedTuple):
 
 
 def out_of_pandas(impressions: Any, truth: Any, roles: Roles, plan: Plan) -> PandasSides:
-    """Both sides with none of pandas; raises :class:`InputError` as :func:`table_of` does."""
+    """Both sides, converted if they are of pandas. Raises :class:`InputError` as :func:`table_of` does."""
     counts: Counts = Counter()
     if is_pandas(impressions):
         impressions = _counted(impressions, roles, plan, "input", counts)
@@ -56,7 +56,7 @@ def _counted(rows: Any, roles: Roles, plan: Plan, what: str, counts: Counts) -> 
 
 
 def _looked_at(roles: Roles, plan: Plan) -> Iterator[tuple[str, str, str]]:
-    """The check, the model and the column of each role in which a null is no bad row."""
+    """The check, the model and the column of each role in which a null does not make the row a bad one."""
     arrays = roles.true_items is not None
     for model, column in roles.scores.items():
         yield checks.NAN_RATINGS if arrays else checks.NAN_OF_PANDAS, model, column
@@ -67,16 +67,16 @@ def _looked_at(roles: Roles, plan: Plan) -> Iterator[tuple[str, str, str]]:
 
 
 def _with_levels(rows: Any, roles: Roles) -> Any:
-    """``rows`` with the levels of the index that have a role among the columns."""
+    """``rows`` with the index levels that have a role among the columns."""
     levels = {name for name in rows.index.names if isinstance(name, str)} - set(rows.columns)
     asked = {column for _, column in roles.columns()} & levels
     return rows.reset_index(level=list(asked)) if asked else rows
 
 
 def table_of(rows: Any, roles: Roles, what: str) -> pa.Table:
-    """The columns of a DataFrame that have a role; all, where some of them are missing, to name them.
+    """The columns of a DataFrame that have a role, or all columns if some are missing, so that the error can name them.
 
-    Raises :class:`InputError` where a column has values that no single Arrow type holds, or names that are no text.
+    Raises :class:`InputError` where no single Arrow type holds a column's values, or where names are not texts.
     """
     names = [name for name in rows.columns if isinstance(name, str)]
     _validate_text_names(rows, names, roles, what)
@@ -85,7 +85,7 @@ def table_of(rows: Any, roles: Roles, what: str) -> pa.Table:
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         reason = shorten(": ".join(map(shorten, error.args)).rstrip("."))
         raise InputError(f"the {what} has a column that Arrow cannot hold: {reason}") from error
-    return validated(table, roles, what)  # columns of pandas may be those of Arrow
+    return validated(table, roles, what)  # pandas columns may be Arrow arrays
 
 
 def _validate_text_names(rows: Any, names: list[str], roles: Roles, what: str) -> None:
@@ -101,19 +101,19 @@ def _validate_text_names(rows: Any, names: list[str], roles: Roles, what: str) -
 
 
 def _nans(column: Any, table_column: pa.ChunkedArray, place: Place) -> int:
-    """The number of values at ``place`` of a ``column`` of pandas that are NaN, and null in ``table_column``."""
+    """The number of values at ``place`` of a pandas ``column`` that are NaN, and null in ``table_column``."""
     nulls = _null_elements(table_column, place)
     if not nulls or column.dtype.name == "category":
         return nulls
     try:
         given = pa.array(column, from_pandas=False)
-    except (pa.ArrowException, TypeError, ValueError, OverflowError):  # NaN among texts: then it is any null
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):  # NaN among texts: count every null
         return nulls
     return nulls - _null_elements(given if isinstance(given, pa.ChunkedArray) else pa.chunked_array([given]), place)
 
 
 def _null_elements(column: pa.ChunkedArray, place: Place) -> int:
-    """The nulls at ``place`` of a column, of arrays those among their elements."""
+    """The number of nulls at ``place`` of a column, or among the elements if it has arrays."""
     column = taken(column, place.steps)
     values = plain_array(column.combine_chunks() if column.num_chunks != 1 else column.chunk(0))
     while is_list(values.type):

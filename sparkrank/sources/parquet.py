@@ -1,4 +1,4 @@
-"""Parquet files, read by Arrow. Splits are planned from the footers: fragments, which are row groups of a file."""
+"""Parquet files, read by Arrow. Splits are planned from the footers, as fragments: some row groups of a file."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ from sparkrank.sources.types import stored_schema
 if TYPE_CHECKING:
     from sparkrank.sources.side_rows import SideRows
 
-# What a task reads at once: 50 MB of columns. They fall into all buckets of the day: of 100 million rows, which have
-# 250, the pieces that a split sends to each are above 100 KB.
+# The rows that a task reads at once: 50 MB of columns. They go to all buckets of the day. For 100 million rows, which
+# have 250 buckets, the pieces that a split sends to each are above 100 KB.
 SPLIT_ROWS = 2_000_000
 
 
 @dataclass(frozen=True)
 class ParquetSplit:
-    """The fragments that one task reads, each a file with some of its row groups, and their rows before any filter.
+    """The fragments that one task reads, each some row groups of a file, and their number of rows before any filter.
 
-    Footers do not travel but are read again; ``stamps`` tell whether the files are those of the plan.
+    Footers are not sent but read again. ``stamps`` show whether the files are still those of the plan.
     """
 
     fragments: tuple[ds.ParquetFileFragment, ...]
@@ -49,11 +49,11 @@ class ParquetSplit:
 
 @dataclass(frozen=True)
 class ParquetInput:
-    """Parquet files under one path, with the schema that holds for all of them: a source of the protocol.
+    """Parquet files under one path, with one schema for all of them, as a source of the protocol.
 
-    Integers and floats of several widths become the widest. ``folders`` are columns in the names of folders, in place
-    of those that files have of the same name. ``lacking`` has the columns that not all files have, each with a file
-    with rows that lacks it, or an empty text.
+    Integers and floats of several widths take the widest type. ``folders`` are columns from folder names, which replace
+    columns of the same name in the files. ``lacking`` has the columns that not all files have, each with a file with
+    rows that lacks it, or an empty text.
     """
 
     pushes_conditions: ClassVar[bool] = True
@@ -72,24 +72,24 @@ class ParquetInput:
 
     @classmethod
     def at(cls, path: str, what: str = "input", partition_types: PartitionTypes = "inferred") -> ParquetInput:
-        """The files at ``path``: a file, a folder, or a pattern, also of another file system (``s3://``, ``gs://``).
+        """The files at ``path``: a file, a folder, or a pattern, also on another file system (``s3://``, ``gs://``).
 
-        Raises :class:`InputError` when nothing is there, or files do not fit together, and :class:`StoreError` when
+        Raises :class:`InputError` where nothing is there or files do not fit together, and :class:`StoreError` where
         the store fails.
         """
         return cls.of(StoredFiles.at(path, what), partition_types)
 
     @classmethod
     def of(cls, stored: StoredFiles, partition_types: PartitionTypes = "inferred") -> ParquetInput:
-        """The files of ``stored``, by their footers; raises as :meth:`at` does."""
+        """The files of ``stored``, by their footers. Raises as :meth:`at` does."""
         folders = stored.folder_columns(partition_types)
         return cls.of_fragments(stored.fragments("parquet", folders), folders, stored)
 
     @classmethod
     def of_fragments(cls, files: Sequence[ds.FileFragment], folders: pa.Schema, stored: StoredFiles) -> ParquetInput:
-        """The ``files``, whose columns ``folders`` have one value a file (its partition expression).
+        """The given ``files``. Columns ``folders`` have one value per file, in its partition expression.
 
-        ``stored`` has their names and stamps, whoever has listed them: a folder, or the log of a lake table.
+        ``stored`` has the names and stamps of the files, whether a folder was listed or the log of a lake table.
         """
         fragments = tuple(files)
         try:
@@ -119,7 +119,7 @@ class ParquetInput:
         validate_columns(self.lacking, self.schema.names, roles, what, where)
 
     def _lacking_inside(self, place: Place) -> str | None:
-        """A file with rows that lacks what lies at ``place`` in a column that it has."""
+        """A file with rows that has the column of ``place`` but nothing at that place."""
         if place.column in self.folders.names:
             return None
         with_rows = (fragment for fragment in self.fragments if fragment.metadata.num_rows)
@@ -143,9 +143,9 @@ class ParquetInput:
     def file_splits(
         self, split_rows: int = SPLIT_ROWS, where: Condition | None = None, arrays: Sequence[str] = ()
     ) -> list[ParquetSplit]:
-        """The row groups that ``where`` may hold for, in splits of about ``split_rows`` bucket rows, the largest first.
+        """The row groups in which ``where`` may be true, in splits of about ``split_rows`` bucket rows, largest first.
 
-        Small files are together; rows with ``arrays`` make a bucket row for each of their elements.
+        Small files are combined. A row with ``arrays`` counts as one bucket row per element.
         """
         of_groups = None if where is None else where.of_groups
         parts = (part for file in self.fragments for part in file.split_by_row_group(of_groups, self.schema))
@@ -164,10 +164,10 @@ def read_split(
     where: Condition | None,
     batch_rows: int = SPLIT_ROWS,
 ) -> Iterator[pa.Table]:
-    """The columns at ``places`` of a split's rows that ``where`` holds for, in tables of about ``batch_rows`` rows.
+    """The columns at ``places`` of a split's rows for which ``where`` is true, as tables of about ``batch_rows`` rows.
 
-    ``schema`` is that of all files together. Raises :class:`InputError` when a file cannot be read, has gone, or was
-    written anew since the splits were planned, and :class:`StoreError` when the store fails.
+    ``schema`` is that of all files together. Raises :class:`InputError` where a file cannot be read, is gone, or was
+    rewritten since the splits were planned, and :class:`StoreError` where the store fails.
     """
     parts = zip(split.fragments, split.stamps, strict=True)
     batches = (_checked(fragment, schema, places, where, stamp) for fragment, stamp in parts)
@@ -202,7 +202,7 @@ def _without(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:
 
 
 def _known(schema: pa.Schema) -> pa.Schema:
-    """``schema`` with whole numbers for a column that is null in every file."""
+    """``schema`` with integers in place of a column that is null in every file."""
     return pa.schema([field.with_type(pa.int32()) if pa.types.is_null(field.type) else field for field in schema])
 
 

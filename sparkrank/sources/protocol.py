@@ -1,6 +1,7 @@
 """The protocol of a source, by which lanes read rows of any format.
 
-A format from elsewhere is a class that follows :class:`Source` and a line in :data:`sparkrank.sources.formats.SOURCES`.
+To add a format, write a class that follows :class:`Source`, and add a line to
+:data:`sparkrank.sources.formats.SOURCES`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Split(NamedTuple):
-    """Rows that one task reads, in tables of bounded size, and the number of the ``first`` of them in the source."""
+    """Rows that one task reads, in tables of bounded size. ``first`` is the index of their first row in the source."""
 
     first: int
     read: Callable[[], Iterator[pa.Table]]
@@ -30,10 +31,10 @@ class Source(Protocol):
     Attributes
     ----------
     pushes_conditions : bool
-        Whether it skips rows by a condition before it reads them.
+        Whether it uses a condition to skip rows before reading them.
     leaves_to_spark : bool
-        Whether Spark reads the same rows of this format, so that what Arrow cannot decide (a condition in SQL, a type)
-        is left to Spark. Otherwise it is refused.
+        Whether Spark reads the same rows of this format. Then whatever Arrow cannot evaluate or represent (a condition
+        in SQL, a type) is left to Spark; otherwise it is refused.
     """
 
     pushes_conditions: ClassVar[bool]
@@ -41,7 +42,7 @@ class Source(Protocol):
 
     @classmethod
     def open(cls, side: SideRows, roles: Roles) -> Source:
-        """The rows of ``side``, of which nothing but footers or beginnings is read.
+        """Open the rows of ``side``, reading nothing but footers or the beginnings of files.
 
         Raises :class:`sparkrank.base.errors.InputError` where nothing is there or files do not fit together,
         :class:`sparkrank.base.errors.StoreError` where the store fails, and :class:`sparkrank.base.errors.SpecError`
@@ -50,28 +51,29 @@ class Source(Protocol):
 
     @property
     def schema(self) -> pa.Schema:
-        """The columns, those of folders too."""
+        """The columns, including those of folder names."""
 
     @property
     def warnings(self) -> list[str]:
-        """Sentences about whatever makes reading slow."""
+        """Warnings about anything that makes reading slow."""
 
     def check(self, roles: Roles, where: str | None) -> None:
-        """Raise :class:`sparkrank.base.errors.InputError` where a file lacks a column of ``roles`` or of the SQL
-        ``where``; the types of ``roles`` are right.
+        """Raise :class:`sparkrank.base.errors.InputError` where a file lacks a column of ``roles`` or of ``where``.
+
+        The types of ``roles`` have been checked before.
         """
 
     def rows(self, columns: Sequence[str], arrays: Mapping[str, Place]) -> int:
-        """The bucket rows that these rows make before any condition: one each, or one for each element of ``arrays``.
+        """The number of bucket rows before any condition: one per row, or one per element of ``arrays``.
 
-        A row of long texts in ``columns`` counts as several. The number of buckets is chosen by it.
+        A row with long texts in ``columns`` counts as several. The number of buckets is chosen from this.
         """
 
     def splits(
         self, places: Mapping[str, Place], split_rows: int, where: Condition | None, arrays: Mapping[str, Place]
     ) -> list[Split]:
-        """Splits of the rows that ``where`` holds for, of about ``split_rows`` bucket rows each, the largest first.
+        """Splits of the rows for which ``where`` is true, of about ``split_rows`` bucket rows each, the largest first.
 
-        They read the columns at ``places``, in plain types, under the names that these have there. ``arrays`` are those
-        of them whose elements are bucket rows.
+        They read the columns at ``places``, in plain types, under the names used there. ``arrays`` are those of them
+        whose elements are bucket rows.
         """

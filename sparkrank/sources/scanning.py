@@ -1,4 +1,4 @@
-"""Scans of files by Arrow: the rows that a condition holds for, in tables of bounded size."""
+"""Scans of files by Arrow: the rows for which a condition is true, in tables of bounded size."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HOLDS = ""  # a name that no column has
 def filtered(
     scan: Callable[..., Iterator[pa.RecordBatch]], columns: Sequence[str], where: Condition | None
 ) -> Iterator[pa.RecordBatch]:
-    """The ``columns`` of the rows of ``scan`` that ``where`` holds for; it takes ``columns`` and a ``filter``."""
+    """The ``columns`` of the rows for which ``where`` is true. ``scan`` takes ``columns`` and a ``filter``."""
     of_groups, of_rows = (None, None) if where is None else (where.of_groups, where.of_rows)
     if of_rows is None:
         yield from scan(columns=list(columns), filter=of_groups)
@@ -41,7 +41,7 @@ def in_splits(parts: Iterable[tuple[T, int]], split_rows: int, most: int | None 
 
 
 def gathered(batches: Iterable[pa.RecordBatch], batch_rows: int) -> Iterator[pa.Table]:
-    """The rows of ``batches`` in tables of about ``batch_rows`` rows, or of :data:`MOST_BYTES` where that is less."""
+    """The rows of ``batches`` in tables of about ``batch_rows`` rows, or :data:`MOST_BYTES` if that is less."""
     held: list[pa.RecordBatch] = []
     rows = size = 0
     for batch in batches:
@@ -55,7 +55,7 @@ def gathered(batches: Iterable[pa.RecordBatch], batch_rows: int) -> Iterator[pa.
 
 
 def _table(batches: list[pa.RecordBatch]) -> pa.Table:
-    """The rows of ``batches``, which is empty then: who gets the table is the only one to hold it."""
+    """The rows of ``batches``, which is emptied, so that nothing else keeps them in memory."""
     table = pa.Table.from_batches(batches)
     batches.clear()
     return table

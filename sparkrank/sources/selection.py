@@ -1,4 +1,4 @@
-"""The rows of a source that a condition holds for, with the columns that roles name, and both sides of an input."""
+"""The rows of a source for which a condition is true, with the columns that roles name, and both sides of an input."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from sparkrank.sources.sizes import bytes_of_elements, in_parts
 from sparkrank.sources.stored_files import validate_present
 from sparkrank.sources.values import is_array
 
-SideSplit: TypeAlias = tuple[int, Split]  # 0 for impressions, 1 for the truth, and a split of them
+SideSplit: TypeAlias = tuple[int, Split]  # 0 for impressions or 1 for the truth, and a split of that side
 
 
 @dataclass(frozen=True)
 class Selection:
-    """The rows of ``source`` that ``where`` holds for; columns that are ``nested`` lie inside of its columns."""
+    """The rows of ``source`` for which ``where`` is true. ``nested`` columns are inside columns of the source."""
 
     source: Source
     where: Condition | None = None
@@ -38,17 +38,17 @@ class Selection:
 
     @classmethod
     def of(cls, source: Source, roles: Roles, what: str, where: Condition | None = None) -> Selection:
-        """A selection of the side ``what``, with the places of columns of ``roles`` that lie inside of others.
+        """A selection of the side ``what``, with the places of ``roles`` columns that are inside other columns.
 
-        Raises :class:`InputError` where one of these names no place, or several.
+        Raises :class:`InputError` where one of these names no place, or several places.
         """
         return cls(source, where, places(roles, {column.name: shape_of(column.type) for column in source.schema}, what))
 
     @classmethod
     def open(cls, side: SideRows, roles: Roles, plan: Plan, opened: dict[str, Source]) -> Selection:
-        """The rows of ``side`` as its format is read without Spark; ``opened`` takes the source for later lanes.
+        """The rows of ``side``, read without Spark. The source is kept in ``opened`` for later lanes.
 
-        Raises :class:`FrameLaneNeededError` where Spark alone reads them, and what :meth:`Source.open` raises.
+        Raises :class:`FrameLaneNeededError` where only Spark can read them, and whatever :meth:`Source.open` raises.
         """
         what, where = side.what, side.where
         kind = source_kind(side)
@@ -65,7 +65,7 @@ class Selection:
 
     @property
     def schema(self) -> pa.Schema:
-        """The columns with those inside of others, under the names by which roles ask for them."""
+        """The columns, including those inside other columns under the names that roles use."""
         stored = schema = self.source.schema
         for name, place in self.nested.items():
             column = pa.field(name, taken_type(stored.field(place.column).type, place.steps))
@@ -73,21 +73,21 @@ class Selection:
         return schema
 
     def bucket_rows(self, columns: Sequence[str], arrays: Sequence[str] = ()) -> int:
-        """The bucket rows that these make, as :meth:`Source.rows` counts them."""
+        """The number of bucket rows, as :meth:`Source.rows` counts them."""
         stored = dict.fromkeys(place.column for place in self._at(columns).values())
         return self.source.rows(list(stored), self._at(arrays))
 
     def splits(self, columns: Sequence[str], split_rows: int, arrays: Sequence[str] = ()) -> list[Split]:
-        """Splits of ``columns``, each of rows that make about ``split_rows`` bucket rows."""
+        """Splits of ``columns`` that each make about ``split_rows`` bucket rows."""
         return self.source.splits(self._at(columns), split_rows, self.where, self._at(arrays))
 
     def read(self, columns: Sequence[str]) -> pa.Table:
-        """All rows with ``columns``, for whoever holds them in memory anyway."""
+        """All rows with ``columns``, for callers that hold them in memory anyway."""
         tables = [table for split in self.splits(columns, max(1, self.source.rows((), {}))) for table in split.read()]
         return pa.concat_tables(tables) if tables else pa.schema(map(self.schema.field, columns)).empty_table()
 
     def narrowed(self, holds: Callable[[pa.Schema], Sequence[pa.compute.Expression]]) -> Selection:
-        """A selection that may skip rows for which the expressions do not hold that ``holds`` makes of a schema."""
+        """A selection that may skip rows for which the expressions that ``holds`` makes from a schema are false."""
         if not self.source.pushes_conditions:
             return self
         stored = [column for column in self.source.schema if column.name not in self.nested]
@@ -102,7 +102,7 @@ class Selection:
 
 
 def _condition(where: str | None, source: Source, what: str) -> Condition | None:
-    """``where`` as Arrow decides it; raises an error that names Spark where only that can."""
+    """``where`` as Arrow can evaluate it. If only Spark can, raises an error that says so."""
     try:
         return None if where is None else pushed_down(where, source.schema)
     except UntranslatableError as error:
@@ -113,7 +113,7 @@ def _condition(where: str | None, source: Source, what: str) -> Condition | None
 
 
 def _validate_types(schema: pa.Schema, roles: Roles) -> None:
-    """Raise :class:`FrameLaneNeededError` for a type of which lanes have not stored the same keys, items and slices."""
+    """Raise :class:`FrameLaneNeededError` for a type that Spark and Arrow read as different keys, items or slices."""
     for role, column in roles.columns():
         if not _is_of_every_lane(kind := schema.field(column).type):
             problem = f"the {role} column {shorten(column)} is of type {shorten(kind)}"
@@ -130,7 +130,7 @@ def _is_of_every_lane(kind: pa.DataType) -> bool:
 
 @dataclass(frozen=True)
 class Sides:
-    """An impression log, or lists and the truth beside them, with the roles of their columns."""
+    """An impression log, or lists with a truth, and the roles of their columns."""
 
     impressions: Selection
     truth: Selection | None
@@ -140,13 +140,13 @@ class Sides:
     def open(
         cls, sides: Sequence[tuple[SideRows, Roles]], roles: Roles, plan: Plan, opened: dict[str, Source]
     ) -> Sides:
-        """The rows of one side, or of two, each as :meth:`Selection.open` has them."""
+        """Open one side or both, each as :meth:`Selection.open` does."""
         selections = [Selection.open(side, of_side, plan, opened) for side, of_side in sides]
         return cls(selections[0], selections[1] if len(selections) > 1 else None, roles)
 
     @property
     def rows(self) -> int:
-        """Bucket rows of all sides before any condition, one of long texts counted as several."""
+        """The bucket rows of all sides before any condition. One with long texts counts as several."""
         return sum(
             selection.bucket_rows(list(dict.fromkeys(column for _, column in roles.columns())), roles.arrays)
             for selection, roles in self._pairs()
@@ -154,7 +154,7 @@ class Sides:
 
     @property
     def warnings(self) -> list[str]:
-        """Sentences about whatever makes reading slow."""
+        """Warnings about anything that makes reading slow."""
         return [sentence for selection, _ in self._pairs() for sentence in selection.source.warnings]
 
     def check(self, plan: Plan) -> None:
@@ -165,11 +165,11 @@ class Sides:
             check_joined(self.impressions.schema, self.truth.schema, self.roles)
 
     def schema(self, plan: Plan) -> pa.Schema:
-        """The schema of every row of a bucket."""
+        """The schema of the rows of a bucket."""
         return bucket_schema([(selection.schema, roles) for selection, roles in self._pairs()], plan)
 
     def splits(self, plan: Plan, split_rows: int) -> list[SideSplit]:
-        """Splits of all sides, each of which travels to the task that reads it."""
+        """Splits of all sides. Each is sent only to the task that reads it."""
         return [
             (side, split)
             for side, (selection, roles) in enumerate(self._pairs())
@@ -177,11 +177,11 @@ class Sides:
         ]
 
     def reader(self, plan: Plan) -> Callable[[SideSplit], Iterator[pa.Table]]:
-        """A reader of a split of :meth:`splits` as rows with the columns of a bucket, which travels to all tasks."""
+        """A function that reads a split of :meth:`splits` as rows with bucket columns. It is sent to all tasks."""
         return functools.partial(_bucket_rows, [roles for _, roles in self._pairs()], plan, self.schema(plan))
 
     def narrowed(self, holds: Callable[[Roles, pa.Schema], Sequence[pa.compute.Expression]]) -> Sides:
-        """Both sides, each narrowed as :meth:`Selection.narrowed` does."""
+        """Both sides, each narrowed as by :meth:`Selection.narrowed`."""
         narrowed = [selection.narrowed(functools.partial(holds, roles)) for selection, roles in self._pairs()]
         return replace(self, impressions=narrowed[0], truth=narrowed[1] if len(narrowed) > 1 else None)
 

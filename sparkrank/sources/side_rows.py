@@ -1,4 +1,4 @@
-"""The rows of an input or a truth as they are asked for: where they are, and how they are to be read."""
+"""The requested rows of an input or a truth: where they are, and how to read them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from sparkrank.sources.text_schema import TEXT_FORMATS, DdlField
 
 @dataclass(frozen=True)
 class SideRows:
-    """The rows of one side, which sentences name by ``what`` (input or truth), and how they are to be read.
+    """The rows of one side, which messages call ``what`` (input or truth), and how to read them.
 
-    They are ``given`` by the caller, or files at ``path``, or a ``table`` of Spark's catalog. ``paths`` are those that
-    ``path``, a pattern, stands for: one of each day. ``name`` is the place as a person wrote it; ``fields`` are the
-    columns of a schema, and ``where`` is SQL that narrows the rows.
+    They are ``given`` by the caller, or files at ``path``, or a ``table`` of Spark's catalog. ``paths`` are the paths
+    that the pattern ``path`` stands for, one per day. ``name`` is the place as the user wrote it. ``fields`` are the
+    columns of a schema, and ``where`` is SQL that filters the rows.
     """
 
     what: str
@@ -35,7 +35,7 @@ class SideRows:
 
     @classmethod
     def of(cls, what: str, rows: Any, partition_types: PartitionTypes = "inferred") -> SideRows:
-        """The rows that a caller handed over, or the Parquet at a path."""
+        """The rows that a caller handed over, or Parquet files at a path."""
         if not is_path(rows):
             return cls(what, rows)
         path = os.fspath(rows)
@@ -53,5 +53,5 @@ class SideRows:
 
     @property
     def is_text(self) -> bool:
-        """Whether the rows are files in which numbers are texts."""
+        """Whether the rows are in files that store numbers as texts."""
         return self.path is not None and self.format in TEXT_FORMATS

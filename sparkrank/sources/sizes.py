@@ -1,6 +1,6 @@
-"""The bytes of rows with long texts, which bound what is in memory at once beside the number of rows.
+"""The bytes of rows with long texts, which limit what is in memory at once, as the number of rows does.
 
-Texts may be of any length, stand once in a dictionary for many rows, or beside each element of an array.
+Texts may have any length, be in a dictionary once for many rows, or be repeated for each element of an array.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from sparkrank.numeric.text_arrays import is_text
 from sparkrank.sources.integrity import CHECKED
 from sparkrank.sources.types import plain_type
 
-# What is cut at once: a split of two million rows with all that the nightly set reads has three quarters. A worker
-# needs several times as much. Arrays of texts that become one must stay below 2 GiB.
+# The bytes that are cut at once. A split of two million rows with all that the nightly set reads has three quarters of
+# it. A worker needs several times as much memory. Text arrays that are joined must stay below 2 GiB.
 MOST_BYTES = 64 << 20
-# Rows that Arrow reads at once where nobody says how many, and those that tell how long texts are.
+# Rows that Arrow reads at once by default, and rows that are read to estimate the length of texts.
 BATCH_ROWS, PROBED_ROWS = 1 << 17, 64
-PROBE_BYTES = 1 << 16  # of a file that are fetched at once for the latter
-BYTES_OF_A_ROW = 1 << 10  # a bucket of a million is 1 GiB; a row that is longer counts as several
+PROBE_BYTES = 1 << 16  # bytes of a file fetched at once for that estimate
+BYTES_OF_A_ROW = 1 << 10  # so a bucket of a million rows is 1 GiB; a longer row counts as several
 _TOO_LARGE = ("offset overflow", "overflowed binary array", "array cannot contain more than 2147483646 bytes")
 
 
@@ -40,7 +40,7 @@ def may_be_wide(kind: pa.DataType) -> bool:
 def in_parts(
     rows: pa.Table, size: Callable[[pa.Table], int] | None = None, most: int = MOST_BYTES
 ) -> Iterator[pa.Table]:
-    """``rows`` in parts of which none has more than ``most`` bytes by ``size``, unless it is a single row."""
+    """``rows`` in parts that have at most ``most`` bytes by ``size``, or are a single row."""
     size = plain_bytes if size is None else size
     if rows.num_rows < 2 or not any(map(may_be_wide, rows.schema.types)) or (total := size(rows)) <= most:
         yield rows
@@ -51,7 +51,7 @@ def in_parts(
 
 
 def plain_bytes(rows: pa.Table) -> int:
-    """The bytes of ``rows`` when their dictionaries have been looked up."""
+    """The bytes of ``rows`` without dictionaries."""
     return sum(map(_bytes_of, rows.columns))
 
 
@@ -61,7 +61,7 @@ def _bytes_of(column: pa.ChunkedArray) -> int:
         return _sum(_lengths(column))
     try:
         return int(column.nbytes)
-    except pa.ArrowTypeError:  # pyarrow 18 has none of views in arrays
+    except pa.ArrowTypeError:  # pyarrow 18 cannot do this for views in arrays
         return int(column.get_total_buffer_size())
 
 
@@ -70,7 +70,7 @@ def _sum(numbers: pa.ChunkedArray) -> int:
 
 
 def bytes_of_elements(arrays: Sequence[str], texts: Sequence[str]) -> Callable[[pa.Table], int]:
-    """A function of the bytes of rows once each element of ``arrays`` has a row with the ``texts`` of its group."""
+    """A function for the bytes of rows once each element of ``arrays`` has a row with the ``texts`` of its group."""
 
     def size(rows: pa.Table) -> int:
         lengths = [pc.list_value_length(rows[name]) for name in arrays if _has_lengths(rows[name].type)]
@@ -91,7 +91,7 @@ def _is_view(kind: pa.DataType) -> bool:
 
 
 def _lengths(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The bytes of each text of ``column``; a null has none, or no length."""
+    """The bytes of each text of ``column``. A null has none, or a null length."""
     return pa.chunked_array([_lengths_of(chunk) for chunk in column.chunks], pa.int64())
 
 
@@ -100,15 +100,15 @@ def _lengths_of(texts: pa.Array) -> pa.Array:
         return _lengths_of(texts.dictionary).take(texts.indices)
     if not _is_view(texts.type):
         return pc.binary_length(texts).cast(pa.int64())
-    views = np.frombuffer(texts.buffers()[1] or b"", np.int32).reshape(-1, 4)  # of 16 bytes, the length first
+    views = np.frombuffer(texts.buffers()[1] or b"", np.int32).reshape(-1, 4)  # 16 bytes each, the length first
     lengths = views[texts.offset : texts.offset + len(texts), 0].astype(np.int64)
     return pc.if_else(texts.is_valid(), pa.array(lengths), 0)
 
 
 def batch_rows(fragment: ds.ParquetFileFragment, leaves: Sequence[int]) -> int:
-    """The number of rows to read at once of some leaves of a file: some hundred megabytes.
+    """The number of rows to read at once from some leaves of a file: some hundred megabytes.
 
-    The footer has the bytes of a row, but those of a dictionary may stand for any number: a few rows are read.
+    The footer has the bytes of a row, but a dictionary may stand for any number of bytes, so a few rows are read.
     """
     stored = fragment.metadata.schema
     wide = [stored.column(leaf) for leaf in leaves]
@@ -142,9 +142,9 @@ def leaves_of(fragment: ds.ParquetFileFragment, columns: Sequence[str]) -> list[
 
 
 def rows_of_elements(part: ds.ParquetFileFragment, arrays: Sequence[str]) -> int:
-    """The bucket rows that ``part`` of a file makes: its rows, or one for each element of its ``arrays``.
+    """The bucket rows that ``part`` of a file makes: its rows, or one per element of its ``arrays``.
 
-    The footer counts elements, and an empty array as one.
+    The footer counts an empty array as one element.
     """
     elements = 0
     for leaves in (leaves_of(part, [name]) for name in arrays):
@@ -154,12 +154,12 @@ def rows_of_elements(part: ds.ParquetFileFragment, arrays: Sequence[str]) -> int
 
 
 def elements_in(rows: pa.Table | pa.RecordBatch, arrays: Sequence[str]) -> int:
-    """The bucket rows that ``rows`` in memory make: one each, or one for each element of ``arrays``."""
+    """The bucket rows that ``rows`` in memory make: one each, or one per element of ``arrays``."""
     return max(int(rows.num_rows), sum(_sum(pc.list_value_length(rows[name])) for name in arrays))
 
 
 def as_rows(count: int, size: int) -> int:
-    """For how many rows ``count`` of ``size`` bytes stand where buckets are counted."""
+    """The number of rows for which ``count`` rows of ``size`` bytes count when buckets are chosen."""
     return max(count, size // BYTES_OF_A_ROW)
 
 
@@ -176,7 +176,7 @@ def stored_bytes(fragments: Sequence[ds.ParquetFileFragment], columns: Sequence[
 
 @contextmanager
 def long_text_errors() -> Iterator[None]:
-    """Raise what Arrow says of texts that are too many bytes for one array as an :class:`InputError`."""
+    """Raise Arrow's error about too many bytes of text for one array as an :class:`InputError`."""
     try:
         yield
     except pa.ArrowException as error:

@@ -1,4 +1,4 @@
-"""The files of an input or a truth, looked through before anybody reads a row: what every lane reads."""
+"""The files of an input or a truth, checked before any row is read. All lanes use this list."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from sparkrank.sources.files import Listing, file_system, store_of, without_pass
 from sparkrank.sources.folders import PartitionTypes, folder_columns, validate_even_folders
 from sparkrank.sources.lakes import LakeTable
 
-# Texts of SQL, of which those between double quotes are names under a setting of Spark that few sessions have.
+# Text literals of SQL. Under a setting of Spark that few sessions have, those in double quotes are names.
 _TEXTS = re.compile(r"'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.|\"\")*\"", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class StoredFiles:
-    """The files at ``path`` of a ``store``; ``prefix`` is what Spark needs before a path inside, None if unknown."""
+    """The files at ``path`` of a ``store``. ``prefix`` is what Spark needs before a path inside it; None if unknown."""
 
     path: str
     what: str
@@ -33,8 +33,8 @@ class StoredFiles:
     def at(cls, path: str, what: str = "input", kind: str = "parquet") -> StoredFiles:
         """The files at ``path``: a file, a folder, or a pattern with wildcards.
 
-        Raises :class:`InputError` for none, and for those that are lost, of a lake table or do not fit together, and
-        :class:`StoreError` when the store fails.
+        Raises :class:`InputError` where there are none, or where they are incomplete, belong to a lake table or do not
+        fit together, and :class:`StoreError` where the store fails.
         """
         place = without_password(path)
         try:
@@ -51,7 +51,7 @@ class StoredFiles:
 
     @classmethod
     def found(cls, path: str, what: str = "input") -> StoredFiles:
-        """The files at ``path``, of which only those of a lake table are refused; errors are Arrow's."""
+        """The files at ``path``, of which only those of a lake table are refused. Errors are Arrow's."""
         store, inside = file_system(path)
         stored = cls(path, what, store, store_of(path, inside), Listing.at(store, inside))
         for table in stored.listing.tables:
@@ -63,7 +63,7 @@ class StoredFiles:
         return f"the {self.what} {without_password(self.path)}"
 
     def validate_files(self) -> None:
-        """Raise :class:`InputError` where a file is lost, or some stand in folders that others have not."""
+        """Raise :class:`InputError` where a file is lost, or where some files are in folders unlike those of others."""
         self.listing.validate_complete()
         files: dict[str, list[str]] = {}
         for file, root in zip(self.listing.files, self.listing.roots, strict=True):
@@ -73,7 +73,7 @@ class StoredFiles:
             validate_even_folders(self._subject, below, root)
 
     def raise_lake_table(self, table: LakeTable) -> None:
-        """Raise :class:`InputError`: the files are among those of ``table``."""
+        """Raise :class:`InputError` that the files belong to the lake ``table``."""
         folder = without_password(f"{(self.prefix or '').removeprefix('file:')}{table.folder}")
         raise InputError(
             f"{self._subject} is in a table of {table.format.capitalize()} ({folder} has {table.mark}), whose files "
@@ -82,12 +82,12 @@ class StoredFiles:
         )
 
     def folder_columns(self, partition_types: PartitionTypes) -> pa.Schema:
-        """The columns of the folders; none of a file or a pattern."""
+        """The columns from folder names; none for a single file or a pattern."""
         base = self.listing.base
         return pa.schema([]) if base is None else folder_columns(self.what, self.listing.files, base, partition_types)
 
     def fragments(self, kind: str | ds.FileFormat, folders: pa.Schema) -> tuple[ds.FileFragment, ...]:
-        """The files as Arrow reads files of ``kind``, each with its values of the columns ``folders``."""
+        """The files, which Arrow reads as ``kind``, each with its values of the columns ``folders``."""
         base = self.listing.base
         dataset = ds.dataset(
             list(self.listing.files),
@@ -101,14 +101,14 @@ class StoredFiles:
 
 
 def validate_present(paths: Sequence[str], kind: str, what: str) -> None:
-    """Raise :class:`InputError` that names all of several ``paths`` at which there are no files."""
+    """Raise :class:`InputError` that names all of the ``paths``, if several, that have no files."""
     missing = []
     for path in paths if len(paths) > 1 else ():
         try:
             there = StoredFiles.found(path, what).listing.files
         except (FileNotFoundError, NotADirectoryError):
             there = ()
-        except (pa.ArrowException, OSError):  # which those who read it name
+        except (pa.ArrowException, OSError):  # the reader of this path will raise it
             return
         if not there:
             missing.append(without_password(path))
@@ -117,7 +117,7 @@ def validate_present(paths: Sequence[str], kind: str, what: str) -> None:
 
 
 def named_in(names: Iterable[str], columns: Iterable[str], where: str | None) -> Iterator[str]:
-    """Those of ``names`` that are among ``columns``, or that the SQL of ``where`` names, outside of its texts."""
+    """The ``names`` that are in ``columns``, or that the SQL of ``where`` uses outside text literals."""
     where = None if where is None else _TEXTS.sub("''", where)
     used = {column.lower() for column in columns}
     for name in names:

@@ -1,4 +1,4 @@
-"""CSV and JSON lines, read by Arrow with the types that the schema, or the roles of columns, give them."""
+"""CSV and JSON lines, read by Arrow with column types from the schema or the roles."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ from sparkrank.sources.text_schema import DdlField, arrow_type, is_set, option, 
 if TYPE_CHECKING:
     from sparkrank.sources.side_rows import SideRows
 
-BLOCK = 2 << 20  # bytes that are parsed at once; no record is longer
+BLOCK = 2 << 20  # bytes that are parsed at once; no record may be longer
 LARGE = 1 << 30  # bytes of a file that are too many for one reader
 MOST_SHARED = 64  # files that one task reads
-SAMPLE = 64 << 10  # bytes that tell how long records are
-PACKED, RATIO = (".gz", ".bz2", ".zst", ".lz4"), 5  # which Arrow unpacks, to about so many times the bytes
-MOST_ROWS = 1 << 40  # of a split, whose rows are not known before it is read
+SAMPLE = 64 << 10  # bytes from which the length of records is estimated
+PACKED, RATIO = (".gz", ".bz2", ".zst", ".lz4"), 5  # Arrow unpacks these, to about this many times the bytes
+MOST_ROWS = 1 << 40  # of a split, whose number of rows is unknown before it is read
 _OPTIONS = {
     "csv": ("header", "sep", "delimiter", "quote", "escape", "nullValue", "encoding", "charset", "multiLine", "mode"),
     "json": ("mode",),
 }
-# Words that Arrow puts before its reason, and the number of a record within a block of JSON, which says nothing.
+# Words that Arrow puts before its reason, and the number of a record within a block of JSON, which means nothing.
 _NOISE = re.compile(r"Could not open \w+ input source '.*?': Invalid: | in row \d+", re.DOTALL)
 _REMEDY = ", so write null where there is no value, or name the types of all columns in {}.schema"
 
@@ -53,14 +53,14 @@ class TextSplit:
 
     fragments: tuple[ds.FileFragment, ...]
     stamps: tuple[Stamp | None, ...]
-    options: ds.FragmentScanOptions  # which fragments lose where they travel
+    options: ds.FragmentScanOptions  # lost by fragments when they are sent
 
 
 @dataclass(frozen=True)
 class TextInput:
-    """Files of CSV or JSON with the schema that holds for all of them: a source of the protocol.
+    """CSV or JSON files with one schema for all of them, as a source of the protocol.
 
-    ``lacking`` has the columns that not all files begin with, each with a file that lacks it.
+    ``lacking`` has the columns that are not at the beginning of all files, each with a file that lacks it.
     """
 
     pushes_conditions: ClassVar[bool] = False
@@ -98,7 +98,7 @@ class TextInput:
         with ThreadPoolExecutor(READING_THREADS) as pool:
             schemas = list(pool.map(lambda fragment: _first_columns(fragment, kind, what), fragments))
         names = list(dict.fromkeys(name for columns in schemas for name in columns.names))
-        # a record of JSON may lack what no role has
+        # a JSON record may lack a field without a role
         asked = None if kind == "csv" else {outer_column(column, names) for _, column in roles.columns()}
         for field in fields or ():
             if field.name not in names and names and (asked is None or field.name in asked):
@@ -151,7 +151,7 @@ class TextInput:
         ]
 
     def file_splits(self, split_rows: int) -> list[TextSplit]:
-        """The files for each task, small ones together, the largest first."""
+        """The files for each task, small ones combined, the largest first."""
         stamps = self.stored.listing.stamps
         sized = ((file, self._rows_of(file.path)) for file in self.fragments)
         return [
@@ -167,10 +167,10 @@ class TextInput:
 def read_texts(
     split: TextSplit, schema: pa.Schema, places: Mapping[str, Place], where: Condition | None, batch_rows: int
 ) -> Iterator[pa.Table]:
-    """The columns at ``places`` of the rows of ``split`` that ``where`` holds for, about ``batch_rows`` at once.
+    """The columns at ``places`` of the rows of ``split`` for which ``where`` is true, about ``batch_rows`` at once.
 
-    Raises :class:`InputError` where a file cannot be read, has gone or was written anew, and :class:`StoreError` where
-    the store fails.
+    Raises :class:`InputError` where a file cannot be read, is gone or was rewritten, and :class:`StoreError` where the
+    store fails.
     """
     columns = list(dict.fromkeys(place.column for place in places.values()))
 
@@ -238,7 +238,7 @@ def _first_columns(fragment: ds.FileFragment, kind: str, what: str) -> pa.Schema
 
 
 def _inferred(schemas: Sequence[pa.Schema], roles: Roles, what: str) -> pa.Schema:
-    """The types that Arrow infers from the first block of each file of JSON, with doubles for numbers of roles."""
+    """The types that Arrow infers from the first block of each JSON file, with doubles for roles that are numbers."""
     try:
         inferred = pa.unify_schemas(schemas, promote_options="permissive")
     except pa.ArrowException as error:
@@ -258,7 +258,7 @@ def _json_type(kind: pa.DataType, name: str, numbers: set[str]) -> pa.DataType:
 
 
 def _rows_per_byte(fragment: ds.FileFragment, mark: bytes) -> float:
-    """The bucket rows that a byte of a file makes, by the number of ``mark`` in its beginning."""
+    """The number of bucket rows per byte of a file, by the number of ``mark`` in its beginning."""
     with fragment.filesystem.open_input_stream(fragment.path) as stream:
         sample: bytes = stream.read(SAMPLE)
     return (sample.count(mark) + 1) / max(1, len(sample))
@@ -266,7 +266,7 @@ def _rows_per_byte(fragment: ds.FileFragment, mark: bytes) -> float:
 
 @contextmanager
 def _reading_errors(file: str, kind: str | None = None, what: str | None = None) -> Iterator[None]:
-    """A context in which errors of Arrow and of the store become those of sparkrank and name the ``file``."""
+    """A context that raises errors of Arrow and of the store as those of sparkrank, which name the ``file``."""
     place = without_password(file) + ("" if what is None else f" of the {what}")
     try:
         yield

@@ -1,4 +1,4 @@
-"""The columns of a text format: its schema in Spark's DDL, and the types that roles ask for."""
+"""The columns of a text format: its schema in Spark's DDL, and the types that roles require."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class DdlField:
 
 
 def fields_of(schema: str) -> tuple[DdlField, ...]:
-    """The columns of ``schema``; raises ``ValueError`` with what is allowed where it is no such text."""
+    """The columns of ``schema``. Raises ``ValueError`` with what is allowed where it cannot be parsed."""
     fields = tuple(_field(text) for text in _parts(schema))
     names = [field.name.lower() for field in fields]
     for field in fields:
@@ -66,7 +66,7 @@ def _field(text: str) -> DdlField:
 
 
 def _parts(schema: str) -> list[str]:
-    """``schema`` at its commas, but for those within brackets and quotes."""
+    """``schema`` split at its commas, except those inside brackets and quotes."""
     parts, depth, quote = [""], 0, ""
     for letter in schema:
         if quote:
@@ -83,7 +83,7 @@ def _parts(schema: str) -> list[str]:
 
 
 TEXT_FORMATS = ("csv", "json")
-# What a reader of texts does with rows that it cannot make out: none is dropped, and none becomes null.
+# Options for rows that a reader cannot parse: none is dropped, and none becomes null.
 STRICT = {"mode": "FAILFAST"}
 _ARROW = {
     "string": pa.string(),
@@ -99,7 +99,7 @@ _ARROW = {
 
 
 def arrow_type(name: str, kind: str, what: str) -> pa.DataType:
-    """The Arrow type of the column ``name`` of ``what`` that is of ``kind``; :class:`SpecError` where it has none."""
+    """The Arrow type of the column ``name`` of ``what``, of Spark's type ``kind``, or :class:`SpecError` if none."""
     inner = _ARRAY.fullmatch(kind)
     element = "" if inner is None else inner[1].lower()
     arrow = _ARROW.get(kind if inner is None else _PLAIN.get(element, element))
@@ -112,9 +112,9 @@ def arrow_type(name: str, kind: str, what: str) -> pa.DataType:
 
 
 def number_kinds(roles: Roles, fields: Sequence[DdlField] | None) -> dict[str, str]:
-    """The columns of ``roles`` that are numbers, and the kind of each: that of the schema, or a double.
+    """The columns of ``roles`` that are numbers, each with the type from the schema, or else double.
 
-    Raises :class:`SpecError` where a column is a name as well, and no schema says what it is.
+    Raises :class:`SpecError` where a column also has a role of names, and no schema gives its type.
     """
     if roles.true_items is not None:
         return {}
@@ -133,13 +133,13 @@ def number_kinds(roles: Roles, fields: Sequence[DdlField] | None) -> dict[str, s
 
 
 def typed_columns(names: Sequence[str], roles: Roles, fields: Sequence[DdlField] | None) -> dict[str, str]:
-    """The kind of each of the columns ``names``: a text where neither schema nor role says it."""
+    """The type of each of the columns ``names``: a string where neither schema nor role gives one."""
     kinds = {field.name: field.kind for field in fields or ()} | number_kinds(roles, fields)
     return {name: kinds.get(name, "string") for name in names}
 
 
 def is_set(options: Mapping[str, str], name: str) -> bool:
-    """Whether a reader's option is true; upper and lower case do not matter."""
+    """Whether a reader's option is true, in upper or lower case."""
     return option(options, name).lower() == "true"
 
 

@@ -1,4 +1,4 @@
-"""One plain type for values that writers hold in several ways."""
+"""One plain type for values that writers store in several ways."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _STORED = {pa.large_string(): pa.string(), pa.large_binary(): pa.binary()}
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
-    """The type of the values that a column of type ``kind`` holds, be they in a dictionary or not."""
+    """The type of the values of a column of type ``kind``, in a dictionary or not."""
     if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
         return plain_type(kind.value_type)
     if isinstance(kind, pa.BaseExtensionType):
         return plain_type(kind.storage_type)
     if pa.types.is_decimal(kind) and kind.bit_width < pa.decimal128(1).bit_width:
         return pa.decimal128(kind.precision, kind.scale)
-    if pa.types.is_float16(kind):  # Arrow computes with none
+    if pa.types.is_float16(kind):  # Arrow cannot compute with these
         return pa.float32()
     if is_list(kind):
         large = pa.types.is_large_list(kind) or pa.types.is_large_list_view(kind)
@@ -29,15 +29,15 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
 
 
 def is_list(kind: pa.DataType) -> bool:
-    """Whether values of ``kind`` are arrays, however these lie in memory."""
+    """Whether values of ``kind`` are arrays, in any memory layout."""
     views = pa.types.is_list_view(kind) or pa.types.is_large_list_view(kind)
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind) or views)
 
 
 def list_parts(arrays: pa.Array) -> tuple[NDArray[np.int64], pa.Array]:
-    """The ends of ``arrays`` in all of their elements (n + 1, from 0), and the elements; a null array has none.
+    """The ends of ``arrays`` in all of their elements (n + 1, from 0), and the elements. A null array has no elements.
 
-    By the offsets: of views Arrow makes lists that lack one, and what it flattens depends on how they overlap.
+    Offsets are used because Arrow makes lists of views that lack one, and flattens them according to their overlap.
     """
     lengths = np.asarray(pc.list_value_length(arrays).fill_null(0).to_numpy(zero_copy_only=False), np.int64)
     ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
@@ -53,7 +53,7 @@ def list_parts(arrays: pa.Array) -> tuple[NDArray[np.int64], pa.Array]:
 
 
 def plain_array(values: pa.Array) -> pa.Array:
-    """``values`` in their :func:`plain_type`, elements of arrays too; structs as they are."""
+    """``values`` in their :func:`plain_type`, with elements of arrays converted too, and structs unchanged."""
     kind = plain_type(values.type)
     if isinstance(values, pa.ExtensionArray):
         return plain_array(values.storage)
@@ -78,7 +78,7 @@ def lists(kind: pa.DataType, ends: NDArray[np.int64], elements: pa.Array, like: 
 
 
 def stored_type(kind: pa.DataType) -> pa.DataType:
-    """The type of a Parquet column that Arrow reads as ``kind``, as any other reader has it."""
+    """The type of a Parquet column that Arrow reads as ``kind``, as any other reader sees it."""
     kind = plain_type(kind)
     if is_list(kind):
         return pa.list_(stored_type(kind.value_type))
@@ -100,7 +100,7 @@ def plain(rows: pa.Table) -> pa.Table:
 
 
 def signed(rows: pa.Table) -> pa.Table:
-    """``rows`` with whole numbers that Spark has too. Raises where one is beyond 64 bits with a sign."""
+    """``rows`` with integer types that Spark has. Raises where a value exceeds signed 64 bits."""
     return rows.cast(pa.schema([field.with_type(_signed_type(field.type)) for field in rows.schema]))
 
 
@@ -114,5 +114,5 @@ def plain_schema(schema: pa.Schema) -> pa.Schema:
 
 
 def stored_schema(schema: pa.Schema) -> pa.Schema:
-    """``schema``, that of a Parquet file, as :func:`stored_type` says it."""
+    """``schema`` of a Parquet file, with the types of :func:`stored_type`."""
     return pa.schema([field.with_type(stored_type(field.type)) for field in schema])

@@ -1,4 +1,4 @@
-"""A column of the input as a bucket takes it: key, item, label, float."""
+"""Columns of the input in the form that a bucket takes: keys, items, labels and floats."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from sparkrank.inputs.role_table import Reader, Takes
 
 
 def is_number(kind: pa.DataType) -> bool:
-    """Whether this is the type of numbers, or of nulls alone."""
+    """Whether this is a numeric type, or the type of a column that is all null."""
     number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
     return bool(number or pa.types.is_null(kind))
 
 
 def is_slice_value(kind: pa.DataType) -> bool:
-    """Whether values of this type have one text, whoever writes it."""
+    """Whether values of this type have one text form, whatever writes it."""
     text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_null(kind)
     return bool(text or pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_date32(kind))
 
 
 def decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column without dictionaries, which two tables do not share."""
+    """A column without dictionaries, which two tables could not share."""
     return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
 
 
@@ -32,9 +32,9 @@ def key_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def item_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Whole numbers and texts as they are, floats as those of 64 bits, anything else as text; NaN is no item.
+    """Integers and texts unchanged, floats as 64-bit floats, anything else as text. NaN is no item.
 
-    Bytes are the text of which they are, also where that is none in UTF-8.
+    Bytes become the text that they encode, even where they are not valid UTF-8.
     """
     column = decoded(column)
     kind = column.type
@@ -54,7 +54,7 @@ def label_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def float_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_floating(column.type):
         return column
-    if pa.types.is_decimal(column.type):  # by its text: Arrow's own way makes 0.30000000000000004 of 0.3
+    if pa.types.is_decimal(column.type):  # through text, because Arrow's own cast makes 0.30000000000000004 of 0.3
         column = column.cast(pa.string())
     return pc.cast(column, pa.float64(), safe=False)
 
@@ -75,7 +75,7 @@ def _is_label(kind: pa.DataType) -> bool:
     return is_number(kind) or bool(pa.types.is_boolean(kind))
 
 
-# By the names that the table of roles has for them.
+# By their names in the table of roles.
 READERS: dict[Reader, Callable[[pa.ChunkedArray], pa.ChunkedArray]] = {
     "key": key_values,
     "item": item_values,

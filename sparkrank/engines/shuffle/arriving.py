@@ -1,4 +1,4 @@
-"""Pieces on their way into the store of a task, which cuts small ones together."""
+"""Pieces on their way into the store of a task, which joins small ones and cuts them together."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from sparkrank.engines.shuffle.packing import bucket_sizes, buckets_of_piece, bu
 from sparkrank.engines.shuffle.spill import PieceStore
 from sparkrank.numeric.text_arrays import is_text
 
-# To slice a part of a piece, to keep it and to join it with others takes as long as some hundred rows take that are
-# joined and cut anew.
+# To slice a part of a piece, keep it and join it with others takes as long as joining and cutting some hundred rows
+# anew.
 FEW_ROWS = 512
 WAITING_BYTES = 16 << 20
 
 
 class ArrivingPieces:
-    """The pieces of a task that go to a ``store``, part by part of a bucket; ``buckets`` are those that have come.
+    """The pieces of a task on their way to a ``store``, by parts of a bucket. ``buckets`` are those seen so far.
 
-    Small parts wait, up to :data:`WAITING_BYTES`, to be joined and cut together: else each costs more than its rows.
+    Small parts wait, up to :data:`WAITING_BYTES`, and are joined and cut together, because each would cost more than
+    its rows.
     """
 
     def __init__(self, store: PieceStore) -> None:
@@ -50,7 +51,7 @@ class ArrivingPieces:
             self._keep(parts, sum(part.nbytes for _, part in parts))
 
     def forget(self) -> None:
-        """Drop the pieces that wait, where memory has ended."""
+        """Drop the pieces that wait, after memory has run out."""
         self._waiting.clear()
 
     def _keep(self, parts: list[tuple[int, pa.RecordBatch]], size: int) -> None:

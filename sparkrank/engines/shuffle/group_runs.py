@@ -1,8 +1,8 @@
-"""Runs of whole groups, which are evaluated one after the other: small buckets together, large ones in several runs.
+"""Runs of whole groups that are evaluated one after another: small buckets together, a large one in several runs.
 
-A bucket outgrows its usual size where some groups are very large. Its pieces are cut once more by the hash of the key,
-so that memory is that of one run: :data:`RUN_ROWS` rows, or the largest group with the few that share its hash. An
-evaluation takes milliseconds however few rows it has, so buckets that follow one another share one.
+A bucket exceeds its usual size where some groups are very large. Its pieces are then cut once more by the hash of the
+key, so that memory is bounded by one run: :data:`RUN_ROWS` rows, or the largest group with the few that share its hash.
+An evaluation takes some milliseconds however few rows it has, so small consecutive buckets share one.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from sparkrank.numeric.array_types import Ints
 from sparkrank.numeric.key_hashes import MAX_LOOP_BUCKETS, hash_keys
 from sparkrank.ranking.hit_sums import LARGE_ROWS
 
-# Buckets of up to this many rows, twice as many as usual, are evaluated whole.
+# Buckets of up to this many rows, twice the usual number, are evaluated whole.
 RUN_ROWS = 1 << 21
-# Buckets share an evaluation as long as they have no more rows together: then what it takes beside its rows is not most
-# of it. And no more bytes: many models would outgrow the memory, and long texts the 2 GiB of an array of texts.
+# Buckets share an evaluation while they have no more rows than this together: enough that its fixed cost is not most of
+# the time. The bytes are limited too: many models would exceed the memory, and long texts the 2 GiB of a text array.
 SHARED_ROWS = 1 << 17
 SHARED_BYTES = 32 << 20
-HASHES = 1 << 16  # values of the bits by which runs are cut: with a large group are few others of its value
+HASHES = 1 << 16  # values of the bits by which runs are cut; few other groups share the value of a large group
 SAMPLED_ROWS = 1000
-_LOW_BITS = np.uint64(HASHES - 1)  # buckets and parts of groups are made by the upper bits
+_LOW_BITS = np.uint64(HASHES - 1)  # the upper bits already decide buckets and parts of groups
 
 
 class Run:
-    """The ``rows`` rows of ``buckets`` of ``store``, which are whole groups. ``sample`` are some of them."""
+    """The ``rows`` rows of ``buckets`` of ``store``, which are whole groups. ``sample`` has some of them."""
 
     def __init__(self, store: PieceStore, *buckets: int) -> None:
         self.rows = sum(map(store.rows, buckets))
@@ -41,7 +41,7 @@ class Run:
         self._store, self._buckets = store, buckets
 
     def table(self) -> pa.Table:
-        """The rows as one table. Removes them from the store."""
+        """Take the rows from the store as one table."""
         if self.rows <= RUN_ROWS:
             return self._store.take(*self._buckets)
         return joined_in_turn(self._sampled(), self.rows, self._store.schema)
@@ -55,18 +55,18 @@ class Run:
 
 
 def sample_of(piece: pa.RecordBatch, schema: pa.Schema) -> pa.Table:
-    """A copy of some rows of ``piece`` with the columns of ``schema``, which does not keep the others in memory."""
+    """A copy of some rows of ``piece`` with the columns of ``schema``, which does not keep the other rows in memory."""
     some = pa.Table.from_batches([piece]).take(pa.array(range(min(SAMPLED_ROWS, piece.num_rows))))
     return join_pieces(some.combine_chunks().to_batches(), schema)
 
 
 def small_together(store: PieceStore, buckets: Iterable[int]) -> Iterator[list[int]]:
-    """``buckets`` in order: each alone, or several of :data:`SHARED_ROWS` and :data:`SHARED_BYTES` at most."""
+    """``buckets`` in order: each alone, or several of at most :data:`SHARED_ROWS` and :data:`SHARED_BYTES` together."""
     yield from in_runs(buckets, store.rows, min(SHARED_ROWS, RUN_ROWS, SHARED_BYTES / max(store.row_bytes(), 1)))
 
 
 def runs_of(store: PieceStore, buckets: Sequence[int], inner: Callable[[], PieceStore]) -> Iterator[Run]:
-    """The rows of ``buckets`` in one run, or of one large bucket in several, by the store that ``inner`` makes."""
+    """The rows of ``buckets`` in one run, or of one large bucket in several, through the store that ``inner`` makes."""
     whole = Run(store, *buckets)
     if whole.rows <= RUN_ROWS:
         if whole.rows:
@@ -93,7 +93,7 @@ def _hashes(piece: pa.RecordBatch) -> Ints:
 
 
 def runs_of_hashes(counts: Ints) -> tuple[np.ndarray[tuple[int], np.dtype[np.uint16]], int]:
-    """The run of each hash of ``counts`` rows, and how many there are. Hashes of large groups share with their like."""
+    """The run of each hash, by the ``counts`` of rows, and the number of runs. Hashes of large groups share runs."""
     run_of_hash, runs = np.zeros(len(counts), np.uint16), 0
     for large in (True, False):
         chosen = np.flatnonzero(counts > LARGE_ROWS if large else (counts > 0) & (counts <= LARGE_ROWS))

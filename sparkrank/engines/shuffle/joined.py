@@ -1,4 +1,4 @@
-"""Many rows joined piece by piece, so that no more than one piece is there twice."""
+"""Many rows joined piece by piece, so that at most one piece is in memory twice."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from sparkrank.engines.shuffle.packing import join_pieces
 
 
 def joined_in_turn(pieces: Iterable[pa.RecordBatch], rows: int, schema: pa.Schema) -> pa.Table:
-    """The ``rows`` rows of ``pieces``, with the columns of :func:`sparkrank.engines.shuffle.packing.join_pieces`.
+    """Join the ``rows`` rows of ``pieces``. Columns are those of :func:`sparkrank.engines.shuffle.packing.join_pieces`.
 
-    A key column of one whole number has a dictionary, which takes one byte a row in place of eight.
+    A key column that has only one whole number becomes a dictionary, which takes one byte a row instead of eight.
     """
     keys = key_columns(schema.empty_table())
     columns = [_column(field, rows, field.name in keys) for field in schema]
@@ -51,7 +51,7 @@ class _Column:
 
 
 class _Numbers(_Column):
-    """A column of ``rows`` numbers, which are copied to their place as they come."""
+    """A column of ``rows`` numbers, which are copied to their place as they arrive."""
 
     def __init__(self, field: pa.Field, rows: int, *, may_be_constant: bool) -> None:
         super().__init__(field)
@@ -87,7 +87,7 @@ class _Numbers(_Column):
             self._valid = np.ones(self._rows, np.bool_)
         if self._constant:
             return
-        if self._kind is None and values.dtype != self._values.dtype:  # labels are as narrow as they come
+        if self._kind is None and values.dtype != self._values.dtype:  # labels are as narrow as they arrive
             self._values = self._values.astype(np.promote_types(self._values.dtype, values.dtype), copy=False)
         self._values[start : self._end] = values
         if valid is not None and self._valid is not None:

@@ -1,4 +1,4 @@
-"""The packing of a split's rows into pieces: Arrow streams of one batch, with whole numbers in the narrowest type."""
+"""The packing of a split's rows into pieces: Arrow streams of one batch, with integers in the narrowest type."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from sparkrank.sources.sizes import long_text_errors
 from sparkrank.states.pickling import write_stream
 
 _WHOLE = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
-_SIZES = b"rows of buckets"  # in the metadata of a piece: the rows of its first bucket and of those that follow
+_SIZES = b"rows of buckets"  # in the metadata of a piece: the rows of its first bucket and of the following ones
 _NO_ROWS = np.empty(0, np.uint16)
 
 
 def pieces_by_bucket(rows: pa.Table, buckets: int, code_texts: bool = True) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """The pieces of a split: the number of each of ``buckets`` that has rows, and its rows.
+    """Cut a split into pieces: the number of each of ``buckets`` that has rows, with its rows.
 
-    Columns of few distinct texts have dictionaries; with ``code_texts``, also those whose texts repeat in the piece.
+    Columns of few distinct texts get dictionaries; with ``code_texts``, so do those whose texts repeat in the piece.
     """
     with long_text_errors():
         rows = in_one_array(narrowed(decoded(rows)))
@@ -45,10 +45,11 @@ def pieces_by_bucket(rows: pa.Table, buckets: int, code_texts: bool = True) -> I
 
 
 def pieces_by_task(rows: pa.Table, buckets: int, tasks: int) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """The pieces of a split, one for each of ``tasks`` that has rows, with the number of its first bucket.
+    """Cut a split into one piece for each of ``tasks`` that has rows, with the number of its first bucket.
 
-    A piece costs as much as hundreds of rows, so it has all buckets of its task (:func:`buckets_of_piece`). Where a
-    task has few, its pieces are large, and texts have a dictionary for each bucket, which fits the processor's cache.
+    A piece has a fixed cost of hundreds of rows, so it holds all buckets of its task (:func:`buckets_of_piece`). Where
+    a task has few buckets, its pieces are large and texts have one dictionary per bucket, which fits the processor's
+    cache.
     """
     has_texts = any(map(is_text, decoded(rows).schema.types))
     if has_texts and buckets <= BUCKETS_PER_TASK * tasks:
@@ -59,7 +60,7 @@ def pieces_by_task(rows: pa.Table, buckets: int, tasks: int) -> Iterator[tuple[i
         moved, ends = rows_by_bucket(few_coded(_of_one_side(rows)), _buckets_of_rows(rows, buckets), buckets)
         if moved is None:
             return
-        del rows  # their copy is sent piece by piece
+        del rows  # a copy is sent piece by piece
         bounds = np.array([0, *ends])
         for first, last in itertools.pairwise(first_buckets(buckets, tasks)):
             start, end = int(bounds[first]), int(bounds[last])
@@ -71,13 +72,13 @@ def pieces_by_task(rows: pa.Table, buckets: int, tasks: int) -> Iterator[tuple[i
 
 
 def bucket_sizes(piece: pa.RecordBatch) -> Ints | None:
-    """The rows of each bucket of a ``piece``, of its first and those that follow; None where it has one bucket."""
+    """The rows of each bucket of ``piece``, from its first one on, or None where it has one bucket."""
     sizes = (piece.schema.metadata or {}).get(_SIZES)
     return None if sizes is None else np.frombuffer(sizes, np.int32)
 
 
 def buckets_of_piece(bucket: int, piece: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """The rows of each bucket of a ``piece`` that begins with ``bucket``, with their number: slices, and no copies."""
+    """The rows of each bucket of a ``piece`` that begins with ``bucket``, with the bucket's number, without copies."""
     sizes = bucket_sizes(piece)
     if sizes is None:
         yield bucket, piece
@@ -94,7 +95,7 @@ def buckets_of_piece(bucket: int, piece: pa.RecordBatch) -> Iterator[tuple[int, 
 def buckets_of_pieces(
     bucket: int, pieces: Sequence[pa.RecordBatch], schema: pa.Schema
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """The rows of each bucket of ``pieces`` of one side, first ``bucket`` and number of buckets, cut anew."""
+    """The rows of each bucket of ``pieces`` of one side, cut anew. ``bucket`` is the first bucket of all of them."""
     sizes = np.stack([np.frombuffer(piece.schema.metadata[_SIZES], np.int32) for piece in pieces])
     count = sizes.shape[1]
     numbers = np.repeat(np.tile(np.arange(count, dtype=np.uint16), len(pieces)), sizes.ravel())
@@ -108,7 +109,7 @@ def _buckets_of_rows(rows: pa.Table, buckets: int) -> Unsigned:
 
 
 def _of_one_side(rows: pa.Table) -> pa.Table:
-    """``rows`` with labels of lists, or scores of a truth, which are null there, as the type null: it takes no room."""
+    """``rows`` with type null for columns that are null on this side: labels of lists, or scores of a truth."""
     if TRUTH in rows.column_names:
         for name in (LABEL, *score_columns(rows)):
             if rows.num_rows and rows[name].null_count == rows.num_rows:
@@ -125,35 +126,35 @@ def _buckets_of(rows: pa.RecordBatch, buckets: int) -> Unsigned:
     hashes = hash_keys(keys)
     for key in keys:
         missing = pc.indices_nonzero(pc.is_null(key))
-        # by their other values and not by their place, because a task that Spark runs again may get another order
+        # by their other values and not by their index, because a task that Spark runs again may see another order
         others = rows.select([name for name in rows.schema.names if name not in (*names, LIST)])
         hashes[missing.to_numpy()] = hash_keys(others.take(missing).columns)
     return buckets_of(hashes, buckets)
 
 
 def narrow_piece(rows: pa.Table) -> pa.RecordBatch:
-    """``rows`` (at least one) as a piece with narrow whole numbers."""
+    """``rows`` (at least one) as a piece with narrow integers."""
     (batch,) = narrowed(rows).combine_chunks().to_batches()
     return batch
 
 
 def narrowed(rows: pa.Table) -> pa.Table:
-    """``rows`` with every column of whole numbers in the narrowest type that fits."""
+    """``rows`` with every integer column in the narrowest type that fits."""
     for index, field in enumerate(rows.schema):
         if pa.types.is_signed_integer(field.type) and rows.num_rows > rows[index].null_count:
             kind = _narrowest(rows[index])
             if kind.bit_width < field.type.bit_width:
-                rows = rows.set_column(index, field.name, rows[index].cast(kind, safe=False))  # all of it fits
+                rows = rows.set_column(index, field.name, rows[index].cast(kind, safe=False))  # all values fit
     return rows
 
 
 def _narrowest(column: pa.ChunkedArray) -> pa.DataType:
-    """The narrowest type that fits ``column``. Stops reading the column once its present type is needed."""
+    """The narrowest type that fits ``column``. Stops reading once the present type is known to be needed."""
     width = _WHOLE[0].bit_width
     for chunk in column.chunks:
         if width == column.type.bit_width:
             break
-        limits = [limit.as_py() for limit in pc.min_max(chunk).values()]  # None where all are null
+        limits = [limit.as_py() for limit in pc.min_max(chunk).values()]  # None where all values are null
         bits = ((limit if limit >= 0 else ~limit).bit_length() + 1 for limit in limits if limit is not None)
         width = max([width, *bits])
     return next(kind for kind in _WHOLE if width <= kind.bit_width)
@@ -176,13 +177,13 @@ def unpack_pieces(pieces: Iterable[pa.Buffer], schema: pa.Schema) -> pa.Table:
 
 
 def join_pieces(pieces: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
-    """The rows of ``pieces`` with the columns of :func:`unpack_pieces`, those of lists before those of a truth."""
+    """The rows of ``pieces`` with the columns of :func:`unpack_pieces`, rows of lists before those of a truth."""
     agreed = _with_narrow_labels(solved_schema(schema, pieces), pieces)
     return pa.concat_tables([_joined(side, agreed) for side in by_side(pieces)] or [agreed.empty_table()])
 
 
 def by_side(pieces: Sequence[pa.RecordBatch]) -> list[list[pa.RecordBatch]]:
-    """``pieces`` of lists, and those of a truth, or all together where there is no truth."""
+    """``pieces`` of lists and pieces of a truth apart, or all together where there is no truth."""
     sides: tuple[list[pa.RecordBatch], list[pa.RecordBatch]] = ([], [])
     for piece in pieces:
         sides[TRUTH in piece.schema.names and piece.num_rows > 0 and piece[TRUTH][0].as_py()].append(piece)
@@ -198,7 +199,7 @@ def _joined(pieces: Sequence[pa.RecordBatch], agreed: pa.Schema) -> pa.Table:
 
 
 def _with_narrow_labels(schema: pa.Schema, pieces: Sequence[pa.RecordBatch]) -> pa.Schema:
-    """``schema`` with whole labels as narrow as all ``pieces`` have them, because their width matters to no use."""
+    """``schema`` with integer labels as narrow as in all ``pieces``, because nothing depends on their width."""
     if LABEL not in schema.names:
         return schema
     kinds = {piece.schema.field(LABEL).type for piece in pieces} - {pa.null()}
@@ -209,5 +210,5 @@ def _with_narrow_labels(schema: pa.Schema, pieces: Sequence[pa.RecordBatch]) -> 
 
 
 def unpack_piece(piece: pa.Buffer) -> pa.RecordBatch:
-    """The piece in a stream."""
+    """Read the piece from a stream."""
     return pa.ipc.open_stream(piece).read_next_batch()

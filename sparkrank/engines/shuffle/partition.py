@@ -30,14 +30,14 @@ def partition_rows(rows: pa.Table, buckets: Unsigned, count: int) -> Iterator[tu
 
 
 def rows_by_bucket(rows: pa.Table, buckets: Unsigned, count: int) -> tuple[pa.RecordBatch | None, list[int]]:
-    """``rows`` sorted by bucket, in their order in each, or None if there are none, and where the buckets end."""
+    """``rows`` sorted stably by bucket, or None if there are none, and the end of each bucket."""
     sort = _scattered if native.runs("partition", count <= MAX_LOOP_BUCKETS) else _sorted_by_bucket
     moved, ends = sort(rows, buckets, count)
     return next(iter(moved.to_batches()), None), ends
 
 
 def _sorted_by_bucket(rows: pa.Table, buckets: Unsigned, count: int) -> tuple[pa.Table, list[int]]:
-    """``rows`` sorted by bucket, in one chunk, and where each of ``count`` buckets ends."""
+    """``rows`` sorted by bucket, in one chunk, and the end of each of ``count`` buckets."""
     order, ends = order_by_bucket(buckets, count)
     return _taken(rows, pa.array(order)), ends
 
@@ -48,9 +48,9 @@ def _taken(rows: pa.Table, order: pa.Array) -> pa.Table:
 
 
 def order_by_bucket(buckets: Unsigned, count: int) -> tuple[Unsigned, list[int]]:
-    """The rows (n) sorted by bucket, in their order in each bucket, and where each of ``count`` buckets ends.
+    """The indices of the rows (n), sorted stably by bucket, and the end of each of ``count`` buckets.
 
-    numpy sorts whole numbers, here of a bucket and a row, by vector instructions, faster than ``argsort`` does.
+    numpy sorts integers, here made of a bucket and a row, with vector instructions, faster than ``argsort``.
     """
     row_bits = max(len(buckets) - 1, 0).bit_length()
     keys: NDArray[Any] = buckets.astype(np.uint32 if row_bits + (count - 1).bit_length() <= _NARROW else np.uint64)
@@ -94,7 +94,7 @@ def _are_numbers(column: pa.ChunkedArray) -> bool:
 
 
 def _is_constant(column: pa.ChunkedArray) -> bool:
-    """Whether all rows have null, or the same of the values true and false."""
+    """Whether all rows are null, or all true, or all false."""
     if pa.types.is_null(column.type):
         return True
     return pa.types.is_boolean(column.type) and not column.null_count and pc.sum(column).as_py() in (0, len(column))
@@ -113,7 +113,7 @@ def _scatter_numbers(column: pa.ChunkedArray, places: NDArray[np.uint32]) -> pa.
 
 
 def _scatter_texts(texts: pa.Array, buckets: NDArray[np.uint16], places: Ints) -> pa.Array:
-    """``texts`` by bucket, where the texts of a bucket start at its place in ``places``. Overwrites ``places``."""
+    """``texts`` by bucket; the texts of a bucket start at its place in ``places``. Overwrites ``places``."""
     ends = text_ends(texts)
     room = pa.allocate_buffer(int(ends[-1] - ends[0]))
     moved_ends = np.frombuffer(pa.allocate_buffer(ends.nbytes), ends.dtype)

@@ -17,12 +17,12 @@ from sparkrank.engines.shuffle.texts import with_own_texts
 from sparkrank.sources.sizes import long_text_errors
 from sparkrank.states.pickling import stream_of
 
-# While a spill is written, new pieces may take this share of the limit. 100 million rows take as long as with the whole
+# New pieces may take this share of the limit while a spill is written. 100 million rows take as long as with the whole
 # limit, and 0.2 GiB less.
 SHARE_WHILE_SPILLING = 1 / 3
-MAX_PIECE_BYTES = 1 << 30  # bytes of pieces that are joined: a column of texts and a read are limited to 2 GiB
-# Bytes of pieces that a spill joins to one: enough that few reads get a bucket, and not too much beside the rows of a
-# large one.
+MAX_PIECE_BYTES = 1 << 30  # limit of joined pieces: a column of texts and a single read cannot exceed 2 GiB
+# Bytes of pieces that a spill joins into one: enough that a bucket is fetched in few reads, and not too much beside the
+# rows of a large bucket.
 SPILLED_BYTES = 16 << 20
 T = TypeVar("T")
 _ByBucket: TypeAlias = dict[int, list[pa.RecordBatch]]
@@ -31,7 +31,7 @@ _ByBucket: TypeAlias = dict[int, list[pa.RecordBatch]]
 def unnamed_file() -> BinaryIO:
     """A file without a name, of which nothing remains, however the process ends.
 
-    Raises :class:`SparkrankError` where none can be made.
+    Raises :class:`SparkrankError` where none can be created.
     """
     try:
         return tempfile.TemporaryFile(buffering=0)
@@ -40,7 +40,7 @@ def unnamed_file() -> BinaryIO:
 
 
 class LazyFile:
-    """A file of :func:`unnamed_file` that is made once something is written, which is hardly ever."""
+    """A file of :func:`unnamed_file` that is created at the first write, which is rarely needed."""
 
     def __init__(self) -> None:
         self._file: BinaryIO | None = None
@@ -63,9 +63,9 @@ class LazyFile:
 class PieceStore:
     """The pieces of every bucket, with rows of ``schema``: in memory up to ``row_memory`` bytes, and then in ``file``.
 
-    A spill writes all pieces in memory at once, joined to one piece for each bucket, so that few reads get a bucket.
-    Until it is written, other threads may add :data:`SHARE_WHILE_SPILLING` of ``row_memory``, and then hold one split
-    each. Plain calls read and write the file: pages of a mapped one count as memory of the process.
+    A spill writes all pieces in memory at once, joined into one piece per bucket, so that a bucket is fetched in few
+    reads. While it is written, other threads may add :data:`SHARE_WHILE_SPILLING` of ``row_memory``; then each holds
+    one split and waits. The file is not memory-mapped, because mapped pages count as memory of the process.
     """
 
     def __init__(self, schema: pa.Schema, file: BinaryIO | LazyFile, row_memory: int) -> None:
@@ -75,7 +75,7 @@ class PieceStore:
         self._in_memory: _ByBucket = defaultdict(list)
         self._bytes = self._bytes_ever = 0
         self._file = file
-        self._spilled: dict[int, list[tuple[int, int]]] = defaultdict(list)  # size and place in the file
+        self._spilled: dict[int, list[tuple[int, int]]] = defaultdict(list)  # size and offset in the file
         self._end = 0
         self._add_lock, self._spill_lock = threading.Lock(), threading.Lock()
 
@@ -85,7 +85,7 @@ class PieceStore:
         return self._end > 0
 
     def add(self, pieces: Sequence[tuple[int, pa.RecordBatch]], size: int | None = None) -> None:
-        """Add the pieces of a split, each with the number of its bucket; they have ``size`` bytes, if that is known."""
+        """Add the pieces of a split, each with the number of its bucket. ``size`` is their bytes, if known."""
         with self._add_lock:
             for bucket, piece in pieces:
                 self._in_memory[bucket].append(piece)
@@ -107,15 +107,15 @@ class PieceStore:
         return self._rows[bucket]
 
     def row_bytes(self) -> float:
-        """The bytes of a row in the mean of all that are or were in the store."""
+        """The mean bytes per row of all rows that are or were in the store."""
         return self._bytes_ever / max(self._rows.total(), 1)
 
     def forget(self) -> None:
-        """Drop the pieces in memory, where memory has ended and nothing can be made of them."""
+        """Drop the pieces in memory, after memory has run out and they are of no use."""
         self._in_memory.clear()
 
     def pieces(self, bucket: int, *, keep: bool = False) -> Iterator[pa.RecordBatch]:
-        """The pieces of ``bucket``, one after the other. Removes each from the store unless told to ``keep`` it."""
+        """The pieces of ``bucket``, one by one. Each is removed from the store unless ``keep`` is true."""
         held = self._in_memory.get(bucket, [])
         if keep:
             yield from held
@@ -128,13 +128,13 @@ class PieceStore:
             yield unpack_piece(_read(self._file.fileno(), *place))
 
     def take(self, *buckets: int) -> pa.Table | None:
-        """All rows of ``buckets``, or None where they have none. Removes them from the store."""
+        """Remove all rows of ``buckets`` from the store and return them, or None where there are none."""
         pieces = [piece for bucket in buckets for piece in self.pieces(bucket)]
         with long_text_errors():
             return join_pieces(pieces, self.schema) if pieces else None
 
     def _spill(self, unwritten: _ByBucket) -> None:
-        """Append one piece for each bucket to the file, and remember its size and place for :meth:`take`."""
+        """Append one piece per bucket to the file, and remember its size and offset for :meth:`take`."""
         with writing_errors(f"rows that outgrow the memory held for them, in {tempfile.gettempdir()},"):
             runs = (
                 (number, run)
@@ -152,7 +152,7 @@ class PieceStore:
 
 
 def in_runs(items: Iterable[T], size: Callable[[T], float], most: float) -> Iterator[list[T]]:
-    """``items`` in their order, in runs whose sizes add up to ``most``, or of one larger item."""
+    """Divide ``items``, in order, into runs whose sizes add up to at most ``most``, or that are one larger item."""
     run: list[T] = []
     total = 0.0
     for item in items:
@@ -166,7 +166,7 @@ def in_runs(items: Iterable[T], size: Callable[[T], float], most: float) -> Iter
 
 
 def _read(file: int, size: int, place: int) -> pa.Buffer:
-    """The ``size`` bytes at ``place``. One system call reads no more than 2 GiB."""
+    """The ``size`` bytes at offset ``place``. One system call reads at most 2 GiB."""
     parts = []
     while size > 0:
         parts.append(os.pread(file, min(size, MAX_PIECE_BYTES), place))

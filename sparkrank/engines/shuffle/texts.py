@@ -1,4 +1,4 @@
-"""Text columns in the shuffle: each piece is encoded on its own, as its texts fit the processor's cache."""
+"""Text columns in the shuffle: each piece is encoded on its own, so that its texts fit the processor's cache."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
 
 
 def decoded(rows: pa.Table) -> pa.Table:
-    """``rows`` without the dictionaries of the input, which may have a value twice, or null."""
+    """``rows`` without the dictionaries of the input, in which a value may occur twice or be null."""
     kinds = [field.with_type(plain_type(field.type)) for field in rows.schema]
     return rows if kinds == list(rows.schema) else rows.cast(pa.schema(kinds))
 
@@ -37,7 +37,7 @@ def in_one_array(rows: pa.Table) -> pa.Table:
 
 
 def few_coded(rows: pa.Table) -> pa.Table:
-    """Decoded ``rows`` with a dictionary for every column of few texts, by a sample: codes move faster."""
+    """Decoded ``rows`` with a dictionary for every column of few texts, judged by a sample: codes move faster."""
     for index, field in enumerate(rows.schema):
         if is_text(field.type) and rows.num_rows:
             column = one_array(rows[index])
@@ -55,7 +55,7 @@ def _narrow_coded(codes: pa.Array, texts: pa.Array) -> pa.DictionaryArray:
 
 
 def with_own_texts(piece: pa.RecordBatch, code_texts: bool) -> pa.RecordBatch:
-    """``piece`` with dictionaries of the texts in it only, and with plain texts where most rows differ.
+    """``piece`` with dictionaries of only its own texts, and with plain texts where most rows differ.
 
     With ``code_texts``, plain texts become dictionaries too.
     """
@@ -75,7 +75,7 @@ def _own(column: pa.Array, code_texts: bool) -> pa.Array:
 
 
 def with_used_texts(piece: pa.RecordBatch) -> pa.RecordBatch:
-    """``piece``, some rows of a larger one, with the part of each dictionary between its first and last text in use."""
+    """``piece``, some rows of a larger one, with each dictionary cut to the texts between the first and last in use."""
     columns = [_used(column) if pa.types.is_dictionary(column.type) else column for column in piece.columns]
     return pa.record_batch(columns, piece.schema.names)
 
@@ -83,7 +83,7 @@ def with_used_texts(piece: pa.RecordBatch) -> pa.RecordBatch:
 def _used(column: pa.DictionaryArray) -> pa.DictionaryArray:
     limits = pc.min_max(column.indices)
     first, last = limits["min"].as_py(), limits["max"].as_py()
-    if first is None:  # all are null
+    if first is None:  # all values are null
         return pa.DictionaryArray.from_arrays(column.indices, column.dictionary.slice(0, 0))
     codes = pc.subtract(column.indices, pa.scalar(first, column.indices.type))
     return pa.DictionaryArray.from_arrays(codes, column.dictionary.slice(first, last - first + 1))

@@ -1,1 +1,1 @@
-"""Both lanes of Spark: rows read in its tasks, pieces that it shuffles, buckets solved, and what comes back."""
+"""Both Spark lanes: tasks read rows, Spark shuffles pieces, tasks evaluate buckets, and results are collected."""

@@ -1,4 +1,4 @@
-"""A row per group with arrays of items, as tasks take them apart (:mod:`sparkrank.sources.arrays`)."""
+"""Rows with arrays of items, one per group, which tasks unpack (:mod:`sparkrank.sources.arrays`)."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan
 from sparkrank.sources.arrays import TRUE_ITEMS, TRUE_LABELS, listed_column
 
-# What Arrow makes items of as Spark does; of other elements Spark itself does.
+# Element types that Arrow turns into items as Spark does. Spark itself converts all others.
 _ALIKE = (T.IntegralType, T.FloatType, T.DoubleType, T.StringType, T.NullType)
 
 
 def rows_of_arrays(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
     """The arrays of ``frame`` and what all rows of a group share, for :func:`sparkrank.sources.arrays.exploded`.
 
-    Rows have numbers. A task that runs again may give others, but a bucket gets all rows of a key from one run of it.
+    Rows are numbered. A task that runs again may number them otherwise, but a bucket gets all rows of a key from one
+    run.
     """
     kinds = {column: frame.schema[column].dataType for _, column in roles.columns()}
     columns = {key_column(index): key_of(named(column), kinds[column]) for index, column in enumerate(roles.group)}
@@ -39,7 +40,7 @@ def rows_of_arrays(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
 
 
 def _items(column: str, kind: T.DataType) -> Column:
-    """The arrays of ``column`` with items that Arrow takes as they are."""
+    """The arrays of ``column`` with items that Arrow can take unchanged."""
     element = _element(kind)
     if isinstance(element, TEXTS):
         return named(column).cast("array<string>")  # without a collation
@@ -49,7 +50,7 @@ def _items(column: str, kind: T.DataType) -> Column:
 
 
 def _each(column: str, kind: T.DataType) -> Column:
-    """The arrays of ``column`` with labels that Arrow takes as they are."""
+    """The arrays of ``column`` with labels that Arrow can take unchanged."""
     element = _element(kind)
     if isinstance(element, T.DecimalType):
         return F.transform(named(column), lambda label: label_of(label, element))

@@ -1,4 +1,4 @@
-"""The rows of any DataFrame as Arrow batches in Spark's tasks: their size, and how many a task gathers into a table."""
+"""The rows of any DataFrame as Arrow batches in Spark's tasks: their sizes, and how many a task makes a table of."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ from sparkrank.engines.spark.tasks import tune_worker
 from sparkrank.engines.spark.values import arrow_type
 from sparkrank.sources.parquet import SPLIT_ROWS
 
-BYTES_SETTING = "spark.sql.execution.arrow.maxBytesPerBatch"  # Spark's own is 64 MiB
+BYTES_SETTING = "spark.sql.execution.arrow.maxBytesPerBatch"  # Spark's default is 64 MiB
 ROWS_SETTING = "spark.sql.execution.arrow.maxRecordsPerBatch"
-# Of pieces. Arrow's pools in the JVM keep memory of up to 16 MiB; larger blocks come from the operating system each
-# time, which took a tenth of the time of the scan lane.
+# For pieces. Arrow's pools in the JVM keep blocks of up to 16 MiB; the operating system supplies larger ones each time,
+# which took a tenth of the time of the scan lane.
 BYTES_OF_PIECES = 4 << 20
-# Of rows. With any other limit, Spark adds up the bytes of all columns after every row: 7 of the 10.7 seconds of
+# For rows. With any other limit, Spark adds up the bytes of all columns after every row: 7 of the 10.7 seconds of
 # processor time that the JVM takes for 20 million rows of the frame lane.
 NO_LIMIT = 2**31 - 1
 # Texts may be of any length: Spark doubles the memory of a batch as it grows, and fails at 2 GiB. 12,000 texts of
-# 200 KB in batches of 10,000 ended a driver of 3 GiB. For ids of 16 letters this limit costs no time.
+# 200 KB in batches of 10,000 killed a driver with 3 GiB. For ids of 16 letters this limit costs no time.
 ROWS_OF_TEXTS = 4096
-ROWS_OF_ARRAYS = 1024  # each has what some twenty rows have, or thousands
+ROWS_OF_ARRAYS = 1024  # each makes some twenty bucket rows, or thousands
 _OUR_LIMITS = {str(limit) for limit in (BYTES_OF_PIECES, NO_LIMIT)}
 
 
 @contextmanager
 def batches_of(spark: SparkSession, most_bytes: int) -> Iterator[Refusal | None]:
-    """A context in which batches have at most ``most_bytes``; yields what the session refuses, if it does.
+    """A context in which batches have at most ``most_bytes``. Yields the session's refusal, or None.
 
-    Where several evaluations run in one session, the first one sets the limit, and the last one restores it. It is
-    never :data:`NO_LIMIT` in a session that does not limit the rows of a batch either.
+    Where several evaluations run in one session, the first sets the limit and the last restores it. It is never
+    :data:`NO_LIMIT` in a session that does not limit the rows of a batch either.
     """
     limit, now = str(most_bytes), setting(spark, BYTES_SETTING)
     if now in _OUR_LIMITS:  # another evaluation of the session has set it
@@ -58,7 +58,7 @@ def batches_of(spark: SparkSession, most_bytes: int) -> Iterator[Refusal | None]
 
 @contextmanager
 def short_batches(spark: SparkSession, most: int = ROWS_OF_TEXTS) -> Iterator[None]:
-    """A context in which batches have at most ``most`` rows. Restores the setting at the end."""
+    """A context in which batches have at most ``most`` rows. The setting is restored at the end."""
     if int(setting(spark, ROWS_SETTING) or 0) <= most:
         yield
         return
@@ -66,11 +66,11 @@ def short_batches(spark: SparkSession, most: int = ROWS_OF_TEXTS) -> Iterator[No
         yield
 
 
-# The rows and bytes that a task gathers before it partitions them. Fewer rows make more and smaller pieces.
+# The rows and bytes that a task gathers before it partitions them. Fewer rows would make more and smaller pieces.
 GATHERED_ROWS = SPLIT_ROWS
 GATHERED_BYTES = 128 << 20  # partitioning and packing need several times as much memory
 LARGE_TYPES = "spark.sql.execution.arrow.useLargeVarTypes"
-# Types that Spark writes to Arrow as :func:`arrow_schema` says. Batches without a schema are read by that schema.
+# Types that Spark writes to Arrow as :func:`arrow_schema` says, by which batches without a schema are read.
 _PLAIN_TYPES = (
     *(T.BooleanType, T.IntegralType, T.FloatType, T.DoubleType, T.DecimalType, T.StringType, T.BinaryType),
     *(T.DateType, T.TimestampType, T.TimestampNTZType),
@@ -83,11 +83,12 @@ def arrow_schema(rows: DataFrame) -> pa.Schema:
 
 
 def arrow_batches(rows: DataFrame, context: SparkContext) -> RDD[bytes] | None:
-    """The rows in Arrow batches without a schema, from a private method of Spark, or None where it must not be used.
+    """The rows as Arrow batches without a schema, by a private method of Spark, or None where it must not be used.
 
-    Where it is missing, as ``SPARKRANK_PRIVATE_SPARK=0`` in the environment of the driver says too, or might write
-    something other than :func:`arrow_schema` says, the public ``mapInArrow`` gives the same rows more slowly. An
-    adaptive plan runs here up to its last exchange. Call this, and use the result, inside :func:`settings_in_tasks`.
+    The method is not used where it does not exist, where the driver's environment has ``SPARKRANK_PRIVATE_SPARK=0``,
+    or where it might write something other than :func:`arrow_schema` says. Then the public ``mapInArrow`` gives the
+    same rows more slowly. An adaptive plan runs here up to its last exchange. Call this function, and use its result,
+    inside :func:`settings_in_tasks`.
     """
     spark = rows.sparkSession
     if (
@@ -100,9 +101,9 @@ def arrow_batches(rows: DataFrame, context: SparkContext) -> RDD[bytes] | None:
         return None
     try:
         batches = rows._jdf.toArrowBatchRdd().toJavaRDD()  # noqa: SLF001 - the docstring says why
-    except Py4JJavaError:  # an error of the plan itself
+    except Py4JJavaError:  # the plan itself has an error
         raise
-    except Py4JError:  # there is no such method
+    except Py4JError:  # this version has no such method
         return None
     return RDD(batches, context, NoOpSerializer())
 
@@ -113,18 +114,18 @@ def _is_as_agreed(kind: T.DataType) -> bool:
 
 
 def _tasks_have_settings(spark: SparkSession) -> bool:
-    """Whether tasks can have the settings of ``spark``: Spark generates code by those of the active session."""
+    """Whether tasks can have the settings of ``spark``. Spark generates code by the settings of the active session."""
     settings, active = all_settings(spark), SparkSession.getActiveSession()
     if settings is None:
         return False
-    if active is None:  # in a thread that has used none, as those of Spark's tuning
+    if active is None:  # in a thread that has not used a session, such as Spark's tuning threads
         return is_made_active(spark)
     return active is spark or all_settings(active) == settings
 
 
 @contextmanager
 def settings_in_tasks(spark: SparkSession) -> Iterator[None]:
-    """A context in which functions of Spark SQL in tasks of RDDs read the session's settings, not the cluster's."""
+    """A context in which functions of Spark SQL in RDD tasks read the session's settings, not the cluster's."""
     context = spark.sparkContext
     settings = {name: value for name, value in (all_settings(spark) or {}).items() if name.startswith("spark.sql.")}
     before = {name: context.getLocalProperty(name) for name in settings}
@@ -146,7 +147,7 @@ def read_batches(packed: Iterable[bytes], schema: pa.Schema) -> Iterator[pa.Reco
 def gathered_rows(
     batches: Iterable[pa.RecordBatch], schema: pa.Schema, rows_in: Callable[[pa.RecordBatch], int] = len
 ) -> Iterator[pa.Table]:
-    """The rows of ``batches`` as tables of :data:`GATHERED_ROWS` by ``rows_in``, or :data:`GATHERED_BYTES`, or more."""
+    """The rows of ``batches`` as tables of about :data:`GATHERED_ROWS` (by ``rows_in``) or :data:`GATHERED_BYTES`."""
     tune_worker()
     gathered: list[pa.RecordBatch] = []
     rows = size = 0

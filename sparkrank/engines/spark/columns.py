@@ -1,4 +1,4 @@
-"""From the columns of a DataFrame to those of a bucket: the twin of :mod:`sparkrank.sources.columns`."""
+"""The columns of a bucket from those of a DataFrame: the twin of :mod:`sparkrank.sources.columns`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from sparkrank.sources.joined_types import check_roles, joined_columns, raise_di
 
 
 def check_schema(schema: T.StructType, roles: Roles, plan: Plan, what: str = "input") -> None:
-    """Refuse a schema, that of ``what``, in which some role's column is missing or of a type that it cannot have."""
+    """Refuse the schema of ``what`` if some role's column is missing or of a type that the role cannot have."""
     check_roles(
         roles, schema.fieldNames(), lambda column: schema[column].dataType, FITS, lambda kind: kind.simpleString(), what
     )
@@ -34,7 +34,7 @@ def check_schema(schema: T.StructType, roles: Roles, plan: Plan, what: str = "in
 
 
 def check_truth_schema(schema: T.StructType, truth: T.StructType, roles: Roles) -> None:
-    """Refuse a truth whose group key or item is of another kind than that of the lists: nothing would be found."""
+    """Refuse a truth whose group key or item is of another kind than that of the lists, because nothing would match."""
     for role, column, truth_column in joined_columns(roles):
         kind, truth_kind = schema[column].dataType, truth[truth_column].dataType
         if not _fit(kind, truth_kind):
@@ -46,14 +46,14 @@ def check_truth_schema(schema: T.StructType, truth: T.StructType, roles: Roles) 
 
 
 def _fit(kind: T.DataType, other: T.DataType) -> bool:
-    """Whether values of the two types can be equal, or one of them has none."""
+    """Whether values of the two types can be equal, or one of the types has no values."""
     if isinstance(kind, T.ArrayType) and isinstance(other, T.ArrayType):
         return _fit(kind.elementType, other.elementType)
     return T.NullType() in (kind, other) or _family(kind) == _family(other)
 
 
 def _family(kind: T.DataType) -> str:
-    """Types of one family hold values that can be equal."""
+    """The family of a type. Only values of one family can be equal."""
     families: dict[str, type | tuple[type, ...]] = {"integer": T.IntegralType, "float": T.FractionalType, "text": TEXTS}
     if isinstance(kind, T.DecimalType):
         return kind.simpleString()
@@ -61,13 +61,13 @@ def _family(kind: T.DataType) -> str:
 
 
 def bucket_rows(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
-    """The rows of one side with the columns of a bucket; what the other side has and this one has not is null."""
+    """The rows of one side with the columns of a bucket. Columns that only the other side has are null."""
     schema = frame.schema
     nothing = F.lit(None)
     columns = {key_column(index): _read(schema, GROUP, column) for index, column in enumerate(roles.group)}
     for index, column in enumerate(plan.slice_columns):
         columns[slice_column(index)] = _read(schema, SLICE, column)
-    for index, column in enumerate(plan.group_weights):  # a truth has none: what a group weighs is said by its list
+    for index, column in enumerate(plan.group_weights):  # a truth has none: the weight of a group comes from its list
         columns[group_weight_column(index)] = nothing if not roles.scores else _read(schema, GROUP_WEIGHT, column)
     no_label = nothing if plan.joins else nothing.cast("tinyint")
     columns[LABEL] = no_label if roles.label is None else _read(schema, OF_LABEL, roles.label)

@@ -13,20 +13,20 @@ from sparkrank.engines.spark.worker_python import python_error
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Spark's error conditions for a path or table that does not exist, or has no data.
+# Spark's error conditions for a path or table that does not exist or has no data.
 _NOTHING_THERE = ("PATH_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA")
-# Errors of the SQL itself, for any rows.
+# Errors in the SQL itself, whatever the rows.
 _NO_SQL = ("PARSE_", "FAILED_TO_PARSE_TOO_COMPLEX", "INVALID_SQL_SYNTAX", "UNRESOLVED_ROUTINE", "WRONG_NUM_ARGS")
-# Errors of py4j where the JVM ends during a call. The operating system refuses later calls.
+# Errors of py4j where the JVM ends during a call. Later calls are refused by the operating system.
 _JVM_GONE = ("Py4JError", "Py4JNetworkError")
 # Errors of Arrow in Spark where the texts of a batch exceed its memory, or 2 GiB.
 _BATCH_TOO_LARGE = re.compile(r"OutOfDirectMemoryError|OversizedAllocationException|Memory required for vector")
 _CAUSE = re.compile(r"^Caused by: [\w.$]+: (.+?)\.?$", re.MULTILINE)
 _RAISED = re.compile(rf"^{re.escape(errors.__name__)}\.(\w+): (.+)$", re.MULTILINE)
-# What a worker says that finds no module of a function that came to it by its name.
+# The message of a worker that lacks the module of a function that was sent to it by name.
 _NO_MODULE = re.compile(r"^ModuleNotFoundError: No module named '([\w.]+)'", re.MULTILINE)
 _UNREADABLE = re.compile(r"\[FAILED_READ_FILE[.\w]*\] Encountered error while reading file (\S+?)\.?\s")
-# The last line of a worker's traceback: the first line that is not indented. The last traceback is that of the error.
+# The last line of a worker's traceback: the first line that is not indented. The last traceback has the actual error.
 # It may start within a line, because Spark Connect puts an error condition before it.
 _IN_WORKER = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n|\n)+(\S.*)$", re.MULTILINE)
 # A Spark error condition with its message, followed by the SQL state.
@@ -35,10 +35,11 @@ _CONDITION = re.compile(r"(\[(?!PYTHON_EXCEPTION)[A-Z][A-Z_.]+\] .+?)(?:\s+SQLST
 _DIED = re.compile(
     r"Lost task \S+ in stage \S+ \(TID \d+\) \((.+?)\): (?:[\w.$]+: )?(\S.*?)(?:\. Consider setting .*)?$", re.MULTILINE
 )
-# SQL's class of data exceptions (22), values that older versions of Spark read otherwise, and what a condition raises.
+# SQL's class of data exceptions (22), values that older versions of Spark read otherwise, and errors raised by
+# conditions.
 _OF_A_VALUE = re.compile(r"(\[[A-Z][A-Z0-9_.]+\] .+?)\s+SQLSTATE: (?:22\w{3}|42K0B|P0001)", re.DOTALL)
 _USER_RAISED = re.compile(r"(\[USER_RAISED_EXCEPTION\]) (.*)", re.DOTALL)
-# What Spark's own vectors are checked for where a column of their type is read.
+# The check of Spark's own vectors, where a column of their type is read.
 _NO_VECTOR = re.compile(r"at org\.apache\.spark\.ml\.linalg\.VectorUDT\.deserialize\b")
 MOST_REPEATED = 100  # letters of a text that Spark repeats
 _QUOTED = re.compile(r"""'[^']{100,}'|"[^"]{100,}"|`[^`]{100,}`""")
@@ -48,11 +49,11 @@ _IN_JVM = re.compile(r"^An error occurred while calling .*\n: (\S.*)$", re.MULTI
 
 @contextmanager
 def task_errors(spark: SparkSession | None = None) -> Iterator[None]:
-    """Raise the :class:`sparkrank.base.errors.SparkrankError` of a task in this process. Other errors pass unchanged.
+    """Raise the error of a task as :class:`sparkrank.base.errors.SparkrankError` here. Other errors pass unchanged.
 
-    An error of the Python of the workers of ``spark`` is one sentence, without what Spark says of it. Raises
-    :class:`sparkrank.base.errors.InputError` for a file that Spark cannot read, and for a value that makes a
-    condition or a cast of SQL fail.
+    An error in the Python of the workers of ``spark`` becomes one sentence, without Spark's own text. Raises
+    :class:`sparkrank.base.errors.InputError` for a file that Spark cannot read, and for a value that makes a condition
+    or a cast of SQL fail.
     """
     try:
         yield
@@ -73,7 +74,7 @@ def task_errors(spark: SparkSession | None = None) -> Iterator[None]:
         if raised is not None and kind is not None:
             raise kind(raised[2]) from error
         if sentence := python_error(error, spark):
-            raise errors.SparkrankError(sentence) from None  # Spark says it in hundreds of lines
+            raise errors.SparkrankError(sentence) from None  # Spark's own text has hundreds of lines
         if module := _NO_MODULE.search(str(error)):
             raise errors.SparkrankError(
                 f"the module {module[1]} is missing on Spark's workers (No module named '{module[1]}'): give it to "
@@ -87,12 +88,12 @@ def task_errors(spark: SparkSession | None = None) -> Iterator[None]:
 
 
 def as_raised(sentence: str) -> str:
-    """What Spark's own ``raise_error`` says so that :func:`task_errors` finds an :class:`InputError` in it."""
+    """The message by which :func:`task_errors` recognises Spark's own ``raise_error`` as an :class:`InputError`."""
     return f"\n{errors.__name__}.InputError: {sentence}\n"
 
 
 def reason_of(error: Exception) -> str:
-    """``error`` in one line that starts with its type. For an error of a task, it is the line of the original error."""
+    """``error`` in one line that starts with its type. For an error in a task, it is the line of the original error."""
     text = str(error)
     for pattern in (_IN_WORKER, _CONDITION):
         if matches := pattern.findall(text):
@@ -107,7 +108,7 @@ def reason_of(error: Exception) -> str:
 
 @contextmanager
 def reading_errors(name: str, kind: str, what: str) -> Iterator[None]:
-    """Raise what Spark raises while it reads ``name``, a ``what`` of some ``kind``, as an :class:`InputError`.
+    """Raise the errors of Spark while it reads ``name``, a ``what`` of some ``kind``, as :class:`InputError`.
 
     The loss of the JVM passes unchanged.
     """
@@ -150,8 +151,8 @@ def _message(error: Exception) -> str:
 
 
 def _bounded(text: str) -> str:
-    """What Spark says, in one line and without what it repeats of a text at length, quoted or in one word."""
-    if raised := _USER_RAISED.search(text):  # that is a text of the rows, or of the condition, as a whole
+    """Spark's message in one line, without long quoted texts or words that it repeats."""
+    if raised := _USER_RAISED.search(text):  # a text from the rows, or the whole condition
         return f"{raised[1]} {errors.shorten(' '.join(raised[2].split()))}"
     for pattern in (_QUOTED, _WORD):
         text = pattern.sub(lambda found: errors.shorten(found[0], MOST_REPEATED), text)

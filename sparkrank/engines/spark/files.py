@@ -1,6 +1,7 @@
-"""The frame lane's files: Spark reads those that the listing of the other lanes names.
+"""The files of the frame lane: Spark reads exactly the files that the other lanes list.
 
-Spark asks for each of thousands of files in a task of its own. So it gets folders, unless it finds other files there.
+Spark looks up each of thousands of files in a task of its own. So it is given folders, unless it finds other files
+there.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 
     from sparkrank.inputs.roles import Roles
 
-FILE_FORMATS = ("parquet", "orc", "csv", "json", "text", "avro")  # of which a folder of files is all there is
-# What makes Spark look for files in a way of its own, as the caller asks.
+FILE_FORMATS = ("parquet", "orc", "csv", "json", "text", "avro")  # their tables are nothing but folders of files
+# Options by which the caller makes Spark look for files in another way.
 _OF_LISTING = {"basepath", "recursivefilelookup", "pathglobfilter", "modifiedbefore", "modifiedafter"}
 _LAKE_MARKS = "{_delta_log,.hoodie,metadata/*.metadata.json,metadata/*.metadata.json.gz}"
 _SCHEME = re.compile(r"^[A-Za-z][\w+.-]*:(//[^/]*)?")  # and the host
@@ -41,7 +42,7 @@ _INFERENCE = "spark.sql.sources.partitionColumnTypeInference.enabled"
 
 
 def infers(partition_types: PartitionTypes, spark: SparkSession | None) -> bool:
-    """Whether the values in the names of folders have types of their own and are not texts, also as ``spark`` says."""
+    """Whether values in folder names get types of their own instead of being texts. ``spark`` may say so too."""
     if partition_types == "text":
         return False
     return spark is None or (setting(spark, _INFERENCE) or "true").lower() == "true"
@@ -59,10 +60,10 @@ def frame_of_files(
     opened: ParquetInput | None = None,
     schema: str | None = None,
 ) -> DataFrame:
-    """The rows of the files at ``path``, of one of :data:`FILE_FORMATS`; ``what`` names them in sentences.
+    """The rows of the files at ``path``, in one of :data:`FILE_FORMATS`. Messages name them by ``what``.
 
-    ``where`` is not applied, but files must have the columns that it names. ``opened`` are the same files, where
-    somebody has looked at them before. Raises :class:`InputError` when nothing is there or files do not fit together.
+    ``where`` is not applied, but files must have the columns that it names. ``opened`` are the same files, if another
+    lane has already listed them. Raises :class:`InputError` where nothing is there or files do not fit together.
     """
     given = {name.lower(): value for name, value in (options or {}).items()}
     reader = _reader(spark, kind, options or {}, schema)
@@ -106,9 +107,9 @@ def _differ(
     roles: Roles | None,
     where: str | None,
 ) -> bool:
-    """Whether files of Parquet differ in columns that are needed, so that Spark has to look at all of them.
+    """Whether Parquet files differ in columns that are needed, so that Spark has to read the schemas of all of them.
 
-    Raises what the other lanes raise of their columns. Files that Arrow cannot read are left to Spark.
+    Raises the same errors about columns as the other lanes. Files that Arrow cannot read are left to Spark.
     """
     if stored.store is None or kind != "parquet":
         return False
@@ -128,7 +129,7 @@ def _differ(
 
 
 def _loaded(reader: Callable[[], DataFrameReader], stored: StoredFiles, as_texts: Sequence[str]) -> DataFrame:
-    """What Spark reads of exactly the files of ``stored``, with texts in the columns ``as_texts``."""
+    """A DataFrame of exactly the files of ``stored``, with texts in the columns ``as_texts``."""
     listing, prefix = stored.listing, stored.prefix or ""
     paths, base = [f"{prefix}{escaped(path)}" for path in listing.shortly], dict[str, str]()
     try:
@@ -150,13 +151,13 @@ def _loaded(reader: Callable[[], DataFrameReader], stored: StoredFiles, as_texts
 
 
 def _path_of(uri: str, prefix: str) -> str:
-    """The path inside the file system of a file as Spark names it: encoded, and of this machine with three slashes."""
+    """The path, inside its file system, of a file as Spark names it: percent-encoded, with three slashes if local."""
     path = unquote(uri)
     return path[len("file://") :] if path.startswith("file:///") else path.removeprefix(prefix)
 
 
 def _listed(spark: SparkSession, path: str, what: str, place: tuple[str, str, str]) -> StoredFiles | None:
-    """The files at ``path`` by Arrow, or where it cannot list them by Spark; None where nobody can."""
+    """The files at ``path`` as Arrow lists them, or else as Spark does, or None where neither can."""
     try:
         stored = StoredFiles.found(path, what)
     except (pa.ArrowException, OSError) as error:
@@ -171,12 +172,12 @@ def _listed(spark: SparkSession, path: str, what: str, place: tuple[str, str, st
 
 
 def _listed_by_spark(spark: SparkSession, path: str, what: str) -> StoredFiles | None:
-    """The files at ``path``, as far as Spark shows hidden ones; None where it names them by another path."""
+    """The files at ``path`` as Spark lists them, without hidden ones; None where Spark names them by another path."""
     every = spark.read.format("binaryFile").option("recursiveFileLookup", "true").load(path)
     names = [unquote(uri) for uri in every.inputFiles()]
     patterns = alternatives(_SCHEME.sub("", path).rstrip("/"))
     sizes = {_SCHEME.sub("", name): 1 for name in names}
-    if any(pattern[0] for pattern in patterns):  # not from the root, but from the folder of some user
+    if any(pattern[0] for pattern in patterns):  # relative to the home folder of some user, not to the root
         return None
     if every.count() < len(sizes):  # files of 0 bytes have no row
         with_rows = {_SCHEME.sub("", row.path) for row in every.select("path").toLocalIterator()}
@@ -187,7 +188,7 @@ def _listed_by_spark(spark: SparkSession, path: str, what: str) -> StoredFiles |
 
 
 def _without_tables(spark: SparkSession, stored: StoredFiles) -> StoredFiles:
-    """``stored``; raises :class:`InputError` where its files lie in a lake table, as far as Spark shows its marks."""
+    """``stored``. Raises :class:`InputError` where its files lie in a lake table, as far as Spark shows its marks."""
     for folder in dict.fromkeys(itertools.chain.from_iterable(map(ways_of, stored.listing.shortly))):
         try:
             marks = spark.read.format("binaryFile").load(f"{stored.prefix}{escaped(folder)}/{_LAKE_MARKS}").inputFiles()

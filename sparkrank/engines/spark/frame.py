@@ -56,7 +56,7 @@ def evaluate_frame(
     files: GroupFiles | None = None,
     truth: DataFrame | None = None,
 ) -> Solved:
-    """Evaluate ``frame`` and, beside it, ``truth`` in one pass and ``buckets`` buckets.
+    """Evaluate ``frame``, and ``truth`` if there is one, in one pass and ``buckets`` buckets.
 
     The schemas have passed their check. With ``files``, the tasks write the group table there.
     """
@@ -69,7 +69,7 @@ def evaluate_frame(
 
 
 def _shortened(spark: SparkSession, batches: SentBatches) -> AbstractContextManager[None]:
-    """A context in which batches with values of any length have fewer rows."""
+    """A context in which batches have fewer rows if they have values of any length."""
     if batches.arrays is not None:
         return short_batches(spark, ROWS_OF_ARRAYS)
     return short_batches(spark) if any(map(may_be_wide, batches.sent.types)) else nullcontext()
@@ -88,19 +88,19 @@ def _evaluated(rows: DataFrame, sent: SentBatches, work: Work) -> Solved:
         if plan.keys:
             solved = solve_rows(rows_of(rows, sent, work.buckets), work)
         else:
-            # Spark solves them where it makes them, and nobody knows in how many tasks: one step merges the states
-            # of so many before the driver gets them.
+            # Spark solves them where it makes them, in an unknown number of tasks. One step merges the states of so
+            # many before the driver gets them.
             solved = solve_rows_where_read(rows, sent.tables, plan, fan_in(plan) ** 2)
     return solved.noting(*features.refusals, refusal)
 
 
 def pairs_of(batches: RDD[bytes], sent: SentBatches, buckets: int) -> RDD[Pair]:
-    """The rows of ``batches``, cut by the task that makes them."""
+    """The rows of ``batches`` as pairs, cut by the task that makes them."""
     return batches.mapPartitions(lambda packed: partition_to_pairs(sent.read(packed), buckets))
 
 
 def rows_of(rows: DataFrame, sent: SentBatches, buckets: int) -> DataFrame:
-    """The same as rows of a DataFrame."""
+    """The same rows cut into pieces, as rows of a DataFrame."""
     cut = packed_once(lambda batches: partition_to_rows(sent.tables(batches), buckets))
     return rows.mapInArrow(cut, PIECES_TYPE)
 
@@ -113,7 +113,7 @@ def _sent(impressions: DataFrame, plan: Plan) -> DataFrame:
 
 
 def _impressions(frame: DataFrame, truth: DataFrame | None, roles: Roles, plan: Plan) -> DataFrame:
-    """The rows of both sides with the columns of a bucket, or rows of arrays."""
+    """The rows of both sides with the columns of a bucket, or as rows with arrays."""
     if roles.true_items is not None:
         return rows_of_arrays(frame, roles, plan)
     lists = bucket_rows(frame, roles, plan)
@@ -123,7 +123,7 @@ def _impressions(frame: DataFrame, truth: DataFrame | None, roles: Roles, plan: 
 
 
 def _picked_rows(frame: DataFrame, truth: DataFrame | None, roles: Roles, plan: Plan) -> tuple[DataFrame, SentBatches]:
-    """The rows of both sides, and what tasks make of them."""
+    """The rows of both sides, and the way in which tasks read them as tables."""
     rows = _sent(_impressions(frame, truth, roles, plan), plan)
     return rows, SentBatches.of(rows, roles, plan)
 
@@ -136,9 +136,9 @@ def framed_schema(frame: DataFrame, truth: DataFrame | None, roles: Roles, plan:
 def pick_framed(
     frame: DataFrame, truth: DataFrame | None, roles: Roles, plan: Plan, keys: GroupKeys | None, pick: Pick
 ) -> list[pa.Table]:
-    """What ``pick`` makes of the rows of both sides in the tasks that have them; empty tables are left out.
+    """The non-empty tables that ``pick`` makes of the rows of both sides, in the tasks that have them.
 
-    With ``keys``, Spark is asked for the rows of those groups alone, which it may push down to what it reads from.
+    With ``keys``, Spark is asked only for the rows of those groups, and may push that down to the source.
     """
     rows, sent = _picked_rows(frame, truth, roles, plan)
     if keys is not None:

@@ -1,4 +1,4 @@
-"""The lane ``frame``: any Spark DataFrame, and whatever Spark alone reads as it should be read."""
+"""The lane ``frame``: any Spark DataFrame, and all input that only Spark can read correctly."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SAMPLED_ROWS = 1000
 
 @dataclass(frozen=True)
 class FrameLane:
-    """Any Spark DataFrame, and that of a truth."""
+    """Any Spark DataFrame, and a second one of a truth."""
 
     name: ClassVar[str] = "frame"
     needs_session: ClassVar[bool] = True
@@ -59,7 +59,7 @@ class FrameLane:
 
     @cached_property
     def _sides(self) -> tuple[DataFrame, DataFrame | None]:
-        """Both with the columns of roles that lie inside of others."""
+        """Both sides, with columns for roles that name values inside other columns."""
         from sparkrank.engines.spark.nested import with_nested
 
         truth, of_truth = self.truth, self.roles.truth
@@ -112,7 +112,7 @@ class FrameLane:
 
 
 def _elements_of_row(frame: DataFrame, arrays: Sequence[str]) -> int:
-    """How many elements of ``arrays`` a row of ``frame`` has, by the first ones: to count them all is to read them."""
+    """The elements of ``arrays`` in a row of ``frame``, from its first rows: a full count would read them all."""
     from pyspark.sql import functions as F
 
     from sparkrank.engines.spark.values import named

@@ -39,7 +39,7 @@ States: TypeAlias = tuple[bytes | pa.Buffer | None, bytes | None]  # packed stat
 
 
 def read_at_once(parts: int, plan: Plan, files: GroupFiles | None) -> bool:
-    """Whether ``parts`` tasks return states and file names only, and few enough for the driver to merge directly."""
+    """Whether ``parts`` tasks return only states and file names, and few enough for the driver to merge directly."""
     return parts <= fan_in(plan) and not exact_metrics(plan) and (files is not None or not plan.group_table)
 
 
@@ -73,13 +73,13 @@ def gather(
 
 
 def _states(results: DataFrame, parts: int, plan: Plan, files: GroupFiles | None) -> Partials:
-    """The states of all buckets, without exact bins; ``files`` keeps those that the tasks have written."""
+    """The states of all buckets, without exact bins. ``files`` keeps the files that the tasks have written."""
     names = F.col("groups") if files is not None else F.lit(None).cast("binary")
     return _kept(*_reduced(results.select("states", names), parts, fan_in(plan)), files)
 
 
 def _kept(partials: Partials, written: set[str], files: GroupFiles | None) -> Partials:
-    """``partials``; raises :class:`OutOfMemoryError` where a task has run out of memory."""
+    """``partials``. Raises :class:`OutOfMemoryError` where a task has run out of memory."""
     if partials.failure:
         raise OutOfMemoryError(partials.failure)
     if files is not None:
@@ -88,7 +88,7 @@ def _kept(partials: Partials, written: set[str], files: GroupFiles | None) -> Pa
 
 
 def _solved_by_passes(results: DataFrame, parts: int, plan: Plan, files: GroupFiles | None, *, streams: bool) -> Solved:
-    """States and exact bins of ``results``, which Spark caches, or evaluates again where the session refuses that."""
+    """States and exact bins of ``results``, which Spark caches, or evaluates again where the session refuses to."""
     because = why_not_cached(results)
     is_cached, passes = because is None, 1
     try:
@@ -112,16 +112,16 @@ def _solved_by_passes(results: DataFrame, parts: int, plan: Plan, files: GroupFi
 
 
 def _unique_plan(results: DataFrame) -> DataFrame:
-    """``results`` with a plan of its own: Spark uses cached rows for equal plans, though files have changed."""
+    """``results`` with a unique plan. For equal plans Spark would use cached rows even after files have changed."""
     return results.where(F.lit(uuid.uuid4().hex).isNotNull())  # the optimizer removes it
 
 
 def _with_exact_blocks(
     solved: Solved, results: DataFrame, parts: int, plan: Plan, *, is_cached: bool
 ) -> tuple[Solved, int]:
-    """``solved`` with the exact bins of the day, and how often it has read ``results`` for them.
+    """``solved`` with the exact bins of the day, and how often ``results`` was read for them.
 
-    The driver merges few bins, and tasks many. Where it fails, the caller releases ``results``.
+    The driver merges few bins, tasks merge many. Where this fails, the caller releases ``results``.
     """
     scored = sum(count for (check, _), count in solved.partials.counts.items() if check == checks.SCORED_ROWS)
     if scored * len(exact_metrics(plan)) * (1 + len(plan.slices)) <= MAX_DRIVER_ROWS:
@@ -150,7 +150,7 @@ def _validate_unjoined(plan: Plan, scored: int) -> None:
 
 
 def group_schema(keys: Mapping[str, T.DataType], plan: Plan) -> T.StructType | None:
-    """The schema of the group table, if one is requested: model, key columns, counts, and a column for each metric."""
+    """The schema of the group table, or None if not requested: model, key columns, counts, and a column per metric."""
     if not plan.group_table:
         return None
     return T.StructType(
@@ -164,10 +164,10 @@ def group_schema(keys: Mapping[str, T.DataType], plan: Plan) -> T.StructType | N
 
 
 def _reduced(results: DataFrame, parts: int, at_a_time: int) -> tuple[Partials, set[str]]:
-    """The merged states and names of files of ``results``; tasks merge so many ``at_a_time``, the driver the rest."""
+    """The merged states and file names of ``results``. Tasks merge ``at_a_time`` of them, the driver the rest."""
     while parts > at_a_time:
         parts = math.ceil(parts / at_a_time)
-        # by the task that made them, so that states that Spark computes again take the same way
+        # merged by the task that made them, so that states that Spark computes again take the same route
         results = results.withColumn("task", F.spark_partition_id()).repartition(parts, "task")
         results = results.mapInArrow(_merge, _REDUCED_TYPE)
     return _merged(_collected(results))
@@ -189,7 +189,7 @@ def _rows(batches: Iterable[pa.RecordBatch]) -> Iterator[States]:
 
 
 def _merged(rows: Iterable[States]) -> tuple[Partials, set[str]]:
-    """The merged states, and all names of files."""
+    """The merged states, and the names of all files."""
     names: set[str] = set()
 
     def packed() -> Iterator[bytes | pa.Buffer]:

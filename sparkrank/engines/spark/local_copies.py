@@ -1,4 +1,4 @@
-"""A Spark DataFrame as a file of this machine, for what reads the same rows several times in one order."""
+"""A Spark DataFrame as a local file, for code that reads the same rows several times in one order."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sparkrank.engines.spark.worker_python import validate_session
 def local_copy(rows: DataFrame) -> ds.Dataset:
     """The rows in a temporary file, which is removed with the dataset.
 
-    Spark spreads streams of batches evenly over partitions, of which the driver holds one at a time.
+    Spark spreads streams of batches evenly over partitions, and the driver holds one partition at a time.
     """
     spark, schema = rows.sparkSession, arrow_schema(rows)
     validate_session(spark)

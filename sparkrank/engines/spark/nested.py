@@ -29,9 +29,9 @@ _NAN = float("nan")
 
 
 def with_nested(frame: DataFrame, roles: Roles, what: str) -> DataFrame:
-    """``frame`` with the columns of ``roles`` that lie inside of others, under the names by which these ask for them.
+    """``frame`` with the columns of ``roles`` that lie inside other columns, under the names that the roles use.
 
-    Raises :class:`sparkrank.base.errors.InputError` where one names no place in ``what``, or it is not plain which.
+    Raises :class:`sparkrank.base.errors.InputError` where a role names no place in ``what``, or an ambiguous one.
     """
     schema = frame.schema
     nested = places(roles, {field.name: shape_of(field.dataType) for field in schema}, what)
@@ -41,14 +41,14 @@ def with_nested(frame: DataFrame, roles: Roles, what: str) -> DataFrame:
         name: _after(named(place.column), schema[place.column].dataType, place.steps)[0]
         for name, place in nested.items()
     }
-    # A column that replaces the one that it comes from goes last: Spark would take the others from what replaced it.
+    # A column that replaces its own source goes last. Otherwise Spark would take the others from the replacement.
     last = {name: column for name, column in columns.items() if name in frame.columns}
     beside = {name: column for name, column in columns.items() if name not in last}
     return frame.withColumns(beside).withColumns(last)
 
 
 def shape_of(kind: T.DataType) -> Shape:
-    """What :mod:`~sparkrank.inputs.field_paths` knows of ``kind``."""
+    """The shape of ``kind``, in the terms of :mod:`~sparkrank.inputs.field_paths`."""
     text = kind.simpleString()
     if _is_vector(kind):
         return Shape("vector", is_vector=True)
@@ -68,7 +68,7 @@ def _is_vector(kind: T.DataType) -> bool:
 
 
 def _after(column: Column, kind: T.DataType, steps: Sequence[PathStep]) -> tuple[Column, T.DataType]:
-    """What stands at the end of ``steps`` in a ``column`` of type ``kind``, and its type."""
+    """The value at the end of ``steps`` in a ``column`` of type ``kind``, and its type."""
     beyond = F.lit(False)
     for step in steps:
         if isinstance(step, Element):
@@ -100,7 +100,7 @@ def _step(column: Column, kind: T.DataType, step: PathStep) -> tuple[Column, T.D
 
 
 def _vector_element(column: Column, kind: T.DataType, step: VectorElement) -> Column:
-    """The element of a vector, which is 0 where a sparse one does not name it, and NaN beyond its end."""
+    """The element of a vector: 0 where a sparse vector does not list it, and NaN beyond the vector's end."""
     if isinstance(kind, T.UserDefinedType):
         from pyspark.ml.functions import vector_to_array
 
@@ -110,7 +110,7 @@ def _vector_element(column: Column, kind: T.DataType, step: VectorElement) -> Co
         of_type, of_size, indices, values = (column.getField(name) for name in VECTOR_FIELDS)
         dense = of_type == 1
         size = F.when(dense, F.size(values)).otherwise(of_size)
-        at = (F.array_position(indices, F.lit(step.place).cast("int")) - 1).cast("int")  # -1 where it is not named
+        at = (F.array_position(indices, F.lit(step.place).cast("int")) - 1).cast("int")  # -1 where it is not listed
         sparse = F.coalesce(F.get(values, at), F.lit(0.0))
         element = F.when(dense, F.get(values, F.lit(step.place))).otherwise(sparse)
     element = F.when(size <= step.place, F.lit(_NAN)).otherwise(element)
@@ -120,14 +120,14 @@ def _vector_element(column: Column, kind: T.DataType, step: VectorElement) -> Co
 
 
 def _failure(sentence: str) -> Column:
-    """A number that fails with ``sentence``, which is found by its line."""
+    """A numeric column that fails with ``sentence`` when evaluated. The error is recognised by that line."""
     return F.raise_error(F.lit(as_raised(sentence))).cast("double")
 
 
 def _by_rating(column: Column, step: Recommended) -> Column:
-    """The items, in the order of their structs: a rating, the lowest first once it is negated, then the place.
+    """The items in order of their structs, which have the negated rating, then the place.
 
-    Behind those with a rating stand those without one. A rating that is NaN fails.
+    Items without a rating come last. A rating that is NaN fails.
     """
 
     def ordered(one: Column, place: Column) -> Column:

@@ -1,4 +1,4 @@
-"""Tables that tasks return as bytes, one in each row of a DataFrame, so that Arrow's types stay as they are."""
+"""Tables that tasks return as bytes, one per row of a DataFrame, so that Arrow's types are preserved."""
 
 from __future__ import annotations
 
@@ -25,5 +25,5 @@ def streams_of(tables: Iterable[pa.Table]) -> Iterator[pa.RecordBatch]:
 
 
 def tables_of_streams(rows: DataFrame) -> list[pa.Table]:
-    """The tables of these rows, in no order."""
+    """The tables in ``rows``, in no particular order."""
     return [pa.ipc.open_stream(row[_STREAM]).read_all() for row in rows.collect()]

@@ -1,7 +1,8 @@
-"""Exact metrics on Spark of a day with too many distinct scores for one process, by ranges of scores.
+"""Exact metrics on Spark, by ranges of scores, for a day with too many distinct scores for one process.
 
-Samples of the bins of each bucket determine the bounds. Tasks divide the bins by range, Spark shuffles them, and a task
-merges each range. The driver gets their totals, a few numbers each, and returns what is above each, for the sweeps.
+Samples of the bins of each bucket determine the bounds. Tasks divide the bins by range, Spark shuffles them, and one
+task merges each range. The driver collects the totals of the ranges, a few numbers each, and sends back to each range
+the totals of those above it, for the sweeps.
 """
 
 from __future__ import annotations
@@ -47,15 +48,15 @@ ByLabel = Mapping[float | None, Sequence[ExactMetric]]
 
 
 class ExactDay:
-    """The exact bins of a day in merged ranges, which Spark caches until :meth:`release` where the session permits it.
+    """The exact bins of a day in merged ranges, which Spark caches until :meth:`release` if the session permits it.
 
-    Elsewhere every reading of them evaluates the input again: :data:`READINGS` until :meth:`solved` is done.
+    Otherwise every reading evaluates the input again: :data:`READINGS` times until :meth:`solved` is done.
     """
 
     def __init__(self, packed: DataFrame, plan: Plan, is_cached: bool = True) -> None:
-        """``packed`` has a row per bucket with its exact bins (``blocks``) and a ``sample`` of them, or nulls.
+        """Read ``packed``: a row per bucket with its exact bins (``blocks``) and a ``sample`` of them, or nulls.
 
-        It ``is_cached`` unless the session refuses that.
+        ``is_cached`` is false if the session refuses to cache it.
         """
         bounds = RangeBounds.of(
             (row.as_py() for row in packed.select("sample").toArrow()["sample"] if row.is_valid), RANGE_BINS

@@ -1,6 +1,6 @@
 """The scan lane: Arrow reads files inside the tasks, and Spark shuffles bytes instead of rows.
 
-A task reads a split, cuts its rows by bucket, and sends the rows for each task of buckets as one piece of bytes.
+A task reads a split, cuts its rows by bucket, and sends one piece of bytes to each task that evaluates buckets.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def evaluate_scan(
 
 
 def pairs_of(context: SparkContext, sides: Sides, plan: Plan, buckets: int) -> RDD[Pair]:
-    """The rows of ``sides``, each split read and cut by a task of its own, which gets no other split."""
+    """The rows of ``sides`` as pairs. Each split is read and cut by a task of its own, which gets no other split."""
     read, splits = sides.reader(plan), sides.splits(plan, SPLIT_ROWS)
 
     def cut(of_task: Iterable[SideSplit]) -> Iterator[Pair]:
@@ -75,7 +75,7 @@ def pairs_of(context: SparkContext, sides: Sides, plan: Plan, buckets: int) -> R
 
 
 def pick_scanned(spark: SparkSession, sides: Sides, plan: Plan, pick: Pick) -> list[pa.Table]:
-    """What ``pick`` makes of the rows of ``sides`` in the tasks that read them; empty tables are left out."""
+    """The non-empty tables that ``pick`` makes of the rows of ``sides``, in the tasks that read them."""
     numbers, read, _ = _numbered(spark, sides, plan)
     picked = packed_once(lambda batches: streams_of(map(pick, read(batches))))
     return tables_of_streams(numbers.mapInArrow(picked, STREAMS_TYPE))
@@ -84,9 +84,7 @@ def pick_scanned(spark: SparkSession, sides: Sides, plan: Plan, pick: Pick) -> l
 def _numbered(
     spark: SparkSession, sides: Sides, plan: Plan
 ) -> tuple[DataFrame, Callable[[Batches], Iterator[pa.Table]], int]:
-    """Rows with the numbers of splits, one in each partition; how tasks read these, which get all splits; and how many
-    tasks they are.
-    """
+    """Split numbers, one per partition, the function by which tasks read their rows, and the number of tasks."""
     read, splits = sides.reader(plan), sides.splits(plan, SPLIT_ROWS)
 
     def tables(batches: Batches) -> Iterator[pa.Table]:

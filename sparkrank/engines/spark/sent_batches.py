@@ -1,4 +1,4 @@
-"""Tables of bucket rows, which tasks make of the Arrow batches that Spark sends."""
+"""Tables of bucket rows that tasks make from the Arrow batches that Spark sends."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from sparkrank.sources.sizes import bytes_of_elements, elements_in, in_parts
 
 @dataclass(frozen=True)
 class SentBatches:
-    """How tasks make tables of bucket rows, of the ``schema``, from the Arrow batches of schema ``sent`` from Spark.
+    """How tasks turn Arrow batches of schema ``sent``, which Spark sends, into tables of bucket rows of ``schema``.
 
-    Where rows have arrays, ``arrays`` is the plan by which :func:`sparkrank.sources.arrays.exploded` takes them apart.
+    For rows with arrays, ``arrays`` is the plan by which :func:`sparkrank.sources.arrays.exploded` unpacks them.
     """
 
     sent: pa.Schema
@@ -30,7 +30,7 @@ class SentBatches:
 
     @classmethod
     def of(cls, rows: DataFrame, roles: Roles, plan: Plan) -> SentBatches:
-        """Of ``rows`` with the columns of a bucket, or of :func:`sparkrank.engines.spark.arrays.rows_of_arrays`."""
+        """The form of ``rows`` with bucket columns, or of :func:`sparkrank.engines.spark.arrays.rows_of_arrays`."""
         sent = arrow_schema(rows)
         if roles.true_items is None:
             return cls(sent, sent)
@@ -40,7 +40,7 @@ class SentBatches:
         return cls(sent, schema, plan, by_rank)
 
     def tables(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-        """The bucket rows of ``batches``, as many together as a task holds."""
+        """The bucket rows of ``batches``, as many in a table as a task holds."""
         if self.arrays is None:
             yield from gathered_rows(batches, self.sent)
             return
@@ -53,5 +53,5 @@ class SentBatches:
                     yield rows.cast(self.schema)
 
     def read(self, packed: Iterable[bytes]) -> Iterator[pa.Table]:
-        """The same of batches as :func:`sparkrank.engines.spark.batches.arrow_batches` packs them."""
+        """The bucket rows of batches as :func:`sparkrank.engines.spark.batches.arrow_batches` packs them."""
         return self.tables(read_batches(packed, self.sent))

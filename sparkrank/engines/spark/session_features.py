@@ -1,7 +1,7 @@
-"""What a Spark session permits: the one place that asks, and that goes on where the session refuses.
+"""What a Spark session permits. All code that asks is here, and goes on where the session refuses.
 
-Platforms that run one session for many users may refuse cached rows, RDDs and settings, which only save time. Each
-:class:`Refusal` of a result names what was refused, why, and what is slower.
+Platforms that run one session for many users may refuse cached rows, RDDs and settings. These only save time. Each
+:class:`Refusal` of a result names what was refused, why, and what is slower because of it.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ Batches: TypeAlias = "Iterator[pa.RecordBatch]"
 T = TypeVar("T")
 _PIECES_AS_ROWS = "rows cross Spark in batches of a DataFrame, which takes about a fifth longer"
 _OTHER_BATCHES = "batches have the size that the session gives them, which takes longer"
-# What Spark says of a setting that its version does not have.
+# Spark's error for a setting that its version does not have.
 _UNKNOWN_SETTING = "SQL_CONF_NOT_FOUND"
 
 
 @dataclass(frozen=True)
 class SessionFeatures:
-    """What the session of one evaluation permits: the way to RDDs, if it has one that is used, and what it refuses."""
+    """The features that one evaluation may use of its session: RDDs, if it has and needs them, and its refusals."""
 
     context: SparkContext | None = None
     refusals: tuple[Refusal, ...] = ()
 
     @classmethod
     def of(cls, spark: SparkSession, plan: Plan) -> SessionFeatures:
-        """What ``spark`` permits of what an evaluation by ``plan`` uses.
+        """The features of ``spark`` that an evaluation by ``plan`` may use.
 
-        That is no RDD where tasks return exact bins: the JVM would unpickle tens of megabytes for tasks of Spark SQL.
+        No RDD is used where tasks return exact bins: the JVM would unpickle tens of megabytes for tasks of Spark SQL.
         """
         if exact_metrics(plan):
             return cls()
@@ -61,7 +61,7 @@ def is_connect(spark: SparkSession) -> bool:
 def context_of_rdds(spark: SparkSession) -> tuple[SparkContext | None, str]:
     """The context for RDDs, or None and the session's reason.
 
-    Some sessions have a context and refuse what it does. So this makes an RDD, without running anything: milliseconds.
+    Some sessions have a context but refuse its methods. So this creates an RDD without running it, in milliseconds.
     """
     if is_connect(spark):
         return None, "Spark Connect has none"
@@ -75,7 +75,7 @@ def context_of_rdds(spark: SparkSession) -> tuple[SparkContext | None, str]:
 
 
 def _asked(ask: Callable[[], T]) -> tuple[T | None, str | None]:
-    """What a session answers, or None and its reason."""
+    """The session's answer and None, or None and the reason why there is none."""
     try:
         return ask(), None
     except Exception as error:  # noqa: BLE001 - what a session raises here differs by platform
@@ -83,26 +83,26 @@ def _asked(ask: Callable[[], T]) -> tuple[T | None, str | None]:
 
 
 def setting(spark: SparkSession, name: str, *default: str | None) -> str | None:
-    """The setting ``name``, or the ``default`` where it is not set; None where the session does not tell it."""
+    """The setting ``name``, or ``default`` where it is not set; None where the session does not reveal it."""
     return _asked(lambda: spark.conf.get(name, *default))[0]
 
 
 def all_settings(spark: SparkSession) -> dict[str, str] | None:
-    """All settings; None where the session does not tell them."""
+    """All settings, or None where the session does not reveal them."""
     return _asked(lambda: dict(spark.conf.getAll))[0]
 
 
 def is_made_active(spark: SparkSession) -> bool:
-    """Make ``spark`` the active session of this thread by the public way, which asks Spark for nothing."""
+    """Make ``spark`` the active session of this thread through the public API, which asks Spark for nothing."""
     return _asked(lambda: spark.createDataFrame([(1,)], "one int"))[1] is None
 
 
 @contextmanager
 def setting_as(spark: SparkSession, name: str, value: str) -> Iterator[str | None]:
-    """A context in which the setting ``name`` has ``value``, and is as it was afterwards.
+    """A context in which the setting ``name`` has ``value``; it is restored afterwards.
 
-    Several evaluations of a session may ask for the same value at a time: the first sets it, and the last restores. It
-    yields None, or why the setting has another value: the session's reason, or that another evaluation needs it.
+    Several evaluations of a session may ask for the same value at once: the first sets it and the last restores it.
+    Yields None, or the reason why the setting has another value: the session's, or that another evaluation needs it.
     """
     key = (id(spark), name)
     with _holding:
@@ -122,7 +122,7 @@ def setting_as(spark: SparkSession, name: str, value: str) -> Iterator[str | Non
 
 @dataclass
 class _Held:
-    """A setting that has a ``value`` for ``count`` evaluations, what restores it, and why it could not be set."""
+    """A setting with a ``value`` for ``count`` evaluations, the function that restores it, and why it was not set."""
 
     value: str
     restore: Callable[[], object]
@@ -135,7 +135,7 @@ _held: dict[tuple[int, str], _Held] = {}  # by session and setting
 
 
 def set_where_permitted(spark: SparkSession, name: str, value: str) -> tuple[Callable[[], object], str | None]:
-    """Set ``name``; returns what sets it as it was, and the session's reason where it does not allow it."""
+    """Set ``name``; returns a function that restores it, and the session's reason where it refused."""
 
     def change() -> Callable[[], object]:
         before = spark.conf.get(name, None)  # None where the session has Spark's default
@@ -147,15 +147,15 @@ def set_where_permitted(spark: SparkSession, name: str, value: str) -> tuple[Cal
 
 
 def refused_batches(because: str) -> Refusal:
-    """What an evaluation says where the size of batches cannot be set."""
+    """The refusal to report where the size of batches cannot be set."""
     return Refusal("a size of Arrow batches", because, _OTHER_BATCHES, is_usual=_UNKNOWN_SETTING in because)
 
 
 def packed_once(function: Callable[[Batches], Batches]) -> Callable[[Batches], Batches]:
-    """``function`` of batches, in bytes that stay the same.
+    """Wrap ``function`` of batches so that its pickled bytes stay the same.
 
-    Spark Connect packs a function whenever a query has it, and Spark uses or frees cached rows for the very same plan
-    alone. What a function holds may be packed differently later.
+    Spark Connect pickles a function each time a query has it, but Spark uses and frees cached rows only for an
+    identical plan. What a function refers to may be pickled differently later.
     """
     from pyspark import cloudpickle
 
@@ -171,5 +171,5 @@ def packed_once(function: Callable[[Batches], Batches]) -> Callable[[Batches], B
 
 
 def why_not_cached(rows: DataFrame) -> str | None:
-    """None where Spark caches ``rows`` once they are computed, and the session's reason where it refuses to."""
+    """None where Spark will cache ``rows`` once they are computed, or the session's reason why it refuses."""
     return _asked(rows.persist)[1]

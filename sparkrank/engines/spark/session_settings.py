@@ -1,7 +1,7 @@
 """Session settings that can change a result.
 
-Where Spark's SQL decides which rows are read, or what a value is, its settings are part of what was asked: they are in
-``spec_hash``, in ``runs`` and in the stored states. What Arrow reads depends on none.
+Where Spark's SQL decides which rows are read, or what a value is, its settings are part of the request: they are in
+``spec_hash``, in ``runs`` and in the stored states. What Arrow reads depends on no setting.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from sparkrank.sources.conditions import UntranslatableError, pushed_down
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-UNTOLD = "not told"  # a setting that the session does not tell
+UNTOLD = "not told"  # a setting that the session does not reveal
 ZONE = "spark.sql.session.timeZone"
 INFERENCE = "spark.sql.sources.partitionColumnTypeInference.enabled"
-# Of any SQL. Their defaults differ between versions of Spark.
+# These matter to any SQL. Their defaults differ between versions of Spark.
 _OF_SQL = ("spark.sql.ansi.enabled", "spark.sql.caseSensitive", "spark.sql.legacy.timeParserPolicy")
-# Rarely set: they count where they are not what Spark 4 takes them for.
+# These are rarely set, and count only where they differ from the defaults of Spark 4.
 _RARE = {
     "spark.sql.timestampType": "TIMESTAMP_LTZ",
     "spark.sql.parquet.binaryAsString": "false",
@@ -46,7 +46,7 @@ _CALL = re.compile(r"(\w+)\s*\(")
 _OF_TIME = re.compile(
     r"::|\b(?:date|time|timestamp\w*|interval)\s*'|\b(?:current_\w+|now|localtime\w*)\b", re.IGNORECASE
 )
-# What may stand before a parenthesis and asks for no time zone: words of SQL, and functions of numbers and texts.
+# What may precede a parenthesis without needing a time zone: words of SQL, and functions of numbers and texts.
 _TIMELESS = {
     *("and", "or", "not", "in", "like", "rlike", "ilike", "between", "when", "then", "else", "case", "is", "exists"),
     *("abs", "ceil", "coalesce", "concat", "contains", "endswith", "floor", "greatest", "if", "ifnull", "instr"),
@@ -59,9 +59,9 @@ _TIMELESS = {
 def settings_read(
     frame: DataFrame, roles: Roles, condition: str | None, is_view: bool, is_text: bool, own_zone: bool
 ) -> dict[str, str]:
-    """The settings of the session that the rows of ``frame``, read with ``condition``, may depend on.
+    """The session settings that the rows of ``frame``, read with ``condition``, may depend on.
 
-    A view (``is_view``) hides its SQL. A spec with a time zone (``own_zone``) does not read the session's.
+    The SQL of a view (``is_view``) is unknown. A spec with a time zone (``own_zone``) does not use the session's.
     """
     spark = frame.sparkSession
     kinds = {field.name: field.dataType.simpleString() for field in frame.schema}
@@ -79,7 +79,7 @@ def settings_read(
 
 
 def folder_types(files: Iterable[str], paths: Iterable[str]) -> dict[str, str]:
-    """The setting that makes the columns of folders texts, where ``files`` below ``paths`` have such columns."""
+    """The setting that makes folder columns texts, if ``files`` below ``paths`` have such columns."""
     named = min(map(_keys_in, paths))
     return {INFERENCE: "false"} if any(_keys_in(file.rpartition("/")[0]) > named for file in files) else {}
 
@@ -90,7 +90,7 @@ def _keys_in(path: str) -> int:
 
 def _rare(spark: SparkSession) -> dict[str, str]:
     given = all_settings(spark)
-    if given is None:  # some sessions tell single settings alone
+    if given is None:  # some sessions reveal only single settings
         given = {name: value for name in _RARE if (value := setting(spark, name, _RARE[name])) is not None}
     rare = {name: given[name] for name, usual in _RARE.items() if given.get(name, usual).lower() != usual.lower()}
     of_kinds = {
@@ -102,7 +102,7 @@ def _rare(spark: SparkSession) -> dict[str, str]:
 
 
 def _is_arrows(condition: str, frame: DataFrame) -> bool:
-    """Whether ``condition`` is one that Arrow understands: it means the same in every session."""
+    """Whether Arrow can evaluate ``condition``, so that it means the same in every session."""
     from sparkrank.engines.spark.values import arrow_type, is_plain
 
     plain = [field for field in frame.schema if is_plain(field.dataType)]
@@ -124,9 +124,9 @@ def _asks_for_zone(condition: str, kinds: Mapping[str, str]) -> bool:
 
 @contextmanager
 def time_zone(spark: SparkSession | None, zone: str | None) -> Iterator[None]:
-    """A context in which the session has the time zone ``zone``, if that is not None. All of an evaluation runs inside.
+    """A context in which the session has the time zone ``zone``, unless that is None. An evaluation runs inside it.
 
-    Readers of texts look the zone up when they run, and over Spark Connect a query is analyzed each time.
+    Text readers look the zone up when they run, and over Spark Connect a query is analyzed each time.
     """
     if spark is None or zone is None:
         yield
@@ -141,7 +141,7 @@ def time_zone(spark: SparkSession | None, zone: str | None) -> Iterator[None]:
 
 
 def told(spark: SparkSession, name: str) -> str:
-    """The setting ``name``, or :data:`UNTOLD` where the session does not tell it. SQL always tells the time zone."""
+    """The setting ``name``, or :data:`UNTOLD` if the session does not reveal it. SQL always reveals the time zone."""
     value = setting(spark, name)
     if value is None and name == ZONE:
         return str(spark.sql("SELECT current_timezone()").toArrow().column(0)[0])
@@ -152,11 +152,11 @@ _MARK = " | session "
 
 
 def with_session(source: str, session: Mapping[str, str]) -> str:
-    """``source``, as stored states name it, with what was read of the session."""
+    """``source``, as stored states name it, with the settings that were read from the session."""
     return f"{source}{_MARK}{json.dumps(dict(session), sort_keys=True)}" if session else source
 
 
 def without_session(source: str) -> tuple[str, dict[str, str]]:
-    """The source that :func:`with_session` was given, and the settings."""
+    """The source that was given to :func:`with_session`, and the settings."""
     before, mark, settings = source.rpartition(_MARK)
     return (before, json.loads(settings)) if mark and settings.startswith("{") else (source, {})

@@ -1,6 +1,6 @@
 """The shuffle of pieces by Spark, and the evaluation of buckets where their pieces arrive.
 
-Pieces travel as pairs of an RDD where :class:`SessionFeatures` has a context, and as rows of a DataFrame elsewhere.
+Pieces are pairs of an RDD where :class:`SessionFeatures` has a context, and rows of a DataFrame elsewhere.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Pair: TypeAlias = tuple[int, pa.Buffer]  # a bucket, and a piece of it as a stre
 
 @dataclass(frozen=True)
 class Work:
-    """What is made of rows of ``schema`` in ``buckets``.
+    """The evaluation to run on rows of ``schema`` in ``buckets``.
 
     ``groups`` requests the group table, as a DataFrame unless the tasks write it to ``files``.
     """
@@ -51,7 +51,7 @@ class Work:
 
     @property
     def solve(self) -> Callable[[Iterable[Pair]], Iterator[Result]]:
-        """The results of the pieces of a task."""
+        """The function that evaluates the pieces of a task."""
         return functools.partial(solve_pieces, schema=self.schema, plan=self.plan, files=self.files)
 
 
@@ -72,29 +72,29 @@ def partition_to_pairs(tables: Iterable[pa.Table], buckets: int) -> Iterator[Pai
 
 
 def shuffled_rows(pieces: DataFrame, buckets: int) -> DataFrame:
-    """``pieces`` shuffled so that all pieces of a bucket are in one partition, with as many buckets in each."""
+    """Shuffle ``pieces`` so that all pieces of a bucket are in one partition, with equally many buckets in each."""
     tasks = task_count(buckets)
-    task = F.expr(f"int({BUCKET} * {tasks}L div {buckets})")  # as task_of says
+    task = F.expr(f"int({BUCKET} * {tasks}L div {buckets})")  # the same as task_of
     if hasattr(pieces, "repartitionById"):
         return pieces.repartitionById(tasks, task)
     return pieces.repartition(tasks, task)  # Spark 4.0 partitions by hash, which leaves some tasks without a bucket
 
 
 def shuffled_pairs(pairs: RDD[Pair], buckets: int) -> RDD[Pair]:
-    """The same of pairs."""
+    """Shuffle ``pairs`` in the same way."""
     tasks = task_count(buckets)
     return pairs.partitionBy(tasks, lambda bucket: task_of(bucket, buckets, tasks))
 
 
 def solve_rows(pieces: DataFrame, work: Work) -> Solved:
-    """Shuffle ``pieces`` of rows, and evaluate their buckets."""
+    """Shuffle ``pieces`` in rows of a DataFrame, and evaluate their buckets."""
     solve = work.solve
     results = _solved_rows(shuffled_rows(pieces, work.buckets), lambda batches: solve(_pieces(batches)))
     return gather(results, task_count(work.buckets), work.plan, work.groups, work.files)
 
 
 def solve_pairs(pairs: RDD[Pair], spark: SparkSession, work: Work, source: RDD[Any] | None = None) -> Solved:
-    """Shuffle ``pairs`` of rows, and evaluate their buckets.
+    """Shuffle ``pairs`` of an RDD, and evaluate their buckets.
 
     Removes the shuffle files once they are read, but none from before ``source``, which may belong to the user.
     """
@@ -108,12 +108,12 @@ def solve_pairs(pairs: RDD[Pair], spark: SparkSession, work: Work, source: RDD[A
 def solve_rows_where_read(
     rows: DataFrame, tables: Callable[[Batches], Iterable[pa.Table]], plan: Plan, tasks: int
 ) -> Solved:
-    """The result for rows without groups: ``tasks`` tasks make ``tables`` of ``rows`` and evaluate them unshuffled."""
+    """Evaluate rows without groups unshuffled: ``tasks`` tasks make ``tables`` of ``rows`` and evaluate these."""
     return gather(_solved_rows(rows, lambda batches: solve_tables(tables(batches), plan)), tasks, plan, None, None)
 
 
 def solve_where_read(tables: RDD[pa.Table], spark: SparkSession, plan: Plan) -> Solved:
-    """The same of tables in an RDD."""
+    """Evaluate the tables of an RDD without groups, unshuffled."""
     results = _solved_pairs(tables, functools.partial(solve_tables, plan=plan))
     return _gathered_pairs(results, spark, tables.getNumPartitions(), plan, None, None)
 
@@ -152,7 +152,7 @@ def _pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[Pair]:
 def remove_shuffled(results: RDD[Any], source: RDD[Any] | None = None) -> None:
     """Remove the shuffle files of ``results``, but none from before ``source``.
 
-    Spark keeps them until Java collects garbage, which a large heap hardly ever does.
+    Spark keeps them until Java collects garbage, which rarely happens in a large heap.
     """
     try:
         if source is not None:

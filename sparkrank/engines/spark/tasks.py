@@ -31,8 +31,8 @@ from sparkrank.states.pickling import stream_of
 def tune_worker() -> None:
     """Let this process, a worker of Spark, keep freed memory and exclude loaded modules from garbage collection.
 
-    Spark's daemon collects garbage after every task, which takes a large share of a worker's processor time. Where
-    other functions need the process unchanged, set ``SPARKRANK_WORKER_TUNING=0`` in the environment of the executors.
+    Spark's daemon collects garbage after every task, which takes a large share of a worker's processor time. If other
+    functions need the process unchanged, set ``SPARKRANK_WORKER_TUNING=0`` in the environment of the executors.
     """
     if os.environ.get("SPARKRANK_WORKER_TUNING") == "0":
         return
@@ -42,17 +42,18 @@ def tune_worker() -> None:
 
 RESULT_COLUMNS = ("states", "groups", "blocks", "sample")
 Result: TypeAlias = dict[str, bytes | None]
-# The bytes of pieces in memory before they go to disk: a task has forty megabytes, unless a group is very large.
+# The bytes of pieces in memory before they go to disk. A task usually has forty megabytes, unless a group is very
+# large.
 ROW_MEMORY_BYTES = 96 << 20
-_NAMES = "/"  # separates the names of files, which never contain it
+_NAMES = "/"  # separates file names, which never contain it
 
 
 def solve_pieces(
     pieces: Iterable[tuple[int, pa.Buffer]], schema: pa.Schema, plan: Plan, files: GroupFiles | None
 ) -> Iterator[Result]:
-    """The results of a task's buckets, from ``pieces`` of rows of ``schema``, each with its first bucket.
+    """Evaluate a task's buckets, given ``pieces`` of rows of ``schema``, each with its first bucket.
 
-    Python groups them itself: they are few, and Spark would sort and copy their bytes once more.
+    Python groups the pieces itself. They are few, and Spark would sort them and copy their bytes once more.
     """
     tune_worker()
     give_back_if_large()
@@ -61,12 +62,12 @@ def solve_pieces(
         try:
             buckets = add_pieces(store, ((bucket, unpack_piece(piece)) for bucket, piece in pieces), plan)
             yield from packed_results(evaluate_buckets(store, sorted(buckets), plan), files)
-        except OutOfMemoryError as error:  # no retry would end in another way
+        except OutOfMemoryError as error:  # a retry would end in the same way
             yield _row(states=Partials(failure=str(error)).pack())
 
 
 def solve_tables(tables: Iterable[pa.Table], plan: Plan) -> Iterator[Result]:
-    """The results for rows without groups, where each of ``tables`` is a bucket of the task that reads it."""
+    """Evaluate rows without groups, where each of ``tables`` is a bucket of the task that reads it."""
     tune_worker()
     yield from packed_results(((number, evaluate_bucket(rows, plan)) for number, rows in enumerate(tables)), None)
 
@@ -74,8 +75,8 @@ def solve_tables(tables: Iterable[pa.Table], plan: Plan) -> Iterator[Result]:
 def packed_results(results: Iterable[tuple[int, BucketResult]], files: GroupFiles | None) -> Iterator[Result]:
     """The results of a task's buckets as rows of :data:`RESULT_COLUMNS`, with the states of all buckets merged.
 
-    Groups are written to ``files``, whose names are returned, or returned as Arrow streams. Exact bins have rows of
-    their own, with a sample.
+    Groups are written to ``files``, whose names are returned, or else returned as Arrow streams. Exact bins have rows
+    of their own, with a sample.
     """
     partials: list[Partials] = []
     exact_rows: list[Result] = []
@@ -104,10 +105,10 @@ def _row(**values: bytes | None) -> Result:
 
 
 def joined_names(names: Iterable[str]) -> bytes:
-    """Names of files as one value of a task's result."""
+    """File names joined to one value of a task's result."""
     return _NAMES.join(sorted(names)).encode()
 
 
 def names_of(joined: bytes) -> list[str]:
-    """The names that :func:`joined_names` joined."""
+    """The names in a value of :func:`joined_names`."""
     return [name for name in joined.decode().split(_NAMES) if name]

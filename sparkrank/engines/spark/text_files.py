@@ -1,4 +1,4 @@
-"""CSV and JSON as Spark reads them, with the types that the schema, or the roles of columns, give them."""
+"""CSV and JSON as Spark reads them, with column types from the schema or the roles."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sparkrank.base.errors import InputError, did_you_mean, itemize, shorten
 from sparkrank.inputs.roles import Roles
 from sparkrank.sources.text_schema import STRICT, DdlField, is_set, typed_columns
 
-_GIVEN = re.compile(r"_c\d+|.*\d")  # names that Spark may have given to columns of a header without
+_GIVEN = re.compile(r"_c\d+|.*\d")  # names that Spark may have given to columns that have none in the header
 
 
 def text_frame(
@@ -22,13 +22,13 @@ def text_frame(
     roles: Roles,
     what: str,
 ) -> DataFrame:
-    """The rows of CSV or JSON, as ``read`` has them; without a schema (``fields``) Spark infers the types of JSON.
+    """The rows of CSV or JSON, as ``read`` reads them. Without a schema (``fields``), Spark infers the types of JSON.
 
-    Raises :class:`InputError` where a column of the schema is not there, and what Spark raises.
+    Raises :class:`InputError` where a column of the schema is missing, and whatever Spark raises.
     """
     settings = {**STRICT, **options}
     if kind == "csv":
-        settings["columnPruning"] = "false"  # or rows of other lengths than the header's are cut or filled up
+        settings["columnPruning"] = "false"  # or rows with more or fewer values than the header are cut or filled up
     names = [field.name for field in fields or ()]
     kinds: dict[str, str] = {}
     if kind == "json" and fields is None:
@@ -43,7 +43,7 @@ def text_frame(
                 )
         names = header
         if is_set(settings, "header") and not any(map(_GIVEN.fullmatch, names)):
-            settings = {"enforceSchema": "false", **settings}  # each file has this header
+            settings = {"enforceSchema": "false", **settings}  # every file has this header
     kinds = kinds or typed_columns(names, roles, fields)
     columns = (f"`{name.replace('`', '``')}` {column_type}" for name, column_type in kinds.items())
     return read(options=settings, schema=", ".join(columns))

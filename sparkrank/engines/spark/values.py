@@ -1,4 +1,4 @@
-"""A column of a Spark DataFrame as a bucket takes it: the twins of :mod:`sparkrank.sources.values`."""
+"""Columns of a Spark DataFrame in the form that a bucket takes: the twins of :mod:`sparkrank.sources.values`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pyspark.sql.pandas.types import to_arrow_type
 
 from sparkrank.inputs.role_table import Reader, Takes
 
-# Sessions may keep what a table says of the length of its texts; elsewhere all of them are strings.
+# Sessions may keep the declared length of a table's texts. Elsewhere all texts are strings.
 TEXTS = (T.StringType, T.CharType, T.VarcharType)
 
 
@@ -23,17 +23,17 @@ def named(name: str) -> Column:
 
 
 def arrow_type(kind: T.DataType) -> pa.DataType:
-    """What values of ``kind`` are agreed to be in Arrow, whatever the session is set to."""
+    """The agreed Arrow type of values of ``kind``, whatever the session is set to."""
     if isinstance(kind, TEXTS):
         return pa.string()
-    if isinstance(kind, T.ArrayType):  # of nothing at all, too, which pyspark's own function refuses
+    if isinstance(kind, T.ArrayType):  # also of an array of nothing, which pyspark's own function refuses
         return pa.list_(arrow_type(kind.elementType))
-    # pyspark's own function differs between versions in how it is told the time zone
+    # versions of pyspark's own function differ in how they take the time zone
     return pa.timestamp("us", "UTC") if isinstance(kind, T.TimestampType) else to_arrow_type(kind)
 
 
 def is_plain(kind: T.DataType) -> bool:
-    """Whether a value is one that Python has too, and not made of others: some intervals have no type of Arrow."""
+    """Whether values of ``kind`` exist in Python and are not nested. Some intervals have no Arrow type."""
     try:
         return not pa.types.is_nested(arrow_type(kind))
     except PySparkTypeError:
@@ -41,17 +41,18 @@ def is_plain(kind: T.DataType) -> bool:
 
 
 def key_of(column: Column, kind: T.DataType) -> Column:
-    """Texts without a collation: those of equal bytes are equal, whatever the column says of upper and lower case."""
+    """Keys of ``column``. Texts lose their collation: they are equal if their bytes are, whatever the case rules."""
     if isinstance(kind, (T.FloatType, T.DoubleType)):
         return column + F.lit(0).cast(kind)  # -0.0 is 0.0
     return column.cast("string") if isinstance(kind, TEXTS) else column
 
 
 def item_of(column: Column, kind: T.DataType) -> Column:
-    """Whole numbers and texts as they are, floats as those of 64 bits but NaN, which is none, anything else as text.
+    """Integers and texts unchanged, floats as 64-bit floats with NaN as null, anything else as text.
 
-    The text does not depend on the session. Instants have that of UTC: an hour that a time zone has twice would make
-    one item of two. Of a decimal, Spark writes ``0E-7`` or ``0.0000000``, as its SQL is set; Arrow knows the first.
+    The text does not depend on the session. Instants are written in UTC, because an hour that occurs twice in a time
+    zone would make one item of two. For a decimal, Spark writes ``0E-7`` or ``0.0000000``, depending on its SQL
+    settings; Arrow knows the first form.
     """
     if isinstance(kind, (T.FloatType, T.DoubleType)):
         return F.when(~F.isnan(column), key_of(column.cast("double"), T.DoubleType()))
@@ -78,7 +79,7 @@ def double_of(column: Column, _: T.DataType) -> Column:
 
 
 def is_number(kind: T.DataType) -> bool:
-    """Whether this is the type of numbers, or of a column in which nothing stands at all."""
+    """Whether this is a numeric type, or that of a column that is all null."""
     return isinstance(kind, (T.NumericType, T.NullType))
 
 
@@ -90,7 +91,7 @@ def _is_slice_value(kind: T.DataType) -> bool:
     return isinstance(kind, (*TEXTS, T.IntegralType, T.BooleanType, T.DateType, T.NullType))
 
 
-# By the names that the table of roles has for them.
+# By their names in the table of roles.
 READERS: dict[Reader, Callable[[Column, T.DataType], Column]] = {
     "key": key_of,
     "item": item_of,

@@ -1,7 +1,7 @@
-"""The Python of Spark's workers: one sentence on what is wrong with it, before the work where that is possible.
+"""The Python of Spark's workers: one sentence about what is wrong with it, before the work starts if possible.
 
-Workers run ``python3`` of the PATH unless PYSPARK_PYTHON names another when the session starts, which may lack numpy or
-pyarrow. One on this machine is asked what it has, once. Of workers elsewhere the first error says what is wrong.
+Workers run ``python3`` of the PATH unless PYSPARK_PYTHON names another when the session starts. That Python may lack
+numpy or pyarrow. A Python on this machine is checked once. For workers elsewhere, the first error shows what is wrong.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from sparkrank.base.errors import SparkrankError, itemize, shorten
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-OLDEST = (4, 0)  # of Spark: older ones give no Arrow tables, and lack settings that are set here
-NEEDED = ("numpy", "pyarrow")  # of pandas workers need nothing
+OLDEST = (4, 0)  # of Spark: older versions give no Arrow tables, and lack settings that are set here
+NEEDED = ("numpy", "pyarrow")  # workers need no pandas
 _OTHER_VERSION = (
     r"\[PYTHON_VERSION_MISMATCH\] Python in worker has different version\D+([\d.]*\d)\D+in driver\D+([\d.]*\d)"
 )
@@ -31,9 +31,9 @@ _NOT_TOGETHER = (
     r"compiled using NumPy|undefined symbol).*)$"
 )
 _OF_SPARKS_OWN = r"\[(?:UNSUPPORTED_PACKAGE_VERSION|PACKAGE_NOT_INSTALLED)\] ([^\n]+?)\.?(?: SQLSTATE.*)?$"
-_ARCHIVES = (".zip", ".egg", ".whl", ".py", ".gz")  # what may bring packages to workers
+_ARCHIVES = (".zip", ".egg", ".whl", ".py", ".gz")  # file types that may bring packages to workers
 _SECONDS = 30
-# Any Python understands it, from 2.7 on.
+# Runs on any Python from 2.7 on.
 _ASK = """
 import json, sys
 try:
@@ -49,14 +49,14 @@ if not lacks:
         problem = "%s: %s" % (type(error).__name__, error)
 print(json.dumps({"version": "%d.%d" % sys.version_info[:2], "lacks": lacks, "problem": problem}))
 """
-# What an error of Spark says, and the end of a sentence about the Python that it is about.
+# Patterns of Spark's errors, and the end of a sentence about the Python that each is about.
 _SIGNS = (
     (_OTHER_VERSION, "which is Python {0} where this process is Python {1}"),
     (r'Cannot run program "(?P<program>[^"]*)": (?:error=\d+, )?([^\n]+)', "which cannot be run ({1})"),
     # numpy, pyarrow and pandas, where one was compiled for another version of numpy
     (_NOT_TOGETHER, "whose numpy and pyarrow do not go together ({0})"),
     (r"^ModuleNotFoundError: No module named '(numpy|pandas|pyarrow|pyspark|sparkrank)\b", "which has no {0}"),
-    # what Python writes while it starts; it may write nothing
+    # the text that Python writes while it starts, which may be empty
     (r"^Error from python worker:\n(?:[ \t]+.*\n)*[ \t]+(.*)\n(?![ \t])", "which does not start as a worker ({0})"),
     (r"EOFException occurred while reading the port number from pyspark\.daemon", "which does not start as a worker"),
     (_OF_SPARKS_OWN, "which has a package that Spark cannot use ({0})"),
@@ -85,7 +85,7 @@ def validate_session(spark: SparkSession) -> None:
 
 
 def python_error(error: Exception, spark: SparkSession | None) -> str | None:
-    """The sentence for an ``error`` of the Python of the workers of ``spark``, or of this process; None for another."""
+    """The sentence for an ``error`` caused by the Python of workers of ``spark`` or of this process, or else None."""
     text = str(error)
     for pattern, problem in _SIGNS:
         match = re.search(pattern, text, re.MULTILINE)
@@ -101,7 +101,7 @@ def python_error(error: Exception, spark: SparkSession | None) -> str | None:
 
 
 def _of_context(spark: SparkSession | None, name: str) -> Any:
-    """An attribute of the context; None where the session does not tell it, as over Spark Connect."""
+    """An attribute of the context; None where the session does not reveal it, as over Spark Connect."""
     try:
         return getattr(spark.sparkContext, name)  # type: ignore[union-attr]
     except Exception:  # noqa: BLE001 - what a session raises here differs by platform
@@ -120,7 +120,7 @@ def _is_on_this_machine(spark: SparkSession) -> bool:
 
 
 def _may_ship() -> bool:
-    """Whether files were added to the session that may bring sparkrank to its workers."""
+    """Whether files that may bring sparkrank to the workers were added to the session."""
     from pyspark import SparkFiles
 
     try:
@@ -147,12 +147,12 @@ def _remedy(spark: SparkSession | None) -> str:
 
 
 def _problem_of(program: str, may_ship: bool) -> str | None:
-    """What is wrong with ``program`` of this machine for a worker, as the end of a sentence; None where nothing is."""
+    """What is wrong with the local ``program`` for a worker, as the end of a sentence, or None."""
     path = shutil.which(program)
     if path is None:
         return "which is not there, or no program"
     if Path(path).absolute().parent == Path(sys.executable).absolute().parent and Path(path).name.startswith("python"):
-        return None  # of this very environment
+        return None  # it is the Python of this environment
     return _asked(path, may_ship)
 
 
@@ -165,7 +165,7 @@ def _asked(program: str, may_ship: bool) -> str | None:
         )
         answer = json.loads(done.stdout.splitlines()[-1])
     except (OSError, subprocess.SubprocessError, ValueError, IndexError):
-        return None  # no Python, or one that says more than it is asked: the first task shows it
+        return None  # no Python, or one with more output than asked for: the first task will show it
     here = f"{sys.version_info[0]}.{sys.version_info[1]}"
     if answer["version"] != here:
         return f"which is Python {shorten(answer['version'])} where this process is Python {here}"

@@ -1,4 +1,4 @@
-"""``sr.compare_runs``, ``sr.movers`` and ``sr.decompose``: two runs, from what a caller has of them."""
+"""``sr.compare_runs``, ``sr.movers`` and ``sr.decompose``: two runs, given as results, tables or paths."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ def compare_runs(
     groups: GroupChoice | None = None,
     spark: SparkSession | None = None,
 ) -> RunComparison:
-    """Compare two runs: other days, other jobs, other models.
+    """Compare two runs of different days, jobs or models.
 
-    With ``groups="all"`` the runs are compared as they are, in every metric: the difference is that of the two values,
-    tested by what both are without each part of the groups. With ``groups="common"`` groups are paired by their key in
-    this process, and each metric of groups is tested by a paired t test over the pairs in which both sides define it.
-    A mean whose groups weigh by their rows (``gauc``) is then compared by the delta method, and where groups have
-    clusters there is no test: group tables do not say who stands behind a group.
+    With ``groups="all"`` the runs are compared as they are, in every metric: the difference of the two values is tested
+    by the values that both have without each part of the groups. With ``groups="common"`` groups are paired by their
+    key in this process, and each metric of groups is tested by a paired t test over the pairs in which both sides
+    define it. A mean whose groups are weighted by their rows (``gauc``) is then compared by the delta method. Groups
+    that have clusters are not tested, because group tables lack the clusters.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def compare_runs(
     [{'difference': 0.25, 'wins': 1, 'ties': 1, 'losses': 0, 'n_groups': 2}]
     """
     checked_share("level", level)
-    adjusted((), correction)  # refuses an unknown one before anything is read
+    adjusted((), correction)  # refuses an unknown correction before anything is read
     validate_choice(groups)
     how: Any = {"correction": correction, "level": level, "other_definitions": other_definitions}
     notes: list[str] = []
@@ -194,7 +194,7 @@ def decompose(
     right_model: str | None = None,
     other_definitions: bool = False,
 ) -> pa.Table:
-    """Split the difference of means, right less left, over the values of a slice: into mix and rate, without remainder.
+    """Split the difference of means, right minus left, over the values of a slice into mix and rate, without remainder.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""``sr.explain``: one call from impressions to how a metric comes of one group."""
+"""``sr.explain``: one call from impressions to how a metric is computed for one group."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def explain(
     models: Sequence[str] = (),
     **options: Unpack[InputOptions],
 ) -> Explanation:
-    """Explain how a metric comes of the rows of one group, without evaluating the others.
+    """Explain how a metric is computed from the rows of one group, without evaluating the others.
 
     Parameters
     ----------

@@ -150,8 +150,7 @@ def validate_model(known: Sequence[str], option: str, name: str | None) -> None:
 
 
 def session_for_far(*, is_far: bool) -> AbstractContextManager[SparkSession | None]:
-    """The Spark session that reads tables on other file systems, or None if there are none. It is stopped at the end.
-    """
+    """The Spark session that reads tables on other file systems, None if there are none. It is stopped at the end."""
     return command_session("compare", is_needed=is_far and importlib.util.find_spec("pyspark") is not None)
 
 

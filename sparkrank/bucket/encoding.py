@@ -54,9 +54,7 @@ def paired(codes: Codes, more: Codes) -> Codes:
 
 
 class TextOrder:
-    """The places of ``items`` (n) by the bytes of their texts, as in trec_eval; only of the requested rows if these are
-    few.
-    """
+    """The places of ``items`` (n) by their texts' bytes, as in trec_eval; only of the requested rows if few."""
 
     def __init__(self, items: pa.ChunkedArray) -> None:
         self._items = items
@@ -73,9 +71,7 @@ class TextOrder:
 
     @cached_property
     def texts(self) -> tuple[Ints, NDArray[np.uint8]]:
-        """Where each item's text (n) begins in the bytes, where the last ends (n + 1), and the bytes. No item may be
-        null.
-        """
+        """Where each item's text (n) begins and the last ends (n + 1), and the bytes. No item may be null."""
         kind = self._items.type
         is_plain = pa.types.is_string(kind) or pa.types.is_large_string(kind)
         texts = one_array(self._items if is_plain else self._items.cast(pa.string()))

@@ -188,9 +188,7 @@ def _list(terms: TermTable, ranking: Ranking, model: RankedModel, scores: pa.Chu
 
 
 def _named(rows: Ints, model: RankedModel, ranking: Ranking) -> dict[str, tuple[Any, ...]]:
-    """The item, if there is a column of items, and the label of each of ``rows`` of the judgments; None without a
-    label.
-    """
+    """The item (if there is a column of items) and the label of each of ``rows`` of the judgments, None without one."""
     columns: dict[str, tuple[Any, ...]] = {}
     if ITEM in model.rows:
         columns[ITEM] = tuple(model.rows.table[ITEM].take(pa.array(rows)).to_pylist())

@@ -30,9 +30,7 @@ def group_parts(keys: pa.Table) -> Codes:
 
 
 def part_states(sliced: Sequence[tuple[GroupSlice, Codes, Sequence[RankedModel]]], plan: Plan) -> PartStates:
-    """The states of parts, and of pairs of models. Each slice comes with the part of each of its groups, and its
-    models.
-    """
+    """The states of parts, and of pairs of models. Each slice comes with the parts of its groups and its models."""
     means: dict[str, SlicedSums] = {}
     sums: dict[str, SlicedSums] = {}
     pairs: dict[str, SlicedSums] = {}

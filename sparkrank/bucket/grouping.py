@@ -39,9 +39,7 @@ class Groups:
 
 
 def groups_of(keys: Sequence[pa.ChunkedArray], rows: int = 0) -> Groups:
-    """The groups of rows that agree in all columns of ``keys``, nulls included. Without keys, all ``rows`` are one
-    group.
-    """
+    """The groups of rows that agree in all ``keys`` columns, nulls included. Without keys, all ``rows`` are one."""
     if not keys:
         return Groups(np.zeros(rows, np.int32), min(rows, 1))
     if len(keys) == 1:

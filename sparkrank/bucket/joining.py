@@ -187,7 +187,7 @@ def _with_list(rows: BucketRows, codes: Codes, groups: int) -> tuple[Flags, ...]
 
 
 def _groups_of(codes: Codes, flags: Flags | None, groups: int) -> Flags:
-    """A flag for each group (groups) that has a flagged row, or any row if ``flags`` is None."""
+    """A flag for each group (groups): whether it has a flagged row, or any row if ``flags`` is None."""
     has_one = np.zeros(groups, np.bool_)
     has_one[codes if flags is None else codes[np.flatnonzero(flags)]] = True
     return has_one

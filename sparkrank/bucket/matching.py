@@ -54,9 +54,7 @@ class Matches:
 
 
 def matches_of(rows: BucketRows, codes: Codes, groups: int, lists: int) -> Matches:
-    """The matches of ``rows`` by their ``codes`` of ``groups``. The first ``lists`` rows are of lists. All rows have an
-    item.
-    """
+    """The matches of ``rows`` by their ``codes`` of ``groups``. First come those of ``lists``. All have an item."""
     items, distinct = _whole_numbers(rows)
     truth = BucketRows(rows.table.slice(lists))
     labels, judged = truth.labels(), truth.valid(LABEL)

@@ -48,7 +48,7 @@ SegmentLists: TypeAlias = "dict[DistinctLists, tuple[Ints, Segments] | None]"
 _COUNTED = (*map(str, ROWS_AND_WEIGHT), POSITIVES, NEGATIVES)
 # The amount of a group is squared in this unit, so that the squares of as many groups as there may be add up exactly.
 AMOUNT_UNIT, MOST_AMOUNT = 2.0**15, 2.0**42
-ROUNDING = 2.0**-40  # rounding may move a value out of its range by less: the error of a million terms of 1
+ROUNDING = 2.0**-40  # tolerance for a value out of range: above the error of a million terms of 1
 
 
 @dataclass(frozen=True)
@@ -176,9 +176,7 @@ class RankedModel:
 
     @cached
     def unit_tables(self) -> list[tuple[list[int], UnitTable]]:
-        """The values of the coarse metrics in whole units, with their places among these metrics: a table per set of
-        lists.
-        """
+        """The values of the coarse metrics in whole units, with their places among these: a table per set of lists."""
         alike: dict[DistinctLists | None, list[int]] = {}
         metrics = self.plan.coarse_metrics
         for place, metric in enumerate(metrics):

@@ -76,9 +76,7 @@ def _without_item(rows: BucketRows, names: Sequence[str]) -> Flags | None:
 
 
 def _no_position(rows: BucketRows, name: str, first: int) -> Flags | None:
-    """A flag for scores (negated ranks) that are not whole numbers, are above ``first``, or are beyond a 32-bit
-    position.
-    """
+    """A flag for scores (negated ranks) that are not whole, are above ``first``, or are beyond a 32-bit position."""
     scores = rows.floats(name)
     with np.errstate(invalid="ignore"):
         is_position = (scores == np.rint(scores)) & (scores <= first) & (scores >= -MOST_POSITION)

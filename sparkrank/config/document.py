@@ -163,9 +163,7 @@ class Spec(Section):
         return copied
 
     def limits(self, plan: Plan) -> Limits:
-        """The limits of checks. Raises :class:`sparkrank.base.errors.SpecError` for a check that ``plan`` does not
-        count.
-        """
+        """The limits of checks. Raises :class:`sparkrank.base.errors.SpecError` for one that ``plan`` lacks."""
         return limits_of(plan, self.quality.max_bad_fraction, self.quality.limits, "quality.limits")
 
     def judge(self, plan: Plan) -> Judge | None:

@@ -1,5 +1,4 @@
-"""Why two libraries give different numbers for the same rows: the settings that differ in their presets, and the
-effects.
+"""Why two libraries give different numbers for the same rows: how their presets differ, and what each difference does.
 
 Metrics that differ in parameters share one pass; a setting of the whole evaluation takes a pass of its own.
 """
@@ -195,9 +194,7 @@ def _changed(asked: _Asked, name: str, value: Any) -> _Asked:
 
 
 def _of_metric(one: Metric, other: Metric) -> list[tuple[str, str, str, Metric]]:
-    """Each parameter in which two metrics of one text differ: its name, both values, and ``one`` with the value of
-    ``other``.
-    """
+    """Each parameter in which two metrics of one text differ: name, both values, and ``one`` with that of ``other``."""
     if one.name != other.name:
         return [("metric", one.definition, other.definition, other)]
     differences, order = [], [declared.name for declared in one.declaration.all_parameters]

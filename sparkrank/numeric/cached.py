@@ -28,7 +28,5 @@ def cached(method: Callable[P, R]) -> Callable[P, R]:
 
 
 def drop_cached(owner: object) -> None:
-    """Drop the cached results of ``owner``, which may refer to it: reference cycles are only freed by Python's
-    collector.
-    """
+    """Drop the cached results of ``owner``: they may refer to it, and only Python's collector frees cycles."""
     owner.__dict__.pop("_cached", None)

@@ -25,9 +25,7 @@ def ensure_free(needed: int) -> None:
 
 
 def free_memory() -> int | None:
-    """The bytes that this process may still take under all limits, or None if the system does not say, as outside
-    Linux.
-    """
+    """The bytes that this process may still take under all limits; None if the system does not say (not Linux)."""
     known = [left for left in (addresses_left(), *_left_in_containers(), _left_on_machine()) if left is not None]
     return max(0, min(known)) if known else None
 

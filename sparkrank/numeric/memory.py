@@ -1,6 +1,4 @@
-"""Settings for freed memory, which the process keeps or returns. Numpy allocates from glibc, Arrow from its own
-allocator.
-"""
+"""Settings to keep or return freed memory. Numpy allocates from glibc, Arrow from its own allocator."""
 
 from __future__ import annotations
 

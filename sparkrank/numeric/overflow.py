@@ -1,6 +1,4 @@
-"""A check that sums of whole numbers, such as those in units of 2^-32 of a row, fit 64 bits: numpy and Arrow wrap
-around.
-"""
+"""A check that sums of whole numbers, such as units of 2^-32 of a row, fit 64 bits: numpy and Arrow wrap around."""
 
 from __future__ import annotations
 

@@ -170,9 +170,7 @@ def _compiled_sums(
 def _sums_of_large(
     ranking: Ranking, rel: float | None, gain: Gain, cutoffs: tuple[int, ...], discount: Discount, *, whole: bool
 ) -> CompiledSums | None:
-    """The sums over the hits of a few groups, from their sorted scores. Gains count up to the cut-offs unless
-    ``whole``.
-    """
+    """The sums over the hits of a few groups, from sorted scores. Gains count up to the cut-offs unless ``whole``."""
     last = BEYOND if whole else max(cutoffs, default=0)
     undiscounted = np.zeros(DISCOUNTED_AT_ONCE)
     judgments, groups = ranking.judgments, ranking.groups

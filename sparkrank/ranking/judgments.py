@@ -78,9 +78,7 @@ class Judgments:
 
     @cached
     def pooled(self) -> Flags:
-        """A flag for rows (n) with a label, even one below 0: as in trec_eval, such a row is in the pool but not
-        judged.
-        """
+        """A flag for rows (n) with a label, even below 0: as in trec_eval, such a row is in the pool but not judged."""
         return np.ones(len(self.labels), np.bool_) if self.judged is None else self.judged
 
     @cached

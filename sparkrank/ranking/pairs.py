@@ -97,9 +97,7 @@ class PairedRows:
 
     @cached
     def score_ranks(self) -> Ints:
-        """Twice the mid-rank of each row (m) by score, minus the group's number of rows + 1: whole numbers centred on
-        0.
-        """
+        """Twice the mid-rank of each row (m) by score, minus the group's number of rows + 1: whole, centred on 0."""
         return self._centred(np.flatnonzero(self.opens))
 
     @cached

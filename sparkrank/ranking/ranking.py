@@ -29,9 +29,7 @@ MANY_ROWS, ORDER_BYTES = 1 << 21, 24
 
 
 class KeyLayout(NamedTuple):
-    """The number of bits of a sort key for the row (lowest), and for the score above it. The other bits are for the
-    group.
-    """
+    """The number of bits of a sort key for the row (lowest), and for the score above it. The rest is for the group."""
 
     row: int
     score: int
@@ -148,9 +146,7 @@ class ItemOrder(Protocol):
 
     @property
     def texts(self) -> tuple[Ints, NDArray[np.uint8]]:
-        """Where each item's text (n) begins in the bytes, where the last ends (n + 1), and the bytes. No item may be
-        null.
-        """
+        """Where each item's text (n) begins and the last ends (n + 1), and the bytes. No item may be null."""
 
 
 Ties: TypeAlias = Literal["expected", "item", "worst", "best", "block"]
@@ -373,9 +369,7 @@ class Ranking:
         return np.ascontiguousarray(self._scores, np.float64)
 
     def ranges_of_scores(self, group: int, most: int, sampled: int) -> Iterator[Ints]:
-        """The rows of ``group`` in ranges of about ``most`` rows, the highest scores first. Equal scores are in one
-        range.
-        """
+        """The rows of ``group`` in ranges of about ``most`` rows, highest scores first. Equal scores share a range."""
         mine = None if self.groups == 1 else self.judgments.codes == group
         scores = self._scores
         edges = np.sort((scores if mine is None else scores[mine])[:: max(len(scores) // sampled, 1)])

@@ -30,9 +30,7 @@ INPUT, TRUTH = "input", "truth"
 
 @dataclass(frozen=True)
 class Completeness:
-    """The lowest allowed number of rows of each side with the words that set it, and ``warnings`` about what is not
-    checked.
-    """
+    """The lowest allowed row count of each side, with the words that set it, and ``warnings`` of skipped checks."""
 
     least: Mapping[str, tuple[tuple[float, str], ...]] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()

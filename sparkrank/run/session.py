@@ -78,9 +78,7 @@ def _is_local() -> bool:
 
 
 def _give_workers_this_python() -> None:
-    """Let workers on this machine run the Python of this process instead of python3 of the PATH, unless one is
-    configured.
-    """
+    """Let workers on this machine run this process's Python, not python3 of the PATH, unless one is configured."""
     from pyspark import SparkContext
 
     if not SparkContext.getSystemProperty("spark.pyspark.python"):
@@ -107,9 +105,7 @@ def _logging_is_configured() -> bool:
 
 
 def quieten_pyspark() -> None:
-    """Turn off the JSON that PySpark writes to stderr for errors with a place in a query: our sentence has the same
-    text.
-    """
+    """Turn off the JSON that PySpark writes to stderr for errors with a place in a query: our sentence says it."""
     from pyspark.logger import PySparkLogger
 
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):

@@ -33,7 +33,7 @@ def rows_shown(exposure: Ints) -> float:
 
 
 class CodedItems(NamedTuple):
-    """The counts of items (n): how often each is ``shown``, in units of :data:`UNIT`, and how often it is ``relevant``.
+    """The counts of items (n): how often ``shown``, in units of :data:`UNIT`, and in how many groups ``relevant``.
 
     ``code`` (n) is the place among ``series``. An ``item`` (n) is a whole number if the input has whole numbers, else a
     text.
@@ -82,9 +82,7 @@ class ItemCounts:
         relevant: Flags,
         segments: Segments = WHOLE,
     ) -> ItemCounts:
-        """The items of rows (``codes`` among ``items``) by value of a slice. Rows (n each) are ``shown`` and
-        ``relevant``.
-        """
+        """The items of rows (``codes`` among ``items``), ``shown`` and ``relevant`` (n each), by value of a slice."""
         if items.null_count:
             rows = np.flatnonzero(items.is_valid().to_numpy(zero_copy_only=False)[codes])
             codes, shown, relevant, segments = codes[rows], shown[rows], relevant[rows], segments.of(rows)

@@ -1,6 +1,6 @@
 """Why two libraries give different numbers for the same rows: how their presets differ, and what each difference does.
 
-Metrics that differ in parameters share one pass; a setting of the whole evaluation takes a pass of its own.
+Metrics with other parameters share one pass; a setting of the whole evaluation takes a pass of its own.
 """
 
 from __future__ import annotations

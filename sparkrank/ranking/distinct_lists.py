@@ -1,4 +1,4 @@
-"""The distinct lists of a bucket. Groups whose lists have as many rows, and hits at the same positions, share one."""
+"""The distinct lists of a bucket. Groups share one if its size and hit positions are the same."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class GroupValues:
 
 
 def in_order(values: Sequence[GroupValues], distinct: DistinctLists, alike: Alike) -> list[NDArray[Any]]:
-    """Each of ``values`` for all groups (groups), in the order of ``alike``. To do all at once is faster."""
+    """Each of ``values`` for all groups (groups), in the order of ``alike``. Taking them together is faster."""
     of_lists = [value.numbers for value in values if value.distinct is distinct]
     others = [value.of_groups() for value in values if value.distinct is not distinct]
     by_list, by_group = (

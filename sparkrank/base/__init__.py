@@ -1,1 +1,1 @@
-"""Below everything: errors, what they may show, and the names of what is counted."""
+"""The lowest layer: errors, what they may show, and the names of what is counted."""

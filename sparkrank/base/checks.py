@@ -1,4 +1,4 @@
-"""The names of all checks: what a bucket counts and the table ``quality`` has.
+"""The names of all checks: what a bucket counts, and what the table ``quality`` has.
 
 Every row read is rejected, evaluated, or gone for one of the reasons in :data:`GONE`.
 """
@@ -9,8 +9,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-# The code of each check, by which programs know it whatever its sentence says; of those that name a level, a metric or
-# an ideal, by the words before that. A code never changes.
+# The code of each check, by which programs know it whatever its sentence says. A check whose sentence names a level, a
+# metric or an ideal has its code under the words before that. A code never changes.
 CODES: dict[str, str] = {}
 _CODES_OF_FORMS = (
     (re.compile(r"groups of one class \(.*\)", re.DOTALL), "groups_of_one_class"),
@@ -33,17 +33,17 @@ ROWS_EVALUATED = _check("rows_evaluated", "rows evaluated")
 ROWS_REJECTED = _check("rows_rejected", "rows rejected")
 
 # Reasons to reject a row, in the order in which they are looked for: a row counts under the first that holds.
-NO_NUMBER = _check("rejected_no_number", "rejected: text that is no number")  # of days stored by earlier releases
+NO_NUMBER = _check("rejected_no_number", "rejected: text that is no number")  # in days stored by earlier releases
 NULL_KEY = _check("rejected_null_group", "rejected: null or NaN group key")
 NAN_SCORE = _check("rejected_nan_score", "rejected: NaN score")
 BAD_LABEL = _check("rejected_bad_label", "rejected: NaN or infinite label")
-SMALL_LABEL = _check("rejected_small_label", "rejected: label above 0 and below 1e-6")  # where dcg or cg adds labels up
+SMALL_LABEL = _check("rejected_small_label", "rejected: label above 0 and below 1e-6")  # if dcg or cg adds labels up
 NAN_REFERENCE = _check("rejected_nan_reference_rank", "rejected: NaN reference rank")
 BAD_WEIGHT = _check("rejected_bad_weight", "rejected: weight that is null, NaN, negative or above 1e288")
 SMALL_WEIGHT = _check("rejected_small_weight", "rejected: weight above 0 and below 1e-15")
 BEYOND_TRUE_ITEMS = _check("rejected_label_beyond_true_items", "rejected: label beyond the last true item")
-NULL_ITEM = _check("rejected_null_item", "rejected: null item")  # where rows are told apart by their item
-BAD_RANK = _check("rejected_bad_rank", "rejected: rank that is no position")  # where ranks are positions
+NULL_ITEM = _check("rejected_null_item", "rejected: null item")  # if items distinguish rows
+BAD_RANK = _check("rejected_bad_rank", "rejected: rank that is no position")  # if ranks are positions
 BAD_GROUP_WEIGHT = _check(
     "rejected_bad_group_weight",
     "rejected: group weight that is null, NaN, negative or above 1e9, or not the same in all rows of its group",
@@ -54,7 +54,7 @@ SEVERAL_CLUSTERS = _check(
 )
 REJECTIONS = tuple(check for check in CODES if check.startswith("rejected: "))
 
-# Looked for where the rows came from pandas.
+# Counted if the rows came from pandas.
 NAN_LABELS = _check("nan_labels_of_pandas", "labels that are NaN in pandas, taken as not judged")
 NAN_REFERENCE_OF_PANDAS = _check(
     "nan_reference_ranks_of_pandas", "reference ranks that are NaN in pandas, taken as none"
@@ -78,7 +78,7 @@ CLUSTERLESS_GROUPS = _check(
 )
 ITEMLESS_ROWS = _check("rows_without_item", "rows without an item, counted in no coverage, gini or novelty")
 
-# Where lists and truth are joined.
+# If lists and truth are joined.
 TRUTH_ROWS = _check("truth_rows", "rows of truth")
 TRUTH_ITEMS = _check("truth_items", "truth with a label, each item of a group once")
 TRUTH_LISTED = _check("truth_in_a_list", "truth found in a list, its label given to the list row")
@@ -91,10 +91,10 @@ GROUPS_WITHOUT_TRUTH = _check("groups_without_truth", "groups without truth")
 GROUPS_JOINED = _check("groups_joined", "groups in the lists and in the truth")
 JOINED = (TRUTH_LISTED, TRUTH_UNLISTED, TRUTH_REPEATED, TRUTH_OVERRULED, TRUTH_UNLABELLED, GROUP_ONLY)
 
-# Rows that are read and neither rejected nor evaluated.
+# Rows that are read, but neither rejected nor evaluated.
 GONE = (TRUTH_LISTED, TRUTH_REPEATED, TRUTH_UNLABELLED, GROUP_ONLY, UNJUDGED_DROPPED)
 
-# Of each model.
+# For each model.
 SCORED_ROWS = _check("rows_with_score", "rows with a score")
 SCORED_IN_GROUPS = _check("rows_with_score_of_groups", "rows with a score, of the groups evaluated")
 ROWS_IN_TRUTH = _check("rows_with_score_in_truth", "rows with a score whose item is in the truth")
@@ -111,18 +111,18 @@ SMALL_SLICES = _check(
     "values of slices left out of metrics and comparisons: fewer groups than least_groups.tables",
 )
 
-# Over these a check is not ``ok``, which stops nothing. Lists of ten hold less than half of the truth of many a good
-# recommender; that lists and truth hardly meet has to be said all the same where nobody has set the limit.
+# Above these a check is not ``ok``, which stops nothing. Lists of ten contain less than half of the truth even for many
+# a good recommender; but if lists and truth hardly overlap, that must be said even if no limit was set.
 MOST_UNLISTED = 0.5
 LIMITS: Mapping[str, float] = {TRUTH_UNLISTED: MOST_UNLISTED, OUTSIDE_ROWS: 0.0}
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of the input, beyond which nothing is written.
+    """The limits of the input. Nothing is written if one is exceeded.
 
-    ``bad`` is the share of rows that may be rejected. ``by_check`` has the most of each check that was asked for, as a
-    share of its whole, or as a count where it has none.
+    ``bad`` is the share of rows that may be rejected. ``by_check`` has the upper limit of each check that was asked
+    for, as a share of its whole, or as a count if it has none.
     """
 
     bad: float = 0.0
@@ -133,7 +133,7 @@ NO_LIMITS = Limits()
 
 
 def code_of(check: str) -> str | None:
-    """The code of a ``check``; None for a check without one, as that of a role from outside the package.
+    """The code of a ``check``, or None for a check without one, such as that of a role from outside the package.
 
     Examples
     --------
@@ -150,12 +150,12 @@ def all_codes() -> tuple[str, ...]:
 
 
 def one_class_groups(level: str) -> str:
-    """Groups evaluated whose list has no relevant row, or no other, at a ``level`` of the labels."""
+    """Evaluated groups whose list has rows of only one class, relevant or not, at a ``level`` of the labels."""
     return f"groups of one class ({level})"
 
 
 def above_ideal(metric: object, ideal: float) -> str:
-    """Groups whose list is better than the ideal that ``metric`` names: labels may exceed it."""
+    """Groups whose list is better than the ideal that ``metric`` names, since labels may exceed it."""
     return f"groups with {metric} above {ideal:g}, better than its ideal list"
 
 
@@ -175,5 +175,5 @@ def relevant_unlisted(level: str) -> str:
 
 
 def outside_range(metric: object, low: float, high: float) -> str:
-    """Groups with a value that ``metric`` cannot have, as when a list is credited twice for an item."""
+    """Groups with a value outside the range of ``metric``, as when a list gets credit twice for an item."""
     return f"groups with {metric} outside of its range, {low:g} to {high:g}"

@@ -16,27 +16,27 @@ from contextlib import contextmanager, suppress
 
 from sparkrank.base.redaction import redact
 
-# What Arrow says of a store, S3-compatible or Google's, that fails, be it for a moment. That it refuses somebody, or
-# has no such bucket, is no failure of its own.
+# What Arrow says if a store, S3-compatible or Google's, fails, even if only for a moment. A refusal, or a missing
+# bucket, is not a failure of the store.
 _STORE_FAILS = re.compile(
     r"AWS Error (?:INTERNAL_FAILURE|NETWORK_CONNECTION|REQUEST_TIMEOUT|SERVICE_UNAVAILABLE|SLOW_DOWN|THROTTLING|"
     r"UNKNOWN \(HTTP status 5\d\d\))"
     r"|ExpiredToken|REQUEST_EXPIRED|TokenRefreshRequired|RequestTimeTooSkewed|curlCode: 28\b"
-    # what a store says of an expired token where its answer has no room for words
+    # the answer to an expired token if it has no room for words
     r"|HTTP status 400\) during HeadObject operation: No response body"
     r"|google::cloud::Status\((?:ABORTED|DEADLINE_EXCEEDED|INTERNAL|RESOURCE_EXHAUSTED|UNAVAILABLE)\b"
 )
 
-# What Arrow says behind the sentence of a Python exception that went through it.
+# What Arrow appends to the sentence of a Python exception that went through it.
 _DETAIL = re.compile(r"\.? Detail: Python exception: ")
 
-# Letters of a value that a sentence repeats, of names that it lists, and of a sentence as a whole.
+# The most letters of a value in a sentence, of a list of names, and of a whole sentence.
 MOST_SHOWN, MOST_LISTED, MOST_SENTENCE = 200, 600, 1500
-_MOST_CLEANED = 16_000  # that are looked at for secrets; of a longer text the middle is shown to nobody anyway
+_MOST_CLEANED = 16_000  # letters that are searched for secrets; the middle of a longer text is never shown anyway
 
 
 class _Few(reprlib.Repr):
-    """The texts of nested collections, cleaned before they are cut: a cut may remove what marks a secret."""
+    """Texts of nested collections, cleaned before they are cut: a cut may remove what marks a secret."""
 
     def repr_str(self, x: str, level: int) -> str:  # noqa: ARG002 - as the class above has it
         return repr(_cut(redact(_cut(x, _MOST_CLEANED)), self.maxstring))
@@ -100,7 +100,7 @@ class MetricError(SpecError):
 
 
 class OutOfMemoryError(SparkrankError):
-    """The rows of a group do not fit the memory of the process that evaluates them; the text names its key's hash."""
+    """A group does not fit the memory of the process that evaluates it. The text has the hash of its key."""
 
     code = "out_of_memory"
 
@@ -145,7 +145,7 @@ class UnknownResultError(SparkrankError, KeyError):
     """The results lack the value that was looked up. It is also a ``KeyError``."""
 
     code = "unknown_result"
-    __str__ = Exception.__str__  # that of a KeyError puts the sentence into quotes
+    __str__ = Exception.__str__  # a KeyError would put the sentence into quotes
 
 
 class CodedSentence(str):
@@ -187,13 +187,13 @@ def did_you_mean(value: object, known: Iterable[object]) -> str:
     typed = shorten(value).strip(" []()'\"").lower()
     names = {name.lower(): name for name in map(shorten, known)}
     near = difflib.get_close_matches(typed, names, 1, 0.7)  # measured on the words of tests/base/test_errors.py
-    # In words of three letters two that changed places leave less than that alike: "nwe" is "new".
+    # Two swapped letters leave words of three letters less alike than that: "nwe" is "new".
     near += [name for name in names if set(name) == set(typed) and abs(len(name) - len(typed)) <= 1]
     return f', did you mean "{names[near[0]]}"?' if near else ""
 
 
 def itemize(names: Iterable[object]) -> str:
-    """The ``names`` for use in a sentence: ``a, b, c``. Of very many the first, and how many more there are."""
+    """The ``names`` for use in a sentence: ``a, b, c``. Of very many, the first ones and how many more there are."""
     texts = list(map(shorten, names))
     kept = texts[:1]
     room = MOST_LISTED - sum(map(len, kept))
@@ -206,7 +206,7 @@ def itemize(names: Iterable[object]) -> str:
 
 
 def escape(text: str) -> str:
-    """``text`` on one line: control characters, ends of lines and marks of direction are written as in Python."""
+    """``text`` on one line: control characters, line ends and direction marks are written as in Python."""
     if text.isprintable():
         return text
     return "".join(
@@ -218,9 +218,10 @@ def escape(text: str) -> str:
 
 
 def shorten(text: object, most: int = MOST_SHOWN) -> str:
-    """``text`` for use in a sentence: without secrets, :func:`escape`, and cut in the middle to ``most`` letters.
+    """``text`` for use in a sentence: without secrets, escaped (:func:`escape`), and cut in the middle to ``most``
+    letters.
 
-    A text that was shortened before stays as it is.
+    A text that was shortened before is unchanged.
     """
     clean = _cut(text if isinstance(text, str) else _written(text, str), _MOST_CLEANED)
     return _cut(escape(_cut(redact(clean), most)), most)
@@ -243,13 +244,13 @@ def _written(value: object, how: Callable[[object], str]) -> str:
     """The text of ``value``, shortened if it is a long collection. Lists and mappings may be nested."""
     try:
         return _FEW.repr(value) if isinstance(value, (list, tuple, dict, set, frozenset)) else how(value)
-    except Exception:  # noqa: BLE001 - a number of thousands of digits, and whatever has no text of its own
+    except Exception:  # noqa: BLE001 - a number of thousands of digits, or an object without a text
         return f"a value of type {type(value).__name__}"
 
 
 @contextmanager
 def without_secrets() -> Iterator[None]:
-    """Remove secrets from the texts of all errors that pass, and of their causes: a traceback prints them all."""
+    """Remove secrets from all errors raised inside, and from their causes: a traceback prints them all."""
     try:
         yield
     except Exception as error:
@@ -286,13 +287,13 @@ def _is_clean(error: BaseException) -> bool:
 
 
 def _stand_in(error: BaseException) -> SparkrankError:
-    """An error with the text of one that cannot be changed, as those of Java."""
+    """An error with the text of an exception that cannot be changed, such as one from Java."""
     return SparkrankError(f"{type(error).__name__}: {first_line(error)}").with_traceback(error.__traceback__)
 
 
 @contextmanager
 def writing_errors(what: str, done: str = "written") -> Iterator[None]:
-    """Turn an error of the operating system, as a full disk, into one that says that ``what`` cannot be ``done``."""
+    """Turn an error of the operating system, such as a full disk, into one that says ``what`` cannot be ``done``."""
     try:
         yield
     except OSError as error:
@@ -303,7 +304,7 @@ def writing_errors(what: str, done: str = "written") -> Iterator[None]:
 def unreadable(what: str, error: BaseException, advice: str = "") -> SparkrankError:
     """The error for a failed read of ``what``, with ``advice`` unless a store or memory failed."""
     sentence = f"{what}: {shorten(first_line(error), MOST_LISTED)}"
-    if isinstance(error, MemoryError):  # of Arrow too; the file may be as it should
+    if isinstance(error, MemoryError):  # also raised by Arrow; the file may be intact
         return SparkrankError(f"{sentence} (the process lacks memory)")
     return StoreError(sentence) if _STORE_FAILS.search(str(error)) else InputError(sentence + advice)
 

@@ -1,7 +1,7 @@
-"""Removal of secrets from what others may see: an allow list of options, a parser of URLs, and names of credentials.
+"""Removal of secrets from what others may see: an allow list of options, a URL parser, and names of credentials.
 
-The value of an option is hidden unless its name is known to be harmless. In any text, URLs lose who opens them and all
-but harmless settings, and the value after the name of a credential (``password=``) is hidden; a bare secret is not.
+The value of an option is hidden unless its name is known to be harmless. In any text, URLs lose their user and all but
+harmless settings, and the value after the name of a credential (``password=``) is hidden. A bare secret is not found.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 HIDDEN = "***"
 
-# Options of readers whose values say how rows are read, and nothing else: of texts, of files, of lakes and databases.
+# Options of readers whose values only determine how rows are read: for texts, files, lakes and databases.
 _HARMLESS = """
 header delimiter sep multiline mode encoding charset quote escape comment inferschema samplingratio locale linesep
 nullvalue emptyvalue nanvalue positiveinf negativeinf dateformat timestampformat timestampntzformat maxcolumns
@@ -30,19 +30,19 @@ pushdownlimit customschema
 """
 _HARMLESS_OPTIONS = frozenset(_HARMLESS.split())
 _URL_OPTIONS = frozenset(("url", "path", "hosts", "host"))  # shown as URLs
-# Settings of a store that its URL may have, as Arrow reads them.
+# Settings in the URL of a store, as Arrow reads them.
 _SETTINGS_OF_STORES = """
 region scheme endpoint_override allow_bucket_creation allow_bucket_deletion anonymous connect_timeout request_timeout
 retry_limit_seconds background_writes check_directory_existence_before_creation use_hdfs3 replication buffer_size
 default_block_size versionid snapshot ssl sslmode
 """
 _HARMLESS_SETTINGS = frozenset(_SETTINGS_OF_STORES.split())
-# Schemes with a port after the colon; after that of other schemes a password of digits may come.
+# Schemes with a port after the colon. In other schemes, digits there may be a password.
 _WITH_PORTS = frozenset(("hdfs", "webhdfs", "swebhdfs", "viewfs", "ofs", "o3fs", "har", "spark", "thrift", "alluxio"))
 _CONTAINERS = frozenset(("abfs", "abfss", "wasb", "wasbs"))  # with a container before the @
 _ORACLE = "jdbc:oracle:"
 
-# The bound keeps a search linear in long runs of letters.
+# The bound keeps the search linear in long runs of letters.
 _SCHEME = re.compile(rf"{_ORACLE}\w{{1,10}}:|[A-Za-z][A-Za-z0-9+.-]{{0,30}}://")
 _CONTAINER = re.compile(r"[\w$-]+@[\w.-]+(?=[:/?#]|\Z)")
 _SETTINGS = re.compile(r"[?#;](?=[\w.%$-]+(?:=|%3D))")
@@ -54,7 +54,7 @@ _NAMES = (
     r"|(?:api|access|account|private|shared|signing|master|storage|encryption|auth)[ _.-]?key"
     r"|(?<![a-z])(?:sig|sas|jwt)(?![a-z]))"
 )
-_QUOTE = r"\\{0,8}[\"'`]"  # backslashes come of JSON within JSON
+_QUOTE = r"\\{0,8}[\"'`]"  # backslashes come from JSON within JSON
 _NAMED = re.compile(
     rf"({_NAMES}[\w.$-]{{0,200}}(?:{_QUOTE})?[ \t]{{0,3}}(?:=>|=|:|%3D)[ \t]{{0,3}}(?:{_QUOTE})?"
     r"(?:(?:bearer|basic|negotiate|aws)[ \t]+)?)"
@@ -65,9 +65,9 @@ _IS_SECRET = re.compile(_NAMES, re.IGNORECASE)
 
 
 def redact(text: str) -> str:
-    """``text`` without its secrets: who opens a URL, settings of URLs, and values of named credentials.
+    """``text`` without its secrets: users and settings of URLs, and values of named credentials.
 
-    Everything else stays as it is, and a text that was cleaned before comes out as it went in.
+    Everything else is unchanged, and so is a text that was cleaned before.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def redact(text: str) -> str:
 
 
 def shown_url(url: str) -> str:
-    """A path or URL as others may see it: without who opens it, and with none but harmless settings.
+    """A path or URL as others may see it: without its user, and only with harmless settings.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def shown_url(url: str) -> str:
 
 
 def has_secret(url: str) -> bool:
-    """Whether a path or URL has a password, or a setting that is named as a credential.
+    """Whether a path or URL has a password, or a setting named like a credential.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def has_secret(url: str) -> bool:
 
 
 def shown_options(options: Mapping[str, str]) -> dict[str, str]:
-    """Options of a reader as others may see them: values of those that are known to be harmless, and parts of URLs.
+    """The options of a reader as others may see them: only harmless values, and parts of URLs.
 
     Examples
     --------
@@ -120,9 +120,10 @@ def shown_options(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def options_to_hash(options: Mapping[str, str]) -> dict[str, str]:
-    """Options without secrets, which change nobody's rows, but with all else: they distinguish two ways to read.
+    """Options without secrets, which do not change the rows, but with everything else: it distinguishes two ways to
+    read.
 
-    They go into a hash and are shown to nobody.
+    They go into a hash and are not shown.
     """
     return {
         name: HIDDEN if _IS_SECRET.search(name) else _NAMED.sub(rf"\g<1>{HIDDEN}", _clean_urls(value, str))
@@ -137,24 +138,24 @@ def _shown_option(name: str, value: str) -> str:
 
 
 def _hide(value: str) -> str:
-    """The mark in place of ``value``, before the punctuation that follows it in a sentence."""
+    """The mark in place of ``value``, and the punctuation that follows it in a sentence."""
     if re.match(r"\*\*\*(?:\W|\Z)", value):  # hidden before
         return value
     return f"{HIDDEN}{value[len(value.rstrip(_ENDS)) :]}"
 
 
 def _clean_urls(text: str, with_settings: Callable[[str], str] | None = None) -> str:
-    """``text`` whose URLs do not say who opens them, and have none but harmless settings."""
+    """``text`` whose URLs have no user, and only harmless settings."""
     match, with_settings = _SCHEME.search(text), with_settings or _with_harmless_settings
     urls = (f"{scheme}{with_settings(_hide_user(scheme, rest))}" for scheme, rest in _urls(text))
     return "".join((text if match is None else text[: match.start()], *urls))
 
 
 def _urls(text: str) -> Iterator[tuple[str, str]]:
-    """The URLs of a ``text``, each up to the next: its scheme, and what follows that."""
+    """The URLs of a ``text``, each up to the next one: the scheme, and what follows it."""
     matches = list(_SCHEME.finditer(text))
     if len(matches) > 1 and ":" in _user(matches[0][0], text[matches[0].end() :]):
-        matches = matches[:1]  # what looks like a second URL may be in a password
+        matches = matches[:1]  # what looks like a second URL may be part of a password
     ends = [match.start() for match in matches[1:]] + [len(text)]
     for match, end in zip(matches, ends, strict=False):
         yield match[0], text[match.end() : end]
@@ -166,7 +167,7 @@ def _hide_user(scheme: str, rest: str) -> str:
 
 
 def _user(scheme: str, rest: str) -> str:
-    """Who opens a URL, with the password, which may contain slashes; empty where nobody is named."""
+    """The user of a URL with the password, which may contain slashes; empty if there is none."""
     kind, (before, at, _) = scheme.partition(":")[0].lower(), rest.rpartition("@")
     if scheme.startswith(_ORACLE) or (at and kind in _CONTAINERS and _CONTAINER.match(rest)):
         return before if scheme.startswith(_ORACLE) else ""
@@ -180,7 +181,7 @@ def _user(scheme: str, rest: str) -> str:
 
 
 def _with_harmless_settings(url: str) -> str:
-    """``url`` with those of its settings that are harmless, and the mark where there are others."""
+    """``url`` with only its harmless settings, and the mark if it has others."""
     match = _SETTINGS.search(url)
     if match is None:
         return url

@@ -1,4 +1,4 @@
-"""The rows of a bucket, which hand out their columns as arrays of numpy."""
+"""The rows of a bucket, whose columns are available as numpy arrays."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sparkrank.numeric.cached import cached
 
 
 class BucketRows:
-    """The rows of a bucket (n): a ``table`` whose columns become arrays of numpy where they are read, each once."""
+    """The rows of a bucket (n): a ``table`` whose columns become numpy arrays when they are first read."""
 
     def __init__(self, table: pa.Table) -> None:
         self.table = table
@@ -53,13 +53,13 @@ class BucketRows:
 
     @cached
     def valid(self, name: str) -> Flags | None:
-        """Which rows have a value in a column, or None where all have one."""
+        """A flag for the rows that have a value in a column, or None where all have one."""
         column = self.table[name]
         return flags_of(column.is_valid()) if column.null_count else None
 
     @cached
     def missing(self, name: str) -> Flags | None:
-        """Which rows have a null or NaN in a column, or None where none can have."""
+        """A flag for the rows with a null or NaN in a column, or None where none can have one."""
         column = self.table[name]
         if column.null_count == 0 and not pa.types.is_floating(column.type):
             return None
@@ -67,7 +67,7 @@ class BucketRows:
 
     @property
     def truth(self) -> Flags:
-        """Which rows are those of a truth; none where lists and truth are not joined."""
+        """A flag for the rows of a truth; none is set where lists and truth are not joined."""
         return np.asarray(self.values(TRUTH), np.bool_) if TRUTH in self else np.zeros(len(self), np.bool_)
 
     @cached
@@ -78,12 +78,12 @@ class BucketRows:
 
     @cached
     def items(self) -> tuple[Codes, pa.Array]:
-        """The number of each row's item among the distinct items, and these."""
+        """The number of each row's item among the distinct items, and the distinct items."""
         return encode(self.table[ITEM])
 
     @cached
     def present(self, name: str) -> NDArray[np.floating[Any]]:
-        """The values of a column of floats in the rows that have one, in the width of the input."""
+        """The values of a column of floats in the rows that have one, in the float type of the input."""
         column = self.table[name]
         chunks = [  # drop_null copies even without nulls
             chunk.drop_null() if chunk.null_count else chunk for chunk in column.chunks if chunk.null_count < len(chunk)
@@ -93,12 +93,12 @@ class BucketRows:
 
     @cached
     def rows_with(self, name: str) -> Ints | None:
-        """The rows that have a value in a column, or None where all have one."""
+        """The indices of the rows that have a value in a column, or None where all have one."""
         column = self.table[name]
         if not column.null_count:
             return None
         parts, start = [np.empty(0, np.int64)], 0
-        for chunk in column.chunks:  # most are null as a whole, or nowhere
+        for chunk in column.chunks:  # most chunks are null as a whole, or nowhere
             if not chunk.null_count:
                 parts.append(np.arange(start, start + len(chunk)))
             elif chunk.null_count < len(chunk):
@@ -109,7 +109,7 @@ class BucketRows:
 
     @cached
     def names(self, column: str) -> Codes:
-        """The number of each row's value in a column among the distinct ones, -1 for a null."""
+        """The number of each row's value in a column among the distinct values, -1 for a null."""
         codes, valid = encode(self.table[column])[0], self.valid(column)
         return codes if valid is None else np.where(valid, codes, np.int32(-1))
 
@@ -123,7 +123,7 @@ def as_numpy(column: pa.ChunkedArray) -> NDArray[Any]:
 
 
 def flags_of(column: pa.Array | pa.ChunkedArray) -> Flags:
-    """The values of a column of booleans without nulls. Arrow takes 10 ns for each of them."""
+    """The values of a column of booleans without nulls. Arrow itself takes 10 ns for each value."""
     values = one_array(column) if isinstance(column, pa.ChunkedArray) else column
     bits = np.frombuffer(values.buffers()[1] or b"", np.uint8)
     first = values.offset // 8

@@ -1,4 +1,4 @@
-"""The clusters of groups, as users of sessions. A group of several is rejected; a null one stops the evaluation."""
+"""The clusters of groups, such as users of sessions. Groups with several are rejected; a null stops the evaluation."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def clustered_groups(
 def clusters_of(
     rows: BucketRows, groups: Groups, models: Sequence[RankedModel], counts: Counter[tuple[str, str]]
 ) -> pa.Table:
-    """The cluster of each of the ``groups`` (groups); ``counts`` gets the evaluated ones of the truth alone."""
+    """The cluster of each of the ``groups`` (groups). ``counts`` gets the number of groups that lack one, by model."""
     row, lacks_one, having = groups.row.copy(), np.ones(groups.count, np.bool_), _rows_with_cluster(rows)
     row[groups.codes[having]] = having
     lacks_one[groups.codes[having]] = False

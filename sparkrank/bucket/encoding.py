@@ -14,7 +14,7 @@ from sparkrank.bucket.impressions import one_array
 from sparkrank.numeric.array_types import Codes, Ints
 from sparkrank.numeric.text_arrays import coded, text_bytes, text_ends
 
-FEW_OF_ALL = 4  # fewer than one row in this many is few: three models may each request other rows
+FEW_OF_ALL = 4  # fewer than one row in this many is few: each of three models may request other rows
 
 
 def encode(column: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
@@ -24,7 +24,7 @@ def encode(column: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
         count = native.keys.number([piece.to_numpy() for piece in column.cast(pa.int64()).chunks], codes, distinct)
         return codes, pa.array(distinct[:count].copy()).cast(column.type)
     values = one_array(column)
-    if pa.types.is_dictionary(values.type):  # codes are distinct, but may leave out numbers
+    if pa.types.is_dictionary(values.type):  # codes are distinct, but may skip numbers
         if not values.indices.null_count and len(values.dictionary) <= len(values):
             return _used_codes(values)
         encoded = values.indices.dictionary_encode(null_encoding="encode")
@@ -48,19 +48,19 @@ def _used_codes(values: pa.DictionaryArray) -> tuple[Codes, pa.Array]:
 
 
 def paired(codes: Codes, more: Codes) -> Codes:
-    """Each row's pair of two codes, as a number from 0."""
+    """A number from 0 for each row's pair of two codes."""
     pairs = codes.astype(np.int64) * (int(more.max(initial=0)) + 1) + more
     return encode(pa.chunked_array([pairs]))[0]
 
 
 class TextOrder:
-    """The places of ``items`` (n) by their texts' bytes, as in trec_eval; among the rows asked for if these are few."""
+    """The places of ``items`` (n) by their texts' bytes, as in trec_eval; only of the requested rows if few."""
 
     def __init__(self, items: pa.ChunkedArray) -> None:
         self._items = items
 
     def __call__(self, rows: Ints) -> Ints:
-        """A number for the item of each of ``rows`` that sorts them by the item's text."""
+        """A number for the item of each of ``rows``; the numbers sort as the texts of the items do."""
         if len(rows) * FEW_OF_ALL < len(self._items):
             return _places(one_array(self._items.take(pa.array(rows))))
         return self._places_of_all[rows]
@@ -71,7 +71,7 @@ class TextOrder:
 
     @cached_property
     def texts(self) -> tuple[Ints, NDArray[np.uint8]]:
-        """Where each item's text (n) begins in their bytes, and where the last ends (n + 1). No item may be null."""
+        """Where each item's text (n) begins and the last ends (n + 1), and the bytes. No item may be null."""
         kind = self._items.type
         is_plain = pa.types.is_string(kind) or pa.types.is_large_string(kind)
         texts = one_array(self._items if is_plain else self._items.cast(pa.string()))
@@ -84,7 +84,7 @@ class TextOrder:
 
 
 def _places(items: pa.Array) -> Ints:
-    """The place of each item. Equal items share a place."""
+    """The place of each item. Equal items have the same place."""
     encoded = coded(items.cast(pa.string()))
     place = np.empty(len(encoded.dictionary) + 1, np.int64)
     place[pc.array_sort_indices(encoded.dictionary).to_numpy()] = np.arange(len(encoded.dictionary))

@@ -48,7 +48,7 @@ from sparkrank.states.unmatched import UnmatchedRow
 
 @dataclass(frozen=True)
 class BucketResult:
-    """The partials of a bucket, and its rows of the group table, or None where the plan requests no group table."""
+    """The partials of a bucket, and its rows of the group table (None if the plan requests no group table)."""
 
     partials: Partials
     groups: pa.Table | None
@@ -104,7 +104,7 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
 
 
 class RankedRows(NamedTuple):
-    """The ``rows`` of a bucket that can be evaluated, in their ``groups``, as they are ``judged``; and its models."""
+    """The ``rows`` that can be evaluated, their ``groups``, their judgments, and the ranked ``models``."""
 
     rows: BucketRows
     groups: Groups
@@ -132,12 +132,12 @@ def ranked_rows(
 def _by_value(
     sliced: SlicedRows, rows: BucketRows, groups: Groups, part: Codes, models: list[RankedModel]
 ) -> tuple[GroupSlice, Codes, list[RankedModel]]:
-    """A slice of the ``groups``, the part of each and its models; a group of several values is divided."""
+    """A slice of the ``groups``, the part of each group, and its models. A group with several values is divided."""
     if not sliced.divides(groups):
         return sliced.by_group(groups), part, models
     divided = Groups.numbered(paired(groups.codes, sliced.code))
     whole = groups.codes[divided.row]
-    unused: Counts = Counter()  # the table quality counts the rows of the day, whatever their slice
+    unused: Counts = Counter()  # the table quality counts the rows of the day, whatever their slice is
     plan = models[0].plan
     judged = judge(rows, divided, plan, unused)
     weights = {column: values[whole] for column, values in models[0].weights.items()}

@@ -1,4 +1,4 @@
-"""One group explained: its list, its ideal list, and the steps to the value of each metric, in one order of rows."""
+"""The explanation of one group: its list, its ideal list, and the steps to each metric, with rows in one order."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ UNLISTED = "judged and not in the list"
 
 @dataclass(frozen=True)
 class ExplainedTable:
-    """A table of an explanation: what its rows are (``name``), and plain values by column, None for none."""
+    """A table of an explanation: what its rows are (``name``), and plain values by column, None where there is none."""
 
     name: str
     columns: Mapping[str, tuple[Any, ...]]
@@ -41,10 +41,10 @@ class ExplainedMetric:
     """How a metric of one model is computed for one group.
 
     ``metric`` is its name in tables, ``definition`` its meaning with every setting, and ``formula`` the declared one.
-    ``value`` is that of the group table: NaN where undefined, and where the metric is no mean over groups
-    (``is_mean``). ``counts_as`` is what the group counts in the mean (NaN where it is left out), and ``weight`` how
-    much it weighs. ``steps`` go from the columns of the ``tables``, the list first, to the value; ``told`` is what
-    numbers cannot say.
+    ``value`` is that of the group table: NaN if it is undefined, or if the metric is not a mean over groups
+    (``is_mean``). ``counts_as`` is the value of the group in the mean (NaN if it is left out), and ``weight`` its
+    weight. ``steps`` lead from the columns of the ``tables``, the list first, to the value. ``told`` are remarks that
+    numbers cannot express.
     """
 
     metric: str
@@ -62,7 +62,7 @@ class ExplainedMetric:
 
 @dataclass(frozen=True)
 class ExplainedGroup:
-    """One group, or one list where rows were arrays: its metrics, and what was counted on the way to them."""
+    """One group, or one list if rows were arrays: its metrics, and what was counted on the way to them."""
 
     metrics: tuple[ExplainedMetric, ...]
     counts: Mapping[str, int] = field(default_factory=dict)
@@ -188,7 +188,7 @@ def _list(terms: TermTable, ranking: Ranking, model: RankedModel, scores: pa.Chu
 
 
 def _named(rows: Ints, model: RankedModel, ranking: Ranking) -> dict[str, tuple[Any, ...]]:
-    """The item, where there is one, and the label of each of ``rows`` of the judgments; None without a label."""
+    """The item (if there is a column of items) and the label of each of ``rows`` of the judgments, None without one."""
     columns: dict[str, tuple[Any, ...]] = {}
     if ITEM in model.rows:
         columns[ITEM] = tuple(model.rows.table[ITEM].take(pa.array(rows)).to_pylist())

@@ -14,14 +14,14 @@ MODEL = "model"
 
 
 def group_rows(model: RankedModel, keys: pa.Table) -> pa.Table:
-    """The name of ``model``, the group key, counts and each metric, by group; equal lists are adjacent."""
+    """The name of ``model``, the group key, counts and metrics of each group. Groups with equal lists are adjacent."""
     ranking = model.ranking
     level = model.plan.level
     hits = hit_sums(ranking, level)
     distinct = hits.distinct or DistinctLists.of_each(ranking.judgments.rows_of_group(), hits_of(ranking, level))
     alike = distinct.alike_together()
     counts = [GroupValues(numbers, hits.distinct) for numbers in (hits.length, hits.relevant)]
-    # a distinct list does not tell how many rows of its groups have no score
+    # groups with the same distinct list may differ in rows without a score
     rows = counts[0] if ranking.has_all_rows else GroupValues(ranking.judgments.rows_of_group())
     values = model.values()
     names = model.plan.models

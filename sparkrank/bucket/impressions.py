@@ -7,7 +7,7 @@ import pyarrow as pa
 LABEL = "label"
 ITEM = "item"
 TRUTH = "truth"
-LIST = "list"  # of rows that were arrays: the number of the row that they came from, unique in the run
+LIST = "list"  # for rows that were arrays: the number of the original row, unique in the run
 REFERENCE_RANK = "reference_rank"
 WEIGHT = "weight"
 CLUSTER = "cluster"
@@ -16,7 +16,7 @@ _SCORE = "score_"
 _SLICE = "slice_"
 
 
-# The names of columns of the group key, of scores of models, of slices and of weights of groups, by their number.
+# The names of the columns of the group key, of scores of models, of slices and of weights of groups, by number.
 key_column, score_column, slice_column = f"{_KEY}{{}}".format, f"{_SCORE}{{}}".format, f"{_SLICE}{{}}".format
 group_weight_column = "group_weight_{}".format
 
@@ -35,14 +35,14 @@ def score_columns(rows: pa.Table) -> list[str]:
 
 def one_array(column: pa.ChunkedArray) -> pa.Array:
     """The values of a column as one array, copied only where the column has several chunks."""
-    if not column.num_chunks and pa.types.is_dictionary(column.type):  # of which pyarrow 18 makes no array
+    if not column.num_chunks and pa.types.is_dictionary(column.type):  # pyarrow 18 makes no array of it
         kind = column.type
         return pa.DictionaryArray.from_arrays(pa.array([], kind.index_type), pa.array([], kind.value_type))
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def in_one_piece(rows: pa.Table) -> pa.Table:
-    """``rows`` with each column as one array, but for a single key column, and those of one side alone."""
+    """``rows`` with each column as one array, except a single key column, and columns that only one side has."""
     keys = key_columns(rows)
     columns = [
         column if keys == [name] or _is_of_one_side(column) else one_array(column)

@@ -1,7 +1,7 @@
 """The judgments of a bucket's rows: their own labels, or those of a truth, joined to the lists by (group, item).
 
-A truth row whose item is listed gives its label to the list and is dropped; the others stay, judged and not retrieved.
-An item counts once in R and in the ideal list, however often lists and truth have it.
+A truth row whose item is listed gives its label to the list and is dropped; the others stay, judged but not retrieved.
+An item counts once in R and in the ideal list, however often lists and truth contain it.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ Counts = Counter[tuple[str, str]]
 
 @dataclass(frozen=True)
 class JudgedRows:
-    """The rows to evaluate, with the group (``codes``), the label and whether it is ``judged`` (None: all) of each.
+    """The rows to evaluate. Each has a group (``codes``), a label, and a flag whether it is ``judged`` (None: all are).
 
-    ``twins`` share group and item. ``with_truth`` and ``with_list`` (groups) flag groups with a judged, or a scored,
-    row.
+    ``twins`` share group and item. ``with_truth`` (groups) flags groups with a judged row, and ``with_list`` has a flag
+    for each model: groups with a scored row.
     """
 
     rows: BucketRows
@@ -63,7 +63,7 @@ class JudgedRows:
         return Judgments(self.codes, self.labels, self.groups, self.judged, references, item_row)
 
     def credited(self, references: Mapping[str, Floats], listed: Ints, best: Ints) -> Judgments:
-        """The judgments of a list of the rows ``listed``, of which the ``best`` alone get credit."""
+        """The judgments of a list with the rows ``listed``, of which only the ``best`` get credit."""
         if (twins := self.twins) is None:
             raise ValueError("repeats are found by the twins of rows")
         has_label, repeats, is_best = np.zeros((3, len(self.codes)), np.bool_)
@@ -84,7 +84,7 @@ class JudgedRows:
 def judge(
     rows: BucketRows, groups: Groups, plan: Plan, counts: Counts, unmatched: dict[str, UnmatchedRow] | None = None
 ) -> JudgedRows:
-    """The rows of ``groups`` that are evaluated, with labels; ``unmatched`` gets a row of each side."""
+    """The rows of ``groups`` to evaluate, with labels. ``unmatched`` gets one unmatched row of each side."""
     if plan.joins:
         return _joined(rows, groups, plan, counts, unmatched)
     labels, judged, codes, twins = rows.labels(), rows.valid(LABEL), groups.codes, None
@@ -111,7 +111,7 @@ def judge(
 def _labels_of_items(
     pair: Codes, labels: NDArray[np.generic], judged: Flags | None
 ) -> tuple[NDArray[np.generic], Flags | None]:
-    """The highest label of each item, by the ``pair`` (n) of group and item, and whether it is judged."""
+    """The highest label of each item, by the ``pair`` (n) of group and item, and whether the item is judged."""
     own = np.arange(len(pair)) if judged is None else np.flatnonzero(judged)
     row = np.append(own, -1)[highest_of_each(pair[own], int(pair.max(initial=-1)) + 1, labels[own])][pair]
     is_judged = row >= 0
@@ -156,7 +156,7 @@ def _joined(
 
 
 def _lists_first(rows: BucketRows, codes: Codes, counts: Counts) -> tuple[BucketRows, Codes, int]:
-    """The rows with an item and their ``codes``, those of lists first, and how many these are."""
+    """The rows with an item and their ``codes``, those of lists first, and the number of rows of lists."""
     truth, named = rows.truth, rows.valid(ITEM)
     counts[checks.GROUP_ONLY, ""] = 0 if named is None else int(np.count_nonzero(~named))
     of_lists = ~truth if named is None else ~truth & named
@@ -187,7 +187,7 @@ def _with_list(rows: BucketRows, codes: Codes, groups: int) -> tuple[Flags, ...]
 
 
 def _groups_of(codes: Codes, flags: Flags | None, groups: int) -> Flags:
-    """A flag for each group (groups): whether it has a flagged row, or any where ``flags`` is None."""
+    """A flag for each group (groups): whether it has a flagged row, or any row if ``flags`` is None."""
     has_one = np.zeros(groups, np.bool_)
     has_one[codes if flags is None else codes[np.flatnonzero(flags)]] = True
     return has_one

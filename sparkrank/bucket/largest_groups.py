@@ -1,4 +1,4 @@
-"""The largest groups of a bucket, by which a skewed key is seen before it is a nuisance."""
+"""The largest groups of a bucket, which show a skewed key before it causes trouble."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sparkrank.states.largest import LEAST_NAMED, MOST_LARGEST, NO_GROUPS, Large
 
 
 def largest_groups(rows: pa.Table, groups: Groups, sizes: Ints, plan: Plan) -> LargestGroups:
-    """The largest of the ``groups`` of ``rows``, of which ``sizes`` (groups) are evaluated."""
+    """The largest of the ``groups`` of ``rows``. ``sizes`` (groups) are their numbers of evaluated rows."""
     if not plan.keys:
         return ()
     if not groups.count:
@@ -23,7 +23,7 @@ def largest_groups(rows: pa.Table, groups: Groups, sizes: Ints, plan: Plan) -> L
     largest = np.partition(sizes, last)[last:]
     if not plan.group_table or largest.max() < LEAST_NAMED:
         return merged_largest([NO_GROUPS, tuple(map(LargeGroup, largest.tolist()))])
-    # more than the first few where some are equal
+    # more than the first few if some are equal
     chosen = np.flatnonzero(sizes >= max(int(largest.min()), LEAST_NAMED))
     shorter = tuple(map(LargeGroup, largest[largest < LEAST_NAMED].tolist()))
     named = map(LargeGroup, sizes[chosen].tolist(), keys_of_groups(rows, groups, chosen))

@@ -19,7 +19,7 @@ from sparkrank.ranking.ranking import Scores
 
 
 class ListedRows(NamedTuple):
-    """The rows with a score (``retrieved``; None: all), ``scores``, and the ``best``, if repeats get no credit."""
+    """The rows with a score (``retrieved``; None: all), ``scores``, and the ``best`` rows if repeats get no credit."""
 
     scores: Scores
     retrieved: Ints | None
@@ -34,7 +34,7 @@ class ListedRows(NamedTuple):
 
 
 def listed_rows(judged: JudgedRows, index: int, model: str, plan: Plan, counts: Counts) -> ListedRows:
-    """The list of the plan's ``index``-th model. If ``duplicates`` is ``first``, it has each item of a group once."""
+    """The list of the plan's ``index``-th model. If ``duplicates`` is ``first``, each item occurs once in a group."""
     column = score_column(index)
     retrieved = judged.rows.rows_with(column)
     listed = ListedRows(judged.rows.present(column), retrieved)
@@ -53,7 +53,7 @@ def listed_rows(judged: JudgedRows, index: int, model: str, plan: Plan, counts: 
 
 
 def _best_of_each(twins: Twins, scores: Scores, weights: Floats | None) -> Ints:
-    """The rows without ``twins``, and of twins that with the highest score, then weight."""
+    """The rows without ``twins``, and of each set of twins the one with the highest score, then weight."""
     by = [values[twins.rows] for values in (weights, scores) if values is not None]
     stays = np.ones(len(scores), np.bool_)
     stays[twins.rows] = False
@@ -62,7 +62,7 @@ def _best_of_each(twins: Twins, scores: Scores, weights: Floats | None) -> Ints:
 
 
 def chosen_groups(judged: JudgedRows, index: int, model: str, plan: Plan, counts: Counts) -> Flags | None:
-    """A flag for the groups (groups) in which the ``index``-th model is evaluated, or None where that is all groups."""
+    """A flag for the groups (groups) in which the ``index``-th model is evaluated, or None if these are all groups."""
     definitions = plan.definitions
     if not definitions.chooses_groups or judged.with_truth is None:
         return None

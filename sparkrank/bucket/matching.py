@@ -1,4 +1,4 @@
-"""The rows of a truth that give their labels to rows of lists, matched by group and item."""
+"""Matches by group and item: rows of a truth that give their labels to rows of lists."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ Finder: TypeAlias = Callable[[Codes, Ints, Floats, int, Codes, NDArray[np.uint8]
 class Matches:
     """Rows of lists and, behind them, rows of a truth.
 
-    ``items`` (n) are whole numbers, or places among the ``distinct`` items. ``row`` (lists) is the row of the truth
-    whose label a row of a list has, or -1; ``fates`` (truth) are :data:`LISTED`, :data:`UNLISTED` or :data:`BEATEN`:
-    without a label, or with a lower one than another row of the item, as ``overruled`` rows have. ``joined`` groups
-    have rows of both sides.
+    ``items`` (n) are whole numbers, or places among the ``distinct`` items. ``row`` (lists) is the truth row whose
+    label a list's row gets, or -1. ``fates`` (truth) are :data:`LISTED`, :data:`UNLISTED` or :data:`BEATEN`; a beaten
+    row has no label, or a lower one than another row of its item (``overruled`` counts the latter). ``joined`` counts
+    the groups that have rows of both sides.
     """
 
     items: Ints
@@ -54,7 +54,7 @@ class Matches:
 
 
 def matches_of(rows: BucketRows, codes: Codes, groups: int, lists: int) -> Matches:
-    """The matches of ``rows`` of ``groups`` by their ``codes``; the first are those of ``lists``. All have an item."""
+    """The matches of ``rows`` by their ``codes`` of ``groups``. First come those of ``lists``. All have an item."""
     items, distinct = _whole_numbers(rows)
     truth = BucketRows(rows.table.slice(lists))
     labels, judged = truth.labels(), truth.valid(LABEL)
@@ -76,7 +76,7 @@ def matches_of(rows: BucketRows, codes: Codes, groups: int, lists: int) -> Match
 def find_by_numpy(
     codes: Codes, items: Ints, grades: Floats, groups: int, row: Codes, fates: NDArray[np.uint8]
 ) -> tuple[int, int, Ints, Ints]:
-    """What :func:`sparkrank.native.matches.find` finds. Of equal labels of an item the last counts."""
+    """The same results as :func:`sparkrank.native.matches.find`. Of equal labels of an item the last counts."""
     pair = paired(codes, encode(pa.chunked_array([items]))[0])
     lists, pairs = len(row), int(pair.max(initial=-1)) + 1
     listed, true = pair[:lists], pair[lists:]

@@ -42,20 +42,20 @@ from sparkrank.states.means import MeanRows, ValueSums, equal_sums, weighted_sum
 from sparkrank.states.part_bins import VALUES
 
 T = TypeVar("T", bound=np.generic)
-# The places of distinct lists in each segment, and their segments; None where there are about as many as groups.
+# The places of distinct lists in each segment, and their segments; None if there are about as many as groups.
 SegmentLists: TypeAlias = "dict[DistinctLists, tuple[Ints, Segments] | None]"
-# What the sums over hits count, where all rows weigh the same.
+# The quantities that the sums over hits count, if all rows have the same weight.
 _COUNTED = (*map(str, ROWS_AND_WEIGHT), POSITIVES, NEGATIVES)
-# What a group has is squared in this unit, so that the squares of as many as there are add up exactly.
+# The amount of a group is squared in this unit, so that the squares of as many groups as there may be add up exactly.
 AMOUNT_UNIT, MOST_AMOUNT = 2.0**15, 2.0**42
-ROUNDING = 2.0**-40  # how far rounding may move a value out of its range: more than the error of a million terms of 1
+ROUNDING = 2.0**-40  # tolerance for a value out of range: above the error of a million terms of 1
 
 
 @dataclass(frozen=True)
 class RankedModel:
     """The rankings of the model ``name``, whose list is ``listed`` among the ``rows`` of a bucket.
 
-    ``chosen`` (groups) flags the groups in which it is evaluated (None: all); ``weights`` (groups) are by column.
+    ``chosen`` (groups) flags the groups in which it is evaluated (None: all). ``weights`` (groups) are by column.
     """
 
     name: str
@@ -127,7 +127,7 @@ class RankedModel:
             if own is None:
                 equal.setdefault(segments, {})[metric] = values
                 continue
-            weights = np.nan_to_num(self._over(own, evaluated, lists)[0])  # one without a weight stops the evaluation
+            weights = np.nan_to_num(self._over(own, evaluated, lists)[0])  # a group without a weight is an error
             undefined = np.isnan(values)
             defined, weighed, counted = _counted(values, weights, segments, undefined, self.plan)
             sums = weighted_sums(defined, weighed, counted)
@@ -138,7 +138,7 @@ class RankedModel:
         return by_metric
 
     def _over(self, values: GroupValues, evaluated: Segments, lists: SegmentLists) -> tuple[Floats, Segments]:
-        """The ``values`` of the groups ``evaluated``, one per distinct list of a segment, with their segments."""
+        """The ``values`` of the ``evaluated`` groups, one per distinct list of a segment, with their segments."""
         if evaluated is WHOLE and self.chosen is None:
             return values.numbers, values.segments
         if (distinct := values.distinct) is not None and evaluated.code is not None:
@@ -159,7 +159,7 @@ class RankedModel:
         return self.ranking if ties is None else self.ranking.under(ties)
 
     def explained(self, metric: Metric) -> Arithmetic:
-        """How the value of ``metric`` comes of the rows, which are those of one group."""
+        """How the value of ``metric`` is computed from the rows, which are those of one group."""
         scored = self._scored()
         rows = np.arange(len(self.rows)) if scored is None else scored
         one = OneGroup(self.ranked(metric.ties), self._scored_rows(), rows)
@@ -207,12 +207,12 @@ class RankedModel:
         return sums
 
     def _weights_of(self, metric: Metric) -> GroupValues | None:
-        """The weight of each group in the mean of ``metric``; None where all weigh the same."""
+        """The weight of each group in the mean of ``metric``, or None if all weights are equal."""
         declared = dict(self.plan.group_metrics)[metric]
         return declared.weights_of(self.ranked(metric.ties), metric, self.weights)
 
     def heaviest(self) -> Iterator[tuple[tuple[str, str], float]]:
-        """The largest weight of a group in each mean in which groups weigh differently, by metric and model."""
+        """The largest weight of a group in each mean with unequal weights, by metric and model."""
         for metric in self.plan.fine_metrics:
             own, values = self._weights_of(metric), self.values()[str(metric)]
             if own is None:
@@ -227,7 +227,7 @@ class RankedModel:
             yield (str(metric), self.name), float(np.nan_to_num(weights).max(initial=0.0))
 
     def part_sums(self, parted: GroupSlice, bins: Mapping[BinRule, SegmentCounts]) -> Floats:
-        """The limbs of the groups and of each sum over rows (segments, 1 + sums, 6); ``bins`` count rows."""
+        """The limbs of the number of groups and of each sum over rows (segments, 1 + sums, 6). ``bins`` count rows."""
         groups = whole_limbs(parted.segments.of(self.chosen).sizes(self._groups_evaluated()))
         rows = None
         if bins and not self.plan.weighted:
@@ -250,16 +250,16 @@ class RankedModel:
         return {rule: count_segments(rule, scored, sums, parted.segments, owner) for rule, sums in rules}
 
     def part_values(self, parted: GroupSlice) -> Iterator[tuple[Metric, SegmentCounts]]:
-        """How many groups of each part have a value in each coarse bin, of each metric with a requested percentile."""
+        """The number of groups by part and coarse bin of values, for each metric with a requested percentile."""
         evaluated = parted.segments.of(self.chosen)
         for metric in self.plan.distributions:
             values, counted = self._in_mean(metric, evaluated)
-            weights = np.ones(len(values)) if self.plan.weighted else None  # as the table of other bins has them
+            weights = np.ones(len(values)) if self.plan.weighted else None  # the table of other bins has weights, too
             groups = ScoredRows(values, np.zeros(len(values), np.bool_), weights)
             yield metric, count_segments(VALUES, groups, False, counted)
 
     def value_of_groups(self, name: str) -> Floats:
-        """The value of a metric in each group (groups): what an undefined one counts, or NaN."""
+        """The value of a metric in each group (groups). An undefined one is what it counts as, or NaN."""
         values = self.values()[name].of_groups()
         counted_as = self.plan.definitions.counts_undefined_as
         if counted_as is not None:
@@ -293,7 +293,7 @@ class RankedModel:
                 yield ScoreSeries(self.name, groups.name, value, rule), histogram
 
     def sums(self, groups: GroupSlice) -> Iterator[tuple[SliceKey, Floats]]:
-        """The limbs of each sum over rows that a pooled metric reads, and of the number of groups where needed."""
+        """The limbs of each sum over rows that a pooled metric reads, and of the number of groups if it is needed."""
         for quantity in self.plan.row_sums:
             yield self._key(groups, quantity), self._scored_rows().sums(quantity, self._segments_of_scored(groups))
         evaluated = groups.segments.of(self.chosen)
@@ -308,7 +308,7 @@ class RankedModel:
 
     @cached
     def _carried(self, carrier: RowSum) -> GroupValues:
-        """How much of ``carrier`` each group has, in units of :data:`AMOUNT_UNIT`."""
+        """The amount of ``carrier`` in each group, in units of :data:`AMOUNT_UNIT`."""
         if self.plan.weighted or carrier.name not in _COUNTED:
             groups = Segments(self.ranking.groups, self._group_of_scored())
             amount, distinct = rounded(self._scored_rows().sums(carrier, groups)), None
@@ -320,12 +320,12 @@ class RankedModel:
         return GroupValues(np.minimum(amount, MOST_AMOUNT) / AMOUNT_UNIT, distinct)
 
     def items(self, groups: GroupSlice) -> Iterator[ItemCounts]:
-        """The item counts of the lists of evaluated groups. An item counts as relevant once in each group."""
+        """The counts of items in the lists of evaluated groups. An item counts as relevant once in each group."""
         judgments, chosen = self.ranking.judgments, self.chosen
         for exposure in self.plan.exposures:
             relevant = self._relevant_once(exposure.rel)
             exposed = first_rows(self.ranked(exposure.ties), exposure.k, UNIT)
-            if chosen is not None:  # items of other groups are in the catalogue, too
+            if chosen is not None:  # items of other groups are part of the catalogue, too
                 evaluated = chosen[judgments.codes]
                 exposed, relevant = np.where(evaluated, exposed, 0), relevant & evaluated
             segments = groups.segments.of(judgments.codes)
@@ -334,7 +334,7 @@ class RankedModel:
 
     @cached
     def _relevant_once(self, rel: float | None) -> Flags:
-        """A flag for the relevant rows, one for each item of a group, because a log may repeat a relevant item."""
+        """A flag for relevant rows, set once for each item of a group, because a log may repeat a relevant item."""
         judgments = self.ranking.judgments
         rows = np.flatnonzero(judgments.flags(rel))
         pair = paired(judgments.codes[rows], self.rows.items()[0][rows])
@@ -362,7 +362,7 @@ class RankedModel:
 
     @cached
     def _scored(self) -> Ints | None:
-        """The rows with a score in evaluated groups, or None where that is all rows."""
+        """The rows with a score in evaluated groups, or None if these are all rows."""
         retrieved, evaluated = self.listed.retrieved, self._of_evaluated()
         if evaluated is None:
             return retrieved
@@ -388,7 +388,7 @@ class RankedModel:
 
 
 def _weighed(values: Floats, weights: Floats | None, segments: Segments, plan: Plan) -> Floats:
-    """The limbs of the sums of w and of wv (segments, 12). What is not in the mean has no weight."""
+    """The limbs of the sums of w and of wv (segments, 12). A value that is not in the mean has no weight."""
     undefined, counted_as = np.isnan(values), plan.definitions.counts_undefined_as
     if undefined.any():
         values = np.where(undefined, counted_as or 0.0, values)

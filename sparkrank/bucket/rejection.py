@@ -1,4 +1,4 @@
-"""The rows of a bucket that cannot be evaluated: they are rejected and counted, by reason."""
+"""The rejection of a bucket's rows that cannot be evaluated, which are counted by reason."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from sparkrank.inputs.role_table import BadTest, rejections, row_roles
 from sparkrank.metrics import Plan
 from sparkrank.numeric.array_types import Flags
 
-MOST_WEIGHT = 1e288  # products with a row's offset in its bin, up to 2^32, and sums of these do not overflow
-# Exact sums ignore what is below 2^-85, which is at most 3e-11 of a weight of this size.
+MOST_WEIGHT = 1e288  # products with a row's offset in its bin, up to 2^32, and their sums do not overflow
+# Exact sums ignore amounts below 2^-85, which is at most 3e-11 of a weight of this size.
 LEAST_WEIGHT = 1e-15
-LEAST_LABEL = 1e-6  # where gains are averaged: sums hold what is above 2^-85, 3e-14 of its square
+LEAST_LABEL = 1e-6  # if gains are averaged: sums keep amounts above 2^-85, which is 3e-14 of its square
 MOST_POSITION = 2**31 - 2
 
 
@@ -76,7 +76,7 @@ def _without_item(rows: BucketRows, names: Sequence[str]) -> Flags | None:
 
 
 def _no_position(rows: BucketRows, name: str, first: int) -> Flags | None:
-    """Scores (negated ranks) that are no whole number, above ``first``, or beyond a 32-bit position."""
+    """A flag for scores (negated ranks) that are not whole, are above ``first``, or are beyond a 32-bit position."""
     scores = rows.floats(name)
     with np.errstate(invalid="ignore"):
         is_position = (scores == np.rint(scores)) & (scores <= first) & (scores >= -MOST_POSITION)
@@ -90,7 +90,7 @@ def _not_finite(rows: BucketRows, name: str) -> Flags | None:
 
 
 def _small_label(rows: BucketRows) -> Flags | None:
-    """Labels of which the squares of gains, under the standard error of a mean, would lose digits."""
+    """A flag for labels so small that squares of gains, needed for the standard error of a mean, would lose digits."""
     if not pa.types.is_floating(rows.table[LABEL].type):
         return None
     labels = rows.labels().astype(np.float64, copy=False)
@@ -111,7 +111,7 @@ def _flags(flags: Flags) -> Flags | None:
     return flags if flags.any() else None
 
 
-# What rejects a row for a value that plays a role, by the name that the table of roles has for it.
+# The test that rejects a row for a value in its role, by the name of the test in the table of roles.
 BAD_ROWS: dict[BadTest, Callable[[BucketRows, str], Flags | None]] = {
     "nan": _nan,
     "no weight": _no_weight,

@@ -52,7 +52,7 @@ class SlicedRows:
 
 
 def sliced_rows(rows: BucketRows, plan: Plan, columns: Sequence[str]) -> SlicedRows:
-    """The values of the slice that ``columns`` of the plan's input make, at most :data:`MOST_SLICE_VALUES`."""
+    """The values of the slice of the plan's input ``columns``, at most :data:`MOST_SLICE_VALUES`."""
     name = slice_name(columns)
     parts = [rows.table[slice_column(plan.slice_columns.index(column))] for column in columns]
     groups = groups_of(parts)
@@ -70,7 +70,7 @@ def raise_many_values(name: str, count: int, where: str = "") -> None:
 
 
 def _texts(columns: Sequence[pa.ChunkedArray]) -> pa.Array:
-    """The texts of values: commas separate columns, :data:`NO_PART` is a missing value, null if all are."""
+    """The texts of values. Commas separate columns; :data:`NO_PART` is a missing value. Null if all are missing."""
     texts = [column.combine_chunks().cast(pa.string()) for column in columns]
     if len(texts) == 1:
         return texts[0]

@@ -1,4 +1,4 @@
-"""The choice of one unmatched row of the lists and one of the truth, which a warning shows to a person."""
+"""The choice of one unmatched row of the lists and one of the truth, which a warning shows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _STEP, _MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 def unmatched_rows(
     sides: Mapping[str, tuple[int, Flags]], items: Ints, distinct: pa.Array | None, keys: pa.Table | None
 ) -> dict[str, UnmatchedRow]:
-    """One unmatched row of each of ``sides`` (its first row, flags) of ``items`` (n), or places in ``distinct``."""
+    """One unmatched row of each of ``sides`` (first row, flags). ``items`` (n) may be places in ``distinct``."""
     places = None if distinct is None else place_of(distinct)
     unmatched = {}
     for side, (start, flags) in sides.items():
@@ -41,7 +41,7 @@ def unmatched_rows(
 
 
 def _first_whole(items: Ints, flags: Flags) -> tuple[int, Ints]:
-    """The lowest place of the flagged ``items``, and the item there: no two have one place."""
+    """The lowest place of the flagged ``items``, and the item there: no two items have the same place."""
     if native.runs("first place"):
         row, place = native.matches.first_place(items, flags.view(np.uint8))
         return place, items[row : row + 1]
@@ -74,7 +74,7 @@ def values_as_bytes(values: pa.Array) -> pa.Array:
 
 
 def place_of(items: pa.Array) -> NDArray[np.uint64]:
-    """A hash of each of ``items``, of a text by its length and last eight bytes; that of a null is arbitrary."""
+    """A hash of each of ``items``; of a text by its length and last eight bytes. That of a null is arbitrary."""
     if is_text(items.type):
         numbers = _ends_of_texts(items)
     elif pa.types.is_floating(items.type):
@@ -89,14 +89,14 @@ def place_of(items: pa.Array) -> NDArray[np.uint64]:
 
 
 def _ends_of_texts(texts: pa.Array) -> NDArray[np.uint64]:
-    """The last eight bytes of each text as a number, and its length above."""
+    """The last eight bytes of each text as a number, with its length in the high bits."""
     ends = text_ends(texts).astype(np.int64)
     padded = np.concatenate([np.zeros(_WORD_BYTES, np.uint8), text_bytes(texts)[ends[0] : ends[-1]]])
     words = np.ndarray(len(padded) - _WORD_BYTES + 1, "<u8", padded, strides=(1,))
     lengths = np.diff(ends)
     missing = 8 * np.maximum(_WORD_BYTES - lengths, 0).astype(
         np.uint64
-    )  # bits of a word that belong to the text before
+    )  # bits of a word that belong to the text before it
     last = np.where(lengths > 0, words[ends[1:] - ends[0]] >> np.minimum(missing, np.uint64(63)), np.uint64(0))
     numbers: NDArray[np.uint64] = last + lengths.view(np.uint64) * _MIX
     return numbers

@@ -1,6 +1,6 @@
 """The answer of a command: text for people, one JSON document with ``--json``, nothing with ``--quiet``.
 
-An error is a sentence, the last line on stderr; with ``--json`` a document on stdout, too.
+An error is one sentence on the last line of stderr; with ``--json`` it is also a document on stdout.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def form() -> AnswerForm:
 
 
 def ask_for(asked: AnswerForm) -> None:
-    """Answer in the form ``asked`` from now on. Raises a usage error where another was asked for before."""
+    """Answer in the form ``asked`` from now on. Raises a usage error if another form was asked for before."""
     context = click.get_current_context()
     if context.meta.get(_FORM, asked) != asked:
         raise click.UsageError("--json and --quiet do not go together: one prints a document, the other nothing")
@@ -45,7 +45,7 @@ def ask_for(asked: AnswerForm) -> None:
 
 
 def answer(text: Callable[[], str], document: Callable[[], object]) -> None:
-    """Print the ``text`` or the ``document``, whichever was asked for; what is not is not made."""
+    """Print the ``text`` or the ``document``, whichever was asked for; the other is not made."""
     if form() == "json":
         print_document(as_json_text(document()))
     elif form() == "text" and (lines := text()):
@@ -71,13 +71,13 @@ def _fields(value: object, *names: str) -> Document:
 
 
 def day_document(result: DayResult) -> Document:
-    """A day that was evaluated."""
+    """The document of a day that was evaluated."""
     changes = changes_document(result.changes)
     return {**_fields(result, "day", "lane", "lane_reason"), **_result(result), "changes": changes}
 
 
 def window_document(result: WindowResult) -> Document:
-    """A window that was merged."""
+    """The document of a window that was merged."""
     return {**_fields(result, "window", "days", "missing"), **_result(result)}
 
 
@@ -96,7 +96,7 @@ def _result(result: DayResult | WindowResult) -> Document:
 
 
 def backfill_document(days: Iterable[BackfilledDay]) -> Document:
-    """The days of a backfill, with their results."""
+    """The document of a backfill: its days and their results."""
     documents = [
         {
             "day": day.day,
@@ -111,7 +111,7 @@ def backfill_document(days: Iterable[BackfilledDay]) -> Document:
 
 
 def judgment_document(judgment: Judgment) -> Document:
-    """The verdicts of a stored day or window."""
+    """The document of the verdicts on a stored day or window."""
     accepted = judgment.acceptance.get("accepted_reason")
     return {**_fields(judgment, "name", "exit_code"), "gates": _verdicts(judgment.judged), "accepted": accepted}
 
@@ -129,7 +129,7 @@ def _verdicts(judged: Iterable[Judged]) -> list[Document]:
 
 
 def declaration_document(declaration: Declaration) -> Document:
-    """A metric as it is declared."""
+    """The document of a metric: its declaration."""
     return {
         **_fields(declaration, "name", "title", "formula", "cutoff"),
         "parameters": list(map(_parameter_document, declaration.all_parameters)),
@@ -149,7 +149,7 @@ def _parameter_document(parameter: Parameter) -> Document:
 
 
 def preset_document(preset: Preset) -> Document:
-    """A preset: its definitions and defaults."""
+    """The document of a preset: its definitions and defaults."""
     parameters = list(map(asdict, preset.defaults))
     definitions = dict(preset.definitions)
     return {
@@ -161,7 +161,7 @@ def preset_document(preset: Preset) -> Document:
 
 
 def table_document(table: TableSchema) -> Document:
-    """A table: its columns, and what they mean."""
+    """The document of a table: its columns and what they mean."""
     more = () if table.more is None else table.more[1]
     columns = [
         {"name": field.name, "type": str(field.type), "meaning": column.meaning, "always": column not in more}

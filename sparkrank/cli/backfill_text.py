@@ -13,7 +13,7 @@ from sparkrank.text.text import quality_text, warnings_text
 
 
 def backfilled_text(day: BackfilledDay) -> str:
-    """A line for ``day``, and below it the limits that are not kept, warnings and verdicts."""
+    """A line for ``day``, and below it the limits that were exceeded, warnings and verdicts."""
     result = day.result
     if result is None:
         reason = escape(day.reason)
@@ -29,7 +29,7 @@ def backfilled_text(day: BackfilledDay) -> str:
 
 
 def backfill_text(days: Sequence[BackfilledDay]) -> str:
-    """How many days were evaluated, which were there, and which have no input."""
+    """How many days were evaluated, which were stored already, and which have no input."""
     names = {state: [day.day for day in days if day.state == state] for state in ("evaluated", "there", "no input")}
     lines = [f"Evaluated: {_days_text(names['evaluated'])}", f"There already: {_days_text(names['there'])}"]
     if names["no input"]:

@@ -1,4 +1,4 @@
-"""The command line, and what ``jobs/`` calls: days are evaluated, merged, compared, judged and accepted.
+"""The command line, which ``jobs/`` calls too: evaluate, merge, compare, judge and accept days.
 
 Exit codes: 0 done; 2 the spec or the arguments are wrong, nothing was read; 3 a gate failed, the tables are written; 4
 the input is unusable, nothing was written; 5 no gate failed, but one is undecided whose policy is ``undecided: fail``,
@@ -79,11 +79,11 @@ from sparkrank.text.text import declaration_text, metrics_text, preset_text, qua
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-SECONDS_FOR_JAVA = 0.5  # nobody tells when it has read
+SECONDS_FOR_JAVA = 0.5  # Java does not say when it has read
 
 
 def run(arguments: Sequence[str] | None = None) -> None:
-    """Run :func:`main` in a process that ends with it: once a day is shown no signal makes the job fail."""
+    """Run :func:`main` and end the process with it. Once a day is shown, no signal can make the job fail."""
     try:
         main(arguments, ends_process=True)
     except SystemExit as ended:
@@ -93,9 +93,9 @@ def run(arguments: Sequence[str] | None = None) -> None:
 
 
 def _let_java_read() -> None:
-    """Wait for spark-submit to read what was printed: it ends as soon as its Python fails, and drops the rest."""
+    """Wait for spark-submit to read the output: it ends as soon as its Python fails, and drops what it has not read."""
     for stream in (sys.stdout, sys.stderr):
-        if stream is not None:  # None where whoever started this process has closed it
+        if stream is not None:  # None if whoever started this process has closed it
             with suppress(OSError):
                 stream.flush()
     if STARTED_BY_JAVA in os.environ:
@@ -103,14 +103,14 @@ def _let_java_read() -> None:
 
 
 def main(arguments: Sequence[str] | None = None, *, ends_process: bool = False) -> None:
-    """Run the command that ``arguments`` (those of the process where they are None) name, and exit with its code.
+    """Run the command that ``arguments`` name (None: those of the process), and exit with its code.
 
-    Unless it ``ends_process``, the process takes signals afterwards as before.
+    Unless it ``ends_process``, the process handles signals afterwards as it did before.
     """
     invocation = Invocation()
     words = list(sys.argv[1:] if arguments is None else arguments)
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a name that the terminal has no letters for must not fail the run
+        if isinstance(stream, io.TextIOWrapper):  # a name that the terminal cannot print must not fail the run
             stream.reconfigure(errors="replace")
     try:
         with _interruptible(ends_process):
@@ -121,12 +121,12 @@ def main(arguments: Sequence[str] | None = None, *, ends_process: bool = False) 
         sentence = REMOVED_OPTIONS.get(getattr(error, "option_name", "")) or shorten(error.format_message())
         _answer_error(words, invocation, "usage", SpecError.exit_code, sentence, usage)
         sys.exit(SpecError.exit_code)
-    except click.exceptions.Exit as ended:  # --help and --version end so
+    except click.exceptions.Exit as ended:  # --help and --version end like this
         sys.exit(ended.exit_code)
-    except click.Abort:  # an interrupt from the keyboard, or a scheduler's
+    except click.Abort:  # an interrupt from the keyboard or by a scheduler
         _answer_error(words, invocation, "interrupted", 1, "interrupted")
         _end_with(1, ends_process)
-    except Exception as error:  # noqa: BLE001 - the last place before a person
+    except Exception as error:  # noqa: BLE001 - nothing above would make a sentence of it
         _end_with(_explain(error, words, invocation), ends_process)
     finally:
         if not ends_process:
@@ -142,7 +142,7 @@ class Invocation:
 
 
 def _end_with(code: int, ends_process: bool) -> None:
-    """Exit; at once if the process ends with this and threads still hang in a library."""
+    """Exit. If the process ends here and threads still hang in a library, exit at once."""
     if ends_process and are_left():
         _let_java_read()
         os._exit(code)
@@ -151,11 +151,11 @@ def _end_with(code: int, ends_process: bool) -> None:
 
 @contextmanager
 def _interruptible(ends_process: bool) -> Iterator[None]:
-    """Let SIGTERM, by which schedulers stop a job, end it as an interrupt from the keyboard does: nothing is left.
+    """Treat SIGTERM, by which schedulers stop a job, as an interrupt from the keyboard, so that nothing is left behind.
 
-    An error that an interrupt has caused, as where Spark says of the job that it is cancelled, is that interrupt.
+    An error that an interrupt has caused, such as Spark's about a cancelled job, is raised as that interrupt.
     """
-    in_main = threading.current_thread() is threading.main_thread()  # no other may take a signal
+    in_main = threading.current_thread() is threading.main_thread()  # no other thread may set handlers
     before = signal.signal(signal.SIGTERM, signal.default_int_handler) if in_main else None
     try:
         yield
@@ -174,9 +174,9 @@ def _interruptible(ends_process: bool) -> Iterator[None]:
 def _answer_error(
     words: Sequence[str], invocation: Invocation, code: str, exit_code: int, sentence: str, before: str = ""
 ) -> None:
-    """Tell an error on stderr, after the lines ``before``, and with ``--json`` as a document on stdout.
+    """Print an error on stderr after the lines ``before``, and with ``--json`` also as a document on stdout.
 
-    spark-submit prints the stderr of its Python on its own stdout: there the document stands alone.
+    spark-submit prints the stderr of its Python on its own stdout: there the document is printed alone.
     """
     if "--json" in words:  # a usage error may come before the option is read
         error = {"code": code, "exit_code": exit_code, "sentence": sentence}
@@ -363,7 +363,7 @@ def validate(spec: Spec, day: str | None) -> None:
     answer_page(
         lambda: yaml.safe_dump(spec.resolved(), sort_keys=False), lambda: {"spec": spec.resolved(), "places": places}
     )
-    for place in places:  # comments, so that all of it stays a spec
+    for place in places:  # as comments, so that the output is still a spec
         answer_line(partial("# {}".format, place))
 
 
@@ -407,11 +407,11 @@ for _command in commands.commands.values():
 
 
 def _named(name: str) -> list[Declaration]:
-    """The metric that ``name`` means with a cut-off, and the one it means without if that is another.
+    """The metric that ``name`` means with a cut-off, and the one without a cut-off if that differs.
 
-    It may also be the text of a metric, as ``ndcg@10`` or ``median(rr)``.
+    ``name`` may also be the text of a metric, such as ``ndcg@10`` or ``median(rr)``.
     """
-    if not CATALOG.is_known(name):  # or it is nothing, and why is told
+    if not CATALOG.is_known(name):  # the parser's error says what is wrong
         return [Metric.parse(name).declaration]
     meant = (CATALOG.get(name.lower()), CATALOG.find(name, True, name))
     return list({declaration.name: declaration for declaration in meant if declaration is not None}.values())

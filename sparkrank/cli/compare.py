@@ -152,7 +152,7 @@ def _stored(
     family: Family | None,
     allow_missing: bool,
 ) -> tuple[pa.Table, tuple[str, ...], list[str]]:
-    """What :func:`compare_days` gives for the comparison of the spec, changed by the options."""
+    """The result of :func:`compare_days` for the comparison of the spec, changed by the options."""
     own = None if spec.compare is None else spec.compare.comparison
     baseline = asked.baseline or (None if own is None else own.baseline)
     wanted = None
@@ -166,7 +166,7 @@ def _stored(
 
 
 def _chosen(table: pa.Table, asked: SidesAsked, spec: Spec, metrics: tuple[str, ...]) -> pa.Table:
-    """The rows of one candidate, and of some metrics, where these are named. p is adjusted with all others."""
+    """The rows of the requested candidate and metrics. Their p-values stay adjusted over all rows."""
     plan = spec.plan()
     if asked.model is not None:
         validate_model(plan.models, "--model", asked.model)

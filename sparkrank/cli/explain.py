@@ -78,7 +78,7 @@ def explain(
 
 
 def _validate_choice(group: Sequence[str], more: dict[str, Any], asked: Sequence[str]) -> None:
-    """Raise a usage error unless exactly one option chooses the groups, and the other options go with it."""
+    """Raise a usage error unless exactly one option chooses the groups, and the other options are allowed with it."""
     ways = {"--group": group, "--worst": more["worst"], "--moved": more["moved"]}
     given = [name for name, value in ways.items() if value]
     if not given:
@@ -119,7 +119,7 @@ def _keys(
 
 
 def _pair(text: str, columns: Sequence[str]) -> tuple[str, str]:
-    """The column and the value of ``column=value``, where a column may have a = in its name."""
+    """The column and the value of ``column=value``. The column's name may contain a =."""
     name = next((column for column in columns if text.startswith(f"{column}=")), None)
     column, equals, value = text.partition("=") if name is None else (name, "=", text[len(name) + 1 :])
     if not equals:

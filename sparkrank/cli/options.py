@@ -40,7 +40,7 @@ def _ask(context: click.Context, option: click.Parameter, is_given: bool) -> Non
 
 
 def form_options() -> list[click.Option]:
-    """The options that every command has: in which form it answers."""
+    """The options of every command: the form of its answer."""
     texts = {
         "--json": "Print one JSON document, and nothing else, on stdout; an error too.",
         "--quiet": "Print nothing but errors.",
@@ -50,7 +50,7 @@ def form_options() -> list[click.Option]:
 
 
 def spec_options(command: Callable[..., None]) -> Callable[..., Any]:
-    """The options of every command that takes a spec, which is loaded and given as ``spec``."""
+    """Add the options of every command that takes a spec. The command gets the loaded spec as ``spec``."""
 
     @wraps(command)
     def loaded(*arguments: Any, conf: str, overrides: tuple[str, ...], **options: Any) -> None:
@@ -61,7 +61,7 @@ def spec_options(command: Callable[..., None]) -> Callable[..., Any]:
 
 
 def all_of(*options: Callable[[Any], Any]) -> Callable[[Callable[..., None]], Callable[..., Any]]:
-    """One decorator of several options, the last of which stands first in the help."""
+    """One decorator for several options. The last option is the first in the help."""
 
     def decorated(command: Callable[..., None]) -> Callable[..., Any]:
         for option in options:
@@ -72,12 +72,12 @@ def all_of(*options: Callable[[Any], Any]) -> Callable[[Callable[..., None]], Ca
 
 
 def validate_alone(first: str, others: Mapping[str, object]) -> None:
-    """Raise a usage error where one of ``others`` is given beside the option ``first``."""
+    """Raise a usage error if one of ``others`` is given together with the option ``first``."""
     for name, value in others.items():
         if value not in (None, False, ()):
             raise click.UsageError(f"{first} and {name} do not go together")
 
 
 def asked_stages() -> Stages:
-    """Stages that are shown unless the command is to print a document or nothing."""
+    """Stages that show their progress, unless the command prints a document or nothing."""
     return seen_stages() if form() == "text" else Stages()

@@ -1,4 +1,4 @@
-"""A plan as a person reads it."""
+"""A plan as text for people."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from sparkrank.results.run_results import DayPlan, StoredRun
 
 
 def plan_text(plan: DayPlan) -> str:
-    """The plan in lines."""
+    """The lines of the plan."""
     lines = [
         f"Plan of {plan.day}: {plan.rows:,} rows, {plan.rows_from}",
         f"  {plan.splits:,} splits, {plan.buckets:,} buckets, {plan.tasks:,} tasks, {plan.pieces:,} pieces",

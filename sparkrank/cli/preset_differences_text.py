@@ -1,4 +1,4 @@
-"""Why two libraries have two numbers for the same rows, as plain text and as plain values for JSON."""
+"""Why two libraries give different numbers for the same rows, as plain text and as plain values for JSON."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sparkrank.text.text import aligned
 
 
 def differences_text(differences: PresetDifferences) -> str:
-    """For each metric and model: a line for each setting, alone, and for all together."""
+    """A line for each setting alone and one for all together, by metric and model."""
     parts = [f"{differences.day}: from {differences.one} to {differences.other}"]
     parts += [_metric_text(moves, differences) for moves in differences.metrics]
     return "\n\n".join([*parts, *(["\n".join(map(escape, differences.notes))] if differences.notes else [])])
@@ -41,7 +41,7 @@ def _moved(difference: float) -> str:
 
 
 def differences_document(differences: PresetDifferences) -> dict[str, Any]:
-    """All of it as plain values."""
+    """The differences as plain values."""
     metrics = [
         {
             "metric": moves.asked,

@@ -1,4 +1,4 @@
-"""``sparkrank report``: what people open first, of a stored day or window, made from its tables alone."""
+"""``sparkrank report``: the page that people open first, about a stored day or window, made from its tables alone."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def report(spec: Spec, named: NamedDays, opens: bool, out: str | None, plots: st
 
 
 def _document(data: ReportData, form: ReportForm, file: Path | None) -> dict[str, object]:
-    """What was made: where it is, or the report itself where nothing was written, and what it lacks."""
+    """The answer: where the report is, or the report itself if no file was written, and what it lacks."""
     own = report_document(data) if form == "json" else as_form(data, form)
     made = {"path": str(file)} if file is not None else {"report": own}
     return {"name": data.name, "format": form, **made, "missing": dict(data.missing)}

@@ -83,7 +83,7 @@ class SidesAsked:
 
     @cached_property
     def spec(self) -> Spec | None:
-        """The spec, where one is named."""
+        """The spec, or None if none is named."""
         return None if self.conf is None else load_spec(self.conf, self.overrides)
 
     @cached_property
@@ -100,7 +100,7 @@ class SidesAsked:
 
     @property
     def is_far(self) -> bool:
-        """Whether a side is on another file system than this machine's."""
+        """Whether a side is on a file system other than this machine's."""
         days = [(path, None if day is None else day.split(DOTS)[0]) for path, day in self.places]
         return any(local_path(path if day is None else on_day(path, day)) is None for path, day in days)
 
@@ -111,9 +111,9 @@ class SidesAsked:
 
     @cached_property
     def models(self) -> tuple[str | None, str | None]:
-        """The baseline and the model: of two runs as they are named, of one output two models of a day, or one of two.
+        """The baseline and the model: as named for two runs; for a spec, two models of one day or those of two days.
 
-        Raises :class:`SpecError` where those of a spec are left open, are not in it, or are the same of one day.
+        For a spec, raises :class:`SpecError` if one is left open or unknown, or if both are the same model of one day.
         """
         if self.spec is None:
             return self.baseline, self.model
@@ -138,26 +138,26 @@ class SidesAsked:
 
 
 def sides_text(right: str, right_place: str, left: str, left_place: str) -> str:
-    """The two lines above what is compared."""
+    """The two lines above a comparison, which name its sides."""
     return f"{escape(right)} ({escape(right_place)})\nagainst {escape(left)} ({escape(left_place)})"
 
 
 def validate_model(known: Sequence[str], option: str, name: str | None) -> None:
-    """Raise :class:`SpecError` where the spec has no model ``name``."""
+    """Raise :class:`SpecError` if the spec has no model ``name``."""
     if name is not None and name not in known:
         near = did_you_mean(name, known)
         raise SpecError(f'{option}: the spec has no model "{shorten(name)}"{near} (there are: {itemize(known)})')
 
 
 def session_for_far(*, is_far: bool) -> AbstractContextManager[SparkSession | None]:
-    """The Spark session by which tables are read that are far, where there is one; it is stopped at the end."""
+    """The Spark session that reads tables on other file systems, None if there are none. It is stopped at the end."""
     return command_session("compare", is_needed=is_far and importlib.util.find_spec("pyspark") is not None)
 
 
 def metrics_of(asked: SidesAsked) -> tuple[MetricRows, MetricRows]:
     """The rows of both models in the tables ``metrics``."""
     baseline, model = asked.models
-    # the model of one side is that of the other where nobody says
+    # the model of one side is that of the other unless it is named
     models = (baseline or model, model or baseline)
     with session_for_far(is_far=asked.is_far) as spark:
         sides = []
@@ -169,7 +169,7 @@ def metrics_of(asked: SidesAsked) -> tuple[MetricRows, MetricRows]:
 
 
 def states_of(asked: SidesAsked) -> tuple[RunStates | str, RunStates | str, tuple[str | None, str | None]]:
-    """The states of both sides, or why there are none, and the models that are asked for."""
+    """The states of both sides, or the reason why there are none, and the models that are asked for."""
     left, right = asked.places
     with session_for_far(is_far=asked.is_far) as spark:
         return stored_states("left", *left, spark), stored_states("right", *right, spark), asked.models

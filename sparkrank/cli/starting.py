@@ -1,4 +1,4 @@
-"""``sparkrank init`` and ``sparkrank schema``: a first spec, and what an editor checks and completes one by."""
+"""``sparkrank init`` and ``sparkrank schema``: a first spec, and the schema by which editors check and complete one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sparkrank.base.errors import SpecError, escape, shorten, writing_errors
 from sparkrank.cli.answers import answer, answer_page
 from sparkrank.cli.options import DEBUG
 
-STARTER = "starter.yaml"  # of the package sparkrank.config
+STARTER = "starter.yaml"  # in the package sparkrank.config
 
 
 @click.command()

@@ -25,7 +25,7 @@ class NamedDays:
     last: str | None
 
     def target(self, spec: Spec) -> Target:
-        """The window, or the day; raises a usage error for what does not go together."""
+        """The window or the day. Raises a usage error for options that do not go together."""
         if (self.first is None) != (self.last is None):
             raise click.UsageError("--from and --to go together: they are the ends of a window")
         if self.first is None or self.last is None:
@@ -35,12 +35,12 @@ class NamedDays:
         return Target.of_window(spec, Window.of(self.first, self.last))
 
     def targets(self, spec: Spec) -> list[Target]:
-        """The day or window; none where none is named, which is all of the output."""
+        """The day or window in a list, which is empty if none is named: then the whole output is meant."""
         return [] if self == NamedDays(None, None, None) else [self.target(spec)]
 
 
 def stored_options(command: Callable[..., None]) -> Callable[..., Any]:
-    """The options of every command about a stored day or window, which are given as ``named``."""
+    """Add the options of every command about a stored day or window. The command gets them as ``named``."""
 
     @wraps(command)
     def bundled(*arguments: Any, day: str | None, first: str | None, last: str | None, **options: Any) -> None:

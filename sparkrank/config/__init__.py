@@ -1,4 +1,4 @@
-"""The YAML document of a job: what may stand in it, and how it is read, overridden and refused."""
+"""The YAML document of a job: its keys, and how it is read, overridden and refused."""
 
 from sparkrank.config.document import Spec
 from sparkrank.config.loading import load_spec

@@ -93,7 +93,7 @@ class Spec(Section):
 
     @model_validator(mode="after")
     def _output_apart(self) -> Spec:
-        """Refuse tables below the rows, which the next run, and whoever else reads the rows, would take for rows."""
+        """Refuse tables below the rows: the next run, and other readers of the rows, would take them for rows."""
         for what, rows in (("input", self.input), ("truth", self.truth)):
             if rows is None or rows.path is None:
                 continue
@@ -111,7 +111,7 @@ class Spec(Section):
 
     @model_validator(mode="after")
     def _zone_of_spark(self) -> Spec:
-        """Refuse a time zone where nobody asks for one: Arrow reads instants as they are."""
+        """Refuse a time zone for a lane that does not use it: Arrow reads instants as they are."""
         if self.input.time_zone is not None and self.engine.lane not in (allowed := time_zone_lanes()):
             raise ValueError(
                 f"has input.time_zone {self.input.time_zone}, but lane {self.engine.lane}: Spark's SQL alone "
@@ -121,16 +121,16 @@ class Spec(Section):
 
     @property
     def roles(self) -> Roles:
-        """The roles of the columns; raises :class:`sparkrank.base.errors.SpecError` when these make no sense."""
+        """The roles of the columns. Raises :class:`sparkrank.base.errors.SpecError` if they make no sense."""
         return self.roles_and_plan[0]
 
     def plan(self) -> Plan:
-        """What the document asks for. Raises :class:`sparkrank.base.errors.SpecError` when it makes no sense."""
+        """The plan that the document asks for. Raises :class:`sparkrank.base.errors.SpecError` if it makes no sense."""
         return self.roles_and_plan[1]
 
     @cached_property
     def roles_and_plan(self) -> tuple[Roles, Plan]:
-        """The roles of the columns and what is asked of them, made once: a backfill asks for both many times a day."""
+        """The roles of the columns and the plan, made once: a backfill needs both many times a day."""
         columns, truth = self.input.columns, None
         if self.truth is not None:
             beside = self.truth.columns
@@ -157,17 +157,17 @@ class Spec(Section):
         return roles, replace(plan, least_groups=least)
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Spec:
-        """A copy with other values, of which nothing was made yet."""
+        """A copy with other values, without the cached results of this one."""
         copied = super().model_copy(update=update, deep=deep)
         copied.__dict__.pop("roles_and_plan", None)
         return copied
 
     def limits(self, plan: Plan) -> Limits:
-        """What checks may be; raises :class:`sparkrank.base.errors.SpecError` for one that ``plan`` does not count."""
+        """The limits of checks. Raises :class:`sparkrank.base.errors.SpecError` for one that ``plan`` lacks."""
         return limits_of(plan, self.quality.max_bad_fraction, self.quality.limits, "quality.limits")
 
     def judge(self, plan: Plan) -> Judge | None:
-        """What judges a day by the gates; None where there are none.
+        """The judge of a day by the gates, or None without gates.
 
         Raises :class:`sparkrank.base.errors.SpecError` for a gate that names what ``plan`` does not evaluate.
         """
@@ -195,10 +195,11 @@ class Spec(Section):
         )
 
     def source(self) -> str:
-        """What makes a row, a group and a label, as stored states name it: states of other sources do not merge.
+        """The definition of a row, a group and a label that stored states name: states of other sources do not merge.
 
-        Where the rows lie may change from day to day, and a model is known by its name, but a score is not a rank. The
-        item stands there where it decides what is relevant, or who of the tied is shown.
+        The place of the rows is left out, as it may change from day to day, and so are the models, which are known by
+        name; but a score is not a rank. The item is included if it decides what is relevant, or which of the tied rows
+        is shown.
         """
         roles, definitions = self.roles, self.definitions.definitions
         by_item = roles.joins or definitions.duplicates != "keep" or self.plan().orders_by_item
@@ -206,7 +207,7 @@ class Spec(Section):
         if roles.truth is not None and self.truth is not None:
             parts += [f"truth {part}" for part in _source(roles.truth, self.truth, by_item)]
         if roles.true_items is not None:
-            parts += [f"relevance={roles.relevance}", "each row a list"]  # once all rows of a key were one
+            parts += [f"relevance={roles.relevance}", "each row a list"]  # once all rows with one key were one group
         if self.input.time_zone is not None:
             parts.append(f"time zone {self.input.time_zone}")
         return ", ".join(parts)
@@ -220,7 +221,7 @@ class Spec(Section):
         return json.dumps(self.resolved(), sort_keys=True)
 
     def hash(self, session: Mapping[str, str] | None = None) -> str:
-        """Twelve hex digits that change when anything that can change a number does; not where and how it runs.
+        """Twelve hex digits that change with anything that can change a number, but not with where and how it runs.
 
         ``session`` are the settings of the Spark session that reading depended on.
         """
@@ -231,13 +232,13 @@ class Spec(Section):
 
 
 def _asked(resolved: Mapping[str, Any], rows: InputRows) -> dict[str, Any]:
-    """What is asked of ``rows``, ``resolved``, without its secrets and without what changes no number."""
+    """The ``resolved`` values of ``rows`` without secrets and without what changes no number."""
     asked = {**resolved, "options": options_to_hash(rows.options), "where": rows.where}
     return {key: value for key, value in asked.items() if key != "expect"}
 
 
 def _validate_schema_columns(what: str, rows: InputRows, roles: Roles) -> None:
-    """Raise :class:`SpecError` where the schema of ``rows`` lacks a column of ``roles``, or leaves open what it is."""
+    """Raise :class:`SpecError` if the schema of ``rows`` lacks a column of ``roles``, or leaves its type open."""
     if rows.format in TEXT_FORMATS and rows.path is not None:
         number_kinds(roles, rows.fields)
     names = [field.name for field in rows.fields or ()]
@@ -248,8 +249,8 @@ def _validate_schema_columns(what: str, rows: InputRows, roles: Roles) -> None:
 
 
 def _source(roles: Roles, rows: InputRows, by_item: bool) -> list[str]:
-    """The columns of ``roles`` that say what a row means, how those of folders are read, and the condition."""
-    left_out = {SLICE, GROUP_WEIGHT, SCORE, RANK, ITEMS, CLUSTER}  # of parts alone, whose definition names the cluster
+    """The columns of ``roles`` that determine what a row means, how columns of folders are read, and the condition."""
+    left_out = {SLICE, GROUP_WEIGHT, SCORE, RANK, ITEMS, CLUSTER}  # the cluster matters for parts alone, which name it
     kept = [
         f"{title}={column}"
         for role, title, column in roles.played()

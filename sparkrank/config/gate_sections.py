@@ -1,4 +1,4 @@
-"""The gates of the document and their history, and the rules that they mean for what the spec evaluates."""
+"""The gates of the document and their history, and the rules that these mean for what the spec evaluates."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class _GateSubject(Section):
 
 if TYPE_CHECKING:
     _GateConditions: TypeAlias = _GateSubject
-else:  # with a key for each kind of gates, by its word
+else:  # with a key for each kind of gate, by its word
     _NUMBER = Annotated[_Finite | None, BeforeValidator(as_number)]
     _CONDITIONS = {word: (str | None if kind.compares else _NUMBER, None) for word, kind in words().items()}
     _GateConditions = create_model("_GateConditions", __base__=_GateSubject, **_CONDITIONS)
@@ -106,7 +106,7 @@ class Gate(_GateConditions):
 
     @property
     def conditions(self) -> dict[str, Any]:
-        """The words of kinds that are given, with their values."""
+        """The words of kinds of gate that are given, with their values."""
         values = {word: getattr(self, word, None) for word in words()}
         return {word: value for word, value in values.items() if value is not None}
 
@@ -119,14 +119,14 @@ class Gate(_GateConditions):
 
     @property
     def subject(self) -> str:
-        """The metric, model and slice, as a person writes them."""
+        """The metric, model and slice, as people write them."""
         model = "" if self.model is None else f" of {self.model}"
         cells = (f"{column}={'(null)' if value is None else value}" for column, value in (self.cells or {}).items())
         return f"{self.metric}{model}{' where ' if self.cells else ''}{', '.join(cells)}"
 
 
 def as_least_groups(value: object) -> object:
-    """A mapping, or one number for all."""
+    """A mapping, or one number for all slices."""
     return value if isinstance(value, Mapping) or value is None else {"gates": value, "tables": value}
 
 
@@ -168,7 +168,7 @@ def rules_of(
     *,
     history: History = _BOTH_SIDES,
 ) -> tuple[Rule, ...]:
-    """The rules that ``gates`` mean for ``plan``, where ``policy`` is that of a gate without one of its own.
+    """The rules that ``gates`` mean for ``plan``. ``policy`` is for gates that have none of their own.
 
     Raises :class:`SpecError` for a gate that names what the spec does not evaluate.
     """
@@ -224,7 +224,7 @@ def _rules_of(
 
 
 def _directed(kind: GateKind, metrics: tuple[str, ...], gate: Gate, where: str, plan: Plan) -> tuple[str, ...]:
-    """Those of ``metrics`` of which one side is better."""
+    """Those of ``metrics`` that have a better direction. Raises :class:`SpecError` if there are none."""
     better = directions_of(plan)
     directed = tuple(metric for metric in metrics if better[metric] is not None)
     if not directed:
@@ -237,17 +237,17 @@ def _directed(kind: GateKind, metrics: tuple[str, ...], gate: Gate, where: str, 
 
 
 def directions_of(plan: Plan) -> dict[str, bool | None]:
-    """Of each metric of ``plan`` whether higher is better; None where neither is."""
+    """For each metric of ``plan``, whether higher is better; None if neither direction is."""
     return {str(metric): metric.declaration.higher_is_better for metric in plan.metrics}
 
 
 def metrics_without_interval(plan: Plan) -> frozenset[str]:
-    """The metrics of ``plan`` that have no interval by nature: their values decide alone."""
+    """The metrics of ``plan`` that have no interval by nature: their values alone decide."""
     return frozenset(str(metric) for metric in plan.metrics if metric.declaration.interval == "none")
 
 
 def _matches(where: str, what: str, pattern: str | None, known: Sequence[str]) -> tuple[str, ...]:
-    """The ``known`` names that ``pattern`` matches, all without one; raises :class:`SpecError` where there is none."""
+    """The ``known`` names that match ``pattern`` (None: all). Raises :class:`SpecError` if there are none."""
     names = tuple(name for name in known if pattern is None or matches(name, pattern))
     if not names:
         verb = "matches" if is_pattern(str(pattern)) else "is"

@@ -1,4 +1,4 @@
-"""The JSON Schema of a spec, for editors; what a value must be beyond its type, ``sparkrank validate`` says."""
+"""The JSON Schema of a spec, for editors. What it cannot express about values, ``sparkrank validate`` checks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _also(*more: JsonSchemaValue) -> Callable[[JsonSchemaValue], JsonSchemaValue
     return widened
 
 
-# What else a person may write where a validator reads a value before its type is asked for.
+# Further types that a person may write where a validator converts a value before its type is checked.
 _WRITTEN: dict[object, Callable[[JsonSchemaValue], JsonSchemaValue]] = {
     as_list: _also(_TEXT),
     as_keys: _also(_NULL),
@@ -46,7 +46,7 @@ _WRITTEN: dict[object, Callable[[JsonSchemaValue], JsonSchemaValue]] = {
 
 
 class _Written(GenerateJsonSchema):
-    """The schema of what a person writes, which is more than what pydantic sees once it was read."""
+    """The schema of what people write: it allows more than pydantic sees after the values were converted."""
 
     def function_before_schema(self, schema: Any) -> JsonSchemaValue:
         inner = super().function_before_schema(schema)
@@ -61,5 +61,5 @@ def spec_schema() -> dict[str, Any]:
 
 
 def spec_schema_text() -> str:
-    """The schema as the file that is stored has it."""
+    """The schema as the text of the stored file."""
     return json.dumps(spec_schema(), indent=2, ensure_ascii=False) + "\n"

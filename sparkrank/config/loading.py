@@ -1,4 +1,4 @@
-"""From a file and its overrides to a :class:`Spec`, or to one sentence that says what is wrong and where."""
+"""A file and its overrides read as a :class:`Spec`, or refused in one sentence that says what is wrong and where."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from sparkrank.base.errors import MOST_LISTED, SpecError, did_you_mean, itemize,
 from sparkrank.config.document import Spec
 from sparkrank.config.validators import KINDS
 
-# What no spec comes near: bytes of the file, parts within parts, values with those that references stand for, and what
-# is wrong that a sentence tells.
+# Limits that no spec comes near: bytes of the file, levels of nesting, values (each reference counted as all that it
+# refers to), and errors that one sentence lists.
 MOST_BYTES, MOST_DEPTH, MOST_VALUES, MOST_CLAUSES = 256 << 10, 32, 10_000, 5  # a second's work
-MOST_DIGITS = 400  # of a whole number, which is then a float, too; Python writes out none of thousands
+MOST_DIGITS = 400  # of a whole number, which must also fit a float; Python does not print one of thousands of digits
 
 
 def load_spec(path: str | Path, overrides: Sequence[str] = ()) -> Spec:
-    """The document at ``path`` with each override ``a.b=value`` put in (the value is read as YAML).
+    """The document at ``path`` with each override ``a.b=value`` applied (the value is read as YAML).
 
-    Raises :class:`SpecError`: no such file, no YAML, a key that stands twice, an unknown key (with its path and the
-    nearest known key), a missing key, a wrong value. Metrics and roles are checked too, so that nothing wrong is found
-    after reading.
+    Raises :class:`SpecError` for a missing file, invalid YAML, a repeated key, an unknown key (with its path and the
+    nearest known key), a missing key, or a wrong value. Metrics and roles are checked too, so that no error is found
+    only after reading.
     """
     document = _read(Path(path))
     for override in overrides:
@@ -57,10 +57,10 @@ def _refused(problem: str, mark: yaml.Mark | None = None) -> yaml.YAMLError:
 
 
 class _Loader(yaml.SafeLoader):
-    """Refuses a key that stands twice, of which YAML readers silently take the last, and what is larger than any spec.
+    """Refuses a repeated key, of which YAML readers silently take the last, and a document larger than any spec.
 
-    A number is one as people write it: YAML 1.1 makes 90 of ``1:30`` and 8 of ``010``, which are texts here. So are
-    keys that it takes for true or false: ``off`` of uncertainty, or a model called ``no``.
+    Numbers are as people write them: YAML 1.1 reads ``1:30`` as 90 and ``010`` as 8, which are texts here. So are keys
+    that it reads as true or false: ``off`` of uncertainty, or a model called ``no``.
     """
 
     yaml_implicit_resolvers = {  # noqa: RUF012 - as the class above has it
@@ -95,7 +95,7 @@ class _Loader(yaml.SafeLoader):
 
     def get_single_node(self) -> yaml.Node | None:
         node = super().get_single_node()
-        if node is not None and _values_of(node, {}) > MOST_VALUES:  # those that stand there are fewer
+        if node is not None and _values_of(node, {}) > MOST_VALUES:  # fewer are written out
             raise _refused(f"with its references (*name) it has more than {MOST_VALUES} values")
         return node
 
@@ -114,8 +114,9 @@ _Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)
 
 
 def _values_of(node: yaml.Node, known: dict[int, int]) -> int:
-    """The values that ``node`` stands for, each reference counted as all that it refers to; ``known`` are those of
-    nodes by their id, and too many of one that is within itself.
+    """The number of values that ``node`` stands for, each reference counted as all that it refers to.
+
+    ``known`` has the numbers of nodes by their id; a node that contains itself has too many.
     """
     if id(node) not in known:
         known[id(node)] = MOST_VALUES
@@ -140,19 +141,19 @@ def _read(path: Path) -> dict[str, Any]:
         raise SpecError(f"cannot read the spec {shorten(path)}: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise SpecError(f"{shorten(path)} is not UTF-8 text: byte {error.start} is invalid") from None
-    except (yaml.YAMLError, ValueError) as error:  # ValueError: a date that is none
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: an invalid date
         raise SpecError(f"{shorten(path)} is not YAML: {_problem(error)}") from None
     if not isinstance(document, dict):
         raise SpecError(f"{shorten(path)} holds no document of keys: input, metrics and output are needed")
     return document
 
 
-# A name that YAML takes from a value without quotes, as a password that begins with * or !.
+# A name that YAML takes from an unquoted value, such as a password that begins with * or !.
 _NAME_IN_YAML = re.compile(r"\b(alias|anchor|tag|tag handle) '.*'", re.DOTALL)
 
 
 def _problem(error: Exception, *, in_file: bool = True) -> str:
-    """The problem that YAML reports, and its place in the file, without the lines around it."""
+    """The problem that YAML reports and its place in the file, without the lines around it."""
     if not isinstance(error, yaml.MarkedYAMLError) or error.problem is None:
         return shorten(" ".join(str(error).split()))
     mark, problem = error.problem_mark, shorten(_NAME_IN_YAML.sub(r"\1", error.problem))
@@ -161,13 +162,13 @@ def _problem(error: Exception, *, in_file: bool = True) -> str:
 
 def _put(document: dict[str, Any], override: str) -> None:
     key, equals, value = override.partition("=")
-    written = shorten(key if "options" in override else override)  # whose values nobody is shown
+    written = shorten(key if "options" in override else override)  # values of options are not shown
     if not equals or not all(key.split(".")):
         raise SpecError(f"--set {written} is not of the form key.key=value, for example definitions.ties=item")
     *parents, last = key.split(".")
     place = document
     for index, parent in enumerate(parents):
-        if place.get(parent) is None:  # a key with nothing below it, or comments alone, may have keys all the same
+        if place.get(parent) is None:  # a key with nothing below it, or only comments, may get keys too
             place[parent] = {}
         place = place[parent]
         if not isinstance(place, dict):
@@ -176,11 +177,11 @@ def _put(document: dict[str, Any], override: str) -> None:
             )
     try:
         place[last] = _parsed(value)
-    except (yaml.YAMLError, ValueError) as error:  # ValueError: a date that is none
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: an invalid date
         raise SpecError(f"--set {written}: the value is not YAML: {_problem(error, in_file=False)}") from None
 
 
-# What pydantic says of types in the words of its users, by its own name for what is wrong.
+# What pydantic says about types, in the words of users, by pydantic's name for the error.
 _NEEDED = {
     **dict.fromkeys(("model_type", "dict_type"), "keys are needed"),
     "list_type": "a list is needed",
@@ -212,7 +213,7 @@ def _clause(detail: Any) -> str:
     if detail["type"] == "missing":
         return f"{where} is missing"
     value = detail["input"]
-    if "options" in path:  # whose values nobody is shown
+    if "options" in path:  # values of options are not shown
         value = None
     plain = isinstance(value, (str, int, float, list))
     given = f" is {quote(value)}" if plain else f" is {value}" if isinstance(value, dt.date) else ""
@@ -230,7 +231,7 @@ def _clause(detail: Any) -> str:
 def _keys_at(path: Iterable[str]) -> list[str]:
     model: type[BaseModel] = Spec
     for step in path:
-        if step.isdigit():  # the place in a list, whose sections are those of the key before
+        if step.isdigit():  # the index in a list, whose sections have the annotation of the key before
             continue
         annotation = next(field.annotation for name, field in _fields(model) if name == step)
         every = (annotation, *get_args(annotation))  # an optional section is a union with None

@@ -1,4 +1,4 @@
-"""The parts of the document: their keys, types and defaults. Every part refuses keys that it does not know."""
+"""The parts of the document: their keys, types and defaults. Every part refuses unknown keys."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ KEEP_RUNS, MOST_KEPT_RUNS = 1, 100
 
 _Number = Annotated[float, BeforeValidator(as_number)]
 _Filled = Annotated[str, AfterValidator(as_filled)]
-# A union that says by the value which of its kinds is meant, so that an error is about that one alone.
+# A union whose kind is chosen by the value, so that an error concerns that kind alone.
 _ByModel = Annotated[
     Annotated[str, Tag(COLUMN)] | Annotated[dict[str, str], Tag(MODELS)],
     Discriminator(kind_of, "column_or_models", "a column, or models with a column each, are needed"),
@@ -80,7 +80,7 @@ class Section(BaseModel):
 
 
 def with_row_roles(name: str, base: type[Section], side: RoleSide | None = None) -> type[Section]:
-    """``base`` with a column for each role of rows: what the table of roles has, the document has."""
+    """``base`` with a column for each role of rows, so that the document has all roles of the table."""
     fields: dict[str, Any] = {role.key: (str | None, None) for role in row_roles(side)}
     return create_model(name, __base__=base, **fields)
 
@@ -174,7 +174,7 @@ class InputRows(Section):
             raise ValueError(f"names {given}: one of the two is needed")
         validate_no_password(self.path)
         validate_no_password(self.table)  # a path too: parquet.`s3a://...`
-        if self.path is None or self.format.lower() not in FILE_FORMATS:  # no path whose files are all there is
+        if self.path is None or self.format.lower() not in FILE_FORMATS:  # other formats are more than files
             read = f"format {self.format}" if self.table is None else f"table {self.table}"
             if self.partition_types == "text":
                 raise ValueError(f"has partition_types text, but {read}, whose columns have types of their own")
@@ -184,7 +184,7 @@ class InputRows(Section):
         return self
 
     def _validate_reading(self) -> None:
-        """Refuse what only CSV and JSON have, and what would drop rows of these without counting them."""
+        """Refuse settings that only CSV and JSON have, and settings that would drop rows of these uncounted."""
         is_text = self.path is not None and self.format in TEXT_FORMATS
         if self.ddl is not None and not is_text:
             kind = f"format {self.format}" if self.table is None else "a table"

@@ -1,6 +1,7 @@
-"""Validators of values that YAML or pydantic would read otherwise than a person means them.
+"""Validators of values that YAML or pydantic would read differently from what a person means.
 
-Each takes the value as YAML has it and returns the value that is meant, or raises ``ValueError`` with what is needed.
+Each takes the value as YAML reads it and returns the value that is meant, or raises ``ValueError`` that says what is
+needed.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from sparkrank.engines.lanes import lane_words
 from sparkrank.inputs.day_marks import check_name, check_path, day_of
 from sparkrank.sources.text_schema import fields_of
 
-# What a value may be where a key takes several kinds; no name that a person would give.
+# The kinds of value where a key takes several. No person would give one of these names.
 KINDS = ("<column>", "<models>", "<points>", "<nothing>", "<switch>", "<nights>")
 COLUMN, MODELS, POINTS, NOTHING, SWITCH, NIGHTS = KINDS
 _SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([A-Za-z]*)", re.ASCII)
@@ -46,29 +47,29 @@ def as_list(value: object) -> object:
 
 
 def kind_of(value: object) -> str | None:
-    """Which of :data:`KINDS` a value is of, where a key takes several."""
+    """Which of :data:`KINDS` a value is, where a key takes several."""
     return NOTHING if value is False else {str: COLUMN, dict: MODELS, int: POINTS}.get(type(value))
 
 
 def looks_of(value: object) -> str | None:
-    """Which of :data:`KINDS` a value of ``sequential`` is of."""
+    """Which of :data:`KINDS` a value of ``sequential`` is."""
     return SWITCH if isinstance(value, bool) else NIGHTS if not isinstance(value, (str, int, float)) else None
 
 
 def as_keys(value: object) -> object:
-    """A key with nothing below it, or comments alone, gives no keys."""
+    """No keys for a key with nothing below it, or with comments alone."""
     return {} if value is None else value
 
 
 def _as_path(path: str) -> str:
-    """A path on this machine names no host, which would be taken for none, or for a folder."""
+    """The path, if it names no host on this machine: a host would be ignored or taken for a folder."""
     if path.startswith("file://") and not path.startswith("file:///"):
         raise ValueError("a file has no host, and its path begins with a slash: file:///folder")
     return path
 
 
 def as_marked(check: Callable[[str], None]) -> Callable[[str], str]:
-    """A text whose marks of days pass ``check``."""
+    """A validator of texts whose marks of days must pass ``check``."""
 
     def checked(text: str) -> str:
         check(text)
@@ -78,13 +79,13 @@ def as_marked(check: Callable[[str], None]) -> Callable[[str], str]:
 
 
 def as_rows(path: str) -> str:
-    """A path of rows. Braces hold alternatives, as in ``dt={a,b}``; a single word in them is a mark to be replaced."""
+    """A path of rows. Braces contain alternatives, as in ``dt={a,b}``; a single word in them is a mark."""
     check_path(path)
     return _as_path(path)
 
 
 def as_output(path: str) -> str:
-    """A path of tables, in which no mark may be left: the operating system would make folders of it."""
+    """A path of tables without remaining marks: the operating system would make folders of these."""
     if path.startswith("~"):
         raise ValueError("~ is written out by a shell alone: name the folder in full")
     check_name(path)
@@ -92,7 +93,7 @@ def as_output(path: str) -> str:
 
 
 def as_size(value: object) -> object:
-    """Bytes: a whole number of them, or a number and a unit, as ``2.5GB`` or ``500MiB``, and nothing else."""
+    """Bytes: a whole number, or a number with a unit, such as ``2.5GB`` or ``500MiB``."""
     if value is None:
         return value
     size: int | Decimal
@@ -110,17 +111,17 @@ def as_size(value: object) -> object:
 
 
 def as_zone(name: str | None) -> str | None:
-    """A time zone by its name in the IANA database, or hours from UTC."""
+    """A time zone by its name in the IANA database, or as hours from UTC."""
     if name is None or _OFFSET.fullmatch(name):
         return name
     known = zoneinfo.available_timezones() | {"UTC"}
-    if name not in known and len(known) > 1:  # a machine without the database knows none
+    if name not in known and len(known) > 1:  # a machine without the database knows no names
         raise ValueError(f"a time zone is needed, such as UTC, Europe/Berlin or +02:00{did_you_mean(name, known)}")
     return name
 
 
 def as_lane(word: object) -> str:
-    """The word for a lane, one of those in the register."""
+    """The name of a lane in the register."""
     words = lane_words()
     if not isinstance(word, str) or word not in words:
         named = " or ".join(f"'{known}'" for known in words)
@@ -129,7 +130,7 @@ def as_lane(word: object) -> str:
 
 
 def as_options(options: object) -> object:
-    """The options of a reader, which are texts to Spark: ``true`` is one in YAML too, and so is a number."""
+    """The options of a reader, which are texts for Spark: ``true`` in YAML becomes one, and so does a number."""
     if not isinstance(options, dict):
         return as_keys(options)
     texts = {True: "true", False: "false"}
@@ -140,31 +141,31 @@ def as_options(options: object) -> object:
 
 
 def as_format(name: str) -> str:
-    """Spark takes the names of its formats in upper and lower case; that of a class is as it is written."""
+    """The format, whose case Spark ignores in its own names but not in that of a class."""
     return name.lower() if name.isalnum() else name
 
 
 def as_schema(text: str | None) -> str | None:
-    """The schema of a text format, as it came."""
+    """The schema of a text format, unchanged."""
     if text is not None:
         fields_of(text)
     return text
 
 
 def validate_no_password(path: str | None) -> None:
-    """The table ``runs`` holds the spec, for all who read it. The sentence does not repeat the password."""
+    """The path, if it has no password: the table ``runs`` shows the spec to everybody. The error does not repeat it."""
     if path is not None and has_secret(path):
         raise ValueError("has a path with a password, which runs would show: give it by the environment")
 
 
 def as_number(value: object) -> object:
-    if isinstance(value, bool):  # which would count as 0 or 1
+    if isinstance(value, bool):  # else it would count as 0 or 1
         raise ValueError("a number is needed")
     return value
 
 
 def as_whole(value: object) -> object:
-    """A number that may be written ``1e6``, which YAML takes for a text."""
+    """A whole number, which may be written ``1e6``: YAML reads that as text."""
     if isinstance(value, str):
         try:
             return float(value)
@@ -174,7 +175,7 @@ def as_whole(value: object) -> object:
 
 
 def as_day(value: object) -> object:
-    """A day, or its text; a number would be taken for seconds since 1970."""
+    """A day, or its text. A number would be read as seconds since 1970."""
     day = day_of(value) if isinstance(value, str) else value
     if (isinstance(day, dt.date) and not isinstance(day, dt.datetime)) or value is None:
         return day

@@ -70,7 +70,7 @@ def evaluate(
         A column, or columns by the name of their model. All models are evaluated in one pass, over the same rows.
         Higher is better; null means judged but not retrieved.
     rank : str or mapping of str to str, optional
-        Takes the place of ``score`` where lower is better.
+        Used in place of ``score`` if lower is better.
     label : str, optional
         A column of numbers; null means not judged. With ``truth`` it is a column of the truth, and without it every
         row of the truth has label 1. Metrics that only compare with another order need no labels.
@@ -84,14 +84,14 @@ def evaluate(
         A column of numbers from 0: how much each row counts in metrics of all rows together. The weight of a group in
         a mean is a parameter of the metric, which may name a column: ``"ndcg(weight=revenue)@10"``.
     cluster : str, optional
-        The column of who stands behind a group, as the user behind a session: one value in all rows of a group. Then
-        intervals and tests take clusters for independent, and not groups.
+        The column of the unit behind a group, such as the user behind a session. All rows of a group have one value.
+        Intervals and tests then treat clusters, not groups, as independent.
     truth : as impressions, optional
         The relevant items, a row per group and item. ``impressions`` are then the lists. The two are joined by
         ``group`` and ``item``. Truth that is in no list counts in the ideal list and in R.
     truth_columns : mapping of str to str or sequence of str, optional
-        The names of the columns for ``group``, ``item`` or ``label`` in the truth, where they differ; and for
-        ``cluster``, which groups that are in no list need.
+        The truth's columns for ``group``, ``item`` or ``label``, if their names differ, and for ``cluster``, which is
+        needed for groups that are in no list.
     items : str or mapping of str to str, optional
         An array column with the items that a model put first, second and so on. Each row of ``impressions`` is then a
         list and a group of its own.
@@ -103,7 +103,8 @@ def evaluate(
         Columns, or combinations of columns. Everything is evaluated again for every value of each, as if there were no
         other rows. Values are texts, whole numbers, booleans or dates; rows without a value are under None.
     preset : str, optional
-        A library of :data:`sparkrank.metrics.PRESETS`. It sets the definitions and the parameters that are not given.
+        The name of a library in :data:`sparkrank.metrics.PRESETS`. It sets the definitions and parameters that are not
+        given.
     ties, undefined, unretrieved, unjudged, duplicates, population, positions : str, optional
         The definitions, see :class:`sparkrank.Definitions`. Where neither the caller nor the preset sets
         ``duplicates``, it is ``"once"`` if lists are joined with a truth, in arrays too, and ``"keep"`` otherwise.
@@ -122,12 +123,13 @@ def evaluate(
         Upper limits of checks in :attr:`Evaluation.quality`, by the name of the check: ``{"truth in no list": 0.8}``.
         A limit is a share from 0 to 1, or a count where the table has no share.
     buckets : int, optional
-        The number of buckets that groups are divided into, for which rows are counted without it.
+        The number of buckets that groups are divided into. Without it, rows are counted to choose one.
     row_memory : int, optional
         How many bytes of rows the local lane holds before they go to disk. Results do not depend on it.
     uncertainty : mapping or bool
-        Which values get an interval: True for all that have an honest one, False for the means of groups alone, which
-        spares the parts that the others come from. A mapping sets the ``level`` (0.95), or ``slices`` to False.
+        Which values get an interval: True for all that can have a valid one; False for means over groups alone, which
+        saves computing the parts from which the other intervals come. A mapping sets the ``level`` (0.95), or
+        ``slices`` to False.
     compare : str, optional
         The model with which :meth:`Evaluation.compare` compares all others group by group. Without it, models are
         compared by their parts.
@@ -155,14 +157,15 @@ def evaluate(
     StoreError
         If the store of the input fails. The same call may succeed later.
     SparkrankError
-        The base class of the others; itself if the group table, or rows that outgrow memory, cannot be written.
+        The base class of the others. It is raised itself if the group table, or rows that outgrow memory, cannot be
+        written.
 
     Notes
     -----
     A role names a column, a level of pandas' index, or a part of a column: ``m.prob``, ``scores[2]``,
-    ``probability[1]`` of a vector of Spark ML. A vector of two stands for its second element. Arrays of structs, as ALS
-    recommends them, are arrays of items with the highest rating first. Results that probably come from an unsuitable
-    input are logged as warnings.
+    ``probability[1]`` of a vector of Spark ML. A vector of two elements is read as its second. Arrays of structs, as
+    ALS returns them, are read as arrays of items with the highest rating first. Results that probably come from an
+    unsuitable input are logged as warnings.
 
     Examples
     --------
@@ -206,7 +209,7 @@ def evaluate(
     outcome = interruptible(None if request.is_in_memory else request.session, lambda: _evaluated(request, folder))
     doubts = doubtful(outcome.solved.partials, plan, request.limits)  # the job shows these with the table
     for sentence in (*outcome.warnings, *doubts):
-        own = {"code": getattr(sentence, "code", None)}  # of the record, for handlers
+        own = {"code": getattr(sentence, "code", None)}  # an attribute of the log record, for handlers
         logging.getLogger(__name__).warning("%s", shorten(sentence, MOST_SENTENCE), extra=own)
     session = request.session if outcome.lane.needs_session else None
     solved = outcome.solved.leased()
@@ -229,7 +232,7 @@ def _evaluated(request: Request, folder: str | None) -> EvaluationOutcome:
 
 
 def _hash_of(request: Request, lists: Mapping[str, Any], truth: Mapping[str, Any] | None) -> str:
-    """The hash of what is asked, by the rule of a spec, but without where the rows are and what reads them."""
+    """The hash of the request, made like that of a spec, but without where the rows are and what reads them."""
 
     def asked(side: SideRows, columns: Mapping[str, Any]) -> dict[str, Any]:
         group = None if columns["group"] is None else columns_of_key(columns["group"])

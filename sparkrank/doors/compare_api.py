@@ -1,4 +1,4 @@
-"""``sr.compare_runs``, ``sr.movers`` and ``sr.decompose``: two runs, from what a caller has of them."""
+"""``sr.compare_runs``, ``sr.movers`` and ``sr.decompose``: two runs, given as results, tables or paths."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ def compare_runs(
     groups: GroupChoice | None = None,
     spark: SparkSession | None = None,
 ) -> RunComparison:
-    """Compare two runs: other days, other jobs, other models.
+    """Compare two runs of different days, jobs or models.
 
-    With ``groups="all"`` the runs are compared as they are, in every metric: the difference is that of the two values,
-    tested by what both are without each part of the groups. With ``groups="common"`` groups are paired by their key in
-    this process, and each metric of groups is tested by a paired t test over the pairs in which both sides define it.
-    A mean whose groups weigh by their rows (``gauc``) is then compared by the delta method, and where groups have
-    clusters there is no test: group tables do not say who stands behind a group.
+    With ``groups="all"`` the runs are compared as they are, in every metric: the difference of the two values is tested
+    by the values that both have without each part of the groups. With ``groups="common"`` groups are paired by their
+    key in this process, and each metric of groups is tested by a paired t test over the pairs in which both sides
+    define it. A mean whose groups are weighted by their rows (``gauc``) is then compared by the delta method. Groups
+    that have clusters are not tested, because group tables lack the clusters.
 
     Parameters
     ----------
@@ -60,24 +60,24 @@ def compare_runs(
         The baseline: results, a group table, or a path. A path is the folder of a day's group table
         (``.../groups/day=2026-01-31``), an ``output.path`` with ``left_day``, or a folder of Parquet files alone.
     right : Evaluation, pyarrow Table or Dataset, Spark DataFrame, or path
-        What is compared with it: differences are right less left.
+        What is compared with the baseline. Differences are right minus left.
     left_model, right_model : str, optional
-        The model of each side. Where a side has one, or both have one name in common, it may be left out.
+        The model of each side. It may be left out if the side has one model, or if just one name is on both sides.
     metrics : sequence of str, optional
-        Those to compare, by their columns; all that both sides have where it is left out.
+        The metrics to compare, by their columns. Without it, all that both sides have.
     left_day, right_day : str, optional
-        The day, YYYY-MM-DD, where a path has many; with all groups also a window, 2026-01-25..2026-01-31.
+        The day, YYYY-MM-DD, if a path has several. With ``groups="all"`` it may be a window, 2026-01-25..2026-01-31.
     correction : str
-        How p is adjusted over all metrics: ``holm``, ``benjamini-hochberg`` or ``none``.
+        How p-values are adjusted over all metrics: ``holm``, ``benjamini-hochberg`` or ``none``.
     level : float
-        That of the intervals.
+        The level of the intervals.
     other_definitions : bool
-        Whether to compare metrics of one text that the two runs define otherwise.
+        Whether to compare metrics with the same text that the two runs define differently.
     groups : {"all", "common"}, optional
-        What is compared: all groups of each side, which needs results or stored states on both, or the groups of both.
-        All where that is possible, if left out.
+        Which groups are compared: all groups of each side, which needs results or stored states on both, or the groups
+        that both have. Without it, all if that is possible.
     spark : SparkSession, optional
-        Reads where Arrow cannot.
+        The session that reads what Arrow cannot.
 
     Returns
     -------
@@ -87,10 +87,10 @@ def compare_runs(
     Raises
     ------
     SpecError
-        Where a model, a metric or a day is not there or left open.
+        If a model, a metric or a day does not exist, or it is not clear which is meant.
     InputError
-        Where there is no group table, the keys of the two differ, no metric or no group is on both sides, or a metric
-        is defined otherwise.
+        If there is no group table, the two have different keys, no metric or no group is on both sides, or a metric is
+        defined differently.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def compare_runs(
     [{'difference': 0.25, 'wins': 1, 'ties': 1, 'losses': 0, 'n_groups': 2}]
     """
     checked_share("level", level)
-    adjusted((), correction)  # refuses an unknown one before anything is read
+    adjusted((), correction)  # refuses an unknown correction before anything is read
     validate_choice(groups)
     how: Any = {"correction": correction, "level": level, "other_definitions": other_definitions}
     notes: list[str] = []
@@ -139,34 +139,35 @@ def movers(
     Parameters
     ----------
     left : Evaluation, pyarrow Table or Dataset, Spark DataFrame, or path
-        The baseline, as :func:`sparkrank.compare_runs` takes it. Two models of one run are twice the same table.
+        The baseline, as :func:`sparkrank.compare_runs` takes it. To compare two models of one run, give the run twice.
     right : Evaluation, pyarrow Table or Dataset, Spark DataFrame, or path
-        What is compared with it.
+        What is compared with the baseline.
     metric : str
         The metric, by its column.
     left_model, right_model : str, optional
-        The model of each side, which may be left out where there is one.
+        The model of each side. It may be left out if the side has one model.
     left_day, right_day : str, optional
-        The day, YYYY-MM-DD, where a path has many.
+        The day, YYYY-MM-DD, if a path has several.
     top : int
         How many gains, and how many losses.
     other_definitions : bool
-        Whether to compare a metric that the two runs define otherwise.
+        Whether to compare a metric that the two runs define differently.
     spark : SparkSession, optional
-        Reads where Arrow cannot.
+        The session that reads what Arrow cannot.
 
     Returns
     -------
     pyarrow.Table
-        The largest first: ``change`` (``gain`` is better by the metric's direction, above where it has none), the
-        columns of the key, ``baseline_value``, ``value``, ``difference``, and ``n_rows`` and ``n_relevant`` of both.
+        The largest changes first: ``change`` (``gain`` is a better value by the metric's direction, or a higher one if
+        it has none), the columns of the key, ``baseline_value``, ``value``, ``difference``, and ``n_rows`` and
+        ``n_relevant`` of both.
 
     Raises
     ------
     SpecError
-        Where a model, the metric or a day is not there or left open.
+        If a model, the metric or a day does not exist, or it is not clear which is meant.
     InputError
-        Where there is no group table, the keys of the two differ, or a key stands on several rows.
+        If there is no group table, the two have different keys, or several rows have the same key.
 
     Examples
     --------
@@ -194,36 +195,36 @@ def decompose(
     right_model: str | None = None,
     other_definitions: bool = False,
 ) -> pa.Table:
-    """Split the difference of means, right less left, over the values of a slice: into mix and rate, without remainder.
+    """Split the difference of means, right minus left, over the values of a slice into mix and rate, without remainder.
 
     Parameters
     ----------
     left : Evaluation or pyarrow Table
-        Results, or a table ``metrics``: of another day, or of the same with another model.
+        The baseline: results, or a table ``metrics``.
     right : Evaluation or pyarrow Table
-        What is compared with it.
+        What is compared with the baseline: another day, or the same day with another model.
     by : str
         The slice, as the tables name it: ``country``, or ``country,device``.
     metrics : sequence of str, optional
-        The metrics, which must be means; all means that both sides have where it is left out.
+        The metrics, which must be means. Without it, all means that both sides have.
     left_model, right_model : str, optional
-        The model of each side, which may be left out where there is one.
+        The model of each side. It may be left out if the side has one model.
     other_definitions : bool
-        Whether to split the difference of metrics of one text that the two sides define otherwise.
+        Whether to split the difference of metrics with the same text that the two sides define differently.
 
     Returns
     -------
     pyarrow.Table
-        A row per metric and slice value, with the columns of the table ``decomposition``. Of two evaluations the parts
-        have intervals, from what they would be without each part of the groups.
+        A row per metric and slice value, with the columns of the table ``decomposition``. Between two evaluations, mix
+        and rate have intervals, from the values that they have without each part of the groups.
 
     Raises
     ------
     SpecError
-        Where a metric is no mean, or a model, a slice or a metric is not there.
+        If a metric is not a mean, or a model, a slice or a metric does not exist.
     InputError
-        Where a mean is undefined, a metric is defined otherwise on the two sides, or the values of the slice do not add
-        up to the whole, because groups have rows of several values.
+        If a mean is undefined, a metric is defined differently on the two sides, or the values of the slice do not add
+        up to the whole because groups have rows of several values.
 
     Examples
     --------

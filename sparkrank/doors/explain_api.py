@@ -1,4 +1,4 @@
-"""``sr.explain``: one call from impressions to how a metric comes of one group."""
+"""``sr.explain``: one call from impressions to how a metric is computed for one group."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def explain(
     models: Sequence[str] = (),
     **options: Unpack[InputOptions],
 ) -> Explanation:
-    """Explain how a metric comes of the rows of one group, without evaluating the others.
+    """Explain how a metric is computed from the rows of one group, without evaluating the others.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def explain(
         The columns of the group key, in their order, and the values of one key: ``{"user": 42}``. A text stands for a
         value of any type.
     models : sequence of str
-        The models to show; all without it.
+        The models to show. Without it, all.
     score, rank, label, item, reference_rank, weight : str, or mapping of str to str
         The columns of rows, as for :func:`sparkrank.evaluate`. The item is shown where its column is named.
     truth, truth_columns, items, true_items, relevance : optional
@@ -54,7 +54,7 @@ def explain(
     preset, ties, undefined, unretrieved, unjudged, duplicates, population, positions : str, optional
         What the numbers mean, as for :func:`sparkrank.evaluate`.
     spark, lane, partition_types : optional
-        Who reads the rows, and how, as for :func:`sparkrank.evaluate`. All lanes give the same explanation.
+        What reads the rows, and how, as for :func:`sparkrank.evaluate`. All lanes give the same explanation.
 
     Returns
     -------
@@ -67,7 +67,7 @@ def explain(
     SpecError
         If the arguments make no sense, or the key has a value that its column cannot have.
     InputError
-        If no row has the key, with the nearest that there is, or the rows cannot be evaluated.
+        If no row has the key (the message names the nearest keys), or if the rows cannot be evaluated.
 
     Examples
     --------

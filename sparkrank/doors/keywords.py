@@ -37,7 +37,7 @@ class _ColumnOptions(TypedDict, total=False):
 
 
 class InputOptions(_ColumnOptions, SettingOptions, total=False):
-    """What every door takes that reads an input."""
+    """The keyword arguments of every door that reads an input."""
 
     spark: SparkSession | None
     lane: str
@@ -50,8 +50,8 @@ INPUT_DEFAULTS = {"relevance": "membership", "lane": "auto", "partition_types": 
 def with_options(options: type[Any], defaults: Mapping[str, Any] | None = None) -> Callable[[F], F]:
     """Show the keys of ``options`` as keyword arguments of a function that takes them as ``**options``.
 
-    The signature has them, so that ``help`` and editors show them with their ``defaults``. A name that it lacks is
-    refused with the nearest one (:class:`SpecError`).
+    The signature lists them, so that ``help`` and editors show them with their ``defaults``. An unknown name is refused
+    with the nearest known one (:class:`SpecError`).
     """
 
     def decorate(function: F) -> F:
@@ -75,7 +75,7 @@ def with_options(options: type[Any], defaults: Mapping[str, Any] | None = None) 
 
 
 def refuse_unknown(function: str, named: Mapping[str, Any], signature: inspect.Signature) -> None:
-    """Raise :class:`SpecError` where a name among ``named`` is no argument of ``function``."""
+    """Raise :class:`SpecError` if a name in ``named`` is not an argument of ``function``."""
     known = [name for name in signature.parameters if name != "self"]
     for name in named:
         if name not in known:

@@ -1,4 +1,4 @@
-"""The states of a stored day or window, as one side of a comparison: its spec says what they hold."""
+"""The states of a stored day or window, as one side of a comparison. The stored spec says what the states mean."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sparkrank.tables.stored.stored_results import whole_run
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# What a stored spec says of its states. The other sections may be of another version, and have nothing to do with them.
+# The sections of a stored spec that describe its states. The others do not matter, and may be of another version.
 _SECTIONS = ("input", "truth", "metrics", "slices", "definitions", "uncertainty", "output", "engine")
 DOTS = ".."  # between the ends of a window
 
@@ -27,7 +27,7 @@ DOTS = ".."  # between the ends of a window
 def stored_states(what: str, path: str, day: str | None, spark: SparkSession | None) -> RunStates | str:
     """The states of a day or of a window, ``first..last``, below an output path.
 
-    Raises :class:`InputError` where a day of a window has none, or the spec of its run cannot be read.
+    Raises :class:`InputError` if a day of the window has no states, or if the spec of its run cannot be read.
     """
     window = None if day is None or DOTS not in day else Window.of(*day.split(DOTS, 1))
     if window is None:
@@ -45,8 +45,8 @@ def stored_states(what: str, path: str, day: str | None, spark: SparkSession | N
 
 
 def _of_run(what: str, place: str, days: tuple[StoredDay, ...]) -> RunStates:
-    """The last of ``days`` says what they hold; the others are held against it where they are read."""
-    from sparkrank.config import Spec  # loads slowly
+    """The states of ``days``. The last says what they mean; the others are checked against it when they are read."""
+    from sparkrank.config import Spec  # slow to import
 
     run = whole_run(days[-1].files, days[-1].day)
     try:
@@ -66,7 +66,7 @@ def _of_run(what: str, place: str, days: tuple[StoredDay, ...]) -> RunStates:
 
 
 def _is_registered(text: str) -> bool:
-    """Whether the metric is known here: plugins are not imported for a stored spec."""
+    """Whether the metric is registered here: plugins are not imported for a stored spec."""
     try:
         Metric.parse(text)
     except MetricError:

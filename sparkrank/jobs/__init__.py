@@ -1,4 +1,4 @@
-"""What each job does with a spec: days evaluated, merged, judged, compared, explained and reported."""
+"""The jobs on a spec: evaluate, merge, judge, compare, explain and report days."""
 
 from sparkrank.jobs.backfill import backfill
 from sparkrank.jobs.evaluate_job import evaluate_day

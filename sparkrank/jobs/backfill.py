@@ -1,6 +1,6 @@
-"""Many days evaluated one after the other in one session, earliest first.
+"""The evaluation of many days one after the other in one session, earliest first.
 
-A day that is stored as this very spec leaves it is not evaluated again, whatever has happened to its log since.
+A day whose tables are those that this spec would write is not evaluated again, even if its log has changed since.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ def backfill(
 ) -> Iterator[BackfilledDay]:
     """Evaluate the days of ``window`` in order, and yield each when it is done.
 
-    A day that fails raises its error, and no day after it is evaluated; the days before it stay. ``again`` evaluates
-    also the days that are stored already as ``spec`` leaves them, ``allow_missing`` goes on past a day without input,
+    A day that fails raises its error, and no later day is evaluated; the earlier days stay. ``again`` also evaluates
+    days that are stored already as ``spec`` would write them. ``allow_missing`` goes on past a day without input.
     ``before_commit`` is as for :func:`evaluate_day`, and ``stages`` makes the stages of each day. Raises
-    :class:`SpecError` where the days are all the same rows, and :class:`InputError` where the rows of a day cannot be
-    evaluated, or no day has input.
+    :class:`SpecError` if all days have the same rows, and :class:`InputError` if the rows of a day cannot be evaluated,
+    or no day has input.
     """
     _validate_days_differ(spec, window)
     missing = 0
@@ -91,9 +91,9 @@ def _validate_days_differ(spec: Spec, window: Window) -> None:
 
 
 def stored_run(spec: Spec, day: str, spark: SparkSession | None) -> str | None:
-    """The run of ``day`` if the tables hold the whole day as ``spec`` leaves it, else None.
+    """The run of ``day`` if the tables hold the whole day as ``spec`` would write it, else None.
 
-    The spec is the same but for how it runs, and so are the version of sparkrank and the settings of Spark.
+    Then the spec is the same apart from how it runs, and so are the version of sparkrank and the settings of Spark.
     """
     folder = on_day(spec.output.path, day)
     try:

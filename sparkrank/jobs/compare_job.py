@@ -35,9 +35,9 @@ def compare_days(
 ) -> tuple[pa.Table, tuple[str, ...], list[str]]:
     """The table ``comparisons`` of the days of ``window``, the missing days, and sentences about models that lack days.
 
-    ``comparison`` stands in place of what the spec says; with another baseline than its, models are compared by their
-    parts. Raises :class:`SpecError` where neither names a baseline, or there is no such model, and as
-    :func:`find_window` and :func:`merge_stored` do.
+    ``comparison`` replaces that of the spec. With a baseline other than the spec's, models are compared by their parts.
+    Raises :class:`SpecError` if neither names a baseline, or if the model does not exist, and as :func:`find_window`
+    and :func:`merge_stored` do.
     """
     plan = spec.plan()
     comparison = plan.compare if comparison is None else comparison
@@ -58,8 +58,8 @@ def find_window(
 ) -> tuple[list[StoredDay], tuple[str, ...]]:
     """The days of ``window`` that have states, and those that have none.
 
-    Raises :class:`InputError` where days lack states, without ``allow_missing`` or all of them; ``verb`` says what is
-    to be done with the days.
+    Raises :class:`InputError` if all days lack states, or if some do and ``allow_missing`` is False. ``verb`` names
+    what was to be done with the days.
     """
     days = find_days(spec.output.path, window.days, spark)
     names = {stored.day for stored in days}
@@ -83,8 +83,8 @@ def compared(
 ) -> tuple[pa.Table, list[str]]:
     """The table ``comparisons`` of stored ``days``, whose states are ``merged``.
 
-    Each candidate is compared over the days that have it and the baseline: of other days the two values would differ
-    because the days do. Sentences say which candidates lack days.
+    Each candidate is compared over the days that both it and the baseline have: otherwise the two values would differ
+    because the days do. Sentences name the candidates that lack days.
     """
     own: dict[str, tuple[Merged, bool]] = {}
     by_days: dict[tuple[str, ...], tuple[Merged, bool]] = {}

@@ -1,4 +1,4 @@
-"""A day evaluated and replaced in the tables."""
+"""The evaluation of a day, which is replaced in the tables."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def evaluate_day(
 ) -> DayResult:
     """Evaluate one day and replace it in the tables. ``spark`` may be None where ``engine.lane`` is ``local``.
 
-    ``before_commit`` is called right before the day is shown, and what it raises leaves the day as it was. Raises
-    :class:`SpecError` without a day or where the output needs Spark and there is none, and
-    :class:`sparkrank.base.errors.InputError` when the input is unusable; then nothing has been written.
+    ``before_commit`` is called right before the day is shown; if it raises, the day stays as it was. Raises
+    :class:`SpecError` without a day, or if the output needs Spark and there is none, and
+    :class:`sparkrank.base.errors.InputError` if the input is unusable. Then nothing has been written.
     """
     day = resolve_day(spec, day)
     with time_zone(spark, spec.input.time_zone):

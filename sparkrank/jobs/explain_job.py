@@ -1,4 +1,4 @@
-"""The explanation of groups, whose rows one pass over the input picks."""
+"""The explanation of groups, whose rows are picked in one pass over the input."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 def explain_request(
     request: Request, keys: GroupKeys, metrics: Sequence[Metric], models: Sequence[str], stages: Stages
 ) -> Explanation:
-    """Explain ``metrics``, which are of the plan, of ``models`` for the groups of ``keys``, in one pass.
+    """Explain ``metrics`` of the plan for the groups of ``keys`` and for ``models``, in one pass.
 
-    Raises :class:`SpecError` for a key that its columns cannot have, and :class:`InputError` where no row has it.
+    Raises :class:`SpecError` for a key that its columns cannot have, and :class:`InputError` if no row has it.
     """
     with stages.stage("open"):
         lane = open_lane(request)
@@ -73,12 +73,12 @@ def explain_day(
 ) -> Explanation:
     """Explain the metrics ``texts`` for groups of a day of ``spec``; nothing is written.
 
-    Raises as :func:`explain_request` does, and :class:`SpecError` for a metric or a model that cannot be.
+    Raises as :func:`explain_request` does, and :class:`SpecError` for an invalid metric or model.
     """
     plan, preset = spec.plan(), find_preset(spec.definitions.preset)
     metrics = [plan.resolved(Metric.parse(text, preset), preset) for text in texts]
     more = [text for text, metric in zip(texts, metrics, strict=True) if metric not in plan.metrics]
-    # its own metrics stay, so that rows are rejected as the day of the spec rejects them
+    # keep its own metrics, so that the same rows are rejected as for the day of the spec
     spec = spec.model_copy(update={"metrics": [*spec.metrics, *more]})
     validate_plan(spec.plan())
     models = asked_models(plan, models, "--model")

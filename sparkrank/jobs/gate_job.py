@@ -1,6 +1,6 @@
 """Gates of a run before its commit, of stored days and windows, and of many nights in a replay.
 
-The verdicts on record are those of the run: asking again (``sparkrank gate``) writes nothing.
+The recorded verdicts are those of the run: ``sparkrank gate`` judges again and writes nothing.
 """
 
 from __future__ import annotations
@@ -40,21 +40,21 @@ if TYPE_CHECKING:
 
     from sparkrank.config import Spec
 
-# How far back the days of a history are looked for: so many times the days that are asked for, and an accepted one at
-# least so many days. What has vanished must not pass once it has been gone for a few nights.
+# How many times the required days of a history are looked through, and how many days at least for an accepted one. A
+# metric or model that is gone must not pass after a few nights without it.
 LOOKED_AT = 3
 LAST_ACCEPTED = 366
 _NIGHTS = re.compile(r"(\d{1,5})\s*d?", re.ASCII)
 _AT_ONCE = 16  # days that are looked for at a time
 
-# What is stored of a day, or why it cannot be read.
+# The stored results of a day, None if there are none, or the error of reading them.
 Stored = Callable[[Target], "StoredResult | InputError | None"]
 _NO_OUTCOMES: Mapping[str, DayOutcome] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
 class VerdictPatterns:
-    """The verdicts that an acceptance is about: patterns of gate, metric, model and slice; None matches any."""
+    """The verdicts that an acceptance covers: patterns of gate, metric, model and slice. None matches any."""
 
     gate: str | None = None
     metric: str | None = None
@@ -63,11 +63,11 @@ class VerdictPatterns:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all verdicts of the day are meant."""
+        """Whether all verdicts of the day are covered."""
         return self == VerdictPatterns()
 
     def covers(self, key: VerdictKey) -> bool:
-        """Whether the verdict of ``key`` is meant. Slices are written as in sentences: ``country=de``, or ``all``."""
+        """Whether the verdict of ``key`` is covered. Slices are written as in sentences: ``country=de``, or ``all``."""
         texts = (key.gate, key.cell.metric, key.cell.model or "", key.cell.shown_slice or ALL)
         patterns = vars(self).values()
         return all(pattern is None or matches(text, pattern) for text, pattern in zip(texts, patterns, strict=True))
@@ -81,15 +81,15 @@ def judge_run(
 ) -> tuple[dict[str, Any], Judgment | None]:
     """The ``tables`` of a run before its commit with their verdicts; None if the spec has no gates.
 
-    What a person has accepted of the last run of the day holds on where this one has the same result; it then stands in
-    the row of ``runs``, which stays the last.
+    An acceptance of the day's last run stays valid where this run has the same result. It is then recorded in the row
+    of ``runs``, which stays the last of the tables.
     """
     judge = spec.judge(spec.plan())
     if judge is None:
         return dict(tables), None
     before, read = _read(target, spark, is_past=False), partial(_read, spark=spark)
     judgment = _judged(judge, target, tables["metrics"], tables.get("comparisons"), read)
-    # that the last run cannot be read is no reason to stop: this one replaces it
+    # an unreadable last run is no reason to stop: this one replaces it
     if before is not None and not isinstance(before, InputError) and before.acceptance:
         if before.has_same(tables["metrics"]):
             judgment = _with_acceptance(judgment, before)
@@ -102,7 +102,7 @@ def judge_run(
 def gate_stored(spec: Spec, target: Target, spark: SparkSession | None = None) -> Judgment:
     """The verdicts of a stored day or window by the gates of ``spec``; nothing is written.
 
-    Raises :class:`SpecError` where the spec has no gates, and :class:`InputError` where the tables cannot be read.
+    Raises :class:`SpecError` if the spec has no gates, and :class:`InputError` if the tables cannot be read.
     """
     judge, stored = _judge(spec), target.stored(spark)
     if stored is None:
@@ -127,11 +127,11 @@ def accept_stored(
     where the spec has no gates or there is no reason, and :class:`InputError` where there are no tables, or no gate
     stops them.
     """
-    judge, reason = _judge(spec), redact(reason.strip())  # for all who read the tables
+    judge, reason = _judge(spec), redact(reason.strip())  # all who read the tables see it
     if not reason:
         raise SpecError("--reason is empty: say why the day may be a standard for others all the same")
     lacking = f"{target.name} has no tables under {shorten(target.folder)}: there is nothing to accept"
-    if target.stored(spark) is None:  # before a run of it makes folders
+    if target.stored(spark) is None:  # before the run makes folders
         raise InputError(lacking)
     commit = Commit(spec.output.keep_runs, plain=spec.output.plain)
     with day_run(target.folder, target.name, spark, target.column, commit) as run:
@@ -148,7 +148,7 @@ def accept_stored(
             return pa.Table.from_pylist([{**row, **judgment.acceptance, **own}], schema=schema)
 
         kept, tables = run.keep_others(("gates", "runs", REPORT)), {"gates": judgment.table, "runs": runs}
-        if run.folder is not None and validate_report(spec, run):  # which says that it was accepted
+        if run.folder is not None and validate_report(spec, run):  # the report says that the day was accepted
             kept, tables = (*kept, REPORT), with_report(spec, target, run, tables, spark)
         run.commit(tables, kept)
     return judgment
@@ -162,7 +162,7 @@ def _accepted(
     chosen = [verdict for verdict in judgment.judged if choice.covers(verdict.key)]
     if not chosen:
         raise InputError(f"{name} has no verdict{about}: there is nothing to accept")
-    failed_before = bool(stored.outcome.failed) and choice.is_whole  # by gates of then
+    failed_before = bool(stored.outcome.failed) and choice.is_whole  # by the gates of that time
     if not from_now_on and not failed_before and not any(verdict.stops for verdict in chosen):
         raise InputError(f"no gate{about} stops {name}: there is nothing to accept")
     let_in = {verdict.key for verdict in chosen if verdict.stops}
@@ -184,10 +184,10 @@ def _accepted(
 
 
 def replay_days(spec: Spec, window: Window, spark: SparkSession | None = None) -> list[tuple[str, tuple[Judged, ...]]]:
-    """Every stored day of ``window`` with its verdicts, as if the gates of ``spec`` had been there every night.
+    """Every stored day of ``window`` with its verdicts, as if the gates of ``spec`` had applied every night.
 
-    A night on which one of them would have failed is no standard for what has failed, unless a person has accepted
-    that. Nights before the window count as they stand in the tables. Nothing is written.
+    A night on which a gate would have failed is no standard for what has failed, unless a person has accepted that.
+    Nights before the window count with their stored outcomes. Nothing is written.
     """
     judge = _judge(spec)
     first = Target(spec.output.path, Window(window.first, window.first), False)
@@ -220,9 +220,9 @@ def replay_days(spec: Spec, window: Window, spark: SparkSession | None = None) -
 
 
 def replayed_window(spec: Spec, nights: str, day: str | None) -> Window:
-    """The window of so many ``nights`` (``90d`` or ``90``) up to ``day``, the spec's day, or the last stored one.
+    """The window of ``nights`` (``90d`` or ``90``) up to ``day``, else the spec's day, else the last stored day.
 
-    Raises :class:`SpecError` for what is no number of days, and where nothing says which day is the last.
+    Raises :class:`SpecError` if ``nights`` is not a number of days, or if no last day is known.
     """
     number = _NIGHTS.fullmatch(nights.strip())
     if number is None or not 1 <= int(number[1]) <= MOST_DAYS:
@@ -235,7 +235,7 @@ def replayed_window(spec: Spec, nights: str, day: str | None) -> Window:
 
 
 def _last_stored(spec: Spec) -> dt.date:
-    """The last day that has metrics, where the output is one folder for all days."""
+    """The last day that has metrics, if the output is one folder for all days."""
     output = spec.output.path
     if "{" not in output:
         names = stored_names(output, DAY)
@@ -261,7 +261,7 @@ def _judged(
     read: Stored,
     outcomes: Mapping[str, DayOutcome] = _NO_OUTCOMES,
 ) -> Judgment:
-    """The verdicts on tables. ``outcomes`` replace those that the tables of days have."""
+    """The verdicts on tables. ``outcomes`` replace the stored outcomes of days."""
 
     def facts(name: str, values: pa.Table, differences: pa.Table | None) -> Facts:
         return facts_of(name, values, differences, judge.rules, judge.models_compared_with)
@@ -292,10 +292,10 @@ def _read(
 def _days_before(
     judge: Judge, target: Target, read: Stored, outcomes: Mapping[str, DayOutcome]
 ) -> tuple[list[tuple[StoredResult, DayOutcome]], list[str]]:
-    """The last days before ``target``, as many as are needed, the latest first, and those that cannot be read.
+    """As many days before ``target`` as are needed, the latest first, and the days that cannot be read.
 
-    There are enough where every cell has so many days on which it has not failed, and where one of them is a day on
-    which nothing has. Windows are as long as this one and share no day with it or with each other.
+    They are enough when every cell has the required number of days on which it has not failed, and one of the days is
+    one on which nothing has failed. Windows are as long as this one and share no day with it or with each other.
     """
     days: list[tuple[StoredResult, DayOutcome]] = []
     unread: list[str] = []
@@ -322,7 +322,7 @@ def _days_before(
 
 
 def _days_back(judge: Judge, count: int) -> int:
-    """How many days before a window of ``count`` days the accepted ones of its history are looked for."""
+    """How many days before a window of ``count`` days to look for the accepted days of its history."""
     step = judge.days_apart
     return step * LOOKED_AT * judge.needed_days * -(-count // step)
 
@@ -337,7 +337,7 @@ def _earliest(judge: Judge, target: Target) -> dt.date:
 def _looked_up(judge: Judge, target: Target, read: Stored) -> Iterator[tuple[Target, StoredResult | InputError | None]]:
     """The days or windows before ``target`` with their stored results, the latest first.
 
-    They go back beyond the history, to a last accepted day before many that were not.
+    They go back beyond the history, to find the last accepted day even behind many that were not accepted.
     """
     if not judge.needed_days:
         return

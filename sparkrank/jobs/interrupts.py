@@ -1,7 +1,7 @@
-"""Signals that end a job, around the moment in which it shows a day.
+"""Signals that would end a job, around the moment when it shows a day.
 
-A scheduler reads the exit code of ``spark-submit``, a JVM whose child this process is: from right before that moment
-on both ignore signals, or the job would have failed and the day be new all the same.
+A scheduler reads the exit code of ``spark-submit``, a JVM whose child is this process. From right before that moment
+both ignore signals; otherwise the job could fail although the new day is shown.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class Interrupts:
     _release: list[Callable[[], object]] = field(default_factory=list)
 
     def hold(self) -> None:
-        """Ignore signals from now on. Raises :class:`SparkrankError` where the JVM is ending already."""
-        if threading.current_thread() is threading.main_thread():  # no other may say
+        """Ignore signals from now on. Raises :class:`SparkrankError` if the JVM is ending already."""
+        if threading.current_thread() is threading.main_thread():  # no other thread may set handlers
             for name in _NAMES:
                 number = getattr(signal, f"SIG{name}")
                 before = signal.signal(number, signal.SIG_IGN)
@@ -52,16 +52,16 @@ class Interrupts:
             raise SparkrankError("Spark's process is ending: the day is not shown") from error
 
     def release(self) -> None:
-        """Take signals again as before :meth:`hold`."""
+        """Handle signals again as before :meth:`hold`."""
         while self._release:
             self._release.pop()()
 
 
 def _jvm(spark: SparkSession | None) -> Any:
-    """The JVM that runs the driver; None where there is none, as over Spark Connect."""
+    """The JVM that runs the driver, or None without one, as over Spark Connect."""
     if spark is None:
         return None
     try:
-        return spark.sparkContext._jvm  # noqa: SLF001 - no public interface says what a JVM does about signals
+        return spark.sparkContext._jvm  # noqa: SLF001 - no public interface sets how a JVM handles signals
     except Exception:  # noqa: BLE001 - Connect refuses in ways that differ by version
         return None

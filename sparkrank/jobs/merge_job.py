@@ -1,6 +1,6 @@
 """The metrics of a window of days from their stored states, without reading an impression.
 
-Who has a group on two days counts twice: a mean over the window is the mean over (group, day) pairs.
+A group that occurs on two days counts twice: a mean over the window is the mean over (group, day) pairs.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ def merge_days(
 ) -> WindowResult:
     """Evaluate ``window`` from the states of its days and replace it in the tables of windows.
 
-    ``spark`` writes where ``output.path`` is on no local file system, and reads where Arrow cannot open it; elsewhere
-    it may be None. ``before_commit`` is called right before the window is shown. Raises :class:`InputError` where days
-    lack states (without ``allow_missing``; without any day in any case) or their files cannot be read, and
-    :class:`sparkrank.base.errors.StateError` where states are not those that ``spec`` asks for. Then nothing has been
+    ``spark`` writes if ``output.path`` is not on a local file system, and reads what Arrow cannot open; otherwise it
+    may be None. ``before_commit`` is called right before the window is shown. Raises :class:`InputError` if all days
+    lack states, if some do and ``allow_missing`` is False, or if their files cannot be read, and
+    :class:`sparkrank.base.errors.StateError` if the states are not those that ``spec`` asks for. Then nothing has been
     written.
     """
     started_at = dt.datetime.now(dt.timezone.utc)
@@ -77,7 +77,7 @@ def merge_days(
         days = tuple(day.day for day in stored)
         origin = origin_of(spec, str(window), session, days)
         solved, comparisons = Solved(partials, None), None
-        # clustered where there are several days, for a group may have come on more than one of them
+        # clustered over several days, since a group may occur on more than one of them
         metrics = metrics_table(solved.merged, plan, origin, clustered=len(stored) > 1)
         quality = quality_table(partials, plan, limits)
         if plan.compare is not None:
@@ -121,8 +121,9 @@ def merge_days(
 def _warnings_of_missing(plan: Plan, window: Window, coverage: Sequence[DayCoverage], allowed: bool) -> list[str]:
     """Sentences about the models and slices that some days lack.
 
-    One that starts late lacks nothing: its metrics are over the days from its first on. Raises :class:`StateError`
-    where one has a gap, or ends before the window does, and that is not ``allowed``, and where no day has it.
+    A model or slice that starts late lacks nothing: its metrics are over the days from its first on. Raises
+    :class:`StateError` if one has a gap, or ends before the window does, and that is not ``allowed``, and if no day has
+    it.
     """
     warnings: list[str] = []
     asked = [("model", model, [day.day for day in coverage if model in day.models]) for model in plan.models]
@@ -151,7 +152,7 @@ def _warnings_of_missing(plan: Plan, window: Window, coverage: Sequence[DayCover
 
 
 def _counted_by_model(partials: Partials, plan: Plan, coverage: Sequence[DayCoverage]) -> Partials:
-    """``partials`` in which rows and groups of a model that lacks days are counted over the days that have it."""
+    """``partials`` with the rows and groups of a model that lacks days counted over the days that have it."""
     own: dict[tuple[str, str], int] = {}
     for model in plan.models:
         days = [day for day in coverage if model in day.models]

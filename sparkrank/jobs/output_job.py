@@ -1,4 +1,4 @@
-"""The folder of tables: cleaned of earlier runs, unlocked, exported, and the path of a day in it."""
+"""The folder of tables: clean it of earlier runs, unlock it, export it, and find a day in it."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ from sparkrank.tables.commit.output_folder import DAY, OutputFolder
 
 
 def clean_stored(spec: Spec, targets: Iterable[Target] = ()) -> list[Path]:
-    """Remove the runs that days have shown before, and what killed runs have left; returns what was removed.
+    """Remove earlier runs of days, and what killed runs have left. Returns what was removed.
 
-    ``targets`` are the days and windows to clean; without them all of the folder is. Days that are being written stay.
-    Raises :class:`SpecError` where the folder is not local, or is one for each day and no day is named.
+    ``targets`` are the days and windows to clean; without them, the whole folder is cleaned. Days that are being
+    written stay. Raises :class:`SpecError` if the folder is not local, or if each day has its own folder and no day is
+    named.
     """
     removed: list[Path] = []
     for place, names in _places(spec, list(targets), "clean"):
@@ -32,7 +33,7 @@ def clean_stored(spec: Spec, targets: Iterable[Target] = ()) -> list[Path]:
 
 
 def _places(spec: Spec, targets: list[Target], command: str) -> list[tuple[OutputFolder, list[str]]]:
-    """The folders of ``targets`` with their names, or without targets those of the whole output, with none."""
+    """The folders of ``targets`` with their names; without targets, those of the whole output without names."""
     if targets:
         return [(OutputFolder(_local(target.folder, command), target.column), [target.name]) for target in targets]
     if "{" in spec.output.path:
@@ -62,9 +63,9 @@ def _cleaned(place: OutputFolder, name: str) -> list[Path]:
 
 
 def unlock_stored(target: Target, *, force: bool) -> list[Path]:
-    """Let the next run of a day begin: remove what a killed run has left, and with ``force`` take the lock from a run.
+    """Let the next run of a day begin: remove what a killed run has left; with ``force``, take the lock from a run.
 
-    Raises :class:`SparkrankError` where a run holds the lock and ``force`` is False.
+    Raises :class:`SparkrankError` if a run holds the lock and ``force`` is False.
     """
     place = OutputFolder(_local(target.folder, "unlock"), target.column)
     lock = place.lock(target.name)
@@ -78,9 +79,9 @@ def unlock_stored(target: Target, *, force: bool) -> list[Path]:
 
 
 def stored_path(target: Target, table: str | None) -> str:
-    """The folder of the run that a day shows, whose tables belong together, or of one ``table`` of it.
+    """The folder of the run that a day shows, whose tables belong together, or the folder of one ``table`` of it.
 
-    Raises :class:`InputError` where the day is not there, and :class:`SpecError` where it has no such table.
+    Raises :class:`InputError` if the day is not stored, and :class:`SpecError` if it has no such table.
     """
     shown = shown_run(target.folder, target.name, target.column)
     if shown is None and local_path(target.folder) is not None:
@@ -103,11 +104,11 @@ def _known(table: str, tables: Sequence[str], target: Target) -> str:
 
 
 def export_stored(spec: Spec, folder: str, targets: Iterable[Target] = ()) -> list[tuple[str, bool]]:
-    """Show stored days in real folders below another ``folder``, for programs that follow no links.
+    """Show stored days in real folders below another ``folder``, for programs that do not follow links.
 
     Returns the name of each, and whether it was exported or was there already. ``targets`` are the days and windows to
-    export; without them all of the output is. Raises :class:`SpecError` where a folder is not local, or the other one
-    is the output or in it, and :class:`InputError` where a day has no tables.
+    export; without them, the whole output is exported. Raises :class:`SpecError` if a folder is not local, or if
+    ``folder`` is the output or lies in it, and :class:`InputError` if a day has no tables.
     """
     goal = _local(folder, "export")
     done = []

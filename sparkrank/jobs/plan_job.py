@@ -22,13 +22,13 @@ from sparkrank.sources.selection import Sides
 from sparkrank.tables.commit.days import stored_names
 from sparkrank.tables.stored.day_files import day_files
 
-STORED_RUNS = 3  # the last days that the plan shows
+STORED_RUNS = 3  # the number of last days that the plan shows
 
 
 def plan_day(spec: Spec, day: str, rows: int | None) -> DayPlan:
-    """Plan the evaluation of a day in Spark, without Spark; ``rows`` that are not given are counted.
+    """Plan the evaluation of a day in Spark, without Spark. Rows are counted unless ``rows`` is given.
 
-    Raises :class:`SpecError` where Spark alone can count them, and :class:`InputError` where there is no usable input.
+    Raises :class:`SpecError` if only Spark can count them, and :class:`InputError` if there is no usable input.
     """
     plan, engine = spec.plan(), spec.engine
     if rows is None:
@@ -59,9 +59,9 @@ def _counted(spec: Spec, day: str) -> tuple[int, int, str]:
 
 
 def stored_runs(spec: Spec, day: str) -> list[StoredRun]:
-    """The last stored days of the same spec up to ``day`` in order; if none is before it, the last of all.
+    """The last stored days of the same spec up to ``day``, in order. If there are none, the last of all days.
 
-    A day whose tables cannot be read is passed over: a plan can do without.
+    A day whose tables cannot be read is skipped: a plan can do without it.
     """
     output = on_day(spec.output.path, day)
     names = sorted(name for name in stored_names(output) or () if day_of(name) is not None)

@@ -1,6 +1,6 @@
-"""Why two libraries have two numbers for the same rows: the settings in which their presets differ, and what each does.
+"""Why two libraries give different numbers for the same rows: how their presets differ, and what each difference does.
 
-Parameters of metrics are texts of one pass; a setting of the whole evaluation takes a pass of its own.
+Metrics with other parameters share one pass; a setting of the whole evaluation takes a pass of its own.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Asked:
-    """A metric under the settings of an evaluation, of which the ties are those of the metric."""
+    """A metric under the settings of an evaluation, whose ties are those of the metric."""
 
     definitions: Definitions
     metric: Metric
@@ -40,7 +40,7 @@ class _Asked:
 
 @dataclass
 class _Passes:
-    """The values of metrics under settings, from as few passes as there are settings of the evaluation."""
+    """The values of metrics under settings, from one pass for each set of definitions."""
 
     request: Request
     roles: Roles
@@ -70,7 +70,7 @@ class _Passes:
                 self.reasons.update(dict.fromkeys(together, str(error)))
 
     def plan(self, metrics: Sequence[Metric], definitions: Definitions) -> tuple[Roles, Plan]:
-        """The roles and the plan of one pass; raises :class:`SpecError` for what cannot be."""
+        """The roles and the plan of one pass. Raises :class:`SpecError` for an invalid request."""
         roles = self.roles
         if not any("rows" in metric.declaration.parts for metric in metrics):  # none reads a weight
             roles = replace(roles, of_rows={key: name for key, name in roles.of_rows.items() if key != "weight"})
@@ -102,10 +102,10 @@ class _Passes:
 def explain_presets(
     spec: Spec, day: str, one: str, other: str, texts: Sequence[str], spark: SparkSession | None, stages: Stages
 ) -> PresetDifferences:
-    """The metrics ``texts`` of a ``day`` of ``spec`` under the presets ``one`` and ``other``, setting by setting.
+    """The differences of the metrics ``texts`` on a ``day`` of ``spec`` between two presets, setting by setting.
 
-    The definitions of the spec are set aside: both sides are as the presets say. Raises :class:`SpecError` for a preset
-    or a metric that there is not, and :class:`InputError` where the rows cannot be evaluated.
+    The definitions of the spec are ignored: both sides are as the presets say. Raises :class:`SpecError` for an unknown
+    preset or metric, and :class:`InputError` if the rows cannot be evaluated.
     """
     presets = [_preset(name, option) for name, option in ((one, "--from"), (other, "--to"))]
     truth = None if spec.roles.truth is None else replace(spec.roles.truth, slices=())
@@ -146,7 +146,7 @@ def _preset(name: str, option: str) -> Preset:
 
 
 def _not_refusing(side: Definitions, beside: Definitions) -> Definitions:
-    """``side`` without the word by which a repeated item stops an evaluation, which is tried apart."""
+    """``side`` without the word under which a repeated item stops the evaluation. That word is tried separately."""
     if side.duplicates != "error":
         return side
     return replace(side, duplicates="keep" if beside.duplicates == "error" else beside.duplicates)
@@ -154,7 +154,7 @@ def _not_refusing(side: Definitions, beside: Definitions) -> Definitions:
 
 @dataclass(frozen=True)
 class _Pair:
-    """One text under both presets, and with each setting of the first replaced by that of the second, alone."""
+    """One text under both presets, and under the first with each setting alone replaced by that of the second."""
 
     text: str
     ends: tuple[_Asked, _Asked]
@@ -178,7 +178,7 @@ class _Pair:
 
 
 def _resolved(text: str, preset: Preset, side: Definitions, plan: Plan) -> Metric:
-    """The metric that ``text`` means under ``preset``, with the ties that hold for it as its own."""
+    """The metric that ``text`` means under ``preset``, with the ties that apply to it as its own."""
     metric = Metric.parse(text, preset)
     takes_ties = any(parameter.name == TIES.name for parameter in metric.declaration.all_parameters)
     if side.positions != "dense" or not takes_ties:
@@ -188,13 +188,13 @@ def _resolved(text: str, preset: Preset, side: Definitions, plan: Plan) -> Metri
 
 
 def _changed(asked: _Asked, name: str, value: Any) -> _Asked:
-    """``asked`` with one setting of the evaluation changed; given positions leave no order to tied rows."""
+    """``asked`` with one setting of the evaluation changed. Positions from the input leave tied rows unordered."""
     metric = asked.metric.with_ties(None) if name == "positions" and value != "dense" else asked.metric
     return _Asked(replace(asked.definitions, **{name: value}), metric)
 
 
 def _of_metric(one: Metric, other: Metric) -> list[tuple[str, str, str, Metric]]:
-    """Each parameter in which two metrics of a text differ: its name, both values, and the first with the second's."""
+    """Each parameter in which two metrics of one text differ: name, both values, and ``one`` with that of ``other``."""
     if one.name != other.name:
         return [("metric", one.definition, other.definition, other)]
     differences, order = [], [declared.name for declared in one.declaration.all_parameters]

@@ -1,6 +1,6 @@
 """The report of a stored day or window, and the one that a run writes beside its tables (``output.report``).
 
-A run makes it of the files that it has just written, right before its commit, by the code for stored days.
+A run makes its report from the files that it has just written, right before its commit, with the code for stored days.
 """
 
 from __future__ import annotations
@@ -52,18 +52,17 @@ if TYPE_CHECKING:
     from sparkrank.tables.commit.days import DayRun
 
 REPORT = "report"  # the folder beside those of the tables
-TREND_DAYS = 28  # up to the day of the report, and of a window at most
-LOOKED_BACK = 7  # days before in which a run looks for the last one
+TREND_DAYS = 28  # up to the day of the report, and at most so many of a window
+LOOKED_BACK = 7  # days before, among which a run looks for the last one with tables
 _TABLES = ("metrics", "comparisons", "gates", "quality", "curves", "blocks", GROUPS, "distributions", "runs")
 _TREND_COLUMNS = ("model", "slice", "metric", "value", "ci_low", "ci_high", "stderr", "definition")
 _OF_TREND = pa.schema([METRICS.schema.field(name) for name in _TREND_COLUMNS])
 
 
 def report_stored(spec: Spec, target: Target, spark: SparkSession | None = None) -> ReportData:
-    """The report of a stored day or window; of a window that nobody has merged, the trend of its days alone.
+    """The report of a stored day or window. If a window was never merged, it has the trend of its days alone.
 
-    What it says is of the spec that the run had. Raises :class:`InputError` where there are no tables, or they cannot
-    be read.
+    It describes the spec of the stored run. Raises :class:`InputError` if there are no tables, or they cannot be read.
     """
     files = day_files(target.folder, target.name, _TABLES, spark, target.column)
     if files.has("metrics"):
@@ -86,7 +85,7 @@ def report_of_files(
 ) -> ReportData:
     """The report of the tables among ``files``, which the ``run`` of the day or window has written.
 
-    Raises :class:`InputError` where they are not those, or cannot be read.
+    Raises :class:`InputError` if they are not the tables of that run, or cannot be read.
     """
     result = result_in(files, target.name, run)
     written = written_by(run)
@@ -99,7 +98,7 @@ def report_of_files(
         earlier = target.earlier(target.window.count)
         before = None if earlier is None else _last_before([_stored_day(earlier, spark)])
         days = _days(spec, Window(max(first, target.window.first), target.window.last), spark)
-    else:  # the stored tables may still be those of the run before
+    else:  # the stored tables may still be those of the previous run
         today = TrendDay(target.name, "stored", result.metrics, result.gates)
         days = [*_days(spec, Window(first, target.window.last), spark, but=target.name), today]
         before = _last_before(days[:-1])
@@ -159,7 +158,7 @@ def _last_before(days: Sequence[TrendDay]) -> DayBefore | None:
 
 
 def _large(files: DayFiles, models: Sequence[str], written: Any) -> dict[str, Any]:
-    """The tables that are read a batch at a time."""
+    """The tables that are read one batch at a time."""
     bins, bins_missing = _bins_of(files)
     tables: dict[str, Any] = {"bins": bins, "bins_missing": bins_missing}
     if files.has(GROUPS):
@@ -170,7 +169,7 @@ def _large(files: DayFiles, models: Sequence[str], written: Any) -> dict[str, An
 
 
 def _bins_of(files: DayFiles) -> tuple[BinsByRule, str | None]:
-    """The score bins over the whole day, and why they are not read."""
+    """The score bins over the whole day, and the reason if they are not read."""
     if not files.has("blocks"):
         return {}, None
     if isinstance(files, ArrowFiles):
@@ -202,9 +201,9 @@ def _group_table(files: DayFiles, models: Sequence[str]) -> GroupTable:
 def with_report(
     spec: Spec, target: Target, run: DayRun, tables: Mapping[str, Any], spark: SparkSession | None
 ) -> dict[str, Any]:
-    """``tables`` of a run whose row in ``runs``, the last that is made, makes the report of the others, too.
+    """The ``tables`` of a run. Making the row in ``runs``, the last to be made, also makes the report of the others.
 
-    The folder of the run has its file then, and the commit is to be told of :data:`REPORT`.
+    The folder of the run then has the file of the report, and :data:`REPORT` has to be named to the commit.
     """
     inner: Callable[..., pa.Table] = tables["runs"]
 
@@ -219,9 +218,9 @@ def with_report(
 
 
 def validate_report(spec: Spec, run: DayRun | None = None) -> bool:
-    """Whether a report is asked for; raises :class:`SpecError` where it is and could not be written.
+    """Whether a report is asked for. Raises :class:`SpecError` if it is and could not be written.
 
-    Without a ``run`` this is before hours of work, not after.
+    Without a ``run`` this is checked before hours of work, not after.
     """
     if not spec.output.report:
         return False
@@ -249,14 +248,14 @@ def _write(folder: str, name: str, content: bytes) -> None:
 
 
 def changes_of_run(target: Target, metrics: pa.Table, spark: SparkSession | None) -> Changes | None:
-    """What changed since the last day before, of the :data:`LOOKED_BACK`, that has tables; None where none has.
+    """What changed since the last day with tables, of the :data:`LOOKED_BACK` days before; None if none has tables.
 
-    It is no reason to stop: a day that cannot be read is none.
+    A day that cannot be read is no reason to stop: it counts as one without tables.
     """
     earlier = [day for days in range(1, LOOKED_BACK + 1) if (day := target.earlier(days)) is not None]
     read = partial(_stored_day, spark=spark)
     try:
-        last = _last_before(list(map(read, earlier[:1])))  # of most runs the day before is stored: one look is enough
+        last = _last_before(list(map(read, earlier[:1])))  # usually the day before is stored: one look is enough
         if last is None:
             with ThreadPoolExecutor(READING_THREADS) as pool:
                 last = _last_before(list(pool.map(read, reversed(earlier[1:]))))

@@ -54,14 +54,14 @@ class Target:
         return f"{in_window(self.output, str(self.window.first), str(self.window.last)).rstrip('/')}/{WINDOWS}"
 
     def stored(self, spark: SparkSession | None, *, is_past: bool = False) -> StoredResult | None:
-        """Its tables, or of a past day what later days are compared with; None where it has none.
+        """Its tables, or with ``is_past`` what later days are compared with; None if there are none.
 
-        Raises what :func:`stored_result` raises.
+        Raises as :func:`stored_result` does.
         """
         return stored_result(self.folder, self.name, spark, self.column, is_past=is_past)
 
     def earlier(self, days: int) -> Target | None:
-        """The same so many ``days`` before; None before the calendar begins."""
+        """The same target, so many ``days`` earlier; None before the calendar begins."""
         try:
             shift = dt.timedelta(days)
             return replace(self, window=Window(self.window.first - shift, self.window.last - shift))
@@ -69,5 +69,5 @@ class Target:
             return None
 
     def overlaps(self, other: Target) -> bool:
-        """Whether some day is in both."""
+        """Whether the two have a day in common."""
         return self.window.first <= other.window.last and other.window.first <= self.window.last

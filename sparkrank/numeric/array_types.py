@@ -1,4 +1,4 @@
-"""The array types that signatures name."""
+"""The array types used in signatures."""
 
 from __future__ import annotations
 

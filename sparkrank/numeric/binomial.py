@@ -9,29 +9,31 @@ import numpy as np
 from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.elementary import exp2, log
 
-LEAST = 1e-290  # of a probability: below, products are no normal numbers
+LEAST = 1e-290  # the least probability: below, products are no normal numbers
 
 
 def mean_deviation(trials: Ints, probability: Floats) -> Floats:
     """The mean of |X - np|, where X is the number of hits in n ``trials`` of one ``probability`` p (k each).
 
-    By de Moivre it is 2 m (1 - p) P(X = m), with m the least whole number above np (Diaconis and Zabell, Statistical
-    Science 1991). P is Loader's saddle-point form (2000): off by a part in 1,000 at most.
+    By de Moivre it is 2 m (1 - p) P(X = m), where m is the least whole number above np (Diaconis and Zabell,
+    Statistical Science 1991). P is computed in Loader's saddle-point form (2000), with an error of at most a part in
+    1,000.
 
     Examples
     --------
-    One trial of p = 0.2 deviates by 0.2 in four of five cases and by 0.8 in one. Two of p = 0.5 deviate by 1 in half:
+    One trial of p = 0.2 deviates by 0.2 in four cases of five, and by 0.8 in one. Two trials of p = 0.5 deviate by 1 in
+    half:
 
     >>> mean_deviation(np.array([1, 2]), np.array([0.2, 0.5])).round(3).tolist()
     [0.32, 0.5]
     """
     n, p = np.asarray(trials, np.float64), np.asarray(probability, np.float64)
-    deviation: Floats = 2 * n * p * (1 - p)  # of one trial, as most bins of exact scores have, and where p is tiny
+    deviation: Floats = 2 * n * p * (1 - p)  # for one trial, as in most bins of exact scores, and for tiny p
     some = np.flatnonzero((n > 1) & (np.minimum(p, 1 - p) > LEAST))
     n, p = n[some], p[some]
     hits = np.minimum(np.floor(n * p) + 1, n)
     misses = n - hits
-    inside = np.maximum(misses, 1.0)  # where there is none, all are hits
+    inside = np.maximum(misses, 1.0)  # without misses, all trials are hits
     exponent = -hits * log(hits / (n * p)) - misses * log(inside / (n * (1 - p)))
     exponent += np.where(misses > 0, _stirling(n) - _stirling(hits) - _stirling(inside), 0.0)
     shape = np.where(misses > 0, np.sqrt(n / (2 * math.pi * hits * inside)), 1.0)
@@ -40,6 +42,6 @@ def mean_deviation(trials: Ints, probability: Floats) -> Floats:
 
 
 def _stirling(count: Floats) -> Floats:
-    """By how much the logarithm of ``count``! is above Stirling's formula."""
+    """The amount by which the logarithm of ``count``! exceeds Stirling's formula."""
     square = count * count
     return (1 / 12 - (1 / 360 - 1 / (1260 * square)) / square) / count

@@ -17,7 +17,8 @@ def cached(method: Callable[P, R]) -> Callable[P, R]:
     def once(*args: P.args, **kwargs: P.kwargs) -> R:
         owner: Any = args[0]
         memory: dict[object, R] = owner.__dict__.setdefault("_cached", {})
-        # The key is the function, since two may share a name: the wrapped one, which pickle finds in its module.
+        # The function is the key because two methods may have the same name. It is the wrapped one, which pickle finds
+        # in its module.
         key = (once, args[1:], tuple(kwargs.items()))
         if key not in memory:
             memory[key] = method(*args, **kwargs)
@@ -27,5 +28,5 @@ def cached(method: Callable[P, R]) -> Callable[P, R]:
 
 
 def drop_cached(owner: object) -> None:
-    """Drop the cached results of ``owner``: they may refer to it, and cycles wait for Python's collector."""
+    """Drop the cached results of ``owner``: they may refer to it, and only Python's collector frees cycles."""
     owner.__dict__.pop("_cached", None)

@@ -1,7 +1,8 @@
 """Logarithms and powers with the same bits on every processor.
 
-numpy and the C library choose their own by the processor, and last bits differ. Here all is made of sums, products,
-quotients and shifts, which IEEE 754 rounds in one way, and no compiler joins two roundings (``-ffp-contract=off``).
+numpy and the C library choose their own implementations by the processor, and these differ in the last bits. Here
+everything is made of sums, products, quotients and shifts, which IEEE 754 rounds in one way, and no compiler fuses two
+roundings (``-ffp-contract=off``).
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ from numpy.typing import NDArray
 from sparkrank import native
 from sparkrank.numeric.array_types import Floats
 
-TABLED_POWERS = 1 << 22  # a table of 32 MB at most; given ranks may lie far beyond
+TABLED_POWERS = 1 << 22  # a table of at most 32 MB; ranks in the input may be much larger
 _TwoFloats: TypeAlias = tuple[
     Floats, Floats
-]  # a number as the sum of two, of which the second is below the first's last bit
+]  # a number as a sum of two, where the second is below the last bit of the first
 
-# Of log: (1 + s) / (1 - s) = m has log(m) = 2s + s·R(s²), R a polynomial of least error on |s| < 0.1716 (fdlibm's).
+# For log: (1 + s) / (1 - s) = m has log(m) = 2s + s·R(s²), where R is the minimax polynomial on |s| < 0.1716
+# (fdlibm's).
 _R = (
     6.666666666666735130e-01,
     3.999999999940941908e-01,
@@ -30,12 +32,12 @@ _R = (
     1.531383769920937332e-01,
     1.479819860511658591e-01,
 )
-_LN2 = (float.fromhex("0x1.62e42feep-1"), float.fromhex("0x1.a39ef35793c76p-33"))  # the first times 1074 is exact
-_ROOT_HALF = 0x3FE6A09E667F3BCD  # the bits of √½, above which a mantissa lies
+_LN2 = (float.fromhex("0x1.62e42feep-1"), float.fromhex("0x1.a39ef35793c76p-33"))  # the first part times 1074 is exact
+_ROOT_HALF = 0x3FE6A09E667F3BCD  # the bits of √½: mantissas are above it
 _FRACTION = (1 << 52) - 1
-_TO_WHOLE, _OFFSET = 0x4330000000000000, 2.0**52 + 1023  # the bits of 2^52, below which a whole number fits
+_TO_WHOLE, _OFFSET = 0x4330000000000000, 2.0**52 + 1023  # the bits of 2^52, under which a whole number fits
 
-_ATANH = tuple(1 / n for n in range(3, 27, 2))  # of the series s + s³/3 + s⁵/5 ...; the next is below 2^-64 of it
+_ATANH = tuple(1 / n for n in range(3, 27, 2))  # for the series s + s³/3 + s⁵/5 ...; the next term is below 2^-64 of it
 _TWO_OVER_LN2 = (float.fromhex("0x1.71547652b82fep+1"), float.fromhex("0x1.777d0ffda0d24p-55"))
 _EXP = tuple(1 / n for n in (2, 6, 24, 120, 720, 5040, 40320, 362880, 3628800, 39916800, 479001600, 6227020800))
 _WHOLE_LN2 = (float.fromhex("0x1.62e42fefa39efp-1"), float.fromhex("0x1.abc9e3b39803fp-56"))
@@ -72,10 +74,10 @@ def log(values: Floats) -> Floats:
 
 
 def log1p(values: Floats) -> Floats:
-    """log(1 + v) of ``values`` (n) above -1; off by less than 2 ulp, however small they are."""
+    """log(1 + v) for ``values`` (n) above -1, with an error below 2 ulp, however small they are."""
     whole = 1.0 + values
     back = whole - 1.0
-    lost = (1.0 - (whole - back)) + (values - back)  # what the sum has rounded away
+    lost = (1.0 - (whole - back)) + (values - back)  # the rounding error of the sum
     logarithms: Floats = log(whole) + lost / whole
     return logarithms
 
@@ -108,7 +110,7 @@ def log2(values: NDArray[Any]) -> Floats:
 
 
 def exp2(values: Floats) -> Floats:
-    """2^v of ``values`` (n) from -1000 to 1024; off by less than 1 ulp, and exact for whole numbers.
+    """2^v for ``values`` (n) from -1000 to 1024, with an error below 1 ulp; exact for whole numbers.
 
     Examples
     --------
@@ -128,9 +130,9 @@ def exp2(values: Floats) -> Floats:
 
 
 def powers(base: float, exponents: NDArray[np.integer]) -> Floats:
-    """``base``, from 0 to 1, to whole ``exponents`` (n) from 0, rounded once.
+    """``base``, from 0 to 1, raised to whole ``exponents`` (n) from 0, rounded once.
 
-    Those that positions usually have are looked up in a table, which is made once.
+    Exponents of usual positions are looked up in a table, which is made once.
 
     Examples
     --------
@@ -152,7 +154,7 @@ def _table(base: float, bits: int) -> Floats:
 
 
 def _powers(base: float, exponents: NDArray[np.integer]) -> Floats:
-    """By squares of ``base``, each the sum of two numbers: what rounding loses stays below a last bit's 2^-40."""
+    """Powers by squares of ``base``, each the sum of two numbers: rounding loses less than 2^-40 of a last bit."""
     of_bit: _TwoFloats = (np.array([base]), np.zeros(1))
     power: _TwoFloats = (np.ones(exponents.shape), np.zeros(exponents.shape))
     for bit in range(int(exponents.max(initial=0)).bit_length()):
@@ -169,21 +171,21 @@ def _times(one: _TwoFloats, other: _TwoFloats) -> _TwoFloats:
 
 
 def _product(one: Floats, other: Floats) -> _TwoFloats:
-    """The product, and what it rounds away (Dekker: A floating-point technique, Numerische Mathematik 1971)."""
+    """The product and its rounding error (Dekker: A floating-point technique, Numerische Mathematik 1971)."""
     product = one * other
     (a, b), (c, d) = _halves(one), _halves(other)
     return product, ((a * c - product) + a * d + b * c) + b * d
 
 
 def _halves(values: Floats) -> _TwoFloats:
-    """Each value as the sum of two of 26 bits, whose products are exact."""
+    """Each value as the sum of two numbers of 26 bits, whose products are exact."""
     spread = 134217729.0 * values  # 2^27 + 1
     high = spread - (spread - values)
     return high, values - high
 
 
 def _normal(high: Floats, low: Floats) -> _TwoFloats:
-    """The same sum, with no bit of the second number in the place of one of the first."""
+    """The same sum, in which the second number is below the last bit of the first."""
     total = high + low
     return total, low - (total - high)
 

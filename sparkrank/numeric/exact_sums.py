@@ -17,7 +17,7 @@ from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.segments import WHOLE, Segments
 
 UNITS = (2.0**26, 2.0**4, 2.0**-18, 2.0**-40, 2.0**-62, 2.0**-84)
-UNIT_ARRAY = np.array(UNITS)  # for the loops
+UNIT_ARRAY = np.array(UNITS)  # for the compiled loops
 LIMBS = len(UNITS)
 
 # Rows that one pass takes at a time: an intermediate array of them has 256 KB and stays in the processor's cache.
@@ -40,12 +40,12 @@ def whole_limbs(counts: NDArray[np.integer[Any]]) -> Floats:
 
 
 def limbs_of(values: Floats) -> Iterator[tuple[int, Floats]]:
-    """The limbs of each value with their index, leaving out limbs that the size of the largest value makes 0."""
+    """The limbs of each value with their index. Limbs that are 0 at the size of the largest value are left out."""
     largest = _largest(values)
     rest, limb = values, np.empty_like(values)
     for index, unit in enumerate(UNITS):
         if largest < unit / 2:
-            continue  # all of these limbs are 0; metrics rarely exceed 8, so this saves two of the six
+            continue  # all of these limbs are 0; metrics rarely exceed 8, which saves two of the six
         yield index, _rounded_to(rest, unit, limb)
         rest = np.subtract(rest, limb, out=None if rest is values else rest)
         if not rest.any():
@@ -63,13 +63,13 @@ def _largest(values: Floats) -> float:
 
 
 def first_limb(values: Floats) -> int:
-    """The first limb that is not 0 for some of ``values``; the last where all are 0."""
+    """The index of the first limb that is not 0 for some of ``values``, or of the last limb if all values are 0."""
     largest = _largest(values)
     return sum(largest < unit / 2 for unit in UNITS[:-1])
 
 
 def limbs_used(values: Floats) -> slice:
-    """The limbs that are not 0 for some of ``values`` (n, at least one), at least one limb; found by compiled loops."""
+    """The limbs that are not 0 for some of ``values`` (n, at least one): at least one limb, found by compiled loops."""
     first = first_limb(values)
     return slice(first, native.sums.last_of(values, first, UNIT_ARRAY))
 
@@ -79,7 +79,7 @@ def total(limbs: NDArray[np.float64]) -> float:
 
 
 def rounded(amounts: Amounts) -> Floats:
-    """Each of ``amounts`` (n) as a float64. Limbs are added from the finest up, so that equal limbs give equal bits."""
+    """Each of ``amounts`` (n) as a float64. Limbs are added from the finest up, so equal limbs give equal bits."""
     if amounts.ndim == 1:
         return amounts.astype(np.float64)
     values = amounts[:, -1].copy()
@@ -89,10 +89,10 @@ def rounded(amounts: Amounts) -> Floats:
 
 
 def carried(limbs: Floats) -> Floats:
-    """The one form of ``limbs`` (..., 6) that all limbs of the same sum have.
+    """The unique form of ``limbs`` (..., 6) that all limbs of the same sum share.
 
-    Every limb but the first becomes at least -1/2 and less than 1/2 of the unit before it. What is stored must not show
-    in how many steps limbs were added up.
+    Every limb except the first becomes at least -1/2 and less than 1/2 of the unit before it. Stored numbers must not
+    depend on the number of steps in which limbs were added.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def carried(limbs: Floats) -> Floats:
     >>> carried(half).tolist() == carried(whole).tolist() == whole.tolist()
     True
     """
-    form: Floats = limbs + 0.0  # a copy, in which a zero has no sign
+    form: Floats = limbs + 0.0  # a copy, in which zeros have no sign
     for index in range(LIMBS - 1, 0, -1):
         above = UNITS[index - 1]
         more = np.floor(form[..., index] / above + 0.5) * above
@@ -159,7 +159,7 @@ def _times(segments: Segments) -> Floats:
 def sums_with_squares(
     values: Sequence[Floats], counted_as: float, segments: Segments = WHOLE
 ) -> tuple[Ints, Floats, Floats]:
-    """For each of m arrays of ``values`` (n) over s segments: NaN (m, s), limbs of sums and of squares (m, s, 6).
+    """The number of NaN (m, s), and the limbs of sums and of squares (m, s, 6), of m arrays over s segments.
 
     A NaN is summed as the value ``counted_as``.
     """

@@ -1,4 +1,4 @@
-"""How much more memory this process may take, asked before arrays as long as the largest group are made."""
+"""The memory that this process may still take, checked before arrays as long as the largest group are made."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def ensure_free(needed: int) -> None:
 
 
 def free_memory() -> int | None:
-    """The bytes that this process may still take, by all limits; None where nothing tells, as beside Linux."""
+    """The bytes that this process may still take under all limits; None if the system does not say (not Linux)."""
     known = [left for left in (addresses_left(), *_left_in_containers(), _left_on_machine()) if left is not None]
     return max(0, min(known)) if known else None
 
 
 def addresses_left() -> int | None:
-    """The bytes of addresses that the limit of this process leaves (``ulimit -v``); None without such a limit."""
+    """The bytes of address space left under the limit of this process (``ulimit -v``), or None without a limit."""
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     if limit == resource.RLIM_INFINITY:
         return None
@@ -45,7 +45,7 @@ def resident_bytes() -> int:
 
 
 def _left_in_containers() -> Iterator[int | None]:
-    """What each control group above this process leaves, of version 2 or 1. Unused pages of files count as free."""
+    """The bytes left in each control group of this process, of version 2 or 1. Unused pages of files count as free."""
     for line in _text(PROCESS / "cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
         names = ("memory.max", "memory.current", "inactive_file")
@@ -71,7 +71,7 @@ def _left_on_machine() -> int | None:
 
 
 def _number(file: Path) -> int | None:
-    """The first number in ``file``; None where there is none ("max") or no such file."""
+    """The first number in ``file``, or None if it has none ("max") or does not exist."""
     first = _text(file).split(maxsplit=1)
     return int(first[0]) if first and first[0].isdigit() else None
 

@@ -1,4 +1,4 @@
-"""A 64-bit hash of each row's group key, the same in every process, which determines bucket and part of the row."""
+"""A 64-bit hash of each row's group key, the same in every process. It determines the bucket and part of the row."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from sparkrank.numeric.text_arrays import is_text, text_bytes, text_ends
 Hashes = NDArray[np.uint64]
 
 PART_BITS = 6
-PARTS = 1 << PART_BITS  # the sets of groups that standard errors are resampled by
-# Raise it when the hash of some key changes: a group would be in another part on the days before.
+PARTS = 1 << PART_BITS  # the number of sets of groups from which standard errors are resampled
+# Raise it when the hash of any key changes: groups would no longer be in the same part as on the days before.
 HASH_VERSION = 1
 
 _WHOLE_OF = {kind.bit_width: kind for kind in (pa.int8(), pa.int16(), pa.int32(), pa.int64())}
@@ -27,12 +27,12 @@ _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _BATCH = 1 << 15  # values mixed at a time: intermediate arrays stay in the cache, which halves the time
 _NONE = np.uint64(0)
-MAX_LOOP_BUCKETS = 1 << 16  # compiled loops take the numbers of buckets as 16 bits
+MAX_LOOP_BUCKETS = 1 << 16  # compiled loops store the number of a bucket in 16 bits
 _HALF = np.uint64(32)  # bits
 _NULL_HASH = np.uint64(0xD6E8FEB86659FD93)  # the hash of a null key
-_COLUMN = np.uint64(0x100000001B3)  # distinguishes a column of the key from the one before: FNV's prime
+_COLUMN = np.uint64(0x100000001B3)  # distinguishes a column of the key from the one before (FNV's prime)
 _WORD = 8  # bytes
-_FIRST_BYTES = np.array([(1 << 8 * size) - 1 for size in range(_WORD + 1)], np.uint64)  # of a word
+_FIRST_BYTES = np.array([(1 << 8 * size) - 1 for size in range(_WORD + 1)], np.uint64)  # masks of a word
 
 
 def hash_keys(keys: Sequence[pa.Array]) -> Hashes:
@@ -44,7 +44,7 @@ def hash_keys(keys: Sequence[pa.Array]) -> Hashes:
 
 
 def buckets_of(hashes: Hashes, buckets: int) -> NDArray[np.unsignedinteger[Any]]:
-    """The bucket of each hash, in as few bytes as needed: the scaled upper half of the hash, without a division."""
+    """The bucket of each hash, in as few bytes as needed: the scaled upper half of the hash, without division."""
     bucket = np.empty(len(hashes), np.min_scalar_type(buckets - 1))
     for start in range(0, len(hashes), _BATCH):
         upper = hashes[start : start + _BATCH] >> _HALF
@@ -54,7 +54,7 @@ def buckets_of(hashes: Hashes, buckets: int) -> NDArray[np.unsignedinteger[Any]]
 
 
 def parts_of(hashes: Hashes) -> NDArray[np.int32]:
-    """The part of each hash: its leading bits, which are the same on every day and in every lane."""
+    """The part of each hash: its leading bits, which are equal on every day and in every lane."""
     return (hashes >> np.uint64(64 - PART_BITS)).astype(np.int32)
 
 
@@ -79,7 +79,7 @@ def _numbers_of(key: pa.Array) -> Hashes:
         of_codes: Hashes = numbers[key.indices.fill_null(len(numbers) - 1).to_numpy(zero_copy_only=False)]
         return of_codes
     if pa.types.is_timestamp(key.type):
-        key = key.cast(pa.timestamp("us", key.type.tz), safe=False)  # in one unit, whoever reads it
+        key = key.cast(pa.timestamp("us", key.type.tz), safe=False)  # in one unit, whatever the reader
     if pa.types.is_floating(key.type) or pa.types.is_temporal(key.type):
         key = key.view(_WHOLE_OF[key.type.bit_width])
     if pa.types.is_integer(key.type) or pa.types.is_boolean(key.type):
@@ -106,7 +106,7 @@ def _hash_texts(texts: pa.Array) -> Hashes:
     through = np.cumsum(counts)
     places = (np.arange(int(counts.sum())) - np.repeat(through - counts, counts)) * _WORD
     word = words[np.repeat(ends[:-1].astype(np.int64), counts) + places]
-    word &= _FIRST_BYTES[np.minimum(np.repeat(lengths, counts) - places, _WORD)]  # what belongs to the text
+    word &= _FIRST_BYTES[np.minimum(np.repeat(lengths, counts) - places, _WORD)]  # the bytes that belong to the text
     sums = np.append(_NONE, np.cumsum(_mixed(word + places.astype(np.uint64) * _STEP)))  # modulo 2^64
     return _mixed(sums[through] - sums[through - counts] + lengths.view(np.uint64) * _STEP)
 

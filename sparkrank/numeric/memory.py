@@ -1,4 +1,4 @@
-"""Settings for freed memory: the process keeps it, or returns it. Numpy allocates by glibc, Arrow by itself."""
+"""Settings to keep or return freed memory. Numpy allocates from glibc, Arrow from its own allocator."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ _MALLOPT = {
 # allocator reads the variable only when it is loaded.
 _OWN, _DELAY, _LONG = "mimalloc", "MIMALLOC_PURGE_DELAY", 60_000
 
-# A worker has less with the nightly set. Beyond, the pages that the next task has to ask for anew cost little beside
-# what it does.
+# Workers keep less with the nightly set. Above this, requesting the pages again costs the next task little compared
+# with its own work.
 KEPT_BYTES = 512 << 20
 
 
 def keep_freed_memory() -> None:
-    """Keep freed memory in this process, which should do nothing else: new pages cost much on virtual machines.
+    """Keep freed memory in this process, which should do nothing else: new pages are expensive on virtual machines.
 
-    Arrow then allocates from glibc, unless the environment tells its own allocator to keep what is freed: that one
-    shrinks a block in place where glibc copies it.
+    Arrow then allocates from glibc, unless the environment tells Arrow's own allocator to keep freed memory: that one
+    shrinks a block in place, while glibc copies it.
     """
     if libc := _glibc():
         for parameter, value in _MALLOPT.items():
@@ -43,14 +43,14 @@ def keep_freed_memory() -> None:
 
 
 def _arrow_keeps_freed_memory() -> bool:
-    """Whether Arrow's own allocator is told to keep what is freed: for a minute at least, or for ever (below 0)."""
+    """Whether Arrow's own allocator keeps freed memory: for at least a minute, or for ever (below 0)."""
     delay = os.environ.get(_DELAY, "")
     is_long = delay.removeprefix("-").isdigit() and not 0 <= int(delay) < _LONG
     return is_long and pa.default_memory_pool().backend_name == _OWN
 
 
 def give_back_freed_memory() -> None:
-    """Return the free memory of this process, which several threads' heaps otherwise keep between blocks in use."""
+    """Return the free memory of this process, which heaps of several threads otherwise keep between used blocks."""
     pa.default_memory_pool().release_unused()
     if libc := _glibc():
         libc.malloc_trim(0)
@@ -68,17 +68,17 @@ def _glibc() -> ctypes.CDLL | None:
 
 @functools.cache
 def is_limited() -> bool:
-    """Whether this process has a limit of its own on memory, where Arrow's scanner would hang at an allocation."""
+    """Whether this process has its own memory limit, under which Arrow's scanner would hang at a failed allocation."""
     return any(
         resource.getrlimit(limit)[0] != resource.RLIM_INFINITY for limit in (resource.RLIMIT_AS, resource.RLIMIT_DATA)
     )
 
 
-LEAST_FREE = 256 << 20  # bytes; less is not enough to load what computes intervals
+LEAST_FREE = 256 << 20  # bytes; with less, the modules that compute intervals cannot be loaded
 
 
 def prepare_for_limit() -> None:
-    """Under a limit, load now what would hang later: OpenBLAS asks for its memory again and again, for ever."""
+    """Under a limit, load now what would hang later: OpenBLAS retries its allocation for ever."""
     if not is_limited():
         return
     free = addresses_left()

@@ -1,4 +1,4 @@
-"""Whole numbers in few bytes, as workers send them to each other."""
+"""Whole numbers in few bytes, for transfer between workers."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _WIDTHS = (np.uint8, np.uint16, np.uint32)
 
 
 class Narrow(NamedTuple):
-    """``size`` whole numbers as differences from the ``least``, in ``parts`` of 32 bits, lowest first.
+    """``size`` whole numbers as differences from the ``least``, in ``parts`` of 32 bits, the lowest bits first.
 
-    The last part has the narrowest type that fits; equal numbers have no part.
+    The last part has the narrowest type that fits. Equal numbers need no part.
     """
 
     least: int
@@ -63,7 +63,7 @@ def widen(narrow: Narrow) -> Ints:
 
 
 def narrow_ascending(values: Ints) -> tuple[int, Narrow]:
-    """The first of ``values`` (n, ascending), or 0 without any, and the steps from each to the next."""
+    """The first of ``values`` (n, ascending), or 0 if there are none, and the differences of neighbours."""
     first = int(values[0]) if len(values) else 0
     return first, narrow(np.diff(values))
 

@@ -1,6 +1,6 @@
-"""Whole numbers that order score bins as their scores do: one coding for each way to cut scores into bins.
+"""Whole numbers that sort score bins as their scores sort, with one coding for each way to cut scores into bins.
 
-A code is small where possible, so that an array can count rows by it. The number of a bin does not depend on it.
+A code is small if possible, so that rows can be counted in an array by code. The number of a bin does not depend on it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MANTISSA_BITS = 52
 EXPONENT = np.int64(0x7FF << MANTISSA_BITS)  # the bits of a float64 that hold its exponent
 _ONE = np.int64(0x3FF << MANTISSA_BITS)  # the bits of 1.0
 _WITHOUT_SIGN = np.int64(2**63 - 1)
-EXACT_WHOLE = 2.0**52  # from here on a float64 has no decimals left to round
+EXACT_WHOLE = 2.0**52  # from here on a float64 has no fractional bits
 
 # A row's offset inside its bin is in units of the bin's width / 2^32, so that the scores of a bin add up in whole
 # numbers: exactly, in any order. 2^31 rows of one bin fit (:mod:`sparkrank.numeric.overflow` refuses larger sums), and
@@ -40,10 +40,10 @@ class Range(NamedTuple):
 
 
 class Coding(Protocol):
-    """How scores of a range become bin numbers."""
+    """The mapping from scores in a range to bin numbers."""
 
     def codes(self, scores: Floats) -> Ints:
-        """Whole numbers that compare as the bins of ``scores`` do."""
+        """Whole numbers that sort as the bins of ``scores`` do."""
 
     def numbers(self, codes: Ints) -> Ints:
         """The bin numbers of ``codes``."""
@@ -69,7 +69,7 @@ class LeadingBits:
     def __init__(self, size: int | None, scores: Range) -> None:
         self.dropped = 0 if size is None else MANTISSA_BITS - size
         self._positive = scores.lowest > 0
-        # Below this score a bin is so narrow that its unit is no float64, and every offset is 0.
+        # Below this score a bin is so narrow that its unit is not a float64, and every offset is 0.
         narrow = 2.0 ** max(-1022, (size or 0) - 1042)
         self._wide = scores.lowest >= narrow
         self._narrow = narrow
@@ -88,7 +88,7 @@ class LeadingBits:
             numbers |= np.where(codes < 0, filled, 0)
         return numbers
 
-    def steps(self, scores: Floats, codes: Ints) -> Floats:  # noqa: ARG002 - the scores' own bits say it
+    def steps(self, scores: Floats, codes: Ints) -> Floats:  # noqa: ARG002 - the bits of the scores say it
         low = scores.view(np.int64) & np.int64((1 << self.dropped) - 1)
         low |= _ONE
         steps = low.view(np.float64)  # 1 plus the value of the dropped bits
@@ -104,7 +104,7 @@ class LeadingBits:
 
 @dataclass(frozen=True)
 class Decimals:
-    """Bins of scores rounded to ``size`` decimals, where all scores are small enough to have that many decimals."""
+    """Bins of scores rounded to ``size`` decimals, if all scores are small enough to have that many decimals."""
 
     size: int
 
@@ -121,7 +121,7 @@ class Decimals:
 
 @dataclass(frozen=True)
 class Mixed:
-    """Bins of scores rounded to ``size`` decimals, where some scores are infinite or too large to have decimals."""
+    """Bins of scores rounded to ``size`` decimals, if some scores are infinite or too large to have decimals."""
 
     size: int
 
@@ -176,7 +176,7 @@ class Bins:
 
 
 def _steps(scores: Floats, snapped: Floats, units: float) -> Floats:
-    """How far ``scores`` are above the ``snapped`` ones, in units of 1 / ``units``."""
+    """The distance of ``scores`` above the ``snapped`` ones, in units of 1 / ``units``."""
     steps = scores - snapped
     steps *= units
     return np.rint(steps, out=steps)

@@ -19,14 +19,14 @@ T = TypeVar("T", bound=np.generic)
 
 
 def taken(values: NDArray[T], rows: Ints | None) -> NDArray[T]:
-    """The ``values`` (n) of ``rows``, which ascend: all where None, and without a copy where they are the first."""
+    """The ``values`` (n) of ``rows`` (ascending; None: all), without a copy if they are the first rows."""
     if rows is None:
         return values
     return values[: len(rows)] if len(rows) and rows[-1] == len(rows) - 1 else values[rows]
 
 
 def stable_order(codes: Codes, rows: Ints) -> Ints:
-    """``rows`` reordered by ``codes[rows]`` ascending, equal codes staying in the order of ``rows``."""
+    """``rows`` sorted by ``codes[rows]``, ascending. Rows with equal codes keep their order."""
     highest = int(codes.max(initial=0))
     for shift in range(0, max(highest.bit_length(), 1), RADIX_BITS):
         digit = (codes[rows] >> shift).astype(np.uint16)  # the cast keeps the low 16 bits
@@ -35,7 +35,7 @@ def stable_order(codes: Codes, rows: Ints) -> Ints:
 
 
 def order_by_code(codes: Codes, count: int) -> Ints:
-    """The order (n) that sorts items by their ``codes`` (n), all below ``count``; equal codes keep their order."""
+    """The order (n) that sorts items by their ``codes`` (n), all below ``count``. Equal codes keep their order."""
     if not native.runs("order of groups", codes.dtype == np.int32):
         return stable_order(codes, np.arange(len(codes)))
     order = np.empty(len(codes), np.int64)
@@ -46,12 +46,12 @@ def order_by_code(codes: Codes, count: int) -> Ints:
 def highest_of_each(codes: Codes | Ints, count: int, *by: NDArray[np.generic]) -> Ints:
     """The row of each of ``count`` codes that is highest by the last array of ``by`` (n each), then by those before.
 
-    Among equal rows it is the last; a code without rows has -1.
+    Of equal rows it is the last. A code without rows has -1.
     """
     rows = np.arange(len(codes))
     highest = np.full(count, -1, np.int64)
     highest[codes] = rows
-    before = highest[codes] != rows  # the last one of its code
+    before = highest[codes] != rows  # the last row of its code
     if before.any():
         is_on_several = np.zeros(count, np.bool_)
         is_on_several[codes[before]] = True
@@ -79,7 +79,7 @@ def sum_by(groups: NDArray[np.integer], amounts: NDArray[np.generic], count: int
 
 
 def running_product(factors: NDArray[np.float64], place: Ints) -> NDArray[np.float64]:
-    """The product of ``factors`` of each run through each row, but for that at ``place`` 1, in log2(run) passes."""
+    """The product of ``factors`` of each run up to each row, without that at ``place`` 1, in log2(run) passes."""
     product = np.where(place == 1, 1.0, factors)
     step = 1
     longest = int(place.max(initial=0))
@@ -91,7 +91,7 @@ def running_product(factors: NDArray[np.float64], place: Ints) -> NDArray[np.flo
 
 
 def count_by(groups: Codes, count: int, flags: Flags | None = None) -> Ints:
-    """The number of rows of each of ``count`` groups, or of rows with ``flags``."""
+    """The number of rows in each of ``count`` groups, or of those with ``flags``."""
     if native.runs("rows of groups", groups.dtype == np.int32):
         counts = np.zeros(count, np.int64)
         native.keys.count_rows(groups, np.empty(0, np.uint8) if flags is None else flags.view(np.uint8), counts)
@@ -108,7 +108,7 @@ def count_both(groups: Codes, count: int, flags: Flags) -> tuple[Ints, Ints]:
 
 
 def place_in_group(groups: Codes, count: int) -> tuple[NDArray[np.int32], Ints]:
-    """For rows sorted by group: each row's place in its group from 1, and each group's number of rows."""
+    """The place of each row in its group, from 1, and the size of each group, for rows sorted by group."""
     sizes = np.bincount(groups, minlength=count)
     first = np.cumsum(sizes) - sizes
     place = np.arange(1, len(groups) + 1, dtype=np.int32)
@@ -118,7 +118,7 @@ def place_in_group(groups: Codes, count: int) -> tuple[NDArray[np.int32], Ints]:
 
 @dataclass(frozen=True, eq=False)
 class Segments:
-    """The segment of each of n items: its ``code`` (n) below ``count`` (None: one); an item counts ``times`` (n)."""
+    """The segment of each of n items: its ``code`` (n) below ``count`` (None: one). An item counts ``times`` (n)."""
 
     count: int = 1
     code: Codes | None = None
@@ -139,11 +139,11 @@ class Segments:
     def _counted(self, code: Codes, times: Ints | None) -> Ints:
         if times is None:
             return count_by(code, self.count)
-        counts = np.bincount(code, weights=times, minlength=self.count)  # whole numbers, exact as float64
+        counts = np.bincount(code, weights=times, minlength=self.count)  # whole numbers, which are exact as float64
         return counts.astype(np.int64, copy=False)
 
     def repeated(self, items: NDArray[T]) -> NDArray[T]:
-        """The ``items`` (n), each as often as it counts."""
+        """The ``items`` (n), each repeated as often as it counts."""
         return items if self.times is None else np.repeat(items, self.times)
 
     def each_once(self) -> Segments:
@@ -153,7 +153,7 @@ class Segments:
         return items[self._order]
 
     def starts(self, items: int) -> Ints:
-        """Where each segment starts in the order of :meth:`by_segment`, and where the last one ends (count + 1)."""
+        """The start of each segment in the order of :meth:`by_segment`, and the end of the last one (count + 1)."""
         return np.array([0, items], np.int64) if self.code is None else self._starts
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Sums of parts with the signs of a Hadamard matrix: halves of the groups that are balanced."""
+"""Sums of parts with the signs of a Hadamard matrix, which divide the groups into balanced halves."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from sparkrank.numeric.array_types import Floats, Ints
 def walsh_hadamard(parts: Floats) -> Floats:
     """The sums of ``parts`` (2^k, ...) with the signs of each row of Sylvester's Hadamard matrix.
 
-    Row r has the sign (-1)^(number of bits that r and j share) at part j: the first row adds all parts up, and any
-    other takes one half from the other.
+    Row r has the sign (-1)^(number of bits that r and j share) at part j. The first row adds all parts; every other row
+    subtracts one half from the other.
 
     Examples
     --------
@@ -28,10 +28,11 @@ def walsh_hadamard(parts: Floats) -> Floats:
 
 
 def mixtures(filled: Ints, ours: Floats, theirs: Floats | None = None) -> Floats:
-    """What two models add up to where they have exchanged the parts with a negative sign, by each row of signs.
+    """The sums of two models that have exchanged the parts with a negative sign, for each row of signs.
 
-    Of the parts (``ours``, ``theirs``: parts, ...) the ``filled`` hold a group; without ``theirs`` these are halves of
-    one model. Both mixtures follow each other; the first row of each has the models themselves.
+    Of the parts (``ours``, ``theirs``: parts, ...) only the ``filled`` ones contain a group. Without ``theirs`` the
+    sums are of halves of one model. The sums of one model come first, then those of the other; the first row of each
+    has the original models.
 
     Examples
     --------

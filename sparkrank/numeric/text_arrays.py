@@ -23,7 +23,7 @@ def end_type(kind: pa.DataType) -> type[np.signedinteger[Any]]:
 
 
 def text_ends(texts: pa.Array) -> Ends:
-    """Where each of ``texts`` starts in their bytes, and where the last one ends (n + 1)."""
+    """The start of each of ``texts`` in their bytes, and the end of the last one (n + 1)."""
     if len(texts) == 0:  # such an array may have no offsets buffer
         return np.zeros(1, end_type(texts.type))
     ends = np.frombuffer(texts.buffers()[1], end_type(texts.type))
@@ -31,17 +31,17 @@ def text_ends(texts: pa.Array) -> Ends:
 
 
 def text_bytes(texts: pa.Array) -> NDArray[np.uint8]:
-    """The bytes that hold ``texts``, and maybe other bytes."""
+    """The bytes that contain ``texts``, and possibly other bytes."""
     return np.frombuffer(texts.buffers()[2] or b"", np.uint8)
 
 
 def texts_of(kind: pa.DataType, ends: Ends, data: pa.Buffer) -> pa.Array:
-    """Texts of ``kind`` in ``data``, at the offsets ``ends`` (one more than texts)."""
+    """Texts of ``kind`` in ``data``, at the offsets ``ends`` (one more than there are texts)."""
     return pa.Array.from_buffers(kind, len(ends) - 1, [None, pa.py_buffer(ends), data])
 
 
 def coded(values: pa.Array, null_encoding: str = "mask") -> pa.DictionaryArray:
-    """``values`` dictionary-encoded in order of first occurrence; a null has a code where ``null_encoding`` says so."""
+    """``values`` dictionary-encoded in order of first occurrence. A null has a code if ``null_encoding`` says so."""
     if not native.runs("texts", is_text(values.type) and not values.null_count):
         return values.dictionary_encode(null_encoding=null_encoding)
     ends, codes = text_ends(values), np.empty(len(values), np.int32)

@@ -1,4 +1,4 @@
-"""Values of many metrics as whole units of 2^-40, which add up by segment and compare in one pass, exactly."""
+"""Values of many metrics in whole units of 2^-40, which are added up by segment and compared in one pass, exactly."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.exact_sums import LIMBS, UNITS
 
 UNIT_BITS = 40
-LARGEST = 8.0  # a value below it has units below 2^43, and a difference of two below 2^44
-UNDEFINED = np.int64(-(2**62))  # in place of the units of a value that there is not
-TIED = 2.0**-UNIT_BITS  # differences of values that rounding makes: more than the error of a million terms of 1
+LARGEST = 8.0  # a value below it is less than 2^43 units, and a difference of two less than 2^44
+UNDEFINED = np.int64(-(2**62))  # in place of the units of an undefined value
+TIED = 2.0**-UNIT_BITS  # a difference that rounding may make: more than the error of a million terms of 1
 _TIED_UNITS = 1
-LOW_BITS = 22  # of a value: what lies below 2^-18, the unit of the limb before the last that is used
+LOW_BITS = 22  # the low bits of a value: below 2^-18, the unit of the last limb used but one
 _LOW = (1 << LOW_BITS) - 1
-# Groups at a time: sums of values of 2^43, and of squares of 2^22, over so many are below 2^62.
+# Groups at a time: sums of values of 2^43, and of squares of 2^22, over so many groups are below 2^62.
 _AT_ONCE = 1 << 17
-COUNTS, SUMS = 5, 5  # of pairs: see the compiled loop
+COUNTS, SUMS = 5, 5  # per pair of models: see the compiled loop
 
 
 @dataclass(frozen=True)
 class UnitTable:
-    """The units of m metrics for each of n lists or groups, and which of them each group (g) has, or -1 for none."""
+    """The units of m metrics for each of n lists or groups, and the ``code`` of each group's list (g; -1: none)."""
 
     units: Ints
     code: Codes
@@ -46,7 +46,7 @@ class UnitTable:
 
 
 def sums_by_segment(table: UnitTable, segment: Codes, count: int) -> tuple[Ints, Floats]:
-    """How many groups of each segment have a value (count, m), and the limbs of the sums of these (count, m, 6)."""
+    """The number of groups with a value in each segment (count, m), and the limbs of the sums (count, m, 6)."""
     there = table.units != UNDEFINED
     units = np.where(there, table.units, 0)
     # Metrics that are undefined in the same groups share one count.
@@ -99,7 +99,7 @@ def compared(ours: UnitTable, theirs: UnitTable, segment: Codes, count: int) -> 
 
 
 def _compare(ours: UnitTable, theirs: UnitTable, segment: Codes, counts: Ints, sums: Ints) -> None:
-    none = np.full((1, ours.units.shape[1]), UNDEFINED)  # which a code of -1 is
+    none = np.full((1, ours.units.shape[1]), UNDEFINED)  # for a code of -1
     one, other = (np.append(table.units, none, axis=0)[table.code] for table in (ours, theirs))
     defined, other_defined = one != UNDEFINED, other != UNDEFINED
     both: Flags = defined & other_defined
@@ -112,7 +112,7 @@ def _compare(ours: UnitTable, theirs: UnitTable, segment: Codes, counts: Ints, s
 
 
 def _fold(sums: Ints, limbs: Floats) -> None:
-    """Add ``sums`` (count, 5, m) to ``limbs`` (count, m, 12): each in the unit of its limb and that below."""
+    """Add ``sums`` (count, 5, m) to ``limbs`` (count, m, 12): each to its limb and the next finer one."""
     high, low, high_square, product, low_square = sums.swapaxes(0, 1)
     limbs[:, :, 2] += high * UNITS[2]
     limbs[:, :, 3] += low * UNITS[3]
@@ -124,7 +124,7 @@ def _fold(sums: Ints, limbs: Floats) -> None:
 
 
 def _split(limbs: Floats, index: int, sums: Ints, bits: int, times: int) -> None:
-    """Add ``sums`` to the limbs ``index``, of 2^``bits`` of theirs, and the rest, ``times`` their unit, to the next."""
+    """Add ``sums`` to limb ``index``, in steps of 2^``bits``, and the rest, ``times`` the unit, to the next limb."""
     upper = sums >> bits
     limbs[:, :, index] += upper * UNITS[index]
     limbs[:, :, index + 1] += (sums - (upper << bits)) * times * UNITS[index + 1]

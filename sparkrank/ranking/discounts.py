@@ -1,4 +1,4 @@
-"""The discount of a position, by which the gain of the row there is multiplied."""
+"""The discount of a position, by which the gain at that position is multiplied."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from sparkrank.numeric.array_types import Floats
 from sparkrank.numeric.elementary import log2
 
-TABLED_POSITIONS = 1 << 22  # a table of 64 MB at most; given ranks may lie far beyond
+TABLED_POSITIONS = 1 << 22  # a table of at most 64 MB; ranks in the input may be much larger
 
 
 @dataclass(frozen=True)
 class Discount:
-    """By its ``kind``: ``log2`` = 1 / log2(position + 1) (Järvelin and Kekäläinen, TOIS 2002), ``zipf`` = 1 / position;
-    or the ``listed`` amounts of the first positions, 0 beyond.
+    """A discount, by its ``kind``: ``log2`` = 1 / log2(position + 1) (Järvelin and Kekäläinen, TOIS 2002), ``zipf`` = 1
+    / position; or the ``listed`` amounts for the first positions and 0 beyond.
     """
 
     kind: str = "log2"
@@ -28,8 +28,8 @@ class Discount:
         return self.table(furthest)[position] if furthest < TABLED_POSITIONS else self.of(position.astype(np.float64))
 
     def table(self, longest: int) -> Floats:
-        """That of at least ``longest`` positions, indexed by position; index 0 is unused."""
-        if self.listed:  # not kept: texts may ask for any number of lists
+        """The discounts of at least ``longest`` positions, indexed by position; index 0 is unused."""
+        if self.listed:  # not cached: texts may ask for any number of lists
             return self.of(np.arange(max(longest, 1) + 1, dtype=np.float64))
         return _table(self, max(longest, 1).bit_length())
 

@@ -1,4 +1,4 @@
-"""The distinct lists of a bucket: groups with as many rows, and hits at the same positions, share one."""
+"""The distinct lists of a bucket. Groups share one if its size and hit positions are the same."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from sparkrank.numeric.array_types import Codes, Ints
 from sparkrank.numeric.segments import WHOLE, Segments, order_by_code, sum_by
 from sparkrank.ranking.hits import Hits
 
-# The sort key of a distinct list: 8 bits for its relevant rows, 48 for the positions of hits, and 8 for its rows.
+# The sort key of a distinct list: 8 bits for relevant rows, 48 for the positions of hits, and 8 for the number of rows.
 ROW_BITS, PLACE_BITS = 8, 48
-MOST_PAIRS = 2  # of segments and lists for each group, where such pairs are counted
+MOST_PAIRS = 2  # the most pairs of segment and list per group for which the pairs are used
 MAX_ROWS_CODED = (1 << ROW_BITS) - 1
 
 
 class Alike(NamedTuple):
-    """An ``order`` of groups that puts equal lists together, and the ``distinct`` list of each in that order."""
+    """An ``order`` of groups in which equal lists are adjacent, and the ``distinct`` list of each in that order."""
 
     order: Ints
     distinct: Ints
@@ -29,10 +29,11 @@ class Alike(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class DistinctLists:
-    """The distinct lists, and the number of each group's list among them: its ``code`` (groups).
+    """The distinct lists of a bucket, and the number of each group's list: its ``code`` (groups).
 
-    Of each list (distinct): its ``rows``, its ``hits`` (relevant rows in it), all ``relevant`` rows of the group, and
-    ``places``, whose bits, the highest first, mark hits at the first 64 positions (0 where not known).
+    Each list (distinct) has the number of its ``rows``, of its ``hits`` (relevant rows in it), and of all ``relevant``
+    rows of the group. The bits of its ``places``, the highest first, mark hits at the first 64 positions (0 if not
+    known).
     """
 
     code: Codes
@@ -47,7 +48,7 @@ class DistinctLists:
         near = hits.position <= PLACE_BITS
         # float64 adds up to 53 distinct powers of two exactly
         places = sum_by(hits.group[near], 2.0 ** (PLACE_BITS - hits.position[near]), hits.groups)
-        places = np.minimum(places, 2.0**PLACE_BITS - 1) * 2.0 ** (64 - PLACE_BITS)  # more where hits share a position
+        places = np.minimum(places, 2.0**PLACE_BITS - 1) * 2.0 ** (64 - PLACE_BITS)  # larger if hits share a position
         return cls(
             np.arange(len(rows), dtype=np.int32),
             rows,
@@ -65,7 +66,7 @@ class DistinctLists:
         return Segments(times=self.sizes)
 
     def in_segments(self, code: Codes, segments: Segments) -> tuple[Ints, Segments] | None:
-        """The lists of each of the ``segments``, each once, with theirs; None where there are too many."""
+        """The lists of each of the ``segments``, each once, with their segments; None if there are too many."""
         if segments.code is None or segments.count * len(self.rows) > len(code) * MOST_PAIRS:
             return None
         sizes = np.bincount(segments.code * np.int64(len(self.rows)) + code)
@@ -74,7 +75,7 @@ class DistinctLists:
         return lists, Segments(segments.count, segment.astype(np.int32), sizes[pairs])
 
     def alike_together(self) -> Alike:
-        """The groups by relevant rows, positions of hits and rows: Parquet then writes runs."""
+        """The groups sorted by relevant rows, positions of hits, and rows, so that Parquet stores runs."""
         relevant, rows = (np.minimum(count, MAX_ROWS_CODED).astype(np.uint64) for count in (self.relevant, self.rows))
         places = self.places >> np.uint64(64 - PLACE_BITS)
         by_likeness = np.argsort(relevant << np.uint64(PLACE_BITS + ROW_BITS) | places << np.uint64(ROW_BITS) | rows)
@@ -100,7 +101,7 @@ class GroupValues:
 
 
 def in_order(values: Sequence[GroupValues], distinct: DistinctLists, alike: Alike) -> list[NDArray[Any]]:
-    """Each of ``values`` for all groups (groups), in the order of ``alike``; all at once, which is faster."""
+    """Each of ``values`` for all groups (groups), in the order of ``alike``. Taking them together is faster."""
     of_lists = [value.numbers for value in values if value.distinct is distinct]
     others = [value.of_groups() for value in values if value.distinct is not distinct]
     by_list, by_group = (

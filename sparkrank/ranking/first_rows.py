@@ -1,4 +1,4 @@
-"""Which rows stand among the first of their list."""
+"""The rows that are among the first of their list."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from sparkrank.ranking.ranking import Ranking
 
 
 def first_rows(ranking: Ranking, k: int | None, unit: int) -> Ints:
-    """For each judged row (n) whether it stands in the first ``k`` of its list: 0, or the amount ``unit``.
+    """The amount of each judged row (n): ``unit`` if the row is in the first ``k`` of its list, else 0.
 
-    Under ``ties=expected`` a row of a tie block that k cuts has its share of the unit.
+    Under ``ties=expected`` a row of a tie block that the cut-off divides has its share of the unit.
     """
     if native.runs("rows shown", ranking.ties == "expected" and ranking.judgments.repeats is None):
         return ranking.of_judged(_by_loops(ranking, k, unit))
@@ -29,7 +29,7 @@ def first_rows(ranking: Ranking, k: int | None, unit: int) -> Ints:
 
 
 def _by_loops(ranking: Ranking, k: int | None, unit: int) -> Ints:
-    """The same of each row with a score, without sorting the rows."""
+    """The same amounts for each row with a score, without sorting the rows."""
     codes = np.ascontiguousarray(ranking.of_listed(ranking.judgments.codes), np.int32)
     shown = np.full(len(codes), unit, np.int64)
     if k is not None:

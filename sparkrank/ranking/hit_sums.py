@@ -21,12 +21,12 @@ from sparkrank.ranking.judgments import Gain
 from sparkrank.ranking.ranking import Ranking
 
 BEYOND = 2**62  # a cut-off that no list reaches
-LONGEST = 1 << 20  # rows of a group: the loop needs a hundred bytes for each row of the longest group
-# Groups of more rows are summed up from sorted scores, which takes eight bytes a row and more for relevant ones, where
-# a bucket has so few groups that going over all rows once for each costs little.
+LONGEST = 1 << 20  # rows in a group: the loop needs a hundred bytes for each row of the longest group
+# Groups with more rows are summed from sorted scores, which takes eight bytes a row, and more for relevant rows. A
+# bucket has so few of these groups that a pass over all rows for each of them costs little.
 LARGE_ROWS, MOST_APART = 1 << 17, 64
 DISCOUNTED_AT_ONCE = 1 << 18  # positions
-SORTED_AT_ONCE, SAMPLED_SCORES = 1 << 20, 1 << 14  # rows of a range of scores, and those by which ranges are cut
+SORTED_AT_ONCE, SAMPLED_SCORES = 1 << 20, 1 << 14  # rows in a range of scores, and rows sampled to cut ranges
 MOST_PADDING = 3  # places that pad the rows of a group to a multiple of four
 MOST_KEPT_ROWS = 1 << 22  # rows for which a thread keeps its memory: 32 MiB, or four buckets of the usual size
 MOST_SUM = 2.0**53  # float64 adds whole numbers exactly up to here
@@ -62,17 +62,17 @@ class Sum(IntEnum):
     IDEAL = 5
 
 
-# The method of hits that computes a sum in numpy.
+# The method of ``Hits`` that computes each sum in numpy.
 _OF_HITS = {Sum.COUNT: "count", Sum.PRECISION: "precisions", Sum.ANY: "any", Sum.FIRST: "first"}
 
 
 @dataclass(frozen=True)
 class CompiledSums:
-    """The ``sums`` (6, cut-offs, distinct) at ``cutoffs``, the last beyond every list, of the ``distinct`` lists of
-    groups.
+    """The ``sums`` (6, cut-offs, distinct) of the ``distinct`` lists of groups, at ``cutoffs``, of which the last is
+    beyond every list.
 
-    Beside them (distinct) the sums of the ``mid_ranks`` of relevant rows, and the ``tied_pairs`` of a relevant and
-    another row. ``whole`` makes the sums that have the gains of whole lists, where these have not.
+    It also has the sums of ``mid_ranks`` of relevant rows (distinct), and the number of ``tied_pairs`` of a relevant
+    and another row. ``whole`` computes sums with the gains of whole lists, if these sums lack them.
     """
 
     distinct: DistinctLists
@@ -84,7 +84,7 @@ class CompiledSums:
     whole: Callable[[], CompiledSums | None] | None = None
 
     def sum(self, quantity: Sum, k: int | None) -> Floats:
-        """The sum (distinct) up to ``k``, one of the cut-offs, or over the whole list."""
+        """The sum (distinct) up to ``k``, which is one of the cut-offs, or over the whole list."""
         if k is None and quantity in (Sum.GAIN, Sum.IDEAL) and self.whole and (again := self.whole()):
             return again.sum(quantity, k)
         sums: Floats = self.sums[quantity, -1 if k is None else self.cutoffs.index(k)]
@@ -158,7 +158,7 @@ def _compiled_sums(
         mid_ranks,
         tied_pairs,
     )
-    if tied_rows and judgments.repeats is not None:  # a repeat stands behind the rows that it ties with
+    if tied_rows and judgments.repeats is not None:  # a repeat ranks behind the rows that it ties with
         return None
     if not is_by_item and tied_rows and len(gains) and (gains.max() * n > MOST_SUM or np.any(gains != np.rint(gains))):
         return None
@@ -170,7 +170,7 @@ def _compiled_sums(
 def _sums_of_large(
     ranking: Ranking, rel: float | None, gain: Gain, cutoffs: tuple[int, ...], discount: Discount, *, whole: bool
 ) -> CompiledSums | None:
-    """The sums over the hits of few groups, from their sorted scores; gains up to the cut-offs, unless ``whole``."""
+    """The sums over the hits of a few groups, from sorted scores. Gains count up to the cut-offs unless ``whole``."""
     last = BEYOND if whole else max(cutoffs, default=0)
     undiscounted = np.zeros(DISCOUNTED_AT_ONCE)
     judgments, groups = ranking.judgments, ranking.groups
@@ -212,9 +212,9 @@ def _sums_of_large(
 
 
 class HitSums:
-    """Sums over the hits of ``ranking`` at the threshold ``rel``: exact means over every order of tied rows.
+    """Sums over the hits of ``ranking`` at the threshold ``rel``: exact means over every order of the tied rows.
 
-    One float64 for each distinct list, or for each group where ``distinct`` is None, as R (``relevant``) and
+    Each has one float64 for each distinct list, or for each group if ``distinct`` is None. So have R (``relevant``) and
     ``length``.
     """
 
@@ -228,13 +228,13 @@ class HitSums:
 
     @cached_property
     def relevant_or_nan(self) -> Floats:
-        """R (distinct) as a divisor: NaN where R = 0, so that the quotient is NaN too."""
+        """R (distinct) as a divisor: NaN if R = 0, so that the quotient is NaN too."""
         divisor = self.relevant.astype(np.float64)
         divisor[divisor == 0] = np.nan
         return divisor
 
     def where_relevant(self, values: Floats) -> Floats:
-        return values + self._undefined  # one pass; choosing between two arrays takes three
+        return values + self._undefined  # one pass; selecting from two arrays takes three
 
     @cached_property
     def _undefined(self) -> Floats:
@@ -247,14 +247,14 @@ class HitSums:
         return hits_of(self._ranking.by_score, self._rel)
 
     def _sum(self, quantity: Sum, k: int | None) -> Floats:
-        # a cut-off that is not the ranking's takes another pass, which finds the same lists
+        # another cut-off than the ranking's takes another pass, which finds the same lists
         compiled = compiled_sums(self._ranking, self._rel, k)
         if compiled is not None:
             return compiled.sum(quantity, k)
         sums: Floats = getattr(self._hits(), _OF_HITS[quantity])(k)
         return sums
 
-    # Up to k: hits; Σ hits so far / position; the chance of a hit; and 1 / position of the first one, or 0.
+    # Up to k: the hits; Σ hits so far / position; the chance of a hit; and 1 / the position of the first hit, or 0.
     count, precisions = partialmethod(_sum, Sum.COUNT), partialmethod(_sum, Sum.PRECISION)
     any, first = partialmethod(_sum, Sum.ANY), partialmethod(_sum, Sum.FIRST)
 
@@ -277,6 +277,6 @@ def hit_sums(ranking: Ranking, rel: float | None) -> HitSums:
 
 
 def tied_rows(ranking: Ranking, rel: float | None = None) -> int:
-    """The number of rows that have the score of another row of their list; any ``rel`` gives the same."""
+    """The number of rows that have the same score as another row of their list, whatever ``rel`` is."""
     compiled = compiled_sums(ranking, rel, None)
     return ranking.tied_rows if compiled is None else compiled.tied_rows

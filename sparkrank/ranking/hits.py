@@ -1,9 +1,9 @@
 """The positions of relevant rows, from which every metric of binary relevance is computed.
 
 Under ``ties=expected`` a row of a tie block is a hit with some probability, and all values here are exact means over
-every order of the tied rows (McSherry and Najork, "Computing information retrieval performance measures efficiently
-in the presence of tied scores", ECIR 2008). With c rows and r relevant rows above a block of n rows of which r_b are
-relevant, the j-th row of the block stands at position c + j and is a hit with probability r_b / n.
+every order of the tied rows (McSherry and Najork, "Computing information retrieval performance measures efficiently in
+the presence of tied scores", ECIR 2008). With c rows and r relevant rows above a block of n rows, r_b of which are
+relevant, the j-th row of the block is at position c + j and is a hit with probability r_b / n.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from sparkrank.ranking.ranking import Ranking
 class Hits:
     """The hit rows of a ranking: the rows that are, or may be, relevant at the threshold ``rel``.
 
-    For each hit row (h), in rank order: its ranked ``row``, ``group`` and ``position``, the ``probability`` that it is
-    a hit, and ``through``, the expected hits from the top through this row if it is one. ``relevant`` (groups) is R.
+    Each hit row (h), in rank order, has its ranked ``row``, ``group`` and ``position``, the ``probability`` that it is
+    a hit, and ``through``, the expected number of hits from the top through this row if it is one. ``relevant``
+    (groups) is R.
     """
 
     def __init__(self, ranking: Ranking, rel: float | None) -> None:
@@ -30,7 +31,7 @@ class Hits:
         self.relevant = ranking.judgments.relevant(rel)
         self._rel = rel
         blocks = ranking.blocks
-        self._tied: Ints = np.flatnonzero(ranking.judgments.flags(rel)[ranking.row[blocks.row]])  # of the tied rows
+        self._tied: Ints = np.flatnonzero(ranking.judgments.flags(rel)[ranking.row[blocks.row]])  # among tied rows
         self._in_block = np.bincount(blocks.block[self._tied], minlength=len(blocks.size))  # r_b of each block
         mixed = (self._in_block > 0) & (self._in_block < blocks.size)
         has_mixed = ranking.ties == "expected" and bool(mixed.any())
@@ -50,9 +51,9 @@ class Hits:
             through = np.arange(1, len(self.row) + 1)
         self.probability: Floats = np.ones(len(self.row))
         counts = self.retrieved_relevant()
-        above = np.cumsum(counts) - counts  # the relevant rows in all lists before each
+        above = np.cumsum(counts) - counts  # the relevant rows in all earlier lists
         self.through: Floats = (through - above[self.group]).astype(np.float64)
-        # The hit rows in tie blocks of both hits and other rows, and the place of each among the tied rows.
+        # The hit rows in tie blocks that contain hits and other rows, and the place of each among the tied rows.
         self._mixed = self._mixed_place = np.empty(0, np.int64)
         if has_mixed:
             self._expect_ties(mixed)
@@ -62,9 +63,9 @@ class Hits:
 
     @cached
     def tied(self) -> tuple[Ints, Ints]:
-        """The hit rows that are tied, and the index of each in the tie blocks' rows."""
+        """The tied hit rows, and the index of each among the rows of the tie blocks."""
         blocks, place = self.ranking.blocks, self._tied
-        if self.ranking.ties == "expected":  # all rows of a block with a relevant one are hits
+        if self.ranking.ties == "expected":  # all rows of a block with a relevant row are hits
             place = np.flatnonzero((self._in_block > 0)[blocks.block])
         is_tied = np.zeros(len(self.ranking.row), np.bool_)
         is_tied[blocks.row[place]] = True
@@ -94,7 +95,7 @@ class Hits:
 
     @cached
     def first_of_group(self) -> tuple[Ints, Codes]:
-        """The first hit row of each group that has one: its index among the hit rows, and its group."""
+        """The first hit row of each group that has one: its index among the hit rows, and the group."""
         first = run_starts(self.group)
         return first, self.group[first]
 
@@ -106,7 +107,7 @@ class Hits:
         if not len(self._mixed):
             return probability
         blocks = self.ranking.blocks
-        opening = np.full(self.groups, -1, np.int64)  # the tie block of the group's first hit row, if it is mixed
+        opening = np.full(self.groups, -1, np.int64)  # the tie block of the group's first hit row if it is mixed
         block = blocks.block[self._mixed_place]
         leads = probability[self._mixed] == 1.0
         opening[self.group[self._mixed[leads]]] = block[leads]

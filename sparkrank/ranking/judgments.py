@@ -1,4 +1,4 @@
-"""The judgments of a bucket, which all models share: the label of every row, whether or not a model retrieved it."""
+"""The judgments of a bucket, which all models share: the label of every row, whether a model retrieved it or not."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from sparkrank.numeric.elementary import exp2
 from sparkrank.numeric.segments import count_both, count_by, place_in_group, run_starts, stable_order
 
 LABEL = "label"  # the reference order that the labels give, the highest first
-# Whole labels with fewer grades than this serve as places without ranking, because four bits cost less than a sort.
+# Whole labels with fewer grades than this are used as places without ranking: four bits cost less than a sort.
 FEW_GRADES = 16
 
 
 @dataclass(frozen=True)
 class Gain:
-    """How a label becomes a gain: itself (``linear``), ``2**label - 1`` (``exp2``), 1 from ``rel`` on (``binary``)."""
+    """The gain of a label: itself (``linear``), ``2**label - 1`` (``exp2``), or 1 from ``rel`` on (``binary``)."""
 
     kind: str = "linear"
     rel: float | None = None
@@ -35,7 +35,7 @@ class Gain:
 
 @dataclass(frozen=True)
 class Credit:
-    """Rows with a gain: the group, the position and the amount of each, sorted by group and position."""
+    """The rows with a gain: group, position and amount of each, sorted by group and position."""
 
     group: Codes
     position: NDArray[np.int32]
@@ -49,12 +49,12 @@ class Credit:
 
 @dataclass(eq=False)
 class Judgments:
-    """Every row of a bucket with its group and label.
+    """All rows of a bucket with their groups and labels.
 
-    ``codes`` (n) numbers the groups, ``labels`` (n) are 0 where not ``judged`` (None: all are). ``item_row`` (n) is the
-    row that represents each row's item in R and the ideal list (None: itself). ``references`` are orders (n), lowest
-    first, NaN where they lack the row. ``repeats`` (n) flags rows of a list that repeat an item without credit: they
-    are not relevant, not judged, in no reference, and rank behind the rows that they tie with.
+    ``codes`` (n) numbers the groups; ``labels`` (n) are 0 if not ``judged`` (None: all are). ``item_row`` (n) is the
+    row that represents each row's item in R and in the ideal list (None: the row itself). ``references`` are orders
+    (n), lowest first, NaN for rows that are not in the order. ``repeats`` (n) flags rows of a list that repeat an item
+    without credit: they are not relevant, not judged, in no reference, and rank behind the rows that they tie with.
     """
 
     codes: Codes
@@ -78,18 +78,18 @@ class Judgments:
 
     @cached
     def pooled(self) -> Flags:
-        """Which rows have a label (n), also one below 0: as in trec_eval, such a row is in the pool but not judged."""
+        """A flag for rows (n) with a label, even below 0: as in trec_eval, such a row is in the pool but not judged."""
         return np.ones(len(self.labels), np.bool_) if self.judged is None else self.judged
 
     @cached
     def non_relevant(self, rel: float | None) -> Flags:
-        """Which rows were judged not relevant (n): their label is 0 or above, and not relevant."""
+        """A flag for rows (n) that were judged not relevant: their label is 0 or above, but not relevant."""
         at_least_0: Flags = np.greater_equal(self.labels, 0)
         return self.pooled() & at_least_0 & ~self.flags(rel)
 
     @cached
     def counted(self) -> Ints | None:
-        """The rows that count in R and in the ideal list, one per item of a group, or None where all rows count."""
+        """The rows that count in R and in the ideal list, one per item of a group; None if all rows count."""
         return None if self.item_row is None else np.flatnonzero(self.item_row == np.arange(len(self.item_row)))
 
     @cached
@@ -97,7 +97,7 @@ class Judgments:
         return self._rows_and_relevant(rel)[1] if self.item_row is None else self.count(self.flags(rel))
 
     def count(self, flags: Flags) -> Ints:
-        """The number of rows with ``flags`` (n) of each group (groups), counting each item once."""
+        """The number of rows with ``flags`` (n) in each group (groups), where each item counts once."""
         if self.item_row is None:
             return count_by(self.codes, self.groups, flags)
         return np.bincount(self.codes[self._counted(flags)], minlength=self.groups)
@@ -109,17 +109,17 @@ class Judgments:
     @cached
     def ideal(self, gain: Gain) -> Credit:
         """All gains of each group in their best order."""
-        rows = self._counted(self.flags(None))  # none but labels above 0 have a gain
+        rows = self._counted(self.flags(None))  # only labels above 0 have a gain
         return best_order(self.codes[rows], gain.of(self.labels[rows]), self.groups)
 
     @cached
     def equal_gain(self, gain: Gain) -> float | None:
-        """The gain that all relevant rows share, or None where gains differ or no row is relevant."""
+        """The gain that all relevant rows share, or None if gains differ or no row is relevant."""
         labels, counted = self.labels, self.counted()
         flags = self.flags(gain.rel)
         if counted is not None:
             labels, flags = labels[counted], flags[counted]
-        highest = labels.max(initial=0)  # a gain grows with the label
+        highest = labels.max(initial=0)  # a gain increases with the label
         if not flags.any():
             return None
         alike = gain.kind == "binary" or (labels.dtype.kind in "iu" and highest == 1)  # clicks need no further check
@@ -129,14 +129,15 @@ class Judgments:
 
     @cached
     def sums_need_order(self) -> bool:
-        """Whether sums of labels depend on their order: whole numbers add up exactly, and fractions do not."""
+        """Whether sums of labels depend on their order: sums of whole numbers are exact, those of fractions are not."""
         return self.labels.dtype.kind == "f" and bool(np.any(self.labels != np.rint(self.labels)))
 
     @cached
     def places(self, reference: str | None) -> Ints:
-        """Each row's place (n) in its group by ``reference``, lower first, equal for ties, -1 where the order lacks it.
+        """The place (n) of each row in its group by ``reference``, the lowest first; equal if tied, -1 if not in the
+        order.
 
-        :data:`LABEL` orders judged rows by label, None all rows (label 0 where not judged).
+        :data:`LABEL` orders judged rows by label, None all rows (label 0 if not judged).
         """
         if reference in (None, LABEL):
             value = -self.labels.astype(np.float64)
@@ -148,7 +149,7 @@ class Judgments:
 
 
 def is_relevant(labels: NDArray[np.generic], rel: float | None) -> Flags:
-    """``label > 0``, or ``label >= rel`` as float64 where a metric names ``rel``."""
+    """``label > 0``, or ``label >= rel`` as float64 if a metric sets ``rel``."""
     if rel is None:
         flags: Flags = np.greater(labels, 0)
     else:  # in doubles, as numpy 1 would not compare narrower labels with one number
@@ -165,7 +166,7 @@ def best_order(codes: Codes, gains: Floats, groups: int) -> Credit:
 
 
 def places_in_group(codes: Codes, value: Floats, present: Flags) -> Ints:
-    """Whole numbers from 0 that compare inside each group as ``value`` does; -1 for rows that are not ``present``."""
+    """Whole numbers from 0 that sort within each group as ``value`` does; -1 for rows that are not ``present``."""
     place = np.full(len(value), -1, np.int64)
     rows = np.flatnonzero(present)
     value = value[rows]

@@ -1,7 +1,7 @@
-"""Pairs of rows in two orders, by score and by a reference: how many of them agree.
+"""Pairs of rows in two orders, by score and by a reference, and how many of them agree.
 
 Inversions are counted for all groups at once, bit by bit from the highest: two rows whose places first differ at a bit
-are inverted if the row with the bit set comes first. Each bit takes one pass.
+are inverted if the row with that bit set comes first. Each bit takes one pass.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sparkrank.ranking.ranking import Ranking
 
 @dataclass(frozen=True)
 class Concordance:
-    """The pairs of each group (groups), and the fewer of the numbers of distinct values of the two orders."""
+    """The pairs of each group (groups), and the smaller number of distinct values of the two orders."""
 
     all: Ints
     score_tied: Ints
@@ -33,15 +33,15 @@ class Concordance:
 
     @property
     def undecided(self) -> Ints:
-        """Pairs that the score ties and the reference does not."""
+        """The pairs that the score ties and the reference does not."""
         return self.score_tied - self.both_tied
 
 
 class PairedRows:
     """The rows of a ranking that are also in the reference, sorted by group, descending score, and reference.
 
-    For each (m): its ``row`` of the judgments, ``group``, ``place`` in the reference, and whether it ``opens`` a score
-    or group. ``rows`` (groups) counts them.
+    Each row (m) has its ``row`` of the judgments, ``group``, ``place`` in the reference, and a flag whether it
+    ``opens`` a score or group. ``rows`` (groups) are their numbers.
     """
 
     def __init__(self, ranking: Ranking, reference: str | None) -> None:
@@ -66,7 +66,7 @@ class PairedRows:
 
     @cached
     def key(self) -> Ints:
-        """A number for each row (m) that sorts rows by group and then by the reference."""
+        """A number for each row (m) that sorts rows by group, then by reference."""
         return (self.group.astype(np.int64) << self._bits) | self.place
 
     @cached
@@ -97,7 +97,7 @@ class PairedRows:
 
     @cached
     def score_ranks(self) -> Ints:
-        """Twice the mid-rank of each row (m) by score, minus the group's number of rows + 1: whole numbers around 0."""
+        """Twice the mid-rank of each row (m) by score, minus the group's number of rows + 1: whole, centred on 0."""
         return self._centred(np.flatnonzero(self.opens))
 
     @cached
@@ -108,7 +108,7 @@ class PairedRows:
         return ranks
 
     def _centred(self, first: Ints) -> Ints:
-        """The rows above minus the rows below each row (m), for runs of tied rows that start at ``first``."""
+        """The rows above each row (m) minus those below, for runs of tied rows that start at ``first``."""
         size = np.diff(first, append=len(self.group))
         end_of_group = np.cumsum(self.rows)[self.group[first]]
         above = first - (end_of_group - self.rows[self.group[first]])
@@ -130,7 +130,7 @@ def inversions(key: Ints, bits: int) -> tuple[Ints, Ints]:
         before = through - one
         outside = before[first]
         before -= np.repeat(outside, size)  # rows of the node with the bit, before this row
-        split = first + size - (through[first + size - 1] - outside)  # where the rows with the bit will stand
+        split = first + size - (through[first + size - 1] - outside)  # where the rows with the bit will begin
         zero = one == 0
         inverted += np.where(zero, before, 0)
         moved = np.empty_like(key)

@@ -1,4 +1,4 @@
-"""The rankings of all groups of a bucket: its retrieved rows in rank order, by one sort of one whole number per row."""
+"""The rankings of all groups of a bucket: the retrieved rows in rank order, by one sort of one whole number per row."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ T = TypeVar("T", bound=np.generic)
 Scores: TypeAlias = NDArray[np.floating[Any]]  # of the input's float type
 Keys: TypeAlias = NDArray[np.uint64]
 WORD = 64  # bits
-# An order of more rows than the usual bucket has is made only where this much a row is free: the key, the score that it
-# is made of, and the row. What metrics make of the order comes on top.
+# An order of more rows than usual buckets have is made only if this much memory per row is free: for the key, the score
+# from which it is made, and the row. Memory for what metrics derive from the order is not included.
 MANY_ROWS, ORDER_BYTES = 1 << 21, 24
 
 
@@ -41,12 +41,12 @@ class KeyLayout(NamedTuple):
 
 
 class RankedLists:
-    """Lists of ranked rows, concatenated, ``length`` (groups) rows each. Arrays are computed on first use."""
+    """Lists of ranked rows, concatenated, with ``length`` (groups) rows each. Arrays are computed on first use."""
 
     def __init__(self, length: Ints, keys: Keys, group_from: int) -> None:
         self.length = length
         self._keys = keys
-        self._group_from = np.uint64(group_from)  # the group is in the bits of a key from this one up
+        self._group_from = np.uint64(group_from)  # the group is in the bits of a key from this one upwards
 
     @cached_property
     def first(self) -> Ints:
@@ -72,9 +72,10 @@ class RankedLists:
 
 
 class Ranked(NamedTuple):
-    """Rows sorted by group and descending score: the input ``row`` (n) of each, and the ``lists`` they form.
+    """Rows sorted by group and descending score: the input ``row`` (n) of each, and the ``lists`` that they form.
 
-    ``tied`` are the indices of rows that have an adjacent row's score; ``opens`` flags the first of each tie block.
+    ``tied`` are the indices of rows with the same score as an adjacent row; ``opens`` flags the first of each tie
+    block.
     """
 
     row: Ints
@@ -117,7 +118,7 @@ def _alike(keys: Keys, row_bits: int) -> Ints:
 
 
 def sort_keys(codes: Codes, scores: Scores, row_bits: int, score_bits: int) -> Keys:
-    """A sort key for each row: by group, then by descending score as far as ``score_bits`` reach, then by row."""
+    """A sort key for each row: by group, then descending score as far as ``score_bits`` reach, then row."""
     falling = bin_numbers(0.0 - scores.astype(np.float64, copy=False))  # 0 - s is 0.0 for both zeros
     if len(falling) == 0:
         return np.empty(0, np.uint64)
@@ -145,7 +146,7 @@ class ItemOrder(Protocol):
 
     @property
     def texts(self) -> tuple[Ints, NDArray[np.uint8]]:
-        """Where each item's text (n) begins in their bytes, and where the last ends (n + 1). No item may be null."""
+        """Where each item's text (n) begins and the last ends (n + 1), and the bytes. No item may be null."""
 
 
 Ties: TypeAlias = Literal["expected", "item", "worst", "best", "block"]
@@ -154,10 +155,10 @@ Positions: TypeAlias = Literal["dense", "given", "given_from_0"]
 
 @dataclass(frozen=True)
 class TieBlocks:
-    """The tie blocks: two or more rows of one group with equal score.
+    """The tie blocks: two or more rows of one group with equal scores.
 
-    For each tied row, in rank order: its ranked index ``row``, its ``block``, and its ``place`` there from 1. For each
-    block: the rows ``before`` it in its ``group``, and its ``size``.
+    Each tied row, in rank order, has its ranked index ``row``, its ``block``, and its ``place`` there from 1. Each
+    block has the number of rows ``before`` it in its ``group``, and its ``size``.
     """
 
     row: Ints
@@ -202,10 +203,10 @@ class Ranking:
     """The rows of one model that have a score, sorted by group and descending score.
 
     ``retrieved`` are the rows of ``judgments`` with a score (None: all). ``item_order`` orders ties under ``item``,
-    and, behind the label, under ``worst`` and ``best``. Under other ``positions`` than ``dense`` the score is the
-    negative of a position from 1 or from 0: gaps may be, and rows at one position enter as one step. ``cutoffs`` are
-    those of most metrics. ``sorted_rows`` are the same rows already sorted. ``columns`` are values of the judged rows
-    that metrics read: -1 or NaN for a null.
+    and, after the label, under ``worst`` and ``best``. Under ``positions`` other than ``dense`` the score is the
+    negative of a position from 1 or from 0: there may be gaps, and rows at one position enter as one step. ``cutoffs``
+    are those of most metrics. ``sorted_rows`` are the same rows already sorted. ``columns`` are values of the judged
+    rows that metrics read: -1 or NaN for a null.
     """
 
     def __init__(
@@ -249,7 +250,7 @@ class Ranking:
 
     @cached_property
     def _ranked(self) -> Ranked:
-        """The sorted rows; repeats stand behind the rows that they tie with, but under ``item`` and ``block``."""
+        """The sorted rows. Repeats are behind the rows that they tie with, except under ``item`` and ``block``."""
         repeats, ranked = self.judgments.repeats, self._sorted.ranked
         if repeats is None or self.ties in ("item", "block"):
             return ranked
@@ -285,7 +286,7 @@ class Ranking:
 
     @cached_property
     def _given(self) -> NDArray[np.int32] | None:
-        """The position (n) that the input gives each row, or None where positions are dense."""
+        """The position (n) that the input gives each row, or None if positions are dense."""
         if self._positions == "dense":
             return None
         given: NDArray[np.int32] = (-self._scores[self._sorted.ranked.row]).astype(np.int32)
@@ -296,10 +297,9 @@ class Ranking:
         return self._with_ties_ordered(self._judged(self._ranked.row))
 
     def _with_ties_ordered(self, row: Ints) -> Ints:
-        """``row`` with tie blocks in the order that ``ties`` names, or in any one order where sums depend on it.
+        """``row`` with tie blocks in the order that ``ties`` names, or in a fixed order if sums depend on it.
 
-        Under ``item``, of an item that is twice in a block the credited row comes first, or else that of the lower
-        label.
+        Under ``item``, if an item is twice in a block, the credited row comes first, else the row with the lower label.
         """
         if len(self.blocks.row) == 0:
             return row
@@ -327,14 +327,14 @@ class Ranking:
 
     @property
     def orders_by_texts(self) -> bool:
-        """Whether tied rows stand by the texts of their items, each of which has one row in its group."""
+        """Whether tied rows are ordered by the texts of their items, each of which has one row in its group."""
         judgments = self.judgments
         is_once = judgments.item_row is None and judgments.repeats is None
         return self.ties == "item" and self.item_order is not None and not self.item_order.has_nulls and is_once
 
     @cached
     def item_texts(self) -> tuple[Ints, NDArray[np.uint8], Ints]:
-        """The texts by which tied rows stand (:attr:`orders_by_texts`), and the listed rows unless all are."""
+        """The texts that order tied rows (:attr:`orders_by_texts`), and the listed rows unless all rows are listed."""
         if self.item_order is None:
             raise ValueError("tied rows do not stand by their items")
         listed = np.empty(0, np.int64) if self._retrieved is None else self._retrieved
@@ -348,7 +348,7 @@ class Ranking:
         return taken(values, self._retrieved)
 
     def of_judged(self, values: NDArray[T]) -> NDArray[T]:
-        """The ``values`` of the rows with a score, in input order, as those of all rows; 0 for rows without."""
+        """The ``values`` of the rows with a score, in input order, spread over all rows; 0 for rows without a score."""
         if self._retrieved is None:
             return values
         of_all = np.zeros(len(self.judgments.codes), values.dtype)
@@ -356,7 +356,7 @@ class Ranking:
         return of_all
 
     def unlisted(self, flags: Flags) -> Ints:
-        """The rows of ``judgments`` with ``flags`` that have no score."""
+        """The rows of ``judgments`` with ``flags`` and without a score."""
         if self._retrieved is None:
             return np.empty(0, np.int64)
         if len(self._retrieved) and self._retrieved[-1] == len(self._retrieved) - 1:
@@ -369,7 +369,7 @@ class Ranking:
         return np.ascontiguousarray(self._scores, np.float64)
 
     def ranges_of_scores(self, group: int, most: int, sampled: int) -> Iterator[Ints]:
-        """The rows of ``group`` in ranges of about ``most``, the highest scores first; equal ones together."""
+        """The rows of ``group`` in ranges of about ``most`` rows, highest scores first. Equal scores share a range."""
         mine = None if self.groups == 1 else self.judgments.codes == group
         scores = self._scores
         edges = np.sort((scores if mine is None else scores[mine])[:: max(len(scores) // sampled, 1)])
@@ -398,7 +398,7 @@ class Ranking:
         return self.lists.place_of(rows) if self._given is None else self._given[rows]
 
     def stand_at(self, rows: Ints) -> NDArray[np.int32]:
-        """The position at which each of the ranked ``rows`` counts: its own, or its block's last."""
+        """The position at which each of the ranked ``rows`` counts: its own, or the last of its block."""
         return self.stands_at()[rows] if self.ties == "block" else self.position_of(rows)
 
     @cached

@@ -30,7 +30,7 @@ def validate_argument_numbers(buckets: Any, curve_points: Any, max_bad_fraction:
 
 
 def validate_other_arguments(group_table: Any, spark: Any) -> None:
-    """Raise :class:`SpecError` where ``group_table`` is neither a choice nor a folder, or ``spark`` no session."""
+    """Raise :class:`SpecError` if ``group_table`` is neither a choice nor a folder, or ``spark`` is not a session."""
     if not isinstance(group_table, (bool, str, os.PathLike)) or group_table == "":  # the folder of this process
         raise SpecError(f"group_table is {quote(group_table)}: True, False or a folder is needed")
     if spark is not None and not hasattr(spark, "createDataFrame"):
@@ -38,7 +38,7 @@ def validate_other_arguments(group_table: Any, spark: Any) -> None:
 
 
 def validate_argument_words(lane: Any, partition_types: Any, paths: bool) -> None:
-    """Raise :class:`SpecError` if one of the caller's words is unknown, or about paths where there are none."""
+    """Raise :class:`SpecError` if one of the caller's words is unknown, or concerns paths and there are none."""
     for name, word, known in (
         ("lane", lane, lane_words()),
         ("partition_types", partition_types, get_args(PartitionTypes)),

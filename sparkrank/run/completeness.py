@@ -30,7 +30,7 @@ INPUT, TRUTH = "input", "truth"
 
 @dataclass(frozen=True)
 class Completeness:
-    """The least rows of each side, each with the words that asked for it, and ``warnings`` of what is not checked."""
+    """The lowest allowed row count of each side, with the words that set it, and ``warnings`` of skipped checks."""
 
     least: Mapping[str, tuple[tuple[float, str], ...]] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
@@ -39,7 +39,7 @@ class Completeness:
     def of(cls, spec: Spec, day: str, sides: Mapping[str, SideRows], spark: SparkSession | None) -> Completeness:
         """The expectations of ``spec`` for ``day`` about the ``sides`` that are read.
 
-        Raises :class:`InputError` where a marker is not there, or the tables of the day before cannot be read.
+        Raises :class:`InputError` if a marker is missing, or the tables of the day before cannot be read.
         """
         least: dict[str, tuple[tuple[float, str], ...]] = {}
         warnings: list[str] = []
@@ -65,7 +65,7 @@ class Completeness:
         return cls(least, tuple(warnings))
 
     def validate_row_count(self, partials: Partials) -> None:
-        """Raise :class:`InputError` where fewer rows were read than are expected."""
+        """Raise :class:`InputError` if fewer rows were read than are expected."""
         truth = partials.counts.get((checks.TRUTH_ROWS, ""), 0)
         rows = {INPUT: partials.counts.get((checks.ROWS_READ, ""), 0) - truth, TRUTH: truth}
         for what, asked in self.least.items():
@@ -94,14 +94,14 @@ def _rows_of(output: str, day: str, spark: SparkSession | None) -> dict[str, int
 
 
 def validate_markers(side: SideRows, marker: str) -> None:
-    """Raise :class:`InputError` where a folder that ``side`` reads lacks the file ``marker`` of its writer."""
+    """Raise :class:`InputError` if a folder that ``side`` reads lacks the file ``marker`` of its writer."""
     assert side.path is not None  # noqa: S101 - a spec with a marker has a path
     try:
         stored = StoredFiles.at(side.path, side.what, side.format)
         if stored.store is None:  # pragma: no cover - at() opens one
             return
         places = zip(stored.listing.files, stored.listing.roots, strict=True)
-        # the folders that the path stands for; where it stands for files, those that these are in
+        # the folders that the path stands for; if it stands for files, the folders of these
         for folder in dict.fromkeys(root.rpartition("/")[0] if root == file else root for file, root in places):
             if stored.store.get_file_info(f"{folder.rstrip('/')}/{marker}").type != fs.FileType.File:
                 raise InputError(

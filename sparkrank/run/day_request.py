@@ -42,7 +42,7 @@ def side_of(what: str, rows: InputRows, day: str) -> SideRows:
 
 
 def resolve_day(spec: Spec, day: str | None) -> str:
-    """The day to evaluate: ``day``, else the spec's. Raises :class:`SpecError` if there is none or it is no date."""
+    """The day to evaluate: ``day``, else the spec's. Raises :class:`SpecError` if there is none or it is not a date."""
     if day is None:
         if spec.day is None:
             raise SpecError("no day is given: name it with --date YYYY-MM-DD or as day in the spec")

@@ -57,13 +57,13 @@ class Opened:
     lane: Lane
     buckets: int
     completeness: Completeness = NOTHING_EXPECTED
-    rows: int = 0  # as far as they were counted
+    rows: int = 0  # those that were counted
 
     def evaluate(self, stages: Stages, files: GroupFiles | None = None) -> EvaluationOutcome:
         """Evaluate the rows in one pass; with ``files``, the workers write the group table there.
 
-        Raises :class:`sparkrank.base.errors.InputError` where the rows cannot be used or a limit is not kept; then
-        nothing stays in ``files``.
+        Raises :class:`sparkrank.base.errors.InputError` if the rows cannot be used or a limit is exceeded; then nothing
+        stays in ``files``.
         """
         try:
             with stages.stage("evaluate", self.rows):
@@ -77,7 +77,7 @@ class Opened:
             except BaseException:
                 solved.release()
                 raise
-        except BaseException:  # an interrupt too, after which a notebook goes on
+        except BaseException:  # an interrupt too, after which a notebook continues
             if files is not None:
                 files.discard()
             raise
@@ -116,7 +116,7 @@ def open_request(request: Request, stages: Stages) -> Opened:
     """Find the lane for ``request``, check the schema of its rows, and count them if no number of buckets is given.
 
     Raises as :func:`sparkrank.run.lane.open_lane` does, :class:`sparkrank.base.errors.InputError` for a column that
-    cannot play its role, and :class:`sparkrank.base.errors.SpecError` for intervals that only data that grow can have.
+    cannot play its role, and :class:`sparkrank.base.errors.SpecError` for intervals that need data that grow.
     """
     request.plan.uncertainty.validate_single_look()
     with stages.stage("open"):

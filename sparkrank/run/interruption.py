@@ -1,7 +1,8 @@
-"""Interrupts of a call that works in Spark, as by the stop button of a notebook: its jobs end and leave nothing.
+"""Interrupts of a call that works in Spark, as by the stop button of a notebook: its jobs are cancelled.
 
-An interrupt amid a call of the JVM leaves its answer on the way, which the next call of this thread would take for
-its own. So a thread of its own does the work under a tag by which its jobs are cancelled, and the wait is interrupted.
+An interrupt during a call of the JVM leaves the answer on its way, and the next call of the same thread would take that
+for its own answer. So another thread does the work, and tags its jobs; the interrupt ends the wait for it, and the jobs
+are cancelled by their tag.
 """
 
 from __future__ import annotations
@@ -20,15 +21,15 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-BETWEEN_CANCELS = 0.2  # a job that begins after one was cancelled is cancelled, too
-GRACE_SECONDS = 30.0  # for a thread whose jobs are cancelled, which may be within Arrow
-_FOR_WAKING = 0.5  # a wait without an end would not be interrupted on every system
+BETWEEN_CANCELS = 0.2  # a job that begins after a cancellation is cancelled, too
+GRACE_SECONDS = 30.0  # for a thread whose jobs are cancelled, but which may be inside Arrow
+_FOR_WAKING = 0.5  # a wait without a time limit could not be interrupted on every system
 
 
 def interruptible(spark: SparkSession | None, work: Callable[[], T]) -> T:
-    """The result of ``work``, which uses ``spark``; an interrupt of this thread cancels its jobs, and is then raised.
+    """The result of ``work``, which uses ``spark``. An interrupt of this thread cancels its jobs, and is then raised.
 
-    Without a session, and in a thread that no signal reaches, it is called as it is.
+    Without a session, or in a thread that signals do not reach, ``work`` is called directly.
     """
     if spark is None or threading.current_thread() is not threading.main_thread():
         return work()
@@ -50,7 +51,7 @@ class _Worker(threading.Thread):
         self._spark, self._tag = spark, f"sparkrank-{uuid.uuid4().hex}"
 
         def tagged() -> Any:
-            with contextlib.suppress(Exception):  # a session that takes no tags: its jobs run on when interrupted
+            with contextlib.suppress(Exception):  # a session without tags: its jobs run on when interrupted
                 _tagging(spark)[0](self._tag)
             return work()
 
@@ -63,7 +64,7 @@ class _Worker(threading.Thread):
     def run(self) -> None:
         try:
             self._result = self._work()
-        except BaseException as error:  # noqa: BLE001 - raised where it is waited for
+        except BaseException as error:  # noqa: BLE001 - raised in the thread that waits
             self._error = error
         finally:
             self.ended.set()
@@ -75,11 +76,11 @@ class _Worker(threading.Thread):
             try:
                 raise error
             finally:
-                del error  # or its traceback, which holds this frame, would hold it
+                del error  # else its traceback, which holds this frame, would keep it alive
         return self._result
 
     def cancel(self) -> None:
-        """Cancel the jobs until the thread has ended, for :data:`GRACE_SECONDS` at most."""
+        """Cancel the jobs until the thread has ended, at most for :data:`GRACE_SECONDS`."""
         until = time.monotonic() + GRACE_SECONDS
         while time.monotonic() < until:
             with contextlib.suppress(Exception):
@@ -90,17 +91,17 @@ class _Worker(threading.Thread):
 
 def _tagging(spark: SparkSession) -> tuple[Callable[[str], object], Callable[[str], object]]:
     """Two functions: one tags the jobs of this thread, the other cancels the jobs with a tag."""
-    try:  # a driver in this process: also of jobs that are no queries
+    try:  # a driver in this process: tags also jobs that are not queries
         context = spark.sparkContext
         return context.addJobTag, context.cancelJobsWithTag
-    except Exception:  # noqa: BLE001 - Connect, or a session that shows no context
+    except Exception:  # noqa: BLE001 - Connect, or a session without a context
         return spark.addTag, spark.interruptTag
 
 
 def _with_context(spark: SparkSession, work: Callable[[], T]) -> Callable[[], T]:
-    """``work`` in the context of this thread: its settings of jobs, as pools and groups, and its variables."""
+    """``work`` in the context of this thread: its variables, and its settings of jobs such as pools and groups."""
     inside: Callable[[], T] = functools.partial(contextvars.copy_context().run, work)
-    with contextlib.suppress(Exception):  # a session that gives none of them to other threads
+    with contextlib.suppress(Exception):  # a session that gives no context to other threads
         from pyspark import inheritable_thread_target
 
         inside = inheritable_thread_target(spark)(inside)

@@ -1,4 +1,4 @@
-"""The choice of a lane for a request: the same with the same reason, whichever door asks."""
+"""The choice of a lane for a request: the same lane for the same reason, whichever door asks."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 def open_lane(request: Request) -> Lane:
     """The lane for ``request``: the one that it asks for, or under ``auto`` the first of ``LANES`` that takes it.
 
-    Lists and truth may be of different kinds. Where one is a Spark DataFrame, or one a path that Spark is to read and
-    the other a table in memory, Spark takes both. What Arrow does not read as Spark does is left to Spark, and so is a
-    path on another file system that Arrow cannot open: Spark may have credentials, or know a store, that Arrow has not.
-    The choice is logged with its reason.
+    Lists and truth may be of different kinds. If one is a Spark DataFrame, or one is a path that Spark is to read and
+    the other a table in memory, Spark takes both. Spark also takes what Arrow reads differently from Spark, and a path
+    on another file system that Arrow cannot open: Spark may have credentials, or know a store, that Arrow has not. The
+    choice is logged with its reason.
 
-    Raises :class:`InputError` when there is no input, and :class:`SpecError` when the lane that is asked for cannot
-    take it, or only Spark can and there is no session, or memory for rows is given to a lane that holds none.
+    Raises :class:`InputError` if there is no input, and :class:`SpecError` if the requested lane cannot take it, if
+    only Spark can and there is no session, or if memory for rows is given to a lane that holds none.
     """
     lane = _first_that_takes(request) if request.lane == AUTO else _asked(request)
     logging.getLogger(__name__).info("lane %s: %s", lane.name, shorten(lane.reason, MOST_SENTENCE))
@@ -80,7 +80,7 @@ def _asked(request: Request) -> Lane:
 
 
 def _opened(kind: type[Lane], request: Request, opened: dict[str, Source], left: str | None) -> Lane:
-    """The lane over the rows of ``request``; raises where it needs a session, and that of the request cannot do."""
+    """The lane over the rows of ``request``. Raises if it needs a session and the request has no suitable one."""
     if kind.needs_session and request.session is not None:
         validate_session(request.session)
     return kind.open(request, opened, left)

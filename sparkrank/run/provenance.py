@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from sparkrank.config import Spec
     from sparkrank.engines.result import Refusal
 
-# The keys of a spec that change neither a number nor which tables a day has.
+# The keys of a spec that change neither a number nor the set of tables of a day.
 _HOW_IT_RUNS = {"engine": None, "day": None}
 
 
 def origin_of(spec: Spec, name: str, session: Mapping[str, str], days: Sequence[str] = ()) -> Origin:
-    """The hash of the spec and the name of the run, equal for equal questions: a rerun leaves the same rows.
+    """The hash of the spec and the name of the run. Equal requests have equal ones: a rerun leaves the same rows.
 
-    ``name`` is the day or the window, ``session`` the settings of Spark that reading depended on, ``days`` the stored
-    days of a window.
+    ``name`` is the day or the window, ``session`` the Spark settings that reading depended on, ``days`` the stored days
+    of a window.
     """
     spec_hash = spec.hash(session)
     asked = " ".join((spec_hash, name, *days, __version__))
@@ -58,19 +58,19 @@ def runs_table(
     refusals: Sequence[Refusal] = (),
     **own: Any,
 ) -> pa.Table:
-    """The one row of a run: the columns of every run, and its ``own``."""
+    """The one row of a run: the columns of every run, and those of its kind in ``own``."""
     versions: dict[str, Any] = {
         "sparkrank": __version__,
         "spark": None if spark is None else spark.version,
         "python": platform.python_version(),
         "numpy": np.__version__,
         "pyarrow": pa.__version__,
-        "loops": "compiled" if native.COMPILED else "numpy",  # this process's: an executor may have another form
+        "loops": "compiled" if native.COMPILED else "numpy",  # in this process: an executor may have another form
     }
     if loops:
-        versions["loops of buckets"] = dict(sorted(loops.items()))  # wherever these were solved
+        versions["loops of buckets"] = dict(sorted(loops.items()))  # in all processes that evaluated buckets
     if session:
-        versions["session"] = dict(session)  # what reading depended on
+        versions["session"] = dict(session)  # settings that reading depended on
     if refusals:
         versions["refused by the session"] = {
             refusal.what: shorten(f"{refusal.because}: {refusal.instead}", MOST_SENTENCE) for refusal in refusals

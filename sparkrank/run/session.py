@@ -16,18 +16,18 @@ from sparkrank.engines.spark.worker_python import validate_version
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Buckets come over about a tenth faster in Arrow batches of this many rows than in Spark's own default, which is
-# taken as "not set" (docs/performance.md).
+# Buckets are transferred about a tenth faster in Arrow batches of this many rows than in batches of Spark's default,
+# which is taken as "not set" (docs/performance.md).
 BATCH_ROWS, SPARK_BATCH_ROWS = "100000", "10000"
 _BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
-# What is logged where nobody has said what: in Spark's own default the one sentence of sparkrank is lost, and where
-# tasks run in the driver's own process, an error of theirs would stand there as 30 lines of Java beside it.
+# The log level unless the user sets one. At Spark's default the one sentence of sparkrank is lost among log lines, and
+# where tasks run in the driver's own process, an error in a task would add 30 lines of Java.
 _LOG_LEVEL, QUIET, QUIET_LOCAL = "spark.log.level", "ERROR", "FATAL"
-# Spark's own bar, which it draws where it was not started by spark-submit, over the line and the tables of sparkrank.
+# Spark's own progress bar. Outside of spark-submit Spark draws it over the lines and tables of sparkrank.
 _BAR = "spark.ui.showConsoleProgress"
 STARTED_BY_JAVA = "PYSPARK_GATEWAY_PORT"  # in the environment of a Python that spark-submit has started
-# By what log4j is told where its configuration is, and what one is called on the class path.
+# The settings that tell log4j where its configuration is, and the name of a configuration on the class path.
 _LOG4J_PROPERTIES = ("log4j2.configurationFile", "log4j.configurationFile", "log4j.configuration")
 _LOG4J_FILES = [
     f"log4j2{test}.{kind}" for test in ("", "-test") for kind in ("properties", "xml", "yaml", "yml", "json", "jsn")
@@ -78,7 +78,7 @@ def _is_local() -> bool:
 
 
 def _give_workers_this_python() -> None:
-    """Let workers of this machine run the Python of this process, not python3 of the PATH, unless one is configured."""
+    """Let workers on this machine run this process's Python, not python3 of the PATH, unless one is configured."""
     from pyspark import SparkContext
 
     if not SparkContext.getSystemProperty("spark.pyspark.python"):
@@ -86,7 +86,7 @@ def _give_workers_this_python() -> None:
 
 
 def _over_connect() -> bool:
-    """Whether the session is on a server, which logs there."""
+    """Whether the session is on a server, which has its own log."""
     from pyspark.sql import is_remote
 
     asked = os.environ.get("SPARK_API_MODE", "").lower() == "connect" or os.environ.get("SPARK_CONNECT_MODE") == "1"
@@ -94,10 +94,10 @@ def _over_connect() -> bool:
 
 
 def _logging_is_configured() -> bool:
-    """Whether the user has configured Spark's log, before a session starts: by a setting, or by log4j's files."""
+    """Whether the user has configured Spark's log before a session starts: by a setting, or by log4j's files."""
     from pyspark import SparkContext
 
-    asked = SparkContext.getSystemProperty  # spark-submit hands the settings of Spark to the driver as such
+    asked = SparkContext.getSystemProperty  # spark-submit passes settings of Spark to the driver as system properties
     if "LOG4J_CONFIGURATION_FILE" in os.environ or any(map(asked, (_LOG_LEVEL, *_LOG4J_PROPERTIES))):
         return True
     places = map(Path, (asked("java.class.path") or "").split(os.pathsep))

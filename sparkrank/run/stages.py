@@ -1,4 +1,4 @@
-"""The named, timed stages of a run, and a line on stderr every few seconds that says how far a long one is."""
+"""The named, timed stages of a run, and a line on stderr every few seconds about the progress of a long stage."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PROGRESS = "SPARKRANK_PROGRESS"  # 0: no lines
 
 
 def seen_stages() -> Stages:
-    """Stages that stderr shows, unless ``SPARKRANK_PROGRESS`` is 0."""
+    """Stages that write to stderr, unless ``SPARKRANK_PROGRESS`` is 0."""
     return Stages(None if os.environ.get(PROGRESS) == "0" else sys.stderr)
 
 
@@ -30,7 +30,7 @@ class Stages:
 
     @contextmanager
     def stage(self, name: str, rows: int = 0) -> Iterator[None]:
-        """Time the block under ``name``, which reads about ``rows`` rows; 0 if unknown."""
+        """Time the block under ``name``, which reads about ``rows`` rows (0 if unknown)."""
         started = time.monotonic()
         try:
             if self._output is None:
@@ -53,7 +53,7 @@ def _shown(name: str, rows: int, started: float, output: TextIO) -> Iterator[Non
 
     thread = threading.Thread(target=show, name="sparkrank-progress", daemon=True)
     token = watched.set(progress)
-    with suppress(RuntimeError):  # without memory for a thread nothing is shown
+    with suppress(RuntimeError):  # without memory for a thread there is no progress line
         thread.start()
     try:
         yield

@@ -1,7 +1,7 @@
 """The mergeable state of quantiles over groups: how many groups have each value of a metric.
 
-Few distinct values are stored as they are; more of them, of all groups together, fall into bins 2^-16 wide relative to
-the value, which bounds memory.
+A few distinct values are stored as they are. If all groups together have more, these fall into bins of a relative width
+of 2^-16, which bounds memory.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MAX_EXACT_VALUES = 2**16  # 1 MiB of values and counts
 
 @dataclass(frozen=True)
 class Distribution:
-    """The values of groups as a histogram with one row for each group."""
+    """The values of groups as a histogram, in which each group is one row."""
 
     histogram: ScoreHistogram
 
@@ -44,14 +44,14 @@ class Distribution:
         return [_bounded(histogram) for histogram in ScoreHistogram.of_each(EXACT, rows, False, segments)]
 
     def merge(self, *others: Distribution) -> Distribution:
-        """The distribution over all groups together. No group may be in two of the parts."""
+        """The distribution over all groups together. No group may be in more than one of the parts."""
         parts = [part.histogram for part in (self, *others)]
         if any(part.rule == COARSE for part in parts):
             parts = [_coarsened(part) for part in parts]
         return _bounded(parts[0].merge(*parts[1:]))
 
     def quantile(self, share: float) -> tuple[float, float]:
-        """The value below which ``share`` of the groups lie (Hyndman and Fan's method 7), and how far it may be off.
+        """The value below which ``share`` of the groups lie (Hyndman and Fan's method 7), and its largest error.
 
         The median of an even number of groups is the mean of the middle two. NaN without groups.
         """

@@ -1,6 +1,6 @@
-"""The stored form of states: tables of numbers by key, whose rows of several days merge by adding up, exactly.
+"""The stored form of states: tables of numbers by key. Rows of several days merge by adding up, exactly.
 
-The small states share the table ``states``; histograms, distributions and item counts have tables of their own.
+The small states share the table ``states``. Histograms, distributions and item counts have tables of their own.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from sparkrank.states.part_sums import PartSums
 from sparkrank.states.partials import Partials
 from sparkrank.states.row_sums import RowSums
 
-# Raise it when the meaning of a stored number changes: other limbs or units, other bin numbers, another value of a
-# metric. A merge then refuses states of an older version.
-WITHOUT_PARTS = 2  # the last version that had none: it still merges where nobody asks for intervals
+# Raise it when the meaning of a stored number changes: other limbs, units or bin numbers, or another value of a metric.
+# A merge then refuses states of an older version.
+WITHOUT_PARTS = 2  # the last version without parts: its states still merge if no intervals are requested
 VERSION = 3  # version 2 had no parts; version 1 did not distinguish the text "null" from a missing value of a slice
 
 # The key of a state. ``name`` is the metric of a mean or a distribution, the quantity of a sum, the check of a count,
-# the rule of a histogram, or the exposure of item counts. A count concerns the whole day, and one model or, where the
-# model is "", all models.
+# the rule of a histogram, or the exposure of item counts. A count is of the whole day, for one model or, if the model
+# is "", for all models.
 STATE_KEY = ("model", "slice", "slice_value", "name")
 
 
@@ -51,7 +51,7 @@ STATE_KEY = ("model", "slice", "slice_value", "name")
 class StateForm:
     """How a table stores states of one type: the columns of the key, and the columns of numbers that add up.
 
-    ``shrinks`` is true where merged states may need fewer rows than their parts have keys. A new type of state needs a
+    ``shrinks`` is true if merged states may need fewer rows than their parts have keys. A new type of state needs a
     form in :data:`SMALL_FORMS` or :func:`large_forms`, and a line in :mod:`sparkrank.metrics.merged`.
     """
 
@@ -92,7 +92,7 @@ class StateForm:
 
 
 def _carried(table: pa.Table, numbers: Iterable[TableColumn]) -> pa.Table:
-    """``table`` whose sums have the one form of their limbs: in how many buckets they were added does not show."""
+    """``table`` with the sums in the one form of their limbs, which does not depend on the number of buckets added."""
     for names in ([field.name for field in column.fields] for column in numbers if column.limbs):
         limbs = carried(np.column_stack([table[name].to_numpy() for name in names]))
         for name, limb in zip(names, limbs.T, strict=True):
@@ -180,12 +180,12 @@ PART_MEAN_FORM = _part_form(
 PART_SUM_FORM = _part_form("part_sum", PART_SUM_NUMBERS, lambda parts: parts.sums, lambda sums: PartStates(sums=sums))
 PAIR_FORM = _part_form("pair", PAIR_NUMBERS, lambda parts: parts.pairs, lambda sums: PartStates(pairs=sums))
 PARTS_KIND = "parts"
-# The types of state that share the table ``states``. Names of number columns are unique among them.
+# The types of state in the table ``states``. The names of their number columns are unique.
 SMALL_FORMS = (MEAN_FORM, SUM_FORM, COUNT_FORM, PART_MEAN_FORM, PART_SUM_FORM, PAIR_FORM)
 
 
 def parts_form(*, weighted: bool) -> StateForm:
-    """The form of the bins of parts: whole numbers, or limbs where rows are ``weighted``."""
+    """The form of the bins of parts: whole numbers, or limbs if rows are ``weighted``."""
     numbers = PARTS.more[1] if weighted and PARTS.more is not None else PARTS.columns[-3:]
     return StateForm(
         PARTS_KIND,
@@ -197,7 +197,7 @@ def parts_form(*, weighted: bool) -> StateForm:
 
 
 def blocks_form(*, weighted: bool) -> StateForm:
-    """The form of histograms: whole numbers, or limbs where rows are ``weighted``."""
+    """The form of histograms: whole numbers, or limbs if rows are ``weighted``."""
     names = [*histogram_table.LIMB_COLUMNS, histogram_table.ROWS_COLUMN] if weighted else AMOUNTS
     return StateForm(
         BLOCKS_KIND,

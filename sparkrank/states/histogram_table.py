@@ -18,7 +18,7 @@ SERIES_COLUMNS = ("model", "slice", "slice_value", "rule")
 ROWS_COLUMN = "rows"
 LIMB_COLUMNS = [f"{name}_{limb}" for name in AMOUNTS for limb in range(LIMBS)]
 SUMS_OF_SCORES = ("score_sum", "offset", *(f"offset_{limb}" for limb in range(LIMBS)))
-# Where rows have weights, the amounts are sums of weights.
+# If rows have weights, the amounts are sums of weights.
 WEIGHTED_BLOCK_SCHEMA = pa.schema(
     [field.with_type(pa.float64()) if field.name in AMOUNTS else field for field in TABLE.whole_schema]
 )
@@ -52,7 +52,7 @@ def _column(histogram: ScoreHistogram, name: str, schema: pa.Schema) -> pa.Array
     if name in LIMB_COLUMNS:
         amounts, limb = name.rsplit("_", 1)
         limbs = getattr(histogram, amounts)
-        # a histogram without bins looks the same with weights and without
+        # a histogram without bins looks the same with and without weights
         return pa.array(np.ascontiguousarray(limbs[:, int(limb)]) if limbs.ndim == 2 else np.zeros(len(limbs)))
     values = histogram.bins if name == "block" else getattr(histogram, name)
     return pa.array(rounded(values) if pa.types.is_floating(schema.field(name).type) else values)
@@ -75,7 +75,7 @@ def blocks_of_table(rows: pa.Table) -> dict[ScoreSeries, ScoreHistogram]:
 
 
 def amounts_of(rows: pa.Table, name: str, weighted: bool) -> Amounts:
-    """The column ``name`` of ``rows``: whole numbers (n), or limbs (n, 6) where rows are ``weighted``."""
+    """The column ``name`` of ``rows``: whole numbers (n), or limbs (n, 6) if rows are ``weighted``."""
     if not weighted:
         whole: Amounts = rows[name].to_numpy()
         return whole

@@ -23,7 +23,7 @@ from sparkrank.states.keys import SliceKey, StateKey, rows_by_key
 ITEM_KEY = ("model", "slice", "slice_value", "exposure", "item")
 ITEM_SCHEMA = TABLE.schema
 ITEM_AMOUNTS = ("shown", "relevant")
-UNIT = 2**32  # the count of a row that is shown; where a cut-off divides tied rows, each counts a share of it
+UNIT = 2**32  # the amount of one shown row; if a cut-off divides tied rows, each counts a share of it
 
 
 def rows_shown(exposure: Ints) -> float:
@@ -33,9 +33,9 @@ def rows_shown(exposure: Ints) -> float:
 
 
 class CodedItems(NamedTuple):
-    """The counts of items (n): the amounts ``shown``, in units of :data:`UNIT`, and ``relevant``.
+    """The counts of items (n): how often ``shown``, in units of :data:`UNIT`, and in how many groups ``relevant``.
 
-    ``code`` (n) is the place among ``series``; an ``item`` (n) is a whole number where it is one in the input, or a
+    ``code`` (n) is the place among ``series``. An ``item`` (n) is a whole number if the input has whole numbers, else a
     text.
     """
 
@@ -116,7 +116,7 @@ class ItemCounts:
         return (self.rows.num_rows if isinstance(self.rows, pa.Table) else len(self.rows.code)) == 0
 
     def merge(self, *others: ItemCounts) -> ItemCounts:
-        """The counts of all groups together. No group may be in two of the parts."""
+        """The counts of all groups together. No group may be in more than one of the parts."""
         filled = [part for part in (self, *others) if not part.is_empty]
         if not filled:
             return self
@@ -166,14 +166,14 @@ class ItemCounts:
 
 
 def _added(codes: Codes, amounts: Ints, count: int) -> Ints:
-    """The sums (count) of ``amounts`` (n) by ``codes`` (n); floats would not add them exactly."""
+    """The sums (count) of ``amounts`` (n) by ``codes`` (n), which floats would not add exactly."""
     sums = np.zeros(count, np.int64)
     np.add.at(sums, codes, amounts)
     return sums
 
 
 def _numbered(values: pa.Array) -> tuple[Codes, pa.Array]:
-    """The number of each value among the distinct ones, and these. There are no nulls."""
+    """The number of each value among the distinct values, and the distinct values. There are no nulls."""
     if native.runs("keys", values.type == pa.int64()):
         codes, distinct = np.empty(len(values), np.int32), np.empty(len(values), np.int64)
         count = native.keys.number([values.to_numpy()], codes, distinct)
@@ -183,7 +183,7 @@ def _numbered(values: pa.Array) -> tuple[Codes, pa.Array]:
 
 
 def _plain(items: pa.Array) -> pa.Array:
-    """Distinct ``items`` as whole numbers, where they are such, or as texts."""
+    """Distinct ``items`` as whole numbers if they are such, or as texts."""
     return items.cast(pa.int64() if pa.types.is_signed_integer(items.type) else pa.string())
 
 

@@ -1,4 +1,4 @@
-"""The keys of states, and states of numbers by key: as arrays for all values of a slice, and as rows of a table."""
+"""The keys of states, and states of numbers by key: as arrays over all values of a slice, and as rows of a table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ V = TypeVar("V")
 
 
 class Subject(NamedTuple):
-    """The subject of a state: one model, and one value of one slice (None for none); ``all`` is the whole day."""
+    """The subject of a state: one model, and one value of one slice (None for none). ``all`` is the whole day."""
 
     model: str
     slice: str
@@ -31,7 +31,7 @@ class Subject(NamedTuple):
 
 
 class StateKey(NamedTuple):
-    """The key of one state: its subject, and the ``name``: a metric, sum over rows, rule of bins, or exposure."""
+    """The key of one state: its subject, and its ``name``: a metric, a sum over rows, a bin rule, or an exposure."""
 
     model: str
     slice: str
@@ -69,7 +69,7 @@ class KeyedRows:
         return cls(tuple(key for key, _ in parts), np.concatenate([np.empty((0, columns)), *numbers]))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled without the columns of zeros: most sums need half of their limbs."""
+        """Pickle without the columns of zeros: most sums need only half of their limbs."""
         used = np.flatnonzero(self.numbers.any(axis=0))
         return _keyed_rows, (self.keys, self.numbers.shape[1], used, self.numbers[:, used])
 
@@ -78,16 +78,16 @@ class KeyedRows:
         return len(self.numbers)
 
     def merge(self, others: Sequence[KeyedRows]) -> KeyedRows:
-        """The sums over all of them. A slice gets all of its values, in the order of their texts where these differ."""
+        """The sums over all of them. Slices that differ get all values, in the order of their texts."""
         if all(other.keys == self.keys for other in others):
-            sums = self.numbers + 0.0  # a copy, in which a zero has no sign
+            sums = self.numbers + 0.0  # a copy, in which zeros have no sign
             for part in others:
                 sums += part.numbers
             return KeyedRows(self.keys, sums)
         every = [self, *others]
         values = _all_values(every)
         place = {name: {value: place for place, value in enumerate(known)} for name, known in values.items()}
-        starts: dict[tuple[str, str, str], int] = {}  # of each model, slice and name
+        starts: dict[tuple[str, str, str], int] = {}  # by model, slice and name
         count = 0
         for key in itertools.chain.from_iterable(part.keys for part in every):
             if key.without_values not in starts:
@@ -128,17 +128,17 @@ def _keyed_rows(keys: tuple[SliceKey, ...], columns: int, used: Ints, numbers: F
 
 
 def _all_values(every: Sequence[KeyedRows]) -> dict[str, tuple[str | None, ...]]:
-    """The values that each slice has in any of these, in the order of their texts."""
-    by_slice: dict[str, dict[tuple[str | None, ...], None]] = {}  # most keys of a slice have the same
+    """The values that each slice has in any of ``every``, in the order of their texts."""
+    by_slice: dict[str, dict[tuple[str | None, ...], None]] = {}  # most keys of a slice have the same values
     for key in itertools.chain.from_iterable(rows.keys for rows in every):
         by_slice.setdefault(key.slice, {})[key.values] = None
     return {name: tuple(sorted({*itertools.chain(*tuples)}, key=in_order)) for name, tuples in by_slice.items()}
 
 
 class KeyedSums:
-    """A state of numbers by key, which add up exactly; as arrays (:class:`KeyedRows`) while all parts are such."""
+    """A state of numbers by key, which add up exactly; as arrays (:class:`KeyedRows`) while all parts are arrays."""
 
-    schema: ClassVar[pa.Schema]  # of the table: the texts of the key, then the numbers
+    schema: ClassVar[pa.Schema]  # of the table: first the texts of the key, then the numbers
     key: ClassVar[tuple[str, ...]]
 
     def __init__(self, rows: pa.Table | KeyedRows) -> None:
@@ -190,7 +190,7 @@ def in_order(value: Any) -> Any:
 
 
 def encoded_texts(column: pa.ChunkedArray) -> tuple[list[str | None], Ints]:
-    """The distinct texts of a column and None, and the place of each row's text among them."""
+    """The distinct texts of a column with None, and the place of each row's text among them."""
     texts = column.combine_chunks().cast(pa.string()).dictionary_encode()
     known = [*texts.dictionary.to_pylist(), None]
     return known, texts.indices.fill_null(len(known) - 1).to_numpy().astype(np.int64)

@@ -1,25 +1,25 @@
-"""The mergeable state of the largest groups: how many rows each of the first few has, and its key."""
+"""The mergeable state of the largest groups: the number of rows, and the key, of each of the first few."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import NamedTuple, TypeAlias
 
-MOST_LARGEST = 3  # that the table quality names
-# From here on a group is named by its key. Of shorter ones many have as many rows, and which of them are the first of
-# equals would cost the text of each key.
+MOST_LARGEST = 3  # the number of groups that the table quality names
+# Groups of at least this size are named by their key. Many shorter groups have the same number of rows, and to choose
+# the first among equals would need the text of every key.
 LEAST_NAMED = 1000  # rows
 
 
 class LargeGroup(NamedTuple):
-    """A group of so many ``rows``, and its ``key`` as texts: empty where it is small, or in no group table."""
+    """A group with ``rows`` rows, and its ``key`` as texts: empty if the group is small, or in no group table."""
 
     rows: int
     key: tuple[bytes, ...] = ()
 
 
 LargestGroups: TypeAlias = tuple[LargeGroup, ...]
-NO_GROUPS: LargestGroups = (LargeGroup(0),) * MOST_LARGEST  # of a bucket without any
+NO_GROUPS: LargestGroups = (LargeGroup(0),) * MOST_LARGEST  # for a bucket without groups
 
 
 def merged_largest(parts: Iterable[LargestGroups]) -> LargestGroups:

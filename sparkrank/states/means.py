@@ -23,17 +23,17 @@ MEAN_KEY = ("model", "slice", "slice_value", "metric")
 MEAN_COUNTS = ("n_groups", "n_undefined", "n_averaged", "n_rows")
 # With w the weight and v the value of a group, over the groups in the mean: sums of w, wv, w², w²v, w²v².
 MEAN_SUMS = ("w", "wv", "ww", "wwv", "wwvv")
-# Where squared deviations are below this share of Σw²v², the differences in float64 have lost half of their digits.
+# If squared deviations are below this share of Σw²v², the differences in float64 have lost half of their digits.
 CANCELLED = 2.0**-26
-# How often the summands were rounded: v² once; with weights w²v² three times and w²v, which counts twice, two times.
-# Squared deviations below that rounding error mean nothing, and even their sign may be wrong.
+# How often the summands were rounded: v² once; with weights w²v² three times, and w²v, which counts twice, two times.
+# Squared deviations below that rounding error are meaningless, and may even have the wrong sign.
 ROUNDING, ROUNDINGS_OF_WEIGHTED = Fraction(1, 2**53), 7
 
 MEAN_SCHEMA = pa.schema([*((name, pa.string()) for name in MEAN_KEY), *schema_of(MEAN_NUMBERS)])
 
 
 class MeanRows(NamedTuple):
-    """A metric for all values (v) of a slice: :data:`MEAN_COUNTS` (v, 4) and the limbs of :data:`MEAN_SUMS` (v, 30)."""
+    """A metric for all values (v) of a slice: :data:`MEAN_COUNTS` (v, 4), and limbs of :data:`MEAN_SUMS` (v, 30)."""
 
     key: SliceKey
     counts: NDArray[np.integer]
@@ -42,12 +42,12 @@ class MeanRows(NamedTuple):
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean over groups, its standard error, and what it is over.
+    """A mean over groups, its standard error, and its numbers of groups.
 
-    ``n_groups`` counts all groups, ``n_undefined`` those where the metric is undefined, ``n_averaged`` those in the
+    ``n_groups`` counts all groups, ``n_undefined`` those for which the metric is undefined, ``n_averaged`` those in the
     mean. ``stderr`` is that of a ratio estimator, sqrt(sum w²(v - mean)² · m/(m-1)) / sum w, with m = (sum w)² / sum w²
-    the effective number of groups; NaN where only one has a weight, and 0 where the standard deviation is below 1e-8 of
-    the mean (3e-8 with weights). ``is_share``: all values are 0 or 1.
+    the effective number of groups; NaN if only one has a weight, and 0 if the standard deviation is below 1e-8 of the
+    mean (3e-8 with weights). ``is_share``: all values are 0 or 1.
     """
 
     value: float
@@ -65,7 +65,7 @@ NO_GROUPS = Mean(math.nan, math.nan, 0, 0, 0, 0.0)
 
 
 class MeanStates(KeyedSums):
-    """Mean states as a table of :data:`MEAN_SCHEMA`. No group may be in two of the states that are merged."""
+    """Mean states as a table of :data:`MEAN_SCHEMA`. No group may be in more than one of the merged states."""
 
     schema, key = MEAN_SCHEMA, MEAN_KEY
 
@@ -79,7 +79,7 @@ class MeanStates(KeyedSums):
     def results(self) -> dict[StateKey, Mean]:
         keys = zip(*(self.table[name].to_pylist() for name in MEAN_KEY), strict=True)
         numbers = np.column_stack([self.table[name].to_numpy() for name in MEAN_SCHEMA.names[len(MEAN_KEY) :]])
-        # row by row: all of them as objects of Python would be gigabytes where slices have many values
+        # row by row: as Python objects all together would take gigabytes if slices have many values
         return {StateKey(*key): _mean(row.tolist()) for key, row in zip(keys, numbers, strict=True)}
 
 
@@ -115,7 +115,7 @@ def _squared_deviations(sums: Sequence[Sequence[float]], n: int) -> float:
 
 
 class ValueSums(NamedTuple):
-    """A metric for all values (v) of a slice: groups ``undefined`` and ``averaged`` (v), limbs of :data:`MEAN_SUMS`."""
+    """A metric for all values (v) of a slice: groups ``undefined`` and ``averaged`` (v), limbs of the sums."""
 
     undefined: Ints
     averaged: Ints
@@ -125,7 +125,7 @@ class ValueSums(NamedTuple):
 def equal_sums(values: Sequence[Floats], counted_as: float | None, segments: Segments = WHOLE) -> list[ValueSums]:
     """The sums of each metric's ``values`` (groups) over each segment, with equal weights, in one pass.
 
-    An undefined value counts as ``counted_as``, or not at all where that is None.
+    An undefined value counts as ``counted_as``, or not at all if that is None.
     """
     if not values:
         return []

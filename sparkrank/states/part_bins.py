@@ -20,15 +20,15 @@ from sparkrank.numeric.segments import run_starts
 from sparkrank.states.histogram_table import LIMB_COLUMNS, ROWS_COLUMN, amounts_of
 from sparkrank.states.keys import by_key, encoded_texts, in_order, rows_by_key
 
-COARSE_BITS = 6  # of the mantissa: about a thousand bins of probabilities
-FEW_BINS = 1024  # of equal width: no more than the coarse ones
-VALUES = BinRule("bits", COARSE_BITS)  # of the values of groups
+COARSE_BITS = 6  # bits of the mantissa: about a thousand bins of probabilities
+FEW_BINS = 1024  # bins of equal width: no more than the coarse ones
+VALUES = BinRule("bits", COARSE_BITS)  # the rule for the values of groups
 OF = " of "
 KEY = ("model", "slice", "rule")
 
 
 class PartSeries(NamedTuple):
-    """The bins of one model by one coarse rule, of all values of a slice: of scores, or of values of a metric."""
+    """The bins of one model by one coarse rule, over all values of a slice: bins of scores, or of a metric's values."""
 
     model: str
     slice: str
@@ -46,12 +46,12 @@ class PartSeries(NamedTuple):
 
 
 def rule_name(rule: BinRule, metric: str = "") -> str:
-    """The name of ``rule`` by which the scores of rows are cut, or the values of groups of the metric ``of``."""
+    """The name of ``rule`` for bins of scores, or of the values that ``metric`` has in groups."""
     return f"{rule}{OF}{metric}" if metric else str(rule)
 
 
 def coarse(rule: BinRule) -> BinRule:
-    """The rule of the bins of parts, where ``rule`` is that of a metric: bins of equal width are few, and kept."""
+    """The rule for the bins of parts if a metric has ``rule``. Bins of equal width are kept if they are few."""
     if rule.kind == "bins" and rule.size <= FEW_BINS:
         return rule
     if rule.kind == "bits" and rule.size <= COARSE_BITS:
@@ -61,10 +61,10 @@ def coarse(rule: BinRule) -> BinRule:
 
 @dataclass(frozen=True)
 class PartBins:
-    """The bins (n) of one series: their ``value`` among ``values``, their part, and their number, in ascending order.
+    """The bins (n) of one series, ascending: their ``value`` among ``values``, their part, and their number.
 
-    Amounts are whole numbers (n), or limbs (n, 6) of weighted rows, which ``rows`` (n) counts. ``offset`` is None where
-    no metric reads sums of scores.
+    Amounts are whole numbers (n), or limbs (n, 6) if rows are weighted; then ``rows`` (n) counts the rows. ``offset``
+    is None if no metric reads sums of scores.
     """
 
     values: tuple[str | None, ...]
@@ -78,7 +78,7 @@ class PartBins:
 
     @classmethod
     def of(cls, values: Iterable[str | None], parts: int, counted: SegmentCounts) -> PartBins:
-        """The bins that were ``counted`` in segments of ``parts`` for each of ``values``."""
+        """The bins that were ``counted`` in segments: one for each of ``parts`` of each of ``values``."""
         segment = np.repeat(np.arange(len(counted.starts) - 1), np.diff(counted.starts))
         value, part = np.divmod(segment, parts)
         offset = counted.offset if np.count_nonzero(counted.offset) else None
@@ -86,7 +86,7 @@ class PartBins:
         return cls(tuple(values), value, part, counted.bins, pos, neg, offset, counted.weighted_rows)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled in few bytes, for the way between workers."""
+        """Pickle in few bytes, for the way between workers."""
         return _widened, (self.values, *map(_narrowed, self.columns()))
 
     def merge(self, others: Iterable[PartBins]) -> PartBins:
@@ -116,7 +116,7 @@ class PartBins:
         return PartBins(self.values, *columns)
 
     def added_up(self) -> PartBins:
-        """The same with equal bins of equal parts as one, in their order."""
+        """The same bins in order, with equal bins of equal parts added up."""
         ordered = self.ordered(np.lexsort((self.bins, self.part, self.value)))
         first = run_starts(ordered.value, ordered.part, ordered.bins)
         value, part, bins, *amounts = ordered.columns()
@@ -124,7 +124,7 @@ class PartBins:
         return PartBins(self.values, value[first], part[first], bins[first], *sums)
 
     def by_value(self) -> PartBins:
-        """The same bins with the values in the order of their texts; those of a bucket are in an order of its own."""
+        """The same bins with the values in the order of their texts; each bucket has an order of its own."""
         values = tuple(sorted(self.values, key=in_order))
         if values == self.values:
             return self
@@ -148,7 +148,7 @@ class PartBins:
 
 
 def _narrowed(numbers: Amounts | None) -> tuple[int, Amounts | None]:
-    """Whole numbers (n) without the zero bits that all of them end with, in as few bytes as hold them, or limbs."""
+    """Whole numbers (n) without the zero bits at the end of all of them, in the fewest bytes; limbs unchanged."""
     if numbers is None or numbers.ndim > 1 or not len(numbers):
         return 0, numbers
     used = int(np.bitwise_or.reduce(numbers))
@@ -168,7 +168,7 @@ def _widened(values: tuple[str | None, ...], *narrow: tuple[int, Amounts | None]
 
 @dataclass(frozen=True)
 class BinsOfParts:
-    """The bins of all parts ``together``, and what each ``part`` has (n) in the bin at each ``place`` there."""
+    """The bins of all parts ``together``, and the amounts of each ``part`` (n) in the bin at each ``place``."""
 
     together: ScoreHistogram
     place: Ints
@@ -205,12 +205,12 @@ class BinsOfParts:
 
     @property
     def ranks(self) -> Floats:
-        """The share of all rows that are in each bin or below it."""
+        """The share of all rows in or below each bin."""
         through = np.cumsum(rounded(self.together.pos) + rounded(self.together.neg))
         return through / max(float(through[-1]), np.finfo(np.float64).tiny)
 
     def amounts_of(self, parts: int, place_of_bin: Ints, places: int) -> Floats:
-        """The positives, negatives and offsets of each part (parts, 3, places), each bin in its place."""
+        """The positives, negatives and offsets of each part (parts, 3, places), with each bin in its place."""
         amounts = np.zeros((parts, 3, places))
         place = place_of_bin[self.place]
         for row, of_parts in enumerate((self.pos, self.neg, self.offset)):
@@ -235,7 +235,7 @@ class PartHistograms:
         return PartHistograms({series: first.merge(rest) for series, (first, *rest) in by_series.items()})
 
     def rows(self, *, weighted: bool) -> pa.Table:
-        """A row for every bin of every part: whole numbers, or limbs and ``rows`` where rows are ``weighted``."""
+        """A row for every bin of every part: whole numbers, or limbs and ``rows`` if rows are ``weighted``."""
         names = [*LIMB_COLUMNS, ROWS_COLUMN] if weighted else [*AMOUNTS]
         kinds = [pa.float64()] * len(LIMB_COLUMNS) + [pa.int64()] if weighted else [pa.int64()] * len(AMOUNTS)
         texts = [(name, pa.string()) for name in ("model", "slice", "slice_value", "rule")]

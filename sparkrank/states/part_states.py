@@ -1,4 +1,4 @@
-"""The states by which a value gets an interval, and by which two models are compared."""
+"""The states from which a value gets an interval, and by which two models are compared."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from sparkrank.states.part_bins import PartHistograms
 from sparkrank.states.part_sums import PartSums
 
-# With d the difference of a candidate and the baseline in a group where both are defined: how many groups there are,
-# in how many it is above 0, 0, and below, in how many one of the two alone is defined, and the limbs of the sums of d
-# and d squared.
+# Let d be the difference of a candidate and the baseline in a group for which both are defined. The counts are the
+# number of such groups, those with d above, equal to and below 0, and the groups for which only one of the two is
+# defined. The limbs are those of the sums of d and d squared.
 PAIR_COUNTS = ("n_pairs", "n_above", "n_equal", "n_below", "n_unpaired")
 
 
 @dataclass(frozen=True)
 class PartStates:
-    """The states of parts, and of ``pairs`` of models, which have one part, and the candidate as their model."""
+    """The states of parts, and of ``pairs`` of models, which have one part and the candidate as their model."""
 
     means: PartSums = field(default_factory=PartSums)
     sums: PartSums = field(default_factory=PartSums)

@@ -1,7 +1,7 @@
 """The sums of every part of the groups, from which standard errors are resampled.
 
-A part is one of 64 fixed sets of groups, by the hash of the group key: the same user has the same part every day.
-Values of slices have 16 parts, four of the 64 in each.
+A part is one of 64 fixed sets of groups, by the hash of the group key: a user is in the same part every day. Values of
+slices have 16 parts, each of which combines four of the 64.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from sparkrank.numeric.exact_sums import LIMBS, carried
 from sparkrank.numeric.key_hashes import PARTS
 from sparkrank.states.keys import StateKey, Subject, by_key, encoded_texts, in_order, rows_by_key
 
-WHOLE_DAY = "all"  # the slice that holds the whole day
+WHOLE_DAY = "all"  # the slice of the whole day
 PARTS_OF_SLICE = 16
-CARRIED_BYTES = 16 << 20  # of numbers with their zeros, which are carried at a time
+CARRIED_BYTES = 16 << 20  # bytes of numbers, zeros included, that are carried at a time
 
 
 def parts_of_slice(name: str) -> int:
@@ -30,11 +30,11 @@ def parts_of_slice(name: str) -> int:
 
 @dataclass(frozen=True)
 class FilledSums:
-    """The numbers of one model on all values of one slice, without those that are 0: dense they would be gigabytes.
+    """The nonzero numbers of one model for all values of one slice. As dense arrays they would take gigabytes.
 
-    Of each of ``names`` there are ``columns`` numbers, fewer than six counts and then limbs. ``cells`` (n) are the
-    parts of values with a number: the value's place times ``parts``, plus the part. ``used`` (u) are the columns of
-    names with one. Both ascend; ``numbers`` are (u, n).
+    Each of ``names`` has ``columns`` numbers, fewer than six counts and then limbs. ``cells`` (n) are the parts of
+    values that have a number: the value's place times ``parts``, plus the part. ``used`` (u) are the columns of all
+    names that have a number. Both ascend. ``numbers`` are (u, n).
     """
 
     names: tuple[str, ...]
@@ -46,7 +46,7 @@ class FilledSums:
 
     @classmethod
     def of(cls, names: Sequence[str], parts: int, sums: Floats, cells: Ints | None = None) -> FilledSums:
-        """What is not 0 of ``sums`` (n, names, columns), of all ``cells`` in their order where none are given."""
+        """The nonzero numbers of ``sums`` (n, names, columns) in ``cells``; without these, in all cells in order."""
         by_column = sums.reshape(len(sums), sums.shape[1] * sums.shape[2]).T
         used, filled = (np.flatnonzero(by_column.any(axis=axis)) for axis in (1, 0))
         numbers = by_column[np.ix_(used, filled)]
@@ -61,7 +61,7 @@ class FilledSums:
         used, rows = _union([part.used for part in every])
         numbers = np.zeros((len(used), len(cells)))
         for part, row, place in zip(every, rows, places, strict=True):
-            if part.numbers.shape == numbers.shape:  # both ascend, so they are the same
+            if part.numbers.shape == numbers.shape:  # both ascend, so they are equal
                 numbers += part.numbers
             else:
                 numbers[np.ix_(row, place)] += part.numbers
@@ -75,7 +75,7 @@ class FilledSums:
         return replace(self, names=names, used=used[order], numbers=self.numbers[order])
 
     def moved(self, place: Ints) -> FilledSums:
-        """The same where every value of the slice has the ``place`` (values) that is given."""
+        """The same, with every value of the slice moved to its new ``place`` (values)."""
         value, part = np.divmod(self.cells, self.parts)
         cells = place[value] * self.parts + part
         order = np.argsort(cells)
@@ -104,7 +104,7 @@ class FilledSums:
         return replace(self, cells=self.cells[kept], used=np.concatenate(used), numbers=together[:, kept])
 
     def at(self, value: int, name: str) -> Floats | None:
-        """The numbers (parts, columns) of ``name`` for the value in this place; None where the model has no name."""
+        """The numbers (parts, columns) of ``name`` for the value at this place; None if the model has no such name."""
         if name not in self.names:
             return None
         first, columns = self.names.index(name) * self.columns, self.columns
@@ -116,14 +116,14 @@ class FilledSums:
         return numbers
 
     def dense(self, cells: Ints) -> Floats:
-        """The numbers (n, names, columns) of ``cells`` (n), which have all of its own."""
+        """The numbers (n, names, columns) in ``cells`` (n), which include all cells of this object."""
         numbers = np.zeros((len(cells), len(self.names) * self.columns))
         numbers[np.ix_(np.searchsorted(cells, self.cells), self.used)] = self.numbers.T
         return numbers.reshape(len(cells), len(self.names), self.columns)
 
 
 def _union(numbers: Sequence[Ints]) -> tuple[Ints, list[Ints]]:
-    """The distinct numbers (n) of all arrays, ascending, and the place of each array's numbers among them."""
+    """The distinct numbers (n) of all arrays, ascending, and the places of each array's numbers among them."""
     size = 1 + max((int(array.max()) for array in numbers if len(array)), default=-1)
     there = np.zeros(size, bool)
     for array in numbers:
@@ -175,7 +175,7 @@ class PartSums:
         return PartSums({name: first.merge(rest) for name, (first, *rest) in by_slice.items()})
 
     def of(self, subject: Subject, name: object) -> Floats | None:
-        """The numbers of each part (parts, columns) of ``name``; None where the subject has none."""
+        """The numbers of each part (parts, columns) of ``name``, or None if the subject has none."""
         sliced_sums = self.by_slice.get(subject.slice)
         if sliced_sums is None or subject.model not in sliced_sums.by_model:
             return None
@@ -189,7 +189,7 @@ class PartSums:
         for name, sliced in sorted(self.by_slice.items()):
             values = pa.array(sliced.values, pa.string())
             for model, sums in sliced.by_model.items():
-                # a value of undefined metrics alone has states all the same
+                # a value with only undefined metrics has states, too
                 empty = np.setdiff1d(np.arange(len(values)), sums.cells // sums.parts) * sums.parts
                 cells = np.union1d(sums.cells, empty)
                 dense = sums.dense(cells).reshape(-1, sums.columns)

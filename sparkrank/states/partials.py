@@ -21,19 +21,19 @@ from sparkrank.states.pickling import pickled, unpickled
 from sparkrank.states.row_sums import RowSums
 from sparkrank.states.unmatched import Unmatched, merged_unmatched
 
-# Wide states that are in memory at a time while many merge: a state of many models and slice values has megabytes.
+# The number of large states in memory while many merge: a state of many models and slice values takes megabytes.
 MERGED_AT_ONCE = 8
-MERGED_BYTES = 256 << 20  # of their sums, beyond which fewer are
+MERGED_BYTES = 256 << 20  # bytes of their sums, above which fewer are in memory
 
 
 @dataclass(frozen=True)
 class Partials:
-    """The states of some buckets.
+    """The merged states of one or several buckets.
 
-    ``counts`` are by (check, model), "" for all models, as ``quality`` prints them. ``unmatched`` has one row of each
-    side without a match. ``loops`` counts how often compiled loops and numpy ran. ``largest`` are the groups of the
-    most rows, ``heaviest`` the largest weights of a group by (metric, model). ``failure`` is the sentence of a task
-    that ran out of memory, which returns it, or Spark would try three times.
+    ``counts`` are by (check, model), "" for all models, as in ``quality``. ``unmatched`` has one row of each side
+    without a match. ``loops`` counts how often compiled loops and numpy ran. ``largest`` are the groups with the most
+    rows, ``heaviest`` the largest weights of a group by (metric, model). ``failure`` is the message of a task that ran
+    out of memory; it is returned because Spark would run a failed task three times.
     """
 
     means: MeanStates = field(default_factory=MeanStates.empty)
@@ -86,13 +86,13 @@ class Partials:
         return sorted({value for values in columns for value in values.unique().to_pylist()}, key=in_order)
 
     def pack(self) -> bytes:
-        """The states as bytes for the way between workers of one run. States that outlive a run are tables."""
+        """The states as bytes for transfer between workers of one run. States that outlive a run are tables."""
         narrow = {series: NarrowHistogram.of(histogram) for series, histogram in self.blocks.items()}
         return pickled((replace(self, blocks={}), narrow))
 
     @staticmethod
     def unpack(packed: Iterable[bytes | pa.Buffer]) -> Partials:
-        """The merged states of everything that :meth:`pack` packed, of which few are in memory at a time."""
+        """The merged states of everything that :meth:`pack` packed. Few of them are in memory at a time."""
         parts: list[Partials] = []
         narrow: list[dict[ScoreSeries, NarrowHistogram | NarrowRows]] = []
         for bytes_ in packed:
@@ -104,7 +104,7 @@ class Partials:
 
 
 def add_partials(parts: list[Partials], part: Partials) -> None:
-    """Append ``part`` to ``parts``, and merge these to one where they are :data:`MERGED_AT_ONCE`, or large."""
+    """Append ``part`` to ``parts``, and merge all if they are :data:`MERGED_AT_ONCE` or large."""
     parts.append(part)
     wide = [own.means.nbytes + own.parts.means.nbytes + own.parts.sums.nbytes for own in parts]
     is_large = len(parts) > 1 and sum(wide) > MERGED_BYTES

@@ -1,4 +1,4 @@
-"""Pickling of values for the way between a run's own workers, with tables as Arrow streams."""
+"""Pickling of values for transfer between a run's own workers, with tables as Arrow streams."""
 
 from __future__ import annotations
 
@@ -38,4 +38,4 @@ def pickled(value: object) -> bytes:
 
 
 def unpickled(packed: bytes | pa.Buffer) -> Any:
-    return pickle.loads(packed)  # noqa: S301 - by this run
+    return pickle.loads(packed)  # noqa: S301 - bytes of this run

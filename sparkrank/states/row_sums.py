@@ -19,7 +19,7 @@ SUM_SCHEMA = pa.schema([*((name, pa.string()) for name in SUM_KEY), *schema_of(S
 
 
 class RowSums(KeyedSums):
-    """Sums over rows; the column ``sum`` is the text of a :class:`sparkrank.histogram.scored_rows.RowSum`."""
+    """Sums over rows. The column ``sum`` is the text of a :class:`sparkrank.histogram.scored_rows.RowSum`."""
 
     schema, key = SUM_SCHEMA, SUM_KEY
 

@@ -1,6 +1,6 @@
 """The mergeable state of unmatched rows: one of the lists and one of the truth, which a warning shows.
 
-It is the row of the item with the lowest ``place``, a hash, and of the lowest of its groups: the same in any layout.
+It is the row whose item has the lowest ``place``, a hash, and of its groups the lowest: the same in any layout.
 """
 
 from __future__ import annotations
@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple, TypeAlias
 
-LISTS, TRUTH = "lists", "truth"  # of the truth what is relevant at some level,
-IRRELEVANT = "truth that is not relevant"  # and the rest, which a list may well do without
+LISTS, TRUTH = "lists", "truth"  # rows of the truth that are relevant at some level,
+IRRELEVANT = "truth that is not relevant"  # and the other rows, which a list may well lack
 
 
 class UnmatchedRow(NamedTuple):
-    """An unmatched row: the ``place`` of its item, the item and the group key as bytes (empty if not known)."""
+    """An unmatched row: the ``place`` of its item, and the item and the group key as bytes (empty if not known)."""
 
     place: int
     item: bytes

@@ -35,7 +35,7 @@ RoleSide: TypeAlias = Literal["both", "lists"]
 
 @dataclass(frozen=True)
 class BadRow:
-    """A reason to reject rows: those that fail ``test`` count as ``check``; ``always``, even if no column is named."""
+    """A reason to reject rows for which ``test`` is true, counted as ``check``; ``always``, even if no column is named."""
 
     check: str
     test: BadTest

@@ -65,12 +65,12 @@ def register(declaration: D) -> D:
     Parameters
     ----------
     declaration : GroupMetric, CatalogueMetric, PooledMetric or HistogramMetric
-        The metric; :mod:`sparkrank.metrics` has the parts that it is made of.
+        The metric, built from the classes of :mod:`sparkrank.metrics`.
 
     Returns
     -------
     Declaration
-        The metric, built from the classes of :mod:`sparkrank.metrics`.
+        The declaration that now has the name: the one given, or an equal one that was registered before.
 
     Raises
     ------

@@ -158,8 +158,7 @@ def covers_slice(of_slices: tuple[tuple[str, str | None], ...], slice_: str, val
 
 
 def slice_parts(columns: tuple[str, ...], value: str | None) -> dict[str, str | None]:
-    """The value of each column of a slice; values of several columns are separated by commas, with commas in them
-    escaped.
+    """The value of each column of a slice; commas separate several values, and commas in them are escaped.
 
     Examples
     --------

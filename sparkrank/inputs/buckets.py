@@ -11,15 +11,15 @@ from sparkrank.numeric.key_hashes import MAX_LOOP_BUCKETS
 if TYPE_CHECKING:
     from sparkrank.metrics import Plan
 
-# Each bucket has a fixed cost of some milliseconds. With 20 million rows of one model and integer keys, buckets of
-# 400,000 rows take all lanes a tenth longer, and buckets of 2,500,000 rows as long (docs/performance.md). A bucket of
+# Each bucket has a fixed cost of some milliseconds. For 20 million rows of one model and integer keys, all lanes take a
+# tenth longer with buckets of 400,000 rows, and as long with buckets of 2,500,000 (docs/performance.md). A bucket of
 # this size with three models, slices or a truth needs 0.1 to 0.4 GB.
 BUCKET_ROWS = 1_000_000
 MOST_BUCKET_ROWS = 1_000_000_000_000
 # With more models a bucket has fewer rows, so that it has no more scores. Each score takes some 30 bytes while its
 # bucket is evaluated: twenty models of a million rows took more than a gigabyte.
 MODELS_OF_A_BUCKET = 8
-# Compiled loops split rows into no more. Beyond 65 billion rows a day has more rows in a bucket, and beyond 131 billion
+# Compiled loops have no more. Beyond 65 billion rows a day has more rows in a bucket, and beyond 131 billion
 # its buckets are split again where they are evaluated.
 MOST_BUCKETS = MAX_LOOP_BUCKETS
 # A day of one or two million rows is fastest in as many buckets as there are cores, with at least this many rows each.

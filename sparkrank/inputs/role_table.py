@@ -35,7 +35,7 @@ RoleSide: TypeAlias = Literal["both", "lists"]
 
 @dataclass(frozen=True)
 class BadRow:
-    """A reason to reject rows for which ``test`` is true, counted as ``check``; ``always``, even if no column is named."""
+    """A reason to reject rows: ``test`` is true. They count as ``check``; ``always``, even if no column is named."""
 
     check: str
     test: BadTest
@@ -100,7 +100,7 @@ RANK = Role("rank", ("number",), "float")
 ITEMS = Role("items", ("array",), "item")
 TRUE_ITEMS = Role("true items", ("array",), "item")
 LABELS = Role("labels", ("array", "numbers"), "label")
-# Whom a group belongs to, such as the user of a session. Read as a group key, so that a user has the same hash as both.
+# What a group belongs to, as a session to a user. It is read as a group key is, so that a user has one hash as either.
 CLUSTER = Role(
     "cluster",
     ("plain",),

@@ -261,7 +261,7 @@ class Roles:
                 why = "in a group all rows have the same"
             raise SpecError(f'column "{shorten(column)}"{side} is both {first_title} and {title}: {why}')
         for column in self.group:
-            if column.lower() in RESERVED:  # in Spark, names that differ in case alone are one
+            if column.lower() in RESERVED:  # Spark ignores the case of column names
                 raise SpecError(
                     f'the group column "{shorten(column)}" has the name of a column of the tables: rename it '
                     f"(reserved: {itemize(RESERVED)})"
@@ -284,7 +284,7 @@ class Roles:
             raise SpecError(f"positions={positions} takes ranks from 0, but places in arrays of items count from 1")
 
     def validate_weight_is_read(self, is_read: bool) -> None:
-        """Raise :class:`SpecError` where rows have a weight that no metric reads."""
+        """Raise :class:`SpecError` if rows have a weight that no metric reads."""
         if self.weight is not None and not is_read and self.weight not in self.group_weights:
             raise SpecError(
                 f'weight="{shorten(self.weight)}" multiplies what a row counts in the metrics of all rows together, '
@@ -310,7 +310,7 @@ class Roles:
 
     @property
     def joins(self) -> bool:
-        """Whether labels are those of a truth that the lists are joined with."""
+        """Whether labels come from a truth that the lists are joined with."""
         return self.truth is not None or self.true_items is not None
 
     @property
@@ -334,7 +334,7 @@ class Roles:
         yield from ((title, column) for _, title, column in self.played())
 
     def played(self) -> Iterator[tuple[Role, str, str]]:
-        """Every (role, role as sentences name it, column)."""
+        """Every role with its name in sentences and its column."""
         yield from ((GROUP, GROUP.name, column) for column in self.group)
         yield from ((SLICE, SLICE.name, column) for column in columns_of_slices(self.slices))
         yield from ((GROUP_WEIGHT, GROUP_WEIGHT.name, column) for column in self.group_weights)
@@ -362,10 +362,10 @@ def planned(
     uncertainty: Uncertainty = DEFAULT,
     compare: Comparison | None = None,
 ) -> tuple[Roles, Plan]:
-    """The plan for ``metrics``, texts read under ``preset``, and ``roles`` with the columns of group weights.
+    """The plan for ``metrics``, whose texts are read under ``preset``, and ``roles`` with the columns of group weights.
 
-    The others are fields of :class:`sparkrank.metrics.Plan`. Raises :class:`SpecError` where a metric is unknown or
-    does not go with the definitions, where it needs a column that no role names, and where a role would do nothing.
+    The other arguments are fields of :class:`sparkrank.metrics.Plan`. Raises :class:`SpecError` if a metric is unknown
+    or does not fit the definitions, if it needs a column that no role names, or if a role would have no effect.
     """
     plan = Plan.of(
         metrics,

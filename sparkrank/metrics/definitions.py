@@ -126,7 +126,7 @@ ABOUT = {setting.name: str(setting.metadata["about"]) for setting in fields(Defi
 
 
 def default_duplicates(joins: bool) -> Duplicates:
-    """The default of ``duplicates`` if no preset sets it: with a truth an item counts once, as it does in R.
+    """The default of ``duplicates`` if no user or preset sets it: with a truth an item counts once, as in R.
 
     In a log, rows are what was shown: each has a label of its own, and R counts them all.
     """

@@ -153,7 +153,7 @@ class Plan:
 
     @cached_property
     def asked_references(self) -> tuple[tuple[str, Metric], ...]:
-        """Each metric with ``ref``, after the order that it compares with."""
+        """The order that each metric with ``ref`` compares with, and the metric."""
         return tuple((m.word(REF.name), m) for m, declared in self.group_metrics if REF.name in declared.defaults)
 
     @cached_property

@@ -17,7 +17,7 @@ MOST_NIGHTS = 10_000
 
 @dataclass(frozen=True)
 class Uncertainty:
-    """Which values get an interval, and its ``level``.
+    """The settings of intervals: the values that get one, and its ``level``.
 
     ``off``: no interval that needs parts of the groups (:mod:`sparkrank.states.part_sums`), and no parts in the stored
     states. ``slices``: values of slices have parts too. ``sequential``: intervals of a window that grows from a first

@@ -111,8 +111,8 @@ def wilson_interval(
     n independent trials have the standard error sqrt(p (1 - p) / (n - 1)), so the effective number is
     n = 1 + p (1 - p) / stderr², which includes the design effect of weights and of clusters. At a bound, where no
     variation is seen, it is ``n_effective``, the number of equal groups that carry as much. A ``stderr`` from clusters
-    or weights may have fewer degrees of freedom than n - 1. Then the normal quantile is the one with the same tail
-    probability as Student's t with n - 1 degrees has beyond the quantile of t with those fewer degrees. :data:`NONE` if
+    or weights may have fewer degrees of freedom than n - 1. Then the normal quantile is the one whose tail probability
+    is that of Student's t with n - 1 degrees beyond the quantile of t with those fewer degrees. :data:`NONE` if
     ``value`` is not finite. :data:`TOO_FEW` with fewer than two effective groups, or if no variation is seen and
     ``value`` is not at a bound.
 

@@ -38,8 +38,8 @@ def swap_test(
 
     If the sides do differ, that variance may be too small, and chance makes both values larger, though not equally. So
     the interval uses the larger of this variance and the variance by halves, and is extended by the possible excess
-    of one side's bias over the other's. It may contain 0 although p is small, as p is for no difference at all. ``too
-    few`` if one of the mixtures is undefined, or if an exchange changes nothing.
+    of one side's bias over the other's. It may contain 0 although p is small, because p tests for no difference at all.
+    ``too few`` if one of the mixtures is undefined, or if an exchange changes nothing.
 
     References
     ----------

@@ -326,7 +326,7 @@ class Metric:
         return replace(self, settings=kept)
 
     def at_percentile(self, percentile: float) -> Metric:
-        """That percentile (0 to 100) of the values of groups. Raises :class:`MetricError` if it has none."""
+        """This percentile (0 to 100) of the values of groups, as a metric; :class:`MetricError` if it has none."""
         if self.percentile is not None or not self.declaration.is_averaged:
             raise MetricError(f"{shorten(self)} has no percentiles: only the values of a metric of groups have any")
         if self.word(WEIGHT.name) != "uniform":

@@ -36,7 +36,7 @@ MOST_CURVE_POINTS = 1_000_000_000
 
 @dataclass(frozen=True)
 class Plan:
-    """What every bucket computes.
+    """The plan of an evaluation: what every bucket computes.
 
     ``models`` name the score columns; ``keys`` the columns of the group key as the group table shows them.
     ``group_table`` asks for the values of every group, ``score_sums`` for the sums of scores in the score bins.

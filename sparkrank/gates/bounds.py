@@ -1,4 +1,4 @@
-"""Gates with a bound: the truth is on its good side, on its bad side, or nobody knows."""
+"""Gates with a bound: the true value is on its good side, on its bad side, or this is undecided."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from sparkrank.gates.verdicts import Judged, VerdictKey, VerdictWord, shown_numb
 from sparkrank.stats.intervals import OFF, TOO_FEW, tail
 from sparkrank.stats.sequential import METHOD as SEQUENCE
 
-FEW = 30  # groups; more of them are too few only where they hardly vary
-_SHARES = ("wilson", "logit")  # whose tests are of shares from 0 to 1
-_TAILS = ("t", "paired t", "jackknife", *_SHARES)  # methods of intervals whose tail is known
+FEW = 30  # groups: from this many on, the message blames too little variation instead of too few groups
+_SHARES = ("wilson", "logit")  # methods for shares from 0 to 1
+_TAILS = ("t", "paired t", "jackknife", *_SHARES)  # methods of intervals with a known tail probability
 
 
 class BoundVerdict(NamedTuple):
-    """The side of a bound, as a verdict: ``p`` is None where nothing was tested, and ``why`` says why not."""
+    """The side of a bound, as a verdict; ``p`` is None if nothing was tested, and ``why`` is then the reason."""
 
     verdict: VerdictWord
     p: float | None = None
@@ -29,10 +29,10 @@ class BoundVerdict(NamedTuple):
 def side_of(
     measured: IntervalEstimate, bound: float, sign: int, level: float = 0.95, *, has_interval: bool = True
 ) -> BoundVerdict:
-    """On which side of ``bound`` a measured number is; lower is worse where ``sign`` is 1, higher where it is -1.
+    """The side of ``bound`` that a measured number is on; lower is worse if ``sign`` is 1, higher if it is -1.
 
-    It passes where its whole interval, of this ``level``, is on the good side, the bound included, and fails where all
-    of it is beyond. A number that has no interval by nature decides alone; another is undecided without.
+    It passes if its whole interval, of this ``level``, is on the good side, the bound included, and fails if all of it
+    is beyond the bound. A number that has no interval by nature decides alone; any other is undecided without one.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def side_of(
 
 
 def _lack(measured: IntervalEstimate, low: float | None, high: float | None) -> str | None:
-    """Why the interval says nothing; None where it does."""
+    """The reason why the interval decides nothing; None if it can decide."""
     if measured.interval == OFF.method:
         return "uncertainty.off has turned its interval off"
     if measured.interval == TOO_FEW.method:
@@ -70,13 +70,13 @@ def _lack(measured: IntervalEstimate, low: float | None, high: float | None) -> 
 
 
 def too_few_pairs(difference: IntervalEstimate, level: float) -> str | None:
-    """Why so few pairs decide nothing: all that agree show no more than as many coins that fall alike; else None."""
+    """The reason why pairs are too few to decide, as all may agree by chance, like coins; None if there are enough."""
     groups = _groups(difference)
     return _too_few(difference) if groups is not None and 2.0**-groups > (1 - level) / 2 else None
 
 
 def _groups(measured: IntervalEstimate) -> float | None:
-    """How many groups a number rests on; None where nobody has counted them."""
+    """The number of groups behind a value; None if they were not counted."""
     if measured.n_groups is None:
         return measured.n_effective
     effective = math.inf if measured.n_effective is None else measured.n_effective
@@ -84,7 +84,7 @@ def _groups(measured: IntervalEstimate) -> float | None:
 
 
 def _too_few(measured: IntervalEstimate) -> str:
-    """Many groups may still be too few, where hardly any of them differ."""
+    """The sentence about too few groups; many groups are too few, too, if hardly any of them differ."""
     known = _groups(measured)
     if known is None:
         return "its groups are too few to say"
@@ -97,16 +97,16 @@ def _too_few(measured: IntervalEstimate) -> str:
 def _p(
     measured: IntervalEstimate, bound: float, sign: int, level: float, low: float | None, high: float | None
 ) -> float | None:
-    """The p of the hypothesis that the truth is on the good side of ``bound``, or on it; None where there is no test.
+    """The p of the hypothesis that the true value is on the good side of ``bound``, or at it; None without a test.
 
-    It is that of the interval's method; where that has no tail, it comes from the ends, as of a normal distribution.
+    It is that of the interval's method. If this has no tail, p comes from the ends, as for a normal distribution.
     """
     p = _p_of_method(measured, bound, sign)
     best = high if sign > 0 else low
     if p is not None or best is None:
         return p
     half = (high - low) / 2 if low is not None and high is not None else abs(best - float(measured.value or 0.0))
-    if measured.interval == SEQUENCE or half == 0:  # a sequence holds at all looks together, and no look has a p
+    if measured.interval == SEQUENCE or half == 0:  # a sequence is valid at all looks together, so no look has a p
         return None
     quantile = NormalDist().inv_cdf(0.5 + level / 2)
     return 0.5 * math.erfc(quantile * (1 + sign * (bound - best) / half) / math.sqrt(2))
@@ -123,7 +123,7 @@ def _p_of_method(measured: IntervalEstimate, bound: float, sign: int) -> float |
 
 
 class _Bound(GateKind):
-    """A bound on a value, whichever side is better."""
+    """A bound on a value, from below or from above."""
 
     sign: ClassVar[int]
     beyond: ClassVar[str]
@@ -170,14 +170,14 @@ class Max(_Bound):
 
 
 def interval_text(measured: IntervalEstimate) -> str:
-    """A number with its interval, as sentences of gates print it."""
+    """A number with its interval, as the sentences of gates print it."""
     if _known(measured.low) is None or _known(measured.high) is None:
         return shown_number(measured.value)
     return f"{shown_number(measured.value)} ({shown_number(measured.low)} to {shown_number(measured.high)})"
 
 
 def reach_text(measured: IntervalEstimate, sign: int) -> str:
-    """How far the interval reaches to the bad side."""
+    """A clause about how far the interval reaches on the bad side."""
     worst = _known(measured.low if sign > 0 else measured.high)
     return "its interval has no end there" if worst is None else f"the interval reaches {shown_number(worst)}"
 

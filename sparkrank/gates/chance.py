@@ -12,9 +12,9 @@ from sparkrank.gates.verdicts import Judged, VerdictKey
 
 
 def chance_of_failing(distance: float, stderr: float, degrees: float = math.inf) -> float:
-    """The probability that noise of this ``stderr`` alone moves a value over the ``distance`` to where its gate fails.
+    """The probability that noise of this ``stderr`` alone moves a value by the ``distance`` at which its gate fails.
 
-    The distance is negative where the gate fails already when nothing has changed.
+    The distance is negative if the gate fails even when nothing has changed.
 
     Examples
     --------
@@ -27,17 +27,17 @@ def chance_of_failing(distance: float, stderr: float, degrees: float = math.inf)
         return 0.0 if distance >= 0 else 1.0
     if math.isinf(degrees):
         return 0.5 * math.erfc(distance / (stderr * math.sqrt(2)))
-    from scipy import stats  # loading it takes longer than all else here
+    from scipy import stats  # loading it takes longer than everything else here
 
     return float(stats.t.sf(distance / stderr, degrees))
 
 
 @dataclass(frozen=True)
 class GateRecord:
-    """The nights of a replay on which a gate failed, or was undecided at worst.
+    """The nights of a replay on which a gate failed, and those on which it was undecided at worst.
 
-    ``by_chance`` is how many would have failed on average if nothing had changed, None where no verdict says so;
-    ``unknown`` counts the verdicts that do not, without a standard error or a history.
+    ``by_chance`` is the expected number of failed nights if nothing had changed, None if no verdict has the numbers for
+    it; ``unknown`` counts the verdicts without these numbers, which lack a standard error or a history.
     """
 
     gate: str
@@ -49,10 +49,10 @@ class GateRecord:
 
 
 def records_of(nights: Iterable[tuple[str, Sequence[Judged]]]) -> list[GateRecord]:
-    """What each gate did on ``nights``: the days and their verdicts.
+    """The record of each gate on ``nights``: the days and their verdicts.
 
-    When nothing changes, a value stays at its median over the nights, a difference between models is 0, and a value
-    that is held against its history is where that was.
+    If nothing changes, a value is expected at its median over the nights, a difference between models at 0, and a value
+    that is compared with its history at the centre of that history.
     """
     nights = list(nights)
     values: dict[VerdictKey, list[float]] = {}
@@ -81,7 +81,7 @@ def records_of(nights: Iterable[tuple[str, Sequence[Judged]]]) -> list[GateRecor
 
 
 def _chance(judged: Judged, usual: Mapping[VerdictKey, float]) -> float | None:
-    """The probability that noise alone makes the verdict a failure; None where nobody knows how much noise there is."""
+    """The probability that noise alone makes the verdict a failure; None if the amount of noise is unknown."""
     deviation, distances = judged.deviation, _distances(judged, usual)
     if not distances or deviation is None or math.isnan(deviation):
         return None
@@ -89,7 +89,7 @@ def _chance(judged: Judged, usual: Mapping[VerdictKey, float]) -> float | None:
 
 
 def _distances(judged: Judged, usual: Mapping[VerdictKey, float]) -> list[float]:
-    """How far noise must move what is judged, to each bad side, to fail among all tests of its gate."""
+    """How far noise must move the judged value, to each bad side, to fail among all tests of its gate."""
     if judged.judged is None or judged.bound is None:
         return []
     expected = usual[judged.key] if judged.expected is None else judged.expected
@@ -106,12 +106,12 @@ def _distances(judged: Judged, usual: Mapping[VerdictKey, float]) -> list[float]
 
 
 def _quantile(tail: float, degrees: float) -> float:
-    """What Student's t is above with the probability ``tail``."""
+    """The value that Student's t exceeds with the probability ``tail``."""
     from scipy import special
 
     return -float(special.ndtri(tail) if math.isinf(degrees) else special.stdtrit(degrees, tail))
 
 
 def _any_of(chances: Iterable[float]) -> float:
-    """The probability of at least one, as if each came by itself: of verdicts on the same rows it is at most this."""
+    """The probability of at least one event if all are independent; of verdicts on the same rows, at most this."""
     return 1.0 - math.prod(1.0 - chance for chance in chances)

@@ -13,14 +13,14 @@ from sparkrank.gates.rules import Cell, Rule, covers_slice, matches
 from sparkrank.metrics.slices import ALL
 from sparkrank.schemas.tables import COMPARISONS
 
-# The columns that are read of the table ``comparisons``.
+# The columns that are read from the table ``comparisons``.
 _OF_PAIRS = ("candidate", "baseline", "slice", "slice_value", "metric", "difference", "stderr", "ci_low", "ci_high")
 _SIZES = ("interval", "degrees", "n_effective", "n_groups", "n_unpaired")
 COMPARED = pa.schema(map(COMPARISONS.schema.field, (*_OF_PAIRS, *_SIZES)))
 
 
 class IntervalEstimate(NamedTuple):
-    """A value, or a difference, with its interval; rows of older runs lack what follows ``stderr``."""
+    """A value, or a difference, with its interval; rows of older runs lack the fields after ``stderr``."""
 
     value: float | None
     low: float | None
@@ -36,16 +36,17 @@ class IntervalEstimate(NamedTuple):
 
     @classmethod
     def of(cls, table: pa.Table, value: str) -> Iterator[IntervalEstimate]:
-        """Those of the rows of a ``table``, where the column ``value`` is what is measured."""
+        """The estimates in the rows of a ``table``, whose column ``value`` is the measured number."""
         names = (value, "ci_low", "ci_high", *cls._fields[3:])
         return map(cls, *(_column(table, name) for name in names))
 
 
 @dataclass(frozen=True)
 class DayOutcome:
-    """The outcome of a stored day: the cells that ``failed``, and those that a person has accepted (``let_in``).
+    """The outcome of a stored day: the cells that ``failed``, and the failures that a person has accepted (``let_in``).
 
-    Of these ``levels`` had failed against their history. That of cells in ``anew``, or all (``is_new``), begins anew.
+    Among the accepted ones, ``levels`` had failed against their history. The history of cells in ``anew``, or of all
+    cells (``is_new``), starts again with this day.
     """
 
     failed: frozenset[Cell] = frozenset()
@@ -60,7 +61,7 @@ class DayOutcome:
 
 @dataclass(frozen=True)
 class Facts:
-    """What the tables of ``name`` say, differences by cell and baseline; ``metrics`` and ``models`` are all."""
+    """The facts in the tables of ``name``, differences by cell and baseline, and all ``metrics`` and ``models``."""
 
     name: str
     measured: Mapping[Cell, IntervalEstimate]
@@ -73,20 +74,20 @@ class Facts:
 
     @property
     def values(self) -> list[tuple[str, str | None]]:
-        """The slices and their values that are there."""
+        """The slices and their values that have rows."""
         return list(dict.fromkeys((cell.slice, cell.slice_value) for cell in self.measured))
 
 
 @dataclass(frozen=True)
 class Standard:
-    """The days before, the latest first; ``unread`` are those whose tables cannot be read."""
+    """The days before, the latest first, and the days ``unread``, whose tables cannot be read."""
 
     days: Sequence[Facts] = ()
     unread: Sequence[str] = ()
 
     @property
     def before(self) -> Facts | None:
-        """The last day that nothing had stopped, without what a person has let go on a later one."""
+        """The last day that nothing had stopped, without the cells whose failure a person has accepted since."""
         let_go: set[Cell] = set()
         for facts in self.days:
             if not facts.outcome.failed:
@@ -102,7 +103,7 @@ NO_STANDARD = Standard()
 def facts_of(
     name: str, metrics: pa.Table, comparisons: pa.Table | None, rules: Sequence[Rule], beside: Iterable[str] = ()
 ) -> Facts:
-    """The rows of two tables of the day or window ``name`` that ``rules`` are about, or of the models ``beside``."""
+    """The rows of two tables of the day or window ``name`` that concern ``rules``, or the models ``beside`` these."""
     beside = set(beside)
     rows = _asked(metrics, rules, beside)
     measured = dict(zip(_cells(rows, "model"), IntervalEstimate.of(rows, "value"), strict=True))
@@ -120,12 +121,12 @@ def _cells(table: pa.Table, model: str) -> Iterator[Cell]:
 
 
 def _column(table: pa.Table, name: str) -> list[Any]:
-    """The values of a column, null where the table has none of this name."""
+    """The values of a column, or nulls if the table has no such column."""
     return table[name].to_pylist() if name in table.column_names else [None] * table.num_rows
 
 
 def _asked(table: pa.Table, rules: Sequence[Rule], beside: set[str] | None) -> pa.Table:
-    """The rows of ``table`` that some rule may be about: chosen by whole columns, for slices may have many values."""
+    """The rows of ``table`` that may concern some rule, chosen by whole columns, as slices may have many values."""
     tests: dict[str, Callable[[Rule, str], bool]] = {
         "metric": lambda rule, text: matches(text, rule.metric),
         "candidate" if beside is None else "model": lambda rule, text: matches(text, rule.model or "*"),

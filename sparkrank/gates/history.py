@@ -1,4 +1,4 @@
-"""The band of a value's own history: where it may be today if it goes on as on the days before."""
+"""The band of a value's own history: the range in which it is expected today if it goes on as on the days before."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from sparkrank.gates.rules import Cell, History, Margin, Rule
 from sparkrank.gates.verdicts import Judged, VerdictKey, shown_number
 from sparkrank.stats.intervals import TOO_FEW
 
-# A day that lies so far from the others that one of a normal history would in one of a thousand of them is a stray: it
-# is left out of the band, or a single outage would widen it for weeks. At most a fifth of the days are.
+# A day is a stray if it is so far from the others that only one in a thousand normal histories has such a day. Strays
+# are left out of the band; otherwise a single outage would widen it for weeks. At most a fifth of the days are strays.
 STRAY = 0.001
 MOST_STRAYS = 0.2
-# Weekdays have means of their own from two weeks on, where they differ by an F test at this level.
+# Weekdays have their own means from two weeks on, if they differ by an F test at this level.
 RHYTHM = 0.05
 TWO_WEEKS = 14
-# The standard error of a day is more than usual above this quantile of those of its history.
+# The standard error of a day is above usual if it exceeds this quantile of the standard errors of its history.
 USUAL = 0.9
-ROUNDING = 1e-12  # of a value: what differs by less does not differ
+ROUNDING = 1e-12  # of a value: smaller differences do not count
 
 
 @dataclass(frozen=True)
 class Band:
-    """Where a value is expected by the days before: about ``centre``, with a standard deviation of ``scatter``.
+    """The value expected from the days before: about ``centre``, with a standard deviation of ``scatter``.
 
-    The centre is the mean of ``alike`` days, the scatter is that of all ``days``, known to ``degrees`` of freedom.
-    ``strays`` are further days, left out because they lie too far from these. ``usual`` is the error of a day that the
-    scatter has in it. ``by_weekday`` says that the day's weekday has a centre of its own, and ``reach`` is what the
-    band has in it at least, where scatter may not say all.
+    The centre is the mean of ``alike`` days. The scatter is that of all ``days``, with ``degrees`` of freedom.
+    ``strays`` counts further days, left out because they are too far from these. ``usual`` is the standard error of a
+    day that the scatter already includes. ``by_weekday`` says that the day's weekday has its own centre. ``reach`` is a
+    range that the band contains in any case, if the scatter may not say everything.
     """
 
     centre: float
@@ -50,10 +50,10 @@ class Band:
     reach: tuple[float, float] | None = None
 
     def prediction(self, stderr: float | None) -> tuple[float, float]:
-        """How far from the centre another day, of this ``stderr``, lies by chance, and the degrees of freedom of that.
+        """The standard deviation from the centre of another day with this ``stderr``, and its degrees of freedom.
 
-        These are Welch's and Satterthwaite's: what is more than usual is known. A deviation of 0 is of a history that
-        says nothing.
+        The degrees are Welch's and Satterthwaite's; the excess of ``stderr`` over the usual one counts as known. A
+        deviation of 0 means that the history says nothing.
 
         References
         ----------
@@ -81,12 +81,12 @@ def band_of(
     weekdays: Sequence[int | None] = (),
     weekday: int | None = None,
 ) -> Band:
-    """The band of a value by those, none NaN, of at least two days before; ``weekday`` is that of the day judged.
+    """The band of a value from at least two days before, none NaN; ``weekday`` is that of the day judged.
 
-    Its scatter is the raw one: the noise of a usual day's sample is in it, and what users who come every day have in
-    common is not. Where more than half of the days have one value, scatter is no measure: there the error of the day
-    that is judged counts as a whole, and the range of the days is within the band. It is, too, where values have no
-    error of their own.
+    Its scatter is the raw one: it includes the noise of a usual day's sample, but not what users who come every day
+    have in common. If more than half of the days have one value, the scatter measures nothing: the error of the judged
+    day then counts in full, and the band contains the range of the days. It also does if values have no error of their
+    own.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def band_of(
         strays = _strays(numbers, kinds)
         by_weekday = _have_rhythm(numbers, kinds, strays, weekday or 0)
     if not by_weekday:
-        # before two weeks it may be the first weekend
+        # in the first two weeks a day may be on the first weekend
         is_early = may_have_rhythm and len(numbers) < TWO_WEEKS
         kinds, strays = one, set() if is_tied or is_early else _strays(numbers, one)
     fit = _fit(numbers, kinds, strays)
@@ -127,7 +127,7 @@ def band_of(
 
 
 class _Fit(NamedTuple):
-    """The mean of each kind of day, how many days it has, and the sum of squares about all means."""
+    """The mean of each kind of day, its number of days, and the sum of squares about all means."""
 
     means: Mapping[int, float]
     counts: Mapping[int, int]
@@ -147,7 +147,7 @@ def _fit(values: Sequence[float], kinds: Sequence[int], without: Collection[int]
 
 
 def _have_rhythm(values: Sequence[float], weekdays: Sequence[int], without: Collection[int], today: int) -> bool:
-    """Whether weekdays differ, by an F test, and there are two days of today's weekday at least."""
+    """Whether weekdays differ, by an F test, and today's weekday has at least two days."""
     apart, alike = _fit(values, weekdays, without), _fit(values, [0] * len(values), without)
     degrees = alike.degrees - apart.degrees
     if apart.counts.get(today, 0) < 2 or degrees < 1:
@@ -161,10 +161,10 @@ def _have_rhythm(values: Sequence[float], weekdays: Sequence[int], without: Coll
 
 
 def _strays(values: Sequence[float], kinds: Sequence[int]) -> set[int]:
-    """The places of days that stand out of the others, by Rosner's generalized extreme studentized deviate (1983).
+    """The indices of days that are far from the others, by Rosner's generalized extreme studentized deviate (1983).
 
     The median of ``values`` is 0. Days within three times the median distance (two standard deviations) are no strays.
-    Of two days of a weekday, which stand out alike, it is the one that is further from all other days.
+    If a weekday has two days, which are equally far from their mean, the one further from all other days is the stray.
     """
     fit = _fit(values, kinds, ())
     residuals = [abs(value - fit.means[kind]) for value, kind in zip(values, kinds, strict=True)]
@@ -189,7 +189,7 @@ def _strays(values: Sequence[float], kinds: Sequence[int]) -> set[int]:
 
 @lru_cache(maxsize=1024)
 def _furthest(degrees: int, days: int) -> float:
-    """How far a day of a normal history is from its mean, studentized: any of so many, once in a thousand histories."""
+    """The studentized distance from the mean that any of ``days`` exceeds in one of a thousand normal histories."""
     from scipy import special
 
     quantile = float(special.stdtrit(degrees - 1, 1 - STRAY / (2 * days)))
@@ -197,7 +197,7 @@ def _furthest(degrees: int, days: int) -> float:
 
 
 def own_error(measured: IntervalEstimate) -> float | None:
-    """The standard error of a value, or a quarter of its interval, as percentiles have; None without any width."""
+    """The standard error of a value, or a quarter of its interval, as for percentiles; None without any width."""
     stderr = measured.stderr
     if stderr is None and measured.low is not None and measured.high is not None:
         stderr = (measured.high - measured.low) / 4
@@ -206,7 +206,7 @@ def own_error(measured: IntervalEstimate) -> float | None:
 
 @dataclass(frozen=True)
 class Past:
-    """The days before, the latest first, how many are ``left_out`` and why, and the day that began ``anew``."""
+    """The days before, the latest first, the number ``left_out`` for each reason, and the day that began ``anew``."""
 
     days: Sequence[tuple[str, IntervalEstimate]]
     left_out: Mapping[str, int]
@@ -214,10 +214,10 @@ class Past:
 
 
 def past_of(cell: Cell, definition: str | None, standard: Standard, most: int) -> Past:
-    """The days before, at most ``most``, that a value of ``cell`` of this ``definition`` is compared with.
+    """The days before, at most ``most``, with which a value of ``cell`` with this ``definition`` is compared.
 
-    A day on which the cell has failed is left out, unless a person has accepted that. The history begins with the last
-    day from which it was to begin anew, or with two accepted failures in a row: twice is a new level.
+    A day on which the cell failed is left out, unless a person has accepted that. The history begins with the last day
+    that was marked as a new beginning, or with two accepted failures in a row, which are a new level.
     """
     left_out = dict.fromkeys(("on which it failed", "of another definition", "without a value"), 0)
     days: list[tuple[str, IntervalEstimate]] = []
@@ -245,14 +245,14 @@ def past_of(cell: Cell, definition: str | None, standard: Standard, most: int) -
 
 
 class AsBefore(GateKind):
-    """Not outside of the band of its own history."""
+    """Inside the band of its own history."""
 
     name, value = "history", "history"
     word, phrase = "not_worse_than", "not worse than"
     compares, reads_history = True, True
 
     def verdict(self, rule: Rule, cell: Cell, measured: IntervalEstimate, evidence: Evidence) -> Judged:
-        """Whether the value is beyond its band, on either side or on the worse one."""
+        """Whether the value is inside its band, on both sides or on the worse one."""
         options = evidence.history
         past = past_of(cell, measured.definition, evidence.standard, options.days)
         key, value, days = VerdictKey(rule.gate, rule.kind, cell), float(measured.value or 0.0), _days(len(past.days))
@@ -278,8 +278,8 @@ class AsBefore(GateKind):
 def _against_band(
     judged: Judged, band: Band, stderr: float | None, margin: Margin, options: History, worse: int
 ) -> Judged:
-    """The verdict on a value that has the ``stderr``; lower is worse where ``worse`` is 1."""
-    from scipy import special  # loading it takes longer than all else here
+    """The verdict on a value with this ``stderr``; lower is worse if ``worse`` is 1."""
+    from scipy import special  # loading it takes longer than everything else here
 
     def tail(distance: float) -> float:
         return float(special.ndtr(-distance) if math.isinf(degrees) else special.stdtr(degrees, -distance))
@@ -317,7 +317,7 @@ def _against_band(
 
 
 def _weekday(day: str, options: History) -> int | None:
-    """The weekday of a day, 0 of a Monday; None of a window, and where weekdays are not to be told apart."""
+    """The weekday of a day, with Monday as 0; None for a window, and if weekdays are not to be distinguished."""
     if options.rhythm == "none" or options.same_weekday:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Verdicts from the rules and the facts: nothing that is not there, and nothing undefined, ever passes."""
+"""Verdicts from the rules and the facts: nothing that is missing, and nothing undefined, ever passes."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from sparkrank.metrics.slices import ALL
 class Judge:
     """Judges days by ``rules``.
 
-    ``better`` says of each metric whether higher is better, None where neither is, and ``without_interval`` are those
-    that have no interval by nature. Values of slices with fewer than ``least_groups`` groups are left out, and models
-    are not compared where more than the share ``most_unpaired`` of groups have a value of one of them alone.
+    ``better`` says for each metric whether higher is better, or is None if neither side is; ``without_interval`` are
+    the metrics that have no interval by nature. Slice values with fewer than ``least_groups`` groups are left out.
+    Models are not compared if only one of them has a value in more than the share ``most_unpaired`` of the groups.
     """
 
     rules: Sequence[Rule]
@@ -33,13 +33,13 @@ class Judge:
 
     @property
     def needed_days(self) -> int:
-        """How many days before the day are needed: none, or the last accepted one, to see what has vanished."""
+        """The number of days needed before the day; with wildcards at least one, to see what has vanished."""
         days = [KINDS[rule.kind].needed_days(self.history) for rule in self.rules]
         return max(days, default=0) or int(any(rule.has_wildcards for rule in self.rules))
 
     @property
     def days_apart(self) -> int:
-        """How many days lie between two days or windows before the day that are looked at."""
+        """The number of days between two of the days or windows before the day that are read."""
         return max(KINDS[rule.kind].days_apart(self.history) for rule in self.rules)
 
     def has_history(self, cell: Cell) -> bool:
@@ -50,7 +50,7 @@ class Judge:
         return {rule.against for rule in self.rules if rule.against is not None}
 
     def verdicts(self, facts: Facts | None, name: str, standard: Standard = NO_STANDARD) -> list[Judged]:
-        """The verdicts of the day or window ``name``, at least one of each rule; without ``facts`` it has no tables."""
+        """The verdicts on the day or window ``name``, at least one for each rule; no ``facts``: it has no tables."""
         return [judged for rule in self.rules for judged in self._of_rule(rule, facts, name, standard)]
 
     def _of_rule(self, rule: Rule, facts: Facts | None, name: str, standard: Standard) -> list[Judged]:
@@ -86,13 +86,13 @@ class Judge:
         return [replace(verdict, left_out=left_out) for verdict in corrected(verdicts, rule.correction, otherwise)]
 
     def _is_small(self, cell: Cell, facts: Facts, before: Facts | None) -> bool:
-        """Whether ``cell`` is of a slice value with too few groups, on the day or, where it has vanished, before it."""
+        """Whether the slice value of ``cell`` has too few groups, on the day or, if it has vanished, before."""
         measured = facts.measured.get(cell) or (None if before is None else before.measured.get(cell))
         groups = None if measured is None else measured.n_groups
         return cell.slice != ALL and groups is not None and groups < self.least_groups
 
     def _covers(self, rule: Rule, cell: Cell) -> bool:
-        """Whether ``rule`` is about ``cell``: rules of some kinds are about metrics alone that can be worse."""
+        """Whether ``rule`` concerns ``cell``: rules of some kinds concern only metrics with a worse side."""
         return KINDS[rule.kind].covers(rule, cell, self.better, self.history)
 
 

@@ -15,8 +15,8 @@ from sparkrank.gates.verdicts import Judged, exit_code, gates_table
 
 @dataclass(frozen=True)
 class Judgment:
-    """The verdicts of a day or window. ``acceptance`` is when and why a person has let it in, ``dropped`` the reason of
-    one that no longer holds, because the result is another.
+    """The verdicts on a day or window. ``acceptance`` says when and why a person has accepted it. ``dropped`` is the
+    reason of an acceptance that is no longer valid, because the result has changed.
     """
 
     name: str

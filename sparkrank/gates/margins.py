@@ -1,4 +1,4 @@
-"""Gates that compare a model with another one of the same day: it is not worse, or it is equivalent."""
+"""Gates that compare a model with another one on the same day: it is not worse, or it is equivalent."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sparkrank.stats.ratios import StandardErrors, margin_stderr
 
 
 class _Difference(GateKind):
-    """A condition on the difference of two models, with a margin on each side that is bad."""
+    """A condition on the difference of two models, with a margin on each bad side."""
 
     compares: ClassVar[bool] = True
     good: ClassVar[str]
@@ -23,11 +23,11 @@ class _Difference(GateKind):
     doubtful: ClassVar[str]
 
     def signs(self, cell: Cell, evidence: Evidence) -> tuple[int, ...]:
-        """1 where differences below the margin are bad, -1 where those above it are."""
+        """1 if differences below the margin are bad, -1 if those above it are; both if both are."""
         raise NotImplementedError
 
     def verdict(self, rule: Rule, cell: Cell, measured: IntervalEstimate, evidence: Evidence) -> Judged:
-        """Whether the whole interval of the difference is within the margin, on every side that is bad."""
+        """Whether the whole interval of the difference is within the margin, on every bad side."""
         facts, value, against = evidence.facts, measured.value, str(rule.against)
         if facts.compared is None:
             return failed(rule, cell, f"{facts.name} has no table comparisons, so nothing tells", value)
@@ -105,7 +105,7 @@ class Equivalent(_Difference):
     needs_margin = True
     good, bad, doubtful = "is no larger than allowed", "is larger than allowed", "could be larger than allowed"
 
-    def signs(self, cell: Cell, evidence: Evidence) -> tuple[int, ...]:  # noqa: ARG002 - of each cell the same
+    def signs(self, cell: Cell, evidence: Evidence) -> tuple[int, ...]:  # noqa: ARG002 - the same for each cell
         """Both sides."""
         return 1, -1
 
@@ -115,7 +115,7 @@ def _is_undefined(measured: IntervalEstimate) -> bool:
 
 
 def _decisive(test: tuple[BoundVerdict, float, int, IntervalEstimate]) -> tuple[int, float]:
-    """The sort key of the side that decides."""
+    """The sort key by which the deciding side comes first."""
     side = test[0]
     return ("fail", "undecided", "pass").index(side.verdict), 1.0 if side.p is None else side.p
 
@@ -128,7 +128,7 @@ def _unpaired(
     rule: Rule,
     most: float,
 ) -> str | None:
-    """Why too many of the groups in which some model is defined leave the verdict open; None if they are few."""
+    """The reason why groups with only one of the two models are too many for a verdict; None if they are few."""
     unpaired = difference.n_unpaired or 0
     models = (candidate, baseline)
     defined = [each.n_groups - (each.n_undefined or 0) for each in models if each.n_groups is not None]
@@ -149,8 +149,8 @@ def _with_margin(
 ) -> tuple[IntervalEstimate, str | None]:
     """The difference with the interval to compare with the margin, or the reason why there is none.
 
-    A margin that is a share of the baseline's estimate has an error of its own. What is tested is the difference and
-    the margin together, candidate - (1 - share) · baseline.
+    A margin that is a share of the baseline's estimate has an error of its own. The test is therefore of the difference
+    and the margin together, candidate - (1 - share) · baseline.
     """
     if not rule.margin.relative or difference.low is None or difference.high is None:
         return difference, None
@@ -165,11 +165,11 @@ def _with_margin(
     degrees = min((each.degrees for each in (difference, baseline) if each.degrees is not None), default=None)
     if degrees is not None:
         half = t_quantile(degrees, 0.5 + level / 2) * stderr
-    else:  # of an older run: as many standard errors as the interval of the difference has
+    else:  # a row of an older run: as many standard errors as the interval of the difference has
         half = (difference.high - difference.low) / 2 * (stderr / errors.difference if errors.difference else 0.0)
     value = float(difference.value or 0.0)
     low, high = value - half, value + half
-    if 0.0 in (difference.low, difference.high):  # so few groups that no difference would exclude 0, nor does a share
+    if 0.0 in (difference.low, difference.high):  # too few groups for a difference, or a share, to exclude 0
         low, high = min(low, 0.0), max(high, 0.0)
     return difference._replace(low=low, high=high, stderr=stderr, degrees=degrees), None
 

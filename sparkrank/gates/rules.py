@@ -1,4 +1,4 @@
-"""The rules of gates, and which rows of the table ``metrics`` each of them is about."""
+"""The rules of gates, and which rows of the table ``metrics`` each of them concerns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from sparkrank.metrics.slices import ALL, NO_PART, shown_value
 
-Policy: TypeAlias = Literal["fail", "warn", "pass"]  # what is done where a gate is undecided
+Policy: TypeAlias = Literal["fail", "warn", "pass"]  # the consequence of an undecided gate
 _WILDCARDS = re.compile(r"[*?\[]")
 _EVERYTHING = re.compile(r"\*+")
 
@@ -26,19 +26,19 @@ class Cell(NamedTuple):
 
     @property
     def shown_slice(self) -> str:
-        """The slice and its value as a person writes them, empty for the whole day."""
+        """The slice and its value as a person writes them, or an empty text for the whole day."""
         return "" if self.slice == ALL else f"{self.slice}={shown_value(self.slice_value, self.slice)}"
 
 
 @dataclass(frozen=True)
 class Margin:
-    """How much worse is still good enough: an ``amount``, or a share of the value compared with."""
+    """How much worse is still good enough: an ``amount``, or a share of the baseline's value."""
 
     amount: float = 0.0
     relative: bool = False
 
     def of(self, value: float) -> float:
-        """The margin in units of the metric, where ``value`` is compared with.
+        """The margin in units of the metric, if ``value`` is the baseline's.
 
         Examples
         --------
@@ -53,11 +53,11 @@ class Margin:
 
 @dataclass(frozen=True)
 class History:
-    """The days that a day is compared with: the last ``days``, optionally of the ``same_weekday`` alone.
+    """The days that a day is compared with: the last ``days``, optionally only those of the ``same_weekday``.
 
-    ``sides`` of the band that a value must not leave: both, or the worse one. The band is as wide as ``width`` standard
-    deviations of a normal distribution would be if they were known exactly. By the ``rhythm`` weekly weekdays have
-    means of their own where they differ. With fewer than ``least_days`` days there is no band.
+    ``sides`` are the sides of the band that a value must not leave: both, or the worse one. The band is as wide as
+    ``width`` standard deviations of a normal distribution would be if they were known exactly. With the ``rhythm``
+    ``weekly``, weekdays have their own means if they differ. With fewer than ``least_days`` days there is no band.
     """
 
     days: int = 28
@@ -70,11 +70,11 @@ class History:
 
 @dataclass(frozen=True)
 class Rule:
-    """One condition. A gate with ``min`` and ``max`` is two.
+    """One condition. A gate with ``min`` and ``max`` has two.
 
-    ``metrics`` and ``models`` are those of the spec that the patterns ``metric`` and ``model`` match. ``of_slices`` has
-    a pattern for the value of each column (itself a pattern); without any, the rule is about the whole day.
-    ``slices`` are the columns of the slices that it matches, ``against`` is the model that it compares with.
+    ``metrics`` and ``models`` are those of the spec that match the patterns ``metric`` and ``model``. ``of_slices`` has
+    a pattern for the value of each column (itself a pattern); if it is empty, the rule concerns the whole day.
+    ``slices`` are the columns of the slices that match, ``against`` is the model compared with.
     """
 
     gate: str
@@ -93,18 +93,18 @@ class Rule:
 
     @property
     def has_wildcards(self) -> bool:
-        """Whether a pattern decides what the rule covers, so that a cell could vanish unseen."""
+        """Whether a pattern decides what the rule covers, so that a cell could vanish unnoticed."""
         patterns = [self.metric, self.model or "*", *itertools.chain.from_iterable(self.of_slices)]
         return any(pattern is not None and is_pattern(pattern) for pattern in patterns)
 
     def covers(self, cell: Cell) -> bool:
-        """Whether it is about ``cell``, by its patterns."""
+        """Whether ``cell`` matches the rule's patterns."""
         if not matches(cell.metric, self.metric) or not matches(cell.model, self.model or "*"):
             return False
         return cell.model != self.against and covers_slice(self.of_slices, cell.slice, cell.slice_value)
 
     def cells(self, values: Iterable[tuple[str, str | None]]) -> list[Cell]:
-        """The cells that the rule covers among ``values`` of slices, and those that it names without a wildcard."""
+        """The cells that the rule covers among slice ``values``, and those that it names without a wildcard."""
         if not self.of_slices:
             places: list[tuple[str, str | None]] = [(ALL, ALL)]
         else:
@@ -113,7 +113,7 @@ class Rule:
         return [Cell(metric, model, *place) for metric in self.metrics for model in self.models for place in places]
 
     def _literal(self, columns: tuple[str, ...]) -> list[str | None]:
-        """The value of the slice of ``columns``, where each of its parts is named without a wildcard."""
+        """The value of the slice of ``columns``, if each of its parts is named without a wildcard."""
         patterns = dict(self.of_slices)
         if any(text is not None and is_pattern(text) for text in itertools.chain.from_iterable(self.of_slices)):
             return []
@@ -133,17 +133,17 @@ def is_pattern(text: str) -> bool:
 
 
 def matches(text: str, pattern: str) -> bool:
-    """Whether ``text`` is ``pattern``, or matches it; a metric may have a bracket in its text."""
+    """Whether ``text`` equals ``pattern`` or matches it; a metric's text may itself have a bracket."""
     return text == pattern or (is_pattern(pattern) and fnmatch.fnmatchcase(text, pattern))
 
 
 def columns_match(of_slices: Iterable[str], columns: tuple[str, ...]) -> bool:
-    """Whether the slice of ``columns`` is one that the patterns ``of_slices`` name: as a whole, or column by column."""
+    """Whether the patterns ``of_slices`` match the slice of ``columns``, as a whole or column by column."""
     return _assigned(tuple(of_slices), columns) is not None
 
 
 def covers_slice(of_slices: tuple[tuple[str, str | None], ...], slice_: str, value: str | None) -> bool:
-    """Whether a value of a slice is one that the patterns name: no patterns name the whole day alone."""
+    """Whether the patterns match a slice value; without patterns only the whole day matches."""
     if not of_slices or slice_ == ALL:
         return not of_slices and slice_ == ALL
     columns = tuple(slice_.split(","))
@@ -158,7 +158,7 @@ def covers_slice(of_slices: tuple[tuple[str, str | None], ...], slice_: str, val
 
 
 def slice_parts(columns: tuple[str, ...], value: str | None) -> dict[str, str | None]:
-    """The value of each column of a slice: those of several stand between commas, and commas in them are escaped.
+    """The value of each column of a slice; commas separate several values, and commas in them are escaped.
 
     Examples
     --------
@@ -175,14 +175,14 @@ def slice_parts(columns: tuple[str, ...], value: str | None) -> dict[str, str | 
 
 
 def _value_matches(value: str | None, pattern: str | None) -> bool:
-    """Rows without a value are those of the pattern None, and of ``*``, which is every value."""
+    """Whether a value matches; rows without a value match the pattern None, and ``*``, which matches every value."""
     if value is None or pattern is None:
         return value is pattern or (pattern is not None and _EVERYTHING.fullmatch(pattern) is not None)
     return matches(value, pattern)
 
 
 def _assigned(patterns: tuple[str, ...], columns: tuple[str, ...]) -> dict[str, str] | None:
-    """The pattern of each column, or None where the two do not go together."""
+    """The pattern of each column, or None if patterns and columns do not match."""
     if len(patterns) == 1 and matches(",".join(columns), patterns[0]):
         return dict.fromkeys(columns, patterns[0])
     if len(patterns) != len(columns):

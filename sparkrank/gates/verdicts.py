@@ -30,12 +30,12 @@ class VerdictKey(NamedTuple):
 class Judged:
     """A verdict: a row of the table ``gates``.
 
-    ``expected`` is where ``judged`` (the value, or the difference) would be if nothing had changed, None where only
-    other days can tell; ``deviation`` is the standard deviation of it then, with ``degrees`` of freedom. ``sign`` is 1
-    where lower is worse, -1 where higher is. Where both are, ``other`` is the bound on the other side.
+    ``expected`` is where ``judged`` (the value, or the difference) would be if nothing had changed, or None if only
+    other days show this; ``deviation`` is its standard deviation then, with ``degrees`` of freedom. ``sign`` is 1 if
+    lower is worse, -1 if higher is. If both are worse, ``other`` is the bound on the other side.
 
-    A ``p`` of None says that nothing was tested. ``p_adjusted`` is among all ``tests`` of the gate, and at most
-    ``alpha`` of a failure. ``left_out`` counts the values of slices with too few groups.
+    A ``p`` of None means that nothing was tested. ``p_adjusted`` is corrected for all ``tests`` of the gate, and at
+    most ``alpha`` for a failure. ``left_out`` counts the slice values with too few groups.
     """
 
     key: VerdictKey
@@ -68,7 +68,7 @@ class Judged:
 
     @property
     def numbers(self) -> tuple[float | None, ...]:
-        """The numbers that an acceptance is bound to."""
+        """The numbers for which an acceptance is valid."""
         return self.value, self.low, self.high
 
 
@@ -83,11 +83,11 @@ def shown_number(number: float | None) -> str:
 
 
 def corrected(judged: Sequence[Judged], correction: str, otherwise: VerdictWord = "undecided") -> list[Judged]:
-    """The verdicts of one gate on one night, corrected for multiple tests: a failure must hold among all of them.
+    """The verdicts of one gate on one night, corrected for multiple tests: a failure must remain one among all of them.
 
-    A failure that is none among all of them becomes ``otherwise``; verdicts without a ``p`` stay and do not count. To
-    pass needs no correction: all of them have to (Berger: Multiparameter hypothesis testing and acceptance sampling,
-    Technometrics 1982).
+    A failure that does not remain becomes ``otherwise``; verdicts without a ``p`` are kept and do not count. Passing
+    needs no correction, since every test has to pass (Berger: Multiparameter hypothesis testing and acceptance
+    sampling, Technometrics 1982).
 
     Examples
     --------
@@ -115,7 +115,7 @@ def _corrected(judged: Judged, otherwise: VerdictWord) -> Judged:
 def accepted(
     judged: Iterable[Judged], reasons: Mapping[VerdictKey, tuple[tuple[float | None, ...], str]]
 ) -> list[Judged]:
-    """The verdicts ``judged``, with the ``reasons`` of those that a person accepted when they had the same numbers."""
+    """The verdicts ``judged``, with the ``reasons`` of those that a person accepted while they had the same numbers."""
     verdicts = []
     for verdict in judged:
         numbers, reason = reasons.get(verdict.key, ((), None))
@@ -137,7 +137,7 @@ def gates_table(judged: Iterable[Judged], facts: Facts | None) -> pa.Table:
     """The table ``gates``: a row for each verdict."""
     rows = [
         {
-            **vars(verdict),  # of which the schema takes the columns
+            **vars(verdict),  # the schema selects the columns
             "gate": verdict.key.gate,
             "kind": verdict.key.kind,
             **verdict.key.cell._asdict(),

@@ -1,7 +1,7 @@
-"""The rules that put scores into bins. No rule depends on the range of the scores.
+"""The rules that assign scores to bins. No rule depends on the range of the scores.
 
-The number of a bin is the bit pattern of its own score as a float64, rearranged so that numbers compare as scores do:
-bins of different machines and days match without agreeing on edges first.
+The number of a bin is the bit pattern of the bin's own score as a float64, rearranged so that numbers compare as scores
+do. Bins of different machines and days therefore match without agreeing on edges first.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ MOST_BINS = 10**6
 
 @dataclass(frozen=True)
 class BinRule:
-    """Which scores share a bin, by the ``kind`` of the rule; 0.0 and -0.0 always do.
+    """The rule by which scores share a bin, by its ``kind``; 0.0 and -0.0 always do.
 
     ``bits``: scores that agree in sign, exponent and ``size`` bits of the mantissa. ``digits``: scores that agree when
     rounded to ``size`` decimals. ``bins``: ``size`` bins of equal width from 0 to 1, each with its lower edge and the
-    last with both; a score outside belongs to the nearest. ``exact``: equal scores. ``rel`` is the least relevant label
-    (None: above 0).
+    last with both; a score outside belongs to the nearest bin. ``exact``: equal scores. ``rel`` is the lowest relevant
+    label (None: above 0).
     """
 
     kind: str
@@ -58,7 +58,7 @@ class BinRule:
         if self.kind == "bins":
             return Bins(self.size, scores)
         if self.kind == "digits":
-            # half of what float64 holds, so that rounding never moves a score to where no decimals are left
+            # half of what float64 can represent, so that rounding never moves a score to where there are no decimals
             few = max(abs(scores.lowest), abs(scores.highest)) < EXACT_WHOLE / 10.0**self.size / 2
             return Decimals(self.size) if few else Mixed(self.size)
         return LeadingBits(self.size if self.kind == "bits" else None, scores)
@@ -73,7 +73,7 @@ class BinRule:
         return bin_scores(self.numbers(scores))
 
     def width(self, snapped: Floats) -> Floats:
-        """The width of the bin of each snapped score, 0 where a bin is a single score."""
+        """The width of the bin of each snapped score, 0 if a bin is a single score."""
         if self.kind == "exact":
             return np.zeros(len(snapped))
         if self.kind == "bins":

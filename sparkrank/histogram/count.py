@@ -1,4 +1,4 @@
-"""Counts of rows by score bin: in an array where bins are close together, by a compiled loop, or else by sorting."""
+"""Counts of rows by score bin: in an array if bins are close together, by a compiled loop, or else by sorting."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from sparkrank.numeric.exact_sums import LIMBS, UNIT_ARRAY, Amounts, limbs_of, l
 from sparkrank.numeric.ordered_integers import Bins, Coding, Decimals, LeadingBits
 from sparkrank.numeric.segments import WHOLE, Segments, run_starts, stable_order
 
-# Bins that span many places are often close together except for gaps: where some scores are 0, or where scores of both
-# signs are cut by their leading bits. Pages of 256 places without a row are left out (4 ns a row).
+# Bins that span many places are often close together except for gaps, as when some scores are 0, or when scores of both
+# signs are cut to their leading bits. Pages of 256 places without a row are left out, which takes 4 ns a row.
 PAGE_BITS = 8
 NO_GAPS = np.empty(0, np.int64)
 
@@ -41,9 +41,9 @@ def page_gaps(filled: Flags) -> tuple[int, Ints, Ints]:
     return len(pages) << PAGE_BITS, gaps, before
 
 
-_NO_INTS = np.empty(0, np.int64)  # for a loop: no page is left out, or no sum is requested
+_NO_INTS = np.empty(0, np.int64)  # tells a loop that no page is left out, or that no sum is requested
 _NO_LIMBS = np.empty((0, LIMBS))
-_NO_SEGMENTS = np.empty(0, np.int32)  # for a loop: all rows are in one segment
+_NO_SEGMENTS = np.empty(0, np.int32)  # tells a loop that all rows are in one segment
 
 
 def count_by_loops(
@@ -56,7 +56,7 @@ def count_by_loops(
     segments: Segments,
     owner: Codes | None = None,
 ) -> SegmentCounts | None:
-    """The bins of ``rows`` counted in ``places`` by compiled loops; None where pages have over ``most`` places."""
+    """The bins of ``rows`` counted in ``places`` by compiled loops; None if pages have more than ``most`` places."""
     cut, scores = loop_coding(coding), rows.wide()
     before = _NO_INTS
     if places.span > most:
@@ -95,7 +95,7 @@ def count_by_loops(
 
 
 def filled_places(counted: Ints) -> tuple[Ints, Ints, Ints]:
-    """The places of ``counted`` that have rows, and their relevant (``native.blocks.RELEVANT`` each) and other rows."""
+    """The places of ``counted`` with rows, and their relevant (each ``native.blocks.RELEVANT``) and other rows."""
     place, pos, neg = (np.empty(np.count_nonzero(counted), np.int64) for _ in range(3))
     native.blocks.kept(counted, place, pos, neg)
     return place, pos, neg
@@ -115,12 +115,12 @@ def loop_coding(coding: Coding) -> tuple[int, float]:
     return native.blocks.BINS, coding.size
 
 
-# Rows are counted in an array where its bins are at most this many per row, so that it stays in the cache.
+# Rows are counted in an array if it has at most this many bins per row, so that it stays in the cache.
 DENSE_BINS_PER_ROW = 4
 
 
 class SegmentCounts(NamedTuple):
-    """The rows of each bin, as in :class:`sparkrank.states.ScoreHistogram`; ``starts`` says where segments begin."""
+    """The rows of each bin, as in :class:`sparkrank.states.ScoreHistogram`; ``starts`` is where segments begin."""
 
     bins: Ints
     starts: Ints
@@ -133,10 +133,10 @@ class SegmentCounts(NamedTuple):
 def count_segments(
     rule: BinRule, rows: ScoredRows, sums: bool, segments: Segments = WHOLE, owner: Codes | None = None
 ) -> SegmentCounts:
-    """The bins of the ``rows`` of all segments, which are those of their ``owner`` (n), if any.
+    """The bins of the ``rows`` of all segments; if ``owner`` (n) is given, a row is in the segments of its owner.
 
-    ``offset`` is the sum over the bin's rows of score minus bin score, in units of the bin's width / 2^32, or 0 where
-    ``sums`` is false. Of weighted rows amounts are sums in limbs.
+    ``offset`` is the sum over the bin's rows of score minus bin score, in units of the bin's width / 2^32, or 0 if
+    ``sums`` is false. For weighted rows, amounts are sums in limbs.
     """
     weighted = rows.weights is not None
     if len(rows.scores) == 0:

@@ -28,7 +28,7 @@ class Points:
 
 
 def roc_points(sweep: Sweep, scores: Floats) -> Points:
-    """FPR and TPR at the score of each bin, after (0, 0). No points where a class is missing."""
+    """FPR and TPR at the score of each bin, after (0, 0). No points if a class is missing."""
     if not sweep.positives or not sweep.negatives:
         return Points(*np.empty((3, 0)))
     return Points(
@@ -39,7 +39,7 @@ def roc_points(sweep: Sweep, scores: Floats) -> Points:
 
 
 def roc_area(points: Points) -> float:
-    """The area by trapezoids: a bin with rows of both classes draws a diagonal."""
+    """The area by trapezoids; a bin with rows of both classes is a diagonal."""
     return float(np.sum(np.diff(points.x) * (points.y[1:] + points.y[:-1]) / 2))
 
 
@@ -58,9 +58,9 @@ def pr_area(points: Points) -> float:
 
 
 def thinned(points: Points, most: int, area: Callable[[Points], float]) -> Points:
-    """At most ``most`` of ``points`` at equal steps along the curve, or as many as keep the area to :data:`AREA_MOVES`.
+    """At most ``most`` of ``points``, at equal steps along the curve; more if the area would move by over AREA_MOVES.
 
-    The first point of each step stays, and so do both ends of a jump.
+    The first point of each step is kept, and so are both ends of a jump.
     """
     count = len(points.x)
     if count <= most:

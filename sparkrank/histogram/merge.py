@@ -1,4 +1,4 @@
-"""Merging the bins of several histograms: equal bins become one, and their amounts add up."""
+"""Merging the bins of several histograms: equal bins become one, and their amounts are added."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def is_dense(span: int, parts: Sequence[NDArray[np.integer[Any]]]) -> bool:
 
 
 class Whole(NamedTuple):
-    """Whole numbers (n) as their differences ``above`` the ``least``, in an array of any width."""
+    """Whole numbers (n), stored as their differences ``above`` the ``least``, in an array of any width."""
 
     least: int
     above: NDArray[np.integer[Any]]
@@ -41,7 +41,7 @@ class Whole(NamedTuple):
 
 
 class CodedBins(NamedTuple):
-    """The bins of one part: ``fill`` writes their codes (ascending); ``offset`` is None where all are 0."""
+    """The bins of one part: ``fill`` writes their codes (ascending); ``offset`` is None if all offsets are 0."""
 
     fill: Callable[[Ints], None]
     pos: Whole
@@ -57,7 +57,7 @@ class MergedBins(NamedTuple):
 
 
 def merge_by_loops(coding: Coding, scores: Range, parts: Sequence[CodedBins]) -> MergedBins | None:
-    """The merged bins of ``parts`` by compiled loops; None where bins are far apart, or sums do not fit one array."""
+    """The merged bins of ``parts`` by compiled loops; None if bins are far apart, or sums do not fit one array."""
     lowest, highest = coding.codes(np.array(scores)).tolist()
     span = highest - lowest + 1
     offsets = [part.offset for part in parts if part.offset is not None]
@@ -98,7 +98,7 @@ def codes_of(coding: Coding, bins: Ints) -> Ints:
 
 @dataclass(frozen=True)
 class JoinedInPlace:
-    """Bins that are close together, in an array of ``span`` ``places``, of which some are ``filled``."""
+    """Bins that are close together, in an array of ``span`` ``places``, some of which are ``filled``."""
 
     bins: Ints
     places: Sequence[Ints]
@@ -114,7 +114,7 @@ class JoinedInPlace:
 
 @dataclass(frozen=True)
 class JoinedBySorting:
-    """Bins that are far from each other, sorted: ``first`` is where each run of equal bins starts in ``order``."""
+    """Bins that are far apart, sorted: ``first`` is where each run of equal bins starts in ``order``."""
 
     bins: Ints
     order: Ints
@@ -126,7 +126,7 @@ class JoinedBySorting:
 
 
 def merge_bins(rule: BinRule, bins: Sequence[Ints]) -> JoinedInPlace | JoinedBySorting:
-    """The distinct bin numbers of all parts, each of which has them ascending."""
+    """Join the bin numbers of all parts, which are ascending in each part."""
     scores = range_of(bins)
     coding = rule.coding(scores)
     lowest, highest = coding.codes(np.array(scores)).tolist()

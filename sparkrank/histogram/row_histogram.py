@@ -1,6 +1,6 @@
-"""The histogram of rows of which most have a bin of their own, as exact bins often do: it keeps the rows themselves.
+"""The histogram that keeps the rows themselves, for rows of which most have their own bin, as exact bins often do.
 
-A row takes 9 bytes, or 17 with a weight; its bin would take 32, or 160 with limbs. Rows stay in sorted runs.
+A row takes 9 bytes, or 17 with a weight; its bin would take 32, or 160 with limbs. Rows are kept in sorted runs.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from sparkrank.numeric.array_types import Flags, Floats, Ints
 from sparkrank.numeric.exact_sums import exact_sum
 from sparkrank.numeric.segments import WHOLE, Segments, run_starts
 
-# Where fewer bins than this share of the rows are distinct, bins take no more memory than rows.
+# If fewer bins than this share of the rows are distinct, bins take no more memory than rows.
 LEAST_DISTINCT = 0.5
 SAMPLED_ROWS = 256
-MOST_RUNS = 256  # that are swept without sorting all of their rows at once
-SAMPLED_OF_PART = 4  # rows of each run for each part of a sweep, which say where parts begin
+MOST_RUNS = 256  # that a sweep reads without sorting all of their rows at once
+SAMPLED_OF_PART = 4  # rows of each run for each part of a sweep, from which the ends of parts are chosen
 _NO_WEIGHTS = np.empty(0)
 
 
 class BinnedRows(NamedTuple):
-    """Rows (n) by ascending number of their bin: whether ``relevant``, and ``weights``, None where all weigh 1."""
+    """Rows (n) in ascending order of their bins' numbers: ``relevant``, and ``weights``, None if all weigh 1."""
 
     bins: Ints
     relevant: Flags
@@ -54,7 +54,7 @@ class BinnedRows(NamedTuple):
 
 
 def sorted_rows(runs: Sequence[BinnedRows], are_sorted: bool = True) -> BinnedRows:
-    """The rows of all ``runs``, at least one, by bin. Unless the runs ``are_sorted``, their rows are in any order."""
+    """The rows of all ``runs``, at least one, sorted by bin. The rows of a run are in order if ``are_sorted``."""
     rows, weighted = sum(len(run.bins) for run in runs), runs[0].weights is not None
     if not native.runs("order of rows"):
         bins, relevant = (np.concatenate([getattr(run, name) for run in runs]) for name in ("bins", "relevant"))
@@ -77,7 +77,7 @@ def sorted_rows(runs: Sequence[BinnedRows], are_sorted: bool = True) -> BinnedRo
 
 
 class RowHistogram(ScoreHistogram):
-    """A histogram of rows in sorted ``runs``, at least one. The bins are made where something reads them."""
+    """A histogram of rows in sorted ``runs``, at least one. Its bins are made only when they are read."""
 
     runs: tuple[BinnedRows, ...]
 
@@ -90,7 +90,7 @@ class RowHistogram(ScoreHistogram):
     @property
     def sorted_rows(self) -> BinnedRows:
         if len(self.runs) > 1:
-            self.__dict__["runs"] = (sorted_rows(self.runs),)  # the runs themselves would take as much again
+            self.__dict__["runs"] = (sorted_rows(self.runs),)  # keeping the old runs would take as much memory again
         (rows,) = self.runs
         return rows
 
@@ -141,7 +141,7 @@ class RowHistogram(ScoreHistogram):
                 yield from some.histogram(self.rule).steps_from_above(most, score_sums)
 
     def _parts_from_above(self, most: int) -> Iterator[BinnedRows]:
-        """The rows by bin in parts of about ``most``, the highest first, sorted part by part."""
+        """The rows by bin in parts of about ``most``, the highest first; each part is sorted when it is read."""
         runs = self.runs if len(self.runs) <= MOST_RUNS else (self.sorted_rows,)
         step = max(most // (SAMPLED_OF_PART * len(runs)), 1) if len(runs) > 1 else most
         sample = np.sort(np.concatenate([run.bins[step::step] for run in runs]))
@@ -162,7 +162,7 @@ for _name in ("bins", "pos", "neg", "offset", "count"):
 
 
 def _share_bins(runs: Sequence[BinnedRows]) -> bool:
-    """Whether most rows of a sample of one run have a row of their bin in another."""
+    """Whether, in a sample of one run, most rows have a row of the same bin in another run."""
     filled = sorted((run for run in runs if len(run.bins)), key=lambda run: len(run.bins))
     if len(filled) < 2:
         return False
@@ -173,13 +173,13 @@ def _share_bins(runs: Sequence[BinnedRows]) -> bool:
 
 
 def histograms_of_rows(rule: BinRule, rows: ScoredRows, segments: Segments = WHOLE) -> list[ScoreHistogram]:
-    """The histogram of the ``rows`` of each segment by the exact ``rule``, which keeps rows unless they share bins."""
+    """The histogram of the ``rows`` of each segment by the exact ``rule``; rows are kept unless they share bins."""
     if rule.kind != "exact":
         raise ValueError(f"rows of {rule} share bins")
     if len(rows.scores) == 0:
         return [ScoreHistogram.empty(rule)] * segments.count
     bits = rows.wide().view(np.int64)
-    bins = bits if bits.min() >= 0 else rule.numbers(rows.wide())  # scores from 0 are numbers as they are
+    bins = bits if bits.min() >= 0 else rule.numbers(rows.wide())  # bit patterns of scores from 0 are bin numbers
     everything = BinnedRows(bins, rows.flags(rule.rel), rows.weights)
     if segments.code is None:
         of_segments = [everything]

@@ -1,4 +1,4 @@
-"""Scored rows and the exact sums over them that metrics at a threshold and calibration metrics need."""
+"""Scored rows, and the exact sums over them for metrics at a threshold and for calibration metrics."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from sparkrank.ranking.judgments import is_relevant
 
 @dataclass(frozen=True)
 class RowSum:
-    """A sum over rows by its ``name``, with w the weight, s the score and y whether the label is relevant at ``rel``:
+    """A sum over rows, given by its ``name``; w is the weight, s the score, and y whether the label is relevant at
+    ``rel``:
 
     ``rows`` Σ 1, ``weight`` Σ w, ``positives`` Σ w·y, ``negatives`` Σ w·(1-y), ``predicted`` Σ w over s >=
     ``threshold``, ``true_positives`` Σ w·y over the same, ``scores`` Σ w·s, ``squared_error`` Σ w·(s-y)², ``log_loss``
@@ -38,12 +39,12 @@ class RowSum:
 
 @dataclass(eq=False)
 class ScoredRows:
-    """The rows with a score (no NaN). Arrays that only one sum reads are computed a few thousand rows at a time."""
+    """The rows with a score (no NaN). Arrays that only one sum needs are computed a few thousand rows at a time."""
 
     scores: NDArray[np.floating[Any]]
     labels: NDArray[np.generic]
     weights: Floats | None = None
-    relevant: Callable[[float | None], Flags] | None = None  # computes flags where the caller caches them
+    relevant: Callable[[float | None], Flags] | None = None  # computes flags if the caller caches them
 
     def sums(self, quantity: RowSum, segments: Segments = WHOLE) -> Floats:
         """The limbs (count, 6) of ``quantity`` over each segment of the rows."""
@@ -55,7 +56,7 @@ class ScoredRows:
 
     @cached
     def taken(self, threshold: float) -> Flags:
-        """Which rows have a score of at least ``threshold``, compared as float64 whatever the type of the scores."""
+        """Flags of rows with a score of at least ``threshold``, compared as float64 whatever the type of the scores."""
         taken: Flags = self.wide() >= threshold
         return taken
 
@@ -110,7 +111,7 @@ class ScoredRows:
         return exact_sums(self.weights[rows], segments.of(rows))
 
     def weighted_sum(self, values: Callable[[slice], Floats], segments: Segments) -> Floats:
-        """The limbs (count, 6) of the weighted sum of the values that ``values`` returns for each slice of the rows."""
+        """The limbs (count, 6) of the weighted sum of the numbers that ``values`` gives for each slice of the rows."""
         weights = self.weights
         if weights is None:
             return exact_sums_of(values, len(self.scores), segments)

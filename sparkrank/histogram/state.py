@@ -38,7 +38,7 @@ class ScoreSeries(NamedTuple):
 class ScoreHistogram:
     """Bins in ascending order of score: bin numbers, positive rows, negative rows and offsets of the scores.
 
-    Of weighted rows these are sums in limbs (bins, 6), and ``count`` is the number of rows; otherwise it is None.
+    For weighted rows these are sums in limbs (bins, 6), and ``count`` is the number of rows; otherwise it is None.
     """
 
     rule: BinRule
@@ -50,7 +50,7 @@ class ScoreHistogram:
 
     @classmethod
     def empty(cls, rule: BinRule) -> ScoreHistogram:
-        """A histogram without bins, which merges with any other of the same rule, with weights or without."""
+        """A histogram without bins, which merges with any other of the same rule, weighted or not."""
         none = np.empty(0, np.int64)
         return cls(rule, none, none, none, none)
 
@@ -66,7 +66,7 @@ class ScoreHistogram:
     def merge(self, *others: ScoreHistogram) -> ScoreHistogram:
         """The histogram of all rows together.
 
-        Raises :class:`StateError` when rules differ, only some have weights, or offsets do not fit 64 bits.
+        Raises :class:`StateError` if rules differ, only some have weights, or offsets do not fit 64 bits.
         """
         for other in others:
             if other.rule != self.rule:
@@ -94,7 +94,7 @@ class ScoreHistogram:
         return ScoreHistogram(self.rule, joined.bins, pos, neg, offset, count)
 
     def merged_runs(self, others: Sequence[ScoreHistogram]) -> ScoreHistogram | None:  # noqa: ARG002
-        """The merged histogram of this one and ``others``, none empty, where all keep rows; otherwise None."""
+        """The merged histogram of this one and ``others``, none empty, if all keep rows; otherwise None."""
         return None
 
     @property
@@ -107,11 +107,11 @@ class ScoreHistogram:
 
     @property
     def numbers(self) -> Ints:
-        """The bin numbers in ascending order; where rows are kept, one for each row."""
+        """The bin numbers in ascending order; if rows are kept, one for each row."""
         return self.bins
 
     def part(self, start: int, end: int) -> ScoreHistogram:
-        """The part that has the :attr:`numbers` from ``start`` to ``end``, in the same memory."""
+        """The part with the :attr:`numbers` from ``start`` to ``end``, in the same memory."""
         bins, pos, neg, offset = (column[start:end] for column in (self.bins, self.pos, self.neg, self.offset))
         return ScoreHistogram(self.rule, bins, pos, neg, offset, None if self.count is None else self.count[start:end])
 
@@ -124,7 +124,7 @@ class ScoreHistogram:
         return ScoreHistogram(rule, number[first], pos, neg, np.zeros_like(pos), count)
 
     def extent(self, *, counts_bins: bool = True) -> Extent:  # noqa: ARG002
-        """The sums over all bins; unless it ``counts_bins``, there may be fewer bins than it says."""
+        """The sums over all bins; without ``counts_bins``, its number of bins may be too high."""
         return Extent(self.pos.sum(axis=0), self.neg.sum(axis=0), int(self.rows.sum()), len(self.bins))
 
     def steps_from_above(self, most: int, score_sums: bool = False) -> Iterator[BinSteps | RowSteps]:

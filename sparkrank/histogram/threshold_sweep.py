@@ -1,4 +1,4 @@
-"""The threshold sweep over score bins, by score or by empirical rate: what each bin adds to areas under curves."""
+"""The threshold sweep over score bins, by score or by empirical rate, which gives what each bin adds to a metric."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sparkrank.numeric.exact_sums import LIMBS, UNITS, Amounts, exact_sum, limbs
 from sparkrank.numeric.segments import run_starts
 
 _UNITS, _NO_WEIGHTS = np.array(UNITS), np.empty(0)
-MAX_EXPONENT = 1023  # of a power of two that a float64 holds
+MAX_EXPONENT = 1023  # the highest exponent of a power of two in float64
 Amount = NDArray[Any]  # one sum: a whole number, or its limbs (6)
 
 
@@ -34,7 +34,7 @@ class BinSteps:
 
 
 class RowSteps(NamedTuple):
-    """Rows (n) that have a bin each, in the order of a sweep: whether ``relevant``, and their ``weights`` or None."""
+    """Rows (n), each with its own bin, in the order of a sweep: ``relevant``, and their ``weights`` or None."""
 
     relevant: Flags
     weights: Floats | None
@@ -77,14 +77,14 @@ class Extent:
 class Sweep:
     """A sweep over ``steps``, which follow the rows ``above`` them, of a day with the extent ``day``.
 
-    ``pos``, ``neg`` (n) are the amounts of each bin, ``tp``, ``fp`` (n) those of it and all before it, ``positives``,
-    ``negatives`` those of the day: all divided by a power of two that brings the day's amount to between 1/2 and 1,
-    since the units of exact sums are fixed. ``through`` is the extent of the rows above and these.
+    ``pos`` and ``neg`` (n) are the amounts of each bin, ``tp`` and ``fp`` (n) those of the bin and all before it,
+    ``positives`` and ``negatives`` those of the day. All are divided by a power of two that brings the day's amount to
+    between 1/2 and 1, because the units of exact sums are fixed. ``through`` is the extent of the rows above and these.
     """
 
     rows: NDArray[Any]
     score_sum: Floats | None
-    positives: Any  # a number, or one of each day
+    positives: Any  # a number, or one for each day
     negatives: Any
 
     def __init__(self, steps: BinSteps | RowSteps, day: Extent, above: Extent | None = None) -> None:
@@ -127,9 +127,9 @@ class Sweep:
 
 
 class Sweeps(Sweep):
-    """Sweeps over the same n bins of several days at once: arrays are (days, n), amounts of days (days, 1).
+    """Sweeps over the same n bins of several days at once: arrays are (days, n), totals of days are (days, 1).
 
-    Their terms are sums of float64 in the order of the bins, for the differences that parts make.
+    Their terms are sums of float64 in the order of the bins, for the differences between parts.
     """
 
     def __init__(self, pos: Floats, neg: Floats, rows: Floats, least: float, score_sum: Floats | None = None) -> None:
@@ -140,7 +140,7 @@ class Sweeps(Sweep):
 
 
 def by_rate(pos: Floats, neg: Floats) -> tuple[Floats, Floats]:
-    """``pos`` and ``neg`` (days, n) of every day by empirical rate, the highest first; without weight it is 0."""
+    """``pos`` and ``neg`` (days, n) of each day by descending empirical rate, which is 0 for bins without weight."""
     with np.errstate(over="ignore"):
         rate = np.divide(pos, neg, out=np.where(pos > 0, np.inf, 0.0), where=neg > 0)
     order = np.argsort(-rate, axis=1, kind="stable")
@@ -168,7 +168,7 @@ class Terms:
 
     @classmethod
     def of(cls, sums: Sequence[Floats] = (), highest: Sequence[Floats] = ()) -> Terms:
-        if any(terms.ndim > 1 for terms in (*sums, *highest)):  # of several days: (terms, days)
+        if any(terms.ndim > 1 for terms in (*sums, *highest)):  # for several days: (terms, days)
             added = np.array([terms.sum(axis=1) for terms in sums])
             return cls(added, np.array([terms.max(axis=1, initial=-np.inf) for terms in highest]))
         limbs = np.array([exact_sum(terms) for terms in sums]).reshape(len(sums), LIMBS)
@@ -184,24 +184,24 @@ class Terms:
 
 
 def roc_terms(sweep: Sweep) -> Terms:
-    """The pairs in the right order, where a pair inside a bin counts 1/2, and the pairs inside bins."""
+    """The pairs in the right order, with pairs inside a bin counting 1/2, and the pairs inside bins."""
     in_pos, in_neg = magnified(sweep.positives), magnified(sweep.negatives)
     pos, neg = sweep.pos * in_pos, sweep.neg * in_neg
     return Terms.of((neg * (sweep.tp * in_pos - pos / 2), pos * neg))
 
 
 def magnified(amount: Floats | float) -> Any:
-    """The power of two that brings ``amount`` to between 1/2 and 1, or exact sums would lose bits of a light class."""
+    """The power of two that brings ``amount`` to between 1/2 and 1, so that exact sums keep all bits of a class."""
     if isinstance(amount, np.ndarray):
         return np.ldexp(1.0, np.minimum(-np.frexp(amount)[1], MAX_EXPONENT))
     return math.ldexp(1.0, min(-math.frexp(amount)[1], MAX_EXPONENT))
 
 
 def average_precision_terms(sweep: Sweep) -> Terms:
-    """Positives times the precision at their bin, and with the best and the worst precision inside the bin.
+    """Each bin's positives times the precision at the bin, and times the best and the worst precision inside it.
 
-    The best has all the bin's positives and none of its negatives, the worst its first positive after all its
-    negatives.
+    The best precision has all the bin's positives and none of its negatives. The worst has its first positive after all
+    its negatives.
     """
     pos = sweep.pos * magnified(sweep.positives)
     precision = _share(sweep.tp, sweep.tp + sweep.fp)
@@ -218,7 +218,7 @@ def separation_terms(sweep: Sweep) -> Terms:
 
 
 def break_even_terms(sweep: Sweep) -> Terms:
-    """The positives among the first P rows, P all positives: by share where P is reached, most, and fewest."""
+    """The positives among the first P rows, P all positives: by share of the bin that reaches P, most, fewest."""
     before, after = sweep.tp_above + sweep.fp_above, sweep.tp + sweep.fp
     here = np.flatnonzero((before < sweep.positives) & (sweep.positives <= after))
     left = sweep.positives - before[here]
@@ -228,7 +228,7 @@ def break_even_terms(sweep: Sweep) -> Terms:
 
 
 def calibration_terms(sweep: Sweep) -> Terms:
-    """The difference of each bin's positives and scores, cut at its rows; and, of one day, its mean by chance."""
+    """The difference of each bin's positives and scores, at most its weight; for one day also its mean by chance."""
     if sweep.score_sum is None:
         raise ValueError("calibration needs the sums of scores")
     weight = sweep.pos + sweep.neg
@@ -240,9 +240,9 @@ def calibration_terms(sweep: Sweep) -> Terms:
 
 
 def _share(part: Floats, whole: Floats | float) -> Floats:
-    """``part / whole``, or 0 where ``whole`` is 0."""
+    """``part / whole``, or 0 if ``whole`` is 0."""
     some = np.asarray(whole) > 0
-    if some.all():  # as mostly: without the question of each element, in a third of the time
+    if some.all():  # mostly so, and three times as fast as a test of each element
         shares: Floats = part / whole
         return shares
     return np.divide(part, whole, out=np.zeros(part.shape), where=some)
@@ -253,7 +253,7 @@ CLASS_BITS = 31  # bits of the positives, and of the negatives
 
 @dataclass(frozen=True)
 class Rates:
-    """Amounts by empirical rate, the highest first; ``rate`` is pos / neg, which distinguishes rates near 1."""
+    """Amounts by descending empirical rate; ``rate`` is pos / neg, which distinguishes rates near 1."""
 
     rate: Floats
     pos: Amounts
@@ -265,7 +265,7 @@ class Rates:
         """The rates of ``steps``. Bins without weight have rate 0 and add nothing."""
         steps = _merge_equal_steps(steps)
         pos, neg = rounded(steps.pos), rounded(steps.neg)
-        with np.errstate(over="ignore"):  # an infinite rate is as good as no negatives
+        with np.errstate(over="ignore"):  # an infinite rate sorts like one without negatives
             rate = np.divide(pos, neg, out=np.where(pos > 0, np.inf, 0.0), where=neg > 0)
         return cls(rate, steps.pos, steps.neg, steps.rows).merged()
 
@@ -288,7 +288,7 @@ class Rates:
 
 
 def _merge_equal_steps(steps: BinSteps) -> BinSteps:
-    """``steps`` with those of as many positives and negatives merged: most bins have a few hundred rows."""
+    """Merge steps with equal numbers of positives and negatives: many are equal, as most bins have few rows."""
     if steps.pos.ndim > 1 or max(steps.pos.max(initial=0), steps.neg.max(initial=0)) >> CLASS_BITS:
         return steps
     both, count = np.unique(steps.pos << CLASS_BITS | steps.neg, return_counts=True)
@@ -297,7 +297,7 @@ def _merge_equal_steps(steps: BinSteps) -> BinSteps:
 
 
 def joined(steps: BinSteps, min_rows: int) -> BinSteps:
-    """``steps`` with adjacent bins joined until each has ``min_rows`` rows; a rest at the end joins the one before."""
+    """Join adjacent bins until each has ``min_rows`` rows; a rest at the end joins the bin before."""
     if min_rows <= 1 or len(steps.rows) == 0:
         return steps
     first = joined_starts(steps.rows, min_rows)
@@ -308,9 +308,9 @@ def joined(steps: BinSteps, min_rows: int) -> BinSteps:
 
 
 def joined_starts(rows: Ints, min_rows: int) -> Ints:
-    """The first bin of each run of joined bins, of which the last may have too few rows.
+    """The first bin of each run of joined bins; the last run may have too few rows.
 
-    Each bin links to the one after a run that starts there; doubling strides follow the chain in log2(bins) passes.
+    Each bin links to the bin after a run that starts there; doubling strides follow the chain in log2(bins) passes.
     """
     count = len(rows)
     begins = np.zeros(count + 1, np.bool_)
@@ -323,6 +323,6 @@ def joined_starts(rows: Ints, min_rows: int) -> Ints:
 
 
 def _links(rows: Ints, min_rows: int) -> Ints:
-    """The bin after the end of a run that starts at each bin, or a number beyond ``len(rows)`` where it has no end."""
+    """The bin after the end of a run that starts at each bin, or a number beyond ``len(rows)`` if it has no end."""
     taken = np.cumsum(rows)
     return np.append(np.searchsorted(taken, taken - rows + min_rows) + 1, len(rows))

@@ -1,4 +1,4 @@
-"""Histograms in few bytes for the way between workers: they are most of the bytes that a bucket sends."""
+"""Histograms in few bytes for transport between workers: they are most of the bytes that a bucket sends."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from sparkrank.numeric.ordered_integers import Range
 
 @dataclass(frozen=True)
 class NarrowHistogram:
-    """A histogram by the codes of its bins in the range ``scores`` (None: no bins): the first, and the steps.
+    """A histogram in few bytes: its bins are codes in the range ``scores`` (None: no bins), the first one and steps.
 
     A bin of unweighted rows takes 4 to 9 bytes instead of 32.
     """
@@ -99,7 +99,7 @@ def _merged_by_loops(parts: Sequence[NarrowHistogram]) -> MergedBins | None:
     coding = parts[0].rule.coding(scores)
     coded = []
     for part, of_part in filled:
-        if type(part.rule.coding(of_part)) is not type(coding):  # a few scores may be too large to have decimals
+        if type(part.rule.coding(of_part)) is not type(coding):  # some scores may be too large for decimals
             return None
         pos, neg, offset = part.amounts
         coded.append(CodedBins(partial(fill_ascending, *part.codes), _whole(pos), _whole(neg), _unless_zero(offset)))
@@ -107,7 +107,7 @@ def _merged_by_loops(parts: Sequence[NarrowHistogram]) -> MergedBins | None:
 
 
 def _whole(amounts: NarrowAmounts) -> Whole:
-    assert isinstance(amounts, Narrow)  # noqa: S101 - only sums of weights have limbs
+    assert isinstance(amounts, Narrow)  # noqa: S101 - only weighted sums have limbs
     return Whole(amounts.least, amounts.parts[0]) if len(amounts.parts) == 1 else Whole(0, widen(amounts))
 
 

@@ -1,4 +1,4 @@
-"""The number of buckets of a day and of tasks for them. It affects speed and memory, and never the results."""
+"""The number of buckets of a day, and of tasks for them. These affect speed and memory, never the results."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from sparkrank.numeric.key_hashes import MAX_LOOP_BUCKETS
 if TYPE_CHECKING:
     from sparkrank.metrics import Plan
 
-# Each bucket has a fixed cost of some milliseconds. 20 million rows of one model and integer keys take all lanes a
-# tenth longer in buckets of 400,000 rows, and as long in buckets of 2,500,000 (docs/performance.md). A bucket of this
-# size with three models, slices or a truth needs 0.1 to 0.4 GB.
+# Each bucket has a fixed cost of some milliseconds. For 20 million rows of one model and integer keys, all lanes take a
+# tenth longer with buckets of 400,000 rows, and as long with buckets of 2,500,000 (docs/performance.md). A bucket of
+# this size with three models, slices or a truth needs 0.1 to 0.4 GB.
 BUCKET_ROWS = 1_000_000
 MOST_BUCKET_ROWS = 1_000_000_000_000
-# With more models a bucket has fewer rows, so that it has no more scores: each takes some 30 bytes while its bucket is
-# evaluated, and twenty models of a million rows took more than a gigabyte.
+# With more models a bucket has fewer rows, so that it has no more scores. Each score takes some 30 bytes while its
+# bucket is evaluated: twenty models of a million rows took more than a gigabyte.
 MODELS_OF_A_BUCKET = 8
-# Compiled loops cut rows for no more. A day beyond 65 billion rows has more rows in a bucket, and one beyond 131
-# billion has buckets that are cut once more where they are evaluated.
+# Compiled loops have no more. Beyond 65 billion rows a day has more rows in a bucket, and beyond 131 billion
+# its buckets are split again where they are evaluated.
 MOST_BUCKETS = MAX_LOOP_BUCKETS
 # A day of one or two million rows is fastest in as many buckets as there are cores, with at least this many rows each.
 BUCKETS_OF_A_SMALL_DAY = 4
@@ -34,9 +34,9 @@ TASKS_OF_A_SMALL_DAY = 8
 # of the rows. So beyond some hundred million rows tasks grow with the root of the buckets, this many times.
 TASKS_BY_ROOT = 5
 
-FAN_IN = 64  # packed states that one task merges, and at the end the driver
-# The same where there are slices, whose states have megabytes: 64 of them would be more than the driver may collect
-# (spark.driver.maxResultSize), and tasks merge at once what the driver would merge one after the other.
+FAN_IN = 64  # packed states that one task, and finally the driver, merges
+# The same with slices, whose states have megabytes: 64 of them would be more than the driver may collect
+# (spark.driver.maxResultSize), and tasks merge in parallel what the driver would merge one after the other.
 FAN_IN_OF_SLICES = 8
 
 
@@ -54,7 +54,7 @@ def bucket_count(rows: int, bucket_rows: int = BUCKET_ROWS, models: int = 1) -> 
 
 
 def validate_buckets(buckets: int | None, plan: Plan) -> None:
-    """Raise :class:`SpecError` where ``buckets`` are requested but the plan has no groups."""
+    """Raise :class:`SpecError` if ``buckets`` are requested but the plan has no groups."""
     if buckets is not None and not plan.keys:
         raise SpecError(f"buckets is {buckets}, but no group column is named: rows are evaluated where they are read")
 
@@ -69,7 +69,7 @@ def fan_in(plan: Plan) -> int:
 
 
 def first_buckets(buckets: int, tasks: int) -> list[int]:
-    """The first bucket of each of ``tasks``, and ``buckets``: a task has buckets that follow one another."""
+    """The first bucket of each of ``tasks``, then ``buckets``: the buckets of a task are consecutive."""
     return [-(-task * buckets // tasks) for task in range(tasks + 1)]
 
 

@@ -1,8 +1,9 @@
-"""The marks in a spec that stand for a day, ``{date}`` and its kin, and days as they are written.
+"""Marks in a spec that are replaced by a day, ``{date}`` and its variants, and days as they are written.
 
-A mark is ``{date}``, the day as ``2026-01-31``; ``{date_nodash}``, as ``20260131``; or ``{date:FORMAT}``, with the
-parts of :data:`PARTS` and any other letters, also slashes. Days before and after are ``{date-1}`` and ``{date+7}``,
-with a format behind a colon or without. In a path ``{date}..{date+7}`` stands for all days from the first to the last.
+A mark is ``{date}``, the day as ``2026-01-31``; ``{date_nodash}``, the day as ``20260131``; or ``{date:FORMAT}``, with
+the parts of :data:`PARTS` and any other letters, slashes included. Days before and after are ``{date-1}`` and
+``{date+7}``, with or without a format after a colon. In a path ``{date}..{date+7}`` means all days from the first to
+the last.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ DATE = "{date}"
 _DASHED, _UNDASHED = "%Y-%m-%d", "%Y%m%d"
 WORDS = {"date": _DASHED, "date_nodash": _UNDASHED}
 ALLOWED = "allowed: {date}, {date_nodash}, {date-1}, {date+7}, {date:%Y%m%d}, and in paths {date}..{date+7}"
-# Written here, not by strftime: that knows other parts on each platform, and words in each language.
+# Written here, not by strftime, whose parts differ by platform and whose words differ by language.
 PARTS: dict[str, Callable[[dt.date], str]] = {
     "%Y": lambda day: f"{day.year:04}",
     "%y": lambda day: f"{day.year % 100:02}",
@@ -34,14 +35,14 @@ PARTS: dict[str, Callable[[dt.date], str]] = {
     "%F": lambda day: day.isoformat(),
     "%%": lambda _: "%",
 }
-MOST_DAYS = 1_000  # of a range in a path; each is looked for
+MOST_DAYS = 1_000  # of a range in a path; every one of them is looked up
 _WHOLE_DAYS = ({"%F"}, {"%Y", "%m", "%d"}, {"%Y", "%j"}, {"%G", "%V", "%u"})
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _PART = re.compile(r"%-?.|%$", re.DOTALL)
-MOST_AROUND = 40  # letters of a text that are shown
-# In a path other braces hold alternatives, as in dt={a,b}, also marks. In SQL they are regular expressions', as
-# [a-z]{2} or \p{L}.
-_BRACES = re.compile(r"\\.|[{},]", re.DOTALL)  # one behind a backslash is a letter
+MOST_AROUND = 40  # letters of a text that a message shows
+# In a path other braces enclose alternatives, such as dt={a,b}, also with marks. In SQL they belong to regular
+# expressions, such as [a-z]{2} or \p{L}.
+_BRACES = re.compile(r"\\.|[{},]", re.DOTALL)  # a brace after a backslash is an ordinary letter
 _BEGINS_AS_MARK = re.compile(r"\{date(?:_nodash)?[-+:][^{}]*\}")
 _IN_NAMES = re.compile(r"\{[^{}]*\}?|\}")
 _UNCLOSED = re.compile(r"\{date(?:_nodash)?(?![A-Za-z0-9_])[^{}]*(?:\{|$)")
@@ -49,20 +50,20 @@ _DOUBLE = re.compile(r"\{\{\s*date[^{}]*\}\}")
 _IN_SQL = re.compile(r"(?<!\\[pP])\{(?:[A-Za-z_][^{},]*|date(?:_nodash)?[-+:][^{}]*)\}")
 _MARK = re.compile(r"\{(date|date_nodash)([-+]\d{1,5})?(?::([^{}]*))?\}", re.ASCII)
 _RANGE = re.compile(r"(\{date[^{}]*\})\.\.(\{date[^{}]*\})")
-# What stands before the dots is looked at from its begin alone: from each letter it would be the square of a text.
+# The text before the dots is matched from its start only: starting at each letter would take quadratic time.
 _END_OF_RANGE = re.compile(r"(?<![^/{}])[^/{}]*\.\.\{date[^{}]*\}|\{date[^{}]*\}\.\.[^/{}]*")
 
 
 @dataclass(frozen=True)
 class Mark:
-    """A mark: so many days after the day, written as ``form``."""
+    """A mark: the day that is ``offset`` days after the day, written as ``form``."""
 
     offset: int
     form: str
 
     @classmethod
     def of(cls, text: str) -> Mark:
-        """The mark that ``text`` is, with its braces; raises ``ValueError`` with what is allowed where it is none."""
+        """Parse ``text``, a mark with its braces; raises ``ValueError`` with what is allowed if it is not a mark."""
         match = _MARK.fullmatch(text)
         if match is None:
             raise ValueError(f"{text} stands for nothing{_near(text)} ({ALLOWED})")
@@ -80,7 +81,7 @@ class Mark:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the text of a day is that of no other."""
+        """Whether the text of a day identifies it, so that no other day has the same text."""
         parts = {part.replace("-", "") for part in _PART.findall(self.form)}
         return any(day <= parts for day in _WHOLE_DAYS)
 
@@ -107,7 +108,7 @@ def _near(text: str) -> str:
 
 
 def day_of(text: str) -> dt.date | None:
-    """The day that ``text`` is, written YYYY-MM-DD and in no other way; None where it is none."""
+    """The day that ``text`` names, written exactly as YYYY-MM-DD; None if it names none."""
     try:
         return dt.date.fromisoformat(text) if _DAY.fullmatch(text) else None
     except ValueError:
@@ -115,8 +116,8 @@ def day_of(text: str) -> dt.date | None:
 
 
 def check_path(path: str) -> None:
-    """Raise ``ValueError``, with what is allowed, where braces in ``path`` are neither a mark nor alternatives."""
-    opened: list[list[int]] = []  # of each brace that is open its place, and how many commas stand right in it
+    """Raise ``ValueError``, with what is allowed, if braces in ``path`` are neither a mark nor alternatives."""
+    opened: list[list[int]] = []  # for each open brace, its place and the number of commas directly inside
     for brace in _BRACES.finditer(path):
         if brace[0] == "{":
             opened.append([brace.start(), 0])
@@ -135,7 +136,7 @@ def check_path(path: str) -> None:
 
 
 def check_sql(text: str) -> None:
-    """The same for a condition, where braces around anything but a word are left to SQL."""
+    """Do the same for a condition, in which braces around anything but a word are left to SQL."""
     if match := _UNCLOSED.search(text):
         raise ValueError(f"{_around(text, match.start())} opens a brace that is not closed ({ALLOWED})")
     for mark in _DOUBLE.findall(text) + _IN_SQL.findall(text):
@@ -144,7 +145,7 @@ def check_sql(text: str) -> None:
 
 
 def check_name(name: str) -> None:
-    """The same for what has marks and no other braces: a table's name, or the folder of the output."""
+    """Do the same for a text that has marks and no other braces: a table's name, or the folder of the output."""
     for mark in _IN_NAMES.findall(name):
         Mark.of(mark)
     _validate_no_range(name)
@@ -155,12 +156,12 @@ def _around(text: str, place: int) -> str:
 
 
 def on_day(text: str, day: str) -> str:
-    """``text`` with all of its marks written for ``day``."""
+    """Replace all marks in ``text`` by their texts for ``day``."""
     return _marks(text, lambda mark: mark.on(dt.date.fromisoformat(day)))
 
 
 def on_days(path: str, day: str) -> list[str]:
-    """The paths that ``path`` stands for on ``day``: one, or one for each day of its range."""
+    """The paths that ``path`` means on ``day``: one, or one for each day of its range."""
     days = _range_in(path)
     if days is None:
         return [on_day(path, day)]
@@ -169,7 +170,7 @@ def on_days(path: str, day: str) -> list[str]:
 
 
 def as_pattern(path: str, day: str) -> str:
-    """``path`` on ``day`` as one text: the days of its range are alternatives in braces."""
+    """``path`` on ``day`` as one text, with the days of its range as alternatives in braces."""
     parts = _range_in(path)
     if parts is None or len(parts[1]) == 1:
         return on_days(path, day)[0]
@@ -179,13 +180,13 @@ def as_pattern(path: str, day: str) -> str:
 
 
 def in_window(text: str, first: str, last: str) -> str:
-    """``text`` with each mark written as ``first..last``."""
+    """Replace each mark in ``text`` by ``first..last``."""
     days = [dt.date.fromisoformat(day) for day in (first, last)]
     return _marks(text, lambda mark: "..".join(map(mark.on, days)))
 
 
 def on_any_day(path: str) -> str:
-    """``path`` with wildcards in place of its marks and of its range."""
+    """Replace the marks and the range of ``path`` by wildcards."""
     return _marks(_RANGE.sub(r"\1", path), Mark.pattern)
 
 
@@ -207,7 +208,7 @@ def _validate_whole_ranges(text: str) -> None:
 
 
 def _range_in(path: str) -> tuple[str, list[Mark], str] | None:
-    """What stands before the range in ``path``, a mark for each of its days, and what stands behind."""
+    """The text before the range in ``path``, a mark for each of its days, and the text after it; None without range."""
     ranges = list(_RANGE.finditer(path))
     if len(ranges) > 1:
         raise ValueError(f"{ranges[1][0]} is a second range of days: a path takes one")

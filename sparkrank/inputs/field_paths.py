@@ -1,7 +1,7 @@
-"""Values that lie inside of a column: fields of structs, values of maps, elements of arrays and of Spark ML's vectors.
+"""Values inside a column: fields of structs, values of maps, elements of arrays and of Spark ML's vectors.
 
-A role names them as Spark's SQL does: ``m.prob``, ``scores['prob']``, ``probability[1]``, ``recommendations.item``;
-places count from 0. A column whose own name is that text comes first. The types alone decide what is meant.
+A role names them as Spark SQL does: ``m.prob``, ``scores['prob']``, ``probability[1]``, ``recommendations.item``;
+places count from 0. A column with exactly that name takes precedence. Only the types of columns decide what is meant.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from sparkrank.base.errors import MOST_SHOWN, InputError, did_you_mean, itemize,
 from sparkrank.inputs.role_table import LABEL, LABELS, SLICE, TRUE_ITEMS, Role
 from sparkrank.inputs.roles import Roles
 
-ITEM_FIELD, RATING_FIELD = "item", "rating"  # of the structs that Spark ML's ALS recommends
-POSITIVE = 1  # the place of the positive class in a vector of two, as Spark ML's evaluators take it
+ITEM_FIELD, RATING_FIELD = "item", "rating"  # of the structs in the recommendations of Spark ML's ALS
+POSITIVE = 1  # the place of the positive class in a vector of two, as for Spark ML's evaluators
 VECTOR_FIELDS = ("type", "size", "indices", "values")  # how Spark ML stores a vector, dense (type 1) or sparse (0)
 NAN_RATING = "a rating of recommended items is NaN, by which nothing can be ordered: drop the item, or write null"
 _ELEMENT = re.compile(r"\[(\d{1,9})\]")
@@ -24,7 +24,7 @@ _KEY = re.compile(r"""\[(?:'([^']*)'|"([^"]*)")\]|\.([^.\[]+)""")
 
 
 class Shape(NamedTuple):
-    """A type of Arrow or of Spark: its ``text``, whether it is a number or ``plain``, and its parts."""
+    """A type of Arrow or Spark: its ``text``, whether it is a number or ``plain``, and its parts."""
 
     text: str
     is_plain: bool = False
@@ -44,8 +44,8 @@ class StructField(NamedTuple):
 class Element(NamedTuple):
     """The element at ``place`` of an array.
 
-    ``to_number``: of a number, a double, which is NaN, as in a bad row, where there is no such element: null would be
-    read as a value, as "not retrieved" of a score.
+    ``to_number``: the element becomes a double, which is NaN, as in a bad row, if the array has no such element. Null
+    would be read as a value, such as "not retrieved" for a score.
     """
 
     place: int
@@ -53,13 +53,13 @@ class Element(NamedTuple):
 
 
 class MapKey(NamedTuple):
-    """The value of the key ``name`` of a map: null where the map has no such key."""
+    """The value of the key ``name`` of a map, null if the map has no such key."""
 
     name: str
 
 
 class VectorElement(NamedTuple):
-    """The element at ``place`` of a vector; ``refused`` is the sentence for any size but ``only_of``."""
+    """The element at ``place`` of a vector; ``refused`` is the message for any size other than ``only_of``."""
 
     place: int
     only_of: int | None = None
@@ -67,15 +67,15 @@ class VectorElement(NamedTuple):
 
 
 class Each(NamedTuple):
-    """``steps`` inside of every element of an array."""
+    """The values at the end of ``steps`` in every element of an array."""
 
     steps: tuple[PathStep, ...]
 
 
 class Recommended(NamedTuple):
-    """The field ``item`` of every struct in an array, the highest ``rating`` first; equal ones keep their order.
+    """The field ``item`` of every struct in an array, by descending ``rating``; equal ratings keep their order.
 
-    Those without a rating stand last, and one that is NaN is refused by :data:`NAN_RATING`.
+    Items without a rating come last, and a rating of NaN is refused by :data:`NAN_RATING`.
     """
 
     item: str
@@ -87,14 +87,14 @@ PathStep: TypeAlias = StructField | Element | MapKey | VectorElement | Each | Re
 
 @dataclass(frozen=True)
 class Place:
-    """The place of the values of a role: inside of ``column``, at the end of ``steps``."""
+    """The place of the values of a role: inside ``column``, at the end of ``steps``."""
 
     column: str
     steps: tuple[PathStep, ...]
 
 
 def ratings_at(place: Place) -> Place | None:
-    """The place of the ratings of the items at ``place``; None where they have none."""
+    """The place of the ratings of the items at ``place``; None if they have none."""
     if not place.steps or not isinstance(last := place.steps[-1], Recommended):
         return None
     return Place(place.column, (*place.steps[:-1], Each((StructField(last.rating),))))
@@ -106,7 +106,7 @@ def elements_of(roles: Roles) -> list[str]:
 
 
 def columns_of(roles: Roles, names: Sequence[str]) -> list[str]:
-    """Those of ``names`` that have a role or hold what has one; all of them where a role has none, to name them."""
+    """Those of ``names`` that have a role or contain its values; all of ``names`` if some role is not found."""
     read: dict[str, None] = {}
     for _, column in roles.columns():
         within = (
@@ -119,10 +119,10 @@ def columns_of(roles: Roles, names: Sequence[str]) -> list[str]:
 
 
 def places(roles: Roles, columns: Mapping[str, Shape], what: str) -> dict[str, Place]:
-    """The place of each column of ``roles`` that is not simply one of ``columns``, those of ``what``.
+    """The place of each column of ``roles`` that is not simply one of ``columns``, the columns of ``what``.
 
-    A name that says nothing here is left out. Raises :class:`InputError` where it leads into a column that has no such
-    place, or it is not plain which part is meant.
+    An unknown name is left out. Raises :class:`InputError` if a name leads into a column that has no such place, or if
+    it is unclear which part is meant.
     """
     inside: dict[str, Place] = {}
     for role, title, name in roles.played():
@@ -179,7 +179,7 @@ def _in_each(inner: tuple[tuple[PathStep, ...], Shape] | None) -> tuple[tuple[Pa
 
 
 def _in_map(text: str, value: Shape) -> tuple[tuple[PathStep, ...], Shape] | None:
-    """A key without quotes ends where the next step begins; where no step can, it is all that is left."""
+    """A key without quotes ends where the next step begins; if no step can follow, it is the whole rest."""
     if text.startswith(".") and value.is_plain:
         return (MapKey(text[1:]),), value
     key = _KEY.match(text)
@@ -224,12 +224,12 @@ def _parts(name: str, shape: Shape) -> Iterator[str]:
 
 
 def _again(name: str) -> str:
-    """``name`` where a sentence has it a second time."""
+    """``name`` shortened, for its second mention in a sentence."""
     return f"{name[: MOST_SHOWN // 4]}…" if len(name) > MOST_SHOWN // 2 else name
 
 
 def _meant(role: Role, title: str, name: str, shape: Shape, roles: Roles) -> tuple[PathStep, ...]:
-    """The steps to what the value at ``name`` can only mean, where it has parts."""
+    """The steps from the value at ``name`` to its only possible part, if it has parts."""
     shown = _again(name)
     problem = f'the {title} column "{shorten(name)}" is of type {shorten(shape.text)}'
     if roles.true_items is not None and role != SLICE and not role.of_groups:

@@ -1,7 +1,7 @@
-"""The roles that a column of the input can play, as data: one row says all that the reading of a role needs.
+"""The roles that a column of the input can play, as data: each role is one row with all that reading it needs.
 
-A new role of a row is a row of :data:`ROW_ROLES`, an argument of ``sr.evaluate``, and its name in ``columns`` of the
-metric's declaration that reads it.
+A new role of rows needs a row of :data:`ROW_ROLES`, an argument of ``sr.evaluate``, and its name in ``columns`` of the
+declaration of the metric that reads it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sparkrank.base import checks
 if TYPE_CHECKING:
     from sparkrank.metrics import Plan
 
-# What a column must hold. Both engines have a test of each name (FITS in values.py).
+# The type that a column must have. Both engines have a test for each name (FITS in values.py).
 Takes: TypeAlias = Literal["plain", "slice", "number", "label", "array", "numbers"]
 NEEDED: dict[Takes, str] = {
     "plain": "a plain value",
@@ -25,17 +25,17 @@ NEEDED: dict[Takes, str] = {
     "array": "an array of plain values",
     "numbers": "an array of numbers",
 }
-# How a column is read. Both engines have a function of each name (READERS in values.py).
+# How a column is read. Both engines have a function for each name (READERS in values.py).
 Reader: TypeAlias = Literal["key", "item", "label", "float", "double"]
-# Which bad rows there can be. The bucket has a test of each name (BAD_ROWS in rejection.py).
+# The kinds of bad row. The bucket has a test for each name (BAD_ROWS in rejection.py).
 BadTest: TypeAlias = Literal["nan", "no weight", "small weight"]
-# Of lists that are joined with a truth and of this, or of the lists alone. What the truth alone has is its label.
+# Whether lists and the truth joined with them have the role, or only lists. Only the truth has a label.
 RoleSide: TypeAlias = Literal["both", "lists"]
 
 
 @dataclass(frozen=True)
 class BadRow:
-    """The rows that ``test`` holds for are rejected, and counted as ``check``; ``always`` also where no column is."""
+    """A reason to reject rows: ``test`` is true. They count as ``check``; ``always``, even if no column is named."""
 
     check: str
     test: BadTest
@@ -44,12 +44,12 @@ class BadRow:
 
 @dataclass(frozen=True)
 class Role:
-    """A role: its ``name`` in sentences, which types it ``takes``, by which reader it is read, and who needs it.
+    """A role: its ``name`` in sentences, the types that it ``takes``, its reader, and when it is needed.
 
-    ``key`` is its name as an argument and in ``columns`` of a spec, and that of its column in a bucket. ``used`` says
-    whether a plan reads it where somebody has named it, and ``asked`` why a plan must have it: the beginning of a
-    sentence. Rows of a side without such a column have ``missing`` there. Where ``of_groups``, all rows of a group have
-    one value: a table of arrays has it beside them. Where ``of_lists_first``, a truth has it only if it is named there.
+    ``key`` is its name as an argument, in ``columns`` of a spec, and as a column in a bucket. ``used`` says whether a
+    plan reads the column if it is named, and ``asked`` why a plan must have it, as the beginning of a sentence. Rows of
+    a side without such a column have the value ``missing``. If ``of_groups``, all rows of a group have one value, and a
+    table of arrays has the column beside them. If ``of_lists_first``, a truth has it only if it is named for the truth.
     """
 
     name: str
@@ -65,12 +65,12 @@ class Role:
     of_lists_first: bool = False
 
     def needed(self, plan: Plan) -> bool:
-        """Whether an evaluation of ``plan`` reads the column; those of no row's role are read in any case."""
+        """Whether an evaluation of ``plan`` reads the column; columns without a ``key`` are read in any case."""
         is_used = not self.key or (self.used is not None and self.used(plan))
         return is_used or self.needed_by(plan) is not None
 
     def needed_by(self, plan: Plan) -> str | None:
-        """Why ``plan`` must have the column, as the beginning of a sentence; None where it need not."""
+        """The reason why ``plan`` must have the column, as the beginning of a sentence; None if it need not."""
         if not self.key:
             return None
         metric = plan.metric_reading(self.key)
@@ -100,7 +100,7 @@ RANK = Role("rank", ("number",), "float")
 ITEMS = Role("items", ("array",), "item")
 TRUE_ITEMS = Role("true items", ("array",), "item")
 LABELS = Role("labels", ("array", "numbers"), "label")
-# Who stands behind a group, as the user behind a session. Read as a key is: the same user has the same hash as either.
+# What a group belongs to, as a session to a user. It is read as a group key is, so that a user has one hash as either.
 CLUSTER = Role(
     "cluster",
     ("plain",),
@@ -111,7 +111,7 @@ CLUSTER = Role(
     of_lists_first=True,
 )
 
-# The roles of which a row has one column, beside its label and scores.
+# The roles with one column for each row, besides its label and scores.
 ROW_ROLES: tuple[Role, ...] = (
     Role(
         "item",
@@ -137,7 +137,7 @@ ROW_ROLES: tuple[Role, ...] = (
         "weight",
         used=lambda plan: plan.weighted,
         side="lists",
-        missing=1.0,  # that of a row of the truth is never read: it has no score
+        missing=1.0,  # never read for a row of the truth, which has no score
         bad=(BadRow(checks.BAD_WEIGHT, "no weight"), BadRow(checks.SMALL_WEIGHT, "small weight", always=False)),
     ),
     CLUSTER,
@@ -149,5 +149,5 @@ def row_roles(side: RoleSide | None = None) -> tuple[Role, ...]:
 
 
 def rejections() -> tuple[str, ...]:
-    """The checks of rejected rows, in the order in which they are looked for."""
+    """The checks of rejected rows, in the order in which they are tested."""
     return (*dict.fromkeys((*checks.REJECTIONS, *(bad.check for role in ROW_ROLES for bad in role.bad))),)

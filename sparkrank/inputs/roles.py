@@ -1,4 +1,4 @@
-"""Which column of the input plays which role, as a person names them: the one owner of the user's column names."""
+"""The column of the input for each role, as users name them; only this module knows the users' column names."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from sparkrank.metrics.uncertainty import DEFAULT, Comparison, Uncertainty
 
 @dataclass(frozen=True)
 class TruthColumns:
-    """The columns of a truth as a person names them: those left out have the names that the lists give them.
+    """The columns of a truth as a user names them; columns left out have the same names as in the lists.
 
-    ``of_rows`` maps roles of rows that lists and truth both have, as the item, to their columns.
+    ``of_rows`` maps roles of rows that lists and truth both have, such as the item, to their columns.
     """
 
     group: str | Sequence[str] | None = None
@@ -41,7 +41,7 @@ class TruthColumns:
 
     @classmethod
     def of(cls, label: str | None, named: Mapping[str, Any] | None) -> TruthColumns:
-        """The columns that ``named`` maps roles to; ``label`` where it names none for the label."""
+        """The columns to which ``named`` maps the roles; ``label`` is the label's if ``named`` has none."""
         if named is not None and not isinstance(named, Mapping):
             raise SpecError(f"truth_columns is {quote(named)}: a mapping of roles to columns of the truth is needed")
         given = {"label": label, **(named or {})}
@@ -56,12 +56,12 @@ class TruthColumns:
 
 
 def columns_of_key(group: Any) -> tuple[str, ...]:
-    """The columns of the group key; one that is no text is refused with the others, by its role."""
+    """The columns of the group key; a column that is not a text is refused later, by its role."""
     return tuple(group) if isinstance(group, Iterable) and not isinstance(group, (str, bytes)) else (group,)
 
 
 def by_model(role: str, named: Any) -> dict[str, str]:
-    """The column of each model: one is named after its column."""
+    """The column of each model; a single column gives its model its own name."""
     if isinstance(named, str):
         return {named: named}
     if not hasattr(named, "items"):
@@ -70,21 +70,21 @@ def by_model(role: str, named: Any) -> dict[str, str]:
     for model in models:
         if not isinstance(model, str):
             raise SpecError(f"{role} names a model {quote(model)}: a text is needed")
-        if not model:  # which stands for all models where rows are counted
+        if not model:  # the empty name means all models in counts of rows
             raise SpecError(f"{role} names a model '': a text that is not empty is needed")
     return models
 
 
 def of_model(model: str, what: str, column: str) -> str:
-    """The role of a model's ``column``: a model that is named after it needs no naming."""
+    """The role of a model's ``column``, without the model's name if the model is named after the column."""
     return what if model == column else f"{shorten(model)} {what}"
 
 
 Relevance: TypeAlias = Literal["membership", "reciprocal_rank"]
 RELEVANCE: tuple[str, ...] = get_args(Relevance)
-# The arguments that name columns, beside group and label.
+# The arguments that name columns, besides group and label.
 COLUMN_ROLES = ("score", "rank", *(role.key for role in row_roles()), "items", "true_items")
-# Columns that the tables have of their own, beside those of the group key.
+# Columns that tables always have, besides those of the group key.
 RESERVED = ("day", "model", "n_rows", "n_retrieved", "n_relevant")
 
 
@@ -106,17 +106,17 @@ def _truth_roles(
 
 @dataclass(frozen=True)
 class Roles:
-    """The columns of an impression log, or of lists that stand beside a ``truth`` with columns of its own.
+    """The columns of an impression log, or of lists that come with a ``truth`` with columns of its own.
 
-    ``scores`` maps each model's name to its score column, which holds ranks where ``by_rank``. ``of_rows`` maps roles
-    of a row (:data:`sparkrank.inputs.role_table.ROW_ROLES`) to their columns, where somebody names one. ``label`` is
-    None where the labels are those of the truth, or no metric reads any. The roles of a truth have no scores, and where
-    they have no label, each row's is 1.
+    ``scores`` maps each model's name to its score column, which has ranks if ``by_rank``. ``of_rows`` maps roles of a
+    row (:data:`sparkrank.inputs.role_table.ROW_ROLES`) to their columns, if named. ``label`` is None if the labels are
+    those of the truth, or if no metric reads any. The roles of a truth have no scores, and if they have no label, each
+    row's label is 1.
 
-    Where ``true_items`` names a column, a row is a list and a group: ``scores`` maps each model's name to an array of
-    items in rank order, ``true_items`` is the array of what is true, and ``label`` one of labels beside it, if any;
-    ``relevance`` says what they are without. Columns of ``slices`` and ``group_weights``, by which groups weigh in the
-    mean of some metric, may have another role, too.
+    If ``true_items`` names a column, a row is a list and a group: ``scores`` maps each model's name to an array of
+    items in rank order, ``true_items`` is the array of true items, and ``label`` an array of labels beside it, if any;
+    ``relevance`` says what the labels are without one. Columns of ``slices`` and of ``group_weights``, the weights of
+    groups in the mean of some metric, may have another role too.
     """
 
     group: tuple[str, ...]
@@ -140,9 +140,9 @@ class Roles:
         relevance: str,
         slices: Slices = (),
     ) -> Roles:
-        """The roles that ``columns`` names (score, rank, those of rows, items, true_items): of rows, or of arrays.
+        """The roles that ``columns`` names (score, rank, those of rows, items, true_items), for rows or for arrays.
 
-        Raises :class:`SpecError` where columns of both are named.
+        Raises :class:`SpecError` if it names columns of both kinds.
         """
         if columns["items"] is None and columns["true_items"] is None:
             if relevance != "membership":
@@ -177,8 +177,8 @@ class Roles:
     ) -> Roles:
         """The roles of a table with a row per group and arrays of items: one array of predictions, or a mapping.
 
-        A true item is relevant (``membership``), has the label at its place in the array ``label``, or 1 / its place
-        in the array (``reciprocal_rank``). ``of_rows`` are roles of a row that have one value in a group.
+        The label of a true item is 1 (``membership``), the one at its place in the array ``label``, or 1 / its place in
+        the array (``reciprocal_rank``). ``of_rows`` are roles of a row that have one value in a group.
         """
         if relevance not in RELEVANCE:
             near = did_you_mean(relevance, RELEVANCE)
@@ -211,11 +211,11 @@ class Roles:
         slices: Slices = (),
         **of_rows: str | None,
     ) -> Roles:
-        """Roles as a person writes them: one column or several; one score, named after its column, or a mapping.
+        """Roles as a user writes them: one group column or several; one score, named after its column, or a mapping.
 
-        ``rank`` stands in place of ``score``, and ``truth`` in place of ``label``; ``of_rows`` are the other roles of
-        rows. Raises :class:`SpecError` when a role is missing, a column has two of which one rules out the other, or
-        the group key has a reserved name.
+        ``rank`` replaces ``score``, and ``truth`` replaces ``label``; ``of_rows`` are the other roles of rows. Raises
+        :class:`SpecError` if a role is missing, if a column has two roles that exclude each other, or if the group key
+        has a reserved name.
         """
         ordered = rank if score is None else score
         if ordered is None or (score is not None and rank is not None):
@@ -242,7 +242,7 @@ class Roles:
         return roles
 
     def validate_roles(self, *, is_truth: bool = False) -> None:
-        """Raise :class:`SpecError` where the group key is reserved, or one role of a column rules out another."""
+        """Raise :class:`SpecError` if the group key has a reserved name, or roles of a column exclude each other."""
         if not self.scores and not is_truth:
             raise SpecError("score names no column: name at least one")
         role_of: dict[str, tuple[Role, str]] = {}
@@ -261,7 +261,7 @@ class Roles:
                 why = "in a group all rows have the same"
             raise SpecError(f'column "{shorten(column)}"{side} is both {first_title} and {title}: {why}')
         for column in self.group:
-            if column.lower() in RESERVED:  # in Spark, names that differ in case alone are one
+            if column.lower() in RESERVED:  # Spark ignores the case of column names
                 raise SpecError(
                     f'the group column "{shorten(column)}" has the name of a column of the tables: rename it '
                     f"(reserved: {itemize(RESERVED)})"
@@ -284,7 +284,7 @@ class Roles:
             raise SpecError(f"positions={positions} takes ranks from 0, but places in arrays of items count from 1")
 
     def validate_weight_is_read(self, is_read: bool) -> None:
-        """Raise :class:`SpecError` where rows have a weight that no metric reads."""
+        """Raise :class:`SpecError` if rows have a weight that no metric reads."""
         if self.weight is not None and not is_read and self.weight not in self.group_weights:
             raise SpecError(
                 f'weight="{shorten(self.weight)}" multiplies what a row counts in the metrics of all rows together, '
@@ -310,7 +310,7 @@ class Roles:
 
     @property
     def joins(self) -> bool:
-        """Whether labels are those of a truth that the lists are joined with."""
+        """Whether labels come from a truth that the lists are joined with."""
         return self.truth is not None or self.true_items is not None
 
     @property
@@ -334,7 +334,7 @@ class Roles:
         yield from ((title, column) for _, title, column in self.played())
 
     def played(self) -> Iterator[tuple[Role, str, str]]:
-        """Every (role, role as sentences name it, column)."""
+        """Every role with its name in sentences and its column."""
         yield from ((GROUP, GROUP.name, column) for column in self.group)
         yield from ((SLICE, SLICE.name, column) for column in columns_of_slices(self.slices))
         yield from ((GROUP_WEIGHT, GROUP_WEIGHT.name, column) for column in self.group_weights)
@@ -362,10 +362,10 @@ def planned(
     uncertainty: Uncertainty = DEFAULT,
     compare: Comparison | None = None,
 ) -> tuple[Roles, Plan]:
-    """The plan for ``metrics``, texts read under ``preset``, and ``roles`` with the columns of group weights.
+    """The plan for ``metrics``, whose texts are read under ``preset``, and ``roles`` with the columns of group weights.
 
-    The others are fields of :class:`sparkrank.metrics.Plan`. Raises :class:`SpecError` where a metric is unknown or
-    does not go with the definitions, where it needs a column that no role names, and where a role would do nothing.
+    The other arguments are fields of :class:`sparkrank.metrics.Plan`. Raises :class:`SpecError` if a metric is unknown
+    or does not fit the definitions, if it needs a column that no role names, or if a role would have no effect.
     """
     plan = Plan.of(
         metrics,

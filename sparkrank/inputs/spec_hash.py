@@ -1,7 +1,7 @@
-"""What is asked of rows, as one hash, by one rule for a spec and for a call of ``sr.evaluate``.
+"""The hash of what is asked of rows, by one rule for a spec and for a call of ``sr.evaluate``.
 
-It changes when anything that can change a number does, but for the rows themselves. A spec says where its rows are,
-which is part of its question; a call is handed the rows.
+It changes with anything that can change a number, except the rows themselves. A spec says where its rows are, which is
+part of its question; a call is handed the rows.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sparkrank.metrics import Plan
 from sparkrank.metrics.uncertainty import DEFAULT
 
 DIGITS = 12
-_OF_GATES = ("most_unpaired",)  # of the comparison, which change verdicts and no number
+_OF_GATES = ("most_unpaired",)  # fields of a comparison that change verdicts and no numbers
 
 
 def hash_of_plan(
@@ -27,7 +27,7 @@ def hash_of_plan(
     plugins: Sequence[str] = (),
     session: Mapping[str, str] | None = None,
 ) -> str:
-    """The hash of ``plan`` asked of the ``impressions`` and the ``truth``, each as :func:`rows_asked` has it.
+    """The hash of ``plan`` for the ``impressions`` and the ``truth``, each as :func:`rows_asked` describes them.
 
     ``session`` are the settings of the Spark session that reading depended on.
     """
@@ -42,9 +42,9 @@ def hash_of_plan(
         numbers["uncertainty"] = asdict(plan.uncertainty)
     if plan.compare is not None:
         numbers["compare"] = {name: value for name, value in asdict(plan.compare).items() if name not in _OF_GATES}
-    if plan.least_groups > 1:  # leaves comparisons out of a family
+    if plan.least_groups > 1:  # it leaves comparisons out of a family
         numbers["least_groups"] = plan.least_groups
-    if plugins:  # what a metric of theirs means is said there
+    if plugins:  # they define the meaning of their metrics
         numbers["plugins"] = list(plugins)
     if session:
         numbers["session"] = dict(session)
@@ -53,13 +53,13 @@ def hash_of_plan(
 
 
 def _clustered(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """``asked`` without a cluster that nobody names: other hashes stay as they were before there were clusters."""
+    """``asked`` without an unnamed cluster, so that hashes from before there were clusters stay the same."""
     columns = {role: column for role, column in asked["columns"].items() if role != "cluster" or column is not None}
     return {**asked, "columns": columns}
 
 
 def rows_asked(columns: Mapping[str, Any], partition_types: str) -> dict[str, Any]:
-    """What is asked of rows that a caller has, wherever they are, with all that a section of a spec has."""
+    """The description of rows that a caller has, wherever they are, with all the keys of a section of a spec."""
     return {
         "path": None,
         "table": None,

@@ -1,4 +1,4 @@
-"""A window of days. Its tables have a place of their own, so that who reads the tables of days meets days alone::
+"""A window of days. Its tables have a place of their own, so that readers of the tables of days find only days::
 
 <output>/windows/metrics/window=2026-11-13..2026-11-19
 """
@@ -16,8 +16,8 @@ from sparkrank.inputs.day_marks import day_of
 WINDOW = "window"  # the column by which the tables of windows are partitioned
 WINDOWS = "windows"  # their folder
 _ONE = dt.timedelta(days=1)
-# A century, of which a year is not what was meant. Each day is looked for in its own folders: 0.17 ms where the disk is
-# near, and many times that in a store.
+# A century: a longer window comes from a mistyped year. Each day is looked up in its own folders, in 0.17 ms on a near
+# disk, and in many times that in an object store.
 MOST_DAYS = 36_525
 
 
@@ -53,7 +53,7 @@ class Window:
 
 
 def spans(days: Iterable[str]) -> str:
-    """Days in ascending order as a sentence has them, neighbours together: ``2026-11-13, 2026-11-15..2026-11-17``."""
+    """The text of ``days`` (ascending) in a sentence, neighbours joined: ``2026-11-13, 2026-11-15..2026-11-17``."""
     numbered = enumerate(map(dt.date.fromisoformat, days))
     runs = (list(run) for _, run in itertools.groupby(numbered, lambda each: each[1] - each[0] * _ONE))
     ends = ((run[0][1], run[-1][1]) for run in runs)

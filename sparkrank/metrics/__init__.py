@@ -1,7 +1,7 @@
-"""What is asked: metrics as declarations, their grammar, and the plan that reduces them to what must be computed.
+"""Metrics as declarations, their grammar, and the plan that reduces the metrics asked for to what must be computed.
 
-Whoever declares a metric of their own (:func:`register`) finds here the kinds of metric, the kinds of parameter, and
-what functions of a declaration are given: a ranking with the sums over its hits, or the totals of all rows.
+To declare a metric of your own (:func:`register`) you find here the kinds of metric, the kinds of parameter, and the
+arguments that the functions of a declaration take: a ranking, the sums over its hits, or the totals of all rows.
 """
 
 from sparkrank.histogram.bins import BinRule

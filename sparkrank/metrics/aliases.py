@@ -1,7 +1,7 @@
-"""The names that other programs print, as data: what each of them is here, or why it is nothing here.
+"""Metric names of other programs, as data: the sparkrank metric that each one means, or why there is none.
 
-Names are looked up in lower case, a hyphen as an underscore; those of torchmetrics without any. One that ends in ``@``
-holds with a cut-off only.
+Names are looked up in lower case, with underscores for hyphens; those of torchmetrics lose their underscores. A name
+that ends in ``@`` is valid only with a cut-off.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from sparkrank.base.errors import MetricError
 
-# What each text here is called elsewhere: in papers, and by the names that programs print.
+# For each metric of sparkrank, its names in papers and in other programs.
 _NAMES: Mapping[str, str] = {
     "hit": "hitrate hit_ratio hitratio retrievalhitrate hitratekmetric@",
     "pr_auc": "prauc auc_pr aucpr",
@@ -86,21 +86,21 @@ _PERSISTENCE = re.compile(r"rbp\.(\d+)")
 
 
 def looked_up(name: str) -> str:
-    """``name`` as the tables of names have it: those of torchmetrics are classes, and functions with underscores."""
+    """Normalise ``name`` for the tables: torchmetrics has classes, and functions of the same name with underscores."""
     key = name.lower().replace("-", "_")
     return key.replace("_", "") if key.startswith(_TORCHMETRICS) else key
 
 
 def cut_off(name: str) -> tuple[str, str] | None:
-    """The name and the number of a ``name`` that ends in its cut-off, as ``P_10``, or None."""
+    """Split a ``name`` that ends in its cut-off, such as ``P_10``, into name and number; None without a cut-off."""
     match = _CUT.fullmatch(name)
     return None if match is None else (match["name"], match["k"])
 
 
 def meant(name: str, has_cutoff: bool) -> tuple[str, str] | None:
-    """What the ``name`` of another program is here: a name, and parameters as they are written; None where it is none.
+    """Translate the ``name`` of another program to a metric's name and parameters as text; None if it is unknown.
 
-    Raises :class:`MetricError` where it means what no text here means.
+    Raises :class:`MetricError` if sparkrank has no such metric.
     """
     key = looked_up(name)
     persistence = _PERSISTENCE.fullmatch(key)
@@ -117,5 +117,5 @@ def meant(name: str, has_cutoff: bool) -> tuple[str, str] | None:
 
 
 def needs_cutoff(name: str) -> str | None:
-    """What ``name`` is with a cut-off, where it is nothing without one."""
+    """The metric that ``name`` means with a cut-off; None if there is none."""
     return ALIASES.get(f"{looked_up(name)}@")

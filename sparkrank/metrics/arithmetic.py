@@ -1,7 +1,7 @@
-"""How the value of a metric comes of the rows of one group: columns of terms, and the steps from these to the value.
+"""The arithmetic of a metric in one group: columns of terms, and the steps from these to the value.
 
-A declaration says so beside its formula (``arithmetic``). A step is data, so that whoever doubts a number does the sum
-again.
+A declaration gives it beside its formula (``arithmetic``). Steps are data, so that anyone who doubts a value can repeat
+the calculation.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LIST, IDEAL = "list", "ideal list"
 
 
 class TermColumn(NamedTuple):
-    """A column of terms, by the name of its table and its own."""
+    """A column of terms, identified by its table and its name."""
 
     table: str
     name: str
@@ -42,10 +42,10 @@ Operand: TypeAlias = "TermColumn | str | float"  # a column of terms, an earlier
 
 @dataclass(frozen=True)
 class TermTable:
-    """Columns of terms of one length: of the list, where ``name`` is :data:`LIST`, of its ideal, or of depths.
+    """Columns of terms of equal length: of the list (``name`` is :data:`LIST`), of its ideal list, or of depths.
 
-    A term is NaN where a row has none. ``row`` is the row of the judgments that each is about; None where it is about
-    none. Under ``ties=expected`` terms of a list may belong to its positions: any row of a tie block may stand there.
+    A term is NaN where a row has none. ``row`` holds the judgment row of each term; it is None if terms belong to no
+    rows. Under ``ties=expected`` terms of a list may belong to its positions, which any row of a tie block may take.
     """
 
     name: str
@@ -55,10 +55,10 @@ class TermTable:
 
 @dataclass(frozen=True)
 class Step:
-    """A number with what it is made of: columns of terms, names of earlier steps, or numbers.
+    """A number and its operands: columns of terms, names of earlier steps, or numbers.
 
-    ``sum`` and ``highest`` of a column are 0 of an empty one; ``ratio`` is undefined where the second operand is 0,
-    ``share`` is 0 then; ``where`` is the first, undefined where the second is 0; a ``value`` that is undefined is NaN.
+    ``sum`` and ``highest`` are 0 for an empty column. ``ratio`` is undefined and ``share`` is 0 if the second operand
+    is 0. ``where`` is the first operand, undefined if the second is 0. An undefined ``value`` is NaN.
     """
 
     name: str
@@ -67,7 +67,7 @@ class Step:
     value: float = math.nan
 
     def formula(self) -> str:
-        """What is done, in letters: ``dcg / ideal dcg``."""
+        """The operation in symbols: ``dcg / ideal dcg``."""
         shown = (format_number(part) if isinstance(part, (int, float)) else str(part) for part in self.operands)
         return _OPERATIONS[self.operation][0].format(*shown)
 
@@ -76,7 +76,7 @@ def _highest(column: Floats) -> float:
     return float(np.nanmax(column, initial=0.0)) if len(column) and not np.isnan(column).all() else 0.0
 
 
-# Of each operation what is written, and what is done.
+# The formula and the function of each operation.
 _OPERATIONS: dict[str, tuple[str, Callable[..., float]]] = {
     "given": ("", float),
     "sum": ("Σ {}", lambda column: math.fsum(column[~np.isnan(column)].tolist())),
@@ -95,9 +95,9 @@ _OPERATIONS: dict[str, tuple[str, Callable[..., float]]] = {
 
 @dataclass(frozen=True)
 class OneGroup:
-    """The rows of one group: the ranking of one model under the ties of the metric, and the rows with a score.
+    """The rows of one group: one model's ranking under the ties of the metric, and the rows with a score.
 
-    ``scored_rows`` are the rows of the judgments that these are.
+    ``scored_rows`` are the judgment rows of ``scored``.
     """
 
     ranking: Ranking
@@ -107,9 +107,9 @@ class OneGroup:
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """The terms of one metric in one group, and the steps to its value, which is that of the last.
+    """The terms of one metric in one group, and the steps to its value, which is the value of the last step.
 
-    The table of the list comes first. ``told`` are half-sentences about what numbers cannot say.
+    The table of the list comes first. ``told`` are half-sentences that explain what the numbers cannot.
     """
 
     tables: tuple[TermTable, ...]
@@ -118,7 +118,7 @@ class Arithmetic:
 
     @classmethod
     def of(cls, tables: Iterable[TermTable], steps: Iterable[Step], told: Iterable[str] = ()) -> Arithmetic:
-        """The ``steps`` done with ``tables``, one after the other: values are computed here, but those that are given.
+        """Compute the ``steps`` from ``tables`` in order; ``given`` steps keep their value.
 
         Examples
         --------
@@ -150,7 +150,7 @@ def _computed(step: Step, columns: Mapping[TermColumn, Floats], done: Mapping[st
 
 
 def given(name: str, value: float) -> Step:
-    """A number that comes of no other here."""
+    """A number that is not computed from other steps."""
     return Step(name, "given", (), float(value))
 
 
@@ -165,7 +165,7 @@ def highest(name: str, column: str, table: str = LIST) -> Step:
 
 
 def ratio(name: str, part: Operand, whole: Operand) -> Step:
-    """A quotient, undefined where it is one by 0."""
+    """A quotient, undefined if the divisor is 0."""
     return Step(name, "ratio", (part, whole))
 
 
@@ -180,14 +180,14 @@ def list_table(ranking: Ranking, columns: Mapping[str, Floats]) -> TermTable:
 
 
 def spread(ranking: Ranking, rows: Ints, amounts: Floats, other: float = math.nan) -> Floats:
-    """``amounts`` of the ranked ``rows`` as a column of all of them, ``other`` elsewhere."""
+    """A column over all ranked rows: ``amounts`` at the ranked ``rows``, ``other`` elsewhere."""
     column = np.full(len(ranking.row), other)
     column[rows] = amounts
     return column
 
 
 def spread_judged(ranking: Ranking, rows: Ints, amounts: Floats) -> Floats:
-    """``amounts`` of ``rows`` of the judgments as a column of the ranked rows, NaN at those without."""
+    """A column over all ranked rows: ``amounts`` at the judgment ``rows``, NaN elsewhere."""
     of_all = np.full(len(ranking.judgments.codes), math.nan)
     of_all[rows] = amounts
     return of_all[ranking.row]

@@ -1,6 +1,6 @@
-"""Declarations of the pooled metrics that take a score for a probability.
+"""Declarations of the pooled metrics that read scores as probabilities.
 
-Where a score lies outside [0, 1] it is none, and they are undefined; ``quality`` counts these rows.
+They are undefined if any score lies outside [0, 1]; ``quality`` counts these rows.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from sparkrank.metrics.precision import REL
 from sparkrank.numeric.elementary import log, log1p
 
 OUTSIDE = RowSum("outside")
-DEFAULT_BINS = 15  # of Guo et al. and of torchmetrics
-# Of a row sums lose what is below 2^-85: of predictions, weighted, that are this in the mean, a part in 2^30 at most.
+DEFAULT_BINS = 15  # as in Guo et al. and torchmetrics
+# Sums drop the part of each row below 2^-85. If weighted predictions have this mean, that is at most 2^-30 of it.
 LEAST_PREDICTION = 2.0**-55
 NO_PROBABILITY = "a score outside [0, 1]"
 
@@ -41,7 +41,7 @@ def _squared_error(metric: Metric) -> RowSum:
 def _of_probabilities(
     value: Callable[[PooledTotals, Metric], float],
 ) -> Callable[[PooledTotals, Metric], PooledValue]:
-    """``value`` of rows whose scores are all probabilities; undefined for any other."""
+    """Wrap ``value`` so that it is undefined unless all scores are probabilities."""
 
     def checked(totals: PooledTotals, metric: Metric) -> PooledValue:
         defined = totals.sum(OUTSIDE) == 0 and totals.sum(WEIGHT) > 0
@@ -51,7 +51,7 @@ def _of_probabilities(
 
 
 def _calibration_error(totals: PooledTotals, metric: Metric) -> PooledValue:  # noqa: ARG001
-    """The value, and that of a model whose rate in each bin is its mean score there."""
+    """The value, with that of a model whose positive rate in each bin is its mean score there as the noise floor."""
     weight = totals.positives + totals.negatives
     if totals.sum(OUTSIDE) != 0 or not totals.sum(WEIGHT) > 0:
         return PooledValue(math.nan)
@@ -59,7 +59,7 @@ def _calibration_error(totals: PooledTotals, metric: Metric) -> PooledValue:  # 
     return PooledValue(value, noise_floor=by_chance[0] if by_chance else None)
 
 
-# A metric of probabilities that rests on both classes; the lowest is best.
+# A metric of probabilities whose value rests on both classes; lower is better.
 _of_scores = partial(PooledMetric, parameters=(REL,), higher_is_better=False, carriers=both_classes)
 
 

@@ -9,7 +9,7 @@ from sparkrank.metrics import aliases as names
 
 
 class Named(Protocol):
-    """A value with a name and aliases; one that ends in ``@`` holds with a cut-off only."""
+    """A value with a name and aliases; an alias that ends in ``@`` is valid only with a cut-off."""
 
     @property
     def name(self) -> str: ...
@@ -36,7 +36,7 @@ class Catalog(dict[str, D]):
             self.add(declaration)
 
     def add(self, declaration: D) -> None:
-        """Make ``declaration`` known by its name and its aliases, which nobody has."""
+        """Register ``declaration`` under its name and its aliases, which must be free."""
         self[declaration.name] = declaration
         self._aliases.update(dict.fromkeys(declaration.aliases, declaration.name))
 
@@ -48,13 +48,13 @@ class Catalog(dict[str, D]):
         return self._built_in[name]
 
     def is_built_in(self, declaration: D) -> bool:
-        """Whether ``declaration`` is one of the package, so that every process finds it by its name."""
+        """Whether ``declaration`` belongs to the package, so that every process finds it by its name."""
         return self._built_in.get(declaration.name) is declaration
 
     def meaning(self, name: str, has_cutoff: bool, text: str) -> tuple[D, str]:
-        """The declaration called ``name``, in any case, by its own name or an alias, and the parameters this implies.
+        """The declaration called ``name`` (its own name or an alias, in any case), and the parameters this implies.
 
-        Raises :class:`MetricError` with the nearest name and all names; ``text`` is the whole metric for the sentence.
+        Raises :class:`MetricError` with the nearest name and all names; ``text`` is the whole metric, for the message.
         """
         key = names.looked_up(name)
         if has_cutoff and f"{key}@" in self._aliases:
@@ -80,7 +80,7 @@ class Catalog(dict[str, D]):
         return self.meaning(name, has_cutoff, text)[0]
 
     def is_known(self, name: str) -> bool:
-        """Whether some metric has ``name``, with a cut-off at least."""
+        """Whether some metric has ``name``, if only with a cut-off."""
         key = names.looked_up(name)
         return key in self or any(
             word in table for word in (key, f"{key}@") for table in (self._aliases, names.ALIASES)

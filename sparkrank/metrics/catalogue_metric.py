@@ -33,10 +33,10 @@ class CatalogueMetric(MetricKind):
     Parameters
     ----------
     value : callable (int64 array (items), int64 array (items), int, Metric) -> float
-        Takes the exposure of every item, in units of :data:`sparkrank.states.items.UNIT` (a row that is shown for
-        certain has one unit); the number of groups in which the item is relevant; the number of groups; and the metric.
-        The second has a meaning where the metric has the parameter ``rel``, so that labels are needed. Gives the value,
-        NaN where it is undefined.
+        Takes the exposure of every item, in units of :data:`sparkrank.states.items.UNIT` (a row that is certainly shown
+        counts one unit); the number of groups in which the item is relevant; the number of groups; and the metric.
+        The second argument has a meaning only if the metric has the parameter ``rel``, which makes it read labels.
+        Gives the value, NaN where it is undefined.
     common : tuple of Parameter
         The parameters that all metrics of this kind have: ``ties``.
 

@@ -1,4 +1,4 @@
-"""Declarations of the pooled metrics at a threshold: all rows judged as by a classifier that says yes or no.
+"""Declarations of the pooled metrics at a threshold: all rows classified as positive or negative.
 
 They count rows, not score bins: a threshold inside a bin would be rounded to its edge.
 """
@@ -63,7 +63,7 @@ def _at_threshold(
     *carriers: Callable[[Metric], RowSum],
     **fields: Any,
 ) -> PooledMetric:
-    """The metric that is the quotient of two sums of counts, which ``share`` gives."""
+    """A metric that is the quotient of two sums of counts, given by ``share``."""
 
     def value(totals: PooledTotals, metric: Metric) -> PooledValue:
         part, whole = share(_confusion(totals, metric), metric)
@@ -87,7 +87,7 @@ def _predicted(metric: Metric) -> RowSum:
 
 
 def _f(confusion: Confusion, beta: float) -> tuple[float, float]:
-    """(b²+1)PR/(b²P+R), with P = TP/(TP+FP) and R = TP/(TP+FN) put in: 0 where there is no hit."""
+    """(b²+1)PR/(b²P+R), with P = TP/(TP+FP) and R = TP/(TP+FN) substituted: 0 if there is no true positive."""
     part = (beta * beta + 1) * confusion.tp
     return part, part + beta * beta * confusion.fn + confusion.fp
 

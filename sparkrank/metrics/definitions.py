@@ -19,7 +19,7 @@ _ALWAYS_WRITTEN = ("ties", "undefined")
 
 
 class SettingOptions(TypedDict, total=False):
-    """The definitions as keyword arguments, with the preset that sets those that are not given."""
+    """The definitions as keyword arguments, and the preset that supplies those not given."""
 
     preset: PresetName | None
     ties: Ties | None
@@ -41,19 +41,19 @@ class Definitions:
         The order of tied rows. ``expected``: the mean over all their orders. ``item``: by item, descending as text.
         ``worst``: relevant rows last. ``best``: relevant rows first. ``block``: all of them at once, as one step.
     undefined : {"skip", "zero", "one", "error"}
-        A group where a metric is undefined. ``skip``: it is left out of the mean. ``zero``, ``one``: it counts 0 or 1.
-        ``error``: it stops the evaluation, and so does an undefined metric of all rows. In the group table it is NaN
-        in any case.
+        The treatment of a group for which a metric is undefined. ``skip``: it is left out of the mean. ``zero``,
+        ``one``: it counts as 0 or 1. ``error``: it stops the evaluation, as does an undefined metric of all rows. In
+        the group table the value is NaN in any case.
     unretrieved : {"zero", "skip"}
-        A group without a list. ``zero``: it has the value of an empty list, 0 for most metrics. ``skip``: it is left
-        out.
+        The treatment of a group without a list. ``zero``: it has the value of an empty list, 0 for most metrics.
+        ``skip``: it is left out.
     unjudged : {"nonrelevant", "drop"}
-        A list row without a label. ``nonrelevant``: it counts as not relevant. ``drop``: it is dropped before rows get
-        their positions.
+        The treatment of a list row without a label. ``nonrelevant``: it counts as not relevant. ``drop``: it is
+        dropped before rows get their positions.
     duplicates : {"keep", "once", "first", "error"}
-        An item that is in a list twice. ``keep``: it counts at each of its positions. ``once``: it counts at its best
-        position, and its repeats stay in the list as misses. ``first``: it counts at its best position, its repeats
-        leave the list, and later rows move up. ``error``: it stops the evaluation.
+        The treatment of an item that is in a list more than once. ``keep``: it counts at each of its positions.
+        ``once``: it counts at its best position, and its repeats stay in the list as misses. ``first``: it counts at
+        its best position, its repeats are removed, and later rows move up. ``error``: it stops the evaluation.
     population : {"all", "truth", "lists", "both"}
         The groups that are evaluated: all, those with truth, those with lists, or those with both.
     positions : {"dense", "given", "given_from_0"}
@@ -63,7 +63,7 @@ class Definitions:
     Raises
     ------
     SpecError
-        If a value is not one of these, or ``positions`` are given and ``ties`` would order rows.
+        If a value is not one of these, or if ``positions`` are given and ``ties`` would order rows.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class Definitions:
 
     @classmethod
     def of(cls, preset: Preset | None, given: Mapping[str, Any], *, joins: bool = False) -> Definitions:
-        """The settings that are ``given``, for those that are not what ``preset`` sets, and else their defaults.
+        """The settings that are ``given``; the others are taken from ``preset``, or else have their defaults.
 
         ``joins``: lists are joined with a truth, which decides the default of ``duplicates``.
         """
@@ -102,7 +102,7 @@ class Definitions:
 
     @property
     def counts_undefined_as(self) -> float | None:
-        """What an undefined value counts as in its mean, or None where its group is left out."""
+        """The value that an undefined one counts as in the mean, or None if its group is left out."""
         return {"zero": 0.0, "one": 1.0}.get(self.undefined)
 
     @property
@@ -113,7 +113,7 @@ class Definitions:
         return self.written()
 
     def written(self, *always: str) -> str:
-        """Ties, the undefined and the settings named in ``always``, the others where they differ from their default."""
+        """``ties``, ``undefined`` and the settings named in ``always``, and others that differ from their default."""
         values = [(setting.name, getattr(self, setting.name), setting.default) for setting in fields(self)]
         shown = {*_ALWAYS_WRITTEN, *always}
         return ", ".join(f"{name}={value}" for name, value, default in values if value != default or name in shown)
@@ -126,7 +126,7 @@ ABOUT = {setting.name: str(setting.metadata["about"]) for setting in fields(Defi
 
 
 def default_duplicates(joins: bool) -> Duplicates:
-    """What ``duplicates`` is where neither a person nor a preset says: with a truth an item counts once, as in R.
+    """The default of ``duplicates`` if no user or preset sets it: with a truth an item counts once, as in R.
 
     In a log, rows are what was shown: each has a label of its own, and R counts them all.
     """

@@ -1,4 +1,4 @@
-"""Pooled metrics that read score bins; their kernels are in :mod:`sparkrank.histogram.threshold_sweep`."""
+"""Declarations of the pooled metrics of score bins; :mod:`sparkrank.histogram.threshold_sweep` computes their terms."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from sparkrank.metrics.pooled_metric import PooledTotals, PooledValue
 from sparkrank.metrics.precision import REL
 from sparkrank.numeric.ordered_integers import MANTISSA_BITS
 
-DEFAULT_BITS = 12  # bins 1/4096 wide relative to the score: an error bound near 1e-4 on click models' scores
-DEFAULT_DIGITS = 5  # auc_up: rates of clicks are read to five decimals
+DEFAULT_BITS = 12  # bins 1/4096 wide relative to the score: an error bound near 1e-4 for scores of click models
+DEFAULT_DIGITS = 5  # auc_up: click rates are usually given to five decimals
 MOST_ROWS = 10**9
 
 RULES = ("bits", "digits", "exact")
 
 
 def rule_of(metric: Metric) -> BinRule:
-    """The one bin rule that holds: the one asked for, or the metric's default."""
+    """The bin rule of ``metric``: the one asked for, or the metric's default."""
     names = metric.declaration.exclusive
     if metric["exact"]:
         return BinRule("exact", 0, metric.rel)
@@ -34,7 +34,7 @@ def rule_of(metric: Metric) -> BinRule:
 
 
 def rule_parameters(bits: int | None = None, digits: int | None = None) -> tuple[Parameter, ...]:
-    """The parameters that name a rule, with the default of one of them."""
+    """The parameters that choose a bin rule, with the default of one of them."""
     return (
         Count("bits", bits, "bins that agree in the first bits of the score's mantissa", least=1, most=MANTISSA_BITS),
         Count("digits", digits, "bins of scores rounded to this many decimals", least=0, most=MOST_DIGITS),
@@ -52,7 +52,7 @@ def _auc(totals: PooledTotals, metric: Metric) -> PooledValue:
 
 
 def _of_positives(totals: PooledTotals, metric: Metric) -> PooledValue:
-    """The first of the terms over the positives, and how far the most and the fewest are from it."""
+    """The first term over the positives; its error bound comes from the most and the fewest it could be."""
     exact, whole = bool(metric["exact"]), totals.positives
     if not whole:
         return PooledValue(math.nan, 0.0 if exact else math.nan)
@@ -62,29 +62,29 @@ def _of_positives(totals: PooledTotals, metric: Metric) -> PooledValue:
 
 
 def _share(part: float, whole: float) -> float:
-    """``part / whole``, 1 at most: sums of weights are rounded when the sweep reads them, which may add a last bit."""
+    """``part / whole``, at most 1: the sweep rounds sums of weights as it reads them, which may add a last bit."""
     return min(part / whole, 1.0)
 
 
 def _separation(totals: PooledTotals, metric: Metric) -> PooledValue:
     if not totals.positives or not totals.negatives:
         return PooledValue(math.nan, 0.0 if metric["exact"] else math.nan)
-    # no threshold at all takes nothing of both classes: 0
+    # the lowest value is 0: above a threshold beyond all scores there is nothing of either class
     after, inside = (max(value, 0.0) for value in totals.highest)
     return PooledValue(after, 0.0 if metric["exact"] else inside - after, _separation_by_chance(totals))
 
 
 def _separation_by_chance(totals: PooledTotals) -> float:
-    """The mean of the highest TPR - FPR of scores without information, for many rows of both classes.
+    """The expected highest TPR - FPR of uninformative scores, for many rows of both classes.
 
-    It is that of the one-sided statistic of Kolmogorov and Smirnov, whose tail is exp(-2 x²): √(π/8) · √(1/P + 1/N).
-    Rows count as many as they are, and split as their weights do.
+    It is the mean of the one-sided Kolmogorov-Smirnov statistic, whose tail is exp(-2 x²): √(π/8) · √(1/P + 1/N). Here
+    P + N is the number of rows, split in proportion to the weights of the two classes.
     """
     rate = totals.positives / (totals.positives + totals.negatives)
     return math.sqrt(math.pi / 8 / (totals.sum(ROWS_AND_WEIGHT[0]) * rate * (1 - rate)))
 
 
-# A metric of score bins that rests on both classes.
+# A metric of score bins whose value rests on both classes.
 _of_bins = partial(
     HistogramMetric,
     exclusive=RULES,

@@ -1,4 +1,4 @@
-"""The properties of lists as a whole: how often each item stands in the first k, and what follows from those counts."""
+"""Metrics of all lists together: how often each item is in the first k, and what follows from these counts."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from sparkrank.numeric.elementary import log2
 
 
 def coverage(exposure: Ints, items: int) -> float:
-    """The share of ``items`` that stand in some list. NaN where there are none."""
+    """The share of ``items`` that some list shows. NaN if there are no items."""
     return int(np.count_nonzero(exposure)) / items if items else math.nan
 
 
 def gini(exposure: Ints, items: int) -> float:
-    """Gini's coefficient of the exposures of ``items``, those that are never shown included: 0 = all the same.
+    """The Gini coefficient of the exposures of ``items``, including items that are never shown: 0 = all the same.
 
-    Σ (2j - n - 1) x_j / (n Σ x) over the n exposures x in ascending order. NaN where nothing is shown.
+    Σ (2j - n - 1) x_j / (n Σ x) over the n exposures x in ascending order. NaN if nothing is shown.
     """
     some = np.sort(exposure[exposure > 0]).astype(np.float64)
     if len(some) == 0:
@@ -32,11 +32,11 @@ def gini(exposure: Ints, items: int) -> float:
 
 
 def novelty(exposure: Ints, relevant: Ints, groups: int) -> float:
-    """The mean over shown rows of -log2(popularity): the share of ``groups`` in which an item is relevant.
+    """The mean over shown rows of -log2(popularity), the share of ``groups`` in which an item is relevant.
 
-    An item that is relevant nowhere counts as relevant in one group. NaN where nothing is shown.
+    An item that is relevant nowhere counts as relevant in one group. NaN if nothing is shown.
     """
-    order = np.lexsort((relevant, exposure))  # equal pairs add the same, so the order of the items cannot show
+    order = np.lexsort((relevant, exposure))  # equal pairs add the same, so the order of items cannot change the sum
     weight = exposure[order].astype(np.float64)
     total = float(np.sum(weight))
     if total == 0:

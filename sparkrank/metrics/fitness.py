@@ -1,10 +1,10 @@
-"""Fitness: how near rows stand to their positions in a reference order.
+"""Fitness: how near rows are to their positions in a reference order.
 
-Under ``ties=expected`` it is the mean over every order of the tied rows. Of a tie block of n rows at the positions
-c + 1 to c + n, a row that the reference ties with no other of them stands at each with the same chance, and the sum of
-1 / (a·p + b) over a run of positions is a difference of digamma functions. The rows of one reference
-position in one block take their q in the order of the score: the j-th of r stands at position c + i with the chance
-that, of r positions drawn out of n, i is the j-th. These chances are counted up position by position, in r·n steps.
+Under ``ties=expected`` it is the mean over all orders of the tied rows. Take a tie block of n rows at the positions
+c + 1 to c + n. A row that the reference ties with no other row of the block has the same chance at each position, and
+the sum of 1 / (a·p + b) over a run of positions is a difference of digamma functions. Rows of the block that share one
+reference position take their q in the order of the score: the j-th of r rows is at position c + i with the chance that,
+of r positions drawn out of n, i is the j-th. These chances are computed position by position, in r·n steps.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from sparkrank.numeric.elementary import log1p, log2
 from sparkrank.numeric.segments import place_in_group, run_starts, sum_by
 from sparkrank.ranking.ranking import Ranking
 
-DIRECT = 16  # so many terms of a sum are added as they are; from there on the series has all digits of a float64
+DIRECT = 16  # as many terms of a sum are added one by one; beyond them the series has all digits of a float64
 # B_2k / 2k of the asymptotic series of digamma; the next term is below 1e-18 from DIRECT on.
 SERIES = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760)
 
 
 @dataclass(frozen=True)
 class Fit:
-    """What is asked of two positions p and q: w / (alpha·(|p-q| + 1) + (1-alpha)·p); w is 1, or 1 / log2(q + 1)."""
+    """The fit of positions p and q: w / (alpha·(|p-q| + 1) + (1-alpha)·p), where w is 1, or 1 / log2(q + 1)."""
 
     alpha: float
     discounted: bool
@@ -40,7 +40,7 @@ class Fit:
         return (1 / log2(q + 1) if self.discounted else 1.0) / below
 
     def over(self, above: Floats, count: Floats, q: Floats) -> Floats:
-        """The sum over the ``count`` positions p below the first ``above``, for each q."""
+        """For each q, the sum over the ``count`` positions p that follow the first ``above``."""
         first, last = above + 1, above + count
         up_to = np.clip(q - 1, above, last)  # the last p above q
         least = up_to + 1
@@ -56,7 +56,7 @@ class Fit:
 
 
 def digamma_difference(x: Floats, count: Floats) -> Floats:
-    """digamma(x + count) - digamma(x), that is the sum of 1 / (x + i) for i from 0 to count - 1; x above 0."""
+    """digamma(x + count) - digamma(x), which is the sum of 1 / (x + i) for i from 0 to count - 1, for x above 0."""
     total = np.zeros(len(x))
     for step in range(int(min(count.max(initial=0), DIRECT))):
         more = count > step
@@ -78,11 +78,11 @@ def digamma_difference(x: Floats, count: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class RowPositions:
-    """The rows that two orders have, group after group, by the second of them: positions ``p`` by score and ``q``.
+    """The rows in both orders, by group and then by reference: positions ``p`` by score and ``q`` by reference.
 
-    Where ties are expectations, ``p`` is one that the row may have: its tie block begins below the first ``above`` and
-    has ``tied`` rows (1: the row alone), of which ``alike`` share the row's place in the reference too; it is the
-    ``turn``-th of them by q, from 1.
+    Under ``ties=expected``, ``p`` is one of several positions that the row may have. Its tie block follows the first
+    ``above`` positions and has ``tied`` rows (1: the row alone), of which ``alike`` also share its place in the
+    reference. Among these the row is the ``turn``-th by q, from 1.
     """
 
     row: Ints
@@ -96,16 +96,16 @@ class RowPositions:
 
 
 def most_alike(ranking: Ranking, reference: str) -> int:
-    """The rows of the longest tie block in which some rows share their place in the reference: n of its r·n steps."""
+    """The size n of the longest tie block in which rows share a reference place; such a block takes r·n steps."""
     rows = positions(ranking, reference)
     return int(rows.tied[rows.alike > 1].max(initial=0)) if ranking.ties == "expected" else 0
 
 
 def fitness(ranking: Ranking, reference: str, fit: Fit) -> Floats:
-    """The fit of all rows that both orders have over that for p = q: p a row's position, q that by reference.
+    """The fit of all rows in both orders over the fit for p = q, with p a row's position and q its reference position.
 
-    Where the reference ties, q follows the order of the score; where the score ties, p follows ``ties``: ``best`` and
-    ``worst`` by the reference. Undefined where no row takes part.
+    Where the reference ties, q follows the order of the score. Where the score ties, p follows ``ties``; ``best`` and
+    ``worst`` go by the reference. Undefined for a group without rows in both orders.
     """
     rows = positions(ranking, reference)
     got = sum_by(rows.group, fits(ranking, rows, fit), ranking.groups)
@@ -126,11 +126,11 @@ def fits(ranking: Ranking, rows: RowPositions, fit: Fit) -> Floats:
 
 
 def _in_turn(rows: RowPositions, several: Ints, fit: Fit) -> Floats:
-    """The expectation of each of the rows ``several``, which share a place in both orders with others.
+    """The expected fit of each of the rows ``several``, which share their places in both orders with other rows.
 
-    Position by position of their tie blocks, longest blocks first: ``waits`` is the chance that of the rows alike just
-    those before a row's turn stand above; the position is then the row's with the chance that one of those left takes
-    it, of all that are left.
+    The loop goes through the positions of their tie blocks, longest blocks first. ``waits`` is the chance that exactly
+    the rows before a row's turn have been placed so far; the row then takes the position with the chance that it goes
+    to one of the rows alike that are left, out of all rows left.
     """
     order = several[np.argsort(-rows.tied[several], kind="stable")]  # rows alike stay together, in turn
     tied, turn = rows.tied[order], rows.turn[order]
@@ -139,7 +139,7 @@ def _in_turn(rows: RowPositions, several: Ints, fit: Fit) -> Floats:
     waits, value = (turn == 1).astype(np.float64), np.zeros(len(order))
     begins = turn == 1
     for step in range(1, int(tied[0]) + 1):
-        count = int(np.searchsorted(-tied, -step, side="right"))  # blocks of so many rows at least
+        count = int(np.searchsorted(-tied, -step, side="right"))  # rows in blocks of at least so many rows
         takes = waits[:count] * (left[:count] / (tied[:count] - step + 1))
         value[:count] += takes * unweighted.of(above[:count] + step, q[:count])
         waits[:count] -= takes
@@ -169,7 +169,7 @@ def positions(ranking: Ranking, reference: str) -> RowPositions:
     position, _ = place_in_group(group, ranking.groups)
     p = position.astype(np.float64)
     by_reference = np.lexsort((place, group))
-    q = p  # of rows in this order: positions count up group after group in either
+    q = p  # for rows in this order: in both orders positions count up within each group
     first = run_starts(run)
     size = np.diff(first, append=len(run))
     above = np.repeat(p[first] - 1, size)

@@ -1,4 +1,4 @@
-"""The metrics of graded relevance: cumulated gain and its discount (Järvelin and Kekäläinen, TOIS 2002)."""
+"""Metrics of graded relevance: cumulated gain, discounted or not (Järvelin and Kekäläinen, TOIS 2002)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from sparkrank.ranking.ranking import Ranking
 
 @cached
 def gains_of(ranking: Ranking, gain: Gain) -> Credit:
-    """The gain earned at each position: the row's own, or under ``ties=expected`` its tie block's mean."""
+    """The gain earned at each position: that of the row, or under ``ties=expected`` the mean of its tie block."""
     hits, blocks = hits_of(ranking, None), ranking.blocks
     amounts = gain.of(ranking.judgments.labels[ranking.row[hits.row]])
     if ranking.ties == "expected" and len(blocks.row):
@@ -51,10 +51,10 @@ def _discounted(credit: Credit, discount: Discount) -> Credit:
 
 
 class GainSums:
-    """What lists, and their ideal ones, earn of a ``gain`` times the ``discount`` of its position.
+    """Discounted gains of lists and of their ideal lists: each ``gain`` times the ``discount`` of its position.
 
-    Sums are one float64 for each of the ``distinct`` of its groups, or per group where it has no distinct; the shapes
-    below say ``distinct`` for either.
+    There is one float64 sum for each distinct list (``distinct``), or for each group if ``distinct`` is None. The
+    shapes below say ``distinct`` for either.
     """
 
     def __init__(self, ranking: Ranking, gain: Gain, discount: Discount) -> None:
@@ -109,7 +109,7 @@ def gain_sums(ranking: Ranking, gain: Gain, discount: Discount = LOG2) -> GainSu
 
 
 def best_of_equal(gain: float, rows: NDArray[np.integer], k: int | None, discount: Discount = LOG2) -> Floats:
-    """The discounted gain of ideal lists in which so many ``rows`` (groups) have the same ``gain`` and others none."""
+    """The discounted gain of ideal lists with ``rows`` (groups) rows of the same ``gain`` and no other gain."""
     longest = int(rows.max(initial=0))
     counted = rows if k is None else np.minimum(rows, k)
     through = np.zeros(longest + 1)
@@ -119,7 +119,7 @@ def best_of_equal(gain: float, rows: NDArray[np.integer], k: int | None, discoun
 
 
 JARVELIN = "Järvelin, Kekäläinen: TOIS 2002"
-# Of gains of 2^400, sums over a list, and the squares of these over all groups, stay far below float64's 2^1024.
+# With gains of up to 2^400, sums over a list and their squares over all groups stay far below float64's 2^1024.
 MOST_EXPONENT = 400
 GAIN = Choice(
     "gain",
@@ -175,7 +175,7 @@ def _discount(metric: Metric) -> Discount:
 
 
 def _why_no_discounts(metric: Metric) -> str | None:
-    """Why ``metric`` cannot have the discounts that it lists: an ideal list could be beaten, or nothing be gained."""
+    """The reason why ``metric`` cannot have its listed discounts: they could beat an ideal list, or gain nothing."""
     discounts = () if metric.name == "cg" else _discount(metric).listed
     if not discounts:
         return None
@@ -209,7 +209,7 @@ def _ideal(metric: Metric) -> str | tuple[float, ...]:
 
 
 def _beats_its_ideal(metric: Metric) -> bool:
-    """Whether the ideal list is of fixed gains, which labels may exceed."""
+    """Whether the gains of the ideal list are fixed, so that labels may exceed them."""
     return isinstance(metric["ideal"], tuple) or (metric["ideal"] == "k_relevant" and metric["gain"] != "binary")
 
 
@@ -226,7 +226,7 @@ def _list_terms(ranking: Ranking, metric: Metric, discount: Discount | None) -> 
 
 
 def _ideal_terms(ranking: Ranking, metric: Metric, discount: Discount) -> TermTable:
-    """The gains of the ideal list, of a ranking of one group, in their best order up to ``k``."""
+    """The gains of the ideal list in their best order, up to ``k``, for a ranking of one group."""
     gain, ideal, judgments = _gain(ranking, metric), _ideal(metric), ranking.judgments
     rows: Ints | None = None
     if isinstance(ideal, tuple):

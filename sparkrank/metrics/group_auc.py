@@ -19,16 +19,16 @@ from sparkrank.ranking.ranking import Ranking
 
 @cached
 def class_counts(hits: HitSums) -> tuple[Floats, Floats]:
-    """Relevant and non-relevant rows of each list (distinct); rows without a score stand in no pair."""
+    """The relevant and non-relevant rows of each list (distinct); rows without a score are in no pair."""
     positives = hits.retrieved_relevant().astype(np.float64)
     return positives, hits.length - positives
 
 
 def group_auc(hits: HitSums, tied: str = "half") -> Floats:
-    """The share of (relevant, non-relevant) pairs in the right order, a tied pair counting 1/2, or 0.
+    """The share of (relevant, non-relevant) pairs in the right order; a tied pair counts 1/2, or 0 with ``zero``.
 
-    By the rank sum of Mann and Whitney with mid-ranks: every term is a whole number of halves, so it is exact.
-    Undefined where a group has one class only.
+    It is computed by the Mann-Whitney rank sum with mid-ranks. Every term is a whole number of halves, so it is exact.
+    Undefined if a group has one class only.
     """
     positives, negatives = class_counts(hits)
     pairs = positives * negatives
@@ -39,7 +39,7 @@ def group_auc(hits: HitSums, tied: str = "half") -> Floats:
 
 
 def pairs_of_relevant(ranking: Ranking, rel: float | None) -> tuple[Ints, dict[str, Floats]]:
-    """The relevant rows of the list of one group, and how many others each stands above, ties (by score), and below."""
+    """The relevant rows of one group's list, and for each the number of other rows below, tied (by score) and above."""
     ranking = ranking.by_score
     relevant, blocks = ranking.judgments.flags(rel)[ranking.row], ranking.blocks
     other = (~relevant).astype(np.float64)

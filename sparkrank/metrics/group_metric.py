@@ -34,7 +34,7 @@ from sparkrank.states.part_bins import VALUES, rule_name
 
 
 class ListSums(Protocol):
-    """Sums over the lists of a ranking, one for each of the ``distinct`` of its groups, or per group without these."""
+    """Sums over the lists of a ranking: one for each distinct list, or one for each group if ``distinct`` is None."""
 
     @property
     def distinct(self) -> DistinctLists | None: ...
@@ -44,23 +44,24 @@ class ListSums(Protocol):
 class GroupMetric(MetricKind):
     """A metric of one group, averaged over groups.
 
-    The fields of :class:`~sparkrank.metrics.metric.Declaration` name, document and limit it; these say how its
-    values come about. Its value is undefined where ``values`` gives NaN for every group.
+    The fields of :class:`~sparkrank.metrics.metric.Declaration` name, document and limit it; the fields below say how
+    its values are computed. Its value is undefined where ``values`` gives NaN for every group.
 
     Parameters
     ----------
     values : callable (Ranking or sums, Metric) -> float64 array (groups)
-        The value of each group of a bucket, in the metric's own unit; NaN where it is undefined for the group. Of
-        ``sums`` that have distinct lists, one for each of those (lists).
+        The value of each group of a bucket, in the metric's own unit; NaN where it is undefined for the group. If it
+        takes ``sums`` with distinct lists, it gives one value for each of those lists.
     weights : callable (Ranking or sums, Metric) -> float64 array (groups) or None, optional
-        How much each group counts in the mean: a finite number from 0, of any unit. The length is that of ``values``.
-        Where it is not given, or gives None, all groups count the same, unless the text of the metric has a ``weight``.
+        How much each group counts in the mean: a finite number of at least 0, in any unit. The length is that of
+        ``values``. If it is not given, or gives None, all groups count the same, unless the text of the metric has a
+        ``weight``.
     sums : callable (Ranking, Metric) -> ListSums, optional
         Sums over the lists of a ranking, as :func:`~sparkrank.metrics.hit_sums` makes them. Where they are given,
         ``values`` and ``weights`` take these in place of the ranking.
     arithmetic : callable (Ranking, Metric) -> Arithmetic, optional
-        The terms and the steps by which the value comes of the rows of a ranking of one group, for
-        ``sparkrank explain``. Without it, a value is shown beside the list alone.
+        The terms and the steps from which the value is computed, for a ranking of one group, as ``sparkrank explain``
+        shows them. Without it, only the value is shown beside the list.
     common : tuple of Parameter
         The parameters that all metrics of this kind have: ``ties`` and ``weight``.
 
@@ -110,10 +111,10 @@ class GroupMetric(MetricKind):
 
     def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
         key = subject.state(metric.of_groups)
-        mean = merged.means.get(key, NO_GROUPS)  # of a window in which it met the model that it compares with nowhere
+        mean = merged.means.get(key, NO_GROUPS)  # missing if in this window it never met the model it compares with
         if metric.percentile is None:
             return MetricRow(mean.value, mean.n_undefined, mean.n_rows, mean.weight, n_groups=mean.n_groups)
-        # one without a value has no row in the table of a day, so a merge meets none
+        # a distribution without values has no row in the table of a day, so a merge finds none
         groups = merged.partials.distributions.get(key, Distribution.empty())
         value, bound = groups.quantile(metric.percentile / 100)
         weight = float(groups.histogram.neg.sum())
@@ -174,12 +175,12 @@ class GroupMetric(MetricKind):
         return sums
 
     def is_weighted(self, metric: Metric) -> bool:
-        """Whether groups may weigh differently in its mean."""
+        """Whether groups may have different weights in its mean."""
         own = metric.outside is not None and self.weights is not None
         return own or metric.word(WEIGHT.name) != "uniform"
 
     def weights_of(self, ranking: Ranking, metric: Metric, of_columns: Mapping[str, Floats]) -> GroupValues | None:
-        """The weight of each group; None where all weigh the same. ``of_columns`` (groups) are those of columns."""
+        """The weight of each group; None if all weigh the same. ``of_columns`` (groups) are weight columns."""
         if metric.weight_column is not None:
             return GroupValues(of_columns[metric.weight_column])
         if self.weights is not None:

@@ -1,4 +1,4 @@
-"""The kind of pooled metric that reads the bins of scores."""
+"""The kind of pooled metric that is computed from score bins."""
 
 from __future__ import annotations
 
@@ -39,22 +39,22 @@ class HistogramMetric(PooledMetric):
     Parameters
     ----------
     rule : callable (Metric) -> BinRule
-        Which scores share a bin; each distinct score has one where it is not given.
+        The rule by which scores share a bin. By default each distinct score has a bin of its own.
     terms : callable (Sweep) -> Terms
         What the bins add, in a sweep over the n bins from the highest score down: ``sweep.pos``, ``sweep.neg``,
         ``sweep.tp`` and ``sweep.fp`` are float64 arrays (n) of weights, all divided by one power of two. Bins may come
         in several ranges of scores, whose terms are added up.
     value : callable (PooledTotals, Metric) -> PooledValue
-        The value, from the totals of the terms.
+        The value, computed from the totals of the terms.
     by_rate : bool
         Whether the sweep goes from the highest empirical rate down. Such a metric has the parameter ``min_rows``.
     at_once : bool
-        Whether ``terms`` take :class:`~sparkrank.histogram.threshold_sweep.Sweeps`, too: those of several days at once,
-        as arrays (days, n).
+        Whether ``terms`` also accepts :class:`~sparkrank.histogram.threshold_sweep.Sweeps`, which hold several days at
+        once as arrays (days, n).
     score_sums : bool
         Whether the terms read ``sweep.score_sum``, the sum of the scores of each bin.
     curve : {"roc", "pr"}, optional
-        The curve that it is the area under.
+        The curve whose area the metric is.
 
     Examples
     --------
@@ -98,7 +98,7 @@ class HistogramMetric(PooledMetric):
             yield Needed(PARTS_KIND, of_part, str(metric), of_parts(f"{of_part}; {plan.settings}", plan))
 
     def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
-        """Of bins that are not among the states, as exact ones of a large day, the terms were measured apart."""
+        """Bins that are not among the states, such as exact ones of a large day, were measured beforehand."""
         merged.measure_bins(subject, [(metric, self)])
         measured = merged.measured_of(subject, metric)
         assert measured is not None  # noqa: S101 - it was measured now, if not before
@@ -125,7 +125,7 @@ class HistogramMetric(PooledMetric):
         return [TermTable("score bins", {name: column[::-1] for name, column in columns.items()})]
 
     def _carried_by_parts(self, merged: Merged, subject: Subject, metric: Metric, carrier: RowSum) -> Floats | None:
-        """Its bins have both classes, where it is one of these that carries."""
+        """Take the carrier from the bins if it is one of their two classes."""
         bins = merged.bins_of_parts(subject, coarse(self.rule_of(metric)))
         if bins is None or carrier.name not in (POSITIVES, NEGATIVES) or carrier.rel != self.rule_of(metric).rel:
             return super()._carried_by_parts(merged, subject, metric, carrier)
@@ -145,7 +145,7 @@ class HistogramMetric(PooledMetric):
         return self._value_of(totals, metric)
 
     def without_parts(self, merged: Merged, subject: Subject, metric: Metric) -> WithoutParts | None:
-        """By coarse bins, and so is the value: they serve the differences that parts make."""
+        """From coarse bins, as is the value here: they serve the differences between parts."""
         if self.interval == "none":
             return None
         sizes, sums = merged.sizes_of_parts(subject), self._parts_of_sums(merged, subject, metric)
@@ -212,7 +212,7 @@ class HistogramMetric(PooledMetric):
                 [mixtures(filled, *total) for total in ([tuple(of_sides)] if alone[1:] else []) + alone]
             )
 
-        # by score where scores are probabilities, else by rank: two models may have other scales
+        # bins are matched by score if scores are probabilities, else by rank: two models may have different scales
         order = [bins.together.bins if self.score_sums else bins.ranks for bins, _, _ in known]
         places = np.unique(np.concatenate(order))
         of_bins = zip(known, order, strict=True)

@@ -1,7 +1,7 @@
-"""The merged states of a day, as the kinds of metric read their values off them. Pure numpy and pyarrow.
+"""The merged states of a day or a window, from which the kinds of metric read their values. Pure numpy and pyarrow.
 
-A metric of score bins is measured in two steps: the terms of its bins, which may be taken from ranges of scores
-apart (:mod:`sparkrank.histogram.threshold_sweep`), and its value from their totals.
+A metric of score bins is computed in two steps: first the terms of its bins, which may come from separate ranges of
+scores (:mod:`sparkrank.histogram.threshold_sweep`), then its value from the totals of the terms.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from sparkrank.states.keys import StateKey, Subject
 from sparkrank.states.means import Mean
 from sparkrank.states.part_bins import BinsOfParts, PartSeries
 
-LEAST_EXCESS = 1e-12  # of unequal parts: no more groups than its inverse are told from none
-SWEPT_AT_ONCE = 2**14  # bins: the dozen arrays of a sweep have 1.5 MB together
+LEAST_EXCESS = 1e-12  # of the inequality of parts; its inverse is the highest effective number of groups
+SWEPT_AT_ONCE = 2**14  # bins: the dozen arrays of a sweep take 1.5 MB together
 RATED_AT_ONCE = 2**20  # bins whose rates are sorted together
 
 
@@ -51,10 +51,10 @@ class MeasuredTerms:
 
 @dataclass(frozen=True)
 class MetricRow:
-    """What the table ``metrics`` says of a metric of one (model, slice, slice value), beside what it is.
+    """The columns of table ``metrics`` for one metric of one (model, slice, slice value), without those that name it.
 
-    ``n_groups`` is None where that is not known, ``error_bound`` and ``noise_floor`` where the kind has none.
-    ``blocks`` is how many bins it was read off.
+    ``n_groups`` is None if it is unknown; ``error_bound`` and ``noise_floor`` are None if the kind of metric has none.
+    ``blocks`` is the number of bins that the value was computed from.
     """
 
     value: float
@@ -68,9 +68,9 @@ class MetricRow:
 
 
 class WithoutParts(NamedTuple):
-    """The ``value`` of a metric as the parts add up to it, and its values ``without`` each part (parts).
+    """The ``value`` of a metric over all parts together, and its values ``without`` each part (parts).
 
-    ``sizes`` (parts) are the numbers of groups of each part, ``weights`` (parts) what is divided by without it.
+    ``sizes`` (parts) are the numbers of groups in each part, ``weights`` (parts) the total weights without each part.
     """
 
     value: float
@@ -81,7 +81,7 @@ class WithoutParts(NamedTuple):
 
 @dataclass(frozen=True)
 class Merged:
-    """The states of a day or a window; ``measured`` are the metrics of bins that are not among the ``partials``."""
+    """The states of a day or a window; ``measured`` has terms of metrics whose bins are not in ``partials``."""
 
     partials: Partials
     measured: Mapping[StateKey, MeasuredTerms] = field(default_factory=dict)
@@ -91,7 +91,7 @@ class Merged:
         return self.partials.means.results()
 
     def measure_bins(self, subject: Subject, asked: Sequence[tuple[Metric, SweptKind]]) -> None:
-        """Measure the metrics ``asked`` of one (model, slice, slice value), those that share bins in one sweep."""
+        """Measure the metrics ``asked`` of one (model, slice, slice value); those that share bins take one sweep."""
         by_rule: dict[BinRule, list[tuple[Metric, SweptKind]]] = {}
         for metric, declaration in asked:
             if self.measured_of(subject, metric) is None:
@@ -102,7 +102,7 @@ class Merged:
                 self._of_bins[subject.state(metric)] = terms
 
     def measured_of(self, subject: Subject, metric: Metric) -> MeasuredTerms | None:
-        """The terms of ``metric``, where they were measured."""
+        """The terms of ``metric``, or None if they have not been measured."""
         key = subject.state(metric)
         return self.measured.get(key) or self._of_bins.get(key)
 
@@ -112,14 +112,14 @@ class Merged:
 
     @cached
     def without_parts(self, subject: Subject, metric: Metric) -> WithoutParts | None:
-        """The values of ``metric`` without each part of the groups of one (model, slice, slice value)."""
+        """The values of ``metric`` for one (model, slice, slice value), each without one part of the groups."""
         return kind_of(metric).without_parts(self, subject, metric)
 
     @cached
     def bins_of_parts(self, subject: Subject, rule: BinRule, metric: str = "") -> BinsOfParts | None:
-        """The bins of parts of one (model, slice, slice value) by a coarse ``rule``; None where there are none.
+        """The bins of parts of one (model, slice, slice value) under a coarse ``rule``; None if there are none.
 
-        They are of the scores of rows, or of the values of groups of the ``metric``.
+        Without ``metric`` they are bins of the scores of rows, with it bins of the metric's values of groups.
         """
         series = self.partials.parts.histograms.by_series.get(PartSeries(subject.model, subject.slice, rule, metric))
         return None if series is None else series.of_value(rule, subject.slice_value)
@@ -135,9 +135,9 @@ class Merged:
         return None if sizes is None else int(sizes.sum()) or None
 
     def n_effective(self, subject: Subject, metric: Metric, *, clustered: bool) -> float | None:
-        """How many equal groups would carry as much as those of one (model, slice, slice value), at most all of them.
+        """The effective number of groups of one (model, slice, slice value), at most their real number.
 
-        ``clustered``: a group may have come on several days.
+        ``clustered``: the same group may occur on several days.
         """
         number = kind_of(metric).n_effective(self, subject, metric, clustered=clustered)
         groups = self.groups_of_parts(subject)
@@ -167,24 +167,25 @@ class MetricKind(Declaration):
         raise NotImplementedError
 
     def explain(self, group: OneGroup, metric: Metric) -> Arithmetic:
-        """How the value comes of the rows of one ``group``, or what these add where it is of all rows."""
+        """The arithmetic of the value for one ``group``, or what its rows add if the value is over all rows."""
         raise NotImplementedError
 
     def without_parts(self, merged: Merged, subject: Subject, metric: Metric) -> WithoutParts | None:  # noqa: ARG002
-        """The value of ``metric`` over all groups but those of each part; None where no honest interval comes of it."""
+        """The value of ``metric`` without the groups of each part; None if this gives no honest interval."""
         return None
 
     def mixed_values(self, metric: Metric, *sides: SubjectStates) -> tuple[Floats, int] | None:  # noqa: ARG002
-        """The values on halves of the parts (1, 2, order), and how many parts have groups; None where it has none.
+        """The values on halves of the parts (1, 2, order), and the number of parts with groups; None if there are none.
 
-        Of two sides (3, 2, order): where they exchange halves (:mod:`sparkrank.numeric.signed_parts`), then of each.
+        For two sides the shape is (3, 2, order): the values where the sides exchange halves
+        (:mod:`sparkrank.numeric.signed_parts`), then those of each side alone.
         """
         return None
 
     def n_effective(self, merged: Merged, subject: Subject, metric: Metric, *, clustered: bool) -> float | None:  # noqa: ARG002
-        """The number of equal groups that would carry as much; None where it is not known.
+        """The effective number of groups; None if it is unknown.
 
-        ``clustered``: a group may have come on several days.
+        ``clustered``: the same group may occur on several days.
         """
         return None
 
@@ -194,10 +195,10 @@ def kind_of(metric: Metric) -> MetricKind:
 
 
 def effective_number(of_parts: Floats) -> float | None:
-    """How many equal groups would carry as much, from what each part carries (parts); 0 where none carries any.
+    """The number of equal groups that would carry as much, given what each part carries (parts); 0 if none does.
 
-    With S_j the share of part j of g, and all groups in any part alike likely, g Σ S_j² is on average 1 + (g - 1) / n.
-    Few parts leave it uncertain: by some 20 % with 64, 40 % with 16.
+    S_j is the share of part j among g parts. If a group is equally likely to be in any part, g Σ S_j² has the mean
+    1 + (g - 1) / n for n equal groups. Few parts leave n uncertain: by some 20 % with 64, by 40 % with 16.
 
     Examples
     --------
@@ -225,7 +226,7 @@ def measure(bins: ScoreHistogram, metric: Metric, declaration: SweptKind) -> Mea
 
 
 def measure_each(bins: ScoreHistogram, asked: Sequence[tuple[Metric, SweptKind]]) -> list[MeasuredTerms]:
-    """The terms of all ``bins`` for each metric, from one sweep of those in the order of scores."""
+    """The terms of all ``bins`` for each metric; metrics in the order of scores share one sweep."""
     in_order = [pair for pair in asked if not pair[1].by_rate]
     extent = bins.extent(counts_bins=not in_order)
     swept, through = sweep_each(bins, in_order, extent)
@@ -245,10 +246,10 @@ def sweep_each(
     day: Extent,
     above: Extent | None = None,
 ) -> tuple[list[Terms], Extent | None]:
-    """The terms of ``bins``, which follow the rows ``above`` them in a ``day``, for each metric.
+    """The terms of ``bins`` for each metric; the bins follow the rows ``above`` them in a ``day``.
 
-    With them comes the extent of both, None where no metric is asked for. Bins are swept a few thousand at a time,
-    which stay in the cache.
+    The extent of both comes with them, or None if no metric is asked for. A few thousand bins are swept at a time, so
+    that they stay in the cache.
     """
     parts: list[list[Terms]] = [[] for _ in asked]
     through: Extent | None = None

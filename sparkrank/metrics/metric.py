@@ -1,11 +1,11 @@
-"""A metric as it is declared, and as it is asked for.
+"""Metrics as they are declared, and as they are asked for.
 
 A declaration is everything that sparkrank knows of a metric, its documentation included, as data;
-:class:`~sparkrank.metrics.merged.MetricKind` says how its value is computed. A metric that is asked for is its text:
-equal texts are equal metrics, and tables hold the text.
+:class:`~sparkrank.metrics.merged.MetricKind` says how its value is computed. A metric that is asked for is identified
+by its text: equal texts are equal metrics, and tables contain the text.
 
 name [ "(" param[=value], ... ")" ] [ "@" k ]      ndcg@10   ap(over=min_k_relevant)@5   auc(exact)
-median "(" metric ")"    p90 "(" metric ")"        of the values of groups, instead of their mean
+median "(" metric ")"    p90 "(" metric ")"        a percentile of the values of groups, instead of their mean
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ from sparkrank.metrics.parameters import TIES, WEIGHT, Name, Parameter, Value, f
 from sparkrank.metrics.presets import Preset
 from sparkrank.ranking.ranking import Ties
 
-# Each blank can be matched in one way only, or a long row of them would be tried in all.
+# Each blank can be matched in one way only; otherwise a long run of blanks would be tried in all ways.
 _TEXT = re.compile(r"(?P<name>[A-Za-z_][\w.-]*)(?:\s*\((?P<parameters>.*)\))?(?:\s*@\s*(?P<k>[^@()\s]+))?", re.DOTALL)
 _PERCENTILE = re.compile(r"(?:median|p(?P<percent>\d+(?:\.\d+)?))\s*\((?P<of>.*)\)", re.IGNORECASE | re.DOTALL)
 _COMMA = re.compile(r",(?![^\[]*\])")  # a comma inside [ ] separates grades, not parameters
 
 MOST_CUTOFF = 2**31 - 1  # positions have 32 bits
-MOST_DIGITS = 20  # of a cut-off that a sentence shows again
-MOST_LETTERS = 1_000  # of a text, which is read in steps of up to the square of that
+MOST_DIGITS = 20  # of a cut-off that a message repeats
+MOST_LETTERS = 1_000  # of a metric's text, whose parsing takes up to the square of its length
 
 T = TypeVar("T")
 
-# What a plan has metrics of, each reduced in its own way: values of groups, counts of items, sums of rows, score bins.
+# The parts of a plan, each reduced in its own way: values of groups, counts of items, sums over rows, score bins.
 PlanPart: TypeAlias = Literal["groups", "items", "rows", "bins"]
-# The scale of an interval: Student's t of the value itself, cut at the ends of its range; Wilson's of proportions;
-# Student's t of the log odds; or that there is none that is honest.
+# The scale of an interval: "t", Student's t of the value itself, cut at the ends of its range; "wilson", Wilson's for
+# proportions; "logit", Student's t of the log odds; "none" if no interval is honest.
 Scale: TypeAlias = Literal["t", "wilson", "logit", "none"]
 
 
@@ -54,8 +54,8 @@ Scale: TypeAlias = Literal["t", "wilson", "logit", "none"]
 class NeedsOrder:
     """Marks metrics that have no expectation over ties.
 
-    ``because`` is the reason; ``holds`` selects the metrics of the declaration concerned, which ``form`` writes (all if
-    it is empty).
+    ``because`` is the reason. ``holds`` selects the metrics of the declaration that are concerned, and ``form`` is how
+    they are written (if empty, all are concerned).
     """
 
     because: str
@@ -65,7 +65,7 @@ class NeedsOrder:
 
 @dataclass(frozen=True)
 class Unbounded:
-    """Marks metrics without a highest value: those that ``holds`` selects, which ``form`` writes."""
+    """Marks metrics without a highest value: ``holds`` selects them, and ``form`` is how they are written."""
 
     form: str
     holds: Callable[[Metric], bool]
@@ -75,19 +75,19 @@ class Unbounded:
 class Declaration:
     """A metric as the catalog knows it.
 
-    ``cutoff`` says whether ``@k`` may stand behind the name. ``formula``, ``undefined`` and ``reference`` are printed
-    by ``sparkrank metrics`` as they stand here. An alias that ends in ``@`` holds only with a cut-off. Of the
-    parameters named in ``exclusive`` one at most may be given. ``translations`` turn the number that another program
-    means by (alias, parameter) into ours. ``at`` is the parameter that a number after ``@`` gives, where it is no
-    cut-off. ``higher_is_better`` is None where the best value lies in the middle. ``check`` gives the reason why a
-    metric means nothing, or None. ``needs_order`` says which of its metrics ``ties=expected`` rules out, if any. A
-    value lies from ``lowest`` to ``highest``, both included and infinite where there is no end, but for those
-    ``unbounded``. ``common`` are parameters that it shares with all others of its kind: they stand in a text where they
-    are given, and are documented once. ``refused`` are names of parameters that others have, with the reason why it has
-    none. ``columns`` are the roles of rows that it reads beside label and score
-    (:data:`sparkrank.inputs.role_table.ROW_ROLES`). ``interval`` is the scale on which it gets its interval: ``t``, cut
-    at the ends of its range; ``wilson`` where it is a share of things counted, ``logit`` where it lies between 0 and 1;
-    ``none`` where no interval is honest, so that a gate looks at the value alone.
+    ``cutoff`` says whether ``@k`` may follow the name. ``formula``, ``undefined`` and ``reference`` are what
+    ``sparkrank metrics`` prints. An alias that ends in ``@`` is valid only with a cut-off. At most one of the
+    parameters named in ``exclusive`` may be given. ``translations`` convert the number that another program's (alias,
+    parameter) takes into ours. ``at`` is the parameter that a number after ``@`` sets, if this is not a cut-off.
+    ``higher_is_better`` is None if the best value is in the middle. ``check`` returns the reason why a metric is
+    meaningless, or None. ``needs_order`` selects the metrics that ``ties=expected`` rules out, if any. Values range
+    from ``lowest`` to ``highest``, both included, and infinite if there is no end; the ``unbounded`` metrics have no
+    highest value. ``common`` are parameters shared with all declarations of the same kind: a text contains them only if
+    they are given, and they are documented once. ``refused`` are names of parameters that other declarations have, with
+    the reason why this one does not. ``columns`` are the roles of rows that it reads besides label and score
+    (:data:`sparkrank.inputs.role_table.ROW_ROLES`). ``interval`` is the scale of its interval: ``t``, cut at the ends
+    of the range of values; ``wilson`` for a share of counted things; ``logit`` for a value between 0 and 1; ``none`` if
+    no interval is honest, so that a gate looks at the value alone.
     """
 
     name: str
@@ -112,8 +112,8 @@ class Declaration:
     columns: tuple[str, ...] = ()
     interval: Scale = "t"
 
-    # Of each kind: the parts of a plan that it belongs to, the fields without which it has no value, whether it is a
-    # mean of values of groups, whether it has to do with groups at all, and what docs say above its metrics.
+    # For each kind: the parts of a plan that it belongs to, the fields without which it has no value, whether it is a
+    # mean of values of groups, whether it needs groups at all, and the heading and the text above its metrics in docs.
     parts: ClassVar[tuple[PlanPart, ...]] = ()
     computed_by: ClassVar[tuple[str, ...]] = ()
     is_averaged: ClassVar[bool] = False
@@ -126,15 +126,15 @@ class Declaration:
         return True
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
-        """Pickled by name, so that a plan goes to tasks faster than by value.
+        """Pickle a declaration of the package by name, so that a plan reaches tasks faster than by value.
 
-        One from outside the package goes by value, for nobody else may know it.
+        A declaration from outside the package is pickled by value, because other processes may not know it.
         """
         return (built_in, (self.name,)) if CATALOG.is_built_in(self) else super().__reduce_ex__(protocol)
 
     @property
     def lacking(self) -> str | None:
-        """The field without which no value of it can be computed, if that was left out."""
+        """The field without which no value can be computed, if it was left out."""
         return next((name for name in self.computed_by if getattr(self, name) is getattr(type(self), name)), None)
 
     def range_of(self, metric: Metric) -> tuple[float, float]:
@@ -143,7 +143,7 @@ class Declaration:
         return self.lowest, math.inf if is_unbounded else self.highest
 
     def scale_of(self, metric: Metric) -> Scale:
-        """The scale of the interval of ``metric``: that of its declaration, but where it has no ends of 0 and 1."""
+        """The scale of the interval of ``metric``: ``t`` if the declared one needs a range of 0 to 1 and lacks it."""
         is_share = self.interval not in ("wilson", "logit") or self.range_of(metric) == (0.0, 1.0)
         return self.interval if is_share else "t"
 
@@ -153,7 +153,7 @@ class Declaration:
         return needs.because if needs is not None and needs.holds(metric) else None
 
     def parameter(self, name: str, text: str) -> Parameter:
-        """The parameter called ``name``; ``text`` is that of the metric for the error.
+        """The parameter called ``name``; ``text`` is the metric's text, for the message.
 
         Raises :class:`MetricError` naming the nearest and all allowed parameters.
         """
@@ -287,10 +287,11 @@ class Metric:
         return metric
 
     def call(self, what: str, function: Callable[..., T], *arguments: object) -> T:
-        """What ``function``, which is the field ``what`` of its declaration, makes of ``arguments``.
+        """Call ``function``, the field ``what`` of the declaration, with ``arguments``.
 
-        Raises :class:`MetricError` where a function from outside raises an exception; that of Spark's tasks is found
-        again by its sentence (:func:`sparkrank.engines.spark.failures.task_errors`).
+        Raises :class:`MetricError` if a function from outside the package raises an exception. In Spark's tasks the
+        error is recognised by its sentence
+        (:func:`sparkrank.engines.spark.failures.task_errors`).
         """
         if self.outside is None:
             return function(*arguments)
@@ -306,26 +307,26 @@ class Metric:
 
     @property
     def ties(self) -> Ties | None:
-        """The rule for tied rows that it has of its own, or None where it follows that of the evaluation."""
+        """The metric's own rule for tied rows, or None if it follows that of the evaluation."""
         return cast("Ties | None", dict(self.settings).get(TIES.name))
 
     @property
     def weight_column(self) -> str | None:
-        """The column by which groups weigh in its mean, or None where none is named."""
+        """The column that has the weights of groups in the mean, or None if no column is named."""
         if not self.declaration.is_averaged:
             return None
         word, parameter = self.word(WEIGHT.name), self.declaration.parameter(WEIGHT.name, self.name)
         return None if isinstance(parameter, Name) and word in parameter.choices else word
 
     def with_ties(self, ties: Ties | None) -> Metric:
-        """The same with ``ties`` of its own, or without any."""
+        """The same metric with ``ties`` as its own rule, or without one."""
         given = {**dict(self.settings), TIES.name: ties}
         order = [parameter.name for parameter in self.declaration.all_parameters]
         kept = tuple((name, given[name]) for name in order if given.get(name) is not None)
         return replace(self, settings=kept)
 
     def at_percentile(self, percentile: float) -> Metric:
-        """That percentile (0 to 100) of the values of groups. Raises :class:`MetricError` where there is none."""
+        """This percentile (0 to 100) of the values of groups, as a metric; :class:`MetricError` if it has none."""
         if self.percentile is not None or not self.declaration.is_averaged:
             raise MetricError(f"{shorten(self)} has no percentiles: only the values of a metric of groups have any")
         if self.word(WEIGHT.name) != "uniform":
@@ -340,7 +341,7 @@ class Metric:
 
     @property
     def of_groups(self) -> Metric:
-        """The metric whose values of groups this one is made from: itself but for a percentile."""
+        """The metric whose values of groups this one summarises: itself, without its percentile."""
         return self if self.percentile is None else replace(self, percentile=None)
 
     def _written(self, settings: Iterable[tuple[str, Value]], comma: str) -> str:
@@ -359,11 +360,11 @@ class Metric:
 
     @property
     def declaration(self) -> Declaration:
-        """What the catalog knows of it. Raises :class:`MetricError` where that knows no metric of this name."""
+        """Its declaration. Raises :class:`MetricError` if the catalog has no metric of this name."""
         return self.outside or CATALOG.get(self.name) or CATALOG.find(self.name, self.k is not None, self.name)
 
     def __getitem__(self, parameter: str) -> Value:
-        """The value of a parameter: as given, else its default; None where one that excludes it is given."""
+        """The value of a parameter: the given one, else its default; None if a parameter that excludes it is given."""
         given = dict(self.settings)
         exclusive = self.declaration.exclusive
         if parameter in exclusive and parameter not in given and any(name in given for name in exclusive):
@@ -409,7 +410,7 @@ def _preset(preset: Preset, declaration: Declaration, has_cutoff: bool, given: M
 
 
 def _name_and_cutoff(name: str, k: str | None) -> tuple[str, str | None]:
-    """The name and the cut-off of a text: other programs end a name in its cut-off, as ``P_10``."""
+    """The name and the cut-off of a text; other programs write the cut-off at the end of the name, as ``P_10``."""
     parts = cut_off(name) if k is None and not CATALOG.is_known(name) else None
     return parts if parts is not None and CATALOG.is_known(parts[0]) else (name, k)
 
@@ -417,7 +418,7 @@ def _name_and_cutoff(name: str, k: str | None) -> tuple[str, str | None]:
 def _cutoff(digits: str | None, text: str) -> int | None:
     if digits is None:
         return None
-    is_short = len(digits.lstrip("0")) <= len(str(MOST_CUTOFF))  # Python reads no number of thousands of digits
+    is_short = len(digits.lstrip("0")) <= len(str(MOST_CUTOFF))  # Python refuses numbers of thousands of digits
     if not (digits.isascii() and digits.isdigit() and is_short and 0 < int(digits) <= MOST_CUTOFF):
         raise MetricError(
             f'the cut-off of "{text}" is {shorten(digits, MOST_DIGITS)}: a whole number from 1 to {MOST_CUTOFF} is '
@@ -449,7 +450,7 @@ def _settings(declaration: Declaration, inside: str, text: str) -> Iterator[tupl
 
 
 def asked_metrics(metrics: Iterable[str | Metric], preset: Preset | None) -> tuple[Metric, ...]:
-    """Each of ``metrics`` once, in the order asked for; a text is read under ``preset``, a value stays as it is.
+    """Each of ``metrics`` once, in the order given; a text is read under ``preset``, a Metric stays as it is.
 
     Raises :class:`MetricError` naming the place and the metric.
     """
@@ -462,7 +463,7 @@ def asked_metrics(metrics: Iterable[str | Metric], preset: Preset | None) -> tup
         if not isinstance(metric, (str, Metric)):
             raise MetricError(f"metrics[{index}] is {quote(metric)}: a text is needed, for example ndcg@10")
         try:
-            # a value is read again: whoever made it may have given what no text can mean
+            # a Metric is parsed again: its maker may have given it values that no text can express
             parsed.append(Metric.parse(str(metric), None if isinstance(metric, Metric) else preset))
         except MetricError as error:
             raise MetricError(f"metrics[{index}]: {error}") from None

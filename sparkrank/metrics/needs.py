@@ -1,4 +1,4 @@
-"""What states metrics are computed from, by name: beside values of groups, sums over rows and counts of items."""
+"""The states that metrics are computed from, by name: besides values of groups, sums over rows and counts of items."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from sparkrank.ranking.ranking import Ties
 from sparkrank.states.forms import SUM_FORM
 
 WEIGHT = RowSum("weight")
-ROWS_AND_WEIGHT = (RowSum("rows"), WEIGHT)  # what the tables say of every pooled metric
+ROWS_AND_WEIGHT = (RowSum("rows"), WEIGHT)  # the tables have both for every pooled metric
 POSITIVES, NEGATIVES = "positives", "negatives"
-GROUPS = "groups"  # the sum, beside those over rows, that says how many groups were evaluated
+GROUPS = "groups"  # the name of a sum beside those over rows: the number of groups evaluated
 
 
 def positives_of(metric: Metric) -> RowSum:
@@ -29,7 +29,7 @@ def negatives_of(metric: Metric) -> RowSum:
 
 
 def both_classes(metric: Metric) -> tuple[RowSum, RowSum]:
-    """The relevant rows, and the others."""
+    """The sums of the relevant rows and of the others."""
     return positives_of(metric), negatives_of(metric)
 
 
@@ -37,7 +37,7 @@ def both_classes(metric: Metric) -> tuple[RowSum, RowSum]:
 class Needed:
     """A state that a metric of the plan is computed from: rows of ``kind`` and ``name`` with this ``definition``.
 
-    ``optional``: days that were stored before there was such a state merge without.
+    ``optional``: days stored before this state existed merge without it.
     """
 
     kind: str
@@ -48,7 +48,7 @@ class Needed:
 
 
 class StatePlan(Protocol):
-    """The side of a plan that decides which states its metrics need."""
+    """The aspects of a plan that decide which states its metrics need."""
 
     @property
     def settings(self) -> str: ...
@@ -76,7 +76,7 @@ def amounts_by_group(carrier: RowSum) -> tuple[str, str]:
 
 
 def of_parts(definition: str, plan: StatePlan) -> str:
-    """The definition of a state of parts, which says how groups fall into them."""
+    """The definition of a state of parts, which adds how groups are assigned to parts."""
     hashed = "group" if plan.cluster is None else f"cluster {plan.cluster}"
     return f"{definition}; {PARTS} parts by hash {HASH_VERSION} of the {hashed}"
 
@@ -87,9 +87,9 @@ def sums_needed(metric: Metric, plan: StatePlan, sums: Sequence[RowSum]) -> Iter
 
 
 class Exposure(NamedTuple):
-    """What is counted of an item: how often it stands in the first ``k``, and where it is relevant at ``rel``.
+    """The counts kept for each item: how often it is in the first ``k``, and where it is relevant at ``rel``.
 
-    ``ties`` are those of the metric, None where it follows the evaluation.
+    ``ties`` is the metric's own rule, or None if it follows the evaluation.
     """
 
     k: int | None
@@ -99,7 +99,7 @@ class Exposure(NamedTuple):
     @classmethod
     def of(cls, metric: Metric) -> Exposure:
         rel = metric.rel if "rel" in metric.declaration.defaults else None
-        return cls(metric.k, rel, None if metric.k is None else metric.ties)  # whole lists show all, whatever is tied
+        return cls(metric.k, rel, None if metric.k is None else metric.ties)  # whole lists show all rows, tied or not
 
     def __str__(self) -> str:
         rel = "" if self.rel is None else f",rel={format_number(self.rel)}"

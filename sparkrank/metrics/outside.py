@@ -1,4 +1,4 @@
-"""Checks of what functions of metrics from outside the package give, so that a fault in one becomes one sentence."""
+"""Checks of what functions of metrics from outside the package return, so that a fault becomes one sentence."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sparkrank.histogram.threshold_sweep import Terms
 from sparkrank.metrics.metric import Metric
 from sparkrank.numeric.ordered_integers import MANTISSA_BITS
 
-MOST_DIGITS = 15  # a float64 holds no more
+MOST_DIGITS = 15  # a float64 has no more
 _SIZES = {"bits": (1, MANTISSA_BITS), "digits": (0, MOST_DIGITS), "bins": (1, MOST_BINS), "exact": (0, 0)}
 
 

@@ -1,6 +1,6 @@
-"""The kinds of parameter a metric may declare: how a text becomes a value, and how the value is printed.
+"""The kinds of parameter that a metric may declare: how a text becomes a value, and how the value is printed.
 
-At the end: the parameters of every metric of groups or of lists, beside those of its own declaration.
+At the end are the parameters that every metric of groups or of lists has, besides those of its own declaration.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ class Parameter(ABC):
     """One parameter of a declaration.
 
     ``default`` is the value left out of the canonical text. ``doc`` is a half-sentence for the printed tables.
-    ``aliases`` are names that other programs give the parameter. The default of a ``later`` one stands in no
-    definition: there are states that were stored before there was the parameter, and they still merge.
+    ``aliases`` are names that other programs give the parameter. A ``later`` parameter is left out of definitions while
+    it has its default, so that states stored before the parameter existed still merge.
     """
 
     name: str
@@ -36,11 +36,11 @@ class Parameter(ABC):
     @property
     @abstractmethod
     def allowed(self) -> str:
-        """What may stand after ``name=``, as error messages and tables print it."""
+        """The allowed text after ``name=``, as error messages and tables print it."""
 
     @abstractmethod
     def read(self, text: str) -> Value:
-        """The value that ``text`` means. Raises ``ValueError`` when it means none."""
+        """The value that ``text`` means. Raises ``ValueError`` if it means none."""
 
     def write(self, value: Value) -> str:
         return format_number(value) if isinstance(value, (int, float)) else str(value)
@@ -48,9 +48,9 @@ class Parameter(ABC):
 
 @dataclass(frozen=True)
 class Choice(Parameter):
-    """One of a few words, or the word of another program (``synonyms``) for one of them.
+    """One of a few words, or another program's word (``synonyms``) for one of them.
 
-    A list of numbers is a choice too where ``grades`` is true: ``[3,2,1]``; ``noun`` is what each of them is called.
+    If ``grades`` is true, a list of numbers is a choice too: ``[3,2,1]``; ``noun`` is the name of such a number.
     """
 
     choices: tuple[str, ...] = ()
@@ -104,7 +104,7 @@ class Number(Parameter):
 
 @dataclass(frozen=True)
 class Count(Parameter):
-    """A whole number from ``least`` to ``most`` (both included), or no number when the default is ``None``."""
+    """A whole number from ``least`` to ``most`` (both included), or none if the default is None."""
 
     least: int = 0
     most: int = 0
@@ -122,9 +122,9 @@ class Count(Parameter):
 
 @dataclass(frozen=True)
 class Name(Parameter):
-    """One of a few words, or a name that the evaluation gives, such as a model's; it stays as it is typed.
+    """One of a few words, or a name from the evaluation, such as a model's, which stays as typed.
 
-    ``synonyms`` are other words for those.
+    ``synonyms`` are other words for the choices.
     """
 
     choices: tuple[str, ...] = ()
@@ -136,7 +136,7 @@ class Name(Parameter):
         return "|".join((*self.choices, self.named))
 
     def read(self, text: str) -> Value:
-        if not re.fullmatch(r"[^\s,=@()\[\]'\"]+", text):  # what separates the parts of a metric's text
+        if not re.fullmatch(r"[^\s,=@()\[\]'\"]+", text):  # characters that separate the parts of a metric's text
             raise ValueError(text)
         word = dict(self.synonyms).get(text.lower(), text.lower())
         return word if word in self.choices else text
@@ -168,7 +168,7 @@ TIES = Choice(
     "where tied rows stand, for this metric alone; without it, where the setting of the evaluation puts them",
     choices=get_args(Ties),
 )
-NEED_AN_ORDER = "item, worst, best or block"  # the values of ties under which rows stand in an order
+NEED_AN_ORDER = "item, worst, best or block"  # the values of ties that order the rows
 COLUMN = "or a column that has one number in each group, 0 or from 1e-6 to 1e9"
 
 

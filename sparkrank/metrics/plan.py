@@ -1,6 +1,6 @@
 """The plan of an evaluation: the metrics asked for, reduced once to what a bucket must compute.
 
-It travels to every worker, so it is small, frozen, and made of names and numbers only.
+It is sent to every worker, so it is small, frozen, and made of names and numbers only.
 """
 
 from __future__ import annotations
@@ -36,18 +36,19 @@ MOST_CURVE_POINTS = 1_000_000_000
 
 @dataclass(frozen=True)
 class Plan:
-    """What every bucket computes.
+    """The plan of an evaluation: what every bucket computes.
 
     ``models`` name the score columns; ``keys`` the columns of the group key as the group table shows them.
     ``group_table`` asks for the values of every group, ``score_sums`` for the sums of scores in the score bins.
-    ``weighted``: rows have a weight, which counts in the pooled metrics. ``joins``: a bucket holds lists and
-    truth, to be joined by item. ``curve_points`` is about how many points of each curve are asked for, 0 for no curves.
-    ``slices`` are the columns of each slice by whose values everything is evaluated again, beside the whole day.
-    ``item`` is the column of items, which stored counts of items name. ``arrays``: each row was a list, with arrays of
-    items, and is a group of its own. ``by_rank``: models are given by ranks. ``shows_items``: a bucket has the items,
-    where a column of them is named, also if they decide nothing. Without ``keys`` all rows are together, and no metric
-    is of groups. ``cluster`` is the column of who stands behind a group: parts are sets of clusters, and groups are not
-    independent. Values of slices with fewer than ``least_groups`` groups have no rows in the tables.
+    ``weighted``: rows have a weight, which counts in the pooled metrics. ``joins``: a bucket has lists and a truth, to
+    be joined by item. ``curve_points`` is the approximate number of points of each curve, 0 for no curves. ``slices``
+    are the columns of each slice; everything is evaluated for each of its values, besides the whole day. ``item`` is
+    the column of items, which stored counts of items name. ``arrays``: each row was a list, with arrays of items, and
+    is a group of its own. ``by_rank``: models are given by ranks. ``shows_items``: a bucket has the items, if a column
+    of them is named, even if no metric or definition needs them. Without ``keys`` all rows are evaluated together, and
+    no metric is a metric of groups. ``cluster`` is the column of the cluster, such as the user, that groups belong to:
+    parts are sets of clusters, and groups are not independent. Slice values with fewer than ``least_groups`` groups
+    have no rows in the tables.
     """
 
     metrics: tuple[Metric, ...]
@@ -82,7 +83,7 @@ class Plan:
         slices: Sequence[Sequence[str]] = (),
         **settings: Any,
     ) -> Plan:
-        """The plan for ``metrics``, texts under ``preset``; ``settings`` are other fields of a plan.
+        """The plan for ``metrics``, whose texts are read under ``preset``; ``settings`` are other fields of a plan.
 
         Raises :class:`MetricError` naming the metric that is unknown or that ``definitions`` rules out, and
         :class:`SpecError` where the group table would have two columns of one name.
@@ -105,36 +106,36 @@ class Plan:
 
     @cached_property
     def parted_metrics(self) -> tuple[Metric, ...]:
-        """The metrics of groups whose mean has parts: the coarse ones, then the others."""
+        """The metrics of groups whose means have parts: the coarse ones, then the others."""
         return (*self.coarse_metrics, *self.fine_metrics)
 
     @cached_property
     def coarse_metrics(self) -> tuple[Metric, ...]:
-        """Those of equal weights and of a range that whole units hold (:mod:`sparkrank.numeric.whole_units`)."""
+        """Means with equal weights whose range fits whole units (:mod:`sparkrank.numeric.whole_units`)."""
         ranges = {metric: dict(self.group_metrics)[metric].range_of(metric) for metric in self.paired_metrics}
         counted_as = self.definitions.counts_undefined_as or 0.0
         return tuple(metric for metric, ends in ranges.items() if max(map(abs, (*ends, counted_as))) < LARGEST)
 
     @cached_property
     def fine_metrics(self) -> tuple[Metric, ...]:
-        """The other means, of weighted groups or without an end."""
+        """The other means: of weighted groups, or without an end of their range."""
         return tuple(metric for metric in self._means if metric not in set(self.coarse_metrics))
 
     @cached_property
     def paired_metrics(self) -> tuple[Metric, ...]:
-        """The means in which every group weighs the same: models are compared in each group."""
+        """The means in which every group has the same weight, so that models are compared group by group."""
         declared = dict(self.group_metrics)
         return tuple(metric for metric in self._means if not declared[metric].is_weighted(metric))
 
     @cached_property
     def _means(self) -> tuple[Metric, ...]:
-        """The metrics of groups whose mean is asked for, not a percentile alone."""
+        """The metrics of groups whose mean is asked for, not only a percentile."""
         averaged = {m.of_groups for m in self.metrics if m.declaration.is_averaged and m.percentile is None}
         return tuple(metric for metric, _ in self.group_metrics if metric in averaged)
 
     @cached_property
     def parted_rules(self) -> Mapping[BinRule, bool]:
-        """The rules of the bins of parts, and whether these need the sums of scores."""
+        """The bin rules of parts, and for each whether its bins need the sums of scores."""
         rules: dict[BinRule, bool] = {}
         for metric, declaration in self.histogram_metrics:
             if declaration.interval == "none":
@@ -157,39 +158,39 @@ class Plan:
 
     @cached_property
     def model_compared_with(self) -> dict[str, str]:
-        """The model that each metric compares with, by its text; the metrics that compare with none are not in it."""
+        """The model that each metric compares with, by the metric's text, without metrics that compare with none."""
         return {str(m): reference for reference, m in self.asked_references if reference in self.models}
 
     @cached_property
     def references(self) -> tuple[str, ...]:
-        """The orders that metrics compare with, beside the labels: models, and :data:`REFERENCE_RANK`."""
+        """The orders that metrics compare with, besides the labels: models, and :data:`REFERENCE_RANK`."""
         return tuple(dict.fromkeys(name for name, _ in self.asked_references if name != LABEL))
 
     @cached_property
     def group_metrics(self) -> tuple[tuple[Metric, GroupMetric], ...]:
-        """The metrics whose values of groups are needed, once each, with their declarations."""
+        """The metrics whose values of groups are needed, each once, with their declarations."""
         return _of_part("groups", dict.fromkeys(metric.of_groups for metric in self.metrics))
 
     @cached_property
     def levels(self) -> tuple[float | None, ...]:
-        """The least relevant labels that metrics ask for, once each; None, which is any above 0, where none does."""
+        """The lowest relevant labels that metrics ask for, each once; None (any label above 0) if no metric does."""
         asked = dict.fromkeys(metric.rel for metric in self.metrics if "rel" in metric.declaration.defaults)
         return (*asked,) or (None,)
 
     @property
     def level(self) -> float | None:
-        """The level of all metrics, where they share one; else any label above 0 is relevant."""
+        """The lowest relevant label of all metrics, if they share one; otherwise any label above 0 is relevant."""
         return self.levels[0] if len(self.levels) == 1 else None
 
     @cached_property
     def ranges(self) -> tuple[tuple[Metric, float, float], ...]:
-        """The metrics whose values of groups are needed that have a lowest and a highest value, and these."""
+        """The metrics of groups with finite ends of their range, and these ends."""
         ranges = ((metric, *declared.range_of(metric)) for metric, declared in self.group_metrics)
         return tuple((metric, low, high) for metric, low, high in ranges if math.isfinite(low) and math.isfinite(high))
 
     @cached_property
     def beatable(self) -> tuple[tuple[Metric, float], ...]:
-        """The metrics whose values of groups are needed that compare with a fixed ideal, and the value of that."""
+        """The metrics of groups that compare with a fixed ideal, which labels may beat, and the value of the ideal."""
         return tuple(
             (metric, declared.highest)
             for metric, declared in self.group_metrics
@@ -198,7 +199,7 @@ class Plan:
 
     @cached_property
     def sums_gains(self) -> bool:
-        """Whether gains of labels are averaged as they are, with their squares: digits of small ones are lost."""
+        """Whether gains of labels are averaged, and squared, as they are, so that small ones lose digits."""
         return any(
             "gain" in declared.defaults and math.isinf(declared.highest) and metric["gain"] != "binary"
             for metric, declared in self.group_metrics
@@ -206,12 +207,12 @@ class Plan:
 
     @cached_property
     def cutoffs(self) -> tuple[int, ...]:
-        """The cut-offs of these metrics, in ascending order."""
+        """The cut-offs of the metrics of groups, in ascending order."""
         return tuple(sorted({metric.k for metric, _ in self.group_metrics if metric.k is not None}))
 
     @cached_property
     def distributions(self) -> tuple[Metric, ...]:
-        """The metrics of groups of which some percentile is asked for, once each."""
+        """The metrics of groups for which some percentile is asked, each once."""
         return tuple(dict.fromkeys(metric.of_groups for metric in self.metrics if metric.percentile is not None))
 
     @cached_property
@@ -223,22 +224,22 @@ class Plan:
         return _resolved([metric], self.definitions, preset)[0]
 
     def ties_of(self, metric: Metric) -> Ties:
-        """The rule for tied rows that holds for ``metric``."""
+        """The rule for tied rows under which ``metric`` is computed."""
         return metric.ties or self.definitions.ties
 
     def definition(self, metric: Metric) -> str:
-        """What a value of ``metric`` means, every setting written out: the text that stands in the tables."""
+        """The meaning of a value of ``metric``, with every setting written out, as the tables have it."""
         if metric.ties is None:
             return f"{metric.definition}; {self.settings}"
         return f"{metric.with_ties(None).definition}; {self._written(replace(self.definitions, ties=metric.ties))}"
 
     @cached_property
     def settings(self) -> str:
-        """The definitions as tables and states name them."""
+        """The definitions as tables and states write them."""
         return self._written(self.definitions)
 
     def _written(self, definitions: Definitions) -> str:
-        """The text of tables; the default of ``duplicates`` depends on whether there is a join."""
+        """The text of ``definitions`` in tables; with a join it always names ``duplicates``, whose default differs."""
         return definitions.written("duplicates") if self.joins else str(definitions)
 
     @cached_property
@@ -247,7 +248,7 @@ class Plan:
 
     @cached_property
     def exposures(self) -> tuple[Exposure, ...]:
-        """What is counted of every item for them, each once."""
+        """The counts that each item needs for the catalogue metrics, each once."""
         return tuple(dict.fromkeys(Exposure.of(metric) for metric, _ in self.catalogue_metrics))
 
     @cached_property
@@ -265,25 +266,25 @@ class Plan:
 
     @cached_property
     def unsummed_rules(self) -> frozenset[BinRule]:
-        """The rules whose bins lack the sums of their scores; equal scores add up without."""
+        """The rules whose bins lack sums of scores; exact bins need none, as their scores are equal."""
         return frozenset(rule for rule, summed in self.bin_rules.items() if not summed and rule.kind != "exact")
 
     @cached_property
     def row_sums(self) -> tuple[RowSum, ...]:
-        """Each sum over rows that some metric reads, once, with the rows and their weight, of which slices are read."""
+        """Each sum over rows that some metric reads, once, with the number and weight of rows, which slices need."""
         read = dict.fromkeys(total for metric, declared in self.pooled_metrics for total in declared.sums_of(metric))
         return (*dict.fromkeys((*ROWS_AND_WEIGHT, *read)),) if self.pooled_metrics or self.catalogue_metrics else ()
 
     @cached_property
     def carriers(self) -> tuple[RowSum, ...]:
-        """What the values of pooled metrics rest on, each once."""
+        """The sums on which the values of pooled metrics rest, each once."""
         return tuple(
             dict.fromkeys(total for metric, declared in self.pooled_metrics for total in declared.carriers_of(metric))
         )
 
     @cached_property
     def group_weights(self) -> tuple[str, ...]:
-        """The columns by which groups weigh in the mean of some metric, each once."""
+        """The columns that have the weights of groups in the mean of some metric, each once."""
         columns = (metric.of_groups.weight_column for metric in self.metrics)
         return tuple(dict.fromkeys(column for column in columns if column is not None))
 
@@ -293,7 +294,7 @@ class Plan:
 
     @cached_property
     def item_is_for(self) -> str | None:
-        """What a person asked the item for, if anything does."""
+        """The reason why the item is needed, or None."""
         if self.definitions.ties == "item":
             return "ties=item orders tied rows by item"
         for metric in self.metrics:
@@ -307,7 +308,7 @@ class Plan:
 
     @cached_property
     def label_is_for(self) -> str | None:
-        """What labels decide, if anything does: a metric, or a definition."""
+        """The reason why labels are needed, a metric or a definition, or None."""
         if self.definitions.unjudged == "drop":
             return "unjudged=drop drops rows without a label"
         if self.definitions.population in ("truth", "both"):
@@ -320,16 +321,16 @@ class Plan:
 
     @cached_property
     def orders_by_item(self) -> bool:
-        """Whether the items of tied rows say which of them stands first."""
+        """Whether the items of tied rows decide their order."""
         return any(self.ties_of(metric) == "item" for metric in self.metrics)
 
     @cached_property
     def needs_pairs(self) -> bool:
-        """Whether rows of the same group and item must be known as such."""
+        """Whether rows of the same group and item must be recognised."""
         return self.joins or self.definitions.duplicates != "keep"
 
     def metric_reading(self, role: str) -> Metric | None:
-        """The first metric whose declaration reads the column of ``role``; None where none does."""
+        """The first metric whose declaration reads the column of ``role``; None if there is none."""
         return self._reading.get(role)
 
     @cached_property
@@ -347,14 +348,14 @@ def _of_part(part: PlanPart, metrics: Iterable[Metric]) -> tuple[tuple[Metric, A
 
 
 def level_text(rel: float | None) -> str:
-    """Which labels are relevant at the level ``rel``, as checks name it."""
+    """The condition for a relevant label at the level ``rel``, as checks name it."""
     return "label > 0" if rel is None else f"label >= {format_number(rel)}"
 
 
 def _resolved(metrics: Iterable[Metric], definitions: Definitions, preset: Preset | None) -> tuple[Metric, ...]:
-    """Each of ``metrics`` once, with ties of its own only where these differ from those of the evaluation.
+    """Each of ``metrics`` once, with its own ties only if these differ from those of the evaluation.
 
-    Where ``preset`` names an order for metrics that have no mean over the orders of tied rows, they take it.
+    If ``preset`` names an order, metrics that have no mean over the orders of tied rows take it.
     """
     return (*dict.fromkeys(_with_own_ties(metric, definitions, preset) for metric in metrics),)
 
@@ -364,20 +365,20 @@ def _with_own_ties(metric: Metric, definitions: Definitions, preset: Preset | No
     of_groups = metric.of_groups
     if metric.ties is None and definitions.ties == "expected" and order is not None:
         return metric.with_ties(order) if of_groups.declaration.unexpected(of_groups) else metric
-    given = definitions.positions != "dense" and metric.ties in ("expected", "block")  # which are one there
+    given = definitions.positions != "dense" and metric.ties in ("expected", "block")  # the same with given positions
     return metric.with_ties(None) if metric.ties == definitions.ties or given else metric
 
 
 def validate_plan(plan: Plan) -> None:
-    """Raise :class:`MetricError` where a metric does not go with the definitions or the models, and :class:`SpecError`
-    where the group table would have two columns of one name, or a comparison has no groups.
+    """Raise :class:`MetricError` if a metric does not fit the definitions or the models, and :class:`SpecError` if the
+    group table would have two columns of one name, or if a comparison has no groups.
     """
     _validate_expectations(plan)
     _validate_groups(plan)
     _validate_references(plan)
     texts = {str(metric).lower() for metric, _ in plan.group_metrics} if plan.group_table else ()
     for key in plan.keys:
-        if key.lower() in texts:  # in Spark, names that differ in case alone are one
+        if key.lower() in texts:  # Spark ignores the case of column names
             raise SpecError(
                 f'the group column "{shorten(key)}" has the name of a metric, a column of the group table: rename it'
             )
@@ -401,9 +402,9 @@ def _validate_expectations(plan: Plan) -> None:
 
 
 def unexpected(plan: Plan) -> Iterator[tuple[Metric, str]]:
-    """The metrics that are not computed where rows are tied, and why."""
+    """The metrics that cannot be computed if rows are tied, and the reasons."""
     if plan.definitions.positions != "dense":
-        return  # given positions are taken as they are, rows of one position as one step
+        return  # given positions are taken as they are: rows at one position are one step
     for metric in (metric.of_groups for metric in plan.metrics):
         reason = metric.declaration.unexpected(metric) if plan.ties_of(metric) == "expected" else None
         if reason is not None:

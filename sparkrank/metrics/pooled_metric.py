@@ -1,4 +1,4 @@
-"""The kind of metric that is one value of exact sums over all rows, whatever their group."""
+"""The kind of metric that has one value, computed from exact sums over all rows, whatever their group."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ class PooledValue:
     value : float
         The value, in the metric's own unit; NaN where it is undefined.
     error_bound : float
-        How far the value of exact scores may lie from ``value``, in the same unit: 0 where it is exact. NaN where the
-        value is undefined and could have a bound.
+        How far the value from exact scores may lie from ``value``, in the same unit: 0 if it is exact. NaN if the value
+        is undefined and could have a bound.
     noise_floor : float, optional
-        About what the value would be by chance alone, with as many rows, where the true one is the lowest. Differences
-        of values that have one are tested by swapped parts.
+        The approximate value by chance alone, with as many rows, if the true value is the lowest. Differences of values
+        that have one are tested by swapped parts.
 
     Examples
     --------
@@ -72,19 +72,19 @@ ROWS, SCORES, BIN = "rows", "row score", "score bin"  # of the terms of pooled m
 
 @dataclass(frozen=True)
 class PooledTotals:
-    """What the rows with a score add up to, as a pooled metric reads it.
+    """The totals of all rows with a score, as a pooled metric reads them.
 
     Parameters
     ----------
     limbs : mapping of RowSum to float64 array (6)
         The exact sums over rows that the metric names, and those of rows and weight, in limbs: :meth:`sum` reads them.
     terms : sequence of float
-        The sum over all score bins of each of the metric's terms. Empty where the metric reads no bins.
+        The sum over all score bins of each term of the metric. Empty if the metric reads no bins.
     highest : sequence of float
-        The highest over all score bins of each of the terms that are no sums; minus infinity where there are no bins.
+        The highest value over all score bins of each term that is not summed; minus infinity if there are no bins.
     positives, negatives : float
-        The weight of relevant rows and of others in the unit of the sweep that the terms come from: a power of two,
-        which brings the sum of both to between 1/2 and 1. Both are 0 where the metric reads no bins.
+        The weights of relevant rows and of the others, in the unit of the sweep that the terms come from: a power of
+        two that brings their sum to between 1/2 and 1. Both are 0 if the metric reads no bins.
 
     Examples
     --------
@@ -104,9 +104,9 @@ class PooledTotals:
     negatives: float = 0.0
 
     def sum(self, *added: RowSum, without: Sequence[RowSum] = ()) -> float:
-        """The float64 nearest to the sums ``added`` less those ``without``, which lie among them.
+        """The float64 nearest to the sums ``added`` less the sums ``without``, which are contained in them.
 
-        Sums that are rounded first would leave of two that are close a wrong difference, or one below 0.
+        If the sums were rounded first, the difference of two close sums would be wrong, or below 0.
         """
         return exact_total(
             np.concatenate([*(self.limbs[total] for total in added), *(-self.limbs[total] for total in without)])
@@ -117,19 +117,19 @@ class PooledTotals:
 class PooledMetric(MetricKind):
     """A pooled metric: one ``value`` of exact ``sums`` over all rows with a score, whatever their group.
 
-    Its value is undefined where ``value`` gives NaN, as it should where there is no row.
+    Its value is undefined where ``value`` gives NaN, as it should if there are no rows.
 
     Parameters
     ----------
     sums : callable (Metric) -> tuple of RowSum
-        The sums over rows that it reads. Those of rows and of their weight are always there.
+        The sums over rows that it reads. The sums of rows and of their weight are always available.
     value : callable (PooledTotals, Metric) -> PooledValue
-        The value, from these sums. Without a weight column, every row weighs 1.
+        The value, computed from these sums. Without a weight column, every row weighs 1.
     is_row_mean : bool
-        Whether the value is the mean of values of rows, by their weight.
+        Whether the value is the weighted mean of values of rows.
     carriers : callable (Metric) -> tuple of RowSum
-        What its value rests on, as the positives and the negatives of an AUC: the groups that have most of it decide
-        how sure the value is. The weight of rows where it is not given.
+        The sums on which its value rests, such as the positives and the negatives of an AUC: the groups with the
+        largest shares of them decide how certain the value is. By default the weight of rows.
 
     Examples
     --------
@@ -162,13 +162,13 @@ class PooledMetric(MetricKind):
         ("ties", "of all rows together equal scores share a bin"),
         ("weight", "its rows are weighted by the column that the input names as weight"),
     )
-    is_row_mean: bool = False  # a mean of values of rows, by their weight
+    is_row_mean: bool = False  # a weighted mean of values of rows
     carriers: Callable[[Metric], tuple[RowSum, ...]] = lambda metric: (ROWS_AND_WEIGHT[1],)
     sums: Callable[[Metric], tuple[RowSum, ...]] = lambda metric: ()
     value: Callable[[PooledTotals, Metric], PooledValue] = lambda totals, metric: PooledValue(float("nan"))
 
     def needed(self, metric: Metric, plan: StatePlan) -> Iterator[Needed]:
-        # also of bins alone: off these sums the values of a slice are read
+        # metrics of bins alone need them too: the values of a slice are read from these sums
         sums = (*self.sums_of(metric), *ROWS_AND_WEIGHT)
         yield from sums_needed(metric, plan, sums)
         if plan.has_parts:
@@ -179,7 +179,7 @@ class PooledMetric(MetricKind):
                     yield Needed(SUM_FORM.kind, name, str(metric), f"{name}; {plan.settings}", optional=True)
 
     def n_effective(self, merged: Merged, subject: Subject, metric: Metric, *, clustered: bool) -> float | None:
-        """By the carrier that the fewest groups would carry."""
+        """By the carrier with the smallest effective number of groups."""
         numbers = [
             self._carried(merged, subject, metric, carrier, clustered=clustered) for carrier in self.carriers_of(metric)
         ]
@@ -188,7 +188,7 @@ class PooledMetric(MetricKind):
     def _carried(
         self, merged: Merged, subject: Subject, metric: Metric, carrier: RowSum, *, clustered: bool
     ) -> float | None:
-        """By groups, or by parts where these may come again, or were not counted; 0 where none has any."""
+        """By groups, or by parts if groups may occur again or were not counted; 0 if no group has any."""
         sums = merged.partials.sums.results()
         amount, squares = (sums.get(subject.state(name)) for name in amounts_by_group(carrier))
         by_groups = None if amount is None or squares is None else amount**2 / squares if squares else 0.0
@@ -204,14 +204,14 @@ class PooledMetric(MetricKind):
         metric: Metric,
         carrier: RowSum,
     ) -> Floats | None:
-        """How much of ``carrier`` each part has (parts), as the sums of parts say it; None where they do not."""
+        """The amount of ``carrier`` in each part (parts), from the sums of parts; None if they lack it."""
         if carrier.name == NEGATIVES:
             every, positives = (
                 self._carried_by_parts(merged, subject, metric, amount)
                 for amount in (ROWS_AND_WEIGHT[1], replace(carrier, name=POSITIVES))
             )
             return None if every is None or positives is None else every - positives
-        if carrier not in (*ROWS_AND_WEIGHT, *self.sums_of(metric)):  # another metric's, or nobody's
+        if carrier not in (*ROWS_AND_WEIGHT, *self.sums_of(metric)):  # a sum that this metric does not store
             return None
         limbs = merged.partials.parts.sums.of(subject, carrier)
         return None if limbs is None else rounded(limbs)

@@ -1,4 +1,4 @@
-"""The metrics of binary relevance: what is read off the hits of a ranking."""
+"""Metrics of binary relevance, which are computed from the hits of a ranking."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from sparkrank.ranking.ranking import Ranking
 
 
 def ratio(numerator: NDArray[np.generic], denominator: NDArray[np.generic] | float) -> Floats:
-    """Element by element, NaN where the denominator is 0."""
+    """The quotient of each pair of elements, NaN where the denominator is 0."""
     below = np.asarray(denominator, dtype=np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         value: Floats = np.divide(numerator, below)
-    value[below == 0] = np.nan  # a fifth of the time of choosing what to divide by
+    value[below == 0] = np.nan  # takes a fifth of the time of masking the divisors first
     return value
 
 
 def precision(hits: HitSums, k: int | None, over: str) -> Floats:
-    """hits@k over k, the retrieved rows within k, or min(k, R). Never undefined: 0 where there is nothing to count."""
+    """hits@k over k, the retrieved rows within k, or min(k, R). Never undefined: 0 if the denominator is 0."""
     if over == "min_k_relevant" and k is not None:
         below = np.minimum(k, hits.relevant)
     elif over == "retrieved" and k is not None:
@@ -52,7 +52,7 @@ def recall(hits: HitSums, k: int | None, over: str) -> Floats:
 def f_measure(hits: HitSums, k: int | None, beta: float, over: str) -> Floats:
     """(1 + b²) hits / (b² R + k): van Rijsbergen's F of precision@k and recall@k. Undefined where R = 0.
 
-    Where ``over`` is ``retrieved``, the retrieved rows within k stand for k.
+    If ``over`` is ``retrieved``, the number of retrieved rows within k replaces k.
     """
     length = hits.length.astype(np.float64)
     cut = length if k is None else np.minimum(k, length) if over == "retrieved" else float(k)
@@ -70,7 +70,7 @@ def r_precision(hits: Hits) -> Floats:
 def average_precision(hits: HitSums, k: int | None, over: str) -> Floats:
     """The sum over hits within k of (hits so far / position), over R, min(k, R), k or hits@k. Undefined where R = 0.
 
-    Under ``min_k_relevant_retrieved`` it is over min(k, R, length of the list); an empty list has 0.
+    With ``min_k_relevant_retrieved`` it is divided by min(k, R, length of the list); an empty list has 0.
     """
     total, below = hits.precisions(k), hits.relevant_or_nan
     if over == "min_k_relevant" and k is not None:
@@ -91,7 +91,7 @@ def rank_biased_precision(hits: Hits, k: int | None, p: float) -> Floats:
 
 
 def hit_column(ranking: Ranking, hits: Hits, amounts: Floats, k: int | None, other: float = 0.0) -> Floats:
-    """``amounts`` of the hit rows as a column of the list: ``other`` at rows that are none, NaN beyond ``k``."""
+    """A column of the list with ``amounts`` at the hit rows, ``other`` at other rows, and NaN beyond ``k``."""
     return within(spread(ranking, hits.row, amounts, other), ranking.stands_at(), k)
 
 
@@ -193,7 +193,7 @@ def _rank_biased_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
     return Arithmetic.of([list_table(ranking, columns)], [total(str(metric), "contribution")])
 
 
-# F is precision, or recall, to the last bit long before; the squares of others may be no floats.
+# At the ends F is precision or recall to the last bit; the squares of numbers beyond may overflow.
 LEAST_BETA, MOST_BETA = 1e-9, 1e6
 REL = Number(
     "rel", None, "least relevant label, compared as float64; without it, every label above 0 is relevant", above=0.0
@@ -207,7 +207,7 @@ def hits(ranking: Ranking, metric: Metric) -> HitSums:
 
 
 def needs_cutoff(parameter: str, *words: str) -> Callable[[Metric], str | None]:
-    """A check that refuses ``words`` of ``parameter`` without a cut-off, where they would mean nothing."""
+    """A check that refuses ``words`` of ``parameter`` without a cut-off, where they are meaningless."""
 
     def check(metric: Metric) -> str | None:
         word = metric[parameter]
@@ -271,7 +271,7 @@ DECLARATIONS = (
         formula="(1+b²)·hits@k / (b²·R + k); without k, the length of the list stands for k",
         reference="van Rijsbergen: Information Retrieval, 1979, ch. 7",
         aliases=("f1@", "fbeta@", "setf", "set_f"),
-        # trec_eval weighs recall by its parameter, not by the square of it
+        # trec_eval weighs recall by its parameter itself, not by its square
         translations=(("setf", "beta", math.sqrt), ("set_f", "beta", math.sqrt)),
         parameters=(
             Number("beta", 1.0, "b, the weight of recall against precision", above=LEAST_BETA, below=MOST_BETA),

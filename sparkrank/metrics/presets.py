@@ -1,7 +1,7 @@
 """Presets: one word that sets the definitions and the parameters of metrics to those of another library.
 
-A preset is data. What a person gives, a parameter in a metric's text or a setting of the evaluation, wins over it.
-``unmatched`` says what no setting here makes equal.
+A preset is data. Explicit values, parameters in a metric's text and settings of the evaluation, override it.
+``unmatched`` lists the differences that no setting of sparkrank removes.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ PresetName: TypeAlias = Literal[
 
 @dataclass(frozen=True)
 class Default:
-    """The ``value`` (as text) that a ``parameter`` of a ``metric`` takes where the metric's text gives none.
+    """The ``value`` (as text) that a ``parameter`` of a ``metric`` takes if the metric's text gives none.
 
-    It holds with a cut-off, without one, or (``cutoff`` is None) in both cases.
+    It applies with a cut-off, without one, or (if ``cutoff`` is None) in both cases.
     """
 
     metric: str
@@ -34,11 +34,11 @@ class Default:
 
 @dataclass(frozen=True)
 class Preset:
-    """What one library means, as settings of an evaluation and defaults of metrics.
+    """The meaning of metrics in one library, as settings of an evaluation and defaults of metrics.
 
-    ``names`` are those of its names that are another metric's here, one that ends in ``@`` with a cut-off;
-    ``elsewhere`` those that mean nothing that is here, and what to write. ``order`` are the ties of metrics that
-    ``ties=expected`` rules out.
+    ``names`` maps the library's names that belong to another metric in sparkrank; a name that ends in ``@`` applies
+    with a cut-off. ``elsewhere`` maps its names without an equivalent to what to write instead. ``order`` is the rule
+    for tied rows of metrics that ``ties=expected`` rules out.
     """
 
     name: PresetName
@@ -51,10 +51,10 @@ class Preset:
     order: Ties | None = None
 
     def meant(self, name: str, has_cutoff: bool, parameters: str) -> tuple[str, str]:
-        """What ``name`` is called here, where the library means by it what nobody else does, and implied parameters.
+        """Translate ``name``, if only this library means another metric by it, to our name and the implied parameters.
 
-        A text that gives ``parameters``, which are those of sparkrank, means what it says. Raises
-        :class:`MetricError` where the library means by it what no text here means.
+        A text with ``parameters``, which are those of sparkrank, is taken as it is. Raises :class:`MetricError` if
+        sparkrank has no equivalent of the library's metric.
         """
         key = looked_up(name)
         if parameters.strip():

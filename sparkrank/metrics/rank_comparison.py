@@ -1,4 +1,4 @@
-"""The metrics that compare the order of the score with a reference order, by pairs, by ranks and by positions."""
+"""Metrics that compare the order of the score with a reference order, by pairs, by ranks or by positions."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from sparkrank.ranking.judgments import LABEL
 from sparkrank.ranking.pairs import PairedRows, paired_rows
 from sparkrank.ranking.ranking import Ranking
 
-HALF = 32  # bits: products of ranks are added in two halves, so those of 2^31 rows add up without overflow
+HALF = 32  # bits: products of ranks are summed in two halves, so that 2^31 rows do not overflow
 
 
 def kendall_tau(rows: PairedRows, variant: str) -> Floats:
-    """(concordant - discordant) pairs over what ``variant`` (b or c) takes for the most there could be.
+    """(concordant - discordant) pairs, divided by the most that ``variant`` (b or c) assumes possible.
 
     b: sqrt((pairs not tied in the score) · (pairs not tied in the reference)), undefined where that is 0.
     c: n² (m-1) / 2m with m the lesser number of distinct values (Stuart), undefined where m < 2.
@@ -39,18 +39,18 @@ def kendall_tau(rows: PairedRows, variant: str) -> Floats:
     if variant == "b":
         return np.clip(ratio(excess, np.sqrt(ordered * (pairs.all - pairs.reference_tied))), -1.0, 1.0)
     least = pairs.fewer_values.astype(np.float64)
-    most = rows.rows.astype(np.float64) ** 2 * (least - 1)  # 0 where no order has two values, or there is no row
+    most = rows.rows.astype(np.float64) ** 2 * (least - 1)  # 0 if an order has only one value, or there is no row
     return np.clip(ratio(2 * least * excess, most), -1.0, 1.0)
 
 
 def kendall_distance(rows: PairedRows) -> Floats:
-    """Pairs in opposite order over all pairs; a pair that the score alone ties counts 1/2. Undefined where n < 2."""
+    """Pairs in opposite order over all pairs; a pair tied only by the score counts 1/2. Undefined where n < 2."""
     pairs = rows.concordance()
     return ratio(pairs.discordant + pairs.undecided / 2, pairs.all)
 
 
 def pair_auc(rows: PairedRows) -> Floats:
-    """Of the pairs that the reference orders, the share that the score orders alike, a tied pair counting 1/2.
+    """Of the pairs that the reference orders, the share that the score orders alike; a pair it ties counts 1/2.
 
     Undefined where the reference orders no pair.
     """
@@ -66,7 +66,7 @@ def spearman(rows: PairedRows) -> Floats:
 
 
 def _sum(rows: PairedRows, left: Ints, right: Ints) -> Floats:
-    """The sum (groups) of the products of two numbers of each row: exact but for one rounding at the end."""
+    """The sum (groups) of the products of two numbers in each row, exact except for one rounding at the end."""
     products = left * right
     total = np.zeros(rows.groups)
     first = run_starts(rows.group)
@@ -79,10 +79,11 @@ def _sum(rows: PairedRows, left: Ints, right: Ints) -> Floats:
 
 @dataclass(frozen=True)
 class Depths:
-    """The depths of two lists, from 1 down to the end of the longer, group after group.
+    """The depths of two lists, from 1 down to the end of the longer, by group.
 
-    ``shared`` rows stand above each, and it may be the ``last`` of its group. ``shorter`` (groups) is the length of the
-    shorter list, and ``matched`` (n, ranked) the position of each row in the reference, 0 where it has none.
+    ``shared`` is the number of rows that both lists have down to each depth, ``last`` whether it is the last depth of
+    its group. ``shorter`` (groups) is the length of the shorter list, and ``matched`` (n, ranked) the position of each
+    row in the reference, 0 if it has none.
     """
 
     group: Codes
@@ -95,7 +96,7 @@ class Depths:
 
 
 def rank_biased_overlap(ranking: Ranking, reference: str, p: float) -> Floats:
-    """RBO_EXT: agreement of the first d of both lists, over all depths d with weight (1-p) p^(d-1), extrapolated."""
+    """RBO_EXT: the agreement of the first d rows, summed over depths d with weight (1-p) p^(d-1) and extrapolated."""
     depths = overlap_by_depth(ranking, reference)
     value = sum_by(depths.group, (1 - p) * powers(p, depths.depth - 1) * depths.agreement, ranking.groups)
     last = depths.last
@@ -104,10 +105,10 @@ def rank_biased_overlap(ranking: Ranking, reference: str, p: float) -> Floats:
 
 
 def overlap_by_depth(ranking: Ranking, reference: str) -> Depths:
-    """How far the list, the rows with a score, and those that ``reference`` orders agree at each depth.
+    """The agreement at each depth of two lists: the rows with a score, and the rows that ``reference`` orders.
 
-    As Webber, Moffat and Zobel have it: rows that tie all stand at the first of their positions, and agreement is
-    2 · rows in both / rows of both; beyond the end of the shorter list its agreement there goes on.
+    As in Webber, Moffat and Zobel, tied rows are all at the first of their positions, and agreement is
+    2 · rows in both / rows of both. Beyond the end of the shorter list, the agreement at its end continues.
     """
     ranking = ranking.by_score
     judgments = ranking.judgments
@@ -116,7 +117,7 @@ def overlap_by_depth(ranking: Ranking, reference: str) -> Depths:
     listed = np.flatnonzero(place >= 0) if counted is None else counted[place[counted] >= 0]
     by_reference = stable_order(judgments.codes, listed[np.argsort(place[listed])])
     group = judgments.codes[by_reference]
-    other = np.zeros(len(place), np.int64)  # the position of each row in the reference, 0 where it has none
+    other = np.zeros(len(place), np.int64)  # the position of each row in the reference, 0 if it has none
     position, length = place_in_group(group, ranking.groups)
     other[by_reference] = _first_positions(position, _runs(place[by_reference], position))
     if judgments.item_row is not None:
@@ -128,13 +129,13 @@ def overlap_by_depth(ranking: Ranking, reference: str) -> Depths:
 
     longer = np.maximum(ranking.length, length)
     shorter = np.minimum(ranking.length, length)
-    first = np.cumsum(longer) - longer  # depth d of group g stands at first[g] + d - 1
+    first = np.cumsum(longer) - longer  # depth d of group g is at index first[g] + d - 1
     end = int(longer.sum())
     of_depth: Codes = np.repeat(np.arange(ranking.groups, dtype=np.int32), longer)
     depth = np.arange(end) - first[of_depth] + 1
 
     def through(groups: Codes, positions: Ints) -> Ints:
-        """How many of the rows stand at or above each depth."""
+        """The number of rows at or above each depth."""
         counts: Ints = np.concatenate(([0], np.cumsum(np.bincount(first[groups] + positions - 1, minlength=end))))
         within: Ints = counts[1:] - counts[first][of_depth]
         return within
@@ -150,7 +151,7 @@ def overlap_by_depth(ranking: Ranking, reference: str) -> Depths:
 
 
 def _runs(place: Ints, position: NDArray[np.int32]) -> Ints:
-    """Where runs of equal ``place`` begin; every group begins one."""
+    """The starts of runs of equal ``place``; every group starts a new run."""
     return np.flatnonzero((np.diff(place, prepend=-1) != 0) | (position == 1))
 
 
@@ -175,11 +176,11 @@ def _paired(ranking: Ranking, metric: Metric) -> PairedRows:
     return paired_rows(ranking, metric.word("ref"))
 
 
-MOST_PAIRED = 20_000  # rows whose pairs are counted row by row, each with all others, where a group is explained
+MOST_PAIRED = 20_000  # rows of a group for which an explanation counts pairs row by row, each with all others
 
 
 def _pair_counts(ranking: Ranking, rows: PairedRows) -> tuple[dict[str, Floats], list[Step]]:
-    """The pairs of each row of one group, and the steps to their numbers: each pair counts at both of its rows."""
+    """The pairs of each row of one group, and the steps to their totals; each pair counts at both of its rows."""
     pairs, count = rows.concordance(), len(rows.place)
     names = ("concordant", "discordant", "tied by score")
     numbers = (int(pairs.concordant[0]), int(pairs.discordant[0]), int(pairs.undecided[0]))
@@ -229,7 +230,7 @@ def _tau_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
 def _share_terms(
     ranking: Ranking, metric: Metric, rows: PairedRows, counted: tuple[str, str], whole: Step
 ) -> Arithmetic:
-    """The share of pairs that are ``counted``: a column, and what it is called with half of the tied ones."""
+    """The share of pairs ``counted``: the name of a column, and the name of its total with half of the tied pairs."""
     columns, steps = _pair_counts(ranking, rows)
     column, name = counted
     more = [
@@ -282,7 +283,7 @@ def _overlap_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
     by_score = ranking.by_score
     matched = np.where(depths.matched > 0, depths.matched, math.nan).astype(np.float64)
     weight = (1 - p) * powers(p, depths.depth - 1)
-    weight[depths.last] += powers(p, depths.depth[depths.last])  # beyond the end the agreement there goes on
+    weight[depths.last] += powers(p, depths.depth[depths.last])  # the agreement at the end continues beyond it
     table = TermTable(
         "depths",
         {
@@ -302,7 +303,7 @@ def _overlap_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
     return Arithmetic.of([lists, table], steps)
 
 
-# A metric of whole lists that has a rule of its own for ties.
+# A metric of whole lists with its own rule for ties.
 _of_two_orders = partial(GroupMetric, cutoff="none", common=(WEIGHT,), refused=TIED_PAIRS, parameters=(REF,))
 
 
@@ -314,7 +315,7 @@ def _pair_weights(ranking: Ranking, metric: Metric) -> Floats | None:
     return (rows.rows if metric.word("weight") == "rows" else pairs.all - pairs.reference_tied).astype(float)
 
 
-# Rows of one tie block, some of which the reference ties as well: chances are counted up in as many passes, 2 seconds.
+# Rows of one tie block, some of which the reference ties as well: that many passes compute the chances, in 2 seconds.
 MOST_ALIKE = 2**14
 
 
@@ -335,7 +336,7 @@ def _fit(metric: Metric) -> closeness.Fit:
 
 def _fitness_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
     rows, fit = closeness.positions(ranking, metric.word("ref")), _fit(metric)
-    alone = np.where((rows.tied == 1) | (ranking.ties != "expected"), rows.p, math.nan)  # others stand at several
+    alone = np.where((rows.tied == 1) | (ranking.ties != "expected"), rows.p, math.nan)  # other rows have several
     columns = {"p": alone, "q": rows.q, "fit": closeness.fits(ranking, rows, fit), "best fit": fit.of(rows.q, rows.q)}
     spread_columns = {name: spread_judged(ranking, rows.row, column) for name, column in columns.items()}
     steps = [total("fits", "fit"), total("Z", "best fit"), quotient(str(metric), "fits", "Z")]

@@ -1,7 +1,7 @@
-"""Metrics from outside the package: :func:`register` makes one known, and plugins are modules that do so when imported.
+"""Metrics from outside the package: :func:`register` adds one, and plugins are modules that do so when imported.
 
-A metric that is asked for holds the declaration that it was read with, so a plan that travels needs no register where
-it arrives (:class:`sparkrank.metrics.metric.Metric`).
+A metric that is asked for carries the declaration that it was parsed with, so the processes that receive a plan need
+no register (:class:`sparkrank.metrics.metric.Metric`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _is_number(given: Any) -> bool:
     return isinstance(given, (int, float)) and not isinstance(given, bool) and not math.isnan(given)
 
 
-# What a field holds that is not left as it is: a test, and what sentences call it.
+# For the fields that differ from their default: a test of the value, and what messages call a valid value.
 _FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     **dict.fromkeys(("aliases", "exclusive", "columns"), (_tuple_of(str), "a tuple of texts")),
     **dict.fromkeys(("parameters", "common"), (_tuple_of(Parameter), "a tuple of parameters")),
@@ -65,7 +65,7 @@ def register(declaration: D) -> D:
     Parameters
     ----------
     declaration : GroupMetric, CatalogueMetric, PooledMetric or HistogramMetric
-        The metric; :mod:`sparkrank.metrics` has the parts that it is made of.
+        The metric, built from the classes of :mod:`sparkrank.metrics`.
 
     Returns
     -------
@@ -75,8 +75,8 @@ def register(declaration: D) -> D:
     Raises
     ------
     MetricError
-        If a field of ``declaration`` is missing or of the wrong type, or a name of it belongs to another metric or is
-        not allowed. Nothing is registered then.
+        If a field of ``declaration`` is missing or has the wrong type, or if one of its names is not allowed or belongs
+        to another metric. Nothing is registered then.
 
     Examples
     --------
@@ -194,7 +194,7 @@ def _validate_name_is_free(name: str, declaration: Declaration) -> None:
 
 
 def _alike(one: object, other: object) -> bool:
-    """Whether two values say the same, functions by their code: a module that is imported twice makes them anew."""
+    """Whether two values are equal, with functions compared by code, as a module imported twice has new functions."""
     if isinstance(one, FunctionType) and isinstance(other, FunctionType):
         return one is other or (one.__code__ == other.__code__ and all(map(_alike, _bound(one), _bound(other))))
     if type(one) is not type(other):
@@ -222,9 +222,9 @@ def _bound(function: FunctionType) -> Iterator[object]:
 
 
 def import_plugins(modules: Iterable[str], place: str) -> None:
-    """Import each of ``modules``, which register metrics; ``place`` is what a sentence calls one, its number as ``{}``.
+    """Import each of ``modules``, which register metrics. ``place`` names a module in messages, ``{}`` being its index.
 
-    Raises :class:`SpecError` where one is missing or fails.
+    Raises :class:`SpecError` if a module is missing or fails.
     """
     for index, module in enumerate(modules):
         where = f"{place.format(index)} is {shorten(module)}"
@@ -240,7 +240,7 @@ def import_plugins(modules: Iterable[str], place: str) -> None:
                     f"to spark-submit with --py-files"
                 ) from error
             raise SpecError(f"{where}, which imports {missing}, and there is no such module") from error
-        except SpecError as error:  # of register: it says what of the metric is wrong
+        except SpecError as error:  # from register: it says what is wrong with the metric
             raise SpecError(f"{where}: {error}") from error
         except Exception as error:
             reason = shorten(f"{type(error).__name__}: {first_line(error)}", MOST_LISTED)

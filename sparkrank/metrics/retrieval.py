@@ -1,4 +1,4 @@
-"""Further metrics of search runs: bpref and infap of judged rows, interpolated precision, the cascade of ERR."""
+"""Further metrics of search runs: bpref and infAP (on judged rows), interpolated precision, and ERR (a cascade)."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from sparkrank.numeric.segments import run_starts, running_product, sum_by
 from sparkrank.ranking.hits import Hits, hits_of
 from sparkrank.ranking.ranking import Ranking
 
-INFAP_EPSILON = 1e-5  # trec_eval's own: it keeps the share of relevant rows from being 0 / 0
+INFAP_EPSILON = 1e-5  # as in trec_eval: it prevents a share of 0 / 0
 
 
 def above(ranking: Ranking, flags: Flags) -> tuple[Ints, Ints]:
-    """How many rows with ``flags`` (n, ranked) stand above each ranked row: (at least, how many may or may not).
+    """The number of rows with ``flags`` (n, ranked) above each ranked row: at least, and how many more it may be.
 
-    The second is 0 but for tied rows under ``ties=expected``: their block's rows with ``flags``. Under ``ties=block``
-    all other rows of the block count as above.
+    The second is 0 except for tied rows under ``ties=expected``: there it counts the block's rows with ``flags``. Under
+    ``ties=block`` all other rows of the block count as above.
     """
     through = np.concatenate(([0], np.cumsum(flags)))
     least = through[:-1] - through[ranking.lists.first][ranking.lists.group]
@@ -53,7 +53,7 @@ def binary_preference(ranking: Ranking, rel: float | None) -> Floats:
 
 
 def lost_of_hits(ranking: Ranking, rel: float | None) -> tuple[Ints, Floats]:
-    """The relevant rows of a ranking, and what bpref takes off each for the non-relevant ones above it."""
+    """The relevant rows of a ranking, and what bpref deducts from each for the non-relevant rows above it."""
     judgments = ranking.judgments
     relevant = judgments.relevant(rel)
     other = judgments.non_relevant(rel)
@@ -62,16 +62,16 @@ def lost_of_hits(ranking: Ranking, rel: float | None) -> tuple[Ints, Floats]:
     limit = relevant[group]
     least, maybe = (counts[row] for counts in above(ranking, other[ranking.row]))
     least = np.minimum(least, limit)
-    rising = np.minimum(limit - least, maybe)  # so many of the equally likely counts stay below the limit
+    rising = np.minimum(limit - least, maybe)  # the number of equally likely counts below the limit
     counted = (rising + 1) * least + rising * (rising + 1) // 2 + (maybe - rising) * limit
     non_relevant = judgments.count(other)
     return row, np.nan_to_num(ratio(counted / (maybe + 1), np.minimum(limit, non_relevant[group])))
 
 
 def inferred_average_precision(ranking: Ranking, rel: float | None) -> Floats:
-    """infAP: precision at each relevant row, inferred from the judged share of the pool above it; over R.
+    """infAP: the precision at each relevant row, inferred from the judged share of the pool above it; summed, over R.
 
-    At position i, of the i-1 rows above, those of the pool count by the share of relevant ones among the judged.
+    Of the i-1 rows above position i, those in the pool count by the share of relevant rows among the judged ones.
     Undefined where R = 0.
     """
     row, terms = inferred_precisions(ranking, rel)
@@ -108,7 +108,7 @@ def interpolated_precision(hits: Hits, recall: float, added: float) -> Floats:
 
 
 def expected_reciprocal_rank(ranking: Ranking, k: int | None, max_grade: float) -> Floats:
-    """ERR: the mean of 1 / position at which a reader stops who is satisfied at each row with probability
+    """ERR: the mean of 1 / position at which a reader stops, who is satisfied by a row with probability
     (2^g - 1) / 2^max_grade. A label above ``max_grade`` counts as ``max_grade``. Never undefined.
     """
     row, reached, stops = stopping(ranking, k, max_grade)
@@ -117,14 +117,14 @@ def expected_reciprocal_rank(ranking: Ranking, k: int | None, max_grade: float) 
 
 
 def stopping(ranking: Ranking, k: int | None, max_grade: float) -> tuple[Ints, Floats, Floats]:
-    """The ranked rows up to ``k``, the chance that a reader comes to each, and that of stopping there then."""
+    """The ranked rows up to ``k``, the chance that a reader reaches each, and the chance of then stopping there."""
     position = ranking.stands_at()
     row = np.arange(len(position)) if k is None else np.flatnonzero(position <= k)
     labels = ranking.judgments.labels[ranking.row[row]]
     grades = np.clip(labels.astype(np.float64, copy=False), 0, max_grade)  # powers of float32 are float32
     stops = (exp2(grades) - 1) / exp2(np.array([max_grade]))
     goes_on = np.ones(len(row))
-    goes_on[1:] = 1 - stops[:-1]  # the first of a group is left out of its product
+    goes_on[1:] = 1 - stops[:-1]  # the product of each group leaves out its first row
     return row, running_product(goes_on, ranking.lists.place_of(row).astype(np.int64)), stops
 
 

@@ -1,4 +1,4 @@
-"""Slices as they are asked for: a column, or several, by whose values everything is evaluated again."""
+"""Slices as they are asked for: one or several columns, for whose values everything is evaluated again."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any, TypeAlias
 
 from sparkrank.base.errors import SpecError, quote, shorten
 
-ALL = "all"  # the slice, and its value, that holds the whole day
-# A column without a value, in a combination of which others have one. A backslash of a text is written twice there.
+ALL = "all"  # the slice that is the whole day, and its only value
+# A column without a value, in a combination with columns that have one. A backslash in a text is doubled there.
 NO_PART = r"\N"
 Slices: TypeAlias = "Sequence[str | Sequence[str]]"
 
 
 def named_slices(slices: Any) -> tuple[tuple[str, ...], ...]:
-    """The columns of each of :data:`Slices`, be it one column or several.
+    """The columns of each of :data:`Slices`, whether it has one column or several.
 
-    Raises :class:`SpecError` where a slice has none or a reserved name, or is there twice.
+    Raises :class:`SpecError` if a slice has no columns or a reserved name, or occurs twice.
     """
     if isinstance(slices, str) or not isinstance(slices, Iterable):
         shown = f'"{shorten(slices)}", one text' if isinstance(slices, str) else quote(slices)
@@ -42,9 +42,9 @@ def slice_name(columns: Sequence[str]) -> str:
 
 
 def shown_value(value: str | None, slice_: str = "") -> str:
-    """A value of a slice in a sentence: ``(null)`` where rows have none, and a text that looks so in quotes.
+    """A slice value for a sentence: ``(null)`` if rows have none, and in quotes a text that looks like it.
 
-    ``slice_`` is the slice; of one of several columns, each part of the value is shown so.
+    ``slice_`` is the slice; if it has several columns, each part of the value is shown in this way.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def shown_value(value: str | None, slice_: str = "") -> str:
     if value is None:
         return "(null)"
     commas = slice_.count(",")
-    if commas and re.sub(r"\\.", "", value, flags=re.DOTALL).count(",") == commas:  # else one column has one
+    if commas and re.sub(r"\\.", "", value, flags=re.DOTALL).count(",") == commas:  # else one column's name has commas
         parts = re.findall(r"((?:\\.|[^\\,])*)(?:,|$)", value, re.DOTALL)[: commas + 1]
         return ",".join(shown_value(None if part == NO_PART else part) for part in parts)
     return json.dumps(value, ensure_ascii=False) if value in ("", "(null)") else value

@@ -1,4 +1,4 @@
-"""The (model, slice, slice value) of a day or a window that have rows in the tables."""
+"""The subjects (model, slice, slice value) of a day or a window that have rows in the tables."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def slices_of(partials: Partials, plan: Plan) -> list[tuple[str, str | None]]:
 
 
 def subjects_of(partials: Partials, plan: Plan) -> list[Subject]:
-    """Every (model, slice, value) that has states: of a window, a model may lack the values of days before its own.
+    """Every (model, slice, value) with states; in a window, a model may lack values from days before its first.
 
-    Values of slices with fewer than ``plan.least_groups`` groups are not among them.
+    Slice values with fewer than ``plan.least_groups`` groups are left out.
     """
     there = {key.subject for states in (partials.means.results(), partials.sums.limbs()) for key in states}
     small = small_slices(partials, plan)
@@ -28,7 +28,7 @@ def subjects_of(partials: Partials, plan: Plan) -> list[Subject]:
 
 
 def small_slices(partials: Partials, plan: Plan) -> set[tuple[str, str | None]]:
-    """The (slice, value) that have fewer than ``plan.least_groups`` groups in every model; none where nothing tells."""
+    """The (slice, value) pairs with fewer than ``plan.least_groups`` groups in every model, as far as is known."""
     if plan.least_groups <= 1:
         return set()
     sums = partials.sums.results()

@@ -1,4 +1,4 @@
-"""What is asked of the uncertainty of values: intervals, and comparisons of models with one of them."""
+"""The settings of uncertainty: intervals, and comparisons of models with a baseline."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ MOST_NIGHTS = 10_000
 
 @dataclass(frozen=True)
 class Uncertainty:
-    """Which values get an interval, and of which ``level``.
+    """The settings of intervals: the values that get one, and its ``level``.
 
     ``off``: no interval that needs parts of the groups (:mod:`sparkrank.states.part_sums`), and no parts in the stored
     states. ``slices``: values of slices have parts too. ``sequential``: intervals of a window that grows from a first
-    day hold at all its looks together. ``nights``: so many tables, each of its own days, share the chance of an error.
+    day are valid at all its looks together. ``nights``: the number of tables, each of its own days, that share the
+    probability of an error.
     """
 
     level: float = 0.95
@@ -32,9 +33,9 @@ class Uncertainty:
 
     @classmethod
     def of(cls, given: Mapping[str, Any] | bool) -> Uncertainty:
-        """What a caller asks for: True for the defaults, False for no parts, or a mapping of the fields.
+        """Read what a caller gives: True for the defaults, False for no parts, or a mapping of the fields.
 
-        Raises :class:`SpecError` for anything else, a key that is none, and a value that it cannot have.
+        Raises :class:`SpecError` for anything else, for an unknown key, and for a value that is not allowed.
         """
         if isinstance(given, bool):
             return cls(off=not given)
@@ -73,7 +74,7 @@ class Uncertainty:
 
     @property
     def look_level(self) -> float:
-        """The level of a single interval: the chance of an error is divided by the nights that share it (Bonferroni).
+        """The level of a single interval: the nights share the probability of an error equally (Bonferroni).
 
         Examples
         --------
@@ -83,9 +84,9 @@ class Uncertainty:
         return 1 - (1 - self.level) / self.nights
 
     def validate_single_look(self) -> None:
-        """Raise :class:`SpecError` where intervals of a window that grows are asked for, but rows are evaluated once.
+        """Raise :class:`SpecError` if intervals of a growing window are asked for, but rows are evaluated once.
 
-        The chances of an error at looks on different days add up, which no such interval accounts for.
+        The error probabilities of looks on different days add up, and such an interval does not account for that.
         """
         if self.sequential:
             raise SpecError(
@@ -99,11 +100,11 @@ DEFAULT = Uncertainty()
 
 @dataclass(frozen=True)
 class Comparison:
-    """Which model all others are compared with, and how p-values are corrected within a ``family`` of comparisons.
+    """The model that all others are compared with, and how p-values are corrected within a ``family`` of comparisons.
 
     A family is all rows of the whole day, or of one slice with all its values (``slice_column``); all slices and
-    metrics of one candidate; one metric of all slices and candidates; or all metrics of one value of a slice. Above the
-    share ``most_unpaired`` of groups in which one of two models alone is defined, gates do not decide.
+    metrics of one candidate; one metric for all slices and candidates; or all metrics of one value of a slice. Gates do
+    not decide if the share of groups in which only one of two models is defined exceeds ``most_unpaired``.
     """
 
     baseline: str
@@ -112,7 +113,7 @@ class Comparison:
     most_unpaired: float = 0.01
 
     def validate_models(self, models: tuple[str, ...]) -> None:
-        """Raise :class:`SpecError` where the baseline is none of ``models`` or the only one, or a word is unknown."""
+        """Raise :class:`SpecError` if the baseline is not one of ``models`` or the only one, or a word is unknown."""
         if self.baseline not in models:
             near = did_you_mean(self.baseline, models)
             raise SpecError(f'compare.baseline is "{shorten(self.baseline)}"{near} (models: {itemize(models)})')

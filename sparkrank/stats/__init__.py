@@ -1,5 +1,5 @@
-"""Is it real? Intervals, tests, corrections, power and sequences of looks, from numbers that states already hold.
+"""Statistics: intervals, tests, corrections, power and sequences of looks, from numbers that states already contain.
 
-Pure functions of numbers and arrays. Nothing here is random, reads a table, or knows what a metric is. scipy is
-imported inside functions, because it takes longer to load than all the rest.
+These are pure functions of numbers and arrays. Nothing here is random, reads a table, or knows what a metric is. scipy
+is imported inside functions, because it takes longer to load than everything else.
 """

@@ -1,4 +1,4 @@
-"""Many comparisons at once: p-values adjusted for the family in which they stand."""
+"""Many comparisons at once: p-values adjusted for the family that they belong to."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ Correction: TypeAlias = Literal["holm", "benjamini-hochberg", "none"]
 
 
 def adjusted(p: ArrayLike, method: str) -> Floats:
-    """The p-values of one family, adjusted: compare each with the level that the whole family shall keep.
+    """The p-values of one family, adjusted for comparison with the level of the whole family.
 
-    NaN or None is a comparison without a test: it stays NaN and does not count. ``holm`` keeps the probability of any
-    false alarm, whatever depends on what: with the p-values in ascending order, the i-th of n is multiplied by
-    n + 1 - i, and none is below the one before. ``benjamini-hochberg`` keeps the expected share of false alarms among
-    all alarms, for independent or positively dependent tests: the i-th is multiplied by n / i, and none is above the
-    one after. ``none`` changes nothing. Raises :class:`SpecError` where there is no such ``method``.
+    NaN or None is a comparison without a test: it stays NaN and does not count. ``holm`` controls the probability of
+    any false alarm under any dependence: with the p-values in ascending order, the i-th of n is multiplied by
+    n + 1 - i, and none is below the one before. ``benjamini-hochberg`` controls the expected share of false alarms
+    among all alarms, for independent or positively dependent tests: the i-th is multiplied by n / i, and none is above
+    the one after. ``none`` changes nothing. Raises :class:`SpecError` if ``method`` is unknown.
 
     Holm: Scandinavian Journal of Statistics 1979. Benjamini, Hochberg: Journal of the Royal Statistical Society B 1995.
 

@@ -14,11 +14,12 @@ from sparkrank.numeric.array_types import Floats, Ints
 
 
 class Interval(NamedTuple):
-    """The standard error of a value, its interval, and how that was made; all of them None where there is none.
+    """The standard error of a value, its interval, and the method; all of them None if there is none.
 
-    ``stderr`` is None also beside an interval that needs none: of order statistics, and Wilson's at a bound, where no
+    ``stderr`` is also None for intervals that need none: by order statistics, and Wilson's at a bound, where no
     variation is seen. ``method`` is ``t``, ``wilson``, ``logit``, ``jackknife``, ``order statistics`` or ``confidence
-    sequence``; or why there is no interval: ``too few`` or ``off``. ``degrees`` of freedom are those of ``stderr``.
+    sequence``; or the reason why there is no interval: ``too few`` or ``off``. ``degrees`` are the degrees of freedom
+    of ``stderr``.
     """
 
     stderr: float | None
@@ -28,21 +29,21 @@ class Interval(NamedTuple):
     degrees: float | None = None
 
     def within(self, ends: tuple[float, float]) -> Interval:
-        """The same, cut at the lowest and the highest value that there can be."""
+        """The interval, cut at the lowest and the highest possible value."""
         if self.low is None or self.high is None:
             return self
         return self._replace(low=max(self.low, min(ends[0], self.high)), high=min(self.high, max(ends[1], self.low)))
 
 
-# Quantiles of Student's t of scipy 1.11 are off by up to 1e-8; those of newer ones are closer to their share than this.
+# In scipy 1.11 quantiles of Student's t are off by up to 1e-8; in newer versions they are within _EXACT of their share.
 _EXACT, _CORRECTIONS = 1e-14, 3
 WHY_TOO_FEW, WHY_OFF = "too few", "off"
 NONE = Interval(None, None, None, None)
-TOO_FEW = Interval(None, None, None, WHY_TOO_FEW)  # the data cannot give one
-OFF = Interval(None, None, None, WHY_OFF)  # the spec took away the parts that it needs
+TOO_FEW = Interval(None, None, None, WHY_TOO_FEW)  # the data are too few for an interval
+OFF = Interval(None, None, None, WHY_OFF)  # the spec turned off the parts that it needs
 NO_ENDS = (-math.inf, math.inf)
-NOISE = 1e-12  # of the value: a standard error below this share of it comes of rounding
-LEAST_GROUPS = 2  # effective ones that carry variation
+NOISE = 1e-12  # of the value: a standard error below this share of it comes from rounding
+LEAST_GROUPS = 2  # effective groups with variation
 
 
 def t_interval(
@@ -55,9 +56,9 @@ def t_interval(
 ) -> Interval:
     """The interval ``value`` ± t · ``stderr``, with t a quantile of Student's t distribution (Biometrika 1908).
 
-    It is cut at ``ends``, the lowest and the highest value that there can be. ``degrees`` of freedom are groups - 1, or
-    those of :func:`jackknife_degrees`. :data:`NONE` where ``value`` is not finite. :data:`TOO_FEW` where ``stderr`` is
-    0, rounding noise or not finite, or where there is less than one degree of freedom.
+    It is cut at ``ends``, the lowest and the highest possible value. ``degrees`` of freedom are groups - 1, or those of
+    :func:`jackknife_degrees`. :data:`NONE` if ``value`` is not finite. :data:`TOO_FEW` if ``stderr`` is 0, rounding
+    noise or not finite, or if there is less than one degree of freedom.
 
     Examples
     --------
@@ -75,14 +76,14 @@ def t_interval(
         return TOO_FEW
     half = t_quantile(float(degrees), 0.5 + level / 2) * stderr
     interval = Interval(float(stderr), float(value - half), float(value + half), method, float(degrees))
-    return interval.within((min(ends[0], value), max(ends[1], value)))  # rounding moves a value out of them
+    return interval.within((min(ends[0], value), max(ends[1], value)))  # rounding may move a value beyond the ends
 
 
 def logit_interval(value: float, stderr: float, degrees: float, level: float = 0.95) -> Interval:
-    """Student's t interval of ln(v / (1 - v)), by the delta method, brought back to ``value`` in (0, 1).
+    """Student's t interval of ln(v / (1 - v)), by the delta method, transformed back to the scale of ``value``.
 
-    It never leaves that range, and is longer on the side of the farther bound. :data:`NONE` and :data:`TOO_FEW` are as
-    in :func:`t_interval`, the latter also where ``value`` is at a bound. Pepe: The Statistical Evaluation of Medical
+    It never leaves (0, 1), and is longer on the side of the farther bound. :data:`NONE` and :data:`TOO_FEW` are as in
+    :func:`t_interval`; :data:`TOO_FEW` also if ``value`` is at a bound. Pepe: The Statistical Evaluation of Medical
     Tests for Classification and Prediction, 2003, section 5.2.
 
     Examples
@@ -105,14 +106,15 @@ def logit_interval(value: float, stderr: float, degrees: float, level: float = 0
 def wilson_interval(
     value: float, stderr: float, degrees: float, n_effective: float | None, level: float = 0.95
 ) -> Interval:
-    """Wilson's score interval of a proportion, whose number of trials comes of its standard error.
+    """Wilson's score interval of a proportion, with the number of trials derived from its standard error.
 
     n independent trials have the standard error sqrt(p (1 - p) / (n - 1)), so the effective number is
-    n = 1 + p (1 - p) / stderr²: the design effect of weights and of clusters is in it. At a bound, where no variation
-    is seen, it is ``n_effective``, the number of equal groups that carry as much. Where ``stderr`` has fewer degrees of
-    freedom than n - 1, as one of clusters or of weights, the normal quantile is that of the share that Student's t with
-    n - 1 degrees leaves beyond the quantile of t with so few. :data:`NONE` where ``value`` is not finite.
-    :data:`TOO_FEW` with fewer than two effective groups, or where no variation is seen and ``value`` is not at a bound.
+    n = 1 + p (1 - p) / stderr², which includes the design effect of weights and of clusters. At a bound, where no
+    variation is seen, it is ``n_effective``, the number of equal groups that carry as much. A ``stderr`` from clusters
+    or weights may have fewer degrees of freedom than n - 1. Then the normal quantile is the one whose tail probability
+    is that of Student's t with n - 1 degrees beyond the quantile of t with those fewer degrees. :data:`NONE` if
+    ``value`` is not finite. :data:`TOO_FEW` with fewer than two effective groups, or if no variation is seen and
+    ``value`` is not at a bound.
 
     References
     ----------
@@ -153,13 +155,13 @@ def tail(
     method: str = "t",
     n_effective: float | None = None,
 ) -> float:
-    """The probability of a value as low as ``value``, or lower, where the truth is ``bound``.
+    """The probability of a value as low as ``value``, or lower, if the true one is ``bound``.
 
-    It agrees with the interval of the same ``method``: at its lower end it is 1 - (1 - level) / 2, and at its upper end
-    (1 - level) / 2, but where the interval was cut at an end of the range. ``wilson`` is the score test, with the
-    ``n_effective`` of :func:`wilson_interval`; ``logit`` Student's t on the logit scale; any other Student's t. NaN
-    where a number is NaN, or there is no test: no standard error, less than one degree of freedom, or fewer than two
-    effective groups.
+    It agrees with the interval of the same ``method``: it is 1 - (1 - level) / 2 at its lower end and (1 - level) / 2
+    at its upper end, unless the interval was cut at an end of the range. ``wilson`` is the score test, with the
+    ``n_effective`` of :func:`wilson_interval`; ``logit`` is Student's t on the logit scale; any other method is
+    Student's t. NaN if a number is NaN, or if there is no test: no standard error, less than one degree of freedom, or
+    fewer than two effective groups.
 
     Examples
     --------
@@ -182,25 +184,25 @@ def tail(
 
 
 def _score_tail(value: float, bound: float, n: float, degrees: float) -> float:
-    """The tail of the score test of a proportion of ``n`` trials."""
+    """The lower tail of the score test of a proportion in ``n`` trials."""
     from scipy.special import ndtr, stdtr, stdtrit
 
     if not 0 < bound < 1:
-        return 0.5 if value == bound else float(value > bound)  # the truth at a bound allows no other value
+        return 0.5 if value == bound else float(value > bound)  # a true value at a bound allows no other value
     z = (value - bound) / math.sqrt(bound * (1 - bound) / n)
     below = float(stdtr(degrees, stdtrit(n - 1, ndtr(-abs(z)))))
     return below if z < 0 else 1 - below
 
 
 def _varies(value: float, stderr: float, degrees: float) -> bool:
-    """Whether ``stderr`` is more than the noise of rounding, and has a degree of freedom."""
+    """Whether ``stderr`` exceeds rounding noise and has at least one degree of freedom."""
     return math.isfinite(stderr) and stderr > NOISE * abs(value) and degrees >= 1
 
 
 def _trials(
     value: float, stderr: float | None, degrees: float | None, n_effective: float | None
 ) -> tuple[float, float] | None:
-    """The number of independent trials that a proportion is as sure as, with the degrees of freedom of its error."""
+    """The effective number of independent trials of a proportion, and the degrees of freedom of its standard error."""
     if 0 < value < 1 and stderr is not None and degrees is not None and _varies(value, stderr, degrees):
         n = 1 + value * (1 - value) / stderr**2
         return (n, min(degrees, n - 1)) if n >= LEAST_GROUPS else None
@@ -215,22 +217,23 @@ def _logit(share: float) -> float:
 
 
 def jackknife(values: ArrayLike, without: ArrayLike, sizes: ArrayLike) -> tuple[Floats, Ints]:
-    """The standard errors (k) of ``values`` (k) by the delete-a-part jackknife, and their parts less one (k).
+    """The standard errors (k) of ``values`` (k) by the delete-a-part jackknife, and the numbers of parts less one (k).
 
-    ``without`` (k, g) has each value without the groups of each part, ``sizes`` (g) or (k, g) the groups of each part;
-    one of size 0 does not count. Let theta be a value, theta_(-j) the same without part j, m_j the groups in part j, n
-    those in all g parts that have any, and h_j = n / m_j. The pseudo-value of part j is h_j · theta - (h_j - 1) ·
-    theta_(-j), the jackknife estimate is g · theta - Σ (1 - 1/h_j) · theta_(-j), and the variance is::
+    ``without`` (k, g) has each value without the groups of each part, ``sizes`` (g) or (k, g) the number of groups in
+    each part; parts of size 0 do not count. Let theta be a value, theta_(-j) the value without part j, m_j the number
+    of groups in part j, n their number in all g parts with groups, and h_j = n / m_j. The pseudo-value of part j is
+    h_j · theta - (h_j - 1) · theta_(-j), the jackknife estimate is g · theta - Σ (1 - 1/h_j) · theta_(-j), and the
+    variance is::
 
         (1/g) · Σ (pseudo-value - jackknife estimate)² / (h_j - 1)
 
-    or, with every h_j = g as if parts were alike, (g - 1)/g · Σ (theta_(-j) - their mean)²: the larger of the two. The
-    first takes a part of more groups to be known better, which users who came on many days are not; the second, CR3 of
-    regressions with clusters, does not ask. With few parts either alone falls short for some metrics.
+    or, with every h_j = g as if parts were of equal size, (g - 1)/g · Σ (theta_(-j) - their mean)². The larger of the
+    two is taken. The first assumes that a part with more groups is known better, which does not hold for users who came
+    on many days; the second, CR3 of regressions with clusters, does not assume this. With few parts either alone is too
+    small for some metrics.
 
-    Both are computed from the deviations theta_(-j) - theta alone: the standard error is exactly 0 where they all are.
-    It is NaN where the value, or one that is needed without a part, is not finite, and where fewer than two parts hold
-    a group.
+    Both are computed from the deviations theta_(-j) - theta alone: if these are all 0, the standard error is exactly 0.
+    It is NaN if the value, or a value needed without a part, is not finite, and if fewer than two parts have groups.
 
     References
     ----------
@@ -254,16 +257,17 @@ def jackknife(values: ArrayLike, without: ArrayLike, sizes: ArrayLike) -> tuple[
     squares, parts = _squares(values, without, sizes)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         stderr = np.sqrt(_in_order(squares) / parts)
-    known = np.isfinite(stderr) & (parts > 1)  # it is not finite either where a needed value is not
+    known = np.isfinite(stderr) & (parts > 1)  # stderr is not finite if a value that it needs is not
     return np.where(known, stderr, np.nan), np.maximum(parts - 1, 0)
 
 
 def jackknife_degrees(values: ArrayLike, without: ArrayLike, sizes: ArrayLike) -> Floats:
     """The degrees of freedom of the standard errors of :func:`jackknife`, from how unequal their terms are.
 
-    With m parts and q_j² the terms of the variance, they are Satterthwaite's (Σ q²)² / Σ q⁴, times what makes that
-    of m alike parts about m - 1, at most parts - 1 (Johnson, Rust: Population variances and their degrees of freedom in
-    NAEP, ASA 1992). One large group leaves little more than one degree. 0 where there is no standard error, or it is 0.
+    With m parts and q_j² the terms of the variance, they are Satterthwaite's (Σ q²)² / Σ q⁴, times a factor that makes
+    them about m - 1 for m equal parts, and at most parts - 1 (Johnson, Rust: Population variances and their degrees of
+    freedom in NAEP, ASA 1992). One large group leaves little more than one degree. 0 if the standard error is 0 or
+    undefined.
 
     Examples
     --------
@@ -293,9 +297,9 @@ def _squares(values: ArrayLike, without: ArrayLike, sizes: ArrayLike) -> tuple[F
 
 
 def _pseudo_squares(deviations: Floats, sizes: Floats) -> Floats:
-    """The terms (k, g) of the variance of pseudo-values, from what each part of these ``sizes`` changes."""
+    """The terms (k, g) of the variance of pseudo-values, from the change by each part of these ``sizes``."""
     counts, share = sizes > 0, sizes / _in_order(sizes)[..., None]  # 1/h
-    # As Σ 1/h is 1, the jackknife estimate is theta + the first of these, and a pseudo-value theta + the second.
+    # Since Σ 1/h = 1, the jackknife estimate is theta + ``estimate``, and a pseudo-value is theta + ``pseudo``.
     estimate = -_in_order((1 - share) * deviations)
     pseudo = -(1 - share) / np.where(counts, share, 1.0) * deviations
     return np.where(counts, (pseudo - estimate[..., None]) ** 2 * share / (1 - share), 0.0)
@@ -306,12 +310,12 @@ def order_statistics(
 ) -> tuple[float, float] | None:
     """The interval of a quantile between two of the values themselves, whatever their distribution.
 
-    ``values`` are the distinct ones, ascending, and ``counts`` say how many groups have each. Of n independent groups,
-    the number at or below the true quantile is binomial. So the l-th smallest value is above it with the probability
-    that this number is below l, and the u-th smallest is below it with the probability that it is u or more. The
-    interval takes the largest l and the smallest u for which each is below (1 - ``level``) / 2. It is conservative:
-    ranks are whole numbers, and tied values only add to the probability. None where one of the ranks would be below 1
-    or above n: there are too few groups (for a median at 0.95 fewer than 6), or the quantile is 0 or 1.
+    ``values`` are the distinct values in ascending order, and ``counts`` the number of groups with each. Of n
+    independent groups, the number at or below the true quantile is binomial. So the l-th smallest value is above it
+    with the probability that this number is below l, and the u-th smallest is below it with the probability that it is
+    u or more. The interval takes the largest l and the smallest u for which each is below (1 - ``level``) / 2. It is
+    conservative: ranks are whole numbers, and tied values only add to the probability. None if one of the ranks would
+    be below 1 or above n: there are too few groups (for a median at 0.95 fewer than 6), or the quantile is 0 or 1.
 
     Thompson: Annals of Mathematical Statistics 1936. David, Nagaraja: Order Statistics, 2003, section 7.1.
 
@@ -334,7 +338,7 @@ def order_statistics(
         return None
     tail = (1 - level) / 2
     lowest = int(binom.ppf(tail, n, quantile))
-    highest = n + 1 - int(binom.ppf(tail, n, 1 - quantile))  # from the other end
+    highest = n + 1 - int(binom.ppf(tail, n, 1 - quantile))  # by symmetry
     if lowest < 1 or highest > n:
         return None
     ends = np.asarray(values, np.float64)[np.searchsorted(upto, [lowest, highest])]
@@ -372,7 +376,7 @@ def checked_share(name: str, share: float) -> None:
 
 
 def _in_order(terms: NDArray[Any]) -> Floats:
-    """The sums over the last axis from the first to the last: numpy's own order depends on the layout of the array."""
+    """The sums over the last axis, added first to last, as numpy's own order depends on the memory layout."""
     if terms.shape[-1] == 0:
         return np.zeros(terms.shape[:-1])
     sums: Floats = np.cumsum(terms, axis=-1, dtype=np.float64)[..., -1]

@@ -1,4 +1,4 @@
-"""The value that a metric has by chance alone where the true one is 0: no smaller one says anything."""
+"""The noise floor: the value that a metric has by chance alone if the true value is 0. Smaller ones mean nothing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from sparkrank.numeric.array_types import Floats
 from sparkrank.stats.intervals import NONE, TOO_FEW, Interval, t_quantile
 
-FLOORS = 2.0  # up to this many of its noise floor, a value may come of chance
+FLOORS = 2.0  # times its noise floor: values below may be due to chance
 FALL = 1 / (math.sqrt(2) - 1)
 UPPER_BOUND, JACKKNIFE = "upper bound", "jackknife"
 
@@ -23,12 +23,12 @@ def interval_above_noise(
     ends: tuple[float, float],
     level: float = 0.95,
 ) -> Interval:
-    """The interval of a value that chance alone makes larger, never smaller.
+    """The interval of a value that chance alone can only make larger.
 
-    By chance alone the value would be ``floor`` with as many rows, and ``bias`` by :func:`bias_of_halves`, which knows
-    of clusters; the noise is the larger one. Below twice the noise there is no lower end but the lowest value, and the
-    upper one is the one-sided bound of Student's t. Above, the lower end of the two-sided interval is moved down by the
-    bias. ``too few`` where there is no standard error.
+    By chance alone the value would be ``floor`` with as many rows, and ``bias`` by :func:`bias_of_halves`, which takes
+    clusters into account; the noise is the larger of the two. Below twice the noise, the lower end is the lowest
+    possible value, and the upper end is the one-sided bound of Student's t. Above, the lower end of the two-sided
+    interval is moved down by the bias. ``too few`` if there is no standard error.
 
     Examples
     --------
@@ -53,11 +53,11 @@ def interval_above_noise(
 
 
 def bias_of_halves(values: Floats) -> float:
-    """How far above the truth a value is in the mean, from its ``values`` (2, order) on halves of the parts.
+    """The expected excess of a value over the truth, from its ``values`` (2, order) on halves of the parts.
 
-    Near the noise floor the bias falls with the root of the number of groups: that of a half is √2 times as high, so
-    the bias is the mean of the halves less the value, over √2 - 1. Where it falls faster, that is too much. At least 0.
-    The first row has all parts in the first half.
+    Near the noise floor the bias falls with the root of the number of groups. The bias of a half is therefore √2 times
+    as high, and that of the value is the mean of the halves less the value, over √2 - 1. If the bias falls faster, this
+    is too much. It is at least 0. In the first row of signs, all parts are in the first half.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Is a difference real? Student's t test of a difference, paired by group or part by part."""
+"""Tests of a difference: Student's t test, paired by group or part by part."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ ROUNDING = Fraction(1, 2**53)
 class Difference(NamedTuple):
     """A difference, candidate - baseline, and its test against 0.
 
-    ``difference`` is None where there are no pairs. ``stderr``, the two-sided ``p`` and the interval are None where
-    there is no test. ``method`` is ``paired t`` or ``jackknife``; ``too few`` where the data cannot test it, None where
-    nothing is defined. ``least_p`` is the least p that so few pairs can have, whatever they are.
+    ``difference`` is None if there are no pairs. ``stderr``, the two-sided ``p`` and the interval are None if there is
+    no test. ``method`` is ``paired t`` or ``jackknife``, ``too few`` if the data cannot test it, or None if nothing is
+    defined. ``least_p`` is the smallest p that is possible with this number of pairs.
     """
 
     difference: float | None
@@ -30,7 +30,7 @@ class Difference(NamedTuple):
     least_p: float = 0.0
 
     def finds(self, level: float) -> bool:
-        """Whether some difference of as many pairs would exclude 0 at ``level``; fewer never do, however large it is.
+        """Whether a difference of this number of pairs could exclude 0 at ``level``; with too few pairs none ever does.
 
         Examples
         --------
@@ -40,7 +40,7 @@ class Difference(NamedTuple):
         return self.least_p < 1 - level
 
     def holding_0(self, low: float, high: float, level: float) -> tuple[float, float]:
-        """The ends of an interval, which holds 0 where no difference of as many pairs would exclude it."""
+        """The ends of an interval, extended to 0 if no difference of this number of pairs could exclude 0."""
         return (low, high) if self.finds(level) else (min(low, 0.0), max(high, 0.0))
 
 
@@ -55,12 +55,13 @@ def t_test(
     """Student's t test of the hypothesis that the true difference is 0, and the interval of the difference.
 
     ``stderr`` is that of paired groups, of a weighted mean of paired differences by the delta method, or of
-    :func:`sparkrank.stats.intervals.jackknife`; ``moving`` groups, or parts of them, have a difference that is not 0.
-    The sign of each of m differences is a coin where nothing differs, and all of them agree with a probability of
-    2^(1-m): no p is below that. The interval excludes 0 exactly where p is below 1 - ``level``, but for rounding.
+    :func:`sparkrank.stats.intervals.jackknife`. ``moving`` is the number of groups, or parts of them, whose difference
+    is not 0. If nothing really differs, the sign of each of these m differences is a coin toss, and all of them agree
+    with a probability of 2^(1-m): no p is below that. The interval excludes 0 exactly if p is below 1 - ``level``,
+    except for rounding.
 
-    ``too few`` where the standard error is 0 or not finite, where it comes of fewer than two groups or parts that
-    differ, and where there is less than one degree of freedom. Without any number where the difference is not finite.
+    ``too few`` if the standard error is 0 or not finite, if fewer than two groups or parts differ, or if there is less
+    than one degree of freedom. Without any number if the difference is not finite.
 
     Student: Biometrika 1908. Fisher: The Design of Experiments, 1935, section 21, for the least p that signs allow.
 
@@ -98,13 +99,13 @@ def t_test(
 def paired_t(
     n: int, sum_d: float | Fraction, sum_dd: float | Fraction, level: float = 0.95, moving: float | None = None
 ) -> Difference:
-    """The paired t test from sums over the ``n`` groups where both models have a value, with n - 1 degrees of freedom.
+    """The paired t test from sums over the ``n`` groups in which both models have a value; n - 1 degrees of freedom.
 
     The difference of a group is d. Its mean and the sum of squared deviations Σd² - (Σd)²/n are computed from the exact
     sums (each square in ``sum_dd`` rounded once) without rounding, so they lose no digit to cancellation. Squared
-    deviations below the rounding error of Σd² count as 0, so differences whose standard deviation is below 1e-8 of
-    their mean are ``too few``, as those that are all alike. It equals ``scipy.stats.ttest_rel``, but that p is not
-    below 2^(1-m) of m pairs that differ, which are the ``moving`` ones.
+    deviations below the rounding error of Σd² count as 0: differences whose standard deviation is below 1e-8 of their
+    mean are ``too few``, as are differences that are all equal. It equals ``scipy.stats.ttest_rel``, except that p is
+    not below 2^(1-m), where m is the number of pairs that differ (``moving``).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Power: how small a difference a comparison could have found."""
+"""Power: the smallest difference that a comparison could have found."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def smallest_detectable(
     arguments. At the default level and power, the true power of this difference is 79.9 to 80.1 % from 9 degrees of
     freedom on, 79.1 % with 4 and 73 % with 1 (Bloom: Minimum detectable effects, Evaluation Review 1995).
 
-    It tells "no difference" from "too little data": a difference that is not significant says little if this number is
-    larger than what would matter. ``half`` is half of the width of the interval that has to exclude 0, where it is not
-    that of a t test, as of a confidence sequence: found at this look, not at one of the next. None where ``stderr`` is
-    None or not finite, or with less than one degree of freedom.
+    It distinguishes "no difference" from "too little data": a difference that is not significant says little if this
+    number is larger than what would matter. ``half`` is half the width of the interval that has to exclude 0, if it is
+    not that of a t test but, for example, of a confidence sequence; the difference is then found at this look, not at
+    one of the next. None if ``stderr`` is None or not finite, or with less than one degree of freedom.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""A difference as a share of the baseline, whose own error counts too: Fieller's interval, and that of a margin.
+"""Fieller's interval of a difference as a share of the baseline, and a relative margin; the baseline's error counts.
 
 Candidate and baseline are measured on the same groups. Their covariance follows from three standard errors, those of
-the two values and of the difference, if all three are made in one way.
+the two values and of the difference, if all three are computed in the same way.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from sparkrank.stats.intervals import t_quantile
 
 
 class StandardErrors(NamedTuple):
-    """The standard errors of a ``difference``, and of the ``baseline`` and the ``candidate`` that it is of.
+    """The standard errors of a ``difference``, of its ``baseline`` and of its ``candidate``.
 
     Examples
     --------
@@ -38,9 +38,9 @@ def fieller(
 ) -> tuple[float, float] | None:
     """The interval of ``difference`` / \\|``baseline``\\|, by Fieller's theorem (JRSS B 1954).
 
-    It holds every ratio r for which difference - r · baseline is not further from 0 than t times its own standard
-    error. It is not symmetric, and wider than that of a known baseline unless the two errors cancel. None where a
-    number is not finite, with less than one degree of freedom, and where the interval of the baseline itself holds 0:
+    It contains every ratio r for which difference - r · baseline is no further from 0 than t times its own standard
+    error. It is not symmetric, and it is wider than with a known baseline unless the two errors cancel. None if a
+    number is not finite, with less than one degree of freedom, or if the interval of the baseline itself contains 0:
     then any ratio may be the true one.
 
     Examples
@@ -56,7 +56,7 @@ def fieller(
         return None
     quantile = t_quantile(float(degrees), 0.5 + level / 2) ** 2
     size = abs(baseline)
-    # of r² a, of -2r b, and c, where (difference - r·|baseline|)² is t² times its variance
+    # the coefficients a of r², -2 b of r, and c, of (difference - r·|baseline|)² less t² times its variance
     a = size**2 - quantile * errors.baseline**2
     b = difference * size - quantile * math.copysign(1.0, baseline) * errors.covariance
     c = difference**2 - quantile * errors.difference**2
@@ -67,11 +67,11 @@ def fieller(
 
 
 def margin_stderr(share: float, baseline: float, errors: StandardErrors) -> float:
-    """The standard error of the difference + ``share`` · \\|``baseline``\\|, as a margin that is relative asks.
+    """The standard error of the difference + ``share`` · \\|``baseline``\\|, for the test of a relative margin.
 
-    Where more is better, a candidate that may be worse by the share m of the baseline is tested by whether
-    candidate - (1 - m) · baseline, which is the difference + m · baseline, is above 0. ``share`` is below 0 where less
-    is better; of the baseline only the sign matters.
+    If more is better, a candidate may be worse by the share m of the baseline. The test is then whether
+    candidate - (1 - m) · baseline, which is the difference + m · baseline, is above 0. ``share`` is below 0 if less is
+    better. Only the sign of ``baseline`` matters.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Looking every night: intervals that hold at all looks together, however many there are."""
+"""Sequential inference: intervals that are valid at all nightly looks together, however many there are."""
 
 from __future__ import annotations
 
@@ -7,35 +7,35 @@ import math
 from sparkrank.stats.intervals import NONE, Interval
 
 METHOD = "confidence sequence"
-# The number of groups at which a sequence is narrowest, unless told. From a tenth to a hundred times as many it is at
+# The default number of groups at which a sequence is narrowest. With a tenth to a hundred times as many groups it is at
 # most 1.27 times as wide, in standard errors, and a look may come at any number.
 TIGHTEST_AT = 10_000
-# A sequence begins with so many groups, and with so many events: groups in which what a share counts is there, and in
-# which it is not. With fewer the normal approximation misses the truth too often: of clicks of 0.4 %, 105 of 1,000
-# simulated sequences miss it somewhere without the second, 38 with it.
+# A sequence begins with at least so many groups, and so many events: groups that have what a share counts, and groups
+# that do not. With fewer, the normal approximation misses the truth too often: for clicks of 0.4 %, 105 of 1,000
+# simulated sequences miss it somewhere without the second condition, and 38 with it.
 LEAST_GROUPS, LEAST_EVENTS = 100, 10
 _ROUNDING = 1e-12
 
 
 def radius(stderr: float, n: float, level: float = 0.95, tightest_at: float = TIGHTEST_AT) -> float:
-    """Half of the width of an asymptotic confidence sequence after ``n`` independent groups.
+    """Half the width of an asymptotic confidence sequence after ``n`` independent groups.
 
-    The intervals value ± radius hold the true value at all n together with the probability ``level``, so a decision may
-    fall at any look and the looks may be chosen by what was seen. With a = 1 - ``level`` and r² = (-2 log a +
+    The intervals value ± radius contain the true value at all n together with the probability ``level``, so a decision
+    may be made at any look, and the looks may be chosen by what was seen. With a = 1 - ``level`` and r² = (-2 log a +
     log(1 - 2 log a)) / ``tightest_at``, the radius is::
 
         stderr · √( 2 (n r² + 1) / (n r²) · log(√(n r² + 1) / a) )
 
-    Where the same groups come again, the standard error falls while their number stays: count each day of a group, and
-    take a standard error that is clustered by group. ``tightest_at`` is chosen once, before the first look, and stays.
-    NaN where ``stderr`` is not finite or ``n`` is not above 0.
+    If the same groups come again, the standard error falls while their number stays: count each day of a group, and
+    take a standard error that is clustered by group. ``tightest_at`` is chosen once, before the first look, and then
+    kept. NaN if ``stderr`` is not finite or ``n`` is not above 0.
 
     Waudby-Smith, Arbour, Sinha, Kennedy, Ramdas: Time-uniform central limit theory and asymptotic confidence sequences,
     Annals of Statistics 2024: theorem 2.2, and its appendix for r.
 
     Examples
     --------
-    Where it is narrowest, a sequence at 0.95 has 3.04 standard errors, instead of the 1.96 of a single look.
+    Where it is narrowest, a sequence at 0.95 is ± 3.04 standard errors, instead of the ± 1.96 of a single look.
 
     >>> [round(radius(1.0, n), 2) for n in (1_000, 10_000, 100_000, 1_000_000)]
     [3.86, 3.04, 3.24, 3.56]
@@ -50,7 +50,7 @@ def radius(stderr: float, n: float, level: float = 0.95, tightest_at: float = TI
 def confidence_sequence(
     value: float, stderr: float, n: float, level: float = 0.95, tightest_at: float = TIGHTEST_AT
 ) -> Interval:
-    """The interval ``value`` ± :func:`radius`; :data:`~sparkrank.stats.intervals.NONE` where one of them is not finite.
+    """The interval ``value`` ± :func:`radius`; :data:`~sparkrank.stats.intervals.NONE` if either is not finite.
 
     Examples
     --------
@@ -65,10 +65,10 @@ def confidence_sequence(
 
 
 def begins(groups: float, value: float, ends: tuple[float, float], effective: float) -> bool:
-    """Whether there are groups and events enough for a sequence to begin.
+    """Whether there are enough groups and events for a sequence to begin.
 
-    ``ends`` are the lowest and the highest value that there can be: where one is infinite, no events are counted.
-    ``effective`` equal groups would carry as much.
+    ``ends`` are the lowest and the highest possible value; if one is infinite, events are not counted. ``effective`` is
+    the number of equal groups that would carry as much.
 
     Examples
     --------
@@ -86,12 +86,12 @@ def begins(groups: float, value: float, ends: tuple[float, float], effective: fl
 def always_valid_p(
     difference: float, stderr: float, n: float, level: float = 0.95, tightest_at: float = TIGHTEST_AT
 ) -> float:
-    """The p-value that belongs to a confidence sequence: below 1 - ``level`` exactly where the interval excludes 0.
+    """The p-value that belongs to a confidence sequence: below 1 - ``level`` exactly if the interval excludes 0.
 
-    Where the true difference is 0, the probability that it is ever at most a is at most a, at all looks together. It is
+    If the true difference is 0, the probability that p is ever at most a is at most a, over all looks together. It is
     min(1, √(n r² + 1) · exp(-(difference/stderr)² / 2 · n r² / (n r² + 1))), which is :func:`radius` solved for a (see
-    Johari, Koomen, Pekelis, Walsh: Always valid inference, Operations Research 2022). NaN where a number is not finite
-    or ``n`` is not above 0. With a standard error of 0 it is 1 for a difference of 0 and 0 for any other.
+    Johari, Koomen, Pekelis, Walsh: Always valid inference, Operations Research 2022). NaN if a number is not finite or
+    ``n`` is not above 0. With a standard error of 0 it is 1 for a difference of 0 and 0 for any other.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The difference of two values that chance makes larger, tested by what it is where both exchange halves of parts.
+"""A test of the difference of two values that chance makes larger: both sides exchange halves of their parts.
 
 :mod:`sparkrank.numeric.signed_parts` makes the halves.
 """
@@ -26,20 +26,20 @@ def swap_test(
     level: float = 0.95,
     effective: float = math.inf,
 ) -> Difference:
-    """Student's t test of a difference by what it is where the two sides exchange halves of their parts.
+    """Student's t test of a difference, against its values when the two sides exchange halves of their parts.
 
-    ``swapped`` (2, order) are the values of both mixtures by each row of signs, the first those of the sides
-    themselves; ``ours`` and ``theirs`` (2, order) the values on both halves of each side. ``parts`` of them hold a
-    group; ``effective`` equal groups carry as much.
+    ``swapped`` (2, order) are the values of both mixtures for each row of signs, in the first of which each side is
+    itself. ``ours`` and ``theirs`` (2, order) are the values on both halves of each side. ``parts`` is the number of
+    parts with groups; ``effective`` equal groups would carry as much.
 
-    Where the sides do not differ, an exchange changes nothing but chance, however crooked the metric is: the variance
-    is the mean square of the differences of mixtures. For a metric that is linear in the parts that is the variance of
-    the paired test. The degrees of freedom are those of Johnson and Rust, from what each part contributes.
+    If the sides do not differ, an exchange changes nothing except by chance, whatever the shape of the metric: the
+    variance is the mean square of the differences of mixtures. For a metric that is linear in the parts this is the
+    variance of the paired test. The degrees of freedom are those of Johnson and Rust, from each part's contribution.
 
-    Where they do differ, that variance may be too small, and chance makes both values larger, though not alike. So the
-    interval takes the larger one of it and of the variance by halves, and is longer by what the bias of the one may be
-    above that of the other. It may hold 0 beside a small p, which is of no difference at all. ``too few`` where one of
-    the mixtures is undefined, and where an exchange changes nothing.
+    If the sides do differ, that variance may be too small, and chance makes both values larger, though not equally. So
+    the interval uses the larger of this variance and the variance by halves, and is extended by the possible excess
+    of one side's bias over the other's. It may contain 0 although p is small, because p tests for no difference at all.
+    ``too few`` if one of the mixtures is undefined, or if an exchange changes nothing.
 
     References
     ----------
@@ -78,7 +78,7 @@ def swap_test(
 
 
 def error_of_halves(values: Floats) -> float:
-    """The standard error of a value from its ``values`` (2, order) on halves of the parts; the first are of no half."""
+    """The standard error of a value from its ``values`` (2, order) on halves of the parts; the first are no halves."""
     squares = ((values[0, 1:] - values[1, 1:]) / 2) ** 2
     defined = squares[np.isfinite(squares)]
     return math.sqrt(float(np.cumsum(defined)[-1]) / len(defined)) if len(defined) else math.nan

@@ -1,4 +1,4 @@
-"""Percentiles of groups that are not independent: from how many groups of each part are at or below one."""
+"""Percentiles of groups that are not independent, from the shares of each part's groups at or below a value."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ WOODRUFF = "woodruff"
 
 
 class ShareOfGroups(NamedTuple):
-    """A share of all groups, with its standard error by parts and the degrees of freedom of that (Johnson and Rust).
+    """A share of all groups, its standard error by parts, and the degrees of freedom of that (Johnson and Rust).
 
-    ``by_part`` (parts) is what each part moves it by, in the mean 0; all of them 0 where every group, or none, is
-    counted.
+    ``by_part`` (parts) is each part's contribution to its deviation, with the mean 0; all are 0 if every group, or no
+    group, is counted.
     """
 
     value: float
@@ -50,7 +50,7 @@ def share_of_groups(counted: ArrayLike, groups: ArrayLike) -> ShareOfGroups:
 
 
 def spread(by_part: Floats, parts: int) -> tuple[float, float]:
-    """The standard error of a sum over ``parts`` whose terms have the mean 0, and its degrees of freedom."""
+    """The standard error of a sum over ``parts`` with terms of mean 0, and its degrees of freedom."""
     squares = by_part**2
     total, fourth = (float(np.cumsum(terms)[-1]) for terms in (squares, squares**2))
     if not total or parts < 2:
@@ -69,14 +69,14 @@ def woodruff(
     level: float = 0.95,
     ends: tuple[float, float] = (-math.inf, math.inf),
 ) -> Interval:
-    """The interval of a quantile of groups, from the standard error of the share of groups below it, and up to it.
+    """The interval of a quantile of groups, from the standard errors of the shares of groups below it and up to it.
 
-    ``values`` are the distinct ones, ascending, and ``counts`` say how many groups have each; ``parts`` have groups.
-    The true quantile lies lower than the interval only where more groups than chance allows are ``below`` that of the
-    sample, and higher only where fewer are ``upto`` it. So either end is the value at ``quantile`` less or plus t
-    standard errors of its own share; where every group is counted, or none, that is the largest error that so many
-    parts can have with one group each. :data:`~sparkrank.stats.intervals.TOO_FEW` where an end would be beyond all
-    groups, unless it is one of ``ends``, beyond which nothing lies.
+    ``values`` are the distinct values in ascending order, and ``counts`` the number of groups with each; ``parts`` is
+    the number of parts with groups. The true quantile is below the interval only if more groups than chance allows are
+    ``below`` the quantile of the sample, and above it only if fewer are ``upto`` it. So each end is the value at
+    ``quantile`` minus or plus t standard errors of its own share. If every group, or no group, is counted, the standard
+    error is the largest that so many parts can have with one group each. :data:`~sparkrank.stats.intervals.TOO_FEW` if
+    an end would be beyond all groups, unless it is one of ``ends``, the lowest and the highest possible value.
 
     Woodruff: Confidence intervals for medians and other position measures, JASA 1952.
 
@@ -103,9 +103,9 @@ def woodruff(
 
 
 def movement(value: float, end: float, share: ShareOfGroups, other: ShareOfGroups, level: float) -> Floats:
-    """What each part moves a quantile by, on the scale of the interval from ``value`` to one ``end``.
+    """Each part's contribution to a quantile's deviation, on the scale of the interval from ``value`` to one ``end``.
 
-    That end came of ``share``; where every group or none is in that, the ``other`` one tells how parts move it.
+    That end was computed from ``share``. If this counts every group or none, the contributions are those of ``other``.
     """
     seen = share if share.stderr else other
     if not seen.stderr:
@@ -116,12 +116,12 @@ def movement(value: float, end: float, share: ShareOfGroups, other: ShareOfGroup
 def difference_of_quantiles(
     difference: float, below: Floats, above: Floats, parts: int, level: float = 0.95, effective: float = math.inf
 ) -> Difference:
-    """Student's t test of a difference of two quantiles, by what each part moves it by.
+    """Student's t test of a difference of two quantiles, from each part's contribution to it.
 
-    ``below`` (parts) is :func:`movement` of ours on the side below it, less theirs on the side above it, and ``above``
-    the other way round: groups that are in both move both, which cancels out. Intervals of quantiles may be longer on
-    one side. A difference that is too high comes of a quantile that is too high, less one that is too low; so the lower
-    end is by the lower side of the one and the upper side of the other. ``too few`` where no part moves one of the
+    ``below`` (parts) is the :func:`movement` of ours on the side below it, less that of theirs on the side above it,
+    and ``above`` is the reverse. Groups that are in both move both, which cancels out. Intervals of quantiles may be
+    longer on one side. A difference is too high if the first quantile is too high or the second too low; so its lower
+    end uses the lower side of the first and the upper side of the second. ``too few`` if no part moves one of the
     sides, as within a large tie.
 
     Zou, Donner: Construction of confidence limits about effect measures, Statistics in Medicine 2008.
@@ -139,7 +139,7 @@ def difference_of_quantiles(
         t_test(difference, error, min(degrees, effective - 1), level, WOODRUFF, moving) for error, degrees in sides
     ]
     low, high = tests[0].low, tests[1].high
-    if low is None or high is None:  # in a tie nothing moves one side, which is no certainty
+    if low is None or high is None:  # within a tie no part moves one side, which does not mean certainty
         return Difference(difference, method=TOO_FEW.method)
     toward_0 = (
         tests[0] if difference > 0 else tests[1] if difference < 0 else max(tests, key=lambda test: test.stderr or 0)

@@ -1,7 +1,7 @@
-"""The difference of two values, and its test: of two models on the same groups, or of two days or runs.
+"""The difference of two values, and its test: for two models on the same groups, or for two days or runs.
 
-Pairs of groups test a mean of one day, by exact moments. Everything else is tested without each part of the groups: the
-same group is in the same part on all days and for all models, so whatever comes again cancels.
+A mean of one day is tested by pairs of groups, with exact moments. Everything else is tested by leaving out each part
+of the groups: a group is in the same part on all days and for all models, so what they have in common cancels.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from sparkrank.uncertainty.unsmooth_metrics import Tested, percentile_test, rati
 
 _Number = TypeVar("_Number", int, float)
 JACKKNIFE = "jackknife"
-# Of the size of the values, how far what rounding leaves of a part without a difference may be from 0.
+# Relative to the values: the rounding error up to which a part counts as one without a difference.
 ROUNDED = 1e-10
 
 
@@ -37,7 +37,7 @@ ROUNDED = 1e-10
 class Sample:
     """A model on one value of a slice, in the merged states of a day or a window.
 
-    ``has_parts``: whether the plan has states of parts there. ``clustered``: a group may have come on several days.
+    ``has_parts``: the plan has states of parts for it. ``clustered``: the same group may occur on several days.
     """
 
     merged: Merged
@@ -53,7 +53,7 @@ class Sample:
         return self.merged.row(self.subject, metric)
 
     def groups(self, row: MetricRow) -> int | None:
-        """How many groups ``row`` is of; None where rows have no group, or nobody has counted them."""
+        """The number of groups behind ``row``; None if rows have no group, or groups were not counted."""
         sizes = self.merged.sizes_of_parts(self.subject) if row.n_groups is None else None
         return row.n_groups if sizes is None else int(sizes.sum())
 
@@ -65,12 +65,12 @@ class Sample:
         return self.merged.n_effective(self.subject, metric, clustered=self.clustered)
 
     def without_parts(self, metric: Metric) -> WithoutParts | None:
-        """Its values without each part of the groups; None where it has none."""
+        """The values of ``metric`` without each part of the groups; None if it has none."""
         return self.merged.without_parts(self.subject, metric) if self.has_parts else None
 
 
 class PairSums(NamedTuple):
-    """The groups of a pair of models by the sign of their difference d, and the sums of d and of d squared."""
+    """The numbers of groups of a pair of models by the sign of their difference d, and the sums of d and d squared."""
 
     n_pairs: int
     n_above: int
@@ -82,14 +82,14 @@ class PairSums(NamedTuple):
 
     @classmethod
     def of(cls, numbers: Floats) -> PairSums:
-        """Those of the one part that the states of pairs have."""
+        """Read the sums from ``numbers``, the single part that the states of pairs have."""
         counts, limbs = numbers[: len(PAIR_COUNTS)], numbers[len(PAIR_COUNTS) :].reshape(2, LIMBS).tolist()
         return cls(*map(int, counts), *(sum(map(Fraction, limbs_of_sum), Fraction()) for limbs_of_sum in limbs))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
 class Compared:
-    """Two values, the ``test`` of their difference, and how many groups the side with fewer has."""
+    """Two values, the ``test`` of their difference, and the number of groups of the side with fewer."""
 
     candidate: MetricRow
     baseline: MetricRow
@@ -134,9 +134,9 @@ class Compared:
 def compared(
     candidate: Sample, baseline: Sample, metric: Metric, level: float, pairs: PairSums | None = None
 ) -> Compared:
-    """``candidate`` less ``baseline``, tested by ``pairs`` of independent groups where given, else by parts.
+    """``candidate`` less ``baseline``, tested by ``pairs`` of independent groups if given, else by parts.
 
-    Parts do it too where some group is in no pair, as one of the two alone is defined there.
+    It is also tested by parts if some groups are in no pair, because only one of the two is defined there.
     """
     ours, theirs = candidate.row(metric), baseline.row(metric)
     groups = _smaller(candidate.groups(ours), baseline.groups(theirs))
@@ -174,14 +174,14 @@ def _by_parts(
 def jackknife_test(
     candidate: SubjectStates, baseline: SubjectStates, metric: Metric, difference: float, level: float, effective: float
 ) -> Tested | None:
-    """The test by the values without each part of the groups."""
+    """The test by the jackknife, which leaves out each part of the groups."""
     ours, theirs = (side.merged.without_parts(side.subject, metric) for side in (candidate, baseline))
     if ours is None or theirs is None:
         return None
     values = np.array([ours.value - theirs.value, theirs.value, ours.value])
     of_ours, of_theirs = (np.where(side.sizes > 0, side.without, side.value) for side in (ours, theirs))
     without = np.stack([of_ours - of_theirs, of_theirs, of_ours])
-    sizes = ours.sizes + theirs.sizes  # a part may have groups of one of the two alone
+    sizes = ours.sizes + theirs.sizes  # a part may have groups of only one of the two
     stderr = jackknife(values, without, sizes)[0].tolist()
     degrees = min(float(jackknife_degrees(values, without, sizes)[0]), effective - 1)
     moving = _moving(values, without[0], sizes) if effective >= LEAST_GROUPS else 0
@@ -189,7 +189,7 @@ def jackknife_test(
     return test, ratio_errors(test, *stderr[1:])
 
 
-# The tests of a difference, by parts of the groups: the first that serves a metric is taken.
+# The tests of a difference by parts of the groups: the first one that applies to a metric is used.
 TESTS: tuple[Callable[[SubjectStates, SubjectStates, Metric, float, float, float], Tested | None], ...] = (
     percentile_test,
     swapped_test,
@@ -198,7 +198,7 @@ TESTS: tuple[Callable[[SubjectStates, SubjectStates, Metric, float, float, float
 
 
 def _moving(values: Floats, without: Floats, sizes: Floats) -> int:
-    """In how many parts the difference, which comes first among ``values``, is not 0, by their pseudo-values."""
+    """The number of parts in which the difference, the first of ``values``, is not 0, by their pseudo-values."""
     share = np.divide(sizes, sizes.sum(), out=np.zeros(len(sizes)), where=sizes > 0)
     there = (share > 0) & (share < 1)
     own = values[0] - (1 - share[there]) / share[there] * (without[there] - values[0])

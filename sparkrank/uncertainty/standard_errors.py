@@ -1,7 +1,7 @@
 """The interval of each value of the table ``metrics``, from the merged states alone.
 
-A group is the unit of sampling: on one day exact moments of means serve. Sums over rows, and any metric of a window,
-are resampled by leaving out one part of the groups at a time.
+The unit of sampling is the group. For one day the exact moments of means are used. Sums over rows, and any metric of a
+window, are resampled by leaving out one part of the groups at a time.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ JACKKNIFE, PERCENTILES = "jackknife", "order statistics"
 
 
 class StandardError(NamedTuple):
-    """A standard error, its degrees of freedom, and how it came about."""
+    """A standard error, its degrees of freedom, and its method."""
 
     stderr: float
     degrees: float
@@ -53,9 +53,9 @@ def interval_of(
     *,
     clustered: bool,
 ) -> Interval:
-    """The interval of ``row``, the value of ``metric`` that as many as ``n_effective`` equal groups carry, or why none.
+    """The interval of ``row``, a value of ``metric`` with ``n_effective`` effective groups, or why there is none.
 
-    ``clustered``: a group may have come on several days.
+    ``clustered``: the same group may occur on several days.
     """
     interval = _of_one_look(merged, plan, subject, metric, row, n_effective, clustered=clustered)
     if not plan.uncertainty.sequential or interval.low is None or interval.method in (PERCENTILES, WOODRUFF):
@@ -98,7 +98,7 @@ def _of_one_look(
 
 
 def _on_scale(metric: Metric, value: float, error: StandardError, n_effective: float | None, level: float) -> Interval:
-    """The interval of ``value`` on the scale that its declaration names."""
+    """The interval of ``value`` on the scale that the metric's declaration names."""
     if n_effective is not None and n_effective < LEAST_GROUPS:
         return TOO_FEW
     match metric.declaration.scale_of(metric):
@@ -125,21 +125,21 @@ def _of_percentile(merged: Merged, plan: Plan, subject: Subject, metric: Metric,
 
 
 def _of_mean(merged: Merged, subject: Subject, metric: Metric, n_effective: float | None) -> StandardError:
-    """That of independent groups, by their exact moments, with as many degrees as effective groups but one (Kish 1965).
+    """The standard error for independent groups, by exact moments, with effective groups - 1 degrees (Kish 1965).
 
-    Satterthwaite's degrees, (Σp²)² / Σp⁴ of the shares p, are near 1 beside one large group. Yet the error of the mean
-    and the residual of that group are then nearly the same number, so intervals with so few degrees always hold the
-    truth, and are four times as long.
+    Satterthwaite's degrees, (Σp²)² / Σp⁴ of the shares p, are near 1 if one group is large. But then the error of the
+    mean and the residual of that group are nearly the same number, so intervals with so few degrees would always
+    contain the true value, and be four times as long.
     """
     mean = merged.means.get(subject.state(metric), NO_GROUPS)
     stderr, degrees = mean.stderr, (n_effective or 0.0) - 1
-    if mean.is_share and 1 < mean.n_effective < mean.n_averaged:  # as many independent groups know no more
+    if mean.is_share and 1 < mean.n_effective < mean.n_averaged:  # as many independent groups are no more precise
         stderr = max(stderr, math.sqrt(mean.value * (1 - mean.value) / degrees))
     return StandardError(stderr, degrees, "t")
 
 
 def _of_parts(merged: Merged, subject: Subject, metric: Metric, n_effective: float | None) -> StandardError | None:
-    """That by leaving out one part of the groups at a time; None where the metric has no such values."""
+    """The standard error by leaving out one part of the groups at a time; None if the metric has no such values."""
     values = merged.without_parts(subject, metric)
     if values is None:
         return None

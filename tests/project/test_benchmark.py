@@ -36,52 +36,35 @@ class Scripted:
         return self.scripted
 
 
-def scripted(name: str, value: float, bound: float = 0.0, model: str = "score") -> Scripted:
+def scripted(name: str, value: float = 0.75, bound: float = 0.0, model: str = "score") -> Scripted:
     values = {"score": {"ap": Value(0.5)}}
     values.setdefault(model, {})["auc"] = Value(value, bound)
     return Scripted(name, values)
 
 
-def table_of(path: Path, rows: int) -> Path:
-    pq.write_table(pa.table({"n_rows": list(range(rows))}), path)
-    return path
-
-
-# Values
-
-
 def test_the_check_accepts_what_differs_by_rounding_or_within_a_bound() -> None:
     check = Check(LogShape())
-    for contender in (scripted("first", 0.75), scripted("second", 0.75 + 9e-7), scripted("blocks", 0.7505, 0.001)):
+    for contender in (scripted("first"), scripted("second", 0.75 + 9e-7), scripted("blocks", 0.7505, 0.001)):
         check.compare(contender)
     assert check.values == {"score": {"ap": 0.5, "auc": 0.75}}
 
 
-@pytest.mark.parametrize(
-    ("value", "bound", "model"),
-    [
-        (0.75 + 2e-6, 0.0, "score"),
-        (0.75 - 2e-6, 0.0, "score"),
-        (float("nan"), 0.0, "score"),
-        (0.752, 0.001, "score"),
-        (0.76, 0.0, "score_2"),
-    ],
-)
-def test_the_check_refuses_a_wrong_value_and_names_both(value: float, bound: float, model: str) -> None:
-    check = Check(LogShape(models=2))
-    check.compare(scripted("first", 0.75, model=model))
-    with pytest.raises(DisagreementError, match=rf"auc of {model} is .* by second and 0\.75 by first"):
-        check.compare(scripted("second", value, bound, model))
+def test_the_check_refuses_a_wrong_value_and_names_both() -> None:
+    for value, bound in ((0.75 + 2e-6, 0.0), (0.75 - 2e-6, 0.0), (float("nan"), 0.0), (0.752, 0.001)):
+        for model in ("score", "score_2"):
+            check = Check(LogShape(models=2))
+            check.compare(scripted("first", model=model))
+            with pytest.raises(DisagreementError, match=rf"auc of {model} is .* by second and 0\.75 by first"):
+                check.compare(scripted("second", value, bound, model))
 
 
 def test_the_check_refuses_a_group_table_of_other_length(tmp_path: Path) -> None:
-    check = Check(LogShape())
-    check.compare(replace(scripted("first", 0.75), table=table_of(tmp_path / "three", 3)))
+    check, tables = Check(LogShape()), (tmp_path / "three", tmp_path / "four")
+    for rows, table in enumerate(tables, 3):
+        pq.write_table(pa.table({"n_rows": list(range(rows))}), table)
+    check.compare(replace(scripted("first"), table=tables[0]))
     with pytest.raises(DisagreementError, match="4 rows by second and 3 by first"):
-        check.compare(replace(scripted("second", 0.75), table=table_of(tmp_path / "four", 4)))
-
-
-# Whole commands
+        check.compare(replace(scripted("second"), table=tables[1]))
 
 
 @pytest.mark.tools
@@ -112,28 +95,25 @@ def test_a_command_beside_the_base() -> None:
     assert cold.line_of("both", [2.0, 3.0, 9.0], [4.0, 4.0, 3.0]) == expected
 
 
-# Runs
-
-
 class Starter:
     """Starts scripted contenders, and remembers which."""
 
     def __init__(self, *contenders: Scripted) -> None:
-        self._contenders = {contender.name: contender for contender in contenders}
+        self.contenders = {contender.name: contender for contender in contenders}
         self.started: list[str] = []
 
     def entrant(self, name: str, work: Work) -> Entrant:
         self.started.append(name)
-        return Entrant(self._contenders[name])
+        return Entrant(self.contenders[name])
 
 
-def course_of(rows: int, starter: Starter, *names: str) -> run.Course:
+def course_of(rows: int, starter: Starter) -> run.Course:
     work = Work(Path("log"), ("ap", "auc"), "clicked", False, ("score",), 1, Path("output"))
-    return run.Course.of(LogShape(rows=rows), names, starter, work)  # type: ignore[arg-type]
+    return run.Course.of(LogShape(rows=rows), [*starter.contenders], starter, work)  # type: ignore[arg-type]
 
 
 def test_every_contender_runs_once_and_then_once_a_round() -> None:
-    course = course_of(1_000, Starter(scripted("duckdb", 0.75), scripted("polars", 0.75)), "duckdb", "polars")
+    course = course_of(1_000, Starter(scripted("duckdb"), scripted("polars")))
     course.first_runs()
     course.round(1)
     course.round(2)
@@ -148,35 +128,34 @@ def test_who_rehearses_is_timed_in_its_second_run(
     rehearses: bool, timed: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now, lasts = [0.0], iter([5.0, 1.0])
-    contender = scripted("floor", 0.75)
+    contender = scripted("floor")
     contender.run = lambda: now.append(now[-1] + next(lasts))  # type: ignore[method-assign]
     monkeypatch.setattr("benchmarks.entrants.time", types.SimpleNamespace(perf_counter=lambda: now[-1]))
     seconds, _ = Entrant(contender, rehearses=rehearses).turn()
     assert seconds == timed
 
 
-@pytest.mark.parametrize("is_folder", [True, False])
-def test_the_table_of_the_run_before_is_gone_when_a_run_is_timed(is_folder: bool, tmp_path: Path) -> None:
-    contender, before = scripted("duckdb", 0.75), []
-    contender.table = tmp_path / ("groups" if is_folder else "groups.parquet")
-    if is_folder:
-        contender.table.mkdir()  # made once
+@pytest.mark.parametrize("name", ["groups", "groups.parquet"])
+def test_the_table_of_the_run_before_is_gone_when_a_run_is_timed(name: str, tmp_path: Path) -> None:
+    """The files of a folder, which is made once, or the file."""
+    contender, before = scripted("duckdb"), []
+    contender.table = tmp_path / name
+    file = contender.table if contender.table.suffix else contender.table / "score" / "part.parquet"
 
     def write() -> None:
         before.append([*tmp_path.rglob("*.parquet")])
-        table = contender.table / "score" / "part.parquet" if is_folder else contender.table
-        table.parent.mkdir(exist_ok=True)
-        table.write_text("groups")
+        file.parent.mkdir(exist_ok=True, parents=True)
+        file.write_text("groups")
 
     contender.run = write  # type: ignore[method-assign]
     for _ in range(2):
         Entrant(contender).run()
     assert before == [[], []]
-    assert len([*tmp_path.rglob("*.parquet")]) == 1  # for who compares it
+    assert [*tmp_path.rglob("*.parquet")] == [file]  # for who compares it
 
 
 def test_nothing_is_timed_once_a_contender_disagrees() -> None:
-    course = course_of(1_000, Starter(scripted("duckdb", 0.75), scripted("polars", 0.76)), "duckdb", "polars")
+    course = course_of(1_000, Starter(scripted("duckdb"), scripted("polars", 0.76)))
     with pytest.raises(DisagreementError, match="by polars"):
         course.first_runs()
     assert not any(timing.seconds for timing in course.timings)
@@ -185,6 +164,6 @@ def test_nothing_is_timed_once_a_contender_disagrees() -> None:
 def test_what_is_too_slow_for_so_many_rows_is_not_started_but_named() -> None:
     most, why = LARGEST["per-group"]
     for rows, left_out in ((most, {}), (most + 1, {"per-group": why})):
-        starter = Starter(scripted("duckdb", 0.75), scripted("per-group", 0.75))
-        assert course_of(rows, starter, "duckdb", "per-group").left_out == left_out
+        starter = Starter(scripted("duckdb"), scripted("per-group"))
+        assert course_of(rows, starter).left_out == left_out
         assert ("per-group" in starter.started) == (not left_out)

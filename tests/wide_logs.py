@@ -55,11 +55,10 @@ class WideLog:
         settings: dict[str, Any] = {} if truth is None else {"truth": truth}
         settings |= {"buckets": buckets} if "group" in self.arguments else {}
         with sr.evaluate(impressions, self.metrics, spark=spark, **settings, **self.arguments) as evaluation:
-            tables = {"metrics": evaluation.metrics, "table": evaluation.table, "quality": evaluation.quality}
-            tables |= {"blocks": evaluation.blocks}
-            tables |= {} if evaluation.groups is None else {"groups": evaluation.groups}
-            tables |= {} if self.baseline is None else {"comparison": evaluation.compare(self.baseline)}
-            return {"lane": [{"lane": evaluation.lane}], **{name: rows_of(table) for name, table in tables.items()}}
+            tables = {name: getattr(evaluation, name) for name in ("metrics", "table", "quality", "blocks", "groups")}
+            tables["comparison"] = None if self.baseline is None else evaluation.compare(self.baseline)
+            rows = {name: rows_of(table) for name, table in tables.items() if table is not None}
+            return {"lane": [{"lane": evaluation.lane}], **rows}
 
     def frames(self, spark: Any, folder: str, truth: str | None) -> list[Any]:
         """DataFrames of the files, or of the rows where files differ in types, which Spark's reader refuses."""
@@ -161,21 +160,16 @@ def arrays() -> WideLog:
         lists = [[f"{item}" for item in rng.integers(0, 12, rng.integers(0, 9))] for _ in range(300)]
         return pa.array([None if rng.random() < 0.05 else one for one in lists], pa.list_(pa.string()))
 
-    rows = pa.table(
-        {
-            "user": [None if n == 7 else f"u{n % 200}" for n in range(300)],
-            "first": items(),
-            "second": items(),
-            "actual": items(),
-            "family": [n % 10 for n in range(300)],
-            "born": pa.array(rng.integers(0, 3, 300).astype(np.int32)).cast(pa.date32()),
-            "labels": pa.array([[n % 5 / 2 for n in range(rng.integers(0, 9))] for _ in range(300)]),
-        }
-    )
+    columns = {
+        "user": [None if n == 7 else f"u{n % 200}" for n in range(300)],
+        **{name: items() for name in ("first", "second", "actual")},
+        "family": [n % 10 for n in range(300)],
+        "born": pa.array(rng.integers(0, 3, 300).astype(np.int32)).cast(pa.date32()),
+        "labels": pa.array([[n % 5 / 2 for n in range(rng.integers(0, 9))] for _ in range(300)]),
+    }
     settings = {"group": "user", "items": {"a": "first", "b": "second"}, "true_items": "actual", "label": "labels"}
-    return WideLog(
-        halves(rows), OF_LISTS, {**settings, "cluster": "family", "slices": ["born"], "max_bad_fraction": 0.5}
-    )
+    settings |= {"cluster": "family", "slices": ["born"], "max_bad_fraction": 0.5}
+    return WideLog(halves(pa.table(columns)), OF_LISTS, settings)
 
 
 def nested() -> WideLog:
@@ -190,22 +184,19 @@ def nested() -> WideLog:
             return {"type": 0, "size": 2, "indices": [1], "values": [score[row]]}
         return {"type": 1, "size": None, "indices": None, "values": [1 - score[row], score[row]]}
 
-    rows = pa.table(
-        {
-            "who": pa.array([{"id": int(user), "name": "n"} for user in rng.integers(0, 30, 400)]),
-            "label": rng.integers(0, 3, 400),
-            "m": pa.array([{"prob": x, "deep": {"er": -x}} for x in score]),
-            "s": pa.array([[9.0, x, 9.0] for x in score]),
-            "v": pa.array([vector(row) for row in range(400)], VECTOR),
-            "k": pa.array([[("no", -x), ("a.b", x)] for x in score], pa.map_(pa.string(), pa.float64())),
-            "t": pa.array([[{"p": 0.0}, {"p": x}] for x in score]),
-        }
-    )
+    columns = {
+        "who": pa.array([{"id": int(user), "name": "n"} for user in rng.integers(0, 30, 400)]),
+        "label": rng.integers(0, 3, 400),
+        "m": pa.array([{"prob": x, "deep": {"er": -x}} for x in score]),
+        "s": pa.array([[9.0, x, 9.0] for x in score]),
+        "v": pa.array([vector(row) for row in range(400)], VECTOR),
+        "k": pa.array([[("no", -x), ("a.b", x)] for x in score], pa.map_(pa.string(), pa.float64())),
+        "t": pa.array([[{"p": 0.0}, {"p": x}] for x in score]),
+    }
     scores = {"field": "m.prob", "deeper": "m.deep.er", "element": "s[1]", "vector": "v", "of vector": "v[1]"}
     scores |= {"of a map": "k['a.b']", "of an element": "t[1].p"}
-    return WideLog(
-        halves(rows), ["ndcg@3", "ap", "gauc", "auc(exact)"], {"group": "who.id", "label": "label", "score": scores}
-    )
+    settings = {"group": "who.id", "label": "label", "score": scores}
+    return WideLog(halves(pa.table(columns)), ["ndcg@3", "ap", "gauc", "auc(exact)"], settings)
 
 
 def recommendations() -> WideLog:
@@ -214,13 +205,8 @@ def recommendations() -> WideLog:
     lists = [[{"item": int(i), "rating": float(rng.integers(0, 4))} for i in rng.permutation(9)[:5]] for _ in range(60)]
     lists[3][1]["rating"] = None
     kind = pa.list_(pa.struct([("item", pa.int32()), ("rating", pa.float32())]))
-    rows = pa.table(
-        {
-            "u": np.arange(60) // 2,
-            "rec": pa.array([*lists[:-1], None], kind),
-            "act": pa.array([[int(i) for i in rng.permutation(9)[:3]] for _ in range(60)], pa.list_(pa.int32())),
-        }
-    )
+    actual = pa.array([[int(i) for i in rng.permutation(9)[:3]] for _ in range(60)], pa.list_(pa.int32()))
+    rows = pa.table({"u": np.arange(60) // 2, "rec": pa.array([*lists[:-1], None], kind), "act": actual})
     settings = {"group": "u", "items": {"m": "rec", "n": "rec.item"}, "true_items": "act", "max_bad_fraction": 0.5}
     return WideLog(halves(rows), ["ap", "ndcg@3", "rr"], settings)
 
@@ -237,16 +223,14 @@ def sides(kind: pa.DataType) -> tuple[pa.Table, pa.Table]:
             "sku": np.char.add("s", rng.integers(0, 40, rows).astype("U4")),
         }
 
-    lists = pa.table(
-        {
-            **keys(1_000, pa.int64()),
-            "score": rng.integers(0, 30, 1_000).astype(np.float32) / 10,
-            "other": pa.array(rng.normal(size=1_000), mask=rng.random(1_000) < 0.2),
-            "rank": rng.integers(0, 60, 1_000).astype(np.int32),
-        }
-    )
+    columns = {
+        **keys(1_000, pa.int64()),
+        "score": rng.integers(0, 30, 1_000).astype(np.float32) / 10,
+        "other": pa.array(rng.normal(size=1_000), mask=rng.random(1_000) < 0.2),
+        "rank": rng.integers(0, 60, 1_000).astype(np.int32),
+    }
     grades = pa.array(rng.choice([-1.0, 0.0, 0.1, 1.0, 3.0], 400), mask=rng.random(400) < 0.1)
-    return lists, pa.table({**keys(400, kind), "grade": grades})
+    return pa.table(columns), pa.table({**keys(400, kind), "grade": grades})
 
 
 def truth() -> WideLog:
@@ -277,19 +261,17 @@ def text_keys() -> WideLog:
     rng = np.random.default_rng(23)
     session = rng.permutation(np.repeat(np.arange(120), 6))
     user = session % 40
-    rows = pa.table(
-        {
-            "session": [f"{'x' * 300}{n}" if n % 5 == 0 else f"ü{n}" if n else "" for n in session],
-            "user": [f"user-{n}" for n in user],
-            "score": rng.random(len(session)).round(2),
-            "other": pa.array(rng.random(len(session)), mask=rng.random(len(session)) < 0.1),
-            "label": rng.integers(0, 2, len(session)),
-            "country": np.array(["de", "fr", "no"])[rng.integers(0, 3, len(session))],
-        }
-    )
+    columns = {
+        "session": [f"{'x' * 300}{n}" if n % 5 == 0 else f"ü{n}" if n else "" for n in session],
+        "user": [f"user-{n}" for n in user],
+        "score": rng.random(len(session)).round(2),
+        "other": pa.array(rng.random(len(session)), mask=rng.random(len(session)) < 0.1),
+        "label": rng.integers(0, 2, len(session)),
+        "country": np.array(["de", "fr", "no"])[rng.integers(0, 3, len(session))],
+    }
     settings = {**MODELS, "group": "session", "cluster": "user", "compare": "a", "slices": ["country"]}
     metrics = ["ndcg@3", "p@1", "gauc", "auc", "pr_auc(exact)", "logloss", "median(ap)"]
-    return WideLog(halves(rows), metrics, settings, baseline="a")
+    return WideLog(halves(pa.table(columns)), metrics, settings, baseline="a")
 
 
 def no_groups() -> WideLog:

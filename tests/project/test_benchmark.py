@@ -1,45 +1,32 @@
-"""The benchmark itself: which values it refuses, whom it runs in which order, and what it times."""
+"""The benchmark itself: which values it refuses, whom it runs in which order, what it times, and its small tables."""
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 import types
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from argparse import Namespace
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from benchmarks import cold, run
+from benchmarks import cold, day, kernels, merging, run
 from benchmarks.check import Check, DisagreementError
-from benchmarks.contenders import ALONE, LARGEST, Value, Values, Work
+from benchmarks.contenders import ALONE, LARGEST, Value, Work
 from benchmarks.entrants import Entrant
-from benchmarks.generate import LogShape
+from benchmarks.generate import LogShape, write
+from benchmarks.whole import Ended
 
 
-@dataclass
-class Scripted:
-    """A contender that has run, with values from a test."""
-
-    name: str
-    scripted: Mapping[str, Mapping[str, Value]]
-    table: Path | None = None
-
-    def prepare(self) -> None: ...
-
-    def run(self) -> None: ...
-
-    def values(self) -> Values:
-        return self.scripted
-
-
-def scripted(name: str, value: float = 0.75, bound: float = 0.0, model: str = "score") -> Scripted:
+def scripted(name: str, value: float = 0.75, bound: float = 0.0, model: str = "score") -> Ended:
     values = {"score": {"ap": Value(0.5)}}
     values.setdefault(model, {})["auc"] = Value(value, bound)
-    return Scripted(name, values)
+    return Ended(name, values)
 
 
 def test_the_check_accepts_what_differs_by_rounding_or_within_a_bound() -> None:
@@ -70,8 +57,6 @@ def test_the_check_refuses_a_group_table_of_other_length(tmp_path: Path) -> None
 @pytest.mark.tools
 @pytest.mark.parametrize(("name", "group_table"), [("local", "groups"), ("duckdb", "duckdb")])
 def test_a_command_evaluates_the_log(name: str, group_table: str, tmp_path: Path) -> None:
-    from benchmarks.generate import write
-
     if name in ALONE and not ALONE[name].installed:
         pytest.skip(f"{name} is not installed")
     shape = LogShape(rows=2_000, groups=100, models=2, files=2)
@@ -98,7 +83,7 @@ def test_a_command_beside_the_base() -> None:
 class Starter:
     """Starts scripted contenders, and remembers which."""
 
-    def __init__(self, *contenders: Scripted) -> None:
+    def __init__(self, *contenders: Ended) -> None:
         self.contenders = {contender.name: contender for contender in contenders}
         self.started: list[str] = []
 
@@ -128,28 +113,28 @@ def test_who_rehearses_is_timed_in_its_second_run(
     rehearses: bool, timed: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now, lasts = [0.0], iter([5.0, 1.0])
-    contender = scripted("floor")
-    contender.run = lambda: now.append(now[-1] + next(lasts))  # type: ignore[method-assign]
+    monkeypatch.setattr(Ended, "run", lambda _: now.append(now[-1] + next(lasts)))
     monkeypatch.setattr("benchmarks.entrants.time", types.SimpleNamespace(perf_counter=lambda: now[-1]))
-    seconds, _ = Entrant(contender, rehearses=rehearses).turn()
+    seconds, _ = Entrant(scripted("floor"), rehearses=rehearses).turn()
     assert seconds == timed
 
 
 @pytest.mark.parametrize("name", ["groups", "groups.parquet"])
-def test_the_table_of_the_run_before_is_gone_when_a_run_is_timed(name: str, tmp_path: Path) -> None:
+def test_the_table_of_the_run_before_is_gone_when_a_run_is_timed(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The files of a folder, which is made once, or the file."""
-    contender, before = scripted("duckdb"), []
-    contender.table = tmp_path / name
-    file = contender.table if contender.table.suffix else contender.table / "score" / "part.parquet"
+    table, before = tmp_path / name, []
+    file = table if table.suffix else table / "score" / "part.parquet"
 
-    def write() -> None:
+    def run_of(_: Ended) -> None:
         before.append([*tmp_path.rglob("*.parquet")])
         file.parent.mkdir(exist_ok=True, parents=True)
         file.write_text("groups")
 
-    contender.run = write  # type: ignore[method-assign]
+    monkeypatch.setattr(Ended, "run", run_of)
     for _ in range(2):
-        Entrant(contender).run()
+        Entrant(replace(scripted("duckdb"), table=table)).run()
     assert before == [[], []]
     assert [*tmp_path.rglob("*.parquet")] == [file]  # for who compares it
 
@@ -167,3 +152,38 @@ def test_what_is_too_slow_for_so_many_rows_is_not_started_but_named() -> None:
         starter = Starter(scripted("duckdb"), scripted("per-group"))
         assert course_of(rows, starter).left_out == left_out
         assert ("per-group" in starter.started) == (not left_out)
+
+
+LARGE = 8, 4, 20  # metrics, models and slice values of a large team: a fifth, a fifth and two fifths of the benchmark's
+
+
+@pytest.mark.parametrize(
+    ("team", "at_least", "has_blocks"), [("large", math.prod(LARGE), False), ("nightly", 17 * 2, True)]
+)
+def test_the_days_of_a_team_are_merged(
+    team: str, at_least: int, has_blocks: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    metrics, _, _, rows = merging.TEAMS["large"]
+    monkeypatch.setitem(merging.TEAMS, "large", (metrics[:: len(metrics) // LARGE[0]], *LARGE[1:], rows))
+    found, states, blocks, *_ = merging.measure(team, days=2, rows=4000, repeats=1, folder=tmp_path)
+    assert found == team
+    assert int(states.replace(",", "")) >= 2 * at_least
+    assert (int(blocks.replace(",", "")) > 0) == has_blocks
+    values = tmp_path / team / "windows"
+    assert list(values.rglob("*.parquet"))
+
+
+def test_nanoseconds_of_every_kind_of_bucket() -> None:
+    options = Namespace(rows=2000, groups=100, keys="int", repeats=1)
+    assert len({name for name, *_ in kernels.measure(options)}) == 12
+
+
+def test_both_forms_of_a_day_run_in_turns(tmp_path: Path) -> None:
+    shape = LogShape(rows=2000, groups=100)
+    log = write(shape, tmp_path)
+    specs = {
+        form: partial(day.spec_of, log, shape.label, shape.scores[0], "local", metrics)
+        for form, metrics in day.FORMS.items()
+    }
+    seconds = day.in_turns(specs, None, 2)
+    assert [len(each) for each in seconds.values()] == [2, 2]

@@ -16,8 +16,6 @@ from benchmarks.results import LogTimes, Ratio, Session, Timing
 from benchmarks.session_tables import log_table
 from benchmarks.targets import TARGETS, AtMost, MemoryBelow, Place, targets_table
 
-# Seconds
-
 
 def session(*logs: LogTimes, **machine: str) -> Session:
     described = {"processor": "one", "cores": "2", "memory": "24 GiB", **machine}
@@ -46,19 +44,21 @@ def test_the_table_from_json(tmp_path: Path) -> None:
     found = Session.read(tmp_path / "hand.json")
     assert asdict(found) == json.loads((tmp_path / "hand.json").read_text())
     lines = log_table(found.logs[0], found.metrics).splitlines()
-    cells = [cell.strip() for cell in lines[2].strip("|").split("|")]
     # 100 rows in 2 s are 50 rows a second
     scan = ["sparkrank-scan", "2 of 2", "yes", "9.00", "2.00", "1.00 to 3.00", "0.50 (0.25 to 0.60)", "50", ""]
-    assert cells == scan
+    assert cells_of(lines[2]) == scan
     assert lines[-1] == "Not run: mllib (too slow)."
+
+
+def cells_of(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip("|").split("|")]
 
 
 def test_the_shapes_of_one_size_stand_side_by_side() -> None:
     sessions = {"1m": session(log_of(100, HALF, WHOLE)), "1m-strings": session(log_of(100, WHOLE))}
-    lines = report.shapes_table("1m", 100, sessions).splitlines()
-    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-    assert cells[0] == ["median seconds, 100 rows", "1 model, int", "3 models, int", "1 model, string"]
-    assert cells[2:] == [["sparkrank-scan", "2.00", "", ""], ["duckdb", "4.00", "", "4.00"]]
+    head, _, *rows = map(cells_of, report.shapes_table("1m", 100, sessions).splitlines())
+    assert head == ["median seconds, 100 rows", "1 model, int", "3 models, int", "1 model, string"]
+    assert rows == [["sparkrank-scan", "2.00", "", ""], ["duckdb", "4.00", "", "4.00"]]
 
 
 def test_a_command_does_not_tell_where_its_output_went() -> None:
@@ -108,11 +108,13 @@ def test_results_of_another_folder_are_told_and_leave_the_page_as_it_is(
     monkeypatch.setattr(report, "PAGE", tmp_path / "no page")
     suite.main()
     assert not report.PAGE.exists()
-    cells = [cell.strip() for cell in capsys.readouterr().out.splitlines()[2].strip("|").split("|")]
-    assert cells == ["scan lane / DuckDB, 20 M rows", "<= 0.5", "0.50 (0.25 to 0.60)", "met", "3"]
-
-
-# The page
+    assert cells_of(capsys.readouterr().out.splitlines()[2]) == [
+        "scan lane / DuckDB, 20 M rows",
+        "<= 0.5",
+        "0.50 (0.25 to 0.60)",
+        "met",
+        "3",
+    ]
 
 
 PAGE = "Said by hand.\n\n<!-- begin a -->\nold\n<!-- end a -->\n<!-- begin b c -->\n<!-- end b c -->\n"

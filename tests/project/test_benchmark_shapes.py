@@ -32,8 +32,6 @@ from sparkrank.metrics import Metric
 
 ROWS = 20_000
 
-# Rows
-
 
 def test_arrays_are_the_lists_and_the_truth_of_their_users() -> None:
     """No list repeats an item, and about half of the true items are in the lists."""
@@ -91,12 +89,9 @@ def test_csv_has_the_rows_of_the_parquet(tmp_path: Path) -> None:
 
 
 def test_shapes_of_logs_that_differ_have_folders_that_differ() -> None:
-    logs = {str(shape.log): LogShape(**shape.log) for shape in SHAPES.values()}
-    assert len({log.folder for log in logs.values()}) == len(logs)
-    assert max(len(log.folder) for log in logs.values()) < 200
-
-
-# What is asked
+    logs = {str(shape.log): LogShape(**shape.log).folder for shape in SHAPES.values()}
+    assert len(set(logs.values())) == len(logs)
+    assert max(map(len, logs.values())) < 200
 
 
 @pytest.mark.parametrize("name", SHAPES)
@@ -130,21 +125,9 @@ def test_the_long_benchmark_measures_every_shape() -> None:
 def test_a_shape_has_its_own_rows_and_contenders_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
     measured: list[Any] = []
     monkeypatch.setattr(run, "measure", lambda o, *_: measured.append((o.rows, o.groups, o.days, o.contenders)))
-    given: dict[str, Any] = {"rows": None, "repeats": None, "contenders": None}
-    shapes.measure("backfill", argparse.Namespace(**given), [])
-    shapes.measure("backfill", argparse.Namespace(**{**given, "rows": 8_000, "contenders": ["duckdb", "polars"]}), [])
+    for rows, contenders in ((None, None), (8_000, ["duckdb", "polars"])):
+        shapes.measure("backfill", argparse.Namespace(rows=rows, repeats=None, contenders=contenders), [])
     assert measured == [([1_000_000], 250, 200, ["sparkrank-local", "duckdb"]), ([8_000], 2, 200, ["duckdb"])]
-
-
-# Values
-
-
-def values_of(name: str, work: Work) -> dict[str, dict[str, Value]]:
-    """What a contender of its own process gives for ``work``, in this one."""
-    contender = EVERY[name].make(work)
-    contender.prepare()
-    contender.run()
-    return {model: dict(values) for model, values in contender.values().items()}
 
 
 def ended(name: str, work: Work) -> whole.Ended:
@@ -187,11 +170,11 @@ def test_metrics_by_hand(name: str, tmp_path: Path) -> None:
     metrics = SHAPES["exact"].metrics
     work = Work(log_of_four(tmp_path / "log"), metrics, "clicked", False, ("score",), 1, tmp_path, group_table=False)
     for weight, expected in EXACT_BY_HAND.items():
-        values = values_of(name, replace(work, weight=weight))["score"]
+        values = ended(name, replace(work, weight=weight)).values()["score"]
         assert [values[metric].value for metric in metrics] == pytest.approx(expected)
     # the first row of each user: item 7 is relevant to one of two users, item 8 to one: -log2(1/2) each
     novelty = replace(work, metrics=("ndcg@1", "novelty@1"), group_table=True)
-    assert values_of(name, novelty)["score"]["novelty@1"].value == pytest.approx(1.0)
+    assert ended(name, novelty).values()["score"]["novelty@1"].value == pytest.approx(1.0)
 
 
 @pytest.mark.tools
@@ -206,17 +189,14 @@ def test_contenders_agree_on_every_shape(name: str, tmp_path: Path) -> None:
     work = run.work_of(log, write(log, tmp_path / "log"), shape.metrics, 1, tmp_path)
     work = replace(work, **shape.asked)
     check, names = Check(log, work.by_item), defaultdict(list)
-    contenders = [
-        contender
-        for contender in shape.contenders
-        if contender in EVERY and EVERY[contender].installed and contender != "recommenders-spark"  # needs a JVM
-    ]
+    contenders = [each for each in shape.contenders if each in EVERY and EVERY[each].installed]
+    contenders = [each for each in contenders if each != "recommenders-spark"]  # needs a JVM
     if not contenders:
         pytest.skip("no contender that needs no Spark is installed")
-    for contender_name in contenders:
-        contender = ended(contender_name, work)
-        check.compare(contender)
-        for model, values in contender.values().items():
+    for contender in contenders:
+        answer = ended(contender, work)
+        check.compare(answer)
+        for model, values in answer.values().items():
             names[model].append(set(values))
             assert set(values) <= {*shape.metrics, *work.without().metrics}
     subjects = {"slices": 1 + 20 + 4 + 80, "models-3": 3, "models-10": 10, "comparisons": 2}
@@ -233,9 +213,6 @@ def test_ties_by_item_leave_nothing_to_chance(value: float) -> None:
         check.compare(first)
         with pytest.raises(DisagreementError, match="ap of score") if by_item else nullcontext():
             check.compare(second)
-
-
-# Whole commands
 
 
 def commands_on(folder: Path) -> cold.Commands:
@@ -264,9 +241,6 @@ def test_values_of_whole_commands_are_compared(tmp_path: Path) -> None:
     assert set(check.values["score"]) == set(commands.work.metrics)
 
 
-# The table
-
-
 def session_of(title: str, *timings: tuple[str, Sequence[float]]) -> Session:
     timed = [Timing(name, 6, True, 9.0, list(seconds)) for name, seconds in timings]
     log = LogTimes(asdict(LogShape(rows=100)), {}, timed, {})
@@ -279,22 +253,11 @@ def line(text: str, title: str) -> list[str]:
     return [cell.strip() for cell in found.strip("|").split("|")]
 
 
-def test_without_results_the_page_says_what_makes_them() -> None:
-    assert shapes_block({}) == "Not measured yet: `make bench-all` makes the tables that stand here."
-
-
 def test_shapes_meet_or_miss_their_targets() -> None:
-    lists = session_of(
-        "shapes lists", ("sparkrank-scan", [2, 2]), ("sparkrank-local", [3, 3]), ("duckdb", [4, 4]), ("polars", [6, 6])
-    )
-    exact = session_of(
-        "shapes exact",
-        ("sparkrank-scan", [8, 8]),
-        ("plain-scan", [4, 4]),
-        ("sparkrank-local", [9]),
-        ("plain-local", [4]),
-    )
-    command = session_of("whole", ("bare", [10, 10]), ("sparkrank-scan", [12, 13]), ("sparkrank-local", [1, 1]))
+    scan, local = "sparkrank-scan", "sparkrank-local"
+    lists = session_of("shapes lists", (scan, [2, 2]), (local, [3, 3]), ("duckdb", [4, 4]), ("polars", [6, 6]))
+    exact = session_of("shapes exact", (scan, [8, 8]), ("plain-scan", [4, 4]), (local, [9]), ("plain-local", [4]))
+    command = session_of("whole", ("bare", [10, 10]), (scan, [12, 13]), (local, [1, 1]))
     text = shapes_block({"shapes-lists": lists, "shapes-exact": exact, "whole": command})
     assert line(text, "lists joined with a truth") == [
         *("lists joined with a truth", "100", "4.00"),
@@ -311,10 +274,10 @@ def test_shapes_meet_or_miss_their_targets() -> None:
     assert line(text, "shapes-lists")[1:] == ["`python -m benchmarks.shapes lists`", "2", "0.1", "c0ffee"]
 
 
-def test_no_shape_lacks_a_row() -> None:
+def test_no_shape_lacks_a_row_and_a_page_without_results_says_what_makes_them() -> None:
     text = shapes_block({"whole": session_of("whole", ("bare", [1.0]))})
-    for shape in SHAPES.values():
-        assert f"| {shape.title} " in text
+    assert [shape.title for shape in SHAPES.values() if f"| {shape.title} " not in text] == []
+    assert shapes_block({}) == "Not measured yet: `make bench-all` makes the tables that stand here."
 
 
 def test_the_commit_is_told_or_unknown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -26,14 +26,9 @@ MODULES = sorted(
 
 @pytest.mark.parametrize("name", MODULES)
 def test_the_examples_of_a_module(name: str) -> None:
-    failed, _ = doctest.testmod(importlib.import_module(name))
+    failed, tried = doctest.testmod(importlib.import_module(name))
     assert failed == 0
-
-
-def test_there_are_examples() -> None:
-    finder = doctest.DocTestFinder()
-    found = [test for name in MODULES for test in finder.find(importlib.import_module(name)) if test.examples]
-    assert "sparkrank.results.evaluation.Evaluation.value" in {test.name for test in found}
+    assert tried or name != "sparkrank.results.evaluation"
 
 
 def described(documented: object) -> list[str]:
@@ -43,28 +38,22 @@ def described(documented: object) -> list[str]:
     return [name.strip() for line in names for name in line.split(",")]
 
 
-@pytest.mark.parametrize(
-    "door",
-    [sparkrank.evaluate, sparkrank.explain, functions.metric, functions.metrics, RankingMetricEvaluator],
-    ids=lambda door: door.__qualname__,
-)
-def test_every_argument_of_a_door_is_described_once(door: object) -> None:
+def test_every_argument_of_a_door_is_described_once() -> None:
     """Options that doors share are typed once, and described in each."""
-    assert sorted(described(door)) == sorted(inspect.signature(door).parameters)
+    for door in (sparkrank.evaluate, sparkrank.explain, functions.metric, functions.metrics, RankingMetricEvaluator):
+        assert sorted(described(door)) == sorted(inspect.signature(door).parameters), door
 
 
-@pytest.mark.parametrize("word", ["unjudged", "unretrieved", "population"])
-def test_a_definition_is_declared_in_two_files(word: str) -> None:
+def test_a_definition_is_declared_in_two_files() -> None:
     """In the definitions and in the spec: the third file of a new word is the one that applies it."""
     package = Path(sparkrank.__file__).parent
-    declaring = {
-        file.relative_to(package).as_posix()
-        for file in package.rglob("*.py")
-        for node in ast.walk(ast.parse(file.read_text()))
-        if (isinstance(node, ast.arg) and node.arg == word)
-        or (isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id == word)
-    }
-    assert declaring == {"metrics/definitions.py", "config/sections.py"}
+    declaring: dict[str, set[str]] = {"unjudged": set(), "unretrieved": set(), "population": set()}
+    for file in package.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            name = node.arg if isinstance(node, ast.arg) else getattr(getattr(node, "target", None), "id", None)
+            if isinstance(node, (ast.arg, ast.AnnAssign)) and name in declaring:
+                declaring[name].add(file.relative_to(package).as_posix())
+    assert list(declaring.values()) == [{"metrics/definitions.py", "config/sections.py"}] * 3
 
 
 @pytest.mark.parametrize(

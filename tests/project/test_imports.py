@@ -52,15 +52,10 @@ ORDER = list(LAYERS)
 BELOW_THE_ENGINE = ORDER[: ORDER.index("gates") + 1]
 
 
-def modules() -> dict[str, Path]:
-    """All modules of the package by dotted name, without the package's own."""
-    return {
-        ".".join(file.relative_to(PACKAGE).with_suffix("").parts).removesuffix("__init__").rstrip("."): file
-        for file in sorted(PACKAGE.rglob("*.py"))
-    }
-
-
-MODULES = modules()
+MODULES = {  # all of the package by dotted name, without the package's own
+    ".".join(file.relative_to(PACKAGE).with_suffix("").parts).removesuffix("__init__").rstrip("."): file
+    for file in sorted(PACKAGE.rglob("*.py"))
+}
 COMPILED = {f"native.{stub.stem}" for stub in (PACKAGE / "native").glob("*.pyi")}  # they may be there or not
 
 

@@ -1,4 +1,4 @@
-"""What an index of packages shows, and what an installation may be made of."""
+"""What an index of packages shows, and what an installation is made of: pinned, oldest and newest versions."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 import runpy
 import sys
 from fnmatch import fnmatch
+from importlib import metadata
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,6 +20,10 @@ from tests.project.test_pages import anchors
 
 PROJECT = Path(__file__).resolve().parents[2]
 PYPROJECT = (PROJECT / "pyproject.toml").read_text(encoding="utf-8")
+PINNED_LINES = [
+    line for line in (PROJECT / "constraints.txt").read_text(encoding="utf-8").splitlines() if not line.startswith("#")
+]
+PINS = dict(line.split("==") for line in PINNED_LINES)
 _LINK = re.compile(r"\]\(([^)\s]*)\)")
 
 
@@ -91,3 +96,31 @@ def test_every_file_of_the_package_is_in_the_wheel() -> None:
         package = next(folder for folder in file.parents if (folder / "__init__.py").exists())
         known = (*patterns["*"], *patterns.get(".".join(package.relative_to(PROJECT).parts), ()))
         assert any(fnmatch(file.relative_to(package).as_posix(), pattern) for pattern in known), file
+
+
+def test_every_line_is_one_version_of_one_package() -> None:
+    assert all(re.fullmatch(r"[a-z0-9-]+==[0-9][0-9a-z.+]*", line) for line in PINNED_LINES)
+    assert len(PINS) == len(PINNED_LINES) == len({canonicalize_name(name) for name in PINS})
+    assert sorted(PINNED_LINES, key=lambda line: line.split("==")[0]) == PINNED_LINES
+
+
+def test_every_package_that_the_project_names_has_a_version_that_it_allows() -> None:
+    requirements = [Requirement(text) for text in metadata.requires("sparkrank") or ()]
+    assert {"numpy", "pyarrow", "pyspark", "pytest"} <= {each.name for each in requirements}
+    for each in requirements:
+        if each.name != "sparkrank":
+            assert Version(PINS[canonicalize_name(each.name)]) in each.specifier, each
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="the versions are those of newer Pythons")
+def test_every_package_that_those_need_has_one() -> None:
+    needed = runpy.run_path(str(PROJECT / "scripts" / "pin.py"))["needed"]()
+    assert {"py4j", "numpy", "werkzeug"} <= needed.keys()
+    assert needed.keys() - PINS.keys() == set()
+
+
+def test_make_installs_these_versions() -> None:
+    make = (PROJECT / "Makefile").read_text(encoding="utf-8")
+    assert "--constraint constraints.txt" in make
+    assert "$(PINNED) --editable" in make
+    assert "constraints.txt" in re.findall(r"^BUILT_FROM := (.*)$", make, re.MULTILINE)[0].split()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,27 +29,22 @@ def test_random_cases_do_not_differ(tmp_path: Path) -> None:
     assert soak.compared.counts["refused"] < soak.compared.counts["cases"] / 2
 
 
-def beside(change: Callable[[float], float]) -> Callable[..., Any]:
-    """The oracle's value of a group, changed."""
-    right = comparing.value_of
-
-    def wrong(*given: Any) -> float | None:
-        value = right(*given)
-        return None if value is None else change(value)
-
-    return wrong
-
-
 def test_a_difference_is_found_made_small_and_told_with_its_seed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of oracles that say a billionth more than they should."""
-    monkeypatch.setattr(comparing, "value_of", beside(lambda value: value + 1e-9))
+    right = comparing.value_of
+
+    def wrong(*arguments: Any) -> float | None:
+        value = right(*arguments)
+        return None if value is None else value + 1e-9
+
+    monkeypatch.setattr(comparing, "value_of", wrong)
     soak = Soak(tmp_path, None, tmp_path / "failing.txt")
     assert not soak.rounds(SEED, SECONDS)
-    told = soak.failing.read_text(encoding="utf-8")
-    assert told.startswith(f"SEED={SEED} gives a difference")
-    assert "but the oracle says" in told
+    report = soak.failing.read_text(encoding="utf-8")
+    assert report.startswith(f"SEED={SEED} gives a difference")
+    assert "but the oracle says" in report
     assert soak.last_failing is not None
     assert soak.last_failing.rows.num_rows <= 3  # hypothesis has made it small
     assert soak.told().endswith("differences: 1")

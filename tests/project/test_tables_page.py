@@ -23,12 +23,8 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "tables.md"
 
 
 def test_a_table_is_printed_with_each_column_and_limbs_as_one_row() -> None:
-    table = TableSchema(
-        "some",
-        "A row each.",
-        columns("model text\nw limbs: Σ w"),
-        ("Else:", columns("n text: n")),
-    )
+    more = ("Else:", columns("n text: n"))
+    table = TableSchema("some", "A row each.", columns("model text\nw limbs: Σ w"), more)
     rows = "| `model` | string | |\n| `w_0` to `w_5` | double | Σ w |"
     head = "| column | type | meaning |\n|---|---|---|"
     assert table_text(table) == f"## `some`\n\nA row each.\n\n{head}\n{rows}\n\nElse:\n\n{head}\n| `n` | string | n |"

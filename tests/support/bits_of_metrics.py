@@ -38,37 +38,27 @@ def texts() -> Iterator[str]:
 
 def rows(*, tied: bool, fractions: bool) -> pa.Table:
     """Lists of a hundred rows of two models, with labels of five grades or between them, weights and another order."""
-    random = np.random.default_rng(11)
-    count = GROUPS * ROWS
+    random, count = np.random.default_rng(11), GROUPS * ROWS
     score = random.random(count)
     labels = random.integers(0, 5, count) * (random.random(count) < 0.3)
-    return pa.table(
-        {
-            "user": np.repeat(np.arange(GROUPS), ROWS),
-            "item": random.integers(0, 10**9, count),
-            "m": np.round(score, 1) if tied else score,
-            "n": random.random(count).astype(np.float32),
-            "label": labels * random.random(count) if fractions else labels.astype(np.float64),
-            "rank": random.random(count),
-            "weight": random.random(count) + 0.1,
-        }
-    )
+    columns = {"user": np.repeat(np.arange(GROUPS), ROWS), "item": random.integers(0, 10**9, count)}
+    columns |= {"m": np.round(score, 1) if tied else score, "n": random.random(count).astype(np.float32)}
+    columns |= {"label": labels * random.random(count) if fractions else labels.astype(np.float64)}
+    return pa.table({**columns, "rank": random.random(count), "weight": random.random(count) + 0.1})
 
 
 def found(name: str, table: pa.Table, metrics: Sequence[str], ties: Ties) -> dict[str, list[str]]:
     """The bits of ``metrics`` and of their groups, by what they are of."""
     columns = {"group": "user", "item": "item", "label": "label", "reference_rank": "rank", "weight": "weight"}
     ev = sr.evaluate(table, metrics, score={"m": "m", "n": "n"}, ties=ties, buckets=3, **columns)
-    by_metric = {
-        text: ev.metrics.filter(pc.equal(ev.metrics["metric"], text)) for text in set(ev.metrics["metric"].to_pylist())
-    }
+    names = set(ev.metrics["metric"].to_pylist())
     groups = ev.groups.sort_by([("user", "ascending"), ("model", "ascending")])
-    values = {text: groups.select([text]) for text in groups.column_names if text in by_metric}
-    bits = {f"{name}: {text}": _floats(rows) for text, rows in by_metric.items()}
-    return bits | {f"{name}, groups: {text}": _floats(rows) for text, rows in values.items()}
+    tables = {f"{name}: {text}": ev.metrics.filter(pc.equal(ev.metrics["metric"], text)) for text in names}
+    tables |= {f"{name}, groups: {text}": groups.select([text]) for text in names & {*groups.column_names}}
+    return {text: floats(rows) for text, rows in tables.items()}
 
 
-def _floats(table: pa.Table) -> list[str]:
+def floats(table: pa.Table) -> list[str]:
     """The bits of all numbers that are not whole."""
     columns = (column for column in table.columns if pa.types.is_floating(column.type))
     return ["" if each is None else each.hex() for column in columns for each in column.to_pylist()]

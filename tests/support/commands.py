@@ -13,7 +13,6 @@ PROJECT = Path(__file__).resolve().parents[2]
 
 
 def exit_code(*arguments: str) -> int:
-    """The exit code of the command."""
     try:
         cli.main(arguments)
     except SystemExit as ended:

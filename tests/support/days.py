@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
 from sparkrank.bucket import evaluate_bucket
 from sparkrank.metrics import Metric, Plan
-from sparkrank.metrics.merged import Merged
 from sparkrank.states import Partials
-from sparkrank.states.keys import Subject
-from tests.support.buckets import MODEL
+from tests.support.buckets import MODEL, day
 
 Rows = Sequence[tuple[float, bool, float]]  # score, clicked, weight
 
@@ -22,25 +21,17 @@ ROWS = st.lists(st.tuples(PROBABILITIES, st.booleans(), st.integers(0, 3).map(fl
 
 
 def partials_of(rows: Rows, metrics: Sequence[str], weighted: bool = True, kind: pa.DataType | None = None) -> Partials:
-    scores, clicks, weights = zip(*rows, strict=True) if rows else ((), (), ())
-    columns = {
-        "key_0": pa.array(range(len(rows)), pa.int64()),
-        "label": pa.array(clicks, pa.float64()) if not clicks else pa.array([float(click) for click in clicks]),
-        "score_0": pa.array(scores, kind or pa.float64()),
-        "weight": pa.array(weights, pa.float64()),
-    }
-    if not weighted:
-        del columns["weight"]
+    scores, clicks, weights = np.array(rows, dtype=float).reshape(len(rows), 3).T
+    columns = {"key_0": np.arange(len(rows)), "label": clicks, "score_0": pa.array(scores).cast(kind or pa.float64())}
+    columns |= {"weight": weights} if weighted else {}
     plan = Plan.of(metrics, [MODEL], ["user"], group_table=False, weighted=weighted)
     return evaluate_bucket(pa.table(columns), plan).partials
 
 
 def values(rows: Rows, metrics: Sequence[str], weighted: bool = True) -> list[float]:
-    partials = partials_of(rows, metrics, weighted)
-    return [Merged(partials).row(Subject(MODEL, "all", "all"), Metric.parse(metric)).value for metric in metrics]
+    return [value for value, _ in bounded(rows, metrics, weighted)]
 
 
 def bounded(rows: Rows, metrics: Sequence[str], weighted: bool = False) -> list[tuple[float, float]]:
     partials = partials_of(rows, metrics, weighted)
-    found = [Merged(partials).row(Subject(MODEL, "all", "all"), Metric.parse(metric)) for metric in metrics]
-    return [(each.value, each.error_bound) for each in found]
+    return [day(partials, Metric.parse(metric)) for metric in metrics]

@@ -73,7 +73,6 @@ class Found:
 
 
 def written(asked: Asked, folder: Path) -> dict[str, str]:
-    """The files of ``asked``."""
     (folder / "in").mkdir(exist_ok=True)
     paths = {"input": f"{folder}/in/input.parquet", "truth": f"{folder}/in/truth.parquet"}
     for side, rows in (("input", asked.rows), ("truth", asked.truth)):

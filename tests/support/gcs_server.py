@@ -27,9 +27,7 @@ GENERATION = "x-goog-if-generation-match"  # 0: the object must not be there yet
 
 
 class GcsServer(NamedTuple):
-    """The addresses of a server for clients that speak JSON, and XML."""
-
-    json: str
+    json: str  # its address for clients that speak it
     xml: str
 
 

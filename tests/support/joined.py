@@ -13,27 +13,17 @@ COLUMNS = {"group": "user", "item": "item", "score": "score", "label": "label"}
 
 
 def lists_table(rows: Sequence[Listed], item: pa.DataType | None = None) -> pa.Table:
-    """A table of lists: user, item, score."""
-    user, items, score = zip(*rows, strict=True) if rows else ((), (), ())
-    return pa.table(
-        {
-            "user": pa.array(user, pa.string()),
-            "item": pa.array(items, item or pa.string()),
-            "score": pa.array(score, pa.float64()),
-        }
-    )
+    return _table(rows, "score", item)
 
 
 def truth_table(rows: Sequence[Given], item: pa.DataType | None = None) -> pa.Table:
-    """A table of truth: user, item, label."""
-    user, items, label = zip(*rows, strict=True) if rows else ((), (), ())
-    return pa.table(
-        {
-            "user": pa.array(user, pa.string()),
-            "item": pa.array(items, item or pa.string()),
-            "label": pa.array(label, pa.float64()),
-        }
-    )
+    return _table(rows, "label", item)
+
+
+def _table(rows: Sequence[Listed | Given], number: str, item: pa.DataType | None) -> pa.Table:
+    columns = zip(*rows, strict=True) if rows else ((), (), ())
+    types = {"user": pa.string(), "item": item or pa.string(), number: pa.float64()}
+    return pa.table([pa.array(*each) for each in zip(columns, types.values(), strict=True)], [*types])
 
 
 def values_of(evaluation: sr.Evaluation, metric: str) -> dict[str, float]:

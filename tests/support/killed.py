@@ -22,17 +22,19 @@ class Killed(BaseException):
     """Nothing in the code may catch this, as nothing catches SIGKILL."""
 
 
-def counting(steps: int, how: type[BaseException] = Killed) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """What makes a function count its calls: with all others that it makes so, ``steps`` go through, and the next one
-    raises ``how`` in place of the call. Calls after that go through again, as where a run that is told to stop tidies
-    up; but not after :class:`Killed`.
+Counted = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def counting(steps: int, how: type[BaseException] = Killed) -> Counted:
+    """What makes functions count their calls together: ``steps`` go through, the next raises ``how`` in its place.
+
+    Calls after that go through again, as where a run that is told to stop tidies up; but not after :class:`Killed`.
     """
     raised = itertools.chain(itertools.repeat(None, steps), itertools.repeat(how) if how is Killed else [how])
 
     def counted(original: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any, **options: Any) -> Any:
-            stop = next(raised, None)
-            if stop is not None:
+            if (stop := next(raised, None)) is not None:
                 raise stop
             return original(*arguments, **options)
 
@@ -41,9 +43,7 @@ def counting(steps: int, how: type[BaseException] = Killed) -> Callable[[Callabl
     return counted
 
 
-def stop_after(
-    patch: pytest.MonkeyPatch, steps: int, how: type[BaseException]
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def stop_after(patch: pytest.MonkeyPatch, steps: int, how: type[BaseException]) -> Counted:
     """Let ``steps`` changes of folders and files through and raise ``how`` at the next; returns what counts more."""
     counted = counting(steps, how)
     for owner, name in CHANGES:

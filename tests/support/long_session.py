@@ -25,21 +25,14 @@ METRICS = ["ndcg@10", "rr", "auc(exact)", "logloss", "median(ap)"]
 
 
 def log() -> pa.Table:
-    random = np.random.default_rng(1)
-    count = 6_000
-    return pa.table(
-        {
-            "u": random.integers(0, 300, count),
-            "s": random.random(count),
-            "y": (random.random(count) < 0.2).astype(np.int32),
-        }
-    )
+    random, count = np.random.default_rng(1), 6_000
+    columns = {"u": random.integers(0, 300, count), "s": random.random(count), "y": random.random(count) < 0.2}
+    return pa.table({**columns, "y": columns["y"].astype(np.int32)})
 
 
 def evaluate(rows: Any, **more: Any) -> float:
     """A value; what else was evaluated is dropped."""
-    ev = sr.evaluate(rows, METRICS, group="u", score="s", label="y", buckets=4, **more)
-    return ev["ndcg@10"]
+    return sr.evaluate(rows, METRICS, group="u", score="s", label="y", buckets=4, **more)["ndcg@10"]
 
 
 def held() -> dict[str, float]:

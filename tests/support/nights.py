@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,37 +29,37 @@ SPEC: dict[str, Any] = {
 
 def conf_of(folder: Path, gates: list[dict[str, Any]], **changes: Any) -> str:
     """The path of a spec with ``gates``, whose tables are below ``folder``."""
-    path = folder / "gates.yaml"
-    document = {
-        **SPEC,
-        "compare": {"baseline": "production"},
-        "output": {"path": str(folder / "tables")},
-        "gates": gates,
-        **changes,
-    }
+    path, output = folder / "gates.yaml", {"path": str(folder / "tables")}
+    document = {**SPEC, "compare": {"baseline": "production"}, "output": output, "gates": gates, **changes}
     path.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
     return str(path)
+
+
+def _ends(name: str, value: float | None, half: float | None) -> dict[str, Any]:
+    row = {name: value, "stderr": None if half is None else half / 2}
+    return row if half is None or value is None else {**row, "ci_low": value - half, "ci_high": value + half}
 
 
 def metric(value: float | None, half: float | None = None, **other: Any) -> dict[str, Any]:
     """A row of ``metrics``, of ndcg@10 of production on the whole day where ``other`` says nothing else."""
     row = {"model": "production", "slice": "all", "slice_value": "all", "metric": "ndcg@10", "definition": "as it is"}
-    ends = {} if half is None or value is None else {"ci_low": value - half, "ci_high": value + half}
-    return {**row, "value": value, "stderr": None if half is None else half / 2, **ends, **other}
+    return {**row, **_ends("value", value, half), **other}
 
 
 def comparison(difference: float | None, half: float | None = None, **other: Any) -> dict[str, Any]:
     """A row of ``comparisons``: candidate against production."""
     row = {"candidate": "candidate", "baseline": "production", "slice": "all", "slice_value": "all"}
-    ends = {} if half is None or difference is None else {"ci_low": difference - half, "ci_high": difference + half}
-    return {
-        **row,
-        "difference": difference,
-        "stderr": None if half is None else half / 2,
-        **ends,
-        "metric": "ndcg@10",
-        **other,
-    }
+    return {**row, "metric": "ndcg@10", **_ends("difference", difference, half), **other}
+
+
+def runs_of(day: str, **more: Any) -> Callable[[list[dict[str, Any]] | None, str], pa.Table]:
+    """The row of ``runs`` of a day that is done, made when its files are known; ``more`` is what it has beside that."""
+
+    def runs(files: list[dict[str, Any]] | None, attempt_id: str) -> pa.Table:
+        row = {"run_id": f"{day}-0123456789ab", "attempt_id": attempt_id, "status": "done", "files": files, **more}
+        return pa.Table.from_pylist([row], RUNS.schema)
+
+    return runs
 
 
 def store(
@@ -70,19 +71,11 @@ def store(
     **more: Any,
 ) -> None:
     """Write a day as a run leaves it; ``run`` is what ``runs`` says of it beside that, ``more`` are further tables."""
-    run_id = f"{day}-0123456789ab"
-    tables: dict[str, Any] = {
-        "metrics": pa.Table.from_pylist([{**row, "run_id": run_id} for row in metrics], METRICS.schema),
-        **more,
-    }
+    rows = [{**row, "run_id": f"{day}-0123456789ab"} for row in metrics]
+    tables: dict[str, Any] = {"metrics": pa.Table.from_pylist(rows, METRICS.schema), **more}
     if comparisons is not None:
         tables["comparisons"] = pa.Table.from_pylist(comparisons, COMPARISONS)
-
-    def runs(files: list[dict[str, Any]] | None, attempt_id: str) -> pa.Table:
-        row = {"run_id": run_id, "attempt_id": attempt_id, "status": "done", "files": files, **(run or {})}
-        return pa.Table.from_pylist([row], RUNS.schema)
-
-    write_day(str(folder / "tables"), day, {**tables, "runs": runs})
+    write_day(str(folder / "tables"), day, {**tables, "runs": runs_of(day, **(run or {}))})
 
 
 def table_of(folder: Path, table: str, day: str) -> pd.DataFrame:

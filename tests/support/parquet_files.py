@@ -12,7 +12,6 @@ from sparkrank.sources.parquet import ParquetInput, read_split
 
 
 def write(path: Path, row_group_size: int | None = None, **columns) -> None:
-    """A file of ``columns``."""
     path.parent.mkdir(parents=True, exist_ok=True)
     pq.write_table(pa.table(columns), path, row_group_size=row_group_size)
 
@@ -23,7 +22,6 @@ def at(*columns: str) -> dict[str, Place]:
 
 
 def rows_of(source: ParquetInput, columns: list[str], where=None, **settings) -> list[tuple]:
-    """The rows of all splits of ``source``."""
     tables = [
         table
         for split in source.file_splits(**settings, where=where)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from tests.support.commands import PROJECT, exit_code
 
@@ -48,25 +49,18 @@ def evaluate(folder: Path, **output: Any) -> str:
         rows = []
         for user in COUNTRIES if day == AFTER else ranks["production"]:
             click = {model: of.get(user) for model, of in ranks.items()}
-            rows.append({"user_id": user, "clicked": int(click["production"] is not None), **_scores(click)})
+            scores = {model: 0.5 if rank is None else 5.0 - rank for model, rank in click.items()}
+            rows.append({"user_id": user, "clicked": int(click["production"] is not None), **scores})
             # the others, in the places that the click leaves
             left = [[5.0 - rank for rank in range(1, 5) if rank != click[model]] for model in ranks]
-            rows += [
-                {"user_id": user, "clicked": 0, "production": old, "candidate": new}
-                for old, new in zip(*left, strict=True)
-            ]
+            pairs = [dict(zip(ranks, pair, strict=True)) for pair in zip(*left, strict=True)]
+            rows += [{"user_id": user, "clicked": 0, **pair} for pair in pairs]
         table = pa.Table.from_pylist([{**row, "country": COUNTRIES[row["user_id"]]} for row in rows])
         (folder / f"log/dt={day}").mkdir(parents=True, exist_ok=True)
         pq.write_table(table, folder / f"log/dt={day}/rows.parquet")
+    columns = {"group": "user_id", "label": "clicked", "score": {model: model for model in RANKS[AFTER]}}
     spec = {
-        "input": {
-            "path": f"{folder}/log/dt={{date}}",
-            "columns": {
-                "group": "user_id",
-                "label": "clicked",
-                "score": {"production": "production", "candidate": "candidate"},
-            },
-        },
+        "input": {"path": f"{folder}/log/dt={{date}}", "columns": columns},
         "metrics": ["rr", "auc"],
         "slices": ["country"],
         "compare": {"baseline": "production"},
@@ -78,10 +72,6 @@ def evaluate(folder: Path, **output: Any) -> str:
     for day in RANKS:
         assert exit_code("evaluate", "--conf", str(conf), "--date", day) == 0
     return str(conf)
-
-
-def _scores(click: Mapping[str, int | None]) -> dict[str, float]:
-    return {model: 0.5 if rank is None else 5.0 - rank for model, rank in click.items()}
 
 
 def blocks(reader: str) -> list[str]:
@@ -103,7 +93,4 @@ def check(found: Mapping[str, Iterable[Mapping[str, Any]]]) -> None:
         assert len(rows) == len(expected), name
         for row, values in zip(rows, expected, strict=True):
             for value, one in zip(row, values, strict=True):
-                told = f"{name}: {row} for {values}"
-                assert (
-                    math.isclose(value, one, rel_tol=1e-12) if isinstance(one, (int, float)) else str(value) == one
-                ), told
+                assert str(value) == one if isinstance(one, str) else value == pytest.approx(one, rel=1e-12), name

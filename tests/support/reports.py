@@ -20,7 +20,7 @@ from sparkrank.config.document import Spec
 from sparkrank.inputs.window import Window
 from sparkrank.jobs.target import Target
 from sparkrank.report.data import ReportData
-from sparkrank.schemas.tables import RUNS
+from tests.support.nights import runs_of
 from tests.support.written_days import write_day
 
 DAYS = ("2026-01-29", "2026-01-30", "2026-01-31")
@@ -34,16 +34,9 @@ def rows_of(day: int, n: int = 1500) -> pa.Table:
     draw = np.random.default_rng(day)
     click = (draw.random(n) < 0.3).astype(np.int64)
     old, new = ((0.2 + 0.05 * day) * click + 0.5 * draw.random(n), 0.3 * click + 0.6 * draw.random(n))
-    country = draw.choice(np.array(["de", "fr", None], object), n)
-    return pa.table(
-        {
-            "user": draw.integers(0, 120, n),
-            "old": old,
-            "new": np.minimum(new, 1.0),
-            "click": click,
-            "country": pa.array(country.tolist(), pa.string()),
-        }
-    )
+    countries = pa.array(draw.choice(np.array(["de", "fr", None], object), n).tolist(), pa.string())
+    columns = {"user": draw.integers(0, 120, n), "old": old, "new": np.minimum(new, 1.0), "click": click}
+    return pa.table({**columns, "country": countries})
 
 
 def document_of(folder: Path, **changes: Any) -> dict[str, Any]:
@@ -82,17 +75,14 @@ def write_log(folder: Path, day: str, rows: pa.Table) -> None:
 
 
 def spec_of(folder: Path, **changes: Any) -> Spec:
-    """The spec itself."""
     return load_spec(conf_of(folder, **changes))
 
 
 def of_day(spec: Spec, day: str) -> Target:
-    """The day as a target."""
     return Target.of_day(spec, day)
 
 
 def of_window(spec: Spec, first: str, last: str) -> Target:
-    """The window as a target."""
     return Target.of_window(spec, Window.of(first, last))
 
 
@@ -108,12 +98,7 @@ def all_rows(rows: pa.Table) -> list[dict[str, Any]]:
 
 def store_metrics(folder: Path, day: str, metrics: pa.Table) -> None:
     """Write a day that has the table ``metrics`` alone, as it is given, beside its row of ``runs``."""
-
-    def runs(files: list[dict[str, Any]] | None, attempt_id: str) -> pa.Table:
-        row = {"run_id": f"{day}-0123456789ab", "attempt_id": attempt_id, "status": "done", "files": files}
-        return pa.Table.from_pylist([row], RUNS.schema)
-
-    write_day(str(folder / "tables"), day, {"metrics": metrics, "runs": runs})
+    write_day(str(folder / "tables"), day, {"metrics": metrics, "runs": runs_of(day)})
 
 
 def stub_page(monkeypatch: pytest.MonkeyPatch, fails: Exception | None = None) -> None:

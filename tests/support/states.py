@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -38,24 +39,35 @@ SERIES = ScoreSeries("model", "all", "all", LOGITS)
 
 @dataclass(frozen=True)
 class State:
-    """A state as the law sees it: what it is made of, how it is made, merged and read.
+    """A state as the law sees it: what it is made of, how it is made and read, and its place in partials.
 
-    ``partials`` puts it where tables take it from, and ``state`` takes it out again. ``field`` is its place there.
+    It stands in ``field`` of partials, there by ``key`` where it has one. One that is ``whole`` is partials itself.
     """
 
     name: str
     elements: st.SearchStrategy[list[Any]]
     of: Callable[[Sequence[Any]], Any]
     empty: Callable[[], Any]
-    merge: Callable[[Sequence[Any]], Any]
     bits: Callable[[Any], object]
-    partials: Callable[[Any], Partials]
-    state: Callable[[Partials], Any]
-    field: str | None = None
+    field: Any = None
+    key: Any = None
+    whole: bool = False
+
+    def merge(self, parts: Sequence[Any]) -> Any:
+        return Partials.merged(parts) if self.whole else parts[0].merge(*parts[1:])
+
+    def partials(self, state: Any) -> Partials:
+        return state if self.whole else Partials(**{self.field: state if self.key is None else {self.key: state}})
+
+    def state(self, partials: Partials) -> Any:
+        if self.whole:
+            return partials
+        found = getattr(partials, self.field)
+        return found if self.key is None else found.get(self.key, self.empty())
 
 
 def means_of(groups: Sequence[tuple[float, float]]) -> MeanStates:
-    values, weights = (np.array(column, dtype=float) for column in (zip(*groups, strict=True) if groups else ((), ())))
+    values, weights = np.array(groups, dtype=float).reshape(len(groups), 2).T
     counts = np.array([[len(groups), 0, len(groups), 3 * len(groups)]])
     return MeanStates.of([MeanRows(SLICE_KEY, counts, weighted_sums(values, weights))])
 
@@ -73,15 +85,13 @@ def distribution_of(values: NDArray[Any]) -> Distribution:
 
 
 def blocks_of(rows: Sequence[tuple[float, bool]]) -> ScoreHistogram:
-    scores, flags = zip(*rows, strict=True) if rows else ((), ())
-    return histogram_of(LOGITS, np.array(scores, dtype=float), np.array(flags, dtype=bool), sums=True)
+    scores, flags = np.array(rows, dtype=float).reshape(len(rows), 2).T
+    return histogram_of(LOGITS, scores, flags > 0, sums=True)
 
 
 def weighted_blocks_of(rows: Sequence[tuple[float, bool, float]]) -> ScoreHistogram:
-    scores, flags, weights = zip(*rows, strict=True) if rows else ((), (), ())
-    return histogram_of(
-        LOGITS, np.array(scores, dtype=float), np.array(flags, dtype=bool), True, np.array(weights, dtype=float)
-    )
+    scores, flags, weights = np.array(rows, dtype=float).reshape(len(rows), 3).T
+    return histogram_of(LOGITS, scores, flags > 0, True, weights)
 
 
 QUANTITIES = [
@@ -92,8 +102,7 @@ QUANTITIES = [
 
 
 def row_sums_of(rows: Sequence[tuple[float, float, float]]) -> RowSums:
-    columns = np.array(rows, dtype=float).reshape(len(rows), 3).T
-    scored = ScoredRows(columns[0], columns[1], columns[2])
+    scored = ScoredRows(*np.array(rows, dtype=float).reshape(len(rows), 3).T)
     return RowSums.of([(SLICE_KEY._replace(name=str(each)), scored.sums(each)) for each in QUANTITIES])
 
 
@@ -107,14 +116,14 @@ def bits_of_blocks(blocks: ScoreHistogram) -> list[list[int]]:
     return [getattr(blocks, name).tolist() for name in ("bins", "pos", "neg", "offset", "rows")]
 
 
+def bits_of_distribution(values: Distribution) -> object:
+    return (str(values.histogram.rule), *bits_of_blocks(values.histogram)) if len(values.histogram.bins) else None
+
+
 def items_of(rows: Sequence[tuple[str, int, bool]]) -> ItemCounts:
     items, shown, relevant = zip(*rows, strict=True) if rows else ((), (), ())
     codes, distinct = encode(pa.chunked_array([pa.array(items, pa.string())]))
     return ItemCounts.of(SLICE_KEY, distinct, codes, np.array(shown, np.int64), np.array(relevant, bool))
-
-
-def bits_of_means(means: MeanStates) -> str:
-    return repr(sorted(means.results().items()))
 
 
 def bits_of_filled_partials(partials: Partials) -> dict[str, object]:
@@ -154,89 +163,30 @@ WEIGHTS = st.floats(0, 1000) | st.sampled_from([0.0, 1.0, 1 / 3, 1e-9, 2.0**-70]
 SCORES = st.floats(-20, 20) | st.just(math.inf)
 
 
-def merged_by_itself(name: str, elements: st.SearchStrategy[list[Any]], of: Callable[..., Any],
-                     empty: Callable[[], Any], bits: Callable[[Any], object], field: str,
-                     key: Any = None) -> State:  # fmt: skip
-    """A state with a method ``merge`` that stands in a ``field`` of partials, there by ``key`` where it has one."""
-
-    def partials(state: Any) -> Partials:
-        return Partials(**{field: state if key is None else {key: state}})
-
-    def state(partials: Partials) -> Any:
-        return getattr(partials, field) if key is None else getattr(partials, field).get(key, empty())
-
-    return State(name, elements, of, empty, lambda parts: parts[0].merge(*parts[1:]), bits, partials, state, field)
-
-
-def partials_themselves(name: str, elements: st.SearchStrategy[list[Any]], of: Callable[..., Partials],
-                        bits: Callable[[Partials], object], field: str | None = None) -> State:  # fmt: skip
-    return State(name, elements, of, Partials, Partials.merged, bits, lambda it: it, lambda it: it, field)
-
-
 def lists_of(*columns: st.SearchStrategy[Any]) -> st.SearchStrategy[list[Any]]:
     return st.lists(st.tuples(*columns), max_size=30)
 
 
-def no_blocks() -> ScoreHistogram:
-    return ScoreHistogram.empty(LOGITS)
-
-
+BLOCKS = partial(ScoreHistogram.empty, LOGITS)
+DRAWN_VALUES = st.lists(st.sampled_from([0.0, 1 / 3, 0.5, 1.0]) | st.floats(0, 1), max_size=30)
+COUNTED = lists_of(st.sampled_from(["groups", "rows read"]), st.sampled_from(["", "model"]))
+SHOWN = lists_of(st.sampled_from(["x", "y", "é", ""]), st.integers(0, UNIT), st.booleans())
+WEIGHTED = lists_of(SCORES, st.booleans(), WEIGHTS)
+SUMMED = lists_of(st.floats(-0.1, 1), st.sampled_from([0.0, 1.0, 2.0]), WEIGHTS)
 STATES = [
-    merged_by_itself(
-        "MeanStates",
-        lists_of(st.floats(-8, 1000), st.floats(0, 10000)),
-        means_of,
-        MeanStates.empty,
-        bits_of_means,
-        "means",
-    ),
-    merged_by_itself(
-        "ScoreHistogram", lists_of(SCORES, st.booleans()), blocks_of, no_blocks, bits_of_blocks, "blocks", SERIES
-    ),
-    merged_by_itself(
-        "ScoreHistogram with weights",
-        lists_of(SCORES, st.booleans(), WEIGHTS),
-        weighted_blocks_of,
-        no_blocks,
-        bits_of_blocks,
-        "blocks",
-        SERIES,
-    ),
-    merged_by_itself(
-        "ItemCounts",
-        lists_of(st.sampled_from(["x", "y", "é", ""]), st.integers(0, UNIT), st.booleans()),
-        items_of,
-        ItemCounts.empty,
-        lambda items: items_table(items).to_pylist(),
-        "items",
-    ),
-    merged_by_itself(
-        "RowSums",
-        lists_of(st.floats(-0.1, 1), st.sampled_from([0.0, 1.0, 2.0]), WEIGHTS),
-        row_sums_of,
-        RowSums.empty,
-        bits_of_row_sums,
-        "sums",
-    ),
-    merged_by_itself(
-        "Distribution",
-        st.lists(st.sampled_from([0.0, 1 / 3, 0.5, 1.0]) | st.floats(0, 1), max_size=30),
-        lambda values: distribution_of(np.array(values, dtype=float)),
-        lambda: distribution_of(np.empty(0)),
-        lambda it: (str(it.histogram.rule), *bits_of_blocks(it.histogram)) if len(it.histogram.bins) else None,
-        "distributions",
-        KEY,
-    ),
-    partials_themselves(
-        "counts",
-        lists_of(st.sampled_from(["groups", "rows read"]), st.sampled_from(["", "model"])),
-        lambda counted: Partials(counts=Counter(counted)),
-        lambda partials: sorted(partials.counts.items()),
-        "counts",
-    ),
-    partials_themselves("Partials", WHOLE_GROUPS, of_groups, bits_of_filled_partials),
-    partials_themselves("PartStates", WHOLE_GROUPS, of_groups, bits_of_parts, "parts"),
-]
+    State("MeanStates", lists_of(st.floats(-8, 1000), st.floats(0, 10000)), means_of, MeanStates.empty,
+          lambda means: repr(sorted(means.results().items())), "means"),
+    State("ScoreHistogram", lists_of(SCORES, st.booleans()), blocks_of, BLOCKS, bits_of_blocks, "blocks", SERIES),
+    State("ScoreHistogram with weights", WEIGHTED, weighted_blocks_of, BLOCKS, bits_of_blocks, "blocks", SERIES),
+    State("ItemCounts", SHOWN, items_of, ItemCounts.empty, lambda items: items_table(items).to_pylist(), "items"),
+    State("RowSums", SUMMED, row_sums_of, RowSums.empty, bits_of_row_sums, "sums"),
+    State("Distribution", DRAWN_VALUES, lambda values: distribution_of(np.array(values, dtype=float)),
+          lambda: distribution_of(np.empty(0)), bits_of_distribution, "distributions", KEY),
+    State("counts", COUNTED, lambda counted: Partials(counts=Counter(counted)), Partials,
+          lambda partials: sorted(partials.counts.items()), "counts", whole=True),
+    State("Partials", WHOLE_GROUPS, of_groups, Partials, bits_of_filled_partials, whole=True),
+    State("PartStates", WHOLE_GROUPS, of_groups, Partials, bits_of_parts, "parts", whole=True),
+]  # fmt: skip
 
 
 def through_tables(parts: Sequence[Partials]) -> Partials:

@@ -39,29 +39,18 @@ def impressions(
 
 
 # Parameters that mean nothing without a cut-off.
-NEED_A_CUTOFF = {
-    ("p", "min_k_relevant"),
-    ("r", "min_k_relevant"),
-    ("ap", "min_k_relevant"),
-    ("ap", "k"),
-    ("ndcg", "k_relevant"),
-}
-
-Asked = tuple[str, dict[str, Value], int | None]  # a metric in its parts: name, the parameters given, cut-off
-
-
+NEED_A_CUTOFF = {(name, "min_k_relevant") for name in ("p", "r", "ap")} | {("ap", "k"), ("ndcg", "k_relevant")}
 MOST_DRAWN = 100.0  # of a number that may be far larger
 
-
-def best_first(grades: list[float]) -> tuple[float, ...]:
-    return tuple(sorted(grades, reverse=True))
+Asked = tuple[str, dict[str, Value], int | None]  # a metric in its parts: name, the parameters given, cut-off
 
 
 def values_of(parameter: Parameter, thresholds: st.SearchStrategy[float]) -> st.SearchStrategy[Value]:
     """Every value that ``parameter`` allows; ``thresholds`` are the values of an unbounded number."""
     if isinstance(parameter, Choice):
         words = st.sampled_from(parameter.choices)
-        return words | st.lists(thresholds, min_size=1, max_size=4).map(best_first) if parameter.grades else words
+        grades = st.lists(thresholds, min_size=1, max_size=4).map(lambda drawn: tuple(sorted(drawn, reverse=True)))
+        return words | grades if parameter.grades else words
     if isinstance(parameter, Count):
         return st.integers(parameter.least, parameter.most)
     if isinstance(parameter, Flag):
@@ -127,10 +116,9 @@ def weighs_by_a_word(parts: Asked) -> bool:
 def has_expectation(parts: Asked) -> bool:
     """Whether the metric's value under ties=expected is the mean over all orders of the tied rows."""
     metric = Metric.parse(text(parts))
+    has_its_own = metric.name in OWN_TIES or parts[1].get("tied") == "zero"
     declared = metric.declaration
-    if metric.name in OWN_TIES or parts[1].get("tied") == "zero":
-        return False
-    return isinstance(declared, GroupMetric) and declared.unexpected(metric) is None
+    return not has_its_own and isinstance(declared, GroupMetric) and declared.unexpected(metric) is None
 
 
 def arguments(parts: Asked) -> dict[str, Value]:

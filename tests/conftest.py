@@ -133,32 +133,24 @@ def spark(spark_environment: dict[str, str], tmp_path_factory: pytest.TempPathFa
 
     scratch = tmp_path_factory.mktemp("spark")
     settings = {
-        # The UI opens a port, and nobody looks.
-        "spark.ui.enabled": "false",
+        "spark.ui.enabled": "false",  # it opens a port, and nobody looks
         "spark.ui.showConsoleProgress": "false",
-        # Failures reach the tests as exceptions. Warnings about native libraries would only bury pytest's report.
-        "spark.log.level": "ERROR",
-        # Loopback, as above, for both ends of the driver's connection.
-        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.log.level": "ERROR",  # failures reach the tests as exceptions; warnings would bury pytest's report
+        "spark.driver.bindAddress": "127.0.0.1",  # loopback, as above, for both ends of the driver's connection
         "spark.driver.host": "127.0.0.1",
-        # Small data: 200 tasks a shuffle would be all waiting. Not 1, which hides what depends on partitioning.
+        # Small data: 200 tasks a shuffle would be all waiting. Not 1, which hides what depends on partitioning, and to
+        # which small partitions would be merged.
         "spark.sql.shuffle.partitions": "4",
         "spark.default.parallelism": "4",
-        # For the same reason: merging small partitions would turn the 4 into 1.
         "spark.sql.adaptive.coalescePartitions.enabled": "false",
         # Tables and shuffle files go where pytest cleans up, not into the checkout.
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         "spark.local.dir": str(scratch / "local"),
-        # A timestamp means the same on every machine.
-        "spark.sql.session.timeZone": "UTC",
-        # toPandas and createDataFrame through Arrow, as in production.
-        "spark.sql.execution.arrow.pyspark.enabled": "true",
-        # Workers of cancelled tasks leave at once, not after two seconds.
-        "spark.python.task.killTimeout": "200ms",
-        # A worker that crashes in native code says where.
-        "spark.python.worker.faulthandler.enabled": "true",
-        # Ample for tests, and fits beside other things on a small machine.
-        "spark.driver.memory": "1g",
+        "spark.sql.session.timeZone": "UTC",  # a timestamp means the same on every machine
+        "spark.sql.execution.arrow.pyspark.enabled": "true",  # toPandas and createDataFrame, as in production
+        "spark.python.task.killTimeout": "200ms",  # workers of cancelled tasks leave at once, not after two seconds
+        "spark.python.worker.faulthandler.enabled": "true",  # one that crashes in native code says where
+        "spark.driver.memory": "1g",  # ample for tests, and fits beside other things on a small machine
     }
     builder = SparkSession.builder.master("local[2]").appName("sparkrank-tests")  # 2: tasks do run side by side
     for key, value in settings.items():

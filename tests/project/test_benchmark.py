@@ -17,7 +17,7 @@ import pytest
 
 from benchmarks import cold, day, kernels, merging, run
 from benchmarks.check import Check, DisagreementError
-from benchmarks.contenders import ALONE, LARGEST, Value, Work
+from benchmarks.contenders import LARGEST, Value, Work
 from benchmarks.entrants import Entrant
 from benchmarks.generate import LogShape, write
 from benchmarks.whole import Ended
@@ -52,21 +52,6 @@ def test_the_check_refuses_a_group_table_of_other_length(tmp_path: Path) -> None
     check.compare(replace(scripted("first"), table=tables[0]))
     with pytest.raises(DisagreementError, match="4 rows by second and 3 by first"):
         check.compare(replace(scripted("second"), table=tables[1]))
-
-
-@pytest.mark.tools
-@pytest.mark.parametrize(("name", "group_table"), [("local", "groups"), ("duckdb", "duckdb")])
-def test_a_command_evaluates_the_log(name: str, group_table: str, tmp_path: Path) -> None:
-    if name in ALONE and not ALONE[name].installed:
-        pytest.skip(f"{name} is not installed")
-    shape = LogShape(rows=2_000, groups=100, models=2, files=2)
-    log = write(shape, tmp_path / "log")
-    commands = cold.Commands(shape, log, tmp_path)
-    assert cold.seconds_of(commands.all()[name], commands.tables) > 0
-    users = set(pq.read_table(log, columns=["user_id"])["user_id"].to_pylist())
-    groups = pq.read_table(commands.tables / group_table, columns=["model", "user_id"], partitioning=None).to_pydict()
-    expected = [(model, user) for model in shape.scores for user in users]
-    assert sorted(zip(groups["model"], groups["user_id"], strict=True)) == sorted(expected)
 
 
 def test_a_command_that_fails_is_not_timed(tmp_path: Path) -> None:

@@ -70,21 +70,18 @@ SCAN, DUCK = Place("hand", "sparkrank-scan", 100), Place("hand", "duckdb", 100)
 
 
 def test_a_target_is_met_by_the_median_and_memory_by_the_largest_process() -> None:
+    """What was not measured is neither met nor missed."""
     measured = {"hand": session(log_of(100, HALF, WHOLE))}
     for limit, met in ((0.49, False), (0.5, True)):
         reached = AtMost("scan / DuckDB", limit, SCAN, DUCK).reached(measured)
         assert reached == ("0.50 (0.25 to 0.60)", met, 3)
+    peak = MemoryBelow("peak", 2**30, (SCAN, DUCK))
     for peaks, met in (((2**30 - 1, 1), True), ((1, 2**30), False)):
         timings = timing("sparkrank-scan", [1.0], peaks[0]), timing("duckdb", [1.0], peaks[1])
-        reached = MemoryBelow("peak", 2**30, (SCAN, DUCK)).reached({"hand": session(log_of(100, *timings))})
-        assert reached == ("1.00 GiB", met, 1)
-
-
-def test_what_was_not_measured_is_neither_met_nor_missed() -> None:
-    without_peak = {"hand": session(log_of(100, HALF, timing("duckdb", [1.0], 5)))}
-    assert MemoryBelow("peak", 2**30, (SCAN, DUCK)).reached(without_peak) is None
+        assert peak.reached({"hand": session(log_of(100, *timings))}) == ("1.00 GiB", met, 1)
+    assert peak.reached({"hand": session(log_of(100, HALF, timing("duckdb", [1.0], 5)))}) is None
+    target = AtMost("scan / DuckDB", 0.5, SCAN, DUCK)
     for sessions in ({}, {"hand": session(log_of(200, HALF, WHOLE))}, {"hand": session(log_of(100, HALF))}):
-        target = AtMost("scan / DuckDB", 0.5, SCAN, DUCK)
         assert target.reached(sessions) is None
         assert "not measured" in targets_table(sessions, [target])
 
@@ -108,13 +105,8 @@ def test_results_of_another_folder_are_told_and_leave_the_page_as_it_is(
     monkeypatch.setattr(report, "PAGE", tmp_path / "no page")
     suite.main()
     assert not report.PAGE.exists()
-    assert cells_of(capsys.readouterr().out.splitlines()[2]) == [
-        "scan lane / DuckDB, 20 M rows",
-        "<= 0.5",
-        "0.50 (0.25 to 0.60)",
-        "met",
-        "3",
-    ]
+    line = capsys.readouterr().out.splitlines()[2]
+    assert cells_of(line) == ["scan lane / DuckDB, 20 M rows", "<= 0.5", "0.50 (0.25 to 0.60)", "met", "3"]
 
 
 PAGE = "Said by hand.\n\n<!-- begin a -->\nold\n<!-- end a -->\n<!-- begin b c -->\n<!-- end b c -->\n"

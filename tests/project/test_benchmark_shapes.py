@@ -36,22 +36,16 @@ ROWS = 20_000
 def test_arrays_are_the_lists_and_the_truth_of_their_users() -> None:
     """No list repeats an item, and about half of the true items are in the lists."""
     lists, truth = lists_and_truth(LogShape(rows=ROWS, layout="lists"), ROWS, chunk=3)
-    sides: list[dict[int, list[int]]] = []
-    for side in (lists, truth):
-        by_user = defaultdict(list)
-        for row in side.to_pylist():
-            by_user[row["user_id"]].append(row["item_id"])
-        sides.append({user: sorted(items) for user, items in by_user.items()})
+    of_lists, of_truth = ([(row["user_id"], row["item_id"]) for row in side.to_pylist()] for side in (lists, truth))
     rows = arrays_of(lists, truth).to_pylist()
-    assert {row["user_id"]: sorted(row["items"]) for row in rows} == sides[0]
-    assert {row["user_id"]: sorted(row["true_items"]) for row in rows} == {
-        user: sides[1].get(user, []) for user in sides[0]
-    }
+    assert sorted((row["user_id"], item) for row in rows for item in row["items"]) == sorted(of_lists)
+    listed = {user for user, _ in of_lists}
+    found = sorted((row["user_id"], item) for row in rows for item in row["true_items"])
+    assert found == sorted(pair for pair in of_truth if pair[0] in listed)
     assert len(rows) == ROWS // 20
     assert any(not row["true_items"] for row in rows)
-    pairs = [{(user, item) for user, items in side.items() for item in items} for side in sides]
-    assert [len(side) for side in pairs] == [lists.num_rows, truth.num_rows]
-    assert 0.4 < len(pairs[0] & pairs[1]) / truth.num_rows < 0.6
+    assert (len(set(of_lists)), len(set(of_truth))) == (lists.num_rows, truth.num_rows)
+    assert 0.4 < len({*of_lists} & {*of_truth}) / truth.num_rows < 0.6
 
 
 def test_a_log_has_what_is_asked_for_and_its_other_columns_as_before() -> None:

@@ -12,9 +12,7 @@ import pytest
 import sparkrank as sr
 from sparkrank.base import checks
 from sparkrank.metrics.plan import level_text
-from sparkrank.schemas.tables import QUALITY, STATES, TableSchema, columns
-from sparkrank.states.forms import SMALL_FORMS
-from sparkrank.states.histogram_table import BLOCK_SCHEMA, WEIGHTED_BLOCK_SCHEMA
+from sparkrank.schemas.tables import QUALITY, TableSchema, columns
 from sparkrank.tables.rows.outputs import OUTPUTS
 from sparkrank.text.text import table_text
 from tests.support.commands import exit_code
@@ -40,18 +38,6 @@ def test_each_column_stands_once_and_says_what_it_means() -> None:
         assert {column.name for column in table.columns if not column.meaning} <= known, table.name
 
 
-def test_small_states_share_a_table_that_has_all_their_numbers() -> None:
-    for form in SMALL_FORMS:
-        assert set(form.columns) <= set(STATES.schema.names), form.kind
-        assert all(STATES.schema.field(field.name) == field for field in form.numbers), form.kind
-
-
-def test_blocks_with_weights_have_amounts_that_are_no_whole_numbers() -> None:
-    assert [name for name in WEIGHTED_BLOCK_SCHEMA.names if name in BLOCK_SCHEMA.names] == BLOCK_SCHEMA.names
-    differ = {name for name in BLOCK_SCHEMA.names if BLOCK_SCHEMA.field(name) != WEIGHTED_BLOCK_SCHEMA.field(name)}
-    assert differ == {"pos", "neg", "offset"}
-
-
 def test_the_command_prints_the_page_or_some_tables(capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_code("tables") == 0
     printed = capsys.readouterr().out.rstrip("\n")
@@ -73,9 +59,9 @@ def test_the_average_of_the_page_leaves_the_undefined_out() -> None:
     rows = pa.table({"user": [1, 1, 2, 3], "score": [0.5, 0.25, 0.5, 0.5], "label": [0, 1, 1, 0]})
     groups = sr.evaluate(rows, ["ap"], group="user", score="score", label="label").groups
     assert average is not None
-    [(plain, told)] = duckdb.arrow(groups).aggregate(f"avg(ap), {average[1]}").fetchall()
+    [(plain, defined)] = duckdb.arrow(groups).aggregate(f"avg(ap), {average[1]}").fetchall()
     assert math.isnan(plain)
-    assert told == (1 / 2 + 1) / 2
+    assert defined == (1 / 2 + 1) / 2
 
 
 def test_every_check_is_described() -> None:

@@ -109,16 +109,13 @@ class _Forwarded(BaseHTTPRequestHandler):
         if is_put and status == 200:
             made = json.loads(body)
             headers, body = {"ETag": f'"{made["etag"]}"', "x-goog-generation": made["generation"]}, b""
+        if method != "HEAD":
+            headers["Content-Length"] = str(len(body))
         self.send_response(status)
         for name, value in headers.items():
-            if name.lower() not in ("content-length", "transfer-encoding", "connection"):
+            if name.lower() not in ("transfer-encoding", "connection"):
                 self.send_header(name, value)
-        if method != "HEAD":
-            self.send_header("Content-Length", str(len(body)))
-        elif "Content-Length" in headers:
-            self.send_header("Content-Length", headers["Content-Length"])
         self.end_headers()
-        if method != "HEAD":
-            self.wfile.write(body)
+        self.wfile.write(body)
 
     do_GET = do_PUT = do_HEAD = _forward  # noqa: N815

@@ -13,28 +13,19 @@ USERS, ROWS = 40, 25
 
 def log(seed: int = 3) -> pa.Table:
     """A log whose every bit of scores, labels and keys counts."""
-    random = np.random.default_rng(seed)
-    count = USERS * ROWS
-    return pa.table(
-        {
-            "user": np.repeat([f"user {each}" for each in range(USERS)], ROWS),
-            "item": random.permutation(count) % 100,
-            "score": random.random(count),
-            "label": (random.random(count) < 0.3).astype(np.int32),
-        }
-    )
+    random, count = np.random.default_rng(seed), USERS * ROWS
+    columns = {"user": np.repeat([f"user {each}" for each in range(USERS)], ROWS)}
+    columns |= {"item": random.permutation(count) % 100, "score": random.random(count)}
+    return pa.table({**columns, "label": (random.random(count) < 0.3).astype(np.int32)})
 
 
 def pages_of(file: Path) -> dict[str, tuple[int, int]]:
     """Where the bytes of each column begin and end: its pages, dictionaries included."""
-    metadata = pq.read_metadata(file)
-    found = {}
+    metadata, found = pq.read_metadata(file), {}
     for group in range(metadata.num_row_groups):
-        for place in range(metadata.num_columns):
-            column = metadata.row_group(group).column(place)
-            first = column.data_page_offset
-            if column.has_dictionary_page:
-                first = min(first, column.dictionary_page_offset)
+        for column in map(metadata.row_group(group).column, range(metadata.num_columns)):
+            places = [column.data_page_offset] + [column.dictionary_page_offset] * column.has_dictionary_page
+            first = min(places)
             found[f"{column.path_in_schema} {group}"] = (first, first + column.total_compressed_size)
     return found
 

@@ -85,10 +85,7 @@ WAITING = ("browser", "connect", "faults", "jobs", "peers", "soak", "spark")
 
 @pytest.fixture(autouse=True, scope="module")
 def _quick_disk(request: pytest.FixtureRequest) -> Iterator[None]:
-    """What is written is asked for, but not waited for, which would be a fifth of the time of these tests.
-
-    No reader sees a difference while the machine runs. Tests that count the calls of a run hold when it calls.
-    """
+    """What is written is asked for, but not waited for, a fifth of the time of these tests: no reader sees that."""
     if request.path.parent.name in WAITING:
         yield
         return
@@ -165,11 +162,7 @@ def spark(spark_environment: dict[str, str], tmp_path_factory: pytest.TempPathFa
 
 @pytest.fixture
 def another_session(spark: SparkSession) -> Iterator[SparkSession]:
-    """A session for settings of its own.
-
-    A DataFrame made of rows makes its session the active one, whose settings hold wherever Spark is told no session:
-    afterwards that is ``spark`` again.
-    """
+    """A session for settings of its own; a DataFrame that is made of rows then makes ``spark`` the active one again."""
     yield spark.newSession()
     spark.createDataFrame([(1,)], "one int")
 

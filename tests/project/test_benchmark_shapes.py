@@ -67,15 +67,12 @@ def test_a_log_has_what_is_asked_for_and_its_other_columns_as_before() -> None:
     assert {type(item) for item in items} == {str}
 
 
-def test_each_day_is_a_folder_of_rows_of_its_own(tmp_path: Path) -> None:
+def test_each_day_is_a_folder_of_its_own_rows_and_csv_has_those_of_parquet(tmp_path: Path) -> None:
     log = write(LogShape(rows=3_000, groups=50, layout="days", days=3), tmp_path)
     days = {day.name: pq.read_table(day / "part-00000.parquet") for day in log.iterdir()}
     assert sorted(days) == ["day=2026-01-01", "day=2026-01-02", "day=2026-01-03"]
     assert [day.num_rows for day in days.values()] == [1_000] * 3
     assert len({score for day in days.values() for score in day["score"].to_pylist()}) == 3_000
-
-
-def test_csv_has_the_rows_of_the_parquet(tmp_path: Path) -> None:
     shape = LogShape(rows=1_000, groups=50, files=2)
     parquet, csv = (write(replace(shape, format=name), tmp_path) for name in ("parquet", "csv"))
     rows = pa.concat_tables(pa_csv.read_csv(path) for path in sorted(csv.glob("*.csv")))
@@ -138,15 +135,8 @@ def ended(name: str, work: Work) -> whole.Ended:
     return whole.Ended(name, found, None if table is None else Path(table))
 
 
-def log_of_four(folder: Path) -> Path:
-    """Two users whose rows tie across users: scores 4, 3, 3, 1 with labels 1, 0, 1, 0."""
-    folder.mkdir()
-    columns = {"user_id": [1, 1, 2, 2], "item_id": [7, 8, 8, 9], "score": [4.0, 3.0, 3.0, 1.0]}
-    log = pa.table({**columns, "clicked": [1, 0, 1, 0], "weight": [1.0, 2.0, 1.0, 1.0]})
-    pq.write_table(log, folder / "part.parquet")
-    return folder
-
-
+# Two users whose rows tie across users.
+FOUR = {"user_id": [1, 1, 2, 2], "item_id": [7, 8, 8, 9], "score": [4.0, 3.0, 3.0, 1.0], "clicked": [1, 0, 1, 0]}
 EXACT_BY_HAND = {
     # pairs: 4 beats 3 and 1, 3 ties with 3 and beats 1: (1 + 1 + 0.5 + 1) / 4; precision 1 at recall 0.5, 2/3 at 1;
     # above 4: TPR 0.5, FPR 0; above 3: TPR 1, FPR 0.5
@@ -161,8 +151,10 @@ EXACT_BY_HAND = {
 def test_metrics_by_hand(name: str, tmp_path: Path) -> None:
     if not ALONE[name].installed:
         pytest.skip(f"{name} is not installed")
-    metrics = SHAPES["exact"].metrics
-    work = Work(log_of_four(tmp_path / "log"), metrics, "clicked", False, ("score",), 1, tmp_path, group_table=False)
+    metrics, log = SHAPES["exact"].metrics, tmp_path / "log"
+    log.mkdir()
+    pq.write_table(pa.table({**FOUR, "weight": [1.0, 2.0, 1.0, 1.0]}), log / "part.parquet")
+    work = Work(log, metrics, "clicked", False, ("score",), 1, tmp_path, group_table=False)
     for weight, expected in EXACT_BY_HAND.items():
         values = ended(name, replace(work, weight=weight)).values()["score"]
         assert [values[metric].value for metric in metrics] == pytest.approx(expected)

@@ -57,8 +57,7 @@ def test_a_definition_is_declared_in_two_files() -> None:
 
 
 @pytest.mark.parametrize(
-    "kind",
-    ["GroupMetric", "CatalogueMetric", "PooledMetric", "HistogramMetric", "PooledTotals", "PooledValue"],
+    "kind", ["GroupMetric", "CatalogueMetric", "PooledMetric", "HistogramMetric", "PooledTotals", "PooledValue"]
 )
 def test_what_a_metric_from_outside_is_made_of_is_described(kind: str) -> None:
     """Every field of its own, but for those that all declarations have, and an example."""

@@ -14,8 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import examples
-from tests.support.examples import EXAMPLES, PAGES, PRESET_OF, PROJECT, blocks, numbers, printed, program
+from sparkrank.metrics import PRESETS
+from tests.support.examples import EXAMPLES, PAGES, PROJECT, blocks, numbers, printed, program
+
+PRESET_OF = {"ranx": "ranx", "recommenders": "recommenders", "replay": "replay"}
+PRESET_OF |= {"scikit_learn": "sklearn", "spark_ml": "mllib"}  # of the library that each page comes from
 
 # ann has one hit of two at place 1, bob one of three at place 2, cat none, dan no list; k is 2. NDCG of ann and bob is
 # 1 / (1 + d) and d / (1 + d) with d = 1 / log2(3): it adds up to 1, whatever d is.
@@ -84,21 +87,17 @@ def test_there_is_a_page_for_each_program_and_the_other_way_round() -> None:
 
 
 @pytest.mark.parametrize("page", PRESET_OF)
-def test_the_code_of_a_page_is_that_of_its_program(page: str) -> None:
-    source = program(page).read_text(encoding="utf-8")
-    shown = blocks(PAGES / f"{page}.md", "python")
+def test_a_page_has_the_code_of_its_program_and_names_all_that_its_preset_sets(page: str) -> None:
+    """Each definition as an argument, and each parameter as a metric's text, without its cut-off."""
+    source, text = (path.read_text(encoding="utf-8") for path in (program(page), PAGES / f"{page}.md"))
+    shown, preset = blocks(PAGES / f"{page}.md", "python"), PRESETS[PRESET_OF[page]]
     assert [block for block in shown if f"\n{block}\n" not in source] == []  # whole lines, and an empty one before
     assert [re.findall(r"^def (\w+)", block, re.MULTILINE) for block in shown] == [[], ["old_numbers"], ["new_numbers"]]
-    assert f'preset="{PRESET_OF[page]}"' in shown[2]
-
-
-@pytest.mark.parametrize("page", PRESET_OF)
-def test_a_page_names_all_that_its_preset_sets(page: str) -> None:
-    text = (PAGES / f"{page}.md").read_text(encoding="utf-8")
-    sets = examples.what_a_preset_sets(PRESET_OF[page])
-    assert len(sets) >= 3
-    words = {*sets, "**Ties**", "**Relevance**", "**Division**"}
-    assert {word for word in words if word not in text} == set()
+    assert f'preset="{preset.name}"' in shown[2]
+    words = {f'{name}="{value}"' for name, value in preset.definitions.items()}
+    words |= {f"{each.metric}({'='.join(filter(None, (each.parameter, each.value)))})" for each in preset.defaults}
+    assert len(words) >= 3
+    assert {word for word in {*words, "**Ties**", "**Relevance**", "**Division**"} if word not in text} == set()
 
 
 def test_pandas_rows(capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,15 +20,19 @@ from tests.project.test_pages import anchors
 
 PROJECT = Path(__file__).resolve().parents[2]
 PYPROJECT = (PROJECT / "pyproject.toml").read_text(encoding="utf-8")
-PINNED_LINES = [
-    line for line in (PROJECT / "constraints.txt").read_text(encoding="utf-8").splitlines() if not line.startswith("#")
-]
+
+
+def pins_of(name: str) -> list[str]:
+    lines = (PROJECT / name).read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if not line.startswith("#")]
+
+
+PINNED_LINES = pins_of("constraints.txt")
 PINS = dict(line.split("==") for line in PINNED_LINES)
 _LINK = re.compile(r"\]\(([^)\s]*)\)")
 
 
 def given(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """What setup.py tells setuptools."""
     told: dict[str, Any] = {}
     setuptools = SimpleNamespace(setup=lambda **options: told.update(options), Extension=lambda name, *_, **__: name)
     monkeypatch.setitem(sys.modules, "setuptools", setuptools)  # which newer Pythons do not bring
@@ -67,8 +71,7 @@ def test_every_loop_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_oldest_versions_are_those_that_the_project_allows() -> None:
     """`make test-minimum` installs the lowest version of everything that a user needs; 1.11 stands for 1.11.1, too."""
-    lines = (PROJECT / "constraints-minimum.txt").read_text(encoding="utf-8").splitlines()
-    pins = dict(line.split("==") for line in lines if not line.startswith("#"))
+    pins = dict(line.split("==") for line in pins_of("constraints-minimum.txt"))
     listed = re.findall(r"^(?:dependencies|spark|stores|report) = \[(.*?)\]$", PYPROJECT, re.MULTILINE | re.DOTALL)
     needed = [Requirement(text) for texts in listed for text in re.findall(r'"(.+?)"', texts)]
     assert sorted(pins) == sorted({canonicalize_name(each.name) for each in needed})
@@ -86,11 +89,8 @@ def test_every_file_of_the_package_is_in_the_wheel() -> None:
         name: re.findall(r'"(.+?)"', found)
         for name, found in re.findall(r'^"(.+?)" = \[(.*)\]$', section, re.MULTILINE)
     }
-    others = [
-        file
-        for file in (PROJECT / "sparkrank").rglob("*")
-        if file.is_file() and file.suffix not in {".py", ".pyc", ".pyx", ".so", ".h", ".cpp"}
-    ]
+    files = [file for file in (PROJECT / "sparkrank").rglob("*") if file.is_file()]
+    others = [file for file in files if file.suffix not in {".py", ".pyc", ".pyx", ".so", ".h", ".cpp"}]
     assert {"report.jinja", "report.css", "report.js", "py.typed"} <= {file.name for file in others}
     for file in others:
         package = next(folder for folder in file.parents if (folder / "__init__.py").exists())
@@ -98,13 +98,10 @@ def test_every_file_of_the_package_is_in_the_wheel() -> None:
         assert any(fnmatch(file.relative_to(package).as_posix(), pattern) for pattern in known), file
 
 
-def test_every_line_is_one_version_of_one_package() -> None:
+def test_every_package_that_the_project_names_has_one_version_that_it_allows() -> None:
     assert all(re.fullmatch(r"[a-z0-9-]+==[0-9][0-9a-z.+]*", line) for line in PINNED_LINES)
-    assert len(PINS) == len(PINNED_LINES) == len({canonicalize_name(name) for name in PINS})
-    assert sorted(PINNED_LINES, key=lambda line: line.split("==")[0]) == PINNED_LINES
-
-
-def test_every_package_that_the_project_names_has_a_version_that_it_allows() -> None:
+    assert len(PINNED_LINES) == len({canonicalize_name(name) for name in PINS})
+    assert sorted(PINS) == list(PINS)
     requirements = [Requirement(text) for text in metadata.requires("sparkrank") or ()]
     assert {"numpy", "pyarrow", "pyspark", "pytest"} <= {each.name for each in requirements}
     for each in requirements:

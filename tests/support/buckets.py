@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 
@@ -83,8 +83,4 @@ def bits_of_partials(partials: Partials) -> dict[str, object]:
 def bits_of_groups(groups: pa.Table, keys: Sequence[str] = (KEY,)) -> list[dict[str, str]]:
     """The group table in the order of its key, with each value as its exact text."""
     ordered = with_plain_models(groups).sort_by([("model", "ascending"), *((key, "ascending") for key in keys)])
-    return [_texts(row) for row in ordered.to_pylist()]
-
-
-def _texts(row: Mapping[str, object]) -> dict[str, str]:
-    return {name: repr(value) for name, value in row.items()}
+    return [{name: repr(value) for name, value in row.items()} for row in ordered.to_pylist()]

@@ -21,7 +21,6 @@ def exit_code(*arguments: str) -> int:
 
 
 def write_spec(folder: Path, document: dict[str, Any]) -> str:
-    """The path of the spec that is written into ``folder``."""
     path = folder / "spec.yaml"
     path.write_text(yaml.safe_dump(document), encoding="utf-8")
     return str(path)

@@ -38,16 +38,14 @@ OF_ARRAYS = {"group": "user", "items": "found", "true_items": "liked"}
 
 
 def column(name: str, values: Any) -> pa.Table:
-    """The log with other values of column ``name``."""
     return LOG.set_column(LOG.schema.get_field_index(name), name, pa.array(values))
 
 
 @dataclass(frozen=True)
 class Asked:
-    """An input and what is asked of it, in the words that both doors share; ``columns`` are the roles.
+    """An input, None for no file, and what is asked of it, in the words that both doors share.
 
-    ``settings`` are definitions, ``quality`` and ``engine`` what the spec has under these keys. A lane needs a ``path``
-    alone: None where there shall be no file.
+    ``columns`` are the roles, ``settings`` the definitions; the others are what the spec has under these keys.
     """
 
     name: str
@@ -89,7 +87,6 @@ def texts(table: pa.Table) -> list[str]:
 
 
 def by_call(asked: Asked, folder: Path, spark: Any) -> Found:
-    """By ``sr.evaluate``, which logs its warnings."""
     paths = written(asked, folder)
     truth = {} if asked.truth is None else {"truth": paths["truth"], "truth_columns": asked.truth_columns}
     try:
@@ -105,7 +102,6 @@ def by_call(asked: Asked, folder: Path, spark: Any) -> Found:
 
 
 def by_job(asked: Asked, folder: Path, spark: Any) -> Found:
-    """By a spec."""
     paths = written(asked, folder)
     document: dict[str, Any] = {
         "input": {"path": paths["input"], "columns": dict(asked.columns)},

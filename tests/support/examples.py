@@ -8,19 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from sparkrank.metrics import PRESETS
-
 PROJECT = Path(__file__).resolve().parents[2]
 EXAMPLES = PROJECT / "examples"
 PAGES = PROJECT / "docs" / "migration"
-# The preset of the library that each page comes from.
-PRESET_OF = {
-    "ranx": "ranx",
-    "recommenders": "recommenders",
-    "replay": "replay",
-    "scikit_learn": "sklearn",
-    "spark_ml": "mllib",
-}
 
 
 def program(page: str) -> Path:
@@ -28,7 +18,6 @@ def program(page: str) -> Path:
 
 
 def printed(example: Path, capsys: pytest.CaptureFixture[str]) -> str:
-    """What the example prints when it runs as a script."""
     capsys.readouterr()
     runpy.run_path(str(example), run_name="__main__")
     return capsys.readouterr().out
@@ -41,10 +30,3 @@ def numbers(text: str) -> dict[str, tuple[float, float]]:
 
 def blocks(page: Path, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-
-
-def what_a_preset_sets(name: str) -> set[str]:
-    """Each definition as an argument, and each parameter as a metric's text, without its cut-off."""
-    preset = PRESETS[name]
-    metrics = {(each.metric, "=".join(filter(None, (each.parameter, each.value)))) for each in preset.defaults}
-    return {f'{name}="{value}"' for name, value in preset.definitions.items()} | {f"{m}({p})" for m, p in metrics}

@@ -65,7 +65,6 @@ def gcs_environment(server: GcsServer, folder: Path) -> Mapping[str, str]:
 
 
 def gcs_with(server: GcsServer, bucket: str) -> fs.GcsFileSystem:
-    """The server as Arrow opens it, with a ``bucket``."""
     store = fs.GcsFileSystem(anonymous=True, scheme="http", endpoint_override=server.json, project_id="of-tests")
     store.create_dir(bucket)
     return store

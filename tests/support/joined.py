@@ -27,12 +27,10 @@ def _table(rows: Sequence[Listed | Given], number: str, item: pa.DataType | None
 
 
 def values_of(evaluation: sr.Evaluation, metric: str) -> dict[str, float]:
-    """The value of each group, by its user."""
     return dict(zip(evaluation.groups["user"].to_pylist(), evaluation.groups[metric].to_pylist(), strict=True))
 
 
 def counts_of(evaluation: sr.Evaluation) -> dict[str, float]:
-    """The counts of quality, by check."""
     return {row["check"]: row["count"] for row in evaluation.quality.to_pylist()}
 
 

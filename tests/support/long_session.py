@@ -31,7 +31,6 @@ def log() -> pa.Table:
 
 
 def evaluate(rows: Any, **more: Any) -> float:
-    """A value; what else was evaluated is dropped."""
     return sr.evaluate(rows, METRICS, group="u", score="s", label="y", buckets=4, **more)["ndcg@10"]
 
 
@@ -49,7 +48,6 @@ def held() -> dict[str, float]:
 
 
 def in_fork(rows: Any) -> float:
-    """The value that a forked process finds."""
     ours, theirs = os.pipe()
     child = os.fork()
     if not child:

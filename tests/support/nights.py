@@ -79,5 +79,4 @@ def store(
 
 
 def table_of(folder: Path, table: str, day: str) -> pd.DataFrame:
-    """A table of a day."""
     return pq.read_table(one_file(folder / f"tables/{table}/day={day}"), partitioning=None).to_pandas()

@@ -17,7 +17,6 @@ def write(path: Path, row_group_size: int | None = None, **columns) -> None:
 
 
 def at(*columns: str) -> dict[str, Place]:
-    """The places of columns that lie inside of no other."""
     return {name: Place(name, ()) for name in columns}
 
 

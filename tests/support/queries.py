@@ -19,15 +19,12 @@ PAGE = (PROJECT / "docs" / "queries.md").read_text(encoding="utf-8")
 BEFORE, AFTER = "2026-11-18", "2026-11-19"
 COUNTRIES = {"ann": "de", "bob": "de", "cid": "fr", "dora": "fr", "eve": "fr"}
 # At which rank each model has the click of a user: rr is one over it. Eve has none on the second day: undefined.
+OF_FOUR = {
+    BEFORE: {"production": (1, 2, 4, 1), "candidate": (1, 1, 2, 1)},
+    AFTER: {"production": (2, 1, 4, 4), "candidate": (1, 1, 1, 2)},
+}
 RANKS = {
-    BEFORE: {
-        "production": {"ann": 1, "bob": 2, "cid": 4, "dora": 1},
-        "candidate": {"ann": 1, "bob": 1, "cid": 2, "dora": 1},
-    },
-    AFTER: {
-        "production": {"ann": 2, "bob": 1, "cid": 4, "dora": 4},
-        "candidate": {"ann": 1, "bob": 1, "cid": 1, "dora": 2},
-    },
+    day: {model: dict(zip(COUNTRIES, of, strict=False)) for model, of in both.items()} for day, both in OF_FOUR.items()
 }
 EXPECTED = {
     "trend": [
@@ -75,7 +72,6 @@ def evaluate(folder: Path, **output: Any) -> str:
 
 
 def blocks(reader: str) -> list[str]:
-    """The code of a section of the page."""
     (section,) = re.findall(rf"^## {reader}\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL)
     return re.findall(r"```(?:sql|python)\n(.*?)```", section, re.DOTALL)
 

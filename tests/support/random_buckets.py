@@ -62,7 +62,6 @@ METRICS += ["p90(ndcg@5)", "ece(bins=7)", "ndcg(ideal=retrieved)@5", "ndcg(ideal
 
 @st.composite
 def plans(draw: st.DrawFn) -> Plan:
-    """Some metrics under some definitions, of one to three models."""
     definitions = draw(st.sampled_from(DEFINITIONS))
     models = MODELS[: draw(st.integers(1, 3))]
     keys = ["user", "query"][: draw(st.sampled_from([1, 1, 2]))]

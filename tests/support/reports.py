@@ -61,14 +61,12 @@ def document_of(folder: Path, **changes: Any) -> dict[str, Any]:
 
 
 def conf_of(folder: Path, **changes: Any) -> str:
-    """The path of such a spec."""
     path = folder / "spec.yaml"
     path.write_text(yaml.safe_dump(document_of(folder, **changes), sort_keys=False), encoding="utf-8")
     return str(path)
 
 
 def write_log(folder: Path, day: str, rows: pa.Table) -> None:
-    """The input of a day."""
     at = folder / f"log/dt={day}"
     at.mkdir(parents=True, exist_ok=True)
     pq.write_table(rows, at / "0.parquet")
@@ -92,7 +90,6 @@ def table(folder: Path, name: str, day: str) -> pa.Table:
 
 
 def all_rows(rows: pa.Table) -> list[dict[str, Any]]:
-    """Those over the whole day."""
     return rows.filter(pc.equal(rows["slice"], "all")).to_pylist()
 
 

@@ -34,7 +34,6 @@ def s3_environment(endpoint: str) -> Mapping[str, str]:
 
 
 def s3_with(endpoint: str, bucket: str) -> fs.S3FileSystem:
-    """The server as Arrow opens it, with a ``bucket``."""
     keys = {"access_key": "testing", "secret_key": "testing"}  # the server takes any
     address = {"endpoint_override": endpoint, "scheme": "http", "region": "us-east-1"}
     store = fs.S3FileSystem(**keys, **address, allow_bucket_creation=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,28 +12,17 @@ from sparkrank.tables.commit.links import checksum
 
 
 def one_file(folder: Path) -> Path:
-    """The one file of a table in the folder of a day."""
     (file,) = folder.glob("*.parquet")
     return file
-
-
-def listed(file: Path) -> dict[str, Any]:
-    """What ``runs`` says of a file as it is now."""
-    return {
-        "table": file.parent.name.partition("=")[0],
-        "name": file.name,
-        "rows": pq.read_metadata(file).num_rows,
-        "bytes": file.stat().st_size,
-        "checksum": checksum(file),
-    }
 
 
 def list_again(tables: Path, day: str, table: str) -> None:
     """Let ``runs`` say of a table of ``day`` what is in its file now, as if its run had written it so."""
     runs, file = one_file(tables / f"runs/day={day}"), one_file(tables / f"{table}/day={day}")
     (run,) = pq.read_table(runs, partitioning=None).to_pylist()
+    described = {"name": file.name, "rows": pq.read_metadata(file).num_rows, "bytes": file.stat().st_size}
     others = [each for each in run["files"] if each["table"] != table]
-    run["files"] = [*others, {**listed(file), "table": table}]
+    run["files"] = [*others, {"table": table, **described, "checksum": checksum(file)}]
     pq.write_table(pa.Table.from_pylist([run], schema=RUNS.schema), runs)
 
 

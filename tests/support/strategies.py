@@ -109,7 +109,6 @@ def group_metrics(tied: bool) -> st.SearchStrategy[Asked]:
 
 
 def weighs_by_a_word(parts: Asked) -> bool:
-    """Whether groups weigh by no column."""
     return parts[1].get("weight", "uniform") in ("uniform", "rows", "relevant", "positives", "pairs")
 
 
@@ -122,7 +121,6 @@ def has_expectation(parts: Asked) -> bool:
 
 
 def arguments(parts: Asked) -> dict[str, Value]:
-    """The parts as an oracle takes them."""
     name, given, k = parts
     return given if CATALOG[name].cutoff == "none" else {"k": k, **given}
 

@@ -31,7 +31,6 @@ def write_day(
 
 
 def tables_of(value: int, names: Iterable[str]) -> dict[str, pa.Table]:
-    """Tables of one row, which has ``value``."""
     return {name: pa.table({"name": [name], "value": [value]}) for name in names}
 
 

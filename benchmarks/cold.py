@@ -1,6 +1,6 @@
 """Seconds from a command to its tables, everything started anew, as a nightly pipeline starts it.
 
-A job of some seconds is mostly start: a JVM that loads and compiles Spark's classes, Python workers that import. The
+A job of some seconds is mostly start-up: a JVM that loads and compiles Spark's classes, Python workers that import. The
 commands take turns; one round before is not counted, in which a JVM also leaves its class archive.
 
     python -m benchmarks.cold --rows 20e6

@@ -1,4 +1,4 @@
-"""What sessions of the benchmark found, as data and as JSON. Everything told of it is computed from this."""
+"""What sessions of the benchmark found, as data and as JSON. Every report is computed from this."""
 
 from __future__ import annotations
 

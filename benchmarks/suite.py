@@ -4,7 +4,7 @@
     python -m benchmarks.suite 20m 100m --again
     python -m benchmarks.suite 20m 100m --results mine    # of another machine: prints the targets, the page stays
 
-A session that has ended has its result in a file of its own, so what was interrupted goes on where it was.
+A session that has ended has its result in a file of its own, so an interrupted suite continues where it stopped.
 """
 
 from __future__ import annotations

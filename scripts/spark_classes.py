@@ -2,8 +2,8 @@
 
     JAVA_HOME=... .venv/bin/python scripts/spark_classes.py .venv/spark.jsa
 
-A JVM that is given the archive (tests/conftest.py does) starts Spark in about half of the processor time. One that is
-another than that which wrote it, or whose jars are others, leaves it aside and starts as always.
+A JVM that is given the archive (tests/conftest.py does) starts Spark in about half of the processor time. Another
+JVM than the one that wrote it, or one with other jars, ignores it and starts as always.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Every way that is measured, by the name it has on the command line.
 
-A module here imports the tool it shows only when it prepares to run, so one that is not installed hinders nobody else.
+A module here imports the tool it shows only when it prepares to run, so one that is not installed does not hinder the
+others.
 """
 
 from __future__ import annotations

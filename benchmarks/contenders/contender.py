@@ -20,7 +20,7 @@ class Work:
     columns, one of each model. Only ``cores`` threads may be used.
 
     Where there is a ``truth``, the log has lists of items without labels, and the truth the items that are relevant.
-    ``slices`` are sets of columns by whose values the means are asked for as well; then nobody writes a group table.
+    ``slices`` are sets of columns by whose values the means are asked for as well; then no group table is written.
 
     ``keys`` identify a group. Rows count by the column ``weight`` in metrics of all rows. Where ties are ``by_item``,
     tied rows stand by item, descending. With ``arrays`` the log has a row for each list, with its true items.
@@ -100,7 +100,7 @@ Values: TypeAlias = Mapping[str, Mapping[str, Value]]
 class Contender(Protocol):
     """One way to do the work, as someone who knows the tool would write it.
 
-    ``prepare`` comes once and is not timed: views, text of queries, nothing that looks at rows. ``run`` is everything
+    ``prepare`` is called once, untimed: views, text of queries, nothing that looks at rows. ``run`` is everything
     that is timed, from the Parquet files to the means, which stay for ``values``, and to the group table in ``table``
     (absent where the way yields none). ``values`` holds, for each model, those of the metrics that the way can compute.
 

@@ -116,8 +116,8 @@ class Recommenders(_OfPandas):
 class SparkRecommenders(ListLibrary):
     """``SparkRankingEvaluation`` of Recommenders, in a session of its own.
 
-    Its mean average precision is that of the cut list, which nobody asks for here. It gathers lists by ``collect_list``
-    after a join, in an order that nobody promises: its NDCG was seen to differ for single users.
+    Its mean average precision is that of the cut list, not asked for here. Lists are gathered by ``collect_list``
+    after a join, in an order that is not guaranteed: its NDCG was seen to differ for single users.
     """
 
     name = "recommenders-spark"

@@ -18,6 +18,7 @@ import sparkrank.report
 from sparkrank.config import load_spec
 from sparkrank.config.document import Spec
 from sparkrank.inputs.window import Window
+from sparkrank.jobs.report_job import report_stored
 from sparkrank.jobs.target import Target
 from sparkrank.report.data import ReportData
 from sparkrank.schemas.tables import RUNS
@@ -89,6 +90,12 @@ def spec_of(folder: Path, **changes: Any) -> Spec:
 def of_day(spec: Spec, day: str) -> Target:
     """The day as a target."""
     return Target.of_day(spec, day)
+
+
+def stored(conf: str, day: str) -> ReportData:
+    """The report of a day by the spec at ``conf``."""
+    spec = load_spec(conf)
+    return report_stored(spec, of_day(spec, day))
 
 
 def of_window(spec: Spec, first: str, last: str) -> Target:

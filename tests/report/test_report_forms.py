@@ -6,6 +6,8 @@ import json
 import math
 import re
 import webbrowser
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,6 @@ from pyarrow import fs
 import sparkrank as sr
 from sparkrank.base.errors import SparkrankError, SpecError
 from sparkrank.jobs import report_job
-from sparkrank.jobs.report_job import report_stored
 from sparkrank.report.changes import Changes, changes_since, changes_text
 from sparkrank.report.collect import report_data
 from sparkrank.report.data import ReportData
@@ -29,7 +30,8 @@ from sparkrank.schemas import tables
 from tests.browser.made import report as made
 from tests.support import nights
 from tests.support.commands import PROJECT, exit_code
-from tests.support.reports import DAYS, all_rows, conf_of, of_day, rows_of, spec_of, stub_page, table, write_log
+from tests.support.reports import DAYS, all_rows, conf_of, rows_of, spec_of, stub_page, table, write_log
+from tests.support.reports import stored as stored_report
 from tests.support.s3_server import s3_environment, s3_server, s3_with
 
 TODAY = DAYS[-1]
@@ -46,32 +48,28 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def stored(folder: Path, day: str = TODAY, **changes: Any) -> ReportData:
-    spec = spec_of(folder, **changes)
-    return report_stored(spec, of_day(spec, day))
+    return stored_report(conf_of(folder, **changes), day)
 
 
 def report(folder: Path, *words: str) -> int:
     return exit_code("report", "--conf", conf_of(folder), "--date", TODAY, *words)
 
 
-def test_forms_without_a_file_go_to_stdout(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    data = stored(folder)
+def test_without_a_file_text_goes_to_stdout_and_html_is_written_here(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stub_page(monkeypatch)
+    monkeypatch.chdir(tmp_path)
+    data, file = stored(folder), Path(f"report-{TODAY}.html")
     for form, begins in (("md", f"### Evaluation of {TODAY}"), ("latex", f"% {TODAY}"), ("json", "{")):
         assert report(folder, "--format", form) == 0
         printed = capsys.readouterr().out
         assert printed == as_form(data, form)
         assert printed.startswith(begins)
-
-
-def test_html_without_a_file_is_written_here(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    stub_page(monkeypatch)
-    monkeypatch.chdir(tmp_path)
     assert report(folder) == 0
-    assert capsys.readouterr().out == f"Written: report-{TODAY}.html\n"
-    assert Path(f"report-{TODAY}.html").read_text(encoding="utf-8") == as_form(stored(folder), "html")
-    assert [each.name for each in tmp_path.iterdir()] == [f"report-{TODAY}.html"]
+    assert capsys.readouterr().out == f"Written: {file}\n"
+    assert file.read_text(encoding="utf-8") == as_form(data, "html")
+    assert list(Path().iterdir()) == [file]
 
 
 def test_the_ending_says_the_form(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,13 +99,9 @@ def test_what_makes_no_sense_is_refused(folder: Path, capsys: pytest.CaptureFixt
     ):
         assert report(folder, *words) == 2
         assert sentence in capsys.readouterr().err
-
-
-def test_in_python_too(tmp_path: Path) -> None:
     ev = sr.evaluate(rows_of(0, 50), ["rr"], group="user", score="old", label="click")
     with pytest.raises(SpecError, match='format is htm, did you mean "html"'):
-        ev.report(tmp_path / "a.md", format="htm")
-    assert list(tmp_path.iterdir()) == []
+        ev.report("a.md", format="htm")
 
 
 def test_the_page_is_opened_where_there_is_a_browser(
@@ -129,9 +123,9 @@ def test_json_has_every_field(folder: Path) -> None:
     data = stored(folder)
     document = json.loads(as_form(data, "json"))
     assert document == json.loads(json.dumps(report_document(data)))
-    rows = {(row["metric"], row["model"]): row["value"] for row in all_rows(table(folder, "metrics", TODAY))}
-    for each in document["headline"]["rows"]:
-        assert each["row"]["value"] == rows[each["row"]["metric"], each["row"]["model"]]
+    rows = [line["row"] for line in document["headline"]["rows"]]
+    values = {(row["metric"], row["model"]): row["value"] for row in all_rows(table(folder, "metrics", TODAY))}
+    assert {(row["metric"], row["model"]): row["value"] for row in rows} == values
 
 
 def test_markdown_and_latex_have_the_numbers_of_the_terminal(folder: Path) -> None:
@@ -264,25 +258,49 @@ def test_a_page_that_fails_leaves_the_day_as_it_was(tmp_path: Path, monkeypatch:
     assert not (tmp_path / f"out/report/day={TODAY}").exists()
 
 
-def test_a_day_that_a_person_lets_in_has_a_report_that_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In plain folders, where files are replaced one after the other."""
+@contextmanager
+def place_of(kind: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Callable[[], str]]]:
+    """Plain folders, where files are replaced one after the other, or a store; and how to read the day's report."""
+    if kind == "plain":
+        yield f"{folder}/out", lambda: written(folder, TODAY)
+        return
+    pytest.importorskip("obstore")
+    with s3_server() as endpoint:
+        for name, value in s3_environment(endpoint).items():
+            monkeypatch.setenv(name, value)
+        store = s3_with(endpoint, "lake")
+
+        def of_manifest() -> str:
+            manifest = json.loads(store.open_input_file(f"lake/out/_days/{TODAY}.json").read())
+            assert "report" in manifest["tables"]
+            (info,) = store.get_file_info(fs.FileSelector(f"lake/out/_runs/{manifest['run']}/report"))
+            text: str = store.open_input_file(info.path).read().decode("utf-8")
+            return text
+
+        yield "s3://lake/out", of_manifest
+
+
+@pytest.mark.parametrize("kind", ["plain", "store"])
+def test_a_day_that_a_person_lets_in_has_a_report_that_says_so(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stub_page(monkeypatch)
-    changes: dict[str, Any] = {
-        "output": {"path": f"{tmp_path}/out", "report": True, "plain": True},
-        "gates": [{"metric": "rr", "model": "old", "min": 50}],
-        "history": {},
-    }
-    write_log(tmp_path, TODAY, rows_of(0, 200))
-    conf = ["--conf", conf_of(tmp_path, **changes), "--date", TODAY]
-    assert exit_code("evaluate", "--quiet", *conf) == 3
-    assert "a person has let it in" not in written(tmp_path, TODAY)
-    assert exit_code("accept", "--quiet", *conf, "--reason", "a holiday") == 0
-    assert written(tmp_path, TODAY) == as_form(stored(tmp_path, **changes), "html")
-    assert "a person has let it in" in written(tmp_path, TODAY)
-    # accepted by a spec without it: no report stays that says otherwise
-    conf[1] = conf_of(tmp_path, **{**changes, "output": {"path": f"{tmp_path}/out", "plain": True}})
-    assert exit_code("accept", "--quiet", *conf, "--reason", "another reason") == 0
-    assert not (tmp_path / f"out/report/day={TODAY}").exists()
+    with place_of(kind, tmp_path, monkeypatch) as (path, shown):
+        output = {"path": path, "plain": kind == "plain"}
+        changes: dict[str, Any] = {"gates": [{"metric": "rr", "model": "old", "min": 50}], "history": {}}
+        with_report = {**changes, "output": {**output, "report": True}}
+        write_log(tmp_path, TODAY, rows_of(0, 200))
+        conf = ["--conf", conf_of(tmp_path, **with_report), "--date", TODAY]
+        assert exit_code("evaluate", "--quiet", *conf) == 3
+        assert shown() == as_form(stored(tmp_path, **with_report), "html")
+        assert "a person has let it in" not in shown()
+        assert exit_code("accept", "--quiet", *conf, "--reason", "a holiday") == 0
+        assert shown() == as_form(stored(tmp_path, **with_report), "html")
+        assert "a person has let it in" in shown()
+        if kind == "plain":  # accepted by a spec without it: no report stays that says otherwise
+            conf[1] = conf_of(tmp_path, **changes, output=output)
+            assert exit_code("accept", "--quiet", *conf, "--reason", "another reason") == 0
+            assert not (tmp_path / f"out/report/day={TODAY}").exists()
 
 
 def test_what_the_page_needs_is_asked_for_before_anything_is_read(
@@ -317,12 +335,11 @@ def test_a_run_says_in_one_line_what_changed_since_the_day_before(
         {(row["model"], row["metric"]): row["value"] for row in all_rows(table(tmp_path, "metrics", day))}
         for day in (DAYS[0], TODAY)
     )
-    told = re.findall(r"(old|new) ([\w()@=]+) (-?[\d.]+) -> (-?[\d.]+) \(([+-][\d.]+)", last)
-    assert len(told) == 3
-    for model, metric, before, value, difference in told:
-        key = (model, metric)
-        assert (before, value) == (f"{then[key]:.4f}", f"{now[key]:.4f}")
-        assert difference == f"{now[key] - then[key]:+.4f}"
+    changes = re.findall(r"(old|new) ([\w()@=]+) (-?[\d.]+) -> (-?[\d.]+) \(([+-][\d.]+)", last)
+    assert len(changes) == 3
+    for *key, before, value, difference in changes:
+        one, other = then[tuple(key)], now[tuple(key)]
+        assert (before, value, difference) == (f"{one:.4f}", f"{other:.4f}", f"{other - one:+.4f}")
     assert exit_code("evaluate", *conf, "--date", TODAY, "--json") == 0
     document = json.loads(capsys.readouterr().out)["changes"]
     assert document["since"] == DAYS[0]
@@ -455,38 +472,6 @@ def test_the_page_says_the_bounds_that_hold() -> None:
         assert f"{number:,} {words}".replace("\n", " ") in PAGE.replace("\n", " ")
     assert f"at most {score_histograms.HISTOGRAM_BINS}" in PAGE
     assert report_job.LOOKED_BACK == 7  # "of the seven before"
-
-
-def test_in_an_object_store_the_report_is_shown_by_the_manifest(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It is made of the files that the run has just written there, and accepted days have theirs made again."""
-    pytest.importorskip("obstore")
-    stub_page(monkeypatch)
-    changes: dict[str, Any] = {
-        "output": {"path": "s3://lake/out", "report": True},
-        "gates": [{"metric": "rr", "model": "old", "min": 50}],
-        "history": {},
-    }
-    write_log(tmp_path, TODAY, rows_of(0, 200))
-    with s3_server() as endpoint:
-        for name, value in s3_environment(endpoint).items():
-            monkeypatch.setenv(name, value)
-        store = s3_with(endpoint, "lake")
-        conf = ["--conf", conf_of(tmp_path, **changes), "--date", TODAY]
-        assert exit_code("evaluate", "--quiet", *conf) == 3
-
-        def of_store() -> str:
-            manifest = json.loads(store.open_input_file(f"lake/out/_days/{TODAY}.json").read())
-            assert "report" in manifest["tables"]
-            (info,) = store.get_file_info(fs.FileSelector(f"lake/out/_runs/{manifest['run']}/report"))
-            text: str = store.open_input_file(info.path).read().decode("utf-8")
-            return text
-
-        assert of_store() == as_form(stored(tmp_path, **changes), "html")
-        assert exit_code("accept", "--quiet", *conf, "--reason", "a holiday") == 0
-        assert of_store() == as_form(stored(tmp_path, **changes), "html")
-        assert "a holiday" in of_store()
 
 
 def test_where_a_day_is_not_replaced_as_a_whole_no_report_is_written(

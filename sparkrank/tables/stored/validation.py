@@ -111,7 +111,6 @@ def validate_results(table: pa.Table, name: str, day: str, *, once: bool = True)
     A row is invalid if its subject is null, if its weight is infinite or, unless ``once`` is false, if another row has
     the same subject.
     """
-    validate_required(table.column_names, name, day)
     for column in _WITHOUT_NULLS[name]:
         if column != "slice_value" and column in table.column_names and table[column].null_count:
             raise InputError(f"the table {name} of {day} has {column} that is null: {ADVICE}")

@@ -82,8 +82,7 @@ def test_it_opens_without_a_word_of_complaint_and_asks_for_nothing(name: str, op
     found.eval("document.querySelectorAll('details').forEach((each, at) => each.open = at < 60)")
     assert found.page.title().endswith("sparkrank")
     assert found.eval("document.documentElement.scrollWidth") <= PHONE[0]
-    assert found.eval("window.hit") is None
-    assert found.eval("[document.scripts.length, document.images.length]") == [1, 0]
+    assert found.eval("[window.hit ?? null, document.scripts.length, document.images.length]") == [None, 1, 0]
     names = set(found.eval("[...document.querySelectorAll('*')].flatMap(e => [...e.attributes].map(a => a.name))"))
     assert {name for name in names if name.startswith("on") or name == "style"} == set()
     ids = found.eval("[...document.querySelectorAll('[id]')].map(e => e.id)")
@@ -99,8 +98,8 @@ def test_it_opens_without_a_word_of_complaint_and_asks_for_nothing(name: str, op
 
 
 def violations(results: Any) -> list[tuple[str, str, list[str]]]:
-    found = results.response["violations"]
-    return [(each["id"], each["help"], [node["html"][:200] for node in each["nodes"][:3]]) for each in found]
+    rules = results.response["violations"]
+    return [(rule["id"], rule["help"], [node["html"][:200] for node in rule["nodes"][:3]]) for rule in rules]
 
 
 def test_axe_would_tell(opened: Open) -> None:
@@ -199,14 +198,17 @@ def test_every_value_of_the_metrics_is_there_to_the_last_digit(opened: Open) -> 
       return [...t.tBodies[0].rows].flatMap(r => [...r.cells].map((c, at) =>
         [[of, r.cells[0].textContent, heads[at]].join("|"), [c.title, c.textContent]]));
     }))"""
-    headline = found.eval(script, "#headline > .scroll table")
-    sliced = found.eval(script, "#slices table")
-    rows = [(headline, "", each.row.metric, each.row) for each in data.headline.rows]
-    sliced_cells = [(row, cell) for row in data.slices.rows for cell in row.cells if cell]
-    rows += [(sliced, row.metric, row.slice_value or "(null)", cell) for row, cell in sliced_cells]
+    headline, sliced = (found.eval(script, query) for query in ("#headline > .scroll table", "#slices table"))
+    rows = [(headline, "", line.row.metric, line.row) for line in data.headline.rows]
+    rows += [
+        (sliced, row.metric, row.slice_value or "(null)", cell)
+        for row in data.slices.rows
+        for cell in row.cells
+        if cell is not None
+    ]
     assert len(rows) == 4 + 12
-    for table, of, first, cell in rows:
-        title, text = table[f"{of}|{first}|{cell.model}"]
+    for table, metric, first, cell in rows:
+        title, text = table[f"{metric}|{first}|{cell.model}"]
         assert float(title.split(" ")[0]) == cell.value
         assert text.startswith(f"{cell.value:.4f}[{cell.ci_low:.4f}, {cell.ci_high:.4f}]")
 
@@ -242,20 +244,18 @@ def test_paper_has_no_navigation_and_is_light(opened: Open) -> None:
 
 def test_tables_of_words_and_numbers_fit_on_a_desktop(opened: Open) -> None:
     """Gates with names of their own length, and comparisons that are all sure: nothing is behind an edge."""
-    of = dataclasses.replace(
-        gate("ndcg@10 of candidate where country=* not worse than baseline by 1%", "ndcg@10", "candidate", "undecided",
-             "its difference to production, -0.0145035 (-0.0589994 to 0.0299924), may or may not be worse than the "
-             "margin allows (-0.00740517)"),
-        slice="country", slice_value="Germany",
-    )  # fmt: skip
-    data = report(("production", "candidate"), ("ndcg@10", "coverage(ties=item)@10"), days=1)
-    rows = tuple(
-        dataclasses.replace(row, p_adjusted=1e-9, relative=-0.9999, wins=10_000) for row in data.comparisons.rows
+    name = "ndcg@10 of candidate where country=* not worse than baseline by 1%"
+    reason = (
+        "its difference to production, -0.0145035 (-0.0589994 to 0.0299924), may or may not be worse than the "
+        "margin allows (-0.00740517)"
     )
-    from sparkrank.report.page import page
-
-    data = dataclasses.replace(data, gates=(of,) * 12, comparisons=dataclasses.replace(data.comparisons, rows=rows))
-    found = opened(page(data))
+    check = gate(name, "ndcg@10", "candidate", "undecided", reason)
+    data = report(("production", "candidate"), ("ndcg@10", "coverage(ties=item)@10"), days=1)
+    sure = {"p_adjusted": 1e-9, "relative": -0.9999, "wins": 10_000}
+    rows = tuple(dataclasses.replace(row, **sure) for row in data.comparisons.rows)
+    checks = (dataclasses.replace(check, slice="country", slice_value="Germany"),) * 12
+    data = dataclasses.replace(data, gates=checks, comparisons=dataclasses.replace(data.comparisons, rows=rows))
+    found = opened(data)
     wide = "[...document.querySelectorAll('#gates .scroll,#comparisons .scroll')]"
     assert found.eval(f"{wide}.length") == 2
     assert found.eval(f"{wide}.map(each => each.scrollWidth - each.clientWidth)") == [0, 0]
@@ -265,11 +265,10 @@ def test_tables_of_words_and_numbers_fit_on_a_desktop(opened: Open) -> None:
 
 def test_charts_have_the_colours_of_the_scheme(opened: Open) -> None:
     """From one file: ink that is the colour of the text, lines that are lighter on dark."""
-    colours = {}
+    colours = []
     for scheme in ("light", "dark"):
         found = opened(made("two models")[1], color_scheme=scheme)
         ink = found.eval("getComputedStyle(document.querySelector('figure svg text')).fill")
         assert ink == found.eval("getComputedStyle(document.body).color")
-        colours[scheme] = (ink, found.eval("getComputedStyle(document.querySelector('figure .sc0')).stroke"))
-    assert colours["light"][0] != colours["dark"][0]
-    assert colours["light"][1] != colours["dark"][1]
+        colours.append((ink, found.eval("getComputedStyle(document.querySelector('figure .sc0')).stroke")))
+    assert all(light != dark for light, dark in zip(*colours, strict=True))

@@ -94,14 +94,12 @@ def test_parts_add_up_and_swapping_turns_them(one: Values, other: Values) -> Non
         / sum(Fraction(weight) for weight, _ in side.values())
         for side in (one, other)
     ]
-    size = math.fsum(abs(row[name]) for row in found for name in ("mix", "rate"))
+    sums = [row["mix"] + row["rate"] for row in found]
+    near = {"rel": 1e-15, "abs": 1e-15 * math.fsum(abs(row[name]) for row in found for name in ("mix", "rate"))}
     difference = float(means[1] - means[0])
     assert {row["difference"] for row in found} == {difference}
-    assert math.fsum(row[name] for row in found for name in ("mix", "rate")) == pytest.approx(
-        difference, rel=1e-15, abs=1e-15 * size
-    )
-    for row in found:
-        assert row["part"] == pytest.approx(row["mix"] + row["rate"], rel=1e-15, abs=1e-15 * size)
+    assert math.fsum(row[name] for row in found for name in ("mix", "rate")) == pytest.approx(difference, **near)
+    assert [row["part"] for row in found] == pytest.approx(sums, **near)
     turned = {"entered": "left", "left": "entered", "both": "both"}
     expected = {
         value: (-mix, -rate, turned[presence])
@@ -111,29 +109,24 @@ def test_parts_add_up_and_swapping_turns_them(one: Values, other: Values) -> Non
 
 
 def test_a_value_without_weight_is_not_there() -> None:
-    nan = float("nan")
-    found = sr.decompose(table({"de": (4, 0.5), "fr": (0, nan)}), table({"de": (4, 0.5), "fr": (4, 1.0)}), "country")
-    assert parts(found)["fr"][2] == "entered"
+    before, after = table({"de": (4, 0.5), "fr": (0, math.nan)}), table({"de": (4, 0.5), "fr": (4, 1.0)})
+    assert parts(sr.decompose(before, after, "country"))["fr"][2] == "entered"
 
 
 def test_what_is_refused() -> None:
-    for left, asked, told in (
-        ({}, {"by": "contry"}, 'has no slice "contry", did you mean "country"?'),
-        ({}, {"metrics": ["ndcg@5"]}, 'the metric "ndcg@5" is not on both sides'),
-        ({}, {"left_model": "n"}, 'left_model: the left table has no model "n"'),
-        ({"metric": "auc"}, {"metrics": ["auc"]}, "auc is no mean of groups or rows"),
-        ({"metric": "median(rr)"}, {"metrics": ["median(rr)"]}, r"median(rr) is no mean"),
-        ({"metric": "copc"}, {}, "no metric of the right table is a mean (copc)"),
-        (
-            {"metric": "own_metric"},
-            {"metrics": ["own_metric"]},
-            "own_metric is a metric that nobody here has registered",
-        ),
+    for metric, asked, sentence in (
+        ("rr", {"by": "contry"}, 'has no slice "contry", did you mean "country"?'),
+        ("rr", {"metrics": ["ndcg@5"]}, 'the metric "ndcg@5" is not on both sides'),
+        ("rr", {"left_model": "n"}, 'left_model: the left table has no model "n"'),
+        ("auc", {"metrics": ["auc"]}, "auc is no mean of groups or rows"),
+        ("median(rr)", {"metrics": ["median(rr)"]}, "median(rr) is no mean"),
+        ("copc", {}, "no metric of the right table is a mean (copc)"),
+        ("own_metric", {"metrics": ["own_metric"]}, "own_metric is a metric that nobody here has registered"),
     ):
-        side = table({"de": (4, 0.5)}, **left)
+        side = table({"de": (4, 0.5)}, metric=metric)
         with pytest.raises(sr.SpecError) as raised:
             sr.decompose(side, side, **{"by": "country", **asked})
-        assert told in str(raised.value)
+        assert sentence in str(raised.value)
 
 
 def test_numbers_that_cannot_be_split_are_refused() -> None:
@@ -211,21 +204,18 @@ def test_the_command_for_two_models_of_a_day(output: tuple[Path, str], capsys: p
 
 
 def test_the_command_refuses(output: tuple[Path, str], capsys: pytest.CaptureFixture[str]) -> None:
-    for words, code, told in (
+    no_day = ["--date", "2026-12-01", "--model", "candidate", "--baseline", "production"]
+    for words, code, sentence in (
         (["--date", DAYS[0]], 2, "the spec has the models production, candidate: name one with --baseline"),
         (["--date", DAYS[0], "--model", "x"], 2, '--model: the spec has no model "x"'),
         (["--date", DAYS[0], "--model", "candidate", "--baseline", "candidate"], 2, "are both candidate"),
         (["--left-date", DAYS[0], "--right-date", DAYS[1]], 2, "name one with --model"),
         (["--left-date", DAYS[0], "--model", "candidate"], 2, "--right-date is missing"),
         (["--model", "candidate"], 2, "no day is given"),
-        (
-            ["--date", "2026-12-01", "--model", "candidate", "--baseline", "production"],
-            4,
-            "there is no table metrics at",
-        ),
+        (no_day, 4, "there is no table metrics at"),
     ):
         assert exit_code("compare", "--conf", output[1], "--decompose", "country", *words) == code, words
-        assert told in capsys.readouterr().err, words
+        assert sentence in capsys.readouterr().err, words
 
 
 def test_tables_that_nobody_evaluated_here(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

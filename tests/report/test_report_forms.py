@@ -87,13 +87,17 @@ def test_the_ending_says_the_form(folder: Path, tmp_path: Path, monkeypatch: pyt
 
 def test_what_makes_no_sense_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for words, sentence in (
-        (["--out", "a.pdf"], "a.pdf, whose ending names no form: .html"),
+        (["--out", "a.pdf"], ".html, .htm, .md, .json, .tex are known, or give a format; print the page"),
         (["--out", "none/a.md"], "there is no folder for none/a.md"),
         (["--out", " ", "--format", "md"], "out is empty"),
         (["--out", ".", "--format", "md"], ". is a folder"),
         (["--open", "--format", "md"], "--open and --format md do not go together"),
         (["--open", "--out", "a.json"], "--open and --format json do not go together"),
         (["--format", "docx"], "format is docx: html, md, json, latex are allowed"),
+        (["--format", "png"], "html, md, json, latex are allowed; --plots writes charts as SVG"),
+        (["--plots", "p", "--format", "md"], "--plots and --format do not go together"),
+        (["--plots", "p", "--out", "x.html"], "--plots and --out do not go together"),
+        (["--plots", "p", "--open"], "--plots and --open do not go together"),
         (["--from", "2026-01-30"], "--from and --to go together"),
         (["--from", "2026-01-30", "--to", "2026-01-31"], "--date and --from do not go together"),
     ):
@@ -132,13 +136,13 @@ def test_markdown_and_latex_have_the_numbers_of_the_terminal(folder: Path) -> No
     data = stored(folder)
     page, tabular = as_form(data, "md"), as_form(data, "latex")
     for row in all_rows(table(folder, "metrics", TODAY)):
-        value = f"{row['value']:.4f}"
         interval = " (too few)" if row["interval"] == "too few" else ""
         if row["ci_high"] is not None:
             below, above = (f"{abs(row[end] - row['value']):.4f}" for end in ("ci_low", "ci_high"))
             interval = f" ± {above}" if below == above else f" [{row['ci_low']:.4f}, {row['ci_high']:.4f}]"
-        assert f"{value}{interval}" in page
-        assert (f"{value}{interval}").replace("±", r"$\pm$") in tabular
+        cell = f"{row['value']:.4f}{interval}"
+        assert cell in page
+        assert cell.replace("±", r"$\pm$") in tabular
     for row in all_rows(table(folder, "comparisons", TODAY)):
         if row["p_adjusted"] is not None:
             assert f"{row['difference']:+.4f} [{row['ci_low']:+.4f}, {row['ci_high']:+.4f}]" in page
@@ -155,14 +159,11 @@ HOSTILE = [
 
 def hostile() -> ReportData:
     rows = rows_of(0, 60)
-    columns = dict.fromkeys(HOSTILE, rows["old"])
     country = pc.if_else(pc.equal(rows["country"], "de"), "<img src=x onerror=alert(1)>", "de|fr")
-    log = pa.table({"user": rows["user"], "click": rows["click"], "country": country, **columns})
-    ev = sr.evaluate(
-        log, ["rr", "auc"], group="user", label="click", score={name: name for name in HOSTILE}, slices=["country"],
-        compare=HOSTILE[0],
-    )  # fmt: skip
-    return ev.report()
+    scores = dict.fromkeys(HOSTILE, rows["old"])
+    log = pa.table({"user": rows["user"], "click": rows["click"], "country": country, **scores})
+    asked = {"group": "user", "label": "click", "slices": ["country"], "compare": HOSTILE[0]}
+    return sr.evaluate(log, ["rr", "auc"], score={name: name for name in HOSTILE}, **asked).report()
 
 
 def test_markdown_of_many_models_is_a_comment_still() -> None:
@@ -358,21 +359,23 @@ def rows(*given: dict[str, Any]) -> pa.Table:
 
 def test_a_change_is_beyond_its_noise_or_not() -> None:
     """0.5 to 0.6 with standard errors of 0.03 and 0.04: 0.1 is two of 0.05; 0.09 is less than 1.96 of them."""
-    for value, beyond in ((0.6, True), (0.59, False)):
-        found = since(rows({"value": 0.5, "stderr": 0.03}), rows({"value": value, "stderr": 0.04}))
-        (change,) = found.changes
-        assert change.noise == pytest.approx(0.05, abs=1e-15)
-        assert change.is_beyond_noise is beyond
-    assert changes_text(found) == "Since 2026-01-30: the metric is within its noise"
+    for value, is_beyond in ((0.6, True), (0.59, False)):
+        changes = since(rows({"value": 0.5, "stderr": 0.03}), rows({"value": value, "stderr": 0.04}))
+        assert changes.changes[0].noise == pytest.approx(0.05, abs=1e-15)
+        assert changes.changes[0].is_beyond_noise is is_beyond
+    assert changes_text(changes) == "Since 2026-01-30: the metric is within its noise"
 
 
 def test_what_has_no_noise_stands_behind_what_is_beyond_its_own() -> None:
     """In standard errors of the difference (0.1 is 3.5 of rr and 7.1 of ndcg), then by size; the rest is counted."""
     given = (("gini", 0.51, None), ("coverage", 0.6, None), ("ap", 0.5, None), ("rr", 0.6, 0.02), ("ndcg", 0.6, 0.01))
-    then = rows(*({"metric": metric, "value": 0.5, "stderr": error} for metric, _, error in given))
-    found = since(then, rows(*({"metric": metric, "value": value, "stderr": error} for metric, value, error in given)))
-    assert [each.metric for each in found.changes if each.is_beyond_noise] == ["ndcg", "rr", "coverage", "gini"]
-    assert "; 1 more; 1 of 5 within their noise" in changes_text(found)
+    then, now = (
+        rows(*({"metric": metric, "value": value or 0.5, "stderr": error} for metric, value, error in cells))
+        for cells in ([(metric, None, error) for metric, _, error in given], given)
+    )
+    changes = since(then, now)
+    assert [change.metric for change in changes.changes if change.is_beyond_noise] == ["ndcg", "rr", "coverage", "gini"]
+    assert "; 1 more; 1 of 5 within their noise" in changes_text(changes)
 
 
 def test_the_line_names_what_cannot_be_compared() -> None:
@@ -430,9 +433,9 @@ def test_the_python_of_the_page_prints_what_it_shows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    found = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", PAGE, re.DOTALL)
-    exec(compile(found[1], "docs/report.md", "exec"), {})  # noqa: S102 - our own page
-    assert capsys.readouterr().out == found[2]
+    code, printed = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", PAGE, re.DOTALL).groups()
+    exec(compile(code, "docs/report.md", "exec"), {})  # noqa: S102 - our own page
+    assert capsys.readouterr().out == printed
     assert Path("evaluation.md").read_text(encoding="utf-8").startswith("### Evaluation\n")
 
 
@@ -448,16 +451,13 @@ def test_the_commands_of_the_page_do_what_it_says(
     Path(conf_of(tmp_path)).rename("nightly.yaml")
     words = ["--conf", "nightly.yaml", "--quiet", "--from", days[0], "--to", days[-1]]
     assert exit_code("evaluate", *words) in (0, 3)
-    blocks = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
-    lines = [line for block in blocks for line in block.splitlines()]
+    lines = "".join(re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)).splitlines()
     assert len(lines) == 5
     for line in lines:
         program, *words = line.split()
-        assert program == "sparkrank"
-        assert exit_code(*words) == 0, line
-    assert {each.name for each in tmp_path.glob("*.*")} == {
-        "nightly.yaml", "report-2026-11-19.html", "week.html", "report.json",
-    }  # fmt: skip
+        assert (program, exit_code(*words)) == ("sparkrank", 0), line
+    names = {path.name for path in tmp_path.glob("*.*")}
+    assert names == {"nightly.yaml", "report-2026-11-19.html", "week.html", "report.json"}
     assert "### Evaluation of 2026-11-19" in capsys.readouterr().out
 
 

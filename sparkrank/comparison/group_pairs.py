@@ -106,7 +106,7 @@ def paired_groups(left: ModelGroups, right: ModelGroups) -> Pairs:
         if np.count_nonzero(met) < len(others):  # several groups of one side share a partner
             raise InputError(
                 f"{side.table.place} has several groups of {side.model} with one key ({itemize(side.table.keys)}), as "
-                "lists in arrays may have: which of them to compare nobody can tell"
+                "can happen with lists in arrays: nobody can tell which of them to compare"
             )
     return Pairs(of_left, of_right, *counts.tolist())
 

@@ -164,7 +164,7 @@ class GroupTable:
         from sparkrank.engines.spark.failures import reading_errors
 
         if spark is None:
-            raise InputError(f"the group table {place} is where only Spark reads: a Spark session is needed")
+            raise InputError(f"the group table {place} can only be read by Spark: a Spark session is needed")
         with reading_errors(path, "group table", "group table"):
             return cls.held(what, spark.read.options(**SPARK_CHECKED).parquet(path), place)
 

@@ -112,7 +112,9 @@ def decomposition(
         else:
             raise SpecError(refused)
     if not chosen:
-        raise SpecError(f"no metric of {right.place} is a mean ({itemize(common)}): only a mean is split over a slice")
+        raise SpecError(
+            f"no metric of {right.place} is a mean ({itemize(common)}): only means can be split over a slice"
+        )
     notes += notes_on_definitions(left.definitions(), right.definitions(), chosen, other_definitions)
     by_metric = {name: list(_rows(left, right, by, name)) for name in chosen}
     before, after = states

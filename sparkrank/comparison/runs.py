@@ -65,14 +65,14 @@ def compare_tables(
     if clusters:
         results = [replace(result, stderr=math.nan) for result in results]
         notes.append(
-            f"groups of one {itemize(clusters)} go together, and group tables do not say which those are: differences "
-            f"have no test and no interval"
+            f"groups with the same {itemize(clusters)} depend on each other, but group tables do not say which: "
+            "differences have no test and no interval"
         )
     own = {"candidate": right.model, "spec_hash": right.table.spec_hash, "run_id": right.table.run_id}
     rows = [_row(metric, result, level) for metric, result in zip(asked, results, strict=True)]
     unpaired = [f"{row['metric']} {row['n_unpaired']:,}" for row in rows if row["n_unpaired"]]
     if unpaired:
-        notes.append(f"groups in which one side alone is undefined are in no pair: {itemize(unpaired)}")
+        notes.append(f"groups with a value on one side only are in no pair: {itemize(unpaired)}")
     return RunComparison(
         whole_day_rows(rows, {**own, "baseline": left.model}, correction),
         left.table.place,
@@ -94,7 +94,7 @@ def metrics_in_common(
     notes = notes_on_lone_metrics(left, right) if asked is None else []
     of_no_group = [name for name in right.definitions if name in left.definitions and name not in common]
     if of_no_group and asked is None:
-        notes.append(f"no metrics of groups, which groups=all compares: {itemize(of_no_group)}")
+        notes.append(f"not metrics of groups, but compared by groups=all: {itemize(of_no_group)}")
     chosen = common if asked is None else list(dict.fromkeys(asked_among(common, text) for text in asked))
     notes += definition_notes(left, right, chosen, other_definitions)
     paired_metrics = []
@@ -128,10 +128,10 @@ def paired_metric(name: str, definition: str | None) -> PairedMetric | str:
         return PairedMetric(name, definition, None, counted_as)
     declared = metric.declaration
     if not isinstance(declared, GroupMetric):
-        return f"{name} is no metric of groups, and is not compared"
+        return f"{name} is not a metric of groups, and is not compared"
     word = metric.weight_column or (metric.word("weight") if "weight" in declared.defaults else "uniform")
     if word not in ("uniform", "rows", None) or (declared.weights is not None and word is None):
-        return f"the groups of {name} weigh by {shorten(word)}, which the group table has not: it is not compared"
+        return f"the groups of {name} are weighted by {shorten(word)}, which the group table lacks: it is not compared"
     return PairedMetric(name, definition, declared.higher_is_better, counted_as, is_weighted=word == "rows")
 
 

@@ -150,7 +150,7 @@ class HistorySettings(Section):
     @model_validator(mode="after")
     def _reachable(self) -> HistorySettings:
         if self.least_days > self.days:
-            raise ValueError(f"has least_days {self.least_days}, but days {self.days}: there are never as many")
+            raise ValueError(f"has least_days {self.least_days}, but days {self.days}: there are never that many")
         return self
 
     @property

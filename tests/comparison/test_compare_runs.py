@@ -136,7 +136,7 @@ def test_what_does_not_match_is_told() -> None:
         "metrics on the right only: p@1",
         "10 groups are on the left only",
         "15 groups are on the right only",
-        "groups in which one side alone is undefined are in no pair: ndcg@5",
+        "groups with a value on one side only are in no pair: ndcg@5",
         "definitions are taken as equal",
     )
     assert [sentence for sentence in sentences if sentence not in "\n".join(compared.told)] == []
@@ -148,8 +148,10 @@ def test_a_weight_that_the_table_has_not_is_told() -> None:
     sides = [table.append_column(name, table["rr"]) for table in (LEFT, RIGHT)]
     compared = sr.compare_runs(*sides)
     assert name not in compared.table["metric"].to_pylist()
-    assert f"the groups of {name} weigh by pairs, which the group table has not: it is not compared" in compared.told
-    with pytest.raises(sr.SpecError, match="weigh by pairs"):
+    assert (
+        f"the groups of {name} are weighted by pairs, which the group table lacks: it is not compared" in compared.told
+    )
+    with pytest.raises(sr.SpecError, match="weighted by pairs"):
         sr.compare_runs(*sides, metrics=[name])
 
 

@@ -93,7 +93,7 @@ def test_which_groups_is_said_and_chosen() -> None:
     common = sr.compare_runs(left, right, groups="common")
     assert (common.groups, common.n_common) == ("common", 300)
     assert common.table["metric"].to_pylist() == ["ndcg@5", "gauc"]
-    assert any(all(name in note for name in METRICS[2:]) for note in common.told if "no metrics of groups" in note)
+    assert any(all(name in note for name in METRICS[2:]) for note in common.told if "not metrics of groups" in note)
     assert "all groups of each, 300 against 300" in repr(sr.compare_runs(left, right))
     assert "over the 300 groups of both" in repr(common)
     table = left.groups

@@ -91,45 +91,42 @@ def assert_is_row(value: object, row: dict[str, Any]) -> None:
     assert own == {name: without_nan(row[name]) for name in own}
 
 
-def test_the_headline_is_the_table_metrics_with_the_day_before_and_its_verdicts(folder: Path, data: ReportData) -> None:
-    rows, before = (by_key(table(folder, "metrics", day)) for day in (TODAY, DAYS[1]))
-    assert [(line.row.metric, line.row.model) for line in data.headline.rows] == [
-        (metric, model) for metric in METRICS for model in MODELS
-    ]
-    for line in data.headline.rows:
-        key = line.row.metric, line.row.model
-        assert_is_row(line.row, rows[key])
-        assert line.row.n_days is None
-        assert (line.before, line.change) == (before[key]["value"], line.row.value - before[key]["value"])
-    assert (data.models, data.metrics, data.baseline, data.level) == (MODELS, METRICS, "old", 0.95)
-    assert data.previous == DAYS[1]
-    judged = {(line.row.metric, line.row.model): [gate.gate for gate in line.verdicts] for line in data.headline.rows}
-    assert [judged[key] for key in (("rr", "old"), ("auc", "old"), ("auc", "new"))] == [["floor"], ["as before"], []]
+# The rows of a section that are those of a table, and the columns that tell them apart.
+ROWS = {
+    "metrics": (
+        lambda data: [
+            *(line.row for line in data.headline.rows), *(cell for row in data.slices.rows for cell in row.cells)
+        ],
+        ("metric", "model", "slice", "slice_value"),
+    ),
+    "comparisons": (lambda data: data.comparisons.rows, ("candidate", "metric", "slice", "slice_value")),
+    "gates": (lambda data: data.gates, ("gate", "kind", "metric", "model")),
+    "quality": (lambda data: data.quality, ("check", "model")),
+}  # fmt: skip
 
 
-def test_comparisons_gates_and_quality_are_their_tables(folder: Path, data: ReportData) -> None:
-    compared = table(folder, "comparisons", TODAY).to_pylist()
-    assert (data.comparisons.n_left_out, len(data.comparisons.rows)) == (0, len(compared))
-    keys = ("candidate", "slice", "slice_value", "metric")
-    rows = {tuple(row[key] for key in keys): row for row in compared}
-    for row in data.comparisons.rows:
-        assert_is_row(row, rows[row.candidate, row.slice, row.slice_value, row.metric])
+def test_rows_are_those_of_the_tables(folder: Path, data: ReportData) -> None:
+    for name, (section, keys) in ROWS.items():
+        rows = {tuple(row[key] for key in keys): row for row in table(folder, name, TODAY).to_pylist()}
+        assert len(section(data)) == len(rows) > 0, name
+        for value in section(data):
+            assert_is_row(value, rows[tuple(getattr(value, key) for key in keys)])
+    assert data.comparisons.n_left_out == 0
     assert any(row.p_adjusted is not None for row in data.comparisons.rows)
-    gates, quality = (table(folder, name, TODAY).to_pylist() for name in ("gates", "quality"))
-    gates.sort(key=lambda row: ("fail", "undecided", "pass").index(row["verdict"]))  # what stops comes first
-    for values, rows_of_table in ((data.gates, gates), (data.quality, quality)):
-        assert len(values) == len(rows_of_table) > 0
-        for value, row in zip(values, rows_of_table, strict=True):
-            assert_is_row(value, row)
 
 
-def test_slices_are_the_table_metrics_by_rows(folder: Path, data: ReportData) -> None:
-    rows = [row for row in table(folder, "metrics", TODAY).to_pylist() if row["slice"] != "all"]
-    of_cells = {(row["slice_value"], row["metric"], row["model"]): row for row in rows}
-    cells = [(row, cell) for row in data.slices.rows for cell in row.cells]
-    assert len(cells) == len(rows)
-    for row, cell in cells:
-        assert_is_row(cell, of_cells[row.slice_value, row.metric, cell.model])
+def test_rows_are_in_order_with_the_day_before_and_verdicts(folder: Path, data: ReportData) -> None:
+    before, lines = by_key(table(folder, "metrics", DAYS[1])), data.headline.rows
+    assert (data.models, data.metrics, data.baseline, data.level) == (MODELS, METRICS, "old", 0.95)
+    assert list(data.headline.cells) == [(metric, model) for metric in METRICS for model in MODELS]
+    assert data.previous == DAYS[1]
+    for (metric, model), line in data.headline.cells.items():
+        value = before[metric, model]["value"]
+        assert (line.before, line.change) == (value, line.row.value - value)
+    judged = {(line.row.metric, line.row.model): [gate.gate for gate in line.verdicts] for line in lines}
+    assert [judged[key] for key in (("rr", "old"), ("auc", "old"), ("auc", "new"))] == [["floor"], ["as before"], []]
+    order = [("fail", "undecided", "pass").index(gate.verdict) for gate in data.gates]  # what stops comes first
+    assert order == sorted(order)
     first = [row for row in data.slices.rows if row.metric == METRICS[0]]
     assert [row.n_rows for row in first] == sorted((row.n_rows for row in first), reverse=True)
     assert {row.slice_value for row in first} == {"de", "fr", None}
@@ -495,7 +492,7 @@ def test_an_undefined_and_a_failed_day(tmp_path: Path) -> None:
     verdict = failed.verdict
     assert (verdict.state, verdict.n_fail, verdict.is_accepted) == ("fail", 1, True)
     assert verdict.accepted_reason == "a <b>holiday</b>"
-    assert verdict.sentence == "The gate fails, and a person has let it in."
+    assert verdict.sentence == "The gate fails, but a person has accepted the day."
     points = failed.trend.series[0].points
     assert [(point.state, point.verdict, point.accepted_reason) for point in points] == [
         ("undefined", None, None),

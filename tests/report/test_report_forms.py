@@ -214,21 +214,33 @@ def test_a_run_writes_the_report_of_its_own_tables(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     stub_page(monkeypatch)
-    spec_output = {"output": {"path": f"{tmp_path}/out", "report": True}}
-    for number, day in enumerate(DAYS[:2]):
+    output = {"output": {"path": f"{tmp_path}/out", "report": True}}
+    first, last = DAYS[:2]
+    conf = ["--conf", conf_of(tmp_path, **output)]
+    for number, day in enumerate((first, last)):
         write_log(tmp_path, day, rows_of(number, 200))
-        assert exit_code("evaluate", "--conf", conf_of(tmp_path, **spec_output), "--date", day) == 0
-    assert f"  report         {tmp_path}/out/report/day={DAYS[1]}" in capsys.readouterr().out
-    assert written(tmp_path, DAYS[1]) == as_form(stored(tmp_path, DAYS[1], **spec_output), "html")
-    assert exit_code("path", "--conf", conf_of(tmp_path, **spec_output), "--date", DAYS[1], "--table", "report") == 0
-    # the window, too
-    words = ["--conf", conf_of(tmp_path, **spec_output), "--from", DAYS[0], "--to", DAYS[1]]
-    assert exit_code("merge", *words) == 0
-    window = list((tmp_path / f"out/windows/report/window={DAYS[0]}..{DAYS[1]}").iterdir())
-    assert [each.suffix for each in window] == [".html"]
+        assert exit_code("evaluate", *conf, "--date", day) == 0
+    assert f"  report         {tmp_path}/out/report/day={last}" in capsys.readouterr().out
+    before, value = written(tmp_path, last), table(tmp_path, "metrics", last)["value"].to_pylist()
+    assert before == as_form(stored(tmp_path, last, **output), "html")
+    assert exit_code("path", *conf, "--date", last, "--table", "report") == 0
+    assert exit_code("merge", *conf, "--from", first, "--to", last) == 0
+    window = list((tmp_path / f"out/windows/report/window={first}..{last}").iterdir())
+    assert [path.suffix for path in window] == [".html"]
     # nothing else reads it as a table: days merge, export and clean as before
-    assert exit_code("export", str(tmp_path / "exported"), *words[:2], "--date", DAYS[1]) == 0
-    assert [each.suffix for each in (tmp_path / f"exported/report/day={DAYS[1]}").iterdir()] == [".html"]
+    assert exit_code("export", str(tmp_path / "exported"), *conf, "--date", last) == 0
+    assert [path.suffix for path in (tmp_path / f"exported/report/day={last}").iterdir()] == [".html"]
+    # a page that fails leaves the day as it was
+    write_log(tmp_path, last, rows_of(2, 200))
+    with monkeypatch.context() as patch:
+        stub_page(patch, SparkrankError("the page cannot be made"))
+        assert exit_code("evaluate", *conf, "--date", last) == 1
+    assert (written(tmp_path, last), table(tmp_path, "metrics", last)["value"].to_pylist()) == (before, value)
+    assert exit_code("evaluate", *conf, "--date", last) == 0
+    assert written(tmp_path, last) != before
+    # a run without it takes it away: a day never shows the report of other tables
+    assert exit_code("evaluate", "--conf", conf_of(tmp_path), "--date", last) == 0
+    assert not (tmp_path / f"out/report/day={last}").exists()
 
 
 def written(folder: Path, day: str) -> str:
@@ -236,27 +248,6 @@ def written(folder: Path, day: str) -> str:
     (file,) = (folder / f"out/report/day={day}").iterdir()
     assert re.fullmatch(r"report-[0-9a-f]{12}\.html", file.name)
     return file.read_text(encoding="utf-8")
-
-
-def test_a_page_that_fails_leaves_the_day_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    stub_page(monkeypatch)
-    output = {"output": {"path": f"{tmp_path}/out", "report": True}}
-    write_log(tmp_path, TODAY, rows_of(0, 200))
-    words = ["evaluate", "--quiet", "--conf", conf_of(tmp_path, **output), "--date", TODAY]
-    assert exit_code(*words) == 0
-    before, value = written(tmp_path, TODAY), table(tmp_path, "metrics", TODAY)["value"].to_pylist()
-    write_log(tmp_path, TODAY, rows_of(1, 200))
-    with monkeypatch.context() as patch:
-        stub_page(patch, SparkrankError("the page cannot be made"))
-        assert exit_code(*words) == 1
-    assert written(tmp_path, TODAY) == before
-    assert table(tmp_path, "metrics", TODAY)["value"].to_pylist() == value
-    assert exit_code(*words) == 0
-    assert written(tmp_path, TODAY) != before
-    # a run without it takes it away: a day never shows the report of other tables
-    without = conf_of(tmp_path)
-    assert exit_code("evaluate", "--quiet", "--conf", without, "--date", TODAY) == 0
-    assert not (tmp_path / f"out/report/day={TODAY}").exists()
 
 
 @contextmanager
@@ -294,10 +285,10 @@ def test_a_day_that_a_person_lets_in_has_a_report_that_says_so(
         conf = ["--conf", conf_of(tmp_path, **with_report), "--date", TODAY]
         assert exit_code("evaluate", "--quiet", *conf) == 3
         assert shown() == as_form(stored(tmp_path, **with_report), "html")
-        assert "a person has let it in" not in shown()
+        assert "a person has accepted the day" not in shown()
         assert exit_code("accept", "--quiet", *conf, "--reason", "a holiday") == 0
         assert shown() == as_form(stored(tmp_path, **with_report), "html")
-        assert "a person has let it in" in shown()
+        assert "a person has accepted the day" in shown()
         if kind == "plain":  # accepted by a spec without it: no report stays that says otherwise
             conf[1] = conf_of(tmp_path, **changes, output=output)
             assert exit_code("accept", "--quiet", *conf, "--reason", "another reason") == 0

@@ -39,7 +39,9 @@ def _calibration(tables: ReportTables) -> Made:
         is_own = BinRule.parse(bins.rule).kind == "bins"
         rates = _own_bins(bins.with_sums()) if is_own else _equal_shares(bins.with_sums())
         calibrated.append(Calibration(model, bins.rule, bins.score_sum is not None, rates, tuple(own_errors)))
-    reason = f"The scores of {', '.join(others)} are no probabilities, which alone are calibrated." if others else None
+    reason = (
+        f"The scores of {', '.join(others)} are no probabilities: only these have a calibration." if others else None
+    )
     return tuple(calibrated), reason or tables.bins_missing
 
 

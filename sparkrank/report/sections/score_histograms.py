@@ -118,7 +118,7 @@ def _figure(histogram: Histogram) -> Figure:
     return Figure("histograms", shown_name(histogram.model), about, chart, model=histogram.model)
 
 
-_ASK = "There are no score bins: ask for a metric over all rows as auc"
+_ASK = "There are no score bins: ask for a metric over all rows, such as auc"
 SCORE_HISTOGRAMS = ReportSection(
     "histograms",
     "Scores by class",

@@ -155,7 +155,7 @@ TREND = ReportSection(
     "trend",
     "Trend",
     lambda tables: (tables.trend, None),
-    "There is no other stored day: with a second one there is a trend.",
-    "An evaluation in memory is of no day: sparkrank report shows the trend over stored ones.",
+    "Only one day is stored: a trend needs a second one.",
+    "An evaluation in memory belongs to no day: sparkrank report shows the trend of stored days.",
     figures=_figures,
 )

@@ -11,8 +11,8 @@ from sparkrank.report.report_tables import WORST_FIRST, ReportTables, worst
 from sparkrank.report.section import Made, ReportSection
 
 MOST_GATES = 5_000  # verdicts shown, those that do not pass first
-_ASK = "The spec has no gates: name some, as gates: [{metric: ndcg@10, min: 0.3}]."
-_ASK_IN_MEMORY = "Gates judge stored days: name them in a spec, and run sparkrank evaluate."
+_ASK = "The spec has no gates: add some, for example gates: [{metric: ndcg@10, min: 0.3}]."
+_ASK_IN_MEMORY = "Gates judge stored days: add gates to a spec, and run sparkrank evaluate."
 
 
 def _verdict(tables: ReportTables) -> Made:
@@ -28,7 +28,7 @@ def _verdict(tables: ReportTables) -> Made:
     }[state]
     at, reason = tables.run.get("accepted_at"), tables.run.get("accepted_reason")
     is_accepted = reason is not None and any(row.accepted for row in rows)
-    accepted = ", and a person has let it in" if is_accepted else ""
+    accepted = ", but a person has accepted the day" if is_accepted else ""
     return OverallVerdict(
         state,
         counts["pass"],

@@ -59,21 +59,15 @@ def _distribution(
     metric: str, candidate: str, baseline: str, values: tuple[Floats, Floats], comparison: ComparisonRow | None
 ) -> PairedDistribution:
     difference = values[0] - values[1]
-    alone = np.isnan(values[0]) != np.isnan(values[1])  # groups undefined for both models cannot be paired either
+    alone = np.count_nonzero(
+        np.isnan(values[0]) != np.isnan(values[1])
+    )  # groups undefined for both models cannot be paired either
     there = difference[~np.isnan(difference)]
     differing = there[np.abs(there) > TIED]
     largest = float(np.abs(differing).max()) if len(differing) else 0.0
     edges = edges_between(-largest, largest)
-    return PairedDistribution(
-        metric,
-        candidate,
-        baseline,
-        tuple(edges.tolist()),
-        tuple(binned(differing, edges).tolist()),
-        len(there) - len(differing),
-        int(np.count_nonzero(alone)),
-        comparison,
-    )
+    counts = tuple(binned(differing, edges).tolist()), len(there) - len(differing), int(alone)
+    return PairedDistribution(metric, candidate, baseline, tuple(edges.tolist()), *counts, comparison)
 
 
 def _figures(data: ReportData) -> Iterator[Figure]:

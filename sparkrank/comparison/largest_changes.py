@@ -22,12 +22,7 @@ TOP, MOST_TOP = 20, 10_000
 
 
 def largest_changes(
-    left: ModelGroups,
-    right: ModelGroups,
-    metric: str,
-    top: int,
-    *,
-    other_definitions: bool,
+    left: ModelGroups, right: ModelGroups, metric: str, top: int, *, other_definitions: bool
 ) -> pa.Table:
     """The ``top`` gains and the ``top`` losses. :func:`sparkrank.movers` documents the columns."""
     if not 1 <= top <= MOST_TOP:

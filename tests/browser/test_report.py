@@ -13,12 +13,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from sparkrank.jobs.report_job import report_stored
 from sparkrank.report.data import ReportData
 from tests.browser.conftest import PAPER, PHONE, Open, Opened
 from tests.browser.made import gate, report
 from tests.support.commands import exit_code
-from tests.support.reports import DAYS, conf_of, of_day, rows_of, spec_of, write_log
+from tests.support.reports import DAYS, conf_of, rows_of, stored, write_log
 
 FEW = ("ndcg@10", "logloss")
 HOSTILE = (
@@ -38,8 +37,7 @@ def evaluated(days: Sequence[str] = DAYS, clicks: int | None = None, **changes: 
             rows = rows_of(number, 400)
             write_log(folder, day, rows if clicks is None else rows.set_column(3, "click", pa.array([clicks] * 400)))
             assert exit_code("evaluate", "--quiet", "--conf", conf_of(folder, **changes), "--date", day) in (0, 3)
-        spec = spec_of(folder, **changes)
-        return report_stored(spec, of_day(spec, days[-1]))
+        return stored(conf_of(folder, **changes), days[-1])
 
 
 REPORTS = {

@@ -20,7 +20,6 @@ import pytest
 
 import sparkrank as sr
 from sparkrank.base.errors import InputError
-from sparkrank.jobs.report_job import report_stored
 from sparkrank.metrics import CATALOG
 from sparkrank.report import score_bins
 from sparkrank.report.collect import report_data
@@ -42,9 +41,7 @@ from tests.support.reports import (
     all_rows,
     conf_of,
     document_of,
-    of_window,
     rows_of,
-    spec_of,
     store_metrics,
     stored,
     table,
@@ -376,8 +373,7 @@ def test_nothing_in_it_is_of_arrow_or_undefined(data: ReportData) -> None:
 
 
 def test_a_window_has_its_own_tables_and_the_trend_of_its_days(folder: Path) -> None:
-    spec = spec_of(folder)
-    data = report_stored(spec, of_window(spec, DAYS[0], TODAY))
+    data = stored(conf_of(folder), DAYS[0], TODAY)
     rows = by_key(pq.read_table(folder / f"out/windows/metrics/window={DAYS[0]}..{TODAY}", partitioning=None))
     assert (data.kind, data.name) == ("window", f"{DAYS[0]}..{TODAY}")
     for line in data.headline.rows:
@@ -393,19 +389,17 @@ def test_a_window_has_its_own_tables_and_the_trend_of_its_days(folder: Path) -> 
 
 
 def test_a_window_that_is_not_merged_has_a_trend_and_says_what_to_run(folder: Path) -> None:
-    spec = spec_of(folder)
-    data = report_stored(spec, of_window(spec, DAYS[0], DAYS[1]))
+    data = stored(conf_of(folder), DAYS[0], DAYS[1])
     assert data.missing["headline"] == f"The window is not merged: run sparkrank merge --from {DAYS[0]} --to {DAYS[1]}."
     assert (data.trend.days, data.models, data.metrics) == (DAYS[:2], MODELS, METRICS)
     assert set(data.missing) == {section.name for section in sections()} - {"trend"}
 
 
 def test_without_tables_there_is_no_report(folder: Path) -> None:
-    spec = spec_of(folder)
     with pytest.raises(InputError, match="2025-01-01 has no tables under"):
         stored(conf_of(folder), "2025-01-01")
     with pytest.raises(InputError, match=r"no day of 2025-01-01\.\.2025-01-02 has tables under"):
-        report_stored(spec, of_window(spec, "2025-01-01", "2025-01-02"))
+        stored(conf_of(folder), "2025-01-01", "2025-01-02")
 
 
 ASKED = {

@@ -73,7 +73,7 @@ def test_the_same_data_give_the_same_bytes_in_any_process() -> None:
     assert re.fullmatch(r"\{'[0-9a-f]{64}'\}\n", told.pop())
 
 
-def test_a_section_that_is_not_there_leaves_a_line_that_says_what_to_ask_for() -> None:
+def test_a_section_that_is_not_there_or_in_part_leaves_a_line_that_says_what_to_ask_for() -> None:
     titles = {section.name: section.title for section in sections() if section.name != "verdict"}
     missing = {name: f"ask for {name}" for name in titles}
     text = page(ReportData("day", "2026-01-31", (), (), missing={**missing, "verdict": "write gates"}))
@@ -81,6 +81,10 @@ def test_a_section_that_is_not_there_leaves_a_line_that_says_what_to_ask_for() -
     assert "write gates" in text
     for name, why in missing.items():
         assert f"<dt>{titles[name]}</dt><dd>{why}</dd>" in text
+    text = page(replace(report(("a", "b"), SMALL), missing={"calibration": "b has scores above 1"}))
+    assert "Not in this report" not in text  # it is there in part, and says so where it is
+    (curves,) = re.findall(r'<section id="curves".*?</section>', text, re.DOTALL)
+    assert "b has scores above 1" in curves
 
 
 def test_a_section_is_added_by_one_module_and_one_line() -> None:
@@ -108,14 +112,6 @@ def test_a_section_is_added_by_one_module_and_one_line() -> None:
     finally:
         unregister("weather")
     assert "weather" not in report_document(report_data(tables))
-
-
-def test_a_section_that_is_there_in_part_says_so_where_it_is() -> None:
-    full = report(("a", "b"), SMALL)
-    text = page(ReportData(**{**vars(full), "missing": {"calibration": "b has scores above 1"}}))
-    assert "Not in this report" not in text
-    (curves,) = re.findall(r'<section id="curves".*?</section>', text, re.DOTALL)
-    assert "b has scores above 1" in curves
 
 
 def test_the_verdict_says_what_each_gate_that_stops_is_about() -> None:

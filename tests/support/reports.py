@@ -92,15 +92,10 @@ def of_day(spec: Spec, day: str) -> Target:
     return Target.of_day(spec, day)
 
 
-def stored(conf: str, day: str) -> ReportData:
-    """The report of a day by the spec at ``conf``."""
+def stored(conf: str, day: str, last: str | None = None) -> ReportData:
+    """The report of a day, or of the window from ``day`` to ``last``, by the spec at ``conf``."""
     spec = load_spec(conf)
-    return report_stored(spec, of_day(spec, day))
-
-
-def of_window(spec: Spec, first: str, last: str) -> Target:
-    """The window as a target."""
-    return Target.of_window(spec, Window.of(first, last))
+    return report_stored(spec, of_day(spec, day) if last is None else Target.of_window(spec, Window.of(day, last)))
 
 
 def table(folder: Path, name: str, day: str) -> pa.Table:

@@ -97,15 +97,12 @@ def metrics_in_common(
         notes.append(f"not metrics of groups, but compared by groups=all: {itemize(of_no_group)}")
     chosen = common if asked is None else list(dict.fromkeys(asked_among(common, text) for text in asked))
     notes += definition_notes(left, right, chosen, other_definitions)
-    paired_metrics = []
-    for name in chosen:
-        metric = paired_metric(name, right.definitions.get(name) or left.definitions.get(name))
-        if isinstance(metric, str):
-            notes.append(metric)
-            if asked is not None:
-                raise SpecError(metric)
-        else:
-            paired_metrics.append(metric)
+    metrics = [paired_metric(name, right.definitions.get(name) or left.definitions.get(name)) for name in chosen]
+    refused = [metric for metric in metrics if isinstance(metric, str)]
+    if refused and asked is not None:
+        raise SpecError(refused[0])
+    notes += refused
+    paired_metrics = [metric for metric in metrics if not isinstance(metric, str)]
     if not paired_metrics:
         raise InputError(f"no metric of {left.place} can be compared with one of {right.place}: {itemize(notes)}")
     return paired_metrics, notes

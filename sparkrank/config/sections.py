@@ -260,7 +260,8 @@ class Nights(Section):
 class UncertaintySettings(Section):
     """The confidence ``level`` of the intervals, and which values have one.
 
-    ``slices: false`` computes none for slices. ``off`` computes none at all, and stored states then have no parts.
+    ``off`` leaves out the intervals that need parts of the groups, and these parts in the stored states;
+    ``slices: false`` does so for the values of slices.
     ``sequential`` makes intervals that hold although somebody looks at them every night: ``true`` for windows that grow
     from a fixed first day, or the number of ``nights`` over which the chance of a false alarm is spread.
     """
@@ -332,7 +333,7 @@ class Output(Section):
 
 
 class Engine(Section):
-    """How the work is done: the lane by which rows are read, and its parts. The results do not depend on it.
+    """By which lane the rows are read, and how the work is cut. The results do not depend on either.
 
     ``bucket_rows`` is about how many rows are evaluated at once for up to eight models; for more models it is fewer.
     ``row_memory``, for example ``2GB`` or ``500MiB``, is how much memory the local lane uses for rows before it writes

@@ -42,15 +42,15 @@ class Opened:
 # another test's asyncio.run can start.
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    found = subprocess.run(
+    finding = subprocess.run(
         ["sh", str(PROJECT / "scripts" / "chromium.sh"), "--find"], capture_output=True, text=True, check=False
     )
-    if found.returncode:
-        pytest.skip(found.stderr.strip())
+    if finding.returncode:
+        pytest.skip(finding.stderr.strip())
     api = pytest.importorskip("playwright.sync_api", reason="playwright drives the browser: install the dev extra")
     with api.sync_playwright() as driver:
         # without a sandbox of its own it runs for root, too: it opens nothing but what the tests have written
-        started = driver.chromium.launch(executable_path=found.stdout.strip(), args=["--no-sandbox", "--disable-gpu"])
+        started = driver.chromium.launch(executable_path=finding.stdout.strip(), args=["--no-sandbox", "--disable-gpu"])
         yield started
         started.close()
 

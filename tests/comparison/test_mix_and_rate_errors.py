@@ -76,9 +76,9 @@ def test_the_command_reads_the_states_of_the_days(tmp_path: Path, capsys: pytest
     words = ("--left", place, "--right", place, "--left-date", DAYS[0], "--right-date", DAYS[1], "--model", "a")
     capsys.readouterr()
     assert exit_code("compare", *words, "--decompose", "country", "--json") == 0
-    found = json.loads(capsys.readouterr().out)["decomposition"]
+    rows = json.loads(capsys.readouterr().out)["decomposition"]
     expected = sr.decompose(*(sr.evaluate(log(seed), METRICS, **ROLES) for seed in (7, 8)), "country").to_pylist()
-    for one, other in zip(found, expected, strict=True):
+    for one, other in zip(rows, expected, strict=True):
         assert [one[end] for end in ENDS] == [other[end] for end in ENDS]
     assert exit_code("compare", *words, "--decompose", "country") == 0
     assert "±" in capsys.readouterr().out
@@ -106,5 +106,5 @@ def test_they_hold_the_true_parts() -> None:
         row = sr.decompose(*days, "country").to_pylist()[0]
         for name, true in truth.items():
             held[name].append(row[f"{name}_low"] <= true <= row[f"{name}_high"])
-    for name, each in held.items():
-        assert np.mean(each) == pytest.approx(0.95, abs=0.025 * SPREAD), name
+    for name, is_held in held.items():
+        assert np.mean(is_held) == pytest.approx(0.95, abs=0.025 * SPREAD), name

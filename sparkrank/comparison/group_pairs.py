@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from sparkrank.base.errors import InputError, itemize, shorten
 from sparkrank.bucket.group_rows import MODEL
-from sparkrank.comparison.group_tables import GroupTable, is_text_type
+from sparkrank.comparison.group_tables import GroupTable, is_text_type, plain_field
 from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.key_hashes import buckets_of_keys
 
@@ -31,10 +31,6 @@ class ModelGroups:
 
     table: GroupTable
     model: str
-
-    @property
-    def what(self) -> str:
-        return self.table.what
 
     def here(self, columns: Sequence[str]) -> ModelGroups:
         """The model read by Arrow: from a Spark DataFrame, keys, counts and ``columns`` are copied to this machine."""
@@ -86,14 +82,6 @@ class Pairs:
     n_left: int
     n_right: int
 
-    @property
-    def left_only(self) -> int:
-        return self.n_left - len(self.of_left)
-
-    @property
-    def right_only(self) -> int:
-        return self.n_right - len(self.of_right)
-
     def parts(self) -> Iterator[tuple[Ints, Ints]]:
         """The row numbers in parts of at most :data:`PAIRS_AT_ONCE` pairs."""
         for start in range(0, len(self.of_left), PAIRS_AT_ONCE):
@@ -118,7 +106,7 @@ def paired_groups(left: ModelGroups, right: ModelGroups) -> Pairs:
         if np.count_nonzero(met) < len(others):  # several groups of one side share a partner
             raise InputError(
                 f"{side.table.place} has several groups of {side.model} with one key ({itemize(side.table.keys)}), as "
-                "lists in arrays may have: which of them to compare nobody can tell"
+                "can happen with lists in arrays: nobody can tell which of them to compare"
             )
     return Pairs(of_left, of_right, *counts.tolist())
 
@@ -134,7 +122,7 @@ def common_keys(left: GroupTable, right: GroupTable) -> pa.Schema:
 
 
 def _common(left: GroupTable, right: GroupTable, name: str) -> pa.Field:
-    kinds = [_bare(table.schema.field(name).type) for table in (left, right)]
+    kinds = [plain_field(table.schema.field(name)).type for table in (left, right)]
     if kinds[0] == kinds[1]:
         return pa.field(name, kinds[0])
     for is_kind, wide in ((pa.types.is_integer, pa.int64()), (is_text_type, pa.large_string())):
@@ -144,10 +132,6 @@ def _common(left: GroupTable, right: GroupTable, name: str) -> pa.Field:
         f'the key "{shorten(name)}" is of type {shorten(kinds[0])} in {left.place}, and of type '
         f"{shorten(kinds[1])} in {right.place}: evaluate one of them with a key of the other's type"
     )
-
-
-def _bare(kind: pa.DataType) -> pa.DataType:
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def _keys(side: ModelGroups, keys: pa.Schema, place: int, share: int, shares: int) -> pa.Table:

@@ -39,7 +39,7 @@ from sparkrank.tables.stored.day_files import ArrowFiles, day_files
 from sparkrank.tables.stored.validation import validate_results
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 GROUPS = "groups"
 _TABLES = (GROUPS, "metrics", "runs")
@@ -58,7 +58,7 @@ class GroupTable:
 
     what: str
     place: str
-    rows: ds.Dataset | DataFrame
+    rows: Any  # a pyarrow Dataset, or a Spark DataFrame
     schema: pa.Schema
     definitions: Mapping[str, str] = field(default_factory=dict)
     known_models: tuple[str, ...] = ()
@@ -96,7 +96,7 @@ class GroupTable:
 
             return cls(what, place, rows, arrow_schema(rows)).checked()
         if isinstance(rows, pa.Table):
-            rows = ds.dataset(_plain(rows))
+            rows = ds.dataset(rows.cast(pa.schema([plain_field(column) for column in rows.schema])))
         if not isinstance(rows, ds.Dataset):
             kind = type(rows).__name__
             raise SpecError(f"{what} is of type {kind}: a group table, an Evaluation or a path is needed")
@@ -154,7 +154,7 @@ class GroupTable:
         reader = ds.ParquetFileFormat(dictionary_columns={MODEL}, **CHECKED)
         try:
             rows = ds.dataset(list(files), filesystem=store, format=reader)
-            schema = pa.schema([_plain_field(column) for column in rows.schema])
+            schema = pa.schema([plain_field(column) for column in rows.schema])
         except (pa.ArrowException, OSError) as error:
             raise unreadable(f"the group table {place} cannot be read", error) from error
         return cls(what, place, rows, schema).checked()
@@ -164,7 +164,7 @@ class GroupTable:
         from sparkrank.engines.spark.failures import reading_errors
 
         if spark is None:
-            raise InputError(f"the group table {place} is where only Spark reads: a Spark session is needed")
+            raise InputError(f"the group table {place} can only be read by Spark: a Spark session is needed")
         with reading_errors(path, "group table", "group table"):
             return cls.held(what, spark.read.options(**SPARK_CHECKED).parquet(path), place)
 
@@ -248,8 +248,6 @@ class GroupTable:
 
     def batches(self, columns: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
         """The models and ``columns`` of its rows, in batches. Arrow must be able to read them."""
-        if not isinstance(self.rows, ds.Dataset):
-            raise TypeError("rows of a DataFrame are read once they are here")
         with self.reading():
             for batch in self.rows.scanner(columns=[*columns, MODEL]).to_batches():
                 self.validate_files(MODEL, batch[MODEL])
@@ -257,8 +255,6 @@ class GroupTable:
 
     def count(self) -> int:
         """The number of its rows for all models, in memory or by file footers; rows of a DataFrame are not counted."""
-        if not isinstance(self.rows, ds.Dataset):
-            raise TypeError("the rows of a DataFrame are counted by whoever joins them")
         with self.reading():
             return int(self.rows.count_rows())
 
@@ -417,9 +413,6 @@ def _is_number(kind: pa.DataType) -> bool:
     return bool(pa.types.is_floating(kind) or pa.types.is_integer(kind))
 
 
-def _plain(table: pa.Table) -> pa.Table:
-    return table.cast(pa.schema([_plain_field(field) for field in table.schema]))
-
-
-def _plain_field(each: pa.Field) -> pa.Field:
-    return pa.field(each.name, each.type.value_type if pa.types.is_dictionary(each.type) else each.type)
+def plain_field(column: pa.Field) -> pa.Field:
+    """The column with its values, if it is a dictionary of them."""
+    return column.with_type(column.type.value_type) if pa.types.is_dictionary(column.type) else column

@@ -11,7 +11,8 @@ from sparkrank.base.errors import MetricError, SpecError
 from sparkrank.bucket.group_rows import GROUP_COUNTS
 from sparkrank.comparison.group_moments import with_counted
 from sparkrank.comparison.group_pairs import ModelGroups, Pairs, common_keys, paired_groups
-from sparkrank.comparison.runs import asked_metric, counted_undefined, definition_notes
+from sparkrank.comparison.group_tables import asked_among
+from sparkrank.comparison.runs import counted_undefined, definition_notes
 from sparkrank.metrics import Metric
 from sparkrank.numeric.array_types import Floats, Ints
 
@@ -21,18 +22,13 @@ TOP, MOST_TOP = 20, 10_000
 
 
 def largest_changes(
-    left: ModelGroups,
-    right: ModelGroups,
-    metric: str,
-    top: int,
-    *,
-    other_definitions: bool,
+    left: ModelGroups, right: ModelGroups, metric: str, top: int, *, other_definitions: bool
 ) -> pa.Table:
     """The ``top`` gains and the ``top`` losses. :func:`sparkrank.movers` documents the columns."""
     if not 1 <= top <= MOST_TOP:
         raise SpecError(f"top is {top}: a whole number from 1 to {MOST_TOP} is needed")
     keys = common_keys(left.table, right.table)
-    metric = asked_metric(left.table, right.table, metric)
+    metric = asked_among([name for name in right.table.metrics if name in left.table.metrics], metric)
     definition_notes(left.table, right.table, [metric], other_definitions)
     counted_as = counted_undefined(right.table.definitions.get(metric))
     signs = {GAIN: 1.0, LOSS: -1.0} if is_higher_better(metric) else {GAIN: -1.0, LOSS: 1.0}
@@ -47,12 +43,6 @@ def largest_changes(
             chosen = largest_first(left, pairs.of_left, gain, np.flatnonzero(gain > 0), keys, top)
         tables.append(_rows(change, left, right, pairs, chosen, values, keys))
     return pa.concat_tables(tables)
-
-
-def _schema(keys: pa.Schema) -> pa.Schema:
-    numbers = [(name, pa.float64()) for name in ("baseline_value", "value", "difference")]
-    counts = [(name, pa.int64()) for name in (*COUNTS, *(f"baseline_{name}" for name in COUNTS))]
-    return pa.schema([("change", pa.string()), *keys, *numbers, *counts])
 
 
 def is_higher_better(metric: str) -> bool:
@@ -104,11 +94,11 @@ def _rows(
     baseline, candidate = left.rows_at(of_left, [*keys.names, *COUNTS]), right.rows_at(of_right, COUNTS)
     columns = {
         "change": pa.array([change] * len(chosen), pa.string()),
-        **{name: baseline[name] for name in keys.names},
+        **{key.name: baseline[key.name].cast(key.type) for key in keys},
         "baseline_value": ours,
         "value": theirs,
         "difference": theirs - ours,
-        **{name: candidate[name] for name in COUNTS},
-        **{f"baseline_{name}": baseline[name] for name in COUNTS},
+        **{name: candidate[name].cast(pa.int64()) for name in COUNTS},
+        **{f"baseline_{name}": baseline[name].cast(pa.int64()) for name in COUNTS},
     }
-    return pa.table(columns).cast(_schema(keys))
+    return pa.table(columns)

@@ -101,18 +101,15 @@ def decomposition(
             there = f"there are: {itemize(side.slices())}" if side.slices() else "there is none"
             raise SpecError(f'{side.place} has no slice "{shorten(by)}"{near} ({there})')
     common = [name for name in right.metrics() if name in left.metrics()]
-    chosen, notes = [], []
     names = common if metrics is None else [asked_among(common, text) for text in metrics]
-    for name in dict.fromkeys(names):
-        refused = _refused(name)
-        if refused is None:
-            chosen.append(name)
-        elif metrics is None:
-            notes.append(refused)
-        else:
-            raise SpecError(refused)
+    refused = {name: _refused(name) for name in names}
+    chosen, notes = [name for name, why in refused.items() if why is None], list(filter(None, refused.values()))
+    if notes and metrics is not None:
+        raise SpecError(notes[0])
     if not chosen:
-        raise SpecError(f"no metric of {right.place} is a mean ({itemize(common)}): only a mean is split over a slice")
+        raise SpecError(
+            f"no metric of {right.place} is a mean ({itemize(common)}): only means can be split over a slice"
+        )
     notes += notes_on_definitions(left.definitions(), right.definitions(), chosen, other_definitions)
     by_metric = {name: list(_rows(left, right, by, name)) for name in chosen}
     before, after = states

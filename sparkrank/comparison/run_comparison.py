@@ -41,10 +41,10 @@ class RunComparison:
     groups: GroupChoice
     n_left: int
     n_right: int
-    n_common: int | None
-    n_left_only: int | None
-    n_right_only: int | None
-    told: tuple[str, ...]
+    n_common: int | None = None
+    n_left_only: int | None = None
+    n_right_only: int | None = None
+    told: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         lines = comparisons_text(self._first_rows())

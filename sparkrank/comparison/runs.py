@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import pyarrow as pa
-
 from sparkrank.base.errors import InputError, MetricError, SpecError, itemize, quote, shorten
 from sparkrank.comparison.group_moments import WEIGHT, Paired, PairedMetric, paired
 from sparkrank.comparison.group_pairs import ModelGroups, Pairs, common_keys, paired_groups
@@ -51,39 +49,39 @@ def compare_tables(
     asked, of_metrics = metrics_in_common(left.table, right.table, metrics, other_definitions)
     notes = [*notes, *of_metrics]
     pairs, results = _paired(left, right, asked)
-    n_common, n_left, n_right = len(pairs.of_left), pairs.left_only, pairs.right_only
+    n_common = len(pairs.of_left)
     if not n_common:
         raise InputError(
-            f"no group of {left.model} in {left.table.place} ({n_left:,} groups) is in {right.table.place} "
-            f"({n_right:,} groups of {right.model}): nothing can be paired"
+            f"no group of {left.model} in {left.table.place} ({pairs.n_left:,} groups) is in {right.table.place} "
+            f"({pairs.n_right:,} groups of {right.model}): nothing can be paired"
         )
-    for count, side in ((n_left, left), (n_right, right)):
-        if count:
-            notes.append(
-                f"{count:,} groups are on the {side.what} only ({side.table.place}), {n_common:,} on both sides"
-            )
+    alone = pairs.n_left - n_common, pairs.n_right - n_common
+    notes += [
+        f"{count:,} groups are on the {side.table.what} only ({side.table.place}), {n_common:,} on both sides"
+        for count, side in zip(alone, (left, right), strict=True)
+        if count
+    ]
     clusters = sorted({side.table.cluster for side in (left, right) if side.table.cluster is not None})
     if clusters:
         results = [replace(result, stderr=math.nan) for result in results]
         notes.append(
-            f"groups of one {itemize(clusters)} go together, and group tables do not say which those are: differences "
-            f"have no test and no interval"
+            f"groups with the same {itemize(clusters)} depend on each other, but group tables do not say which: "
+            "differences have no test and no interval"
         )
-    table = _table(left, right, asked, results, correction, level)
-    unpaired = {row["metric"]: row["n_unpaired"] for row in table.to_pylist() if row["n_unpaired"]}
+    own = {"candidate": right.model, "spec_hash": right.table.spec_hash, "run_id": right.table.run_id}
+    rows = [_row(metric, result, level) for metric, result in zip(asked, results, strict=True)]
+    unpaired = [f"{row['metric']} {row['n_unpaired']:,}" for row in rows if row["n_unpaired"]]
     if unpaired:
-        counts = itemize(f"{metric} {count:,}" for metric, count in unpaired.items())
-        notes.append(f"groups in which one side alone is undefined are in no pair: {counts}")
+        notes.append(f"groups with a value on one side only are in no pair: {itemize(unpaired)}")
     return RunComparison(
-        table,
+        whole_day_rows(rows, {**own, "baseline": left.model}, correction),
         left.table.place,
         right.table.place,
         "common",
-        n_common + n_left,
-        n_common + n_right,
+        pairs.n_left,
+        pairs.n_right,
         n_common,
-        n_left,
-        n_right,
+        *alone,
         tuple(notes),
     )
 
@@ -96,26 +94,18 @@ def metrics_in_common(
     notes = notes_on_lone_metrics(left, right) if asked is None else []
     of_no_group = [name for name in right.definitions if name in left.definitions and name not in common]
     if of_no_group and asked is None:
-        notes.append(f"no metrics of groups, which groups=all compares: {itemize(of_no_group)}")
-    chosen = common if asked is None else list(dict.fromkeys(asked_metric(left, right, text) for text in asked))
+        notes.append(f"not metrics of groups, but compared by groups=all: {itemize(of_no_group)}")
+    chosen = common if asked is None else list(dict.fromkeys(asked_among(common, text) for text in asked))
     notes += definition_notes(left, right, chosen, other_definitions)
-    paired_metrics = []
-    for name in chosen:
-        metric = paired_metric(name, right.definitions.get(name) or left.definitions.get(name))
-        if isinstance(metric, str):
-            notes.append(metric)
-            if asked is not None:
-                raise SpecError(metric)
-        else:
-            paired_metrics.append(metric)
+    metrics = [paired_metric(name, right.definitions.get(name) or left.definitions.get(name)) for name in chosen]
+    refused = [metric for metric in metrics if isinstance(metric, str)]
+    if refused and asked is not None:
+        raise SpecError(refused[0])
+    notes += refused
+    paired_metrics = [metric for metric in metrics if not isinstance(metric, str)]
     if not paired_metrics:
         raise InputError(f"no metric of {left.place} can be compared with one of {right.place}: {itemize(notes)}")
     return paired_metrics, notes
-
-
-def asked_metric(left: GroupTable, right: GroupTable, text: str) -> str:
-    """The column of the metric that ``text`` means. Raises :class:`SpecError` if a side lacks it."""
-    return asked_among([name for name in right.metrics if name in left.metrics], text)
 
 
 def definition_notes(left: GroupTable, right: GroupTable, names: Sequence[str], allowed: bool) -> list[str]:
@@ -135,10 +125,10 @@ def paired_metric(name: str, definition: str | None) -> PairedMetric | str:
         return PairedMetric(name, definition, None, counted_as)
     declared = metric.declaration
     if not isinstance(declared, GroupMetric):
-        return f"{name} is no metric of groups, and is not compared"
+        return f"{name} is not a metric of groups, and is not compared"
     word = metric.weight_column or (metric.word("weight") if "weight" in declared.defaults else "uniform")
     if word not in ("uniform", "rows", None) or (declared.weights is not None and word is None):
-        return f"the groups of {name} weigh by {shorten(word)}, which the group table has not: it is not compared"
+        return f"the groups of {name} are weighted by {shorten(word)}, which the group table lacks: it is not compared"
     return PairedMetric(name, definition, declared.higher_is_better, counted_as, is_weighted=word == "rows")
 
 
@@ -161,19 +151,6 @@ def _paired(left: ModelGroups, right: ModelGroups, metrics: Sequence[PairedMetri
         parts = ([(one[of_left], other[of_right]) for one, other in own] for of_left, of_right in pairs.parts())
         results.append(paired(metric, parts))
     return pairs, results
-
-
-def _table(
-    left: ModelGroups,
-    right: ModelGroups,
-    metrics: Sequence[PairedMetric],
-    results: Sequence[Paired],
-    correction: Correction,
-    level: float,
-) -> pa.Table:
-    of_right = {"candidate": right.model, "spec_hash": right.table.spec_hash, "run_id": right.table.run_id}
-    rows = [_row(metric, result, level) for metric, result in zip(metrics, results, strict=True)]
-    return whole_day_rows(rows, {**of_right, "baseline": left.model}, correction)
 
 
 def _row(metric: PairedMetric, result: Paired, level: float) -> dict[str, Any]:

@@ -60,10 +60,7 @@ def compare_states(
         "all",
         theirs.groups,
         ours.groups,
-        None,
-        None,
-        None,
-        tuple(sentences),
+        told=tuple(sentences),
     )
 
 

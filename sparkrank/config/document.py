@@ -52,7 +52,7 @@ from sparkrank.tables.rows.limits import limits_of
 
 
 class Spec(Section):
-    """What is evaluated, by which metrics, and where the tables go."""
+    """What is evaluated, with which metrics, and where the tables are written."""
 
     input: Input
     metrics: list[str]

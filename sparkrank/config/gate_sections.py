@@ -70,12 +70,12 @@ else:  # with a key for each kind of gate, by its word
 
 
 class Gate(_GateConditions):
-    """A condition under which a day passes. ``metric``, ``model`` and ``slice`` may have wildcards.
+    """A condition that a day must meet. ``metric``, ``model`` and ``slice`` may contain wildcards.
 
-    Without ``model`` it is about every model, without ``slice`` about the whole day alone. ``not_worse_than`` is a
-    model, ``baseline`` or ``history``, and ``by`` how much worse is good enough: a number, or a share of the value that
-    is compared with (``0.5%``). ``equivalent_to`` is a model or ``baseline``, and ``by`` how far from it is the same.
-    ``correction`` is how failures of its cells are corrected for being many.
+    Without ``model`` it applies to every model, without ``slice`` to the whole day only. ``not_worse_than`` is a model,
+    ``baseline`` or ``history``, and ``by`` is how much worse is still accepted: a number, or a share of the value
+    compared with (``0.5%``). ``equivalent_to`` is a model or ``baseline``, and ``by`` is the largest difference that
+    counts as equal. ``correction`` adjusts for the number of cells that are checked.
     """
 
     by: Annotated[float | str | None, BeforeValidator(as_margin)] = None
@@ -131,14 +131,14 @@ def as_least_groups(value: object) -> object:
 
 
 class LeastGroups(Section):
-    """How many groups a value of a slice needs: ``gates`` do not decide by those with fewer, ``tables`` lack them."""
+    """How many groups a slice value needs: with fewer, ``gates`` do not decide on it, and ``tables`` leave it out."""
 
     gates: Annotated[int, BeforeValidator(as_number)] = Field(default=30, ge=1)
     tables: Annotated[int, BeforeValidator(as_number)] = Field(default=1, ge=1)
 
 
 class HistorySettings(Section):
-    """With which days ``not_worse_than: history`` compares (:class:`sparkrank.gates.rules.History`)."""
+    """The earlier days with which ``not_worse_than: history`` compares (:class:`sparkrank.gates.rules.History`)."""
 
     days: Annotated[int, BeforeValidator(as_number)] = Field(default=28, ge=2, le=366)
     same_weekday: bool = False
@@ -150,7 +150,7 @@ class HistorySettings(Section):
     @model_validator(mode="after")
     def _reachable(self) -> HistorySettings:
         if self.least_days > self.days:
-            raise ValueError(f"has least_days {self.least_days}, but days {self.days}: there are never as many")
+            raise ValueError(f"has least_days {self.least_days}, but days {self.days}: there are never that many")
         return self
 
     @property

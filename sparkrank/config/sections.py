@@ -104,12 +104,13 @@ else:
 
 
 class Columns(_OfRows):
-    """Which column plays which role. ``score`` is a column, or a mapping of model names to columns.
+    """The columns of the input, by their role. ``score`` is a column, or a mapping from model names to columns.
 
-    Without ``group`` all rows are together, and no metric is of groups. ``rank`` stands in place of ``score`` where
-    lower is better. ``label`` is None where there is a truth, or no metric reads labels. ``weight``
-    multiplies what a row counts in pooled metrics. ``cluster`` is who stands behind a group, as the user behind a
-    session. With ``items`` and ``true_items``, a row is a whole group with arrays of items.
+    ``group`` is the key of a list, for example a user or a query. Without it, all rows belong together, and there are
+    no metrics of groups. ``rank`` replaces ``score`` if lower is better. ``label`` is not needed with a truth, or if no
+    metric reads labels. ``weight`` is how much a row counts in pooled metrics. ``cluster`` says which groups depend on
+    each other, for example the user of a session. With ``items`` and ``true_items``, a row is a whole group, with
+    arrays of items.
     """
 
     items: _ByModel | None = None
@@ -118,20 +119,20 @@ class Columns(_OfRows):
 
 
 class TruthNames(_OfTruth):
-    """The columns of the truth: group and item where its names differ from those of the lists, and its label.
+    """The columns of the truth: its label, and the group and item if they are named differently than in the lists.
 
-    ``cluster`` is needed where groups are in no list. Without ``label`` every row has label 1.
+    ``cluster`` is needed if some groups are in no list. Without ``label``, every row has label 1.
     """
 
     label: str | None = None
 
 
 class Expect(Section):
-    """What the rows of a complete day have, without which nothing is written.
+    """The signs of a complete input. If one is missing, nothing is written.
 
-    ``marker`` is a file, as ``_SUCCESS``, in each folder that the path stands for; ``min_rows`` the least rows read;
-    ``min_fraction_of_yesterday`` the least share of those that the run of the day before has read. A first day has no
-    such run, which is a warning.
+    ``marker`` is the name of a file, for example ``_SUCCESS``, in each folder of the path. ``min_rows`` is the smallest
+    number of rows, and ``min_fraction_of_yesterday`` the smallest share of the rows that the run of the day before has
+    read. If there is no such run, as for a first day, there is a warning instead.
     """
 
     marker: _Filled | None = None
@@ -148,12 +149,12 @@ class Expect(Section):
 
 
 class InputRows(Section):
-    """Where rows are: files at ``path``, or a ``table`` of the catalog, narrowed by the SQL of ``where``.
+    """Where the rows are: files at ``path``, or a ``table`` of the catalog; ``where`` is an SQL condition on them.
 
-    Marks as ``{date}`` stand for days (:mod:`sparkrank.inputs.day_marks`). ``options`` go to Spark's reader of the
-    ``format``; nobody is shown those that are not known to be harmless. ``schema`` gives the columns of CSV and JSON
-    their types, in Spark's DDL. ``partition_types`` says of which types the values in the names of folders are:
-    ``inferred`` from all of them, or ``text``, which keeps ``007`` from ``7``.
+    Marks such as ``{date}`` stand for days (:mod:`sparkrank.inputs.day_marks`). ``options`` are those of Spark's reader
+    for the ``format``; they are shown only if they are known to be harmless. ``schema`` gives the types of the columns
+    of CSV and JSON, in Spark's DDL. ``partition_types`` gives the types of the values in names of folders:
+    ``inferred`` from all of them, or ``text``, so that ``007`` and ``7`` remain different.
     """
 
     path: Annotated[_Filled, AfterValidator(as_rows), PlainSerializer(shown_url)] | None = None
@@ -206,9 +207,9 @@ class InputRows(Section):
 
 
 class Input(InputRows):
-    """The impressions, or the lists where a truth stands beside them.
+    """The impressions, or the lists if there is a truth.
 
-    ``time_zone`` is that in which Spark reads both, whatever its session says.
+    ``time_zone`` is the one in which Spark reads both, whatever the setting of its session.
     """
 
     columns: Columns
@@ -216,16 +217,16 @@ class Input(InputRows):
 
 
 class Truth(InputRows):
-    """What users really did, or what was judged, to be joined to the lists by group and item."""
+    """What users really did, or how items were judged; it is joined to the lists by group and item."""
 
     columns: Annotated[TruthNames, BeforeValidator(as_keys)] = TruthNames()
 
 
 class DefinitionSettings(Section):
-    """Settings of the evaluation that change what its numbers mean (:class:`sparkrank.metrics.Definitions`).
+    """The rules that determine what the numbers mean (:class:`sparkrank.metrics.Definitions`).
 
-    ``preset`` names a library; it sets those that are not given, and parameters of the metrics. The document, which
-    knows whether lists are joined with a truth, writes the default of ``duplicates``.
+    ``preset`` names a library: its rules apply unless they are given here, and so do its parameters of the metrics.
+    The default of ``duplicates`` depends on whether lists are joined with a truth.
     """
 
     preset: str | None = None
@@ -251,16 +252,18 @@ class DefinitionSettings(Section):
 
 
 class Nights(Section):
-    """How many nights share the chance of an error."""
+    """The number of nights over which the chance of a false alarm is spread."""
 
     nights: Annotated[int, BeforeValidator(as_whole)] = Field(ge=1, le=MOST_NIGHTS)
 
 
 class UncertaintySettings(Section):
-    """Which values get an interval, and of which ``level``; ``off`` leaves the parts out of the stored states.
+    """The confidence ``level`` of the intervals, and which values have one.
 
-    ``sequential`` is for those who look every night: ``true`` for windows that grow from a first day, or the number of
-    ``nights`` over which the chance of an error is spent.
+    ``off`` leaves out the intervals that need parts of the groups, and these parts in the stored states;
+    ``slices: false`` does so for the values of slices.
+    ``sequential`` makes intervals that hold although somebody looks at them every night: ``true`` for windows that grow
+    from a fixed first day, or the number of ``nights`` over which the chance of a false alarm is spread.
     """
 
     level: Annotated[float, BeforeValidator(as_number)] = Field(default=0.95, ge=LEAST_LEVEL, le=MOST_LEVEL)
@@ -277,9 +280,10 @@ class UncertaintySettings(Section):
 
 
 class CompareSettings(Section):
-    """The model that all others are compared with, and how p-values are corrected within which family.
+    """The ``baseline`` with which all other models are compared, and how p-values are corrected.
 
-    Above the share ``most_unpaired`` of groups in which one of two models alone is defined, gates do not decide.
+    ``correction`` applies within each ``family`` of comparisons. If only one of the two models has a value in more than
+    the share ``most_unpaired`` of the groups, gates do not decide.
     """
 
     baseline: str
@@ -293,9 +297,10 @@ class CompareSettings(Section):
 
 
 class Quality(Section):
-    """What the input may be like. Above ``max_bad_fraction`` of rejected rows, nothing is written.
+    """Limits for the input. A day that exceeds one of them is not written.
 
-    Nor is it above the ``limits`` of other checks of the table ``quality``, by their names: shares, or counts.
+    ``max_bad_fraction`` limits the share of rejected rows. ``limits`` apply to the other checks of the table
+    ``quality``, by their names, and are shares or counts.
     """
 
     max_bad_fraction: _Number = Field(default=0.0, ge=0.0, le=1.0)
@@ -303,12 +308,11 @@ class Quality(Section):
 
 
 class Output(Section):
-    """Where the tables go, and which of the large ones are written.
+    """Where the tables are written, and which of the large ones.
 
-    ``curves`` is about how many points of each ROC and PR curve are written, or ``false``. ``keep_runs`` is how many of
-    the runs that a day has shown before stay for readers that have their files open, until ``sparkrank clean``.
-    ``plain`` asks for real folders in place of links, for programs that follow none. ``report`` asks for the page that
-    people open, which a run writes beside its tables.
+    ``curves`` is the approximate number of points of each ROC and PR curve, or ``false`` for none. ``keep_runs`` is how
+    many earlier runs of a day are kept, for readers that have their files open, until ``sparkrank clean``. ``plain``
+    writes real folders instead of links, for programs that do not follow links. ``report`` also writes the HTML report.
     """
 
     path: Annotated[_Filled, AfterValidator(as_output), PlainSerializer(shown_url)]
@@ -329,10 +333,11 @@ class Output(Section):
 
 
 class Engine(Section):
-    """By which lane the rows come, and how the work is cut. Results do not depend on either.
+    """By which lane the rows are read, and how the work is cut. The results do not depend on either.
 
-    ``bucket_rows`` are about those that are evaluated at once, of up to eight models; with more models they are fewer.
-    ``row_memory``, as ``2GB`` or ``500MiB``, is how much of the rows the local lane holds before they go to disk.
+    ``bucket_rows`` is about how many rows are evaluated at once for up to eight models; for more models it is fewer.
+    ``row_memory``, for example ``2GB`` or ``500MiB``, is how much memory the local lane uses for rows before it writes
+    them to disk.
     """
 
     lane: Annotated[str, BeforeValidator(as_lane)] = AUTO

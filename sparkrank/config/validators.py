@@ -96,15 +96,12 @@ def as_size(value: object) -> object:
     """Bytes: a whole number, or a number with a unit, such as ``2.5GB`` or ``500MiB``."""
     if value is None:
         return value
-    size: int | Decimal
-    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
-        size = value
-    else:
-        match = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
-        unit = None if match is None else _UNITS.get(match[2].lower())
-        if match is None or unit is None or (not match[2] and "." in match[1]):
-            raise ValueError("a size is needed, such as 2.5GB, 500MiB or a whole number of bytes")
-        size = Decimal(match[1]) * unit
+    is_size = isinstance(value, (int, str)) and not isinstance(value, bool)
+    match = _SIZE.fullmatch(str(value).strip()) if is_size else None
+    unit = None if match is None else _UNITS.get(match[2].lower())
+    if match is None or unit is None or (not match[2] and "." in match[1]):
+        raise ValueError("a size is needed, such as 2.5GB, 500MiB or a whole number of bytes")
+    size = Decimal(match[1]) * unit
     if size >= 1 << 63:
         raise ValueError("a size below 8 EiB is needed")
     return int(size)

@@ -100,7 +100,10 @@ def stored_run(spec: Spec, day: str, spark: SparkSession | None) -> str | None:
         run = _run_of(folder, day, spark)
         if run is None or run["status"] != "done" or not is_same_question(spec, run["spec"]):
             return None
-        session: dict[str, str] = json.loads(run["versions"] or "{}").get("session", {})
+        versions = json.loads(run["versions"] or "{}")
+        session = versions.get("session", {}) if isinstance(versions, dict) else None
+        if not isinstance(session, dict):
+            return None
         readers = [spark] if spark is not None and needs_session(spec.engine.lane) else []
         now = {name: told(reader, name) for reader in readers for name in session}
         if now != session or origin_of(spec, day, session).run_id != run[RUN_ID]:

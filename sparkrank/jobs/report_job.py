@@ -37,13 +37,13 @@ from sparkrank.report.report_tables import DayBefore, ReportTables, json_object,
 from sparkrank.report.score_bins import COLUMNS, BinsByRule, frame_bins, score_bins
 from sparkrank.report.sections.trend import TrendDay, trend_of
 from sparkrank.report.written_forms import as_form
-from sparkrank.schemas.tables import COMPARISONS, CURVES, DISTRIBUTIONS, GATES, METRICS, QUALITY
+from sparkrank.schemas.tables import COMPARISONS, CURVES, DISTRIBUTIONS, GATES, METRICS, QUALITY, TableSchema
 from sparkrank.sources.files import file_system
 from sparkrank.sources.integrity import CHECKED
 from sparkrank.tables.stored.day_files import ArrowFiles, DayFiles, SparkFolders, day_files, files_of_run
 from sparkrank.tables.stored.stored_days import READING_THREADS, written_by
 from sparkrank.tables.stored.stored_results import result_in, whole_run
-from sparkrank.tables.stored.validation import validate_results
+from sparkrank.tables.stored.validation import validate_required, validate_results
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -89,9 +89,8 @@ def report_of_files(
     """
     result = result_in(files, target.name, run)
     written = written_by(run)
-    comparisons, quality, curves = (
-        files.read(table.name, table.schema, written.get(table.name)) if files.has(table.name) else None
-        for table in (COMPARISONS, QUALITY, CURVES)
+    comparisons, quality, curves, distributions = (
+        _whole_table(files, table, written.get(table.name)) for table in (COMPARISONS, QUALITY, CURVES, DISTRIBUTIONS)
     )
     first = target.window.last - dt.timedelta(TREND_DAYS - 1)
     if target.is_window:
@@ -103,7 +102,8 @@ def report_of_files(
         days = [*_days(spec, Window(first, target.window.last), spark, but=target.name), today]
         before = _last_before(days[:-1])
     document = json_object(run.get("spec"))
-    uncertainty = document.get("uncertainty") or {}
+    parts = (document.get(name) for name in ("uncertainty", "compare"))
+    uncertainty, compare = (part if isinstance(part, dict) else {} for part in parts)
     return report_data(
         ReportTables(
             "window" if target.is_window else "day",
@@ -113,12 +113,13 @@ def report_of_files(
             result.gates,
             quality,
             curves,
-            run=run,
-            baseline=(document.get("compare") or {}).get("baseline"),
-            level=None if uncertainty.get("off") else uncertainty.get("level"),
+            distributions,
+            run,
+            compare.get("baseline"),
+            None if uncertainty.get("off") else uncertainty.get("level"),
             trend=trend_of(days, _keys(result.metrics)),
             before=before,
-            **_large(files, names_of(result.metrics, "model"), written.get("distributions")),
+            **_large(files, names_of(result.metrics, "model")),
         )
     )
 
@@ -142,8 +143,9 @@ def _stored_day(target: Target, spark: SparkSession | None) -> TrendDay:
         files = day_files(target.folder, target.name, ("metrics", "gates"), spark, target.column)
         if not files.has("metrics"):
             return TrendDay(target.name)
-        metrics = whole_day(files.read("metrics", _OF_TREND))
-        gates = files.read("gates", GATES.schema) if files.has("gates") else None
+        metrics, gates = files.read("metrics", _OF_TREND), _whole_table(files, GATES)
+        validate_required(metrics.column_names, "metrics", target.name)
+        metrics = whole_day(metrics)
         validate_results(metrics, "metrics", target.name, once=False)
     except (InputError, StoreError) as error:
         return TrendDay(target.name, "unreadable", reason=str(error))
@@ -157,15 +159,19 @@ def _last_before(days: Sequence[TrendDay]) -> DayBefore | None:
     return stored[-1] if stored else None
 
 
-def _large(files: DayFiles, models: Sequence[str], written: Any) -> dict[str, Any]:
+def _whole_table(files: DayFiles, table: TableSchema, written: Any = None) -> pa.Table | None:
+    if not files.has(table.name):
+        return None
+    rows = files.read(table.name, table.schema, written)
+    validate_required(rows.column_names, table.name, files.day)  # type: ignore[attr-defined]
+    return rows
+
+
+def _large(files: DayFiles, models: Sequence[str]) -> dict[str, Any]:
     """The tables that are read one batch at a time."""
     bins, bins_missing = _bins_of(files)
-    tables: dict[str, Any] = {"bins": bins, "bins_missing": bins_missing}
-    if files.has(GROUPS):
-        tables["groups"] = _group_table(files, models)
-    elif files.has("distributions"):
-        tables["distributions"] = files.read("distributions", DISTRIBUTIONS.schema, written)
-    return tables
+    groups = _group_table(files, models) if files.has(GROUPS) else None
+    return {"bins": bins, "bins_missing": bins_missing, "groups": groups}
 
 
 def _bins_of(files: DayFiles) -> tuple[BinsByRule, str | None]:
@@ -184,6 +190,7 @@ def _batches(files: ArrowFiles) -> Iterator[pa.RecordBatch]:
         reader = ds.ParquetFileFormat(dictionary_columns={"model", "rule"}, **CHECKED)
         rows = ds.dataset(list(files.files["blocks"]), filesystem=files.store, format=reader)
         columns = [name for name in COLUMNS if name in rows.schema.names]
+        validate_required(columns, "blocks", files.day)
         yield from rows.scanner(columns=columns, filter=pc.field("slice") == ALL).to_batches()
     except (pa.ArrowException, OSError) as error:
         raise unreadable(f"the table blocks of {files.day} cannot be read", error) from error

@@ -71,14 +71,10 @@ def changes_since(before: DayBefore, metrics: pa.Table) -> Changes:
     both = [key for key in now if key in then]
     alike = [key for key in both if now[key].get("definition") == then[key].get("definition")]
     changes = [change for key in alike if (change := _change(key, then[key], now[key])) is not None]
+    changes.sort(key=lambda change: change.size, reverse=True)
     models, earlier = ({model for _, model in rows} for rows in (now, then))
-    return Changes(
-        before.name,
-        tuple(sorted(changes, key=lambda change: change.size, reverse=True)),
-        len(both) - len(alike),
-        tuple(sorted(models - earlier)),
-        tuple(sorted(earlier - models)),
-    )
+    came, went = tuple(sorted(models - earlier)), tuple(sorted(earlier - models))
+    return Changes(before.name, tuple(changes), len(both) - len(alike), came, went)
 
 
 def _rows(metrics: pa.Table) -> dict[tuple[str, str], dict[str, Any]]:

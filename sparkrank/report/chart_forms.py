@@ -43,23 +43,22 @@ def _lines(chart: LineChart, title: str | None) -> Chart:
     layers: list[alt.Chart] = []
 
     def add(rows: list[dict[str, Any]], mark: str, look: dict[str, Any], **channels: Any) -> None:
-        layers.append(getattr(drawn.chart(rows), f"mark_{mark}")(**look).encode(x=x, y=y, **channels))
+        if rows:
+            layers.append(getattr(drawn.chart(rows), f"mark_{mark}")(**look).encode(x=x, y=y, **channels))
 
     color = {"color": coded["color"]}
     bands = [
         {"x": place, "y": low, "high": high, "name": name} for name, line in named for place, low, high in line.band
     ]
-    if bands:
-        add(bands, "area", {"opacity": 0.16, "interpolate": curve}, y2="high", **color)
+    add(bands, "area", {"opacity": 0.16, "interpolate": curve}, y2="high", **color)
     limits = [
         {"x": place, "y": end, "name": name, "side": side}
         for name, line in named
         for place, *ends in line.limits
         for side, end in zip(("low", "high"), ends, strict=True)
     ]
-    if limits:
-        side = alt.Detail("side", type="nominal")
-        add(limits, "line", {"strokeWidth": 1, "strokeDash": [1, 3]}, **color, detail=side)
+    side = alt.Detail("side", type="nominal")
+    add(limits, "line", {"strokeWidth": 1, "strokeDash": [1, 3]}, **color, detail=side)
     layers += _guides(frame, drawn, x, y)
     points = [
         {"x": place, "y": value, "name": name, "at": at}
@@ -68,18 +67,17 @@ def _lines(chart: LineChart, title: str | None) -> Chart:
     ]
     order = alt.Order("at", type="quantitative")
     look = {"strokeWidth": 1.8, "interpolate": curve, "strokeJoin": "round"}
-    add(points, "line", look, **color, strokeDash=coded["strokeDash"], order=order)
+    nothing = [{"x": None, "y": None}]  # a chart has at least one layer
+    add(points or nothing, "line", look, **color, strokeDash=coded["strokeDash"], order=order)
     marked = [
         {"x": place, "y": value, "name": name}
         for name, line in named
         for place, value in (line.points if len(line.points) <= frame.marks else line.points[-1:])
         if frame.marks and value is not None
     ]
-    if marked:
-        add(marked, "point", {"filled": True, "size": 30, "opacity": 1}, **color, shape=coded["shape"])
+    add(marked, "point", {"filled": True, "size": 30, "opacity": 1}, **color, shape=coded["shape"])
     flags = [{"x": place, "y": value} for _, line in named for place, value in line.flags]
-    if flags:
-        add(flags, "point", {"size": 110, "strokeWidth": 1.4, "opacity": 1, "color": INK})
+    add(flags, "point", {"size": 110, "strokeWidth": 1.4, "opacity": 1, "color": INK})
     return _framed(layers, drawn, frame.width, frame.height, _LINES, title)
 
 

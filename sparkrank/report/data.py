@@ -118,6 +118,11 @@ class Headline:
     models: tuple[str, ...]
     rows: tuple[HeadlineRow, ...]
 
+    @property
+    def cells(self) -> dict[tuple[str, str], HeadlineRow]:
+        """The rows by metric and model."""
+        return {(line.row.metric, line.row.model): line for line in self.rows}
+
 
 @dataclass(frozen=True)
 class TrendPoint:

@@ -68,7 +68,7 @@ def _headline(data: ReportData) -> Iterator[str]:
     if data.headline is None:
         yield _md_sentence(data.missing.get("headline", _NO_METRICS))
         return
-    cells = _cells_of(data)
+    cells = data.headline.cells
     models, metrics = charted(data.headline.models, data.baseline), data.headline.metrics[:MOST_ROWS]
     compared = [model for model in models if any(cell.comparison for key, cell in cells.items() if key[1] == model)]
     head = ["metric", *map(_md, models), *(f"{_md(model)} - {_md(data.baseline or '')}" for model in compared)]
@@ -84,11 +84,6 @@ def _headline(data: ReportData) -> Iterator[str]:
             yield f"and {len(all_) - len(shown)} more {what}"
     if data.level is not None:
         yield f"± and [ ]: intervals of {data.level * 100:g} %"
-
-
-def _cells_of(data: ReportData) -> dict[tuple[str, str], HeadlineRow]:
-    rows = () if data.headline is None else data.headline.rows
-    return {(cell.row.metric, cell.row.model): cell for cell in rows}
 
 
 def _md_sentence(sentence: str) -> str:
@@ -200,7 +195,7 @@ def latex_table(data: ReportData) -> str:
     """The headline as a LaTeX ``tabular`` for the package booktabs: a row per metric, a column per model."""
     if data.headline is None:
         return f"% {redact(escape(data.missing.get('headline', _NO_METRICS)))}\n"
-    models, cells = data.headline.models, _cells_of(data)
+    models, cells = data.headline.models, data.headline.cells
     lines = [
         f"% {redact(escape(data.name))}",
         f"\\begin{{tabular}}{{l{'r' * len(models)}}}",

@@ -115,7 +115,7 @@ class View:
         headline = self._data.headline
         if headline is None:
             return []
-        cells = {(cell.row.metric, cell.row.model): cell for cell in headline.rows}
+        cells = headline.cells
         return [(metric, [cells.get((metric, model)) for model in headline.models]) for metric in headline.metrics]
 
     @property

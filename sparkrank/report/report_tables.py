@@ -129,6 +129,15 @@ def rows_of(table: pa.Table | None, kind: type[_R]) -> list[_R]:
     return [kind(**{name: defined(value) for name, value in row.items()}) for row in rows]
 
 
+def by_cell(verdicts: Iterable[GateRow]) -> dict[tuple[str, str | None], tuple[GateRow, ...]]:
+    """The verdicts over the whole day, by metric and model."""
+    cells: dict[tuple[str, str | None], tuple[GateRow, ...]] = {}
+    for row in verdicts:
+        if row.slice == ALL:
+            cells[row.metric, row.model] = (*cells.get((row.metric, row.model), ()), row)
+    return cells
+
+
 def worst(verdicts: Iterable[State]) -> State | None:
     """The worst of ``verdicts``, or None if there are none."""
     return min(verdicts, key=WORST_FIRST.index, default=None)

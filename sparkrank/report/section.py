@@ -12,36 +12,28 @@ from sparkrank.report.report_tables import ReportTables
 
 # The section, None or empty if the tables lack its data, and the reason or what it lacks.
 Made: TypeAlias = tuple[Any, str | None]
+Maker: TypeAlias = Callable[[ReportTables], Made]
+Drawer: TypeAlias = Callable[[ReportData], Iterable[Figure]]
 
 
 @dataclass(frozen=True)
 class ReportSection:
     """A section. Its ``name`` is a field of :class:`ReportData` or a key of :attr:`ReportData.more`.
 
-    Parameters
-    ----------
-    title : str
-        Its heading.
-    make : callable
-        Builds the section from the tables. Also returns a sentence if it is empty or lacks some models, else None.
-    advice, advice_in_memory, advice_for_window : str
-        What to request if the section is missing; the last two apply to evaluations and windows if given.
-    part : tuple of str
-        The name and title of the part of the page that contains it; by default a part of its own.
-    figures : callable
-        Returns its charts.
-    template : str
-        The Jinja2 template of the part; by default the file in ``templates`` with the part's name.
+    ``make`` also returns a sentence if the section is empty or lacks some models. ``advice`` says what to request if it
+    is missing; ``advice_in_memory`` and ``advice_for_window`` replace it for evaluations and windows. ``part`` is the
+    name and title of the part of the page that contains it, by default a part of its own, and ``template`` the Jinja2
+    template of the part, by default the file in ``templates`` with the part's name.
     """
 
     name: str
     title: str
-    make: Callable[[ReportTables], Made]
+    make: Maker
     advice: str
     advice_in_memory: str | None = None
     advice_for_window: str | None = None
     part: tuple[str, str] | None = None
-    figures: Callable[[ReportData], Iterable[Figure]] | None = None
+    figures: Drawer | None = None
     template: str | None = None
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
@@ -29,7 +29,13 @@ def as_form(data: ReportData, form: ReportForm) -> str:
     ``md`` is a summary, ``json`` contains everything, and ``latex`` is the headline as a table (for the package
     booktabs).
     """
-    return _FORMS[form](data)
+    if form == "html":
+        from sparkrank.report.page import page
+
+        return page(data)
+    if form == "json":
+        return f"{as_json_text(report_document(data))}\n"
+    return one_page(data) if form == "md" else latex_table(data)
 
 
 def form_of(out: str | None, asked: str | None) -> ReportForm:
@@ -77,17 +83,3 @@ def report_document(data: ReportData) -> dict[str, Any]:
     document = asdict(data)
     more: dict[str, Any] = document.pop("more")
     return document | more
-
-
-def _html(data: ReportData) -> str:
-    from sparkrank.report.page import page
-
-    return page(data)
-
-
-_FORMS: Mapping[ReportForm, Callable[[ReportData], str]] = {
-    "html": _html,
-    "md": one_page,
-    "json": lambda data: f"{as_json_text(report_document(data))}\n",
-    "latex": latex_table,
-}

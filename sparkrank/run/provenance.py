@@ -40,10 +40,10 @@ def origin_of(spec: Spec, name: str, session: Mapping[str, str], days: Sequence[
     return Origin(spec_hash, f"{name}-{hashlib.sha256(asked.encode()).hexdigest()[:12]}")
 
 
-def is_same_question(spec: Spec, stored: str) -> bool:
+def is_same_question(spec: Spec, stored: str | None) -> bool:
     """Whether the ``stored`` text of a spec in ``runs`` equals ``spec``, apart from how it runs."""
-    ours, theirs = ({**document, **_HOW_IT_RUNS} for document in map(json.loads, (spec.as_text(), stored)))
-    return ours == theirs
+    document = json.loads(stored or "null")
+    return isinstance(document, dict) and {**spec.resolved(), **_HOW_IT_RUNS} == {**document, **_HOW_IT_RUNS}
 
 
 def runs_table(

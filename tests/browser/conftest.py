@@ -28,7 +28,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @dataclass
 class Opened:
-    """A page and what it did: lines of the console, errors, and what it asked for beside itself."""
+    """A page and what it did: lines of the console and errors, and what it asked for beside itself."""
 
     page: Page
     told: list[str] = field(default_factory=list)
@@ -42,15 +42,15 @@ class Opened:
 # another test's asyncio.run can start.
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    found = subprocess.run(
+    finding = subprocess.run(
         ["sh", str(PROJECT / "scripts" / "chromium.sh"), "--find"], capture_output=True, text=True, check=False
     )
-    if found.returncode:
-        pytest.skip(found.stderr.strip())
+    if finding.returncode:
+        pytest.skip(finding.stderr.strip())
     api = pytest.importorskip("playwright.sync_api", reason="playwright drives the browser: install the dev extra")
     with api.sync_playwright() as driver:
         # without a sandbox of its own it runs for root, too: it opens nothing but what the tests have written
-        started = driver.chromium.launch(executable_path=found.stdout.strip(), args=["--no-sandbox", "--disable-gpu"])
+        started = driver.chromium.launch(executable_path=finding.stdout.strip(), args=["--no-sandbox", "--disable-gpu"])
         yield started
         started.close()
 
@@ -66,22 +66,18 @@ def opened(browser: Browser, tmp_path: Path) -> Iterator[Open]:
     def open_page(report: ReportData | str, size: tuple[int, int] = DESKTOP, **settings: Any) -> Opened:
         from sparkrank.report.page import page as page_of
 
-        text = report if isinstance(report, str) else page_of(report)
         file = tmp_path / f"report-{len(contexts)}.html"
-        file.write_text(text, encoding="utf-8")
-        context = browser.new_context(viewport={"width": size[0], "height": size[1]}, **settings)
-        contexts.append(context)
-        page = context.new_page()
-        found = Opened(page)
-        page.on("console", lambda message: found.told.append(f"{message.type}: {message.text}"))
-        page.on("pageerror", lambda error: found.told.append(str(error)))
-        page.on("dialog", lambda dialog: (found.told.append(f"dialog: {dialog.message}"), dialog.dismiss()))
-        page.on(
-            "request",
-            lambda request: None if request.url in {file.as_uri(), "data:,"} else found.asked.append(request.url),
-        )
+        file.write_text(report if isinstance(report, str) else page_of(report), encoding="utf-8")
+        contexts.append(browser.new_context(viewport={"width": size[0], "height": size[1]}, **settings))
+        done = Opened(contexts[-1].new_page())
+        page = done.page
+        page.on("console", lambda message: done.told.append(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: done.told.append(str(error)))
+        page.on("dialog", lambda dialog: (done.told.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        own = {file.as_uri(), "data:,"}
+        page.on("request", lambda request: None if request.url in own else done.asked.append(request.url))
         page.goto(file.as_uri())
-        return found
+        return done
 
     yield open_page
     for context in contexts:

@@ -103,23 +103,17 @@ def report(
         gates=gates,
         quality=tuple(d.QualityRow(*row) for row in _quality(models)),
         definitions=tuple(_definition(metric) for metric in metrics),
-        provenance=d.Provenance(
-            run_id=f"{DAY}-0123456789ab",
-            attempt_id="a1",
-            status="done",
-            started_at="2026-02-01T00:10:11Z",
-            lane="scan",
-            lane_reason="the input is Parquet",
-            input="demo/impressions",
-            rows=280_000,
-            buckets=64,
-            stages=(("read", 1.25), ("evaluate", 3.5)),
-            versions=(("sparkrank", "0.9"), ("python", "3.11.9")),
-            spec_hash="0123456789ab",
-            spec='{\n  "metrics": ["ndcg@10"]\n}',
-            files=(d.FileRow("metrics", "metrics-a1.parquet", 54, 4096, "ab" * 32),),
-        ),
+        provenance=PROVENANCE,
     )
+
+
+PROVENANCE = d.Provenance(
+    run_id=f"{DAY}-0123456789ab", attempt_id="a1", status="done", started_at="2026-02-01T00:10:11Z",
+    lane="scan", lane_reason="the input is Parquet", input="demo/impressions", rows=280_000, buckets=64,
+    stages=(("read", 1.25), ("evaluate", 3.5)), versions=(("sparkrank", "0.9"), ("python", "3.11.9")),
+    spec_hash="0123456789ab", spec='{\n  "metrics": ["ndcg@10"]\n}',
+    files=(d.FileRow("metrics", "metrics-a1.parquet", 54, 4096, "ab" * 32),),
+)  # fmt: skip
 
 
 def _quality(models: Sequence[str]) -> list[tuple]:
@@ -157,12 +151,11 @@ def _point(number: int, at: int, place: int, day: str) -> d.TrendPoint:
 
 
 def _curve(kind: str, model: str, number: int) -> d.Curve:
-    shares = [at / 400 for at in range(401)]
-    if kind == "roc":
-        points = [d.Point(x, x ** (0.3 + 0.1 * (number % 6)), 1 - x) for x in shares]
-        return d.Curve("roc", model, "auc(exact)", 0.8 + wave(number) / 10, tuple(points), 5000)
-    points = [d.Point(x, 1 - (0.6 + 0.05 * (number % 6)) * x, 1 - x) for x in shares]
-    return d.Curve("pr", model, "pr_auc(exact)", 0.6 + wave(number) / 10, tuple(points), 5000)
+    shares, bent = [at / 400 for at in range(401)], number % 6
+    name, least = ("auc(exact)", 0.8) if kind == "roc" else ("pr_auc(exact)", 0.6)
+    heights = [x ** (0.3 + 0.1 * bent) if kind == "roc" else 1 - (0.6 + 0.05 * bent) * x for x in shares]
+    points = tuple(d.Point(x, y, 1 - x) for x, y in zip(shares, heights, strict=True))
+    return d.Curve(kind, model, name, least + wave(number) / 10, points, 5000)
 
 
 def _calibration(model: str, number: int) -> d.Calibration:

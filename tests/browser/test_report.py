@@ -13,12 +13,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from sparkrank.jobs.report_job import report_stored
 from sparkrank.report.data import ReportData
 from tests.browser.conftest import PAPER, PHONE, Open, Opened
 from tests.browser.made import gate, report
 from tests.support.commands import exit_code
-from tests.support.reports import DAYS, conf_of, of_day, rows_of, spec_of, write_log
+from tests.support.reports import DAYS, conf_of, rows_of, stored, write_log
 
 FEW = ("ndcg@10", "logloss")
 HOSTILE = (
@@ -38,8 +37,7 @@ def evaluated(days: Sequence[str] = DAYS, clicks: int | None = None, **changes: 
             rows = rows_of(number, 400)
             write_log(folder, day, rows if clicks is None else rows.set_column(3, "click", pa.array([clicks] * 400)))
             assert exit_code("evaluate", "--quiet", "--conf", conf_of(folder, **changes), "--date", day) in (0, 3)
-        spec = spec_of(folder, **changes)
-        return report_stored(spec, of_day(spec, days[-1]))
+        return stored(conf_of(folder, **changes), days[-1])
 
 
 REPORTS = {
@@ -78,17 +76,16 @@ def test_it_opens_without_a_word_of_complaint_and_asks_for_nothing(name: str, op
     the first rows stand for the rest.
     """
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-    found = opened(made(name)[1], PHONE)
-    found.eval("document.querySelectorAll('details').forEach((each, at) => each.open = at < 60)")
-    assert found.page.title().endswith("sparkrank")
-    assert found.eval("document.documentElement.scrollWidth") <= PHONE[0]
-    assert found.eval("window.hit") is None
-    assert found.eval("[document.scripts.length, document.images.length]") == [1, 0]
-    names = set(found.eval("[...document.querySelectorAll('*')].flatMap(e => [...e.attributes].map(a => a.name))"))
+    view = opened(made(name)[1], PHONE)
+    view.eval("document.querySelectorAll('details').forEach((each, at) => each.open = at < 60)")
+    assert view.page.title().endswith("sparkrank")
+    assert view.eval("document.documentElement.scrollWidth") <= PHONE[0]
+    assert view.eval("[window.hit ?? null, document.scripts.length, document.images.length]") == [None, 1, 0]
+    names = set(view.eval("[...document.querySelectorAll('*')].flatMap(e => [...e.attributes].map(a => a.name))"))
     assert {name for name in names if name.startswith("on") or name == "style"} == set()
-    ids = found.eval("[...document.querySelectorAll('[id]')].map(e => e.id)")
+    ids = view.eval("[...document.querySelectorAll('[id]')].map(e => e.id)")
     assert len(ids) == len(set(ids))
-    assert (found.told, found.asked) == ([], [])
+    assert (view.told, view.asked) == ([], [])
 
     looked = opened(made(name)[1], bypass_csp=True)  # axe is a script that the policy would not let in
     looked.eval("document.querySelectorAll('details').forEach((each, at) => each.open = at < 12)")
@@ -99,18 +96,18 @@ def test_it_opens_without_a_word_of_complaint_and_asks_for_nothing(name: str, op
 
 
 def violations(results: Any) -> list[tuple[str, str, list[str]]]:
-    found = results.response["violations"]
-    return [(each["id"], each["help"], [node["html"][:200] for node in each["nodes"][:3]]) for each in found]
+    rules = results.response["violations"]
+    return [(rule["id"], rule["help"], [node["html"][:200] for node in rule["nodes"][:3]]) for rule in rules]
 
 
 def test_axe_would_tell(opened: Open) -> None:
     """Text of too little contrast and a chart without a name are found, in either scheme."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-    found = opened(made("one model")[1], color_scheme="dark", bypass_csp=True)
-    found.eval("document.querySelector('h2').style.color = '#555'")
-    found.eval("document.querySelector('figure svg').removeAttribute('aria-labelledby')")
+    view = opened(made("one model")[1], color_scheme="dark", bypass_csp=True)
+    view.eval("document.querySelector('h2').style.color = '#555'")
+    view.eval("document.querySelector('figure svg').removeAttribute('aria-labelledby')")
     rules = {"runOnly": ["color-contrast", "svg-img-alt"]}
-    assert {each[0] for each in violations(axe.run(found.page, options=rules))} == {"color-contrast", "svg-img-alt"}
+    assert {each[0] for each in violations(axe.run(view.page, options=rules))} == {"color-contrast", "svg-img-alt"}
 
 
 def test_it_says_the_same_without_scripts(opened: Open) -> None:
@@ -121,42 +118,42 @@ def test_it_says_the_same_without_scripts(opened: Open) -> None:
     assert "+0." in " ".join(texts[1])
 
 
-def cells(found: Opened, column: int, table: str = "#slices table") -> list[str]:
+def cells(view: Opened, column: int, table: str = "#slices table") -> list[str]:
     script = """([q, c]) =>
       [...document.querySelector(q).tBodies[0].rows].filter(r => !r.hidden).map(r => r.cells[c].textContent)"""
-    texts: list[str] = found.eval(script, [table, column])
+    texts: list[str] = view.eval(script, [table, column])
     return texts
 
 
 def test_tables_can_be_sorted_and_searched_by_keyboard(opened: Open) -> None:
-    found = opened(report(("a", "b"), ("ap",), [f"value {number}" for number in range(12)], days=1))
-    before = cells(found, 1)
+    view = opened(report(("a", "b"), ("ap",), [f"value {number}" for number in range(12)], days=1))
+    before = cells(view, 1)
     assert before == sorted(before, reverse=True)
-    button = found.page.locator("#slices table thead button").nth(1)
+    button = view.page.locator("#slices table thead button").nth(1)
     button.focus()
-    found.page.keyboard.press("Enter")
-    assert cells(found, 1) == sorted(before)
-    assert found.page.locator("#slices table th").nth(1).get_attribute("aria-sort") == "ascending"
-    found.page.keyboard.press("Space")
-    assert cells(found, 1) == before
-    found.page.locator("#slices table thead button").nth(3).click()
-    values = [float(text[:6]) for text in cells(found, 3)]
+    view.page.keyboard.press("Enter")
+    assert cells(view, 1) == sorted(before)
+    assert view.page.locator("#slices table th").nth(1).get_attribute("aria-sort") == "ascending"
+    view.page.keyboard.press("Space")
+    assert cells(view, 1) == before
+    view.page.locator("#slices table thead button").nth(3).click()
+    values = [float(text[:6]) for text in cells(view, 3)]
     assert values == sorted(values)
     assert len(set(values)) > 5
-    found.page.get_by_label("Search country").first.fill("VALUE 1")
-    assert sorted(cells(found, 0)) == ["value 1", "value 10", "value 11"]
-    assert found.page.get_by_role("status").first.inner_text() == "3 of 12"
+    view.page.get_by_label("Search country").first.fill("VALUE 1")
+    assert sorted(cells(view, 0)) == ["value 1", "value 10", "value 11"]
+    assert view.page.get_by_role("status").first.inner_text() == "3 of 12"
 
 
 def test_the_keyboard_reaches_everything_in_order(opened: Open) -> None:
     """First the link to the verdict, then the sections, each with a ring around it that can be seen."""
-    found = opened(made("two models")[1])
+    view = opened(made("two models")[1])
     reached = []
     for _ in range(12):
-        found.page.keyboard.press("Tab")
-        reached.append(found.eval("document.activeElement.getAttribute('href') || document.activeElement.tagName"))
-        assert found.eval("getComputedStyle(document.activeElement).outlineStyle") == "solid"
-    sections = found.eval("[...document.querySelectorAll('main > section')].map(e => '#' + e.id)")
+        view.page.keyboard.press("Tab")
+        reached.append(view.eval("document.activeElement.getAttribute('href') || document.activeElement.tagName"))
+        assert view.eval("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    sections = view.eval("[...document.querySelectorAll('main > section')].map(e => '#' + e.id)")
     assert reached[0] == "#verdict"
     assert reached[1 : 1 + len(sections)] == sections[:11]
 
@@ -181,8 +178,8 @@ def numbers(value: Any) -> set[str]:
 def test_every_number_is_one_of_the_report(opened: Open) -> None:
     """What stands in a cell of a table, or behind one as all of its digits, stands in the report's data."""
     data, text = made("two models")
-    found = opened(text)
-    texts = found.eval("""[...document.querySelectorAll('td, [title]')].flatMap(e => [e.title,
+    view = opened(text)
+    texts = view.eval("""[...document.querySelectorAll('td, [title]')].flatMap(e => [e.title,
       ...[...e.childNodes].filter(n => n.nodeType === 3 || n.tagName === 'SMALL').map(n => n.textContent)])""")
     shown = {number for text in texts for number in NUMBER.findall(text)}
     assert len(shown) > 500
@@ -192,38 +189,41 @@ def test_every_number_is_one_of_the_report(opened: Open) -> None:
 def test_every_value_of_the_metrics_is_there_to_the_last_digit(opened: Open) -> None:
     """By row and column: the value and its interval as on the terminal, and behind it as in the table."""
     data, text = made("two models")
-    found = opened(text)
+    view = opened(text)
     script = """q => Object.fromEntries([...document.querySelectorAll(q)].flatMap(t => {
       const heads = [...t.tHead.rows[0].cells].map(c => c.textContent);
       const of = t.closest("details")?.querySelector("summary bdi").textContent ?? "";
       return [...t.tBodies[0].rows].flatMap(r => [...r.cells].map((c, at) =>
         [[of, r.cells[0].textContent, heads[at]].join("|"), [c.title, c.textContent]]));
     }))"""
-    headline = found.eval(script, "#headline > .scroll table")
-    sliced = found.eval(script, "#slices table")
-    rows = [(headline, "", each.row.metric, each.row) for each in data.headline.rows]
-    sliced_cells = [(row, cell) for row in data.slices.rows for cell in row.cells if cell]
-    rows += [(sliced, row.metric, row.slice_value or "(null)", cell) for row, cell in sliced_cells]
+    headline, sliced = (view.eval(script, query) for query in ("#headline > .scroll table", "#slices table"))
+    rows = [(headline, "", line.row.metric, line.row) for line in data.headline.rows]
+    rows += [
+        (sliced, row.metric, row.slice_value or "(null)", cell)
+        for row in data.slices.rows
+        for cell in row.cells
+        if cell is not None
+    ]
     assert len(rows) == 4 + 12
-    for table, of, first, cell in rows:
-        title, text = table[f"{of}|{first}|{cell.model}"]
+    for table, metric, first, cell in rows:
+        title, text = table[f"{metric}|{first}|{cell.model}"]
         assert float(title.split(" ")[0]) == cell.value
         assert text.startswith(f"{cell.value:.4f}[{cell.ci_low:.4f}, {cell.ci_high:.4f}]")
 
 
 def test_names_of_strangers_are_shown_as_they_are(opened: Open) -> None:
     """As text, each in its own direction; marks that would turn the rest of the line around are written out."""
-    found = opened(made("hostile names")[1])
-    heads = found.eval("[...document.querySelectorAll('#headline > .scroll thead th bdi')].map(e => e.textContent)")
+    view = opened(made("hostile names")[1])
+    heads = view.eval("[...document.querySelectorAll('#headline > .scroll thead th bdi')].map(e => e.textContent)")
     assert heads == [name.replace("\u202e", r"\u202e") for name in HOSTILE]
-    values = found.eval("[...document.querySelector('#slices table').tBodies[0].rows].map(r => r.cells[0].textContent)")
+    values = view.eval("[...document.querySelector('#slices table').tBodies[0].rows].map(r => r.cells[0].textContent)")
     assert values == heads
-    assert found.eval("getComputedStyle(document.querySelector('#headline thead bdi')).unicodeBidi") == "isolate"
+    assert view.eval("getComputedStyle(document.querySelector('#headline thead bdi')).unicodeBidi") == "isolate"
 
 
 def test_every_chart_has_a_name_a_description_and_a_table_beside_it(opened: Open) -> None:
-    found = opened(made("two models")[1])
-    charts = found.eval("""[...document.querySelectorAll('figure svg')].map(e => [
+    view = opened(made("two models")[1])
+    charts = view.eval("""[...document.querySelectorAll('figure svg')].map(e => [
       e.getAttribute('role'),
       ...['labelledby', 'describedby'].map(a => document.getElementById(e.getAttribute('aria-' + a)).textContent),
       e.closest('section').querySelectorAll('table').length])""")
@@ -232,44 +232,41 @@ def test_every_chart_has_a_name_a_description_and_a_table_beside_it(opened: Open
 
 
 def test_paper_has_no_navigation_and_is_light(opened: Open) -> None:
-    found = opened(made("two models")[1], PAPER, color_scheme="dark")
-    dark = found.eval("getComputedStyle(document.body).backgroundColor")
-    found.page.emulate_media(media="print")
-    assert found.eval("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)" != dark
-    assert not found.page.locator("nav").is_visible()
-    assert found.page.pdf(format="A4").startswith(b"%PDF")
+    view = opened(made("two models")[1], PAPER, color_scheme="dark")
+    dark = view.eval("getComputedStyle(document.body).backgroundColor")
+    view.page.emulate_media(media="print")
+    assert view.eval("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)" != dark
+    assert not view.page.locator("nav").is_visible()
+    assert view.page.pdf(format="A4").startswith(b"%PDF")
 
 
 def test_tables_of_words_and_numbers_fit_on_a_desktop(opened: Open) -> None:
     """Gates with names of their own length, and comparisons that are all sure: nothing is behind an edge."""
-    of = dataclasses.replace(
-        gate("ndcg@10 of candidate where country=* not worse than baseline by 1%", "ndcg@10", "candidate", "undecided",
-             "its difference to production, -0.0145035 (-0.0589994 to 0.0299924), may or may not be worse than the "
-             "margin allows (-0.00740517)"),
-        slice="country", slice_value="Germany",
-    )  # fmt: skip
-    data = report(("production", "candidate"), ("ndcg@10", "coverage(ties=item)@10"), days=1)
-    rows = tuple(
-        dataclasses.replace(row, p_adjusted=1e-9, relative=-0.9999, wins=10_000) for row in data.comparisons.rows
+    name = "ndcg@10 of candidate where country=* not worse than baseline by 1%"
+    reason = (
+        "its difference to production, -0.0145035 (-0.0589994 to 0.0299924), may or may not be worse than the "
+        "margin allows (-0.00740517)"
     )
-    from sparkrank.report.page import page
-
-    data = dataclasses.replace(data, gates=(of,) * 12, comparisons=dataclasses.replace(data.comparisons, rows=rows))
-    found = opened(page(data))
+    check = gate(name, "ndcg@10", "candidate", "undecided", reason)
+    data = report(("production", "candidate"), ("ndcg@10", "coverage(ties=item)@10"), days=1)
+    sure = {"p_adjusted": 1e-9, "relative": -0.9999, "wins": 10_000}
+    rows = tuple(dataclasses.replace(row, **sure) for row in data.comparisons.rows)
+    checks = (dataclasses.replace(check, slice="country", slice_value="Germany"),) * 12
+    data = dataclasses.replace(data, gates=checks, comparisons=dataclasses.replace(data.comparisons, rows=rows))
+    view = opened(data)
     wide = "[...document.querySelectorAll('#gates .scroll,#comparisons .scroll')]"
-    assert found.eval(f"{wide}.length") == 2
-    assert found.eval(f"{wide}.map(each => each.scrollWidth - each.clientWidth)") == [0, 0]
-    heights = found.eval("[...document.querySelectorAll('#gates tbody th')].map(each => each.offsetHeight)")
+    assert view.eval(f"{wide}.length") == 2
+    assert view.eval(f"{wide}.map(each => each.scrollWidth - each.clientWidth)") == [0, 0]
+    heights = view.eval("[...document.querySelectorAll('#gates tbody th')].map(each => each.offsetHeight)")
     assert max(heights) < 200  # lines of a name: some words each, not one
 
 
 def test_charts_have_the_colours_of_the_scheme(opened: Open) -> None:
     """From one file: ink that is the colour of the text, lines that are lighter on dark."""
-    colours = {}
+    colours = []
     for scheme in ("light", "dark"):
-        found = opened(made("two models")[1], color_scheme=scheme)
-        ink = found.eval("getComputedStyle(document.querySelector('figure svg text')).fill")
-        assert ink == found.eval("getComputedStyle(document.body).color")
-        colours[scheme] = (ink, found.eval("getComputedStyle(document.querySelector('figure .sc0')).stroke"))
-    assert colours["light"][0] != colours["dark"][0]
-    assert colours["light"][1] != colours["dark"][1]
+        view = opened(made("two models")[1], color_scheme=scheme)
+        ink = view.eval("getComputedStyle(document.querySelector('figure svg text')).fill")
+        assert ink == view.eval("getComputedStyle(document.body).color")
+        colours.append((ink, view.eval("getComputedStyle(document.querySelector('figure .sc0')).stroke")))
+    assert all(light != dark for light, dark in zip(*colours, strict=True))

@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 import sparkrank as sr
+from sparkrank.metrics.uncertainty import Comparison
 from tests.support.quantiles import RELATIVE
 
 ROLES: dict[str, Any] = {"group": "user", "label": "y", "score": {"a": "a", "b": "b"}}
@@ -29,102 +30,96 @@ def lists(hits: dict[str, np.ndarray], items: int = 3) -> pa.Table:
 
 
 def row(metric: str, rows: pa.Table, **more: Any) -> dict[str, Any]:
-    (found,) = sr.evaluate(rows, [metric], **ROLES, **{"compare": "a", **more}).compare("a").to_pylist()
-    return found
+    (compared,) = sr.evaluate(rows, [metric], **ROLES, **{"compare": "a", **more}).compare("a").to_pylist()
+    return compared
+
+
+def few_of(users: int, better: int) -> pa.Table:
+    """Users of whom ``better`` have a hit by b alone, and the others by neither."""
+    return lists({"a": np.zeros(users, bool), "b": np.arange(users) < better})
 
 
 @pytest.mark.parametrize("compare", ["a", None])
-@pytest.mark.parametrize(
-    ("users", "better"),
-    [(2, 2), (1, 1), (50, 0), (50, 1), (50, 50)],
-    ids=["two that agree", "one", "equal models", "one of 50 differs", "all alike"],
-)
-def test_too_few_groups_that_differ_give_no_test(users: int, better: int, compare: str | None) -> None:
-    hits = np.arange(users) < better
-    found = row("p@1", lists({"a": np.zeros(users, bool), "b": hits}), compare=compare)
-    assert found["difference"] == pytest.approx(better / users)
-    assert found["interval"] == "too few"
-    assert [found[name] for name in UNTESTED] == [None] * len(UNTESTED)
+def test_too_few_groups_that_differ_give_no_test(compare: str | None) -> None:
+    """Two that agree, one, equal models, one of 50, and 50 alike."""
+    for users, better in ((2, 2), (1, 1), (50, 0), (50, 1), (50, 50)):
+        compared = row("p@1", few_of(users, better), compare=compare)
+        assert compared["difference"] == pytest.approx(better / users)
+        assert compared["interval"] == "too few"
+        assert [compared[name] for name in UNTESTED] == [None] * len(UNTESTED)
 
 
 def test_p_is_not_below_what_signs_of_the_groups_that_differ_allow() -> None:
-    """5 of 6 users are better: t is 5, whose p with 5 degrees is 0.004; signs of 5 allow 2/32."""
-    hits = np.arange(6) < 5
-    found = row("p@1", lists({"a": np.zeros(6, bool), "b": hits}))
-    assert found["p"] == 2 / 32
-    assert stats.ttest_1samp(hits, 0).pvalue < 0.01
-    assert (found["ci_low"], found["wins"], found["ties"], found["losses"]) == (0.0, 5, 1, 0)
+    """5 of 6 users are better: t is 5, whose p with 5 degrees is 0.004; signs of 5 allow 2/32, by parts too."""
+    assert stats.ttest_1samp(np.arange(6) < 5, 0).pvalue < 0.01
+    compared, by_parts = (row("p@1", few_of(6, 5), compare=compare) for compare in ("a", None))
+    assert compared["p"] == 2 / 32
+    assert (compared["ci_low"], compared["wins"], compared["ties"], compared["losses"]) == (0.0, 5, 1, 0)
+    assert by_parts["interval"] == "jackknife"
+    assert by_parts["p"] >= 2 / 32
 
 
 @pytest.mark.parametrize(("users", "finds"), [(5, False), (6, True)])
 @pytest.mark.parametrize("compare", ["a", None])
 def test_so_few_groups_detect_no_difference_however_large(users: int, finds: bool, compare: str | None) -> None:
-    """All of 5 users are worse by far, and p is 2/32: no difference would be found, nor is one of shares."""
+    """All of 5 users are worse by far, and p is 2/32: no difference would be compared, nor is one of shares."""
     n = np.arange(users * 10) % 10
     place = np.repeat(np.arange(users) % 3 + 5, 10)  # the relevant row is fifth to seventh
     other = np.where(n == 0, place - 0.5, np.where(n < place, n - 1.0, n * 1.0))
     rows = {"user": np.arange(users * 10) // 10, "y": (n == 0).astype(np.int32), "a": -n - n**2.0, "b": -other}
     rows["a"][0] -= 3  # so that the baseline has an error, too
     rows["a"][10] -= 7
-    found = row("rr", pa.table(rows), compare=compare)
-    assert found["p"] >= 2.0 ** (1 - users)
-    assert (found["ci_high"] < 0, found["relative_high"] < 0) == (finds, finds)
-    assert (found["smallest_detectable"] is not None) == finds
+    compared = row("rr", pa.table(rows), compare=compare)
+    assert compared["p"] >= 2.0 ** (1 - users)
+    assert (compared["ci_high"] < 0, compared["relative_high"] < 0) == (finds, finds)
+    assert (compared["smallest_detectable"] is not None) == finds
 
 
 def test_shares_that_do_not_vary_have_no_interval() -> None:
     """A candidate whose loss is the same multiple of the baseline's for every user is so of these users alone."""
     user, y = np.repeat(np.arange(6), 4), np.arange(24) % 4 < np.repeat([1, 2, 3, 1, 2, 2], 4)
     rows = {"user": user, "y": y.astype(np.int32), "a": np.where(y, 0.9, 0.1), "b": np.where(y, 0.1, 0.9)}
-    found = row("ne", pa.table(rows))
-    assert found["relative"] > 1
-    assert (found["relative_low"], found["relative_high"]) == (None, None)
-
-
-def test_parts_say_no_less_than_groups() -> None:
-    """The same users without pairs: each is a part of its own, and so are the signs."""
-    hits = np.arange(6) < 5
-    found = row("p@1", lists({"a": np.zeros(6, bool), "b": hits}), compare=None)
-    assert found["interval"] == "jackknife"
-    assert found["p"] >= 2 / 32
+    compared = row("ne", pa.table(rows))
+    assert compared["relative"] > 1
+    assert (compared["relative_low"], compared["relative_high"]) == (None, None)
 
 
 def test_without_parts_what_needs_them_is_off() -> None:
     rows = lists({"a": np.arange(40) % 2 == 0, "b": np.arange(40) % 3 == 0})
-    found = sr.evaluate(rows, ["p@1", "auc"], **ROLES, compare="a", uncertainty=False).compare("a").to_pylist()
-    assert [each["interval"] for each in found] == ["paired t", "off"]
-    assert [found[1][name] for name in UNTESTED] == [None] * len(UNTESTED)
+    compared = sr.evaluate(rows, ["p@1", "auc"], **ROLES, compare="a", uncertainty=False).compare("a").to_pylist()
+    assert [line["interval"] for line in compared] == ["paired t", "off"]
+    assert [compared[1][name] for name in UNTESTED] == [None] * len(UNTESTED)
 
 
 def test_the_share_of_the_baseline_has_fieller_s_interval() -> None:
     """Of paired means: the roots in r of (d - r·b)² = t² · var(d - r·b), as numpy finds them."""
     draw = np.random.default_rng(1)
     hits = {"a": draw.random(80) < 0.6, "b": draw.random(80) < 0.7}
-    found = row("p@1", lists(hits))
+    compared = row("p@1", lists(hits))
     d, b = hits["b"].astype(float) - hits["a"], hits["a"].astype(float)
     covariance = np.cov(d, b) / 80
     quantile = stats.t.ppf(0.975, 79) ** 2
     means = np.array([b.mean() ** 2, -2 * d.mean() * b.mean(), d.mean() ** 2])
     roots = np.roots(means - quantile * np.array([covariance[1, 1], -2 * covariance[0, 1], covariance[0, 0]]))
     close = {"rel": max(1e-9, RELATIVE)}
-    assert (found["relative_low"], found["relative_high"]) == pytest.approx(sorted(roots), **close)
-    assert found["relative"] == pytest.approx(d.mean() / b.mean())
+    assert (compared["relative_low"], compared["relative_high"]) == pytest.approx(sorted(roots), **close)
+    assert compared["relative"] == pytest.approx(d.mean() / b.mean())
 
 
 def test_a_baseline_near_0_has_no_interval_of_shares() -> None:
     draw = np.random.default_rng(2)
-    found = row("p@1", lists({"a": np.arange(60) < 2, "b": draw.random(60) < 0.5}))
-    assert found["relative"] > 5
-    assert (found["relative_low"], found["relative_high"]) == (None, None)
-    assert found["p"] < 0.001
+    compared = row("p@1", lists({"a": np.arange(60) < 2, "b": draw.random(60) < 0.5}))
+    assert compared["relative"] > 5
+    assert (compared["relative_low"], compared["relative_high"]) == (None, None)
+    assert compared["p"] < 0.001
 
 
 def test_an_undefined_value_has_no_method() -> None:
     rows = lists({"a": np.ones(5, bool), "b": np.ones(5, bool)})
     rows = rows.set_column(rows.column_names.index("y"), "y", pa.array(np.zeros(15, np.int32)))
-    found = row("auc", rows)
-    assert math.isnan(found["difference"])
-    assert [found[name] for name in ("interval", "relative", *UNTESTED)] == [None] * (2 + len(UNTESTED))
+    compared = row("auc", rows)
+    assert math.isnan(compared["difference"])
+    assert [compared[name] for name in ("interval", "relative", *UNTESTED)] == [None] * (2 + len(UNTESTED))
 
 
 def test_a_slice_column_does_not_make_the_whole_day_less_sure() -> None:
@@ -132,17 +127,15 @@ def test_a_slice_column_does_not_make_the_whole_day_less_sure() -> None:
     rows = lists({"a": draw.random(400) < 0.4, "b": draw.random(400) < 0.52})
     shops = rows.append_column("shop", pa.array(np.asarray(rows["user"]) % 20))
     asked = {"metrics": ["p@1", "rr"], **ROLES, "compare": "a"}
-    alone = sr.evaluate(rows, **asked).compare("a").to_pylist()
-    beside = sr.evaluate(shops, **asked, slices=["shop"]).compare("a").to_pylist()
-    assert [each["p_adjusted"] for each in beside[:2]] == [each["p_adjusted"] for each in alone]
-    assert [each["family"] for each in beside] == ["whole day"] * 2 + ["slice shop"] * 40
-    once = sr.evaluate(shops, **asked, slices=["shop"]).compare("a", family="candidate").to_pylist()
-    assert once[0]["p_adjusted"] > alone[0]["p_adjusted"]
+    alone, sliced = sr.evaluate(rows, **asked), sr.evaluate(shops, **asked, slices=["shop"])
+    tables = alone.compare("a"), sliced.compare("a"), sliced.compare("a", family="candidate")
+    adjusted = [table["p_adjusted"].to_pylist() for table in tables]
+    assert adjusted[1][:2] == adjusted[0]
+    assert tables[1]["family"].to_pylist() == ["whole day"] * 2 + ["slice shop"] * 40
+    assert adjusted[2][0] > adjusted[0][0]
 
 
-@pytest.mark.parametrize("share", [-0.1, 1.5, math.nan])
-def test_the_most_unpaired_are_a_share(share: float) -> None:
-    from sparkrank.metrics.uncertainty import Comparison
-
-    with pytest.raises(sr.SpecError, match=r"compare.most_unpaired is .*: a share from 0 to 1 is needed"):
-        Comparison("a", most_unpaired=share).validate_models(("a", "b"))
+def test_the_most_unpaired_are_a_share() -> None:
+    for share in (-0.1, 1.5, math.nan):
+        with pytest.raises(sr.SpecError, match=r"compare.most_unpaired is .*: a share from 0 to 1 is needed"):
+            Comparison("a", most_unpaired=share).validate_models(("a", "b"))

@@ -37,8 +37,8 @@ def table(values: Values, **more: str) -> pa.Table:
     return pa.Table.from_pylist(day(values, **more), schema=METRICS.schema)
 
 
-def parts(found: pa.Table) -> dict[str | None, tuple[float, float, str]]:
-    return {row["slice_value"]: (row["mix"], row["rate"], row["presence"]) for row in found.to_pylist()}
+def parts(split: pa.Table) -> dict[str | None, tuple[float, float, str]]:
+    return {row["slice_value"]: (row["mix"], row["rate"], row["presence"]) for row in split.to_pylist()}
 
 
 def test_a_mean_that_falls_although_it_rises_everywhere() -> None:
@@ -54,16 +54,16 @@ def test_a_mean_that_falls_although_it_rises_everywhere() -> None:
     rate de: (3/4 + 1/4)/2 · (0.9 - 0.8) = 1/2 · 0.1 = 0.05
          fr: (1/4 + 3/4)/2 · (0.5 - 0.4) = 1/2 · 0.1 = 0.05        -0.1 - 0.1 + 0.05 + 0.05 = -0.1
     """
-    found = sr.decompose(
+    split = sr.decompose(
         table({"de": (30, 0.8), "fr": (10, 0.4)}), table({"de": (20, 0.9), "fr": (60, 0.5)}), "country"
     )
-    moved = parts(found)
+    moved = parts(split)
     assert moved["de"] == (pytest.approx(-0.1), pytest.approx(0.05), "both")
     assert moved["fr"] == (pytest.approx(-0.1), pytest.approx(0.05), "both")
-    assert found["difference"].to_pylist() == pytest.approx([-0.1, -0.1])
-    assert found["part"].to_pylist() == pytest.approx([-0.05, -0.05])
-    assert found["baseline_share"].to_pylist() == [0.75, 0.25]
-    assert found["share"].to_pylist() == [0.25, 0.75]
+    assert split["difference"].to_pylist() == pytest.approx([-0.1, -0.1])
+    assert split["part"].to_pylist() == pytest.approx([-0.05, -0.05])
+    assert split["baseline_share"].to_pylist() == [0.75, 0.25]
+    assert split["share"].to_pylist() == [0.25, 0.75]
 
 
 def test_values_that_entered_and_left_have_lines_of_their_own() -> None:
@@ -71,10 +71,10 @@ def test_values_that_entered_and_left_have_lines_of_their_own() -> None:
 
     de: 0 and 0; fr left: -1/2 · (0 - 0.75) = 0.375; at entered: 1/2 · (1 - 0.75) = 0.125; together 0.5.
     """
-    found = sr.decompose(table({"de": (1, 1.0), "fr": (1, 0.0)}), table({"de": (5, 1.0), None: (5, 1.0)}), "country")
-    assert parts(found) == {"de": (0.0, 0.0, "both"), "fr": (0.375, 0.0, "left"), None: (0.125, 0.0, "entered")}
-    assert found["value"].to_pylist() == [1.0, None, 1.0]
-    assert found["baseline_value"].to_pylist() == [1.0, 0.0, None]
+    split = sr.decompose(table({"de": (1, 1.0), "fr": (1, 0.0)}), table({"de": (5, 1.0), None: (5, 1.0)}), "country")
+    assert parts(split) == {"de": (0.0, 0.0, "both"), "fr": (0.375, 0.0, "left"), None: (0.125, 0.0, "entered")}
+    assert split["value"].to_pylist() == [1.0, None, 1.0]
+    assert split["baseline_value"].to_pylist() == [1.0, 0.0, None]
 
 
 MEANS = st.floats(-8, 8, allow_subnormal=False).map(lambda value: round(value, 6))
@@ -88,52 +88,45 @@ SIDES = st.dictionaries(
 @given(SIDES, SIDES)
 def test_parts_add_up_and_swapping_turns_them(one: Values, other: Values) -> None:
     """The difference is computed here in fractions, of the weights and means as they are stored."""
-    found = sr.decompose(table(one), table(other), "country").to_pylist()
+    split = sr.decompose(table(one), table(other), "country").to_pylist()
     means = [
         sum(Fraction(weight) * Fraction(mean) for weight, mean in side.values())
         / sum(Fraction(weight) for weight, _ in side.values())
         for side in (one, other)
     ]
-    size = math.fsum(abs(row[name]) for row in found for name in ("mix", "rate"))
+    sums = [row["mix"] + row["rate"] for row in split]
+    near = {"rel": 1e-15, "abs": 1e-15 * math.fsum(abs(row[name]) for row in split for name in ("mix", "rate"))}
     difference = float(means[1] - means[0])
-    assert {row["difference"] for row in found} == {difference}
-    assert math.fsum(row[name] for row in found for name in ("mix", "rate")) == pytest.approx(
-        difference, rel=1e-15, abs=1e-15 * size
-    )
-    for row in found:
-        assert row["part"] == pytest.approx(row["mix"] + row["rate"], rel=1e-15, abs=1e-15 * size)
+    assert {row["difference"] for row in split} == {difference}
+    assert math.fsum(row[name] for row in split for name in ("mix", "rate")) == pytest.approx(difference, **near)
+    assert [row["part"] for row in split] == pytest.approx(sums, **near)
     turned = {"entered": "left", "left": "entered", "both": "both"}
     expected = {
         value: (-mix, -rate, turned[presence])
-        for value, (mix, rate, presence) in parts(pa.Table.from_pylist(found)).items()
+        for value, (mix, rate, presence) in parts(pa.Table.from_pylist(split)).items()
     }
     assert parts(sr.decompose(table(other), table(one), "country")) == expected
 
 
 def test_a_value_without_weight_is_not_there() -> None:
-    nan = float("nan")
-    found = sr.decompose(table({"de": (4, 0.5), "fr": (0, nan)}), table({"de": (4, 0.5), "fr": (4, 1.0)}), "country")
-    assert parts(found)["fr"][2] == "entered"
+    before, after = table({"de": (4, 0.5), "fr": (0, math.nan)}), table({"de": (4, 0.5), "fr": (4, 1.0)})
+    assert parts(sr.decompose(before, after, "country"))["fr"][2] == "entered"
 
 
 def test_what_is_refused() -> None:
-    for left, asked, told in (
-        ({}, {"by": "contry"}, 'has no slice "contry", did you mean "country"?'),
-        ({}, {"metrics": ["ndcg@5"]}, 'the metric "ndcg@5" is not on both sides'),
-        ({}, {"left_model": "n"}, 'left_model: the left table has no model "n"'),
-        ({"metric": "auc"}, {"metrics": ["auc"]}, "auc is no mean of groups or rows"),
-        ({"metric": "median(rr)"}, {"metrics": ["median(rr)"]}, r"median(rr) is no mean"),
-        ({"metric": "copc"}, {}, "no metric of the right table is a mean (copc)"),
-        (
-            {"metric": "own_metric"},
-            {"metrics": ["own_metric"]},
-            "own_metric is a metric that nobody here has registered",
-        ),
+    for metric, asked, sentence in (
+        ("rr", {"by": "contry"}, 'has no slice "contry", did you mean "country"?'),
+        ("rr", {"metrics": ["ndcg@5"]}, 'the metric "ndcg@5" is not on both sides'),
+        ("rr", {"left_model": "n"}, 'left_model: the left table has no model "n"'),
+        ("auc", {"metrics": ["auc"]}, "auc is no mean of groups or rows"),
+        ("median(rr)", {"metrics": ["median(rr)"]}, "median(rr) is no mean"),
+        ("copc", {}, "no metric of the right table is a mean (copc)"),
+        ("own_metric", {"metrics": ["own_metric"]}, "own_metric is a metric that nobody here has registered"),
     ):
-        side = table({"de": (4, 0.5)}, **left)
+        side = table({"de": (4, 0.5)}, metric=metric)
         with pytest.raises(sr.SpecError) as raised:
             sr.decompose(side, side, **{"by": "country", **asked})
-        assert told in str(raised.value)
+        assert sentence in str(raised.value)
 
 
 def test_numbers_that_cannot_be_split_are_refused() -> None:
@@ -145,8 +138,8 @@ def test_numbers_that_cannot_be_split_are_refused() -> None:
         "several rows of rr of m in one value of all: the metrics of one day": [*rows, *rows],
         "is undefined: there is no difference": [*day({"de": (4, float("nan"))})[:1], {**rows[1], "weight": 0.0}],
     }
-    for told, bad in cases.items():
-        with pytest.raises(sr.InputError, match=told):
+    for sentence, bad in cases.items():
+        with pytest.raises(sr.InputError, match=sentence):
             sr.decompose(pa.Table.from_pylist(bad, schema=METRICS.schema), table(good), "country")
     other = table(good, definition="rr; ties=item")
     with pytest.raises(sr.InputError, match="rr is defined on the left as"):
@@ -182,11 +175,11 @@ def test_every_mean_of_an_evaluation_splits(output: tuple[Path, str], capsys: py
     means = ["ndcg@5", "gauc", "brier", "logloss", "accuracy"]
     words = ["compare", "--conf", conf, "--left-date", DAYS[0], "--right-date", DAYS[1], "--model", "production"]
     assert exit_code(*words, "--decompose", "country", "--json") == 0
-    found = json.loads(capsys.readouterr().out)
-    assert list(dict.fromkeys(row["metric"] for row in found["decomposition"])) == means
-    assert [told.partition(" is no mean")[0] for told in found["told"]] == ["p90(rr)", "auc"]
+    split = json.loads(capsys.readouterr().out)
+    assert list(dict.fromkeys(row["metric"] for row in split["decomposition"])) == means
+    assert [note.partition(" is no mean")[0] for note in split["told"]] == ["p90(rr)", "auc"]
     for metric in means:
-        rows = [row for row in found["decomposition"] if row["metric"] == metric]
+        rows = [row for row in split["decomposition"] if row["metric"] == metric]
         assert len(rows) == 3
         whole = math.fsum(row["part"] for row in rows)
         assert whole == pytest.approx(rows[0]["difference"], rel=1e-12, abs=1e-16)
@@ -211,21 +204,18 @@ def test_the_command_for_two_models_of_a_day(output: tuple[Path, str], capsys: p
 
 
 def test_the_command_refuses(output: tuple[Path, str], capsys: pytest.CaptureFixture[str]) -> None:
-    for words, code, told in (
+    no_day = ["--date", "2026-12-01", "--model", "candidate", "--baseline", "production"]
+    for words, code, sentence in (
         (["--date", DAYS[0]], 2, "the spec has the models production, candidate: name one with --baseline"),
         (["--date", DAYS[0], "--model", "x"], 2, '--model: the spec has no model "x"'),
         (["--date", DAYS[0], "--model", "candidate", "--baseline", "candidate"], 2, "are both candidate"),
         (["--left-date", DAYS[0], "--right-date", DAYS[1]], 2, "name one with --model"),
         (["--left-date", DAYS[0], "--model", "candidate"], 2, "--right-date is missing"),
         (["--model", "candidate"], 2, "no day is given"),
-        (
-            ["--date", "2026-12-01", "--model", "candidate", "--baseline", "production"],
-            4,
-            "there is no table metrics at",
-        ),
+        (no_day, 4, "there is no table metrics at"),
     ):
         assert exit_code("compare", "--conf", output[1], "--decompose", "country", *words) == code, words
-        assert told in capsys.readouterr().err, words
+        assert sentence in capsys.readouterr().err, words
 
 
 def test_tables_that_nobody_evaluated_here(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

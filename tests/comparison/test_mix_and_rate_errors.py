@@ -31,35 +31,30 @@ def test_they_are_what_evaluations_without_each_part_say() -> None:
     days = log(1), log(2, users=400, rows=2000)
 
     def split(without: int | None) -> dict[tuple[str, str], dict[str, float]]:
-        kept = [each if without is None else each.filter(pa.array(sixteenth(each) != without)) for each in days]
-        found = sr.decompose(*(sr.evaluate(each, METRICS, **ROLES) for each in kept), "country")
-        return {(row["metric"], row["slice_value"]): row for row in found.to_pylist()}
+        kept = [rows if without is None else rows.filter(pa.array(sixteenth(rows) != without)) for rows in days]
+        table = sr.decompose(*(sr.evaluate(rows, METRICS, **ROLES) for rows in kept), "country")
+        return {(row["metric"], row["slice_value"]): row for row in table.to_pylist()}
 
     whole, without = split(None), {part: split(part) for part in range(16)}
     sizes = {
-        part: sum(len(set(np.asarray(each["user"])[sixteenth(each) == part])) for each in days) for part in range(16)
+        part: sum(len(set(np.asarray(rows["user"])[sixteenth(rows) == part])) for rows in days) for part in range(16)
     }
     for key, row in whole.items():
         assert row["interval"] == "jackknife"
-        halves = {}
         for name in ("mix", "rate", "part"):
             expected = jackknifed(row[name], {part: without[part][key][name] for part in sizes}, sizes)
             assert (row[f"{name}_low"] + row[f"{name}_high"]) / 2 == pytest.approx(row[name], abs=1e-12)
-            halves[name] = (row[f"{name}_high"] - row[name]) / expected
-        # quantiles of t of at most 15 degrees, and of more than 2
-        assert all(2.13 < each < 4.31 for each in halves.values()), halves
+            # quantiles of t of at most 15 degrees, and of more than 2
+            assert 2.13 < (row[f"{name}_high"] - row[name]) / expected < 4.31, (key, name)
 
 
 def test_of_tables_alone_there_is_none_and_without_parts_it_is_off() -> None:
-    evaluations = [sr.evaluate(log(seed), METRICS, **ROLES) for seed in (3, 4)]
-    for sides in ([each.table for each in evaluations], [evaluations[0], evaluations[1].table]):
-        rows = sr.decompose(*sides, "country").to_pylist()
-        assert {row["interval"] for row in rows} == {None}
-        assert {row[end] for row in rows for end in ENDS} == {None}
+    one, other = (sr.evaluate(log(seed), METRICS, **ROLES) for seed in (3, 4))
     off = sr.evaluate(log(4), METRICS, **ROLES, uncertainty={"slices": False})
-    rows = sr.decompose(evaluations[0], off, "country").to_pylist()
-    assert {row["interval"] for row in rows} == {"off"}
-    assert {row[end] for row in rows for end in ENDS} == {None}
+    for sides, method in (((one.table, other.table), None), ((one, other.table), None), ((one, off), "off")):
+        rows = sr.decompose(*sides, "country").to_pylist()
+        assert {row["interval"] for row in rows} == {method}
+        assert {row[end] for row in rows for end in ENDS} == {None}
 
 
 def test_equal_days_and_values_on_one_side_have_no_interval_of_nothing() -> None:
@@ -67,8 +62,8 @@ def test_equal_days_and_values_on_one_side_have_no_interval_of_nothing() -> None
     assert {row["interval"] for row in sr.decompose(ev, ev, "country").to_pylist()} == {"too few"}
     rows = log(6)
     other = rows.filter(pa.array(np.asarray(rows["country"]) != "de"))
-    found = sr.decompose(ev, sr.evaluate(other, METRICS, **ROLES), "country").to_pylist()
-    left = [row for row in found if row["presence"] == "left"]
+    rows = sr.decompose(ev, sr.evaluate(other, METRICS, **ROLES), "country").to_pylist()
+    left = [row for row in rows if row["presence"] == "left"]
     assert len(left) == len(METRICS)
     for row in left:
         assert (row["rate"], row["rate_low"]) == (0.0, None)
@@ -81,9 +76,9 @@ def test_the_command_reads_the_states_of_the_days(tmp_path: Path, capsys: pytest
     words = ("--left", place, "--right", place, "--left-date", DAYS[0], "--right-date", DAYS[1], "--model", "a")
     capsys.readouterr()
     assert exit_code("compare", *words, "--decompose", "country", "--json") == 0
-    found = json.loads(capsys.readouterr().out)["decomposition"]
+    rows = json.loads(capsys.readouterr().out)["decomposition"]
     expected = sr.decompose(*(sr.evaluate(log(seed), METRICS, **ROLES) for seed in (7, 8)), "country").to_pylist()
-    for one, other in zip(found, expected, strict=True):
+    for one, other in zip(rows, expected, strict=True):
         assert [one[end] for end in ENDS] == [other[end] for end in ENDS]
     assert exit_code("compare", *words, "--decompose", "country") == 0
     assert "±" in capsys.readouterr().out
@@ -111,5 +106,5 @@ def test_they_hold_the_true_parts() -> None:
         row = sr.decompose(*days, "country").to_pylist()[0]
         for name, true in truth.items():
             held[name].append(row[f"{name}_low"] <= true <= row[f"{name}_high"])
-    for name, each in held.items():
-        assert np.mean(each) == pytest.approx(0.95, abs=0.025 * SPREAD), name
+    for name, is_held in held.items():
+        assert np.mean(is_held) == pytest.approx(0.95, abs=0.025 * SPREAD), name

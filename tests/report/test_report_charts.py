@@ -43,21 +43,22 @@ def test_each_chart_is_valid_and_alone_has_a_title() -> None:
 
 
 def test_a_chart_of_slices_draws_the_numbers_of_the_table_and_no_others() -> None:
-    found = drawn("slices", metric="ap", slice="country")
+    rows = drawn("slices", metric="ap", slice="country")
     cells = [cell for row in DATA.slices.rows if row.metric == "ap" for cell in row.cells]
-    assert {(row["low"], row["x"], row["high"]) for row in found if "low" in row} == {
+    assert {(row["low"], row["x"], row["high"]) for row in rows if "low" in row} == {
         (cell.ci_low, cell.value, cell.ci_high) for cell in cells
     }
-    assert {row["label"] for row in found if "label" in row} == {"de", "fr", "(null)"}
+    assert {row["label"] for row in rows if "label" in row} == {"de", "fr", "(null)"}
 
 
 def test_a_trend_breaks_where_a_day_is_missing_and_rings_what_was_accepted() -> None:
-    found = [row for row in drawn("trend", metric="ap") if "at" in row]
-    series = [each for each in DATA.trend.series if each.metric == "ap"]
-    assert [(row["x"], row["y"]) for row in found] == [(p.day, p.value) for each in series for p in each.points]
-    assert sum(row["y"] is None for row in found) == 2
-    rings = [row for row in drawn("trend", metric="ap") if set(row) == {"x", "y"}]
-    assert [(row["x"], row["y"]) for row in rings] == [(each.points[9].day, each.points[9].value) for each in series]
+    rows = drawn("trend", metric="ap")
+    points = [row for row in rows if "at" in row]
+    series = [one.points for one in DATA.trend.series if one.metric == "ap"]
+    assert [(row["x"], row["y"]) for row in points] == [(point.day, point.value) for one in series for point in one]
+    assert sum(row["y"] is None for row in points) == 2
+    rings = [(row["x"], row["y"]) for row in rows if set(row) == {"x", "y"}]
+    assert rings == [(one[9].day, one[9].value) for one in series]
 
 
 def test_a_comparison_is_better_or_worse_by_the_direction_of_the_metric_and_only_where_it_is_sure() -> None:
@@ -81,20 +82,17 @@ def test_differences_of_very_different_size_have_charts_of_their_own() -> None:
 
 
 def test_what_is_not_there_is_told_with_what_is() -> None:
-    for which, sentence in (
-        ({"name": "rco"}, r'no chart "rco", did you mean "roc"\? \(there are: trend, comparisons'),
-        ({"name": "trend", "metric": "app"}, r'trend has no chart of the metric "app", did you mean "ap"\?'),
-        ({"name": "auc_up", "model": "nwe"}, r'no chart of the model "nwe", did you mean "new"\?'),
-        ({"name": "slices", "slice": "land"}, r'no chart of the slice "land" \(there are: country\)'),
-        ({"name": "roc", "slice": "country"}, r'no chart of the slice "country" \(there are: none\)'),
+    without = ReportData("day", "d", ("a",), (), missing={"roc": "ask for output.curves"})
+    for data, which, sentence in (
+        (DATA, {"name": "rco"}, r'no chart "rco", did you mean "roc"\? \(there are: trend, comparisons'),
+        (DATA, {"name": "trend", "metric": "app"}, r'trend has no chart of the metric "app", did you mean "ap"\?'),
+        (DATA, {"name": "auc_up", "model": "nwe"}, r'no chart of the model "nwe", did you mean "new"\?'),
+        (DATA, {"name": "slices", "slice": "land"}, r'no chart of the slice "land" \(there are: country\)'),
+        (DATA, {"name": "roc", "slice": "country"}, r'no chart of the slice "country" \(there are: none\)'),
+        (without, {"name": "roc"}, r"nothing to draw of roc: ask for output\.curves"),
     ):
         with pytest.raises(SpecError, match=sentence):
-            charts.chart(DATA, **which)
-
-
-def test_a_section_that_tables_do_not_hold_says_what_to_ask_for() -> None:
-    with pytest.raises(SpecError, match=r"nothing to draw of roc: ask for output\.curves"):
-        charts.chart(ReportData("day", "d", ("a",), (), missing={"roc": "ask for output.curves"}), "roc")
+            charts.chart(data, **which)
 
 
 def test_every_chart_becomes_a_file(tmp_path: Path) -> None:
@@ -116,46 +114,24 @@ def test_of_many_models_the_first_and_the_baseline_are_drawn() -> None:
     assert series == set(names[:8])
 
 
-@pytest.fixture(scope="module")
-def stored(tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder = tmp_path_factory.mktemp("night")
-    write_log(folder, DAYS[-1], rows_of(0, 300))
-    conf = conf_of(folder, metrics=["ndcg@10"], gates=[], history={})
-    assert exit_code("evaluate", "--quiet", "--conf", conf, "--date", DAYS[-1]) == 0
-    return conf
-
-
 def test_the_command_writes_charts_alone(
-    stored: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    asked = ("report", "--conf", stored, "--date", DAYS[-1], "--plots", "here/plots")
-    assert exit_code(*asked, "--json") == 0
-    document = json.loads(capsys.readouterr().out)
+    write_log(tmp_path, DAYS[-1], rows_of(0, 300))
+    conf = ("--conf", conf_of(tmp_path, metrics=["ndcg@10"], gates=[], history={}), "--date", DAYS[-1])
+    assert exit_code("evaluate", "--quiet", *conf) == 0
+    before = {*tmp_path.iterdir()}
+    assert exit_code("report", *conf, "--plots", "here/plots", "--json") == 0
     files = sorted(Path("here/plots").iterdir())
-    assert document["paths"] == list(map(str, files))
+    assert json.loads(capsys.readouterr().out)["paths"] == list(map(str, files))
     assert all(file.read_bytes().startswith(b"<svg") for file in files)
-    assert exit_code(*asked) == 0
+    assert exit_code("report", *conf, "--plots", "here/plots") == 0
     assert f"Written: {len(files)} charts in here/plots" in capsys.readouterr().out
-    assert list(tmp_path.iterdir()) == [tmp_path / "here"]
+    assert {*tmp_path.iterdir()} - before == {tmp_path / "here"}
 
 
-def test_options_that_would_do_nothing_are_refused(stored: str, capsys: pytest.CaptureFixture[str]) -> None:
-    for more, sentence in (
-        (["--plots", "p", "--format", "png"], "html, md, json, latex are allowed; --plots writes charts as SVG"),
-        (["--plots", "p", "--format", "md"], "--plots and --format do not go together"),
-        (["--plots", "p", "--out", "x.html"], "--plots and --out do not go together"),
-        (["--plots", "p", "--open"], "--plots and --open do not go together"),
-        (
-            ["--out", "x.pdf"],
-            "names no form: .html, .htm, .md, .json, .tex are known, or give a format; print the page",
-        ),
-    ):
-        assert exit_code("report", "--conf", stored, "--date", DAYS[-1], *more) == 2
-        assert sentence in capsys.readouterr().err
-
-
-def test_a_folder_that_cannot_be_made_is_told_in_a_sentence(stored: str, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_told_in_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(SparkrankError, match=r"the charts in .*file/plots cannot be written: Not a directory"):
         charts.save_plots(DATA, tmp_path / "file" / "plots")
@@ -164,10 +140,9 @@ def test_a_folder_that_cannot_be_made_is_told_in_a_sentence(stored: str, tmp_pat
 def test_an_evaluation_draws_its_own_numbers() -> None:
     scores = {"old": "old", "new": "new"}
     ev = sr.evaluate(rows_of(0, 400), ["ap"], group="user", score=scores, label="click", slices=["country"])
-    found = ev.plot("slices", metric="ap", slice="country").to_dict()
-    rows = [row for each in found["datasets"].values() for row in each if "low" in row]
-    table = ev.metrics.to_pandas().query("slice == 'country'")
-    assert {row["x"] for row in rows} == set(table["value"])
+    drawn_sets = ev.plot("slices", metric="ap", slice="country").to_dict()["datasets"].values()
+    rows = [row for rows in drawn_sets for row in rows if "low" in row]
+    assert {row["x"] for row in rows} == set(ev.metrics.to_pandas().query("slice == 'country'")["value"])
     with pytest.raises(SpecError, match="nothing to draw of trend"):
         ev.plot("trend")
 
@@ -207,22 +182,15 @@ def test_svg_of_a_page_keeps_every_text_and_shape() -> None:
     """It is smaller, has ids of its own, and nothing else is gone: texts, lines and paths that draw."""
     svg = forms.svg_of(charts.chart(report(("<b>&\"'", "new"), FEW), "trend"))
     small = inline.inline_svg(svg, "t", {})
-    before, after = map(ET.fromstring, (svg, small))
-    texts = [[each.text for each in root.iter() if each.tag.endswith("text")] for root in (before, after)]
-    assert texts[0] == texts[1]
-    assert any("<b>&\"'" in text for text in texts[1] if text)
-    lines = [[each for each in root.iter() if each.tag.endswith("line")] for root in (before, after)]
-    assert len(lines[0]) == len(lines[1])
+    before, after = (list(root.iter()) for root in map(ET.fromstring, (svg, small)))
+    texts, kept = ([part.text for part in parts if part.tag.endswith("text")] for parts in (before, after))
+    assert texts == kept
+    assert any("<b>&\"'" in text for text in texts if text)
+    lines, kept = ([part for part in parts if part.tag.endswith("line")] for parts in (before, after))
+    assert len(lines) == len(kept)
     assert len(small) < 0.6 * len(svg)
-    assert {
-        name for each in after.iter() for name in each.attrib if name in {"style", "id"} or name[:2] == "on"
-    } == set()
-
-
-def test_ids_of_two_charts_are_others() -> None:
-    clip = (
-        '<clipPath id="clip0"><path d="M0,0h1"/></clipPath><g clip-path="url(#clip0)"><path d="M0,0h1" fill="red"/></g>'
-    )
-    svg = f'<svg xmlns="http://www.w3.org/2000/svg">{clip}</svg>'
-    assert 'id="a-0"' in inline.inline_svg(svg, "a", {})
-    assert 'id="b-0"' in inline.inline_svg(svg, "b", {})
+    assert [name for part in after for name in part.attrib if name in {"style", "id"} or name[:2] == "on"] == []
+    clip = '<clipPath id="clip0"><path d="M0,0h1"/></clipPath><g clip-path="url(#clip0)"><path d="M0,0h1"/></g>'
+    for prefix in ("a", "b"):  # ids of two charts differ
+        svg = f'<svg xmlns="http://www.w3.org/2000/svg">{clip}</svg>'
+        assert f'id="{prefix}-0"' in inline.inline_svg(svg, prefix, {})

@@ -6,6 +6,8 @@ import json
 import math
 import re
 import webbrowser
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,6 @@ from pyarrow import fs
 import sparkrank as sr
 from sparkrank.base.errors import SparkrankError, SpecError
 from sparkrank.jobs import report_job
-from sparkrank.jobs.report_job import report_stored
 from sparkrank.report.changes import Changes, changes_since, changes_text
 from sparkrank.report.collect import report_data
 from sparkrank.report.data import ReportData
@@ -29,7 +30,8 @@ from sparkrank.schemas import tables
 from tests.browser.made import report as made
 from tests.support import nights
 from tests.support.commands import PROJECT, exit_code
-from tests.support.reports import DAYS, all_rows, conf_of, of_day, rows_of, spec_of, stub_page, table, write_log
+from tests.support.reports import DAYS, all_rows, conf_of, rows_of, spec_of, stub_page, table, write_log
+from tests.support.reports import stored as stored_report
 from tests.support.s3_server import s3_environment, s3_server, s3_with
 
 TODAY = DAYS[-1]
@@ -46,32 +48,28 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def stored(folder: Path, day: str = TODAY, **changes: Any) -> ReportData:
-    spec = spec_of(folder, **changes)
-    return report_stored(spec, of_day(spec, day))
+    return stored_report(conf_of(folder, **changes), day)
 
 
 def report(folder: Path, *words: str) -> int:
     return exit_code("report", "--conf", conf_of(folder), "--date", TODAY, *words)
 
 
-def test_forms_without_a_file_go_to_stdout(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    data = stored(folder)
+def test_without_a_file_text_goes_to_stdout_and_html_is_written_here(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stub_page(monkeypatch)
+    monkeypatch.chdir(tmp_path)
+    data, file = stored(folder), Path(f"report-{TODAY}.html")
     for form, begins in (("md", f"### Evaluation of {TODAY}"), ("latex", f"% {TODAY}"), ("json", "{")):
         assert report(folder, "--format", form) == 0
         printed = capsys.readouterr().out
         assert printed == as_form(data, form)
         assert printed.startswith(begins)
-
-
-def test_html_without_a_file_is_written_here(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    stub_page(monkeypatch)
-    monkeypatch.chdir(tmp_path)
     assert report(folder) == 0
-    assert capsys.readouterr().out == f"Written: report-{TODAY}.html\n"
-    assert Path(f"report-{TODAY}.html").read_text(encoding="utf-8") == as_form(stored(folder), "html")
-    assert [each.name for each in tmp_path.iterdir()] == [f"report-{TODAY}.html"]
+    assert capsys.readouterr().out == f"Written: {file}\n"
+    assert file.read_text(encoding="utf-8") == as_form(data, "html")
+    assert list(Path().iterdir()) == [file]
 
 
 def test_the_ending_says_the_form(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,25 +87,25 @@ def test_the_ending_says_the_form(folder: Path, tmp_path: Path, monkeypatch: pyt
 
 def test_what_makes_no_sense_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for words, sentence in (
-        (["--out", "a.pdf"], "a.pdf, whose ending names no form: .html"),
+        (["--out", "a.pdf"], ".html, .htm, .md, .json, .tex are known, or give a format; print the page"),
         (["--out", "none/a.md"], "there is no folder for none/a.md"),
         (["--out", " ", "--format", "md"], "out is empty"),
         (["--out", ".", "--format", "md"], ". is a folder"),
         (["--open", "--format", "md"], "--open and --format md do not go together"),
         (["--open", "--out", "a.json"], "--open and --format json do not go together"),
         (["--format", "docx"], "format is docx: html, md, json, latex are allowed"),
+        (["--format", "png"], "html, md, json, latex are allowed; --plots writes charts as SVG"),
+        (["--plots", "p", "--format", "md"], "--plots and --format do not go together"),
+        (["--plots", "p", "--out", "x.html"], "--plots and --out do not go together"),
+        (["--plots", "p", "--open"], "--plots and --open do not go together"),
         (["--from", "2026-01-30"], "--from and --to go together"),
         (["--from", "2026-01-30", "--to", "2026-01-31"], "--date and --from do not go together"),
     ):
         assert report(folder, *words) == 2
         assert sentence in capsys.readouterr().err
-
-
-def test_in_python_too(tmp_path: Path) -> None:
     ev = sr.evaluate(rows_of(0, 50), ["rr"], group="user", score="old", label="click")
     with pytest.raises(SpecError, match='format is htm, did you mean "html"'):
-        ev.report(tmp_path / "a.md", format="htm")
-    assert list(tmp_path.iterdir()) == []
+        ev.report("a.md", format="htm")
 
 
 def test_the_page_is_opened_where_there_is_a_browser(
@@ -129,22 +127,22 @@ def test_json_has_every_field(folder: Path) -> None:
     data = stored(folder)
     document = json.loads(as_form(data, "json"))
     assert document == json.loads(json.dumps(report_document(data)))
-    rows = {(row["metric"], row["model"]): row["value"] for row in all_rows(table(folder, "metrics", TODAY))}
-    for each in document["headline"]["rows"]:
-        assert each["row"]["value"] == rows[each["row"]["metric"], each["row"]["model"]]
+    rows = [line["row"] for line in document["headline"]["rows"]]
+    values = {(row["metric"], row["model"]): row["value"] for row in all_rows(table(folder, "metrics", TODAY))}
+    assert {(row["metric"], row["model"]): row["value"] for row in rows} == values
 
 
 def test_markdown_and_latex_have_the_numbers_of_the_terminal(folder: Path) -> None:
     data = stored(folder)
     page, tabular = as_form(data, "md"), as_form(data, "latex")
     for row in all_rows(table(folder, "metrics", TODAY)):
-        value = f"{row['value']:.4f}"
         interval = " (too few)" if row["interval"] == "too few" else ""
         if row["ci_high"] is not None:
             below, above = (f"{abs(row[end] - row['value']):.4f}" for end in ("ci_low", "ci_high"))
             interval = f" ± {above}" if below == above else f" [{row['ci_low']:.4f}, {row['ci_high']:.4f}]"
-        assert f"{value}{interval}" in page
-        assert (f"{value}{interval}").replace("±", r"$\pm$") in tabular
+        cell = f"{row['value']:.4f}{interval}"
+        assert cell in page
+        assert cell.replace("±", r"$\pm$") in tabular
     for row in all_rows(table(folder, "comparisons", TODAY)):
         if row["p_adjusted"] is not None:
             assert f"{row['difference']:+.4f} [{row['ci_low']:+.4f}, {row['ci_high']:+.4f}]" in page
@@ -161,14 +159,11 @@ HOSTILE = [
 
 def hostile() -> ReportData:
     rows = rows_of(0, 60)
-    columns = dict.fromkeys(HOSTILE, rows["old"])
     country = pc.if_else(pc.equal(rows["country"], "de"), "<img src=x onerror=alert(1)>", "de|fr")
-    log = pa.table({"user": rows["user"], "click": rows["click"], "country": country, **columns})
-    ev = sr.evaluate(
-        log, ["rr", "auc"], group="user", label="click", score={name: name for name in HOSTILE}, slices=["country"],
-        compare=HOSTILE[0],
-    )  # fmt: skip
-    return ev.report()
+    scores = dict.fromkeys(HOSTILE, rows["old"])
+    log = pa.table({"user": rows["user"], "click": rows["click"], "country": country, **scores})
+    asked = {"group": "user", "label": "click", "slices": ["country"], "compare": HOSTILE[0]}
+    return sr.evaluate(log, ["rr", "auc"], score={name: name for name in HOSTILE}, **asked).report()
 
 
 def test_markdown_of_many_models_is_a_comment_still() -> None:
@@ -219,21 +214,33 @@ def test_a_run_writes_the_report_of_its_own_tables(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     stub_page(monkeypatch)
-    spec_output = {"output": {"path": f"{tmp_path}/out", "report": True}}
-    for number, day in enumerate(DAYS[:2]):
+    output = {"output": {"path": f"{tmp_path}/out", "report": True}}
+    first, last = DAYS[:2]
+    conf = ["--conf", conf_of(tmp_path, **output)]
+    for number, day in enumerate((first, last)):
         write_log(tmp_path, day, rows_of(number, 200))
-        assert exit_code("evaluate", "--conf", conf_of(tmp_path, **spec_output), "--date", day) == 0
-    assert f"  report         {tmp_path}/out/report/day={DAYS[1]}" in capsys.readouterr().out
-    assert written(tmp_path, DAYS[1]) == as_form(stored(tmp_path, DAYS[1], **spec_output), "html")
-    assert exit_code("path", "--conf", conf_of(tmp_path, **spec_output), "--date", DAYS[1], "--table", "report") == 0
-    # the window, too
-    words = ["--conf", conf_of(tmp_path, **spec_output), "--from", DAYS[0], "--to", DAYS[1]]
-    assert exit_code("merge", *words) == 0
-    window = list((tmp_path / f"out/windows/report/window={DAYS[0]}..{DAYS[1]}").iterdir())
-    assert [each.suffix for each in window] == [".html"]
+        assert exit_code("evaluate", *conf, "--date", day) == 0
+    assert f"  report         {tmp_path}/out/report/day={last}" in capsys.readouterr().out
+    before, value = written(tmp_path, last), table(tmp_path, "metrics", last)["value"].to_pylist()
+    assert before == as_form(stored(tmp_path, last, **output), "html")
+    assert exit_code("path", *conf, "--date", last, "--table", "report") == 0
+    assert exit_code("merge", *conf, "--from", first, "--to", last) == 0
+    window = list((tmp_path / f"out/windows/report/window={first}..{last}").iterdir())
+    assert [path.suffix for path in window] == [".html"]
     # nothing else reads it as a table: days merge, export and clean as before
-    assert exit_code("export", str(tmp_path / "exported"), *words[:2], "--date", DAYS[1]) == 0
-    assert [each.suffix for each in (tmp_path / f"exported/report/day={DAYS[1]}").iterdir()] == [".html"]
+    assert exit_code("export", str(tmp_path / "exported"), *conf, "--date", last) == 0
+    assert [path.suffix for path in (tmp_path / f"exported/report/day={last}").iterdir()] == [".html"]
+    # a page that fails leaves the day as it was
+    write_log(tmp_path, last, rows_of(2, 200))
+    with monkeypatch.context() as patch:
+        stub_page(patch, SparkrankError("the page cannot be made"))
+        assert exit_code("evaluate", *conf, "--date", last) == 1
+    assert (written(tmp_path, last), table(tmp_path, "metrics", last)["value"].to_pylist()) == (before, value)
+    assert exit_code("evaluate", *conf, "--date", last) == 0
+    assert written(tmp_path, last) != before
+    # a run without it takes it away: a day never shows the report of other tables
+    assert exit_code("evaluate", "--conf", conf_of(tmp_path), "--date", last) == 0
+    assert not (tmp_path / f"out/report/day={last}").exists()
 
 
 def written(folder: Path, day: str) -> str:
@@ -243,46 +250,49 @@ def written(folder: Path, day: str) -> str:
     return file.read_text(encoding="utf-8")
 
 
-def test_a_page_that_fails_leaves_the_day_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    stub_page(monkeypatch)
-    output = {"output": {"path": f"{tmp_path}/out", "report": True}}
-    write_log(tmp_path, TODAY, rows_of(0, 200))
-    words = ["evaluate", "--quiet", "--conf", conf_of(tmp_path, **output), "--date", TODAY]
-    assert exit_code(*words) == 0
-    before, value = written(tmp_path, TODAY), table(tmp_path, "metrics", TODAY)["value"].to_pylist()
-    write_log(tmp_path, TODAY, rows_of(1, 200))
-    with monkeypatch.context() as patch:
-        stub_page(patch, SparkrankError("the page cannot be made"))
-        assert exit_code(*words) == 1
-    assert written(tmp_path, TODAY) == before
-    assert table(tmp_path, "metrics", TODAY)["value"].to_pylist() == value
-    assert exit_code(*words) == 0
-    assert written(tmp_path, TODAY) != before
-    # a run without it takes it away: a day never shows the report of other tables
-    without = conf_of(tmp_path)
-    assert exit_code("evaluate", "--quiet", "--conf", without, "--date", TODAY) == 0
-    assert not (tmp_path / f"out/report/day={TODAY}").exists()
+@contextmanager
+def place_of(kind: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Callable[[], str]]]:
+    """Plain folders, where files are replaced one after the other, or a store; and how to read the day's report."""
+    if kind == "plain":
+        yield f"{folder}/out", lambda: written(folder, TODAY)
+        return
+    pytest.importorskip("obstore")
+    with s3_server() as endpoint:
+        for name, value in s3_environment(endpoint).items():
+            monkeypatch.setenv(name, value)
+        store = s3_with(endpoint, "lake")
+
+        def of_manifest() -> str:
+            manifest = json.loads(store.open_input_file(f"lake/out/_days/{TODAY}.json").read())
+            assert "report" in manifest["tables"]
+            (info,) = store.get_file_info(fs.FileSelector(f"lake/out/_runs/{manifest['run']}/report"))
+            text: str = store.open_input_file(info.path).read().decode("utf-8")
+            return text
+
+        yield "s3://lake/out", of_manifest
 
 
-def test_a_day_that_a_person_lets_in_has_a_report_that_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In plain folders, where files are replaced one after the other."""
+@pytest.mark.parametrize("kind", ["plain", "store"])
+def test_a_day_that_a_person_lets_in_has_a_report_that_says_so(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stub_page(monkeypatch)
-    changes: dict[str, Any] = {
-        "output": {"path": f"{tmp_path}/out", "report": True, "plain": True},
-        "gates": [{"metric": "rr", "model": "old", "min": 50}],
-        "history": {},
-    }
-    write_log(tmp_path, TODAY, rows_of(0, 200))
-    conf = ["--conf", conf_of(tmp_path, **changes), "--date", TODAY]
-    assert exit_code("evaluate", "--quiet", *conf) == 3
-    assert "a person has let it in" not in written(tmp_path, TODAY)
-    assert exit_code("accept", "--quiet", *conf, "--reason", "a holiday") == 0
-    assert written(tmp_path, TODAY) == as_form(stored(tmp_path, **changes), "html")
-    assert "a person has let it in" in written(tmp_path, TODAY)
-    # accepted by a spec without it: no report stays that says otherwise
-    conf[1] = conf_of(tmp_path, **{**changes, "output": {"path": f"{tmp_path}/out", "plain": True}})
-    assert exit_code("accept", "--quiet", *conf, "--reason", "another reason") == 0
-    assert not (tmp_path / f"out/report/day={TODAY}").exists()
+    with place_of(kind, tmp_path, monkeypatch) as (path, shown):
+        output = {"path": path, "plain": kind == "plain"}
+        changes: dict[str, Any] = {"gates": [{"metric": "rr", "model": "old", "min": 50}], "history": {}}
+        with_report = {**changes, "output": {**output, "report": True}}
+        write_log(tmp_path, TODAY, rows_of(0, 200))
+        conf = ["--conf", conf_of(tmp_path, **with_report), "--date", TODAY]
+        assert exit_code("evaluate", "--quiet", *conf) == 3
+        assert shown() == as_form(stored(tmp_path, **with_report), "html")
+        assert "a person has accepted the day" not in shown()
+        assert exit_code("accept", "--quiet", *conf, "--reason", "a holiday") == 0
+        assert shown() == as_form(stored(tmp_path, **with_report), "html")
+        assert "a person has accepted the day" in shown()
+        if kind == "plain":  # accepted by a spec without it: no report stays that says otherwise
+            conf[1] = conf_of(tmp_path, **changes, output=output)
+            assert exit_code("accept", "--quiet", *conf, "--reason", "another reason") == 0
+            assert not (tmp_path / f"out/report/day={TODAY}").exists()
 
 
 def test_what_the_page_needs_is_asked_for_before_anything_is_read(
@@ -317,12 +327,11 @@ def test_a_run_says_in_one_line_what_changed_since_the_day_before(
         {(row["model"], row["metric"]): row["value"] for row in all_rows(table(tmp_path, "metrics", day))}
         for day in (DAYS[0], TODAY)
     )
-    told = re.findall(r"(old|new) ([\w()@=]+) (-?[\d.]+) -> (-?[\d.]+) \(([+-][\d.]+)", last)
-    assert len(told) == 3
-    for model, metric, before, value, difference in told:
-        key = (model, metric)
-        assert (before, value) == (f"{then[key]:.4f}", f"{now[key]:.4f}")
-        assert difference == f"{now[key] - then[key]:+.4f}"
+    changes = re.findall(r"(old|new) ([\w()@=]+) (-?[\d.]+) -> (-?[\d.]+) \(([+-][\d.]+)", last)
+    assert len(changes) == 3
+    for *key, before, value, difference in changes:
+        one, other = then[tuple(key)], now[tuple(key)]
+        assert (before, value, difference) == (f"{one:.4f}", f"{other:.4f}", f"{other - one:+.4f}")
     assert exit_code("evaluate", *conf, "--date", TODAY, "--json") == 0
     document = json.loads(capsys.readouterr().out)["changes"]
     assert document["since"] == DAYS[0]
@@ -341,21 +350,23 @@ def rows(*given: dict[str, Any]) -> pa.Table:
 
 def test_a_change_is_beyond_its_noise_or_not() -> None:
     """0.5 to 0.6 with standard errors of 0.03 and 0.04: 0.1 is two of 0.05; 0.09 is less than 1.96 of them."""
-    for value, beyond in ((0.6, True), (0.59, False)):
-        found = since(rows({"value": 0.5, "stderr": 0.03}), rows({"value": value, "stderr": 0.04}))
-        (change,) = found.changes
-        assert change.noise == pytest.approx(0.05, abs=1e-15)
-        assert change.is_beyond_noise is beyond
-    assert changes_text(found) == "Since 2026-01-30: the metric is within its noise"
+    for value, is_beyond in ((0.6, True), (0.59, False)):
+        changes = since(rows({"value": 0.5, "stderr": 0.03}), rows({"value": value, "stderr": 0.04}))
+        assert changes.changes[0].noise == pytest.approx(0.05, abs=1e-15)
+        assert changes.changes[0].is_beyond_noise is is_beyond
+    assert changes_text(changes) == "Since 2026-01-30: the metric is within its noise"
 
 
 def test_what_has_no_noise_stands_behind_what_is_beyond_its_own() -> None:
     """In standard errors of the difference (0.1 is 3.5 of rr and 7.1 of ndcg), then by size; the rest is counted."""
     given = (("gini", 0.51, None), ("coverage", 0.6, None), ("ap", 0.5, None), ("rr", 0.6, 0.02), ("ndcg", 0.6, 0.01))
-    then = rows(*({"metric": metric, "value": 0.5, "stderr": error} for metric, _, error in given))
-    found = since(then, rows(*({"metric": metric, "value": value, "stderr": error} for metric, value, error in given)))
-    assert [each.metric for each in found.changes if each.is_beyond_noise] == ["ndcg", "rr", "coverage", "gini"]
-    assert "; 1 more; 1 of 5 within their noise" in changes_text(found)
+    then, now = (
+        rows(*({"metric": metric, "value": value or 0.5, "stderr": error} for metric, value, error in cells))
+        for cells in ([(metric, None, error) for metric, _, error in given], given)
+    )
+    changes = since(then, now)
+    assert [change.metric for change in changes.changes if change.is_beyond_noise] == ["ndcg", "rr", "coverage", "gini"]
+    assert "; 1 more; 1 of 5 within their noise" in changes_text(changes)
 
 
 def test_the_line_names_what_cannot_be_compared() -> None:
@@ -413,9 +424,9 @@ def test_the_python_of_the_page_prints_what_it_shows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    found = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", PAGE, re.DOTALL)
-    exec(compile(found[1], "docs/report.md", "exec"), {})  # noqa: S102 - our own page
-    assert capsys.readouterr().out == found[2]
+    code, printed = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", PAGE, re.DOTALL).groups()
+    exec(compile(code, "docs/report.md", "exec"), {})  # noqa: S102 - our own page
+    assert capsys.readouterr().out == printed
     assert Path("evaluation.md").read_text(encoding="utf-8").startswith("### Evaluation\n")
 
 
@@ -431,16 +442,13 @@ def test_the_commands_of_the_page_do_what_it_says(
     Path(conf_of(tmp_path)).rename("nightly.yaml")
     words = ["--conf", "nightly.yaml", "--quiet", "--from", days[0], "--to", days[-1]]
     assert exit_code("evaluate", *words) in (0, 3)
-    blocks = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
-    lines = [line for block in blocks for line in block.splitlines()]
+    lines = "".join(re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)).splitlines()
     assert len(lines) == 5
     for line in lines:
         program, *words = line.split()
-        assert program == "sparkrank"
-        assert exit_code(*words) == 0, line
-    assert {each.name for each in tmp_path.glob("*.*")} == {
-        "nightly.yaml", "report-2026-11-19.html", "week.html", "report.json",
-    }  # fmt: skip
+        assert (program, exit_code(*words)) == ("sparkrank", 0), line
+    names = {path.name for path in tmp_path.glob("*.*")}
+    assert names == {"nightly.yaml", "report-2026-11-19.html", "week.html", "report.json"}
     assert "### Evaluation of 2026-11-19" in capsys.readouterr().out
 
 
@@ -455,38 +463,6 @@ def test_the_page_says_the_bounds_that_hold() -> None:
         assert f"{number:,} {words}".replace("\n", " ") in PAGE.replace("\n", " ")
     assert f"at most {score_histograms.HISTOGRAM_BINS}" in PAGE
     assert report_job.LOOKED_BACK == 7  # "of the seven before"
-
-
-def test_in_an_object_store_the_report_is_shown_by_the_manifest(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It is made of the files that the run has just written there, and accepted days have theirs made again."""
-    pytest.importorskip("obstore")
-    stub_page(monkeypatch)
-    changes: dict[str, Any] = {
-        "output": {"path": "s3://lake/out", "report": True},
-        "gates": [{"metric": "rr", "model": "old", "min": 50}],
-        "history": {},
-    }
-    write_log(tmp_path, TODAY, rows_of(0, 200))
-    with s3_server() as endpoint:
-        for name, value in s3_environment(endpoint).items():
-            monkeypatch.setenv(name, value)
-        store = s3_with(endpoint, "lake")
-        conf = ["--conf", conf_of(tmp_path, **changes), "--date", TODAY]
-        assert exit_code("evaluate", "--quiet", *conf) == 3
-
-        def of_store() -> str:
-            manifest = json.loads(store.open_input_file(f"lake/out/_days/{TODAY}.json").read())
-            assert "report" in manifest["tables"]
-            (info,) = store.get_file_info(fs.FileSelector(f"lake/out/_runs/{manifest['run']}/report"))
-            text: str = store.open_input_file(info.path).read().decode("utf-8")
-            return text
-
-        assert of_store() == as_form(stored(tmp_path, **changes), "html")
-        assert exit_code("accept", "--quiet", *conf, "--reason", "a holiday") == 0
-        assert of_store() == as_form(stored(tmp_path, **changes), "html")
-        assert "a holiday" in of_store()
 
 
 def test_where_a_day_is_not_replaced_as_a_whole_no_report_is_written(

@@ -18,6 +18,7 @@ import sparkrank.report
 from sparkrank.config import load_spec
 from sparkrank.config.document import Spec
 from sparkrank.inputs.window import Window
+from sparkrank.jobs.report_job import report_stored
 from sparkrank.jobs.target import Target
 from sparkrank.report.data import ReportData
 from tests.support.nights import runs_of
@@ -80,8 +81,10 @@ def of_day(spec: Spec, day: str) -> Target:
     return Target.of_day(spec, day)
 
 
-def of_window(spec: Spec, first: str, last: str) -> Target:
-    return Target.of_window(spec, Window.of(first, last))
+def stored(conf: str, day: str, last: str | None = None) -> ReportData:
+    """The report of a day, or of the window from ``day`` to ``last``, by the spec at ``conf``."""
+    spec = load_spec(conf)
+    return report_stored(spec, of_day(spec, day) if last is None else Target.of_window(spec, Window.of(day, last)))
 
 
 def table(folder: Path, name: str, day: str) -> pa.Table:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -149,12 +150,15 @@ def test_a_day_that_is_not_whole_is_evaluated_again(tmp_path: Path, capsys: pyte
     write_logs(tmp_path, *DAYS[:2])
     conf = spec_of(tmp_path)
     assert exit_code(*many(conf, last=DAYS[1])) == 0
-    for damage in (without_a_file, without_a_table, of_another_version, of_a_session, unreadable_run):
+    damages = [without_a_file, without_a_table, of_another_version, of_a_session, unreadable_run]
+    no_objects = ({"versions": "null"}, {"versions": '{"session": [1]}'}, {"spec": "null"}, {"spec": None})
+    damages += [partial(rewritten, **changes) for changes in no_objects]
+    for damage in damages:
         damage(tmp_path)
         capsys.readouterr()
         assert exit_code(*many(conf, last=DAYS[1])) == 0
         expected = {DAYS[0]: "evaluated", DAYS[1]: "there already"}
-        assert words(capsys.readouterr().out) == expected, damage.__name__
+        assert words(capsys.readouterr().out) == expected, damage
 
 
 def test_optionsthat_make_no_sense(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,8 +14,8 @@ from sparkrank.report.data import AucUp, AucUpBin, MetricValue, Point, ReportDat
 from sparkrank.report.figures import ChartKey, Figure, Frame, Line, LineChart, charted, shown_name, shown_number
 from sparkrank.report.report_tables import ReportTables, parsed
 from sparkrank.report.score_bins import ScoreBins
-from sparkrank.report.section import Made, ReportSection
-from sparkrank.report.sections.roc_and_pr import CURVES_PART, MOST_POINTS, finite
+from sparkrank.report.section import Made
+from sparkrank.report.sections.roc_and_pr import MOST_POINTS, finite, of_bins
 
 MOST_WORST = 20
 LEAST_LOST = 1e-12  # in units of area: less is rounding error
@@ -130,13 +130,6 @@ def _figures(data: ReportData) -> Iterator[Figure]:
         yield Figure("auc_up", title, about, LineChart(lines, frame), gap.metric, gap.model)
 
 
-_ASK = "AUC_UP is not evaluated: ask for the metrics auc and auc_up"
-AUC_UP_GAP = ReportSection(
-    "auc_up",
-    "AUC against AUC_UP",
-    _gaps,
-    f"{_ASK}, and for output.blocks: true.",
-    f"{_ASK}.",
-    part=CURVES_PART,
-    figures=_figures,
+AUC_UP_GAP = of_bins(
+    "auc_up", "AUC against AUC_UP", "AUC_UP is not evaluated: ask for the metrics auc and auc_up", _gaps, _figures
 )

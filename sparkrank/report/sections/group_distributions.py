@@ -195,9 +195,9 @@ GROUP_DISTRIBUTIONS = ReportSection(
     "distributions",
     "Distribution over groups",
     _distributions,
-    "There is no group table: ask for output.groups: true and a group key, or for percentiles as median(ndcg@10).",
+    "There is no group table: ask for output.groups: true and a group key, or for percentiles such as median(ndcg@10).",
     "There is no group table: ask for group=KEY and group_table=True.",
-    "A window has no group table: the reports of its days show it; percentiles as median(ndcg@10) have their "
+    "A window has no group table: see the reports of its days. Percentiles such as median(ndcg@10) have a "
     "distribution in a window, too.",
     part=GROUPS_PART,
     figures=_figures,

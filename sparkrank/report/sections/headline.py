@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from sparkrank.metrics.slices import ALL
-from sparkrank.report.data import GateRow, Headline, HeadlineRow
-from sparkrank.report.report_tables import ReportTables, defined, definitions_of, plain_texts, whole_day
+from sparkrank.report.data import Headline, HeadlineRow
+from sparkrank.report.report_tables import ReportTables, by_cell, defined, definitions_of, plain_texts, whole_day
 from sparkrank.report.section import Made, ReportSection
 
 
@@ -12,18 +11,14 @@ def _headline(tables: ReportTables) -> Made:
     if not tables.values:
         return None, None
     compared = {(row.metric, row.candidate): row for row in tables.compared}
-    verdicts: dict[tuple[str, str | None], list[GateRow]] = {}
-    for gate in tables.verdicts:
-        if gate.slice == ALL:
-            verdicts.setdefault((gate.metric, gate.model), []).append(gate)
-    earlier = _earlier(tables)
+    verdicts, earlier = by_cell(tables.verdicts), _earlier(tables)
     models, metrics = tables.models, tables.metric_names
     rows = []
     for row in sorted(tables.values, key=lambda row: (metrics.index(row.metric), models.index(row.model))):
         key = (row.metric, row.model)
         before = earlier.get(key)
         change = None if before is None or row.value is None else row.value - before
-        rows.append(HeadlineRow(row, compared.get(key), before, change, tuple(verdicts.get(key, ()))))
+        rows.append(HeadlineRow(row, compared.get(key), before, change, verdicts.get(key, ())))
     return Headline(metrics, models, tuple(rows)), None
 
 

@@ -23,17 +23,9 @@ def _definition(text: str, definition: str | None) -> Definition:
     metric = parsed(text)
     if metric is None:
         return Definition(text, definition)
-    declared = metric.declaration
-    return Definition(
-        text,
-        definition,
-        declared.title,
-        declared.formula,
-        declared.undefined,
-        declared.reference,
-        declared.higher_is_better,
-        link_of(declared),
-    )
+    own = metric.declaration
+    texts = (own.title, own.formula, own.undefined, own.reference)
+    return Definition(text, definition, *texts, own.higher_is_better, link_of(own))
 
 
 def link_of(declaration: Declaration) -> str | None:

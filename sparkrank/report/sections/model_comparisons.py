@@ -25,7 +25,7 @@ from sparkrank.report.section import Made, ReportSection
 from sparkrank.report.sections.slice_values import MOST_CELLS, shown_metrics
 
 SURE = 0.05  # a difference with a smaller adjusted p-value is coloured as better or worse
-ONE_MODEL = "There is one model: with a second score column, and a baseline among them, they are compared."
+ONE_MODEL = "There is only one model: give a second score column, and name a baseline to compare with."
 MOST_CANDIDATES = 8
 UNSURE = ChartKey("no clear difference", 6)
 _SIDES = (ChartKey("better", 2), ChartKey("worse", 1), UNSURE)

@@ -59,21 +59,15 @@ def _distribution(
     metric: str, candidate: str, baseline: str, values: tuple[Floats, Floats], comparison: ComparisonRow | None
 ) -> PairedDistribution:
     difference = values[0] - values[1]
-    alone = np.isnan(values[0]) != np.isnan(values[1])  # groups undefined for both models cannot be paired either
+    alone = np.count_nonzero(
+        np.isnan(values[0]) != np.isnan(values[1])
+    )  # groups undefined for both models cannot be paired either
     there = difference[~np.isnan(difference)]
     differing = there[np.abs(there) > TIED]
     largest = float(np.abs(differing).max()) if len(differing) else 0.0
     edges = edges_between(-largest, largest)
-    return PairedDistribution(
-        metric,
-        candidate,
-        baseline,
-        tuple(edges.tolist()),
-        tuple(binned(differing, edges).tolist()),
-        len(there) - len(differing),
-        int(np.count_nonzero(alone)),
-        comparison,
-    )
+    counts = tuple(binned(differing, edges).tolist()), len(there) - len(differing), int(alone)
+    return PairedDistribution(metric, candidate, baseline, tuple(edges.tolist()), *counts, comparison)
 
 
 def _figures(data: ReportData) -> Iterator[Figure]:
@@ -82,8 +76,8 @@ def _figures(data: ReportData) -> Iterator[Figure]:
         frame = Frame(f"difference of {shown_name(own.metric)}", "groups", height=150, steps=True, zero=True)
         chart = LineChart([Line(ChartKey("groups", UNSURE.style), counts)], frame)  # not the colour of either model
         about = (
-            f"Groups by their difference; {own.n_equal:,} more have none, and {own.n_unpaired:,} have a value of one "
-            "model alone."
+            f"Groups by their difference; {own.n_equal:,} more have none, and {own.n_unpaired:,} have a value for one "
+            "model only."
         )
         title = f"{shown_name(own.metric)}: {shown_name(own.candidate)} against {shown_name(own.baseline)}"
         yield Figure("paired", title, about, chart, own.metric, own.candidate)
@@ -96,7 +90,7 @@ PAIRED_DIFFERENCES = ReportSection(
     "There are no pairs of groups: with several models, a group key and output.groups: true, ask for "
     "compare: {baseline: NAME}.",
     "There are no pairs of groups: with several models and a group key, ask for compare=NAME.",
-    "A window has no group table: the reports of its days show it.",
+    "A window has no group table: see the reports of its days.",
     part=GROUPS_PART,
     figures=_figures,
 )

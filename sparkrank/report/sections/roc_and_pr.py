@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import partial
 from typing import Literal
 
 import pyarrow as pa
@@ -12,7 +13,7 @@ import pyarrow.compute as pc
 from sparkrank.report.data import Curve, Point, ReportData
 from sparkrank.report.figures import Figure, Frame, Line, LineChart, charted, model_key, shown_name, shown_number
 from sparkrank.report.report_tables import ReportTables, plain_texts, whole_day
-from sparkrank.report.section import Made, ReportSection
+from sparkrank.report.section import Drawer, Made, Maker, ReportSection
 
 MOST_POINTS = 400  # points of a curve
 CURVES_PART = ("curves", "Curves and scores")
@@ -40,14 +41,8 @@ def _curve(rows: pa.Table, kind: Literal["roc", "pr"], metric: str, model: str, 
     # Including the first and the last.
     places = [place * (count - 1) // (MOST_POINTS - 1) for place in range(MOST_POINTS)]
     points = own.select(["x", "y", "threshold"]).take(places if count > MOST_POINTS else list(range(count)))
-    return Curve(
-        kind,
-        model,
-        metric,
-        area,
-        tuple(Point(point["x"], point["y"], finite(point["threshold"])) for point in points.to_pylist()),
-        count,
-    )
+    shown = tuple(Point(point["x"], point["y"], finite(point["threshold"])) for point in points.to_pylist())
+    return Curve(kind, model, metric, area, shown, count)
 
 
 def finite(value: float | None) -> float | None:
@@ -71,23 +66,19 @@ def _figures(data: ReportData, kind: Literal["roc", "pr"]) -> Iterator[Figure]:
         yield Figure(kind, title, f"Area under the curve: {areas}.", LineChart(lines, frame), metric)
 
 
-_ASK_ROC = "There is no ROC curve: ask for the metric auc, and for"
-_ASK_PR = "There is no precision-recall curve: ask for the metric pr_auc, and for"
-ROC = ReportSection(
-    "roc",
-    "ROC curves",
-    lambda tables: _curves(tables, "roc"),
-    f"{_ASK_ROC} output.curves: 1000.",
-    f"{_ASK_ROC} curve_points=1000.",
-    part=CURVES_PART,
-    figures=lambda data: _figures(data, "roc"),
-)
-PRECISION_RECALL = ReportSection(
-    "pr",
-    "Precision-recall curves",
-    lambda tables: _curves(tables, "pr"),
-    f"{_ASK_PR} output.curves: 1000.",
-    f"{_ASK_PR} curve_points=1000.",
-    part=CURVES_PART,
-    figures=lambda data: _figures(data, "pr"),
+def _section(kind: Literal["roc", "pr"], title: str, ask: str) -> ReportSection:
+    advice, in_memory = f"{ask}, and for output.curves: 1000.", f"{ask}, and for curve_points=1000."
+    make, figures = partial(_curves, kind=kind), partial(_figures, kind=kind)
+    return ReportSection(kind, title, make, advice, in_memory, part=CURVES_PART, figures=figures)
+
+
+def of_bins(name: str, title: str, ask: str, make: Maker, figures: Drawer) -> ReportSection:
+    """A section of the same part that needs score bins, for which the words ``ask`` do."""
+    advice = f"{ask}, and for output.blocks: true."
+    return ReportSection(name, title, make, advice, f"{ask}.", part=CURVES_PART, figures=figures)
+
+
+ROC = _section("roc", "ROC curves", "There is no ROC curve: ask for the metric auc")
+PRECISION_RECALL = _section(
+    "pr", "Precision-recall curves", "There is no precision-recall curve: ask for the metric pr_auc"
 )

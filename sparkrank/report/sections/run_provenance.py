@@ -18,13 +18,13 @@ def _provenance(tables: ReportTables) -> Made:
         return None, None
     names = {field.name for field in fields(Provenance)}  # type: ignore[arg-type]
     plain = {name: value for name, value in run.items() if name in names and not isinstance(value, (list, dict))}
-    versions = json_object(run.get("versions")).items()
+    versions, stages = (json_object(run.get(name)).items() for name in ("versions", "stages"))
     named = {
         "started_at": instant(run.get("started_at")),
         "accepted_at": instant(run.get("accepted_at")),
         "days": tuple(run.get("days") or ()),
         "days_missing": tuple(run.get("days_missing") or ()),
-        "stages": tuple((name, float(seconds)) for name, seconds in json_object(run.get("stages")).items()),
+        "stages": tuple((name, float(s)) for name, s in stages if isinstance(s, (int, float))),
         "versions": tuple((name, _in_words(value)) for name, value in versions if value is not None),
         "spec": _spec_text(run.get("spec")),
         "files": tuple(

@@ -12,8 +12,8 @@ from sparkrank.report.data import Calibration, CalibrationBin, ReportData
 from sparkrank.report.figures import Figure, Frame, Line, LineChart, charted, model_key, shown_name
 from sparkrank.report.report_tables import ReportTables, parsed
 from sparkrank.report.score_bins import BinsByRule, ScoreBins, chosen_bins
-from sparkrank.report.section import Made, ReportSection
-from sparkrank.report.sections.roc_and_pr import CURVES_PART
+from sparkrank.report.section import Made
+from sparkrank.report.sections.roc_and_pr import of_bins
 
 CALIBRATION_BINS = 15
 MOST_OWN_BINS = 50  # bins of the rule `bins` that are shown unchanged
@@ -39,7 +39,9 @@ def _calibration(tables: ReportTables) -> Made:
         is_own = BinRule.parse(bins.rule).kind == "bins"
         rates = _own_bins(bins.with_sums()) if is_own else _equal_shares(bins.with_sums())
         calibrated.append(Calibration(model, bins.rule, bins.score_sum is not None, rates, tuple(own_errors)))
-    reason = f"The scores of {', '.join(others)} are no probabilities, which alone are calibrated." if others else None
+    reason = (
+        f"The scores of {', '.join(others)} are no probabilities: only these have a calibration." if others else None
+    )
     return tuple(calibrated), reason or tables.bins_missing
 
 
@@ -118,13 +120,6 @@ def _points(calibration: Calibration) -> Iterator[tuple[float, float]]:
             yield one.mean_score, one.rate
 
 
-_ASK = "There are no score bins: ask for the metric ece"
-SCORE_CALIBRATION = ReportSection(
-    "calibration",
-    "Calibration",
-    _calibration,
-    f"{_ASK}, and for output.blocks: true.",
-    f"{_ASK}.",
-    part=CURVES_PART,
-    figures=_figures,
+SCORE_CALIBRATION = of_bins(
+    "calibration", "Calibration", "There are no score bins: ask for the metric ece", _calibration, _figures
 )

@@ -13,8 +13,8 @@ from sparkrank.report.data import Histogram, HistogramBin, ReportData
 from sparkrank.report.figures import ChartKey, Figure, Frame, Line, LineChart, charted, shown_name, steps
 from sparkrank.report.report_tables import ReportTables
 from sparkrank.report.score_bins import ScoreBins, chosen_bins
-from sparkrank.report.section import Made, ReportSection
-from sparkrank.report.sections.roc_and_pr import CURVES_PART
+from sparkrank.report.section import Made
+from sparkrank.report.sections.roc_and_pr import of_bins
 
 HISTOGRAM_BINS = 40
 LEFT_OUT = 0.001  # share of the rows at either end that a histogram may leave beyond its edges
@@ -118,13 +118,10 @@ def _figure(histogram: Histogram) -> Figure:
     return Figure("histograms", shown_name(histogram.model), about, chart, model=histogram.model)
 
 
-_ASK = "There are no score bins: ask for a metric over all rows as auc"
-SCORE_HISTOGRAMS = ReportSection(
+SCORE_HISTOGRAMS = of_bins(
     "histograms",
     "Scores by class",
+    "There are no score bins: ask for a metric over all rows, such as auc",
     _histograms,
-    f"{_ASK}, and for output.blocks: true.",
-    f"{_ASK}.",
-    part=CURVES_PART,
-    figures=_figures,
+    _figures,
 )

@@ -11,10 +11,9 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from sparkrank.gates.register import KINDS
-from sparkrank.metrics.slices import ALL
 from sparkrank.report.data import GateRow, ReportData, Trend, TrendPoint, TrendSeries
 from sparkrank.report.figures import Figure, Frame, Line, LineChart, charted, model_key, shown_name
-from sparkrank.report.report_tables import defined, definitions_of, plain_texts, rows_of, whole_day, worst
+from sparkrank.report.report_tables import by_cell, defined, definitions_of, plain_texts, rows_of, whole_day, worst
 from sparkrank.report.section import ReportSection
 
 # The form of a history band in the table `gates`: a text, and the deciding end also as the number `bound`.
@@ -61,13 +60,10 @@ def _cells(day: TrendDay) -> dict[tuple[str, str], _DayCell] | None:
         return None
     metrics = plain_texts(whole_day(day.metrics))
     definitions = definitions_of(metrics)
-    verdicts: dict[tuple[str, str | None], list[GateRow]] = {}
-    for gate in rows_of(day.gates, GateRow):
-        if gate.slice == ALL:
-            verdicts.setdefault((gate.metric, gate.model), []).append(gate)
+    verdicts = by_cell(rows_of(day.gates, GateRow))
     names = [name for name in ("metric", "model", "value", "ci_low", "ci_high") if name in metrics.column_names]
     rows = {(row["metric"], row["model"]): row for row in metrics.select(names).to_pylist()}
-    return {key: _DayCell(row, definitions.get(key), tuple(verdicts.get(key, ()))) for key, row in rows.items()}
+    return {key: _DayCell(row, definitions.get(key), verdicts.get(key, ())) for key, row in rows.items()}
 
 
 def _point(
@@ -159,7 +155,7 @@ TREND = ReportSection(
     "trend",
     "Trend",
     lambda tables: (tables.trend, None),
-    "There is no other stored day: with a second one there is a trend.",
-    "An evaluation in memory is of no day: sparkrank report shows the trend over stored ones.",
+    "Only one day is stored: a trend needs a second one.",
+    "An evaluation in memory belongs to no day: sparkrank report shows the trend of stored days.",
     figures=_figures,
 )

@@ -11,8 +11,8 @@ from sparkrank.report.report_tables import WORST_FIRST, ReportTables, worst
 from sparkrank.report.section import Made, ReportSection
 
 MOST_GATES = 5_000  # verdicts shown, those that do not pass first
-_ASK = "The spec has no gates: name some, as gates: [{metric: ndcg@10, min: 0.3}]."
-_ASK_IN_MEMORY = "Gates judge stored days: name them in a spec, and run sparkrank evaluate."
+_ASK = "The spec has no gates: add some, for example gates: [{metric: ndcg@10, min: 0.3}]."
+_ASK_IN_MEMORY = "Gates judge stored days: add gates to a spec, and run sparkrank evaluate."
 
 
 def _verdict(tables: ReportTables) -> Made:
@@ -26,19 +26,12 @@ def _verdict(tables: ReportTables) -> Made:
         "undecided": f"No gate fails, and {_counted(rows, 'undecided', 'is undecided', 'are undecided')}",
         "pass": "The gate passes" if counts["pass"] == 1 else f"All {counts['pass']:,} gate checks pass",
     }[state]
-    at, reason = tables.run.get("accepted_at"), tables.run.get("accepted_reason")
-    is_accepted = reason is not None and any(row.accepted for row in rows)
-    accepted = ", and a person has let it in" if is_accepted else ""
-    return OverallVerdict(
-        state,
-        counts["pass"],
-        counts["fail"],
-        counts["undecided"],
-        is_accepted,
-        instant(at) if is_accepted else None,
-        reason if is_accepted else None,
-        f"{sentence}{accepted}.",
-    ), None
+    run = tables.run if any(row.accepted for row in rows) else {}
+    reason = run.get("accepted_reason")
+    at, is_accepted = None if reason is None else instant(run.get("accepted_at")), reason is not None
+    whole = f"{sentence}{', but a person has accepted the day' if is_accepted else ''}."
+    numbers = counts["pass"], counts["fail"], counts["undecided"]
+    return OverallVerdict(state, *numbers, is_accepted, at, reason, whole), None
 
 
 def _counted(rows: Sequence[GateRow], state: State, one: str, several: str) -> str:

@@ -20,7 +20,7 @@ from sparkrank.tables.commit.days import shown_run
 from sparkrank.tables.commit.output_folder import DAY
 from sparkrank.tables.stored.day_files import DayFiles, day_files
 from sparkrank.tables.stored.stored_days import written_by
-from sparkrank.tables.stored.validation import ADVICE, validate_results, validate_run
+from sparkrank.tables.stored.validation import ADVICE, validate_required, validate_results, validate_run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -137,6 +137,7 @@ def result_in(files: DayFiles, name: str, run: dict[str, Any], *, is_past: bool 
         table: files.read(table, schema, written.get(table)) for table, schema in schemas.items() if files.has(table)
     }
     for table, rows in tables.items():
+        validate_required(rows.column_names, table, name)
         validate_results(rows, table, name)
     for table in ("metrics", "gates"):
         if table in tables and RUN_ID in tables[table].column_names:

@@ -87,6 +87,22 @@ RESULT_KEYS = {
 }
 # Several verdicts may have the same subject, and one about a missing model or slice names none.
 _WITHOUT_NULLS = {**RESULT_KEYS, "gates": ("gate", "kind", "metric", "verdict", "accepted")}
+# Columns that every release has written, by table.
+_REQUIRED = {
+    "metrics": ("metric", "model", "slice", "value"),
+    "comparisons": ("metric", "candidate", "baseline", "slice", "difference"),
+    "gates": ("gate", "kind", "metric", "model", "slice", "verdict"),
+    "curves": ("metric", "model", "slice", "curve", "x", "y", "threshold"),
+    "blocks": ("model", "slice", "rule", "score", "pos", "neg"),
+    "distributions": ("metric", "model", "slice", "value", "groups"),
+}
+
+
+def validate_required(columns: Sequence[str], name: str, day: str) -> None:
+    """Raise :class:`InputError` if the ``columns`` of a table lack one that every release has written."""
+    lacking = [column for column in _REQUIRED.get(name, ()) if column not in columns]
+    if lacking:
+        raise InputError(f"the table {name} of {day} lacks {', '.join(lacking)}: {ADVICE}")
 
 
 def validate_results(table: pa.Table, name: str, day: str, *, once: bool = True) -> None:

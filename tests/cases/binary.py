@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from math import log2
 
-from tests.cases.case import one_group, ranking
+from tests.cases.case import one_group, ranking, under_ties
 from tests.cases.rows import GOOD_BAD, GRADED, NEVER_LISTED, UNJUDGED
 
 LISTED_3_OF_4 = ranking("u", 1, 1, 0, 0, 1, unlisted=(1,))
 LISTED_3_OF_10 = ranking("u", 1, 1, 0, 0, 1, unlisted=(1,) * 7)
 
 BINARY = (
-    *one_group(
+    *under_ties(
         "order good, bad, good, bad, good",
         GOOD_BAD,
-        {
+        expected={
             "p@3": 2 / 3,
             "p@4": 2 / 4,
-            "p@5": 3 / 5,
             "p": 3 / 5,
             "p@10": 3 / 10,
             "p(over=retrieved)@10": 3 / 5,
@@ -51,15 +50,7 @@ BINARY = (
             "rbp@3": (1 - 0.8) * (1 + 0.8**2),
             "group_auc": (2 + 1 + 0) / (3 * 2),
         },
-    ),
-    *one_group(
-        "order good, bad, good, bad, good",
-        GOOD_BAD,
-        {
-            "ap(over=hits)": (1 / 1 + 2 / 3 + 3 / 5) / 3,
-            "ap(over=hits)@4": (1 / 1 + 2 / 3) / 2,
-        },
-        ties="item",
+        item={"ap(over=hits)": (1 / 1 + 2 / 3 + 3 / 5) / 3, "ap(over=hits)@4": (1 / 1 + 2 / 3) / 2},
     ),
     *one_group("relevant at 1, 3, 6", ranking("u", 1, 0, 1, 0, 0, 1), {"ap": (1 / 1 + 2 / 3 + 3 / 6) / 3}),
     *one_group(
@@ -85,25 +76,18 @@ BINARY = (
             "ndcg(ideal=k_relevant)@3": (1 / log2(2) + 1 / log2(3)) / (1 / log2(2) + 1 / log2(3) + 1 / log2(4)),
         },
     ),
-    *one_group(
+    *under_ties(
         "1,1,0,0,1 and seven relevant items never listed",
         LISTED_3_OF_10,
-        {"ap(over=min_k_relevant)@5": (1 + 1 + 3 / 5) / 5, "ap": (1 + 1 + 3 / 5) / 10, "rprec": 3 / 10},
-    ),
-    *one_group(
-        "1,1,0,0,1 and seven relevant items never listed",
-        LISTED_3_OF_10,
-        {"ap(over=hits)": (1 + 1 + 3 / 5) / 3},
-        ties="best",
+        expected={"ap(over=min_k_relevant)@5": (1 + 1 + 3 / 5) / 5, "ap": (1 + 1 + 3 / 5) / 10, "rprec": 3 / 10},
+        best={"ap(over=hits)": (1 + 1 + 3 / 5) / 3},
     ),
     *one_group(
         "relevant items, none of them listed",
         NEVER_LISTED,
         {
-            **dict.fromkeys(
-                ("p@5", "p", "p(over=retrieved)@5", "r@5", "f", "f@5", "hit", "rprec", "ap", "rr", "rbp"), 0
-            ),
-            **dict.fromkeys(("cg", "dcg@5", "ndcg@5"), 0),
+            **dict.fromkeys(("p@5", "p", "p(over=retrieved)@5", "r@5", "f", "f@5", "hit", "rprec", "ap"), 0),
+            **dict.fromkeys(("rr", "rbp", "cg", "dcg@5", "ndcg@5"), 0),
             **dict.fromkeys(("ndcg(ideal=retrieved)@5", "group_auc", "gauc"), None),
         },
     ),

@@ -12,7 +12,6 @@ DAYS = (
         {
             "auc(exact)": (16 / 20, 0),
             "auc": (16 / 20, 0),  # no two of them within 2^-12 of each other
-            "auc(digits=2)": (16 / 20, 0),
             # .9 .8 .7 .5 .4 .3 hold 1+0, 1+0, 1+1, 1+0, 1+1, 0+2 rows clicked + not
             "auc(digits=1)": ((4 + 4 + 3.5 + 3 + 2.5) / 20, 0.5 * (1 * 1 + 1 * 1) / 20),
             # 1 and 0 hold 4+1 and 1+3
@@ -21,12 +20,10 @@ DAYS = (
             "auc(bits=1)": ((2 * 4 + 2 * (1 / 2 + 3) + 1 * 2 / 2) / 20, 0.5 * (2 * 1 + 1 * 2) / 20),
             "auc_up(exact)": (20 / 20, 0),
             "auc_up": (20 / 20, 0),
-            "auc_up(digits=2)": (20 / 20, 0),
             # best order: .9 .8 .5 of rate 1, .7 and .4 of rate 1/2, .3 of rate 0
             "auc_up(digits=1)": ((3 * 4 + (1 / 2 + 1 + 2) + (1 / 2 + 2)) / 20, 0),
             # the block of the lower scores that holds 1+2 goes before the one that holds 0+1
             "auc_up(bits=1)": ((2 * 4 + 2 * (1 / 2 + 3) + (2 / 2 + 1)) / 20, 0),
-            "auc_up(digits=0)": ((4 * 3 + 4 * 1 / 2 + 1 * 3 / 2) / 20, 0),
         },
     ),
     *whole_day(

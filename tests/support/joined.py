@@ -36,9 +36,9 @@ def truth_table(rows: Sequence[Given], item: pa.DataType | None = None) -> pa.Ta
     )
 
 
-def values_of(evaluation: sr.Evaluation, metric: str) -> dict[str, float]:
-    """The value of each group, by its user."""
-    return dict(zip(evaluation.groups["user"].to_pylist(), evaluation.groups[metric].to_pylist(), strict=True))
+def values_of(evaluation: sr.Evaluation, metric: str, key: str = "user") -> dict[str, float]:
+    """The value of each group, by its ``key``."""
+    return dict(zip(evaluation.groups[key].to_pylist(), evaluation.groups[metric].to_pylist(), strict=True))
 
 
 def counts_of(evaluation: sr.Evaluation) -> dict[str, float]:

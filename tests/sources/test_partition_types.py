@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -10,9 +11,9 @@ import pytest
 import sparkrank as sr
 from sparkrank.base.errors import InputError, SpecError
 from sparkrank.config import Spec
-from sparkrank.config.sections import Columns, Engine, Input, Output, Truth, TruthNames
 from sparkrank.jobs import evaluate_day
 from sparkrank.run.stages import Stages
+from tests.support.commands import local_spec
 from tests.support.parquet_files import write
 
 ROLES = {"group": "user", "score": "score", "label": "label"}
@@ -25,11 +26,9 @@ def _write_users(path: Path) -> None:
         write(path / f"user={user}/a.parquet", item=[1, 2], score=[0.5, 0.25], label=[0, 1])
 
 
-def _spec(tmp_path: Path, **rows) -> Spec:
+def _spec(tmp_path: Path, **rows: Any) -> Spec:
     _write_users(tmp_path / "log")
-    columns = Columns(group="user", score="score", label="label")
-    log = Input(path=str(tmp_path / "log"), columns=columns, **rows)
-    return Spec(input=log, metrics=["rr"], output=Output(path=str(tmp_path / "tables")), engine=Engine(lane="local"))
+    return local_spec(tmp_path, {"path": str(tmp_path / "log"), "columns": ROLES, **rows})
 
 
 def test_texts_by_the_spec_and_by_a_call(tmp_path: Path) -> None:
@@ -68,39 +67,20 @@ def test_the_choice_changes_what_the_numbers_are_of(tmp_path: Path) -> None:
     assert inferred.hash() != text.hash()
     assert inferred.source() == _spec(tmp_path).source()
     assert text.source() == f"{inferred.source()}, partition_types=text"
-    lists = Input(path="lists", columns=Columns(group="user", score="score", item="item"))
-    truths = [Truth(path="truth", columns=TruthNames(label="label"), partition_types=t) for t in ("inferred", "text")]
-    inferred, text = (Spec(input=lists, truth=t, metrics=["rr"], output=Output(path="tables")) for t in truths)
+    lists = {"path": "lists", "columns": {"group": "user", "score": "score", "item": "item"}}
+    truth = {"path": "truth", "columns": {"label": "label"}}
+    inferred, text = (local_spec(tmp_path, lists, truth={**truth, "partition_types": t}) for t in ("inferred", "text"))
     assert inferred.hash() != text.hash()
     assert text.source() == f"{inferred.source()}, truth partition_types=text"
 
 
-@pytest.mark.parametrize("rows", [{"table": "impressions"}, {"path": "log", "format": "delta"}])
-def test_texts_are_refused_where_columns_have_types(rows: dict) -> None:
-    with pytest.raises(
-        ValueError, match=r"has partition_types text, but (table impressions|format delta), whose columns"
-    ):
-        Truth(partition_types="text", **rows)
-
-
-def test_texts_are_refused_where_there_are_no_folders() -> None:
+def test_texts_are_refused_where_there_are_no_folders_or_columns_have_types(tmp_path: Path) -> None:
     rows = pa.table({"user": ["7"], "score": [0.5], "label": [1]})
     with pytest.raises(SpecError, match="partition_types is text, but no path is given"):
         sr.evaluate(rows, ["rr"], partition_types="text", **ROLES)
     with pytest.raises(SpecError, match=r'partition_types is "txt", did you mean "text"\? \(allowed: inferred, text\)'):
         sr.evaluate(rows, ["rr"], partition_types="txt", **ROLES)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("side", ["input", "truth"])
-@pytest.mark.parametrize("lacks", ["user", "item", "label"])
-def test_a_file_of_a_truth_may_lack_no_column_either(tmp_path: Path, side: str, lacks: str) -> None:
-    rows = {"user": [1], "item": [1], "label": [1], "score": [0.5]}
-    for name in ("a", "b"):
-        write(tmp_path / f"whole/{name}.parquet", **rows)
-        write(tmp_path / f"part/{name}.parquet", **{key: rows[key] for key in rows if (key, name) != (lacks, "b")})
-    given = {"group": "user", "score": "score", "item": "item", "label": "label"}
-    if side == "truth":
-        given |= {"truth": str(tmp_path / "part")}
-    role = "group" if lacks == "user" else lacks
-    with pytest.raises(InputError, match=rf'part/b.parquet of the {side} lacks the {role} column "{lacks}"'):
-        sr.evaluate(tmp_path / ("whole" if side == "truth" else "part"), ["rr"], **given)
+    for source in ({"table": "impressions"}, {"path": "log", "format": "delta"}):
+        told = r"has partition_types text, but (table impressions|format delta), whose columns"
+        with pytest.raises(ValueError, match=told):
+            local_spec(tmp_path, {**source, "columns": ROLES, "partition_types": "text"})

@@ -15,19 +15,15 @@ from sparkrank.metrics import gain
 from tests.extent import examples
 from tests.oracles import ORACLES, PAIRED
 from tests.support.buckets import or_nan
+from tests.support.joined import counts_of
 from tests.support.strategies import PATIENT, Asked, arguments, group_metrics, text
 
 ROLES = {"group": "user", "rank": "place", "label": "label"}
 
 
 def log(places: list[float | None], labels: list[float | None], kind: pa.DataType | None = None) -> pa.Table:
-    return pa.table(
-        {
-            "user": ["u"] * len(places),
-            "place": pa.array(places, kind or pa.float64()),
-            "label": pa.array(labels, pa.float64()),
-        }
-    )
+    columns = {"place": pa.array(places, kind or pa.float64()), "label": pa.array(labels, pa.float64())}
+    return pa.table({"user": ["u"] * len(places), **columns})
 
 
 def value(rows: pa.Table, metric: str, **definitions: str) -> float:
@@ -38,9 +34,8 @@ def value(rows: pa.Table, metric: str, **definitions: str) -> float:
 GAPS = log([6, 2, 9, 3, None], [1, 1, 1, 0, 1], pa.int32())
 
 
-@pytest.mark.parametrize(
-    ("metric", "dense", "given_"),
-    [
+def test_ranks_with_gaps() -> None:
+    for metric, dense, as_given in (
         ("rr", 1, 1 / 2),
         ("p@3", 2 / 3, 1 / 3),
         ("r@6", 3 / 4, 2 / 4),
@@ -48,11 +43,9 @@ GAPS = log([6, 2, 9, 3, None], [1, 1, 1, 0, 1], pa.int32())
         ("dcg", 1 / log2(2) + 1 / log2(4) + 1 / log2(5), 1 / log2(3) + 1 / log2(7) + 1 / log2(10)),
         ("rbp(p=0.5)", (1 + 0.5**2 + 0.5**3) / 2, (0.5 + 0.5**5 + 0.5**8) / 2),
         ("group_auc", 1 / 3, 1 / 3),  # an order, whatever the positions
-    ],
-)
-def test_ranks_with_gaps(metric: str, dense: float, given_: float) -> None:
-    assert value(GAPS, metric) == pytest.approx(dense, rel=1e-15)
-    assert value(GAPS, metric, positions="given") == pytest.approx(given_, rel=1e-15)
+    ):
+        assert value(GAPS, metric) == pytest.approx(dense, rel=1e-15)
+        assert value(GAPS, metric, positions="given") == pytest.approx(as_given, rel=1e-15)
 
 
 def test_ranks_from_0() -> None:
@@ -84,13 +77,12 @@ def test_rows_of_one_rank_enter_together() -> None:
 )
 def test_a_rank_that_is_no_position_is_rejected(positions: str, bad: list[float]) -> None:
     rows = log([1, *bad, 2], [1, *[1] * len(bad), 0])
-    reason = "NaN score" if positions == "dense" else "rank that is no position"
-    with pytest.raises(sr.InputError, match=rf"\({len(bad)} {reason}\)"):
-        sr.evaluate(rows, ["rr"], positions=positions, **ROLES)
-    found = sr.evaluate(rows, ["p"], positions=positions, max_bad_fraction=0.9, **ROLES)
-    assert found.groups["p"].to_pylist() == [1 / 2]
-    if positions != "dense":
-        assert found.partials.counts[checks.BAD_RANK, ""] == len(bad)
+    reason, check = ("NaN score", checks.NAN_SCORE) if positions == "dense" else ("rank that is no", checks.BAD_RANK)
+    with pytest.raises(sr.InputError, match=rf"\({len(bad)} {reason}"):
+        value(rows, "rr", positions=positions)
+    evaluation = sr.evaluate(rows, ["p"], positions=positions, max_bad_fraction=0.9, **ROLES)
+    assert evaluation.groups["p"].to_pylist() == [1 / 2]
+    assert counts_of(evaluation)[check] == len(bad)
 
 
 def test_a_column_of_ranks_is_named_as_one() -> None:

@@ -150,9 +150,8 @@ def test_files_of_text_are_read_by_bytes(kind: str, tmp_path: Path, monkeypatch:
     rows = [{"u": f"{n % 2}" + "x" * 100_000, "s": n, "y": int(n == 198)} for n in range(200)]
     lines = [json.dumps(row) for row in rows] if kind == "json" else [",".join(map(str, row.values())) for row in rows]
     (tmp_path / "rows").write_text("\n".join(["u,s,y", *lines] if kind == "csv" else lines))
-    side = SideRows(
-        "input", path=str(tmp_path / "rows"), format=kind, options={"header": "true"} if kind == "csv" else {}
-    )
+    options = {"header": "true"} if kind == "csv" else {}
+    side = SideRows("input", path=str(tmp_path / "rows"), format=kind, options=options)
     (split,) = Selection(TextInput.open(side, Roles.of("u", "y", "s"))).splits(["u", "s", "y"], 1_000_000)
     tables = list(split.read())
     assert [s for table in tables for s in table["s"].to_pylist()] == list(range(200))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 import sparkrank as sr
+from sparkrank.run.execute import EvaluationOutcome
 from tests.oracles import Given, Listed
 
 COLUMNS = {"group": "user", "item": "item", "score": "score", "label": "label"}
@@ -41,7 +42,7 @@ def values_of(evaluation: sr.Evaluation, metric: str, key: str = "user") -> dict
     return dict(zip(evaluation.groups[key].to_pylist(), evaluation.groups[metric].to_pylist(), strict=True))
 
 
-def counts_of(evaluation: sr.Evaluation) -> dict[str, float]:
+def counts_of(evaluation: sr.Evaluation | EvaluationOutcome) -> dict[str, float]:
     """The counts of quality, by check."""
     return {row["check"]: row["count"] for row in evaluation.quality.to_pylist()}
 

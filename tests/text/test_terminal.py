@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from sparkrank.text.terminal import as_json_text, in_lines
-from tests.support.commands import exit_code
+from tests.support.commands import exit_code, write_spec
 
 # The title of the window, colours, C1, marks of direction, ends of lines, and a line that looks like a verdict.
 FORGED = "  pass: forged"
@@ -36,16 +36,16 @@ def obeyed(text: str) -> set[str]:
 
 
 def rows(day: int) -> pa.Table:
-    groups = range(24)
+    places = [(group, place) for group in range(24) for place in range(3)]
     columns = {
-        named("user"): [named(f"u{group}") for group in groups for _ in range(3)],
-        named("item"): [named(f"i{(group + place) % 7}") for group in groups for place in range(3)],
-        named("s"): [float((group * 7 + place * 5 + day) % 11) for group in groups for place in range(3)],
-        named("t"): [float((group * 5 + place * 3 + day) % 13) for group in groups for place in range(3)],
-        named("y"): [int((group + place) % 3 == 0) for group in groups for place in range(3)],
-        named("country"): [named("de" if group % 2 else "fr") for group in groups for _ in range(3)],
+        "user": [named(f"u{group}") for group, _ in places],
+        "item": [named(f"i{(group + place) % 7}") for group, place in places],
+        "s": [float((group * 7 + place * 5 + day) % 11) for group, place in places],
+        "t": [float((group * 5 + place * 3 + day) % 13) for group, place in places],
+        "y": [int((group + place) % 3 == 0) for group, place in places],
+        "country": [named("de" if group % 2 else "fr") for group, _ in places],
     }
-    return pa.table(columns)
+    return pa.table({named(name): values for name, values in columns.items()})
 
 
 @pytest.fixture(scope="module")
@@ -56,28 +56,27 @@ def conf(tmp_path_factory: pytest.TempPathFactory) -> str:
         log = folder / folder_named("log") / f"dt={day}"
         log.mkdir(parents=True)
         pq.write_table(rows(place), log / "0.parquet")
-    document: dict[str, Any] = {
-        "input": {
-            "path": f"{folder}/{folder_named('log')}/dt={{date}}",
-            "columns": {
-                "group": named("user"),
-                "item": named("item"),
-                "label": named("y"),
-                "score": {named("a"): named("s"), named("b"): named("t")},
+    columns = {role: named(name) for role, name in {"group": "user", "item": "item", "label": "y"}.items()}
+    scores = {named("a"): named("s"), named("b"): named("t")}
+    gate = {"metric": "rr", "min": 5}
+    path = write_spec(
+        folder,
+        {
+            "input": {
+                "path": f"{folder}/{folder_named('log')}/dt={{date}}",
+                "columns": {**columns, "score": scores},
             },
+            "metrics": ["rr", "ndcg@2", "auc", "coverage"],
+            "slices": [[named("country")]],
+            "compare": {"baseline": named("a")},
+            "gates": [{**gate, "name": named("gate"), "model": named("b")}, gate],
+            "output": {"path": f"{folder}/{folder_named('out')}"},
+            "engine": {"lane": "local"},
         },
-        "metrics": ["rr", "ndcg@2", "auc", "coverage"],
-        "slices": [[named("country")]],
-        "compare": {"baseline": named("a")},
-        "gates": [{"name": named("gate"), "metric": "rr", "model": named("b"), "min": 5}, {"metric": "rr", "min": 0.9}],
-        "output": {"path": f"{folder}/{folder_named('out')}"},
-        "engine": {"lane": "local"},
-    }
-    path = folder / "spec.yaml"
-    path.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
+    )
     for day in DAYS:
-        assert exit_code("evaluate", "--conf", str(path), "--date", day) == 3
-    return str(path)
+        assert exit_code("evaluate", "--conf", path, "--date", day) == 3
+    return path
 
 
 TWO_DAYS = ["--left-date", DAYS[0], "--right-date", DAYS[1]]
@@ -133,15 +132,11 @@ def test_a_damaged_file_of_such_a_name_is_told_so(tmp_path: Path, capsys: pytest
     folder = tmp_path / "in"
     folder.mkdir()
     (folder / f"{CONTROLS}.parquet").write_bytes(b"PAR1 no parquet PAR1")
-    document = {
-        "input": {"path": str(folder), "columns": {"group": "u", "score": "s", "label": "y"}},
-        "metrics": ["rr"],
-        "output": {"path": str(tmp_path / "out")},
-        "engine": {"lane": "local"},
-    }
-    (tmp_path / "spec.yaml").write_text(yaml.safe_dump(document))
+    columns = {"group": "u", "score": "s", "label": "y"}
+    document = {"input": {"path": str(folder), "columns": columns}, "metrics": ["rr"], "engine": {"lane": "local"}}
+    path = write_spec(tmp_path, {**document, "output": {"path": str(tmp_path / "out")}})
     sides = ["--left", str(folder), "--right", str(folder), "--metric", "rr"]
-    evaluate = ["evaluate", "--conf", str(tmp_path / "spec.yaml"), "--date", DAYS[0]]
+    evaluate = ["evaluate", "--conf", path, "--date", DAYS[0]]
     for words in (evaluate, ["compare", *sides], ["movers", *sides]):
         for more in ([], ["--debug"]):
             assert exit_code(*words, *more) == 4

@@ -218,11 +218,7 @@ def escape(text: str) -> str:
 
 
 def shorten(text: object, most: int = MOST_SHOWN) -> str:
-    """``text`` for use in a sentence: without secrets, escaped (:func:`escape`), and cut in the middle to ``most``
-    letters.
-
-    A text that was shortened before is unchanged.
-    """
+    """``text`` for use in a sentence: without secrets, escaped, and cut in the middle to ``most`` letters."""
     clean = _cut(text if isinstance(text, str) else _written(text, str), _MOST_CLEANED)
     return _cut(escape(_cut(redact(clean), most)), most)
 

@@ -42,11 +42,7 @@ class StructField(NamedTuple):
 
 
 class Element(NamedTuple):
-    """The element at ``place`` of an array.
-
-    ``to_number``: the element becomes a double, which is NaN, as in a bad row, if the array has no such element. Null
-    would be read as a value, such as "not retrieved" for a score.
-    """
+    """The element at ``place`` of an array, null beyond its end; or, if ``to_number``, a double that is NaN there."""
 
     place: int
     to_number: bool = False
@@ -73,10 +69,7 @@ class Each(NamedTuple):
 
 
 class Recommended(NamedTuple):
-    """The field ``item`` of every struct in an array, by descending ``rating``; equal ratings keep their order.
-
-    Items without a rating come last, and a rating of NaN is refused by :data:`NAN_RATING`.
-    """
+    """The field ``item`` of every struct in an array, by descending ``rating``; those without one come last."""
 
     item: str
     rating: str
@@ -119,11 +112,7 @@ def columns_of(roles: Roles, names: Sequence[str]) -> list[str]:
 
 
 def places(roles: Roles, columns: Mapping[str, Shape], what: str) -> dict[str, Place]:
-    """The place of each column of ``roles`` that is not simply one of ``columns``, the columns of ``what``.
-
-    An unknown name is left out. Raises :class:`InputError` if a name leads into a column that has no such place, or if
-    it is unclear which part is meant.
-    """
+    """The place of each column of ``roles`` that is inside one of ``columns``. An ambiguous name is refused."""
     inside: dict[str, Place] = {}
     for role, title, name in roles.played():
         whole = _found(name, columns)

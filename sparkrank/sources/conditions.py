@@ -44,11 +44,7 @@ class UntranslatableError(ValueError):
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition on the rows to read. Both expressions must be true, where they exist.
-
-    ``of_groups`` may also be decided by the statistics of a row group. ``of_rows`` may be true for NaN, which these
-    omit.
-    """
+    """Two expressions, both of which must be true. Only ``of_rows`` may be true for NaN, which statistics omit."""
 
     of_groups: pc.Expression | None
     of_rows: pc.Expression | None
@@ -56,10 +52,7 @@ class Condition:
 
 
 def pushed_down(condition: str, schema: pa.Schema) -> Condition:
-    """``condition`` as Arrow expressions over the columns of ``schema``.
-
-    Raises :class:`UntranslatableError` where only Spark can evaluate it.
-    """
+    """``condition`` over the columns of ``schema``, or :class:`UntranslatableError` if only Spark can evaluate it."""
     tokens = _tokens(condition)
     holds, for_nan, rest = _comparison(tokens, schema)
     parts = [(holds, for_nan)]

@@ -278,10 +278,7 @@ def _links(folders: Iterable[str]) -> list[str]:
 
 
 def _root_of(patterns: Sequence[tuple[Sequence[str], int]], file: str) -> str | None:
-    """The part of the path of ``file`` that one of ``patterns`` matches, or None if hidden below the literal parts.
-
-    A hidden folder is visible if the pattern names it as such: ``*/_v2/*``, as in a shell.
-    """
+    """The part of ``file`` that a pattern matches, or None if it is hidden. ``*/_v2/*`` shows a hidden folder."""
     parts = file.split("/")
     for pattern, fixed in patterns:
         if matches(parts, pattern) and not any(

@@ -48,10 +48,7 @@ def stamps_of(infos: Iterable[fs.FileInfo], store: fs.FileSystem) -> dict[str, S
 
 @contextmanager
 def unchanged(store: fs.FileSystem, path: str, stamp: Stamp | None) -> Iterator[None]:
-    """A context for reading the file at ``path``, which had this ``stamp`` when it was listed.
-
-    Raises :class:`InputError` where it was changed or deleted since, even if reading raises another error.
-    """
+    """A context for reading a file. Raises :class:`InputError` if the file no longer has this ``stamp``."""
     failure: Exception | None = None
     try:
         yield

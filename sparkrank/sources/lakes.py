@@ -52,10 +52,7 @@ def tables_among(files: Collection[str]) -> list[LakeTable]:
 
 
 def tables_above(store: fs.FileSystem, path: str) -> list[LakeTable]:
-    """The table in the nearest folder above ``path``, or none. Local links are followed.
-
-    The search ends at a folder that may not be listed. Where the store fails, Arrow's error is raised.
-    """
+    """The table in the nearest folder above ``path``, or none. It ends at a folder that may not be listed."""
     local = isinstance(store, fs.LocalFileSystem)
     for place in dict.fromkeys([path, os.path.realpath(path)] if local else [path]):
         for folder in _above(place):

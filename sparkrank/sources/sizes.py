@@ -1,7 +1,4 @@
-"""The bytes of rows with long texts, which limit what is in memory at once, as the number of rows does.
-
-Texts may have any length, be in a dictionary once for many rows, or be repeated for each element of an array.
-"""
+"""The bytes of rows with long texts, which limit what is in memory at once, as the number of rows does."""
 
 from __future__ import annotations
 
@@ -106,10 +103,7 @@ def _lengths_of(texts: pa.Array) -> pa.Array:
 
 
 def batch_rows(fragment: ds.ParquetFileFragment, leaves: Sequence[int]) -> int:
-    """The number of rows to read at once from some leaves of a file: some hundred megabytes.
-
-    The footer has the bytes of a row, but a dictionary may stand for any number of bytes, so a few rows are read.
-    """
+    """The number of rows to read at once from some leaves of a file, estimated by its footer and a few rows."""
     stored = fragment.metadata.schema
     wide = [stored.column(leaf) for leaf in leaves]
     wide = [leaf for leaf in wide if leaf.physical_type.endswith("BYTE_ARRAY") or leaf.max_repetition_level]
@@ -142,10 +136,7 @@ def leaves_of(fragment: ds.ParquetFileFragment, columns: Sequence[str]) -> list[
 
 
 def rows_of_elements(part: ds.ParquetFileFragment, arrays: Sequence[str]) -> int:
-    """The bucket rows that ``part`` of a file makes: its rows, or one per element of its ``arrays``.
-
-    The footer counts an empty array as one element.
-    """
+    """The bucket rows that ``part`` of a file makes: its rows, or one per element of its ``arrays``."""
     elements = 0
     for leaves in (leaves_of(part, [name]) for name in arrays):
         for group in (part.metadata.row_group(group.id) for group in part.row_groups):

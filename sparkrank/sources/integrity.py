@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import pyarrow as pa
 import pyarrow.dataset as ds
 from pyarrow import fs
 
 from sparkrank.base.errors import InputError, shorten
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 # Options of pyarrow.parquet.ParquetFile: a page with a wrong checksum is an error.
 CHECKED = {"page_checksum_verification": True}

@@ -152,10 +152,10 @@ def leaf_batches(
 ) -> Iterator[pa.RecordBatch]:
     """The ``columns``, each from its place, of the rows of ``fragment`` for which ``where`` is true."""
     of_folders = ds.get_partition_keys(fragment.partition_expression)
-    physical = fragment.physical_schema
+    columns_of_file = pa.struct(fragment.physical_schema)
     read = {**{name: Place(name, ()) for name in where.columns}, **columns}
-    stored = [place for place in read.values() if place.column not in of_folders]
-    leaves = sorted({leaf for place in stored for leaf in _leaves_of(physical, place)})
+    stored = [(StructField(place.column), *place.steps) for place in read.values() if place.column not in of_folders]
+    leaves = sorted({leaf for steps in stored for leaf in _leaves(columns_of_file, steps, 0)})
     names = [fragment.metadata.schema.column(leaf).path for leaf in leaves]
     groups = [group.id for group in fragment.row_groups]
     at_once = batch_rows(fragment, leaves)
@@ -192,16 +192,6 @@ def lacks(physical: pa.Schema, place: Place) -> bool:
     return False
 
 
-def _leaves_of(physical: pa.Schema, place: Place) -> list[int]:
-    """The numbers of the leaves of a file that ``place`` needs, or none if the file lacks the column."""
-    first = 0
-    for field in physical:
-        if field.name == place.column:
-            return _leaves(field.type, place.steps, first)
-        first += _count(field.type)
-    return []
-
-
 def _leaves(kind: pa.DataType, steps: Sequence[PathStep], first: int) -> list[int]:
     """The leaves of ``kind`` that ``steps`` need; its leaves are numbered from ``first``."""
     if isinstance(kind, pa.BaseExtensionType):
@@ -217,6 +207,7 @@ def _leaves(kind: pa.DataType, steps: Sequence[PathStep], first: int) -> list[in
             if field.name == steps[0].name:
                 return _leaves(field.type, steps[1:], first)
             first += _count(field.type)
+        return []  # the file lacks it
     return list(range(first, first + _count(kind)))
 
 

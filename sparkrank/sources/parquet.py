@@ -85,13 +85,19 @@ class ParquetInput:
         try:
             with ThreadPoolExecutor(READING_THREADS) as pool:
                 rows = list(pool.map(_read_footer, fragments))
-            physical = [_without(stored_schema(fragment.physical_schema), folders.names) for fragment in fragments]
-            schema = _known(pa.unify_schemas([*physical, folders], promote_options="permissive"))
+            in_folders = folders.names
+            physical = [
+                pa.schema([column for column in stored_schema(file.physical_schema) if column.name not in in_folders])
+                for file in fragments
+            ]
+            unified = pa.unify_schemas([*physical, folders], promote_options="permissive")
         except (FileNotFoundError, NotADirectoryError):
             raise NoInputError(f"there is no parquet {stored.what} at {without_password(stored.path)}") from None
         except (pa.ArrowException, OSError) as error:
             problem = f"the {stored.what} {without_password(stored.path)} cannot be read as parquet"
             raise unreadable(problem, error) from error
+        kinds = (pa.int32() if pa.types.is_null(kind) else kind for kind in unified.types)  # null in every file
+        schema = pa.schema([field.with_type(kind) for field, kind in zip(unified, kinds, strict=True)])
         with_rows = [fragment.path if count else "" for fragment, count in zip(fragments, rows, strict=True)]
         lacking = lacking_columns([columns.names for columns in physical], with_rows)
         return cls(schema, fragments, sum(rows), lacking, folders, stored)
@@ -177,16 +183,6 @@ def _checked(
         raise InputError(f"{shorten(path)} was deleted while the job ran") from None
     except (pa.ArrowException, OSError) as error:
         raise unreadable(f"{shorten(path)} cannot be read", error) from error
-
-
-def _without(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:
-    """``schema`` without the columns ``names``."""
-    return pa.schema([field for field in schema if field.name not in names])
-
-
-def _known(schema: pa.Schema) -> pa.Schema:
-    """``schema`` with integers in place of a column that is null in every file."""
-    return pa.schema([field.with_type(pa.int32()) if pa.types.is_null(field.type) else field for field in schema])
 
 
 def _read_footer(fragment: ds.ParquetFileFragment) -> int:

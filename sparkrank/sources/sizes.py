@@ -16,7 +16,7 @@ from sparkrank.base.errors import InputError, first_line
 from sparkrank.numeric.memory import is_limited
 from sparkrank.numeric.text_arrays import is_text
 from sparkrank.sources.integrity import CHECKED
-from sparkrank.sources.types import plain_type
+from sparkrank.sources.types import is_list, plain_type
 
 # The bytes that are cut at once. A split of two million rows with all that the nightly set reads has three quarters of
 # it. A worker needs several times as much memory. Text arrays that are joined must stay below 2 GiB.
@@ -70,17 +70,13 @@ def bytes_of_elements(arrays: Sequence[str], texts: Sequence[str]) -> Callable[[
     """A function for the bytes of rows once each element of ``arrays`` has a row with the ``texts`` of its group."""
 
     def size(rows: pa.Table) -> int:
-        lengths = [pc.list_value_length(rows[name]) for name in arrays if _has_lengths(rows[name].type)]
+        lengths = [pc.list_value_length(rows[name]) for name in arrays if is_list(rows[name].type)]
         beside = [_lengths(rows[name]) for name in texts if is_text(plain_type(rows[name].type))]
         return plain_bytes(rows) + sum(
             _sum(pc.multiply(pc.cast(count, pa.int64()), length)) for count in lengths for length in beside
         )
 
     return size
-
-
-def _has_lengths(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
 def _is_view(kind: pa.DataType) -> bool:
@@ -122,10 +118,6 @@ def batch_rows(fragment: ds.ParquetFileFragment, leaves: Sequence[int]) -> int:
     return max(1, min(BATCH_ROWS, int(MOST_BYTES / max(1.0, of_row))))
 
 
-def _is_wide(schema: pa.Schema, name: str) -> bool:
-    return name in schema.names and may_be_wide(schema.field(name).type)
-
-
 def leaves_of(fragment: ds.ParquetFileFragment, columns: Sequence[str]) -> list[int]:
     """The numbers of the leaves of ``columns``."""
     stored = fragment.metadata.schema
@@ -158,7 +150,8 @@ def stored_bytes(fragments: Sequence[ds.ParquetFileFragment], columns: Sequence[
     """The uncompressed bytes of the texts and arrays of ``columns`` in the files."""
     total = 0
     for fragment in fragments:
-        if wide := [name for name in columns if _is_wide(fragment.physical_schema, name)]:
+        stored = fragment.physical_schema
+        if wide := [name for name in columns if name in stored.names and may_be_wide(stored.field(name).type)]:
             leaves, metadata = leaves_of(fragment, wide), fragment.metadata
             for group in map(metadata.row_group, range(metadata.num_row_groups)):
                 total += sum(group.column(leaf).total_uncompressed_size for leaf in leaves)

@@ -67,25 +67,6 @@ def test_what_lies_inside_of_their_columns() -> None:
         assert sr.evaluate(rows, ["rr"], **roles).table["value"].to_pylist() == [(1 / 2 + 1) / 2], type(rows)
 
 
-def test_a_lazy_frame_that_fails_is_told(tmp_path: Path) -> None:
-    with pytest.raises(sr.InputError, match='the score column "scorn" is not in the input, did you mean "score"'):
-        sr.evaluate(POLARS.lazy(), ["rr"], **{**ROLES, "score": "scorn"})
-    files = _in_files(tmp_path)
-    (tmp_path / "1.parquet").unlink()
-    with pytest.raises(sr.InputError, match="the impressions are a FileSystemDataset that cannot be read: "):
-        sr.evaluate(files, ["rr"], **ROLES)
-
-
-@pytest.mark.parametrize("ranks", [[0, 1, 0], [0.0, 1.0, 0.0]], ids=str)
-def test_ranks_from_0_name_the_setting(ranks: list) -> None:
-    rows = PANDAS.assign(score=ranks)
-    roles = {"group": "user", "rank": "score", "label": "label"}
-    sentence = r"\(2 rank that is no position\): .*, and ranks that begin with 0 are positions=given_from_0$"
-    with pytest.raises(sr.InputError, match=sentence):
-        sr.evaluate(rows, ["rr"], positions="given", **roles)
-    assert sr.evaluate(rows, ["rr"], positions="given_from_0", **roles).table["value"].to_pylist() == [(1 / 2 + 1) / 2]
-
-
 TENTHS = [decimal.Decimal(f"{n}.5") for n in range(3)]
 TEXTS = pa.array(["a", "b", "c"])
 
@@ -179,8 +160,15 @@ def _text_files(folder: Path) -> ds.Dataset:
     return ds.dataset(folder, format="csv", schema=ROWS.schema)
 
 
+def _deleted(folder: Path) -> ds.Dataset:
+    files = _in_files(folder)
+    (folder / "1.parquet").unlink()
+    return files
+
+
 FAILING: dict[str, tuple[Callable[[Path], object], str]] = {
     "files of text": (_text_files, r"a FileSystemDataset that cannot be read: .*invalid value 'zz'$"),
+    "a deleted file": (_deleted, "a FileSystemDataset that cannot be read: "),
     "a value": (lambda _: _failing(), r"a RecordBatchReader that cannot be read: Invalid: gone$"),
     "a stream": (lambda _: _Stream(), r"a _Stream that cannot be read: the query failed$"),
     "a query": (

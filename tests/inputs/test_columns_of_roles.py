@@ -111,16 +111,13 @@ def spec_at(folder: Path, columns: str, metrics: str = "[auc]") -> Path:
 
 
 def test_a_spec_may_leave_out_group_and_label(tmp_path: Path) -> None:
+    """A column that is a score too stands in the source, or days with another label would merge with it."""
     spec = load_spec(spec_at(tmp_path, "score: s, label: y"))
     assert (spec.plan().keys, spec.plan().group_table, spec.source()) == ((), False, "label=y")
-    spec = load_spec(spec_at(tmp_path, "group: u, score: {a: s, b: t}", '["kendall_tau(ref=b)"]'))
-    assert spec.source() == "group=u"
     with pytest.raises(sr.SpecError, match="buckets is 4, but no group column is named"):
         load_spec(spec_at(tmp_path, "score: s, label: y"), ["engine.buckets=4"]).plan()
-
-
-def test_a_column_that_is_a_score_too_stands_in_the_source(tmp_path: Path) -> None:
-    """Or days with another label would merge with it."""
+    spec = load_spec(spec_at(tmp_path, "group: u, score: {a: s, b: t}", '["kendall_tau(ref=b)"]'))
+    assert spec.source() == "group=u"
     spec = load_spec(spec_at(tmp_path, "group: u, score: {a: s, b: y}, label: y, weight: y"))
     assert spec.source() == "group=u, label=y, weight=y"
 

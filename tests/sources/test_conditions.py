@@ -104,32 +104,25 @@ UNDECIDED = {
     "tt = 'de'": 'tt is not a column, did you mean "t"?',
     "a = 1 and": "an empty condition is not a column",
     "a = 2 or a = 1": "OR is not understood",
-    "a = 2 + a": "+ a is not understood",
     "a = 2 + 1234567890 + 1234567890": "+ 1234567890 + 12345 is not understood",  # its first 20 characters
     "a < 9223372036854775808": "9223372036854775808 is not a value of type int64",  # 2^63
     "a in (1, 18446744073709551616)": "18446744073709551616 is not a value of type int64",  # 2^64
     r"t = 'a\tb'": r"'a\tb' has an escape",  # Spark's SQL reads a tab
     "d = '2026-02-30'": "'2026-02-30' is not a value of type date32[day]",
     "a = 1.5": "1.5 is not a value of type int64",
-    "not a = 1": "NOT is not a column",
     "a = '1'": "'1' is compared with a column of type int64",
     "t = 1": "1 is compared with a column of type string",
     "f < 0.1": "0.1 is compared with a column of type float",  # as float32 it is not less to Spark
-    "lower(t) = 'x'": "lower is not a column",
     "a =": "what is asked of a is not understood",
     "a in ()": "a list is not understood",
     "a in (1": "what is asked of a is not understood",
-    "a in (1 2)": "a list is not understood",
-    "a < (1)": "( is compared with a column of type int64",
     "a = 1 = 1": "= is not understood",
     "a > -1AND a < 3": "-1AND a < 3 is not understood",  # which Spark's parser refuses
 }
 
 
 def test_what_only_spark_can_decide_is_named() -> None:
-    sentences = {}
-    for condition in UNDECIDED:
+    for condition, told in UNDECIDED.items():
         with pytest.raises(UntranslatableError) as refused:
             pushed_down(condition, SCHEMA)
-        sentences[condition] = str(refused.value)
-    assert sentences == UNDECIDED
+        assert str(refused.value) == told

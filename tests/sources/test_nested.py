@@ -14,13 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sparkrank as sr
-from sparkrank.inputs.field_paths import VectorElement
-from sparkrank.jobs.evaluate_job import evaluate_day
-from sparkrank.run.stages import Stages
+from sparkrank.inputs.field_paths import Place, StructField, VectorElement
+from sparkrank.sources.conditions import pushed_down
 from sparkrank.sources.nested import taken
-from tests.support.commands import local_spec
+from sparkrank.sources.parquet import ParquetInput, read_split
 from tests.support.joined import values_of
 from tests.support.parquet_files import write
+from tests.support.rotten import pages_of
 from tests.support.strategies import PATIENT
 
 VECTOR = pa.struct(
@@ -250,16 +250,13 @@ def test_a_named_field_of_recommendations_keeps_their_order() -> None:
 
 
 def test_only_the_leaves_that_are_needed_are_read(tmp_path: Path) -> None:
-    """All other bytes of the columns are spoilt."""
-    much = ["x" * 1_000 + str(n) for n in range(400)]
-    rows = pa.table(
-        {
-            "u": pa.array([n // 4 for n in range(400)]),
-            "m": pa.array([{"much": text, "prob": float(n % 7), "y": n % 2} for n, text in enumerate(much)]),
-            "rec": pa.array([[{"note": text, "item": n % 5, "rating": 1.0}] for n, text in enumerate(much)]),
-            "act": pa.array([[n % 3] for n in range(400)]),
-        }
-    )
+    """All other bytes of the columns are spoilt. Conditions may ask for a column that has no role."""
+    much = list(enumerate("x" * 1_000 + str(n) for n in range(400)))
+    columns = {
+        "m": pa.array([{"much": text, "prob": float(n % 7), "y": n % 2} for n, text in much]),
+        "rec": pa.array([[{"note": text, "item": n % 5, "rating": 1.0}] for n, text in much]),
+    }
+    rows = pa.table({"u": [n // 4 for n, _ in much], "act": [[n % 3] for n, _ in much], **columns})
     path = tmp_path / "rows.parquet"
     pq.write_table(rows, path, use_dictionary=False, compression="none", row_group_size=100)
     asked = [
@@ -267,18 +264,21 @@ def test_only_the_leaves_that_are_needed_are_read(tmp_path: Path) -> None:
         (["ap"], {"group": "u", "items": "rec", "true_items": "act"}),
         (["ap"], {"group": "u", "items": "rec.item", "true_items": "act"}),
     ]
-    expected = [sr.evaluate(rows, metrics, **roles).table for metrics, roles in asked]
-    data, metadata = bytearray(path.read_bytes()), pq.read_metadata(path)
-    for group in range(metadata.num_row_groups):
-        for column in map(metadata.row_group(group).column, range(metadata.num_columns)):
-            if column.path_in_schema.endswith(("much", "note")):
-                start, size = column.data_page_offset, column.total_compressed_size
-                data[start : start + size] = b"\xff" * size
+    data = bytearray(path.read_bytes())
+    for name, (first, end) in pages_of(path).items():
+        if name.split()[0].endswith(("much", "note")):
+            data[first:end] = b"\xff" * (end - first)
     path.write_bytes(data)
-    for (metrics, roles), table in zip(asked, expected, strict=True):
-        assert sr.evaluate(path, metrics, **roles).table.equals(table)
+    for metrics, roles in asked:
+        assert sr.evaluate(path, metrics, **roles).table.equals(sr.evaluate(rows, metrics, **roles).table)
     with pytest.raises(sr.InputError, match="cannot be read"):
-        sr.evaluate(path, ["auc(exact)"], group="u", score="m.prob", label="m.y", slices=["m.much"])
+        sr.evaluate(path, ["auc(exact)"], **asked[0][1], slices=["m.much"])
+    source = ParquetInput.at(str(path))
+    where = pushed_down("u >= 98", source.schema)
+    inside = {"prob": Place("m", (StructField("prob"),))}
+    [split] = source.file_splits(where=where)
+    tables = list(read_split(split, source.schema, inside, where))
+    assert pa.concat_tables(tables)["prob"].to_pylist() == [float(n % 7) for n in range(392, 400)]
 
 
 def test_files_that_hold_a_struct_in_several_ways(tmp_path: Path) -> None:
@@ -295,21 +295,6 @@ def test_files_that_hold_a_struct_in_several_ways(tmp_path: Path) -> None:
     assert rows["all", "all", "auc(exact)"]["n_rows"] == 15
     with pytest.raises(sr.InputError, match=r'day=1/rows.parquet of the input lacks the slice column "m.x"'):
         sr.evaluate(tmp_path, ["ap"], slices=["m.x"], **roles)
-
-
-def test_conditions_beside_what_lies_inside(tmp_path: Path) -> None:
-    """Asked of columns that have no role, in a file and in the names of folders."""
-    for day in range(3):
-        of_day = {"m": pa.array([{"prob": x} for x in SCORES]), "n": pa.array(range(5)), "prob": pa.array(SCORES)}
-        write(tmp_path / f"in/day={day}/rows.parquet", u=USERS, y=LABELS, **of_day)
-    for condition in ("n > 2", "`day` >= 1 AND u = 'a'"):
-        tables = []
-        for name in ("m.prob", "prob"):
-            columns = {"group": "u", "score": {"s": name}, "label": "y"}
-            source = {"path": f"{tmp_path}/in", "where": condition, "columns": columns}
-            day = evaluate_day(local_spec(tmp_path, source, metrics=["rr", "auc(exact)"]), "2026-01-01", None, Stages())
-            tables.append(day.metrics.drop_columns(["spec_hash", "run_id"]))
-        assert tables[0].equals(tables[1])
 
 
 def test_many_recommendations_in_any_order() -> None:

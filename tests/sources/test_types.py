@@ -125,13 +125,6 @@ def test_a_file_that_only_spark_reads_is_told_with_what_to_do(tmp_path: Path) ->
     assert _evaluated(pq.read_table(path)) == _evaluated(ROWS)
 
 
-def test_an_odd_extension_is_what_it_is_stored_as() -> None:
-    users = np.array([0, 0, 1, 1, 1, 1], np.uint8)
-    ids = pa.array([bytes([255 - user]) * 16 for user in users], pa.binary(16))  # no text in UTF-8
-    rows = ROWS.append_column("id", pa.ExtensionArray.from_storage(pa.uuid(), ids)).append_column("n", pa.array(users))
-    assert _evaluated(rows, "id") == _evaluated(rows, "n")
-
-
 def test_a_pandas_column_that_arrow_cannot_hold_is_one_sentence() -> None:
     frame = ROWS.to_pandas()
     texts = "Conversion failed for column user with type object"

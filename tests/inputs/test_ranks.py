@@ -49,6 +49,7 @@ def test_ranks_with_gaps() -> None:
     ):
         assert value(GAPS, metric) == pytest.approx(dense, rel=1e-15)
         assert value(GAPS, metric, positions="given") == pytest.approx(as_given, rel=1e-15)
+    assert value(log([0.5, -3, 10**12], [0, 0, 1]), "rr") == 1 / 3  # any number ranks where positions are dense
 
 
 def test_ranks_from_0() -> None:
@@ -104,10 +105,6 @@ def test_a_column_of_ranks_is_named_as_one() -> None:
         assert sentence in str(told.value)
 
 
-def test_any_number_ranks_where_positions_are_dense() -> None:
-    assert value(log([0.5, -3, 10**12], [0, 0, 1]), "rr") == 1 / 3
-
-
 def test_a_rank_far_down_costs_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gain, "TABLED_POSITIONS", 8)
     rows = log([1, 2**31 - 2], [1, 1], pa.int64())
@@ -142,7 +139,6 @@ def test_positions_given_without_gaps_are_the_dense_ones(labels: list[float], pa
     assert repr(value(rows, text(parts), positions="given")) == repr(value(rows, text(parts)))
 
 
-COMPARED = ("kendall_tau", "kendall_distance", "spearman")
 # Of user u, rows 0 to 3: by a 0, 1, 2, 3; by b 3, 2, 1 (it lacks row 0); by rank 1, 0, 3, 2.
 ORDERS = pa.table(
     {
@@ -162,27 +158,26 @@ def evaluated(metrics: list[str], rows: pa.Table = ORDERS, **roles) -> dict[tupl
     return {(row["model"], metric): row[metric] for row in groups for metric in metrics if row["user"] == "u"}
 
 
-def test_another_model_is_a_reference() -> None:
-    """Three rows have both scores, and stand in opposite orders."""
-    found = evaluated([f"{name}(ref=B)" for name in COMPARED])
-    assert found["a", "kendall_tau(ref=B)"] == found["a", "spearman(ref=B)"] == -1
-    assert found["a", "kendall_distance(ref=B)"] == 1
-    assert found["B", "kendall_tau(ref=B)"] == 1  # with itself
-
-
-def test_a_column_of_ranks_is_a_reference_the_lowest_first() -> None:
-    """By a 0, 1, 2, 3; by rank 1, 0, 3, 2: of 6 pairs 2 are reversed, d² sums to 4."""
-    found = evaluated([f"{name}(ref=reference_rank)" for name in COMPARED])
-    assert found["a", "kendall_tau(ref=reference_rank)"] == pytest.approx((4 - 2) / 6)
-    assert found["a", "kendall_distance(ref=reference_rank)"] == pytest.approx(2 / 6)
-    assert found["a", "spearman(ref=reference_rank)"] == pytest.approx(1 - 6 * 4 / (4 * (4**2 - 1)))
+REFERENCES: dict[tuple[str, str], float] = {
+    # Three rows have both scores, and stand in opposite orders.
+    ("a", "kendall_tau(ref=B)"): -1,
+    ("a", "spearman(ref=B)"): -1,
+    ("a", "kendall_distance(ref=B)"): 1,
+    ("B", "kendall_tau(ref=B)"): 1,  # with itself
+    # By a 0, 1, 2, 3; by rank, the lowest first, 1, 0, 3, 2: of 6 pairs 2 are reversed, d² sums to 4.
+    ("a", "kendall_tau(ref=reference_rank)"): (4 - 2) / 6,
+    ("a", "kendall_distance(ref=reference_rank)"): 2 / 6,
+    ("a", "spearman(ref=reference_rank)"): 1 - 6 * 4 / (4 * (4**2 - 1)),
     # b: rows 3, 2, 1 stand at ranks 3, 4, 1, so that two of three pairs are reversed
-    assert found["B", "kendall_tau(ref=reference_rank)"] == pytest.approx((1 - 2) / 3)
+    ("B", "kendall_tau(ref=reference_rank)"): (1 - 2) / 3,
+    # The label by default, of which row 0 has none: by a, labels 1, 0, 0.
+    ("a", "kendall_tau"): 2 / math.sqrt(3 * 2),
+}
 
 
-def test_the_label_is_the_reference_by_default() -> None:
-    """Row 0 has no label: by a, labels 1, 0, 0."""
-    assert evaluated(["kendall_tau"])["a", "kendall_tau"] == pytest.approx(2 / math.sqrt(3 * 2))
+def test_another_model_a_column_of_ranks_and_the_label_are_references() -> None:
+    values = evaluated(list(dict.fromkeys(metric for _, metric in REFERENCES)))
+    assert {key: values[key] for key in REFERENCES} == pytest.approx(REFERENCES)
 
 
 def test_the_name_of_a_model_keeps_its_case() -> None:

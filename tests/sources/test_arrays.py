@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import log2
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -42,6 +43,40 @@ def test_the_order_of_the_array_is_the_order_of_the_list() -> None:
     assert values_of(found, "cg") == {"u": 2.0, "v": 1.0, "w": 0.0, "x": 0.0}  # a true item counts 1
 
 
+NAN = float("nan")
+REPEATED = table(("u", ["a", "a", "b"], ["b"]))
+THREE = table(("t", ["z"], ["y"]), ("u", ["a", "c", "b"], ["b", "a", "x"]), ("v", ["q", "r"], ["r"]))
+TWO_MODELS = pa.table({"user": ["u"], "predicted": [["a", "b"]], "other": [["b", "x"]], "actual": [["b", "x"]]})
+# Rows, a metric, what is asked beside, and the value of each user or, where there are several, of each model.
+SMALL: dict[str, tuple[pa.Table, str, dict[str, Any], dict[str, float]]] = {
+    "offsets that do not start at 0, and more than one chunk": (
+        pa.concat_tables([THREE.slice(1, 1), THREE.slice(2, 1)]), "ap", {}, {"u": (1 / 1 + 2 / 3) / 3, "v": 1 / 2}
+    ),
+    "relevance by the place in the true array": (
+        table(("u", ["c", "a"], ["a", "b", "c"])), "dcg", {"relevance": "reciprocal_rank"},
+        {"u": (1 / 3) / log2(2) + (1 / 1) / log2(3)},
+    ),
+    # without the second a, b is at position 2, or at 3 as it stands
+    "dense positions": (REPEATED, "rr", {"duplicates": "first", "positions": "dense"}, {"u": 1 / 2}),
+    "given positions": (REPEATED, "rr", {"duplicates": "first", "positions": "given"}, {"u": 1 / 3}),
+    "NaN among the true items is nothing, as null is": (
+        pa.table({"user": ["u"], "predicted": [[2.0, 1.0]], "actual": [[NAN, 1.0]]}), "r", {}, {"u": 1.0}
+    ),
+    "two models": (
+        TWO_MODELS, "ap", {"items": {"one": "predicted", "two": "other"}}, {"one": (1 / 2) / 2, "two": 1.0}
+    ),
+}  # fmt: skip
+
+
+def test_small_arrays() -> None:
+    for name, (rows, metric, asked, values) in SMALL.items():
+        groups = sr.evaluate(rows, [metric], **{**ARRAYS, **asked}).groups.to_pylist()
+        key = "model" if "items" in asked else "user"
+        assert {row[key]: row[metric] for row in groups} == pytest.approx(values, rel=1e-15), name
+    with pytest.raises(sr.InputError, match=r"\(1 null item\)"):  # in a list NaN is an item that is missing
+        sr.evaluate(pa.table({"user": ["u"], "predicted": [[NAN, 1.0]], "actual": [[1.0]]}), ["rr"], **ARRAYS)
+
+
 def test_arrays_that_are_all_empty_fit_any_items() -> None:
     """Their items have no type; one of two models may put nothing first for anybody."""
     nothing = pa.array([[], []], pa.list_(pa.null()))
@@ -49,16 +84,6 @@ def test_arrays_that_are_all_empty_fit_any_items() -> None:
     asked = {**ARRAYS, "items": {"none": "none", "some": "some"}}
     found = {row["model"]: row["value"] for row in sr.evaluate(rows, ["r"], **asked).table.to_pylist()}
     assert found == {"none": 0.0, "some": 1 / 2}
-
-
-def test_nan_is_no_item() -> None:
-    """In a list it is an item that is missing, among the true ones nothing, as null is."""
-    nan = float("nan")
-    rows = pa.table({"user": ["u"], "predicted": [[2.0, 1.0]], "actual": [[nan, 1.0]]})
-    assert values_of(sr.evaluate(rows, ["rr", "r"], **ARRAYS), "r") == {"u": 1.0}
-    rows = pa.table({"user": ["u"], "predicted": [[nan, 1.0]], "actual": [[nan, 1.0]]})
-    with pytest.raises(sr.InputError, match=r"\(1 null item\)"):
-        sr.evaluate(rows, ["rr"], **ARRAYS)
 
 
 @pytest.mark.parametrize("empty", [[], None], ids=["empty", "null"])
@@ -141,33 +166,6 @@ def test_rows_of_one_key_are_as_rows_of_keys_of_their_own(
     assert one == other
     counts = alike.groups.group_by(keys.split()).aggregate([([], "count_all")])["count_all"].to_pylist()
     assert (sum(counts), counts_of(alike)[checks.SEVERAL_LISTS]) == (40, sum(count > 1 for count in counts))
-
-
-def test_relevance_by_the_place_in_the_true_array() -> None:
-    found = sr.evaluate(table(("u", ["c", "a"], ["a", "b", "c"])), ["dcg"], relevance="reciprocal_rank", **ARRAYS)
-    assert values_of(found, "dcg") == {"u": pytest.approx((1 / 3) / log2(2) + (1 / 1) / log2(3), rel=1e-15)}
-
-
-def test_several_models_in_one_table() -> None:
-    rows = table(("u", ["a", "b"], ["b", "x"])).append_column("other", pa.array([["b", "x"]]))
-    models = {"first": "predicted", "second": "other"}
-    found = sr.evaluate(rows, ["ap"], group="user", items=models, true_items="actual").groups.to_pylist()
-    assert {row["model"]: row["ap"] for row in found} == {"first": (1 / 2) / 2, "second": 1.0}
-
-
-def test_arrays_in_slices_and_chunks() -> None:
-    """Offsets that do not start at 0, and more than one chunk."""
-    rows = table(("t", ["z"], ["y"]), ("u", ["a", "c", "b"], ["b", "a", "x"]), ("v", ["q", "r"], ["r"]))
-    chunked = pa.concat_tables([rows.slice(1, 1), rows.slice(2, 1)])
-    assert values_of(sr.evaluate(chunked, ["ap"], **ARRAYS), "ap") == {"u": (1 / 1 + 2 / 3) / 3, "v": 1 / 2}
-
-
-def test_a_place_in_the_array_may_be_the_position() -> None:
-    """Without the second a, b is at position 2, or at 3 as it stands."""
-    rows = table(("u", ["a", "a", "b"], ["b"]))
-    for positions, found in (("dense", 1 / 2), ("given", 1 / 3)):
-        evaluation = sr.evaluate(rows, ["rr"], duplicates="first", positions=positions, **ARRAYS)
-        assert values_of(evaluation, "rr") == {"u": found}
 
 
 @pytest.mark.parametrize(

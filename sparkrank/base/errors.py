@@ -186,7 +186,7 @@ def did_you_mean(value: object, known: Iterable[object]) -> str:
     """
     typed = shorten(value).strip(" []()'\"").lower()
     names = {name.lower(): name for name in map(shorten, known)}
-    near = difflib.get_close_matches(typed, names, 1, 0.7)  # measured on the words of tests/base/test_errors.py
+    near = difflib.get_close_matches(typed, names, 1, 0.7)  # measured on the words of tests/base/test_sentences.py
     # Two swapped letters leave words of three letters less alike than that: "nwe" is "new".
     near += [name for name in names if set(name) == set(typed) and abs(len(name) - len(typed)) <= 1]
     return f', did you mean "{names[near[0]]}"?' if near else ""

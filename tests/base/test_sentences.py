@@ -1,4 +1,4 @@
-"""What is refused is told in one line that a terminal shows and does not obey, however long the value is."""
+"""What is refused is told in one line that a terminal does not obey, however long the value is, with the word meant."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ import pytest
 
 import sparkrank as sr
 from sparkrank.base import errors
+from sparkrank.base.errors import did_you_mean
 from sparkrank.config import load_spec
 from sparkrank.config.loading import MOST_BYTES, MOST_DEPTH
-from sparkrank.metrics import Metric
+from sparkrank.metrics import CATALOG, PRESETS, Metric
+from sparkrank.metrics.definitions import ALLOWED
 from sparkrank.sources.conditions import UntranslatableError, pushed_down
 from tests.support.commands import exit_code, write_spec
 
@@ -296,3 +298,62 @@ def test_numbers_beyond_any_are_refused_in_a_spec(digits: str, tmp_path: Path) -
         assert place in sentence
         assert sentence.count("9") + sentence.count("f") < 300
         _holds(sentence)
+
+
+METRICS = list(CATALOG)
+NAMES_OF_COLUMNS = ["user_id", "item_id", "score", "label", "country", "device", "ts"]
+KEYS_OF_SPECS = ["input", "metrics", "output", "slices", "truth", "day", "definitions", "quality", "engine"]
+TIES = ALLOWED["ties"]
+
+# A slip and the word that was meant.
+SLIPS = [
+    (METRICS, "ndgc ndcg, nddcg ndcg, ndg ndcg, presision precision, precison precision, percision precision"),
+    (METRICS, "recal recall, recalll recall, gruop_auc group_auc, groupauc group_auc, kendal_tau kendall_tau"),
+    (METRICS, "kendall_tua kendall_tau, spearmann spearman, covrage coverage, noveltly novelty, lgoloss logloss"),
+    (METRICS, "acuracy accuracy, specifity specificity, bperf bpref, GAUCC gauc"),
+    ([name for name in METRICS if name != "dcg"], "mdcg ndcg"),
+    (NAMES_OF_COLUMNS, "userid user_id, user-id user_id, itme_id item_id, Label label, lable label, labels label"),
+    (NAMES_OF_COLUMNS, "scroe score, contry country, counrty country"),
+    (KEYS_OF_SPECS, "metric metrics, ouput output, defintions definitions, qualtiy quality"),
+    (TIES, "expcted expected, bets best, itm item, blok block"),
+    (PRESETS, "relay replay, trec-eval trec_eval, sklern sklearn"),
+]
+TYPOS = {
+    typed: (meant, known) for known, slips in SLIPS for typed, meant in (slip.split() for slip in slips.split(","))
+}
+
+OTHERS = {
+    **dict.fromkeys(
+        ("rmse", "mae", "mse", "map_at_n", "lift", "roc", "wer", "bleu", "diversity", "serendipity", "iou", "x", "42"),
+        METRICS,
+    ),
+    **dict.fromkeys(("price", "click", "query", "timestamp", "model", "category", "id"), NAMES_OF_COLUMNS),
+    **dict.fromkeys(("models", "spark", "format", "where", "gates", "lane"), KEYS_OF_SPECS),
+    **dict.fromkeys(("random", "mean", "first", "average", "last", "min"), TIES),
+    **dict.fromkeys(("evidently", "lenskit", "surprise", "trec"), PRESETS),
+    "": METRICS,
+}
+
+
+def test_a_slip_is_understood_and_another_word_is_none() -> None:
+    assert {typed: did_you_mean(typed, known) for typed, (_, known) in TYPOS.items()} == {
+        typed: f', did you mean "{meant}"?' for typed, (meant, _) in TYPOS.items()
+    }
+    assert {typed: near for typed, known in OTHERS.items() if (near := did_you_mean(typed, known))} == {}
+    assert did_you_mean("ndcg", []) == ""
+
+
+def letters(word: str) -> list[str]:
+    """Every word that one slip makes of ``word``: a letter left out, doubled, or two that changed places."""
+    left_out = [word[:place] + word[place + 1 :] for place in range(len(word))]
+    doubled = [word[: place + 1] + word[place:] for place in range(len(word))]
+    turned = [word[:place] + word[place : place + 2][::-1] + word[place + 2 :] for place in range(len(word) - 1)]
+    return [*left_out, *doubled, *turned]
+
+
+def test_each_slip_of_a_letter_suggests_a_word_as_near() -> None:
+    """The word itself, or one that is as few slips away: ndg is ndcg or dcg."""
+    for name in METRICS:
+        for typed in set(letters(name)) - set(METRICS) if len(name) >= 4 else ():
+            assert did_you_mean(typed, [name]) == f', did you mean "{name}"?'
+            assert did_you_mean(typed, METRICS) != "", typed

@@ -156,8 +156,8 @@ class _Stream:
 
 
 def _text_files(folder: Path) -> ds.Dataset:
-    (folder / "rows.csv").write_text("user,score,label,country\na,zz,1,de\n", encoding="utf-8")
-    return ds.dataset(folder, format="csv", schema=ROWS.schema)
+    (folder / "rows.csv").write_text("user,score,label,kind\na,zz,1,x\n", encoding="utf-8")
+    return ds.dataset(folder / "rows.csv", format="csv", schema=ROWS.schema)
 
 
 def _deleted(folder: Path) -> ds.Dataset:

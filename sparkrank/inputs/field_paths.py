@@ -42,7 +42,11 @@ class StructField(NamedTuple):
 
 
 class Element(NamedTuple):
-    """The element at ``place`` of an array, null beyond its end; or, if ``to_number``, a double that is NaN there."""
+    """The element at ``place`` of an array.
+
+    ``to_number``: the element becomes a double, which is NaN, as in a bad row, if the array has no such element. Null
+    would be read as a value, such as "not retrieved" for a score.
+    """
 
     place: int
     to_number: bool = False

@@ -169,7 +169,11 @@ class Roles:
         slices: Slices = (),
         **of_rows: str | None,
     ) -> Roles:
-        """The roles of a table with a row per group; ``of_rows`` are roles of a row that have one value in a group."""
+        """The roles of a table with a row per group and arrays of items: one array of predictions, or a mapping.
+
+        The label of a true item is 1 (``membership``), the one at its place in the array ``label``, or 1 / its place in
+        the array (``reciprocal_rank``). ``of_rows`` are roles of a row that have one value in a group.
+        """
         if relevance not in RELEVANCE:
             near = did_you_mean(relevance, RELEVANCE)
             raise SpecError(f'relevance is "{shorten(relevance)}"{near} (allowed: {itemize(RELEVANCE)})')

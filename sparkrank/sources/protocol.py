@@ -1,4 +1,8 @@
-"""The protocol of a source, by which lanes read any format: a class, and a line of ``formats.SOURCES``."""
+"""The protocol of a source, by which lanes read rows of any format.
+
+To add a format, write a class that follows :class:`Source`, and add a line to
+:data:`sparkrank.sources.formats.SOURCES`.
+"""
 
 from __future__ import annotations
 
@@ -54,10 +58,16 @@ class Source(Protocol):
         """Warnings about anything that makes reading slow."""
 
     def check(self, roles: Roles, where: str | None) -> None:
-        """Refuse a file that lacks a column of ``roles``, whose types were checked before, or of ``where``."""
+        """Raise :class:`sparkrank.base.errors.InputError` where a file lacks a column of ``roles`` or of ``where``.
+
+        The types of ``roles`` have been checked before.
+        """
 
     def rows(self, columns: Sequence[str], arrays: Mapping[str, Place]) -> int:
-        """The number of bucket rows before any condition. A row with long texts in ``columns`` counts as several."""
+        """The number of bucket rows before any condition: one per row, or one per element of ``arrays``.
+
+        A row with long texts in ``columns`` counts as several. The number of buckets is chosen from this.
+        """
 
     def splits(
         self, places: Mapping[str, Place], split_rows: int, where: Condition | None, arrays: Mapping[str, Place]

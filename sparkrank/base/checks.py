@@ -1,7 +1,4 @@
-"""The names of all checks: what a bucket counts, and what the table ``quality`` has.
-
-Every row read is rejected, evaluated, or gone for one of the reasons in :data:`GONE`.
-"""
+"""The names of all checks of the table ``quality``. Every row read is rejected, evaluated or :data:`GONE`."""
 
 from __future__ import annotations
 
@@ -119,11 +116,7 @@ LIMITS: Mapping[str, float] = {TRUTH_UNLISTED: MOST_UNLISTED, OUTSIDE_ROWS: 0.0}
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of the input. Nothing is written if one is exceeded.
-
-    ``bad`` is the share of rows that may be rejected. ``by_check`` has the upper limit of each check that was asked
-    for, as a share of its whole, or as a count if it has none.
-    """
+    """The share of rows that may be rejected (``bad``), and the upper limit of each check, as a share or a count."""
 
     bad: float = 0.0
     by_check: Mapping[str, float] = field(default_factory=dict)

@@ -186,7 +186,7 @@ def did_you_mean(value: object, known: Iterable[object]) -> str:
     """
     typed = shorten(value).strip(" []()'\"").lower()
     names = {name.lower(): name for name in map(shorten, known)}
-    near = difflib.get_close_matches(typed, names, 1, 0.7)  # measured on the words of tests/base/test_errors.py
+    near = difflib.get_close_matches(typed, names, 1, 0.7)  # measured on the words of tests/base/test_sentences.py
     # Two swapped letters leave words of three letters less alike than that: "nwe" is "new".
     near += [name for name in names if set(name) == set(typed) and abs(len(name) - len(typed)) <= 1]
     return f', did you mean "{names[near[0]]}"?' if near else ""
@@ -218,11 +218,7 @@ def escape(text: str) -> str:
 
 
 def shorten(text: object, most: int = MOST_SHOWN) -> str:
-    """``text`` for use in a sentence: without secrets, escaped (:func:`escape`), and cut in the middle to ``most``
-    letters.
-
-    A text that was shortened before is unchanged.
-    """
+    """``text`` for use in a sentence: without secrets, escaped, and cut in the middle to ``most`` letters."""
     clean = _cut(text if isinstance(text, str) else _written(text, str), _MOST_CLEANED)
     return _cut(escape(_cut(redact(clean), most)), most)
 

@@ -120,11 +120,7 @@ def shown_options(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def options_to_hash(options: Mapping[str, str]) -> dict[str, str]:
-    """Options without secrets, which do not change the rows, but with everything else: it distinguishes two ways to
-    read.
-
-    They go into a hash and are not shown.
-    """
+    """Options as they enter a hash: without secrets, which do not change the rows, and not to be shown."""
     return {
         name: HIDDEN if _IS_SECRET.search(name) else _NAMED.sub(rf"\g<1>{HIDDEN}", _clean_urls(value, str))
         for name, value in options.items()

@@ -95,11 +95,11 @@ class Mark:
     def pattern(self) -> str:
         """A pattern with wildcards for the text of any day."""
         longest = dt.date(2026, 12, 31)
-        return _PART.sub(lambda part: _digits(PARTS[part[0]](longest), "-" in part[0]), self.form)
 
+        def wild(part: re.Match[str]) -> str:
+            return "[0-9]*" if "-" in part[0] else re.sub(r"\d", "[0-9]", PARTS[part[0]](longest))
 
-def _digits(text: str, shorter: bool) -> str:
-    return "[0-9]*" if shorter else re.sub(r"\d", "[0-9]", text)
+        return _PART.sub(wild, self.form)
 
 
 def _near(text: str) -> str:

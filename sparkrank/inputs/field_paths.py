@@ -73,10 +73,7 @@ class Each(NamedTuple):
 
 
 class Recommended(NamedTuple):
-    """The field ``item`` of every struct in an array, by descending ``rating``; equal ratings keep their order.
-
-    Items without a rating come last, and a rating of NaN is refused by :data:`NAN_RATING`.
-    """
+    """The field ``item`` of every struct in an array, by descending ``rating``; those without one come last."""
 
     item: str
     rating: str
@@ -119,11 +116,7 @@ def columns_of(roles: Roles, names: Sequence[str]) -> list[str]:
 
 
 def places(roles: Roles, columns: Mapping[str, Shape], what: str) -> dict[str, Place]:
-    """The place of each column of ``roles`` that is not simply one of ``columns``, the columns of ``what``.
-
-    An unknown name is left out. Raises :class:`InputError` if a name leads into a column that has no such place, or if
-    it is unclear which part is meant.
-    """
+    """The place of each column of ``roles`` that is inside one of ``columns``. An ambiguous name is refused."""
     inside: dict[str, Place] = {}
     for role, title, name in roles.played():
         whole = _found(name, columns)

@@ -87,10 +87,6 @@ class Role:
         return self.takes[0] == "array"
 
 
-def _reference(plan: Plan) -> str | None:
-    return "ref=reference_rank compares with a column" if plan.needs_reference_rank else None
-
-
 GROUP = Role("group", ("plain",), "key", of_groups=True)
 SLICE = Role("slice", ("slice",), "item")
 GROUP_WEIGHT = Role("group weight", ("number",), "double", of_groups=True)
@@ -126,7 +122,7 @@ ROW_ROLES: tuple[Role, ...] = (
         ("number",),
         "float",
         "reference_rank",
-        asked=_reference,
+        asked=lambda plan: "ref=reference_rank compares with a column" if plan.needs_reference_rank else None,
         side="lists",
         bad=(BadRow(checks.NAN_REFERENCE, "nan"),),
     ),

@@ -30,10 +30,7 @@ from sparkrank.metrics.uncertainty import DEFAULT, Comparison, Uncertainty
 
 @dataclass(frozen=True)
 class TruthColumns:
-    """The columns of a truth as a user names them; columns left out have the same names as in the lists.
-
-    ``of_rows`` maps roles of rows that lists and truth both have, such as the item, to their columns.
-    """
+    """The columns of a truth as a user names them. Columns left out have the same names as in the lists."""
 
     group: str | Sequence[str] | None = None
     label: str | None = None
@@ -140,10 +137,7 @@ class Roles:
         relevance: str,
         slices: Slices = (),
     ) -> Roles:
-        """The roles that ``columns`` names (score, rank, those of rows, items, true_items), for rows or for arrays.
-
-        Raises :class:`SpecError` if it names columns of both kinds.
-        """
+        """The roles that ``columns`` names, of rows or of arrays; columns of both kinds are refused."""
         if columns["items"] is None and columns["true_items"] is None:
             if relevance != "membership":
                 raise SpecError(f"relevance={shorten(relevance)} says what true_items are, but no such column is named")
@@ -211,12 +205,7 @@ class Roles:
         slices: Slices = (),
         **of_rows: str | None,
     ) -> Roles:
-        """Roles as a user writes them: one group column or several; one score, named after its column, or a mapping.
-
-        ``rank`` replaces ``score``, and ``truth`` replaces ``label``; ``of_rows`` are the other roles of rows. Raises
-        :class:`SpecError` if a role is missing, if a column has two roles that exclude each other, or if the group key
-        has a reserved name.
-        """
+        """Roles as a user writes them. ``rank`` replaces ``score``, and a ``truth`` replaces ``label``."""
         ordered = rank if score is None else score
         if ordered is None or (score is not None and rank is not None):
             given = "neither score nor rank names" if ordered is None else "both score and rank name"
@@ -362,11 +351,7 @@ def planned(
     uncertainty: Uncertainty = DEFAULT,
     compare: Comparison | None = None,
 ) -> tuple[Roles, Plan]:
-    """The plan for ``metrics``, whose texts are read under ``preset``, and ``roles`` with the columns of group weights.
-
-    The other arguments are fields of :class:`sparkrank.metrics.Plan`. Raises :class:`SpecError` if a metric is unknown
-    or does not fit the definitions, if it needs a column that no role names, or if a role would have no effect.
-    """
+    """The plan for ``metrics``, whose texts are read under ``preset``, and ``roles`` with its group weights."""
     plan = Plan.of(
         metrics,
         tuple(roles.scores),

@@ -1,8 +1,4 @@
-"""The hash of what is asked of rows, by one rule for a spec and for a call of ``sr.evaluate``.
-
-It changes with anything that can change a number, except the rows themselves. A spec says where its rows are, which is
-part of its question; a call is handed the rows.
-"""
+"""The hash of what is asked of rows, of a spec or a call: it changes with all that can change a number but the rows."""
 
 from __future__ import annotations
 
@@ -27,10 +23,7 @@ def hash_of_plan(
     plugins: Sequence[str] = (),
     session: Mapping[str, str] | None = None,
 ) -> str:
-    """The hash of ``plan`` for the ``impressions`` and the ``truth``, each as :func:`rows_asked` describes them.
-
-    ``session`` are the settings of the Spark session that reading depended on.
-    """
+    """The hash of ``plan``, of both sides (:func:`rows_asked`), and of settings of the Spark ``session``."""
     numbers: dict[str, object] = {
         "input": _clustered(impressions),
         "truth": None if truth is None else _clustered(truth),

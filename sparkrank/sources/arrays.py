@@ -1,7 +1,4 @@
-"""Rows with arrays of items, one per group, turned into the rows of lists and truth that they stand for, in every lane.
-
-An item's score is its index in the array, negated. A group without any element keeps one row, which only names it.
-"""
+"""Rows with arrays, one per group, as the rows of lists and truth that they stand for, in every lane."""
 
 from __future__ import annotations
 

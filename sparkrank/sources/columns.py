@@ -45,10 +45,7 @@ def bucket_schema(sides: Sequence[tuple[pa.Schema, Roles]], plan: Plan) -> pa.Sc
 
 
 def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int = 0) -> list[pa.Table]:
-    """The columns of a bucket (:func:`sparkrank.bucket.bucket_columns`) from those of the input or the truth.
-
-    Rows with arrays, numbered from ``first``, give two tables: one of lists and one of a truth.
-    """
+    """The columns of a bucket from those of a side. Rows with arrays give two tables: lists and truth."""
     if roles.true_items is not None:
         return array_rows(rows, roles, plan, first)
     nothing = pa.chunked_array([pa.nulls(rows.num_rows)])

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import operator
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -44,11 +44,7 @@ class UntranslatableError(ValueError):
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition on the rows to read. Both expressions must be true, where they exist.
-
-    ``of_groups`` may also be decided by the statistics of a row group. ``of_rows`` may be true for NaN, which these
-    omit.
-    """
+    """Two expressions, both of which must be true. Only ``of_rows`` may be true for NaN, which statistics omit."""
 
     of_groups: pc.Expression | None
     of_rows: pc.Expression | None
@@ -56,10 +52,7 @@ class Condition:
 
 
 def pushed_down(condition: str, schema: pa.Schema) -> Condition:
-    """``condition`` as Arrow expressions over the columns of ``schema``.
-
-    Raises :class:`UntranslatableError` where only Spark can evaluate it.
-    """
+    """``condition`` over the columns of ``schema``, or :class:`UntranslatableError` if only Spark can evaluate it."""
     tokens = _tokens(condition)
     holds, for_nan, rest = _comparison(tokens, schema)
     parts = [(holds, for_nan)]
@@ -70,13 +63,10 @@ def pushed_down(condition: str, schema: pa.Schema) -> Condition:
             raise UntranslatableError(f"{shorten(rest[0][1])} is not understood")
         holds, for_nan, rest = _comparison(rest[1:], schema)
         parts.append((holds, for_nan))
-    of_groups, of_rows = (_all([holds for holds, for_nan in parts if for_nan == is_last]) for is_last in (False, True))
+    sides = ([holds for holds, for_nan in parts if for_nan == is_for_nan] for is_for_nan in (False, True))
+    of_groups, of_rows = (functools.reduce(operator.and_, side) if side else None for side in sides)
     names = {text for kind, text in tokens if kind in ("word", "quoted")}
     return Condition(of_groups, of_rows, frozenset(names).intersection(schema.names))
-
-
-def _all(parts: Sequence[pc.Expression]) -> pc.Expression | None:
-    return functools.reduce(operator.and_, parts) if parts else None
 
 
 def _tokens(condition: str) -> list[Token]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import os
+import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,7 +17,7 @@ from pyarrow import fs
 from sparkrank.base.errors import InputError, SpecError, shorten
 from sparkrank.base.redaction import HIDDEN, shown_url
 from sparkrank.sources.integrity import Stamp, stamp_of, stamps_of
-from sparkrank.sources.lakes import LakeTable, tables_above, tables_among
+from sparkrank.sources.lakes import LakeTable, tables_above, tables_among, ways_of
 
 _MARKS = frozenset("*?[]{}\\")
 _MARK = re.compile(r"\\(.)|\[([!^]?)((?:\\.|[^\]\\])+)\]|(.)", re.DOTALL)
@@ -221,7 +222,7 @@ class Listing:
             if size <= 0:
                 lost.append((file, "a link to nothing" if size == _TO_NOTHING else "a file of 0 bytes"))
             roots[file] = root
-        if list(roots) == [named] and is_hidden(_name(start)):
+        if list(roots) == [named] and is_hidden(posixpath.basename(start)):
             lost.append((start, "hidden from Spark by its name, which begins with _ or a dot"))
         tables = tuple(
             table
@@ -229,7 +230,7 @@ class Listing:
             if table.folder == named or any(file.startswith(f"{table.folder}/") for file in roots)
         )
         base = None if list(roots) == [named] else named
-        others = {_folder(file) for file in sizes if file not in roots and not is_hidden(_name(file))}
+        others = {_folder(file) for file in sizes if file not in roots and not is_hidden(posixpath.basename(file))}
         others |= {_folder(start) for start, whole in map(_start, patterns) if whole and start in sizes}
         shortly = [base] if base else [file if _folder(file) in others else _folder(file) for file in roots]
         return cls(tuple(roots), tuple(roots.values()), base, tables, tuple(lost), tuple(dict.fromkeys(shortly)))
@@ -257,17 +258,6 @@ def _folder(path: str) -> str:
     return path.rpartition("/")[0]
 
 
-def _name(path: str) -> str:
-    return path.rpartition("/")[2]
-
-
-def ways_of(path: str) -> Iterator[str]:
-    """``path`` and the folders that contain it."""
-    while path:
-        yield path
-        path = _folder(path)
-
-
 def _links(folders: Iterable[str]) -> list[str]:
     """The symbolic links in the local ``folders``."""
     links: list[str] = []
@@ -278,10 +268,7 @@ def _links(folders: Iterable[str]) -> list[str]:
 
 
 def _root_of(patterns: Sequence[tuple[Sequence[str], int]], file: str) -> str | None:
-    """The part of the path of ``file`` that one of ``patterns`` matches, or None if hidden below the literal parts.
-
-    A hidden folder is visible if the pattern names it as such: ``*/_v2/*``, as in a shell.
-    """
+    """The part of ``file`` that a pattern matches, or None if it is hidden. ``*/_v2/*`` shows a hidden folder."""
     parts = file.split("/")
     for pattern, fixed in patterns:
         if matches(parts, pattern) and not any(

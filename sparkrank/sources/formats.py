@@ -12,10 +12,7 @@ SOURCES: dict[str, type[Source]] = {"parquet": ParquetInput, "csv": TextInput, "
 
 
 def source_kind(side: SideRows) -> type[Source] | None:
-    """The kind of source that reads ``side``.
-
-    It is None where only Spark can read it: a table, Parquet with options for Spark, or another format.
-    """
+    """The kind of source that reads ``side``, or None for a table, Parquet with Spark's options, or another format."""
     if side.given is not None:
         return None if side.is_frame else TableInput
     if side.path is None or (side.format == "parquet" and side.options):

@@ -71,11 +71,7 @@ def accepted(subject: str, rows: Any, roles: Roles) -> Any:
 
 
 def validated(table: pa.Table, roles: Roles, what: str) -> pa.Table:
-    """``table``, called ``what``. Raises :class:`InputError` where a column with a role is not valid Arrow data.
-
-    The check takes 5 ns for a text of 16 bytes (0.05 s for 10 million rows), 1 ns for an index in a dictionary, and no
-    time for numbers.
-    """
+    """``table``, if its columns with a role are valid Arrow data. The check takes 5 ns for a text of 16 bytes."""
     role_of = {column: f"{role} column" for role, column in roles.columns()}
     names = table.column_names
     for column in columns_of(roles, names):

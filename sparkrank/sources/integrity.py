@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import pyarrow as pa
 import pyarrow.dataset as ds
 from pyarrow import fs
 
 from sparkrank.base.errors import InputError, shorten
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 # Options of pyarrow.parquet.ParquetFile: a page with a wrong checksum is an error.
 CHECKED = {"page_checksum_verification": True}
@@ -48,10 +45,7 @@ def stamps_of(infos: Iterable[fs.FileInfo], store: fs.FileSystem) -> dict[str, S
 
 @contextmanager
 def unchanged(store: fs.FileSystem, path: str, stamp: Stamp | None) -> Iterator[None]:
-    """A context for reading the file at ``path``, which had this ``stamp`` when it was listed.
-
-    Raises :class:`InputError` where it was changed or deleted since, even if reading raises another error.
-    """
+    """A context for reading a file. Raises :class:`InputError` if the file no longer has this ``stamp``."""
     failure: Exception | None = None
     try:
         yield

@@ -77,10 +77,7 @@ def check_roles(
     text_of: Callable[[K], str],
     what: str,
 ) -> None:
-    """Raise :class:`InputError` where a role's column is missing from ``names``, or its type does not fit the role.
-
-    ``names`` are the columns of ``what``, and ``fits`` decides about types.
-    """
+    """Refuse columns of roles that ``names``, those of ``what``, lack, or whose type does not fit by ``fits``."""
     for role, title, column in roles.played():
         validate_column(title, column, names, what)
         kind = kind_of(column)

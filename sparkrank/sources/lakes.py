@@ -52,13 +52,10 @@ def tables_among(files: Collection[str]) -> list[LakeTable]:
 
 
 def tables_above(store: fs.FileSystem, path: str) -> list[LakeTable]:
-    """The table in the nearest folder above ``path``, or none. Local links are followed.
-
-    The search ends at a folder that may not be listed. Where the store fails, Arrow's error is raised.
-    """
+    """The table in the nearest folder above ``path``, or none. It ends at a folder that may not be listed."""
     local = isinstance(store, fs.LocalFileSystem)
     for place in dict.fromkeys([path, os.path.realpath(path)] if local else [path]):
-        for folder in _above(place):
+        for folder in ways_of(place.rpartition("/")[0]):
             try:
                 if (table := _table_at(store, folder, local)) is not None:
                     return [table]
@@ -69,10 +66,11 @@ def tables_above(store: fs.FileSystem, path: str) -> list[LakeTable]:
     return []
 
 
-def _above(path: str) -> Iterator[str]:
-    while (folder := path.rpartition("/")[0]) and folder != path:
-        yield folder
-        path = folder
+def ways_of(path: str) -> Iterator[str]:
+    """``path`` and the folders that contain it."""
+    while path:
+        yield path
+        path = path.rpartition("/")[0]
 
 
 def _table_at(store: fs.FileSystem, folder: str, local: bool) -> LakeTable | None:

@@ -16,10 +16,7 @@ _LOST = "rows that lost a value cannot be told from rows that never had one"
 
 
 def lacking_columns(columns: Iterable[Sequence[str]], files: Iterable[str]) -> dict[str, str]:
-    """The columns that one of ``files`` lacks and another has, each with the first file that lacks it.
-
-    ``columns`` are those of each file. For a file without rows, the name in ``files`` is empty.
-    """
+    """The columns that one file lacks and another has, each with the first of ``files`` that lacks it."""
     kinds: dict[frozenset[str], str] = {}
     for names, file in zip(map(frozenset, columns), files, strict=True):
         kinds[names] = kinds.get(names) or file
@@ -33,10 +30,7 @@ def lacking_columns(columns: Iterable[Sequence[str]], files: Iterable[str]) -> d
 def validate_columns(
     lacking: Mapping[str, str], names: Sequence[str], roles: Roles, what: str, where: str | None, remedy: str = ""
 ) -> None:
-    """Raise :class:`InputError` where a column of ``roles`` or of ``where`` is ``lacking`` in a file with rows.
-
-    ``names`` are the columns of all files together. ``remedy`` is the end of the message.
-    """
+    """Raise :class:`InputError` if a column of ``roles`` or ``where`` is ``lacking`` in a file with rows."""
     asked = [(f"the {role} column", column, outer_column(column, names)) for role, column in roles.columns()]
     asked += [(f"the {what}.where column", name, name) for name in named_in(lacking, (), where)]
     for title, column, outer in asked:

@@ -1,7 +1,4 @@
-"""Values inside a column of Arrow, and the leaves of a Parquet file that must be read for them.
-
-The Spark twin is :mod:`sparkrank.engines.spark.nested`.
-"""
+"""Values inside a column of Arrow, and the leaves of a Parquet file that must be read for them."""
 
 from __future__ import annotations
 
@@ -58,10 +55,7 @@ def shape_of(kind: pa.DataType) -> Shape:
 
 
 def taken(column: pa.ChunkedArray, steps: Sequence[PathStep]) -> pa.ChunkedArray:
-    """The values of ``column`` at the end of ``steps``, in plain types.
-
-    Raises :class:`InputError` where a vector does not have the one size that it may have.
-    """
+    """The values of ``column`` at the end of ``steps``, in plain types; vectors of a wrong size are refused."""
     if not column.num_chunks:
         return pa.chunked_array([_after(pa.nulls(0, plain_type(column.type)), steps)])
     return pa.chunked_array([_after(plain_array(chunk), steps) for chunk in column.chunks])
@@ -138,10 +132,7 @@ def _floats(values: pa.Array) -> NDArray[np.float64]:
 
 
 def _by_rating(ends: Ints, structs: pa.Array, step: Recommended) -> pa.Array:
-    """The items of arrays that end at ``ends``, in each array by descending rating, with those without a rating last.
-
-    Raises :class:`InputError` where a rating is NaN.
-    """
+    """The items of arrays by descending rating, those without one last; a rating that is NaN is refused."""
     items = pc.struct_field(structs, step.item)
     stored = pc.struct_field(structs, step.rating).cast(pa.float64(), safe=False)
     if pc.any(pc.is_nan(stored)).as_py():
@@ -159,15 +150,12 @@ def _by_rating(ends: Ints, structs: pa.Array, step: Recommended) -> pa.Array:
 def leaf_batches(
     fragment: ds.ParquetFileFragment, schema: pa.Schema, columns: Mapping[str, Place], where: Condition
 ) -> Iterator[pa.RecordBatch]:
-    """The ``columns``, each from its place, of the rows of ``fragment`` for which ``where`` is true.
-
-    ``schema`` is that of all files together.
-    """
+    """The ``columns``, each from its place, of the rows of ``fragment`` for which ``where`` is true."""
     of_folders = ds.get_partition_keys(fragment.partition_expression)
-    physical = fragment.physical_schema
+    columns_of_file = pa.struct(fragment.physical_schema)
     read = {**{name: Place(name, ()) for name in where.columns}, **columns}
-    stored = [place for place in read.values() if place.column not in of_folders]
-    leaves = sorted({leaf for place in stored for leaf in _leaves_of(physical, place)})
+    stored = [(StructField(place.column), *place.steps) for place in read.values() if place.column not in of_folders]
+    leaves = sorted({leaf for steps in stored for leaf in _leaves(columns_of_file, steps, 0)})
     names = [fragment.metadata.schema.column(leaf).path for leaf in leaves]
     groups = [group.id for group in fragment.row_groups]
     at_once = batch_rows(fragment, leaves)
@@ -204,16 +192,6 @@ def lacks(physical: pa.Schema, place: Place) -> bool:
     return False
 
 
-def _leaves_of(physical: pa.Schema, place: Place) -> list[int]:
-    """The numbers of the leaves of a file that ``place`` needs, or none if the file lacks the column."""
-    first = 0
-    for field in physical:
-        if field.name == place.column:
-            return _leaves(field.type, place.steps, first)
-        first += _count(field.type)
-    return []
-
-
 def _leaves(kind: pa.DataType, steps: Sequence[PathStep], first: int) -> list[int]:
     """The leaves of ``kind`` that ``steps`` need; its leaves are numbered from ``first``."""
     if isinstance(kind, pa.BaseExtensionType):
@@ -229,6 +207,7 @@ def _leaves(kind: pa.DataType, steps: Sequence[PathStep], first: int) -> list[in
             if field.name == steps[0].name:
                 return _leaves(field.type, steps[1:], first)
             first += _count(field.type)
+        return []  # the file lacks it
     return list(range(first, first + _count(kind)))
 
 

@@ -1,7 +1,4 @@
-"""Rows of pandas as an Arrow table: the columns and index levels that have a role.
-
-NaN becomes null wherever pyarrow makes it null. It is counted where a null does not make the row a bad one.
-"""
+"""Rows of pandas as an Arrow table. NaN becomes null, and is counted where a null does not make the row a bad one."""
 
 from __future__ import annotations
 
@@ -74,10 +71,7 @@ def _with_levels(rows: Any, roles: Roles) -> Any:
 
 
 def table_of(rows: Any, roles: Roles, what: str) -> pa.Table:
-    """The columns of a DataFrame that have a role, or all columns if some are missing, so that the error can name them.
-
-    Raises :class:`InputError` where no single Arrow type holds a column's values, or where names are not texts.
-    """
+    """The columns of a DataFrame that have a role, or all if some are missing, so that the error can name them."""
     names = [name for name in rows.columns if isinstance(name, str)]
     _validate_text_names(rows, names, roles, what)
     try:

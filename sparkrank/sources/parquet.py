@@ -37,10 +37,7 @@ SPLIT_ROWS = 2_000_000
 
 @dataclass(frozen=True)
 class ParquetSplit:
-    """The fragments that one task reads, each some row groups of a file, and their number of rows before any filter.
-
-    Footers are not sent but read again. ``stamps`` show whether the files are still those of the plan.
-    """
+    """The fragments that one task reads, their number of rows before any filter, and the stamps of their files."""
 
     fragments: tuple[ds.ParquetFileFragment, ...]
     rows: int
@@ -72,11 +69,7 @@ class ParquetInput:
 
     @classmethod
     def at(cls, path: str, what: str = "input", partition_types: PartitionTypes = "inferred") -> ParquetInput:
-        """The files at ``path``: a file, a folder, or a pattern, also on another file system (``s3://``, ``gs://``).
-
-        Raises :class:`InputError` where nothing is there or files do not fit together, and :class:`StoreError` where
-        the store fails.
-        """
+        """The files at ``path``: a file, a folder or a pattern, also on another file system (``s3://``, ``gs://``)."""
         return cls.of(StoredFiles.at(path, what), partition_types)
 
     @classmethod
@@ -87,21 +80,24 @@ class ParquetInput:
 
     @classmethod
     def of_fragments(cls, files: Sequence[ds.FileFragment], folders: pa.Schema, stored: StoredFiles) -> ParquetInput:
-        """The given ``files``. Columns ``folders`` have one value per file, in its partition expression.
-
-        ``stored`` has the names and stamps of the files, whether a folder was listed or the log of a lake table.
-        """
+        """The given ``files``. The columns ``folders`` have one value per file, in its partition expression."""
         fragments = tuple(files)
         try:
             with ThreadPoolExecutor(READING_THREADS) as pool:
                 rows = list(pool.map(_read_footer, fragments))
-            physical = [_without(stored_schema(fragment.physical_schema), folders.names) for fragment in fragments]
-            schema = _known(pa.unify_schemas([*physical, folders], promote_options="permissive"))
+            in_folders = folders.names
+            physical = [
+                pa.schema([column for column in stored_schema(file.physical_schema) if column.name not in in_folders])
+                for file in fragments
+            ]
+            unified = pa.unify_schemas([*physical, folders], promote_options="permissive")
         except (FileNotFoundError, NotADirectoryError):
             raise NoInputError(f"there is no parquet {stored.what} at {without_password(stored.path)}") from None
         except (pa.ArrowException, OSError) as error:
             problem = f"the {stored.what} {without_password(stored.path)} cannot be read as parquet"
             raise unreadable(problem, error) from error
+        kinds = (pa.int32() if pa.types.is_null(kind) else kind for kind in unified.types)  # null in every file
+        schema = pa.schema([field.with_type(kind) for field, kind in zip(unified, kinds, strict=True)])
         with_rows = [fragment.path if count else "" for fragment, count in zip(fragments, rows, strict=True)]
         lacking = lacking_columns([columns.names for columns in physical], with_rows)
         return cls(schema, fragments, sum(rows), lacking, folders, stored)
@@ -143,10 +139,7 @@ class ParquetInput:
     def file_splits(
         self, split_rows: int = SPLIT_ROWS, where: Condition | None = None, arrays: Sequence[str] = ()
     ) -> list[ParquetSplit]:
-        """The row groups in which ``where`` may be true, in splits of about ``split_rows`` bucket rows, largest first.
-
-        Small files are combined. A row with ``arrays`` counts as one bucket row per element.
-        """
+        """The row groups in which ``where`` may be true, in splits of about ``split_rows`` rows, largest first."""
         of_groups = None if where is None else where.of_groups
         parts = (part for file in self.fragments for part in file.split_by_row_group(of_groups, self.schema))
         return list(map(self._split, in_splits(((part, rows_of_elements(part, arrays)) for part in parts), split_rows)))
@@ -164,11 +157,7 @@ def read_split(
     where: Condition | None,
     batch_rows: int = SPLIT_ROWS,
 ) -> Iterator[pa.Table]:
-    """The columns at ``places`` of a split's rows for which ``where`` is true, as tables of about ``batch_rows`` rows.
-
-    ``schema`` is that of all files together. Raises :class:`InputError` where a file cannot be read, is gone, or was
-    rewritten since the splits were planned, and :class:`StoreError` where the store fails.
-    """
+    """The columns at ``places`` of a split's rows that ``where`` holds for, as tables of about ``batch_rows`` rows."""
     parts = zip(split.fragments, split.stamps, strict=True)
     batches = (_checked(fragment, schema, places, where, stamp) for fragment, stamp in parts)
     yield from gathered(itertools.chain.from_iterable(batches), batch_rows)
@@ -194,16 +183,6 @@ def _checked(
         raise InputError(f"{shorten(path)} was deleted while the job ran") from None
     except (pa.ArrowException, OSError) as error:
         raise unreadable(f"{shorten(path)} cannot be read", error) from error
-
-
-def _without(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:
-    """``schema`` without the columns ``names``."""
-    return pa.schema([field for field in schema if field.name not in names])
-
-
-def _known(schema: pa.Schema) -> pa.Schema:
-    """``schema`` with integers in place of a column that is null in every file."""
-    return pa.schema([field.with_type(pa.int32()) if pa.types.is_null(field.type) else field for field in schema])
 
 
 def _read_footer(fragment: ds.ParquetFileFragment) -> int:

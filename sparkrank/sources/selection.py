@@ -38,10 +38,7 @@ class Selection:
 
     @classmethod
     def of(cls, source: Source, roles: Roles, what: str, where: Condition | None = None) -> Selection:
-        """A selection of the side ``what``, with the places of ``roles`` columns that are inside other columns.
-
-        Raises :class:`InputError` where one of these names no place, or several places.
-        """
+        """A selection of the side ``what``, with the places of ``roles`` columns that are inside other columns."""
         return cls(source, where, places(roles, {column.name: shape_of(column.type) for column in source.schema}, what))
 
     @classmethod

@@ -1,7 +1,4 @@
-"""The bytes of rows with long texts, which limit what is in memory at once, as the number of rows does.
-
-Texts may have any length, be in a dictionary once for many rows, or be repeated for each element of an array.
-"""
+"""The bytes of rows with long texts, which limit what is in memory at once, as the number of rows does."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ from sparkrank.base.errors import InputError, first_line
 from sparkrank.numeric.memory import is_limited
 from sparkrank.numeric.text_arrays import is_text
 from sparkrank.sources.integrity import CHECKED
-from sparkrank.sources.types import plain_type
+from sparkrank.sources.types import is_list, plain_type
 
 # The bytes that are cut at once. A split of two million rows with all that the nightly set reads has three quarters of
 # it. A worker needs several times as much memory. Text arrays that are joined must stay below 2 GiB.
@@ -73,17 +70,13 @@ def bytes_of_elements(arrays: Sequence[str], texts: Sequence[str]) -> Callable[[
     """A function for the bytes of rows once each element of ``arrays`` has a row with the ``texts`` of its group."""
 
     def size(rows: pa.Table) -> int:
-        lengths = [pc.list_value_length(rows[name]) for name in arrays if _has_lengths(rows[name].type)]
+        lengths = [pc.list_value_length(rows[name]) for name in arrays if is_list(rows[name].type)]
         beside = [_lengths(rows[name]) for name in texts if is_text(plain_type(rows[name].type))]
         return plain_bytes(rows) + sum(
             _sum(pc.multiply(pc.cast(count, pa.int64()), length)) for count in lengths for length in beside
         )
 
     return size
-
-
-def _has_lengths(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
 def _is_view(kind: pa.DataType) -> bool:
@@ -106,10 +99,7 @@ def _lengths_of(texts: pa.Array) -> pa.Array:
 
 
 def batch_rows(fragment: ds.ParquetFileFragment, leaves: Sequence[int]) -> int:
-    """The number of rows to read at once from some leaves of a file: some hundred megabytes.
-
-    The footer has the bytes of a row, but a dictionary may stand for any number of bytes, so a few rows are read.
-    """
+    """The number of rows to read at once from some leaves of a file, estimated by its footer and a few rows."""
     stored = fragment.metadata.schema
     wide = [stored.column(leaf) for leaf in leaves]
     wide = [leaf for leaf in wide if leaf.physical_type.endswith("BYTE_ARRAY") or leaf.max_repetition_level]
@@ -128,10 +118,6 @@ def batch_rows(fragment: ds.ParquetFileFragment, leaves: Sequence[int]) -> int:
     return max(1, min(BATCH_ROWS, int(MOST_BYTES / max(1.0, of_row))))
 
 
-def _is_wide(schema: pa.Schema, name: str) -> bool:
-    return name in schema.names and may_be_wide(schema.field(name).type)
-
-
 def leaves_of(fragment: ds.ParquetFileFragment, columns: Sequence[str]) -> list[int]:
     """The numbers of the leaves of ``columns``."""
     stored = fragment.metadata.schema
@@ -142,10 +128,7 @@ def leaves_of(fragment: ds.ParquetFileFragment, columns: Sequence[str]) -> list[
 
 
 def rows_of_elements(part: ds.ParquetFileFragment, arrays: Sequence[str]) -> int:
-    """The bucket rows that ``part`` of a file makes: its rows, or one per element of its ``arrays``.
-
-    The footer counts an empty array as one element.
-    """
+    """The bucket rows that ``part`` of a file makes: its rows, or one per element of its ``arrays``."""
     elements = 0
     for leaves in (leaves_of(part, [name]) for name in arrays):
         for group in (part.metadata.row_group(group.id) for group in part.row_groups):
@@ -167,7 +150,8 @@ def stored_bytes(fragments: Sequence[ds.ParquetFileFragment], columns: Sequence[
     """The uncompressed bytes of the texts and arrays of ``columns`` in the files."""
     total = 0
     for fragment in fragments:
-        if wide := [name for name in columns if _is_wide(fragment.physical_schema, name)]:
+        stored = fragment.physical_schema
+        if wide := [name for name in columns if name in stored.names and may_be_wide(stored.field(name).type)]:
             leaves, metadata = leaves_of(fragment, wide), fragment.metadata
             for group in map(metadata.row_group, range(metadata.num_row_groups)):
                 total += sum(group.column(leaf).total_uncompressed_size for leaf in leaves)

@@ -58,10 +58,7 @@ class TextSplit:
 
 @dataclass(frozen=True)
 class TextInput:
-    """CSV or JSON files with one schema for all of them, as a source of the protocol.
-
-    ``lacking`` has the columns that are not at the beginning of all files, each with a file that lacks it.
-    """
+    """CSV or JSON files. ``lacking`` has the columns that the beginning of some file lacks, with that file."""
 
     pushes_conditions: ClassVar[bool] = False
     leaves_to_spark: ClassVar[bool] = False
@@ -167,11 +164,7 @@ class TextInput:
 def read_texts(
     split: TextSplit, schema: pa.Schema, places: Mapping[str, Place], where: Condition | None, batch_rows: int
 ) -> Iterator[pa.Table]:
-    """The columns at ``places`` of the rows of ``split`` for which ``where`` is true, about ``batch_rows`` at once.
-
-    Raises :class:`InputError` where a file cannot be read, is gone or was rewritten, and :class:`StoreError` where the
-    store fails.
-    """
+    """The columns at ``places`` of the rows of ``split`` that ``where`` holds for, about ``batch_rows`` at once."""
     columns = list(dict.fromkeys(place.column for place in places.values()))
 
     def batches() -> Iterator[pa.RecordBatch]:

@@ -112,10 +112,7 @@ def arrow_type(name: str, kind: str, what: str) -> pa.DataType:
 
 
 def number_kinds(roles: Roles, fields: Sequence[DdlField] | None) -> dict[str, str]:
-    """The columns of ``roles`` that are numbers, each with the type from the schema, or else double.
-
-    Raises :class:`SpecError` where a column also has a role of names, and no schema gives its type.
-    """
+    """The type of each column of ``roles`` that is a number: the schema's, or else double."""
     if roles.true_items is not None:
         return {}
     declared = {field.name: field.kind for field in fields or () if field.kind in _NUMBERS}

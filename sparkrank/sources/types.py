@@ -35,10 +35,7 @@ def is_list(kind: pa.DataType) -> bool:
 
 
 def list_parts(arrays: pa.Array) -> tuple[NDArray[np.int64], pa.Array]:
-    """The ends of ``arrays`` in all of their elements (n + 1, from 0), and the elements. A null array has no elements.
-
-    Offsets are used because Arrow makes lists of views that lack one, and flattens them according to their overlap.
-    """
+    """The ends of ``arrays`` in all of their elements (n + 1, from 0), and the elements."""
     lengths = np.asarray(pc.list_value_length(arrays).fill_null(0).to_numpy(zero_copy_only=False), np.int64)
     ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
     if pa.types.is_fixed_size_list(arrays.type):

@@ -32,10 +32,7 @@ def key_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def item_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Integers and texts unchanged, floats as 64-bit floats, anything else as text. NaN is no item.
-
-    Bytes become the text that they encode, even where they are not valid UTF-8.
-    """
+    """Integers and texts unchanged, floats as doubles, bytes and all else as text. NaN is no item."""
     column = decoded(column)
     kind = column.type
     if pa.types.is_floating(kind):

@@ -1,4 +1,4 @@
-"""What is refused is told in one line that a terminal shows and does not obey, however long the value is."""
+"""What is refused is told in one line that a terminal does not obey, however long the value is, with the word meant."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import inspect
 import os
 import pickle
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +16,13 @@ import pytest
 
 import sparkrank as sr
 from sparkrank.base import errors
-from sparkrank.cli import main
+from sparkrank.base.errors import did_you_mean
 from sparkrank.config import load_spec
 from sparkrank.config.loading import MOST_BYTES, MOST_DEPTH
-from sparkrank.metrics import Metric
+from sparkrank.metrics import CATALOG, PRESETS, Metric
+from sparkrank.metrics.definitions import ALLOWED
 from sparkrank.sources.conditions import UntranslatableError, pushed_down
-from tests.support.commands import write_spec
+from tests.support.commands import exit_code, write_spec
 
 LONG = "\x1b]0;title\x07" + "long name\n" * 1_000 + "\u202e\u2028"
 ROWS = {"u": [1, 1, 2, 2], "i": [1, 2, 1, 2], "s": [2.0, 1.0, 1.0, 2.0], "y": [0, 1, 1, 0], "c": list("aabb")}
@@ -37,9 +38,10 @@ def _holds(sentence: str) -> None:
     assert sentence.count("long name") <= 60, sentence  # of each value 200 letters, and no sentence has more than three
 
 
-def _refused(call: Callable[[], object]) -> str:
+def _refused(asked: dict[str, Any], rows: object = None) -> str:
+    """The sentence by which ``sr.evaluate`` refuses."""
     with pytest.raises(sr.SparkrankError) as refused:
-        call()
+        sr.evaluate(pa.table(ROWS) if rows is None else rows, **asked)
     return str(refused.value)
 
 
@@ -54,44 +56,38 @@ def test_what_evaluate_refuses_is_told_in_one_line(key: str) -> None:
         asked = {**ASKED, key: value, **more.get(key, {})}
         if key in ("rank", "items"):
             del asked["score"]
-        _holds(_refused(lambda asked=asked: sr.evaluate(pa.table(ROWS), **asked)))
+        _holds(_refused(asked))
 
 
 def test_what_is_no_input_is_told_in_one_line() -> None:
     for rows in (LONG, LONG.encode(), [LONG], "s3://" + LONG, 10**9_999, Path("x" * 10_000)):
-        _holds(_refused(lambda rows=rows: sr.evaluate(rows, **ASKED)))
+        _holds(_refused(ASKED, rows))
 
 
-@pytest.mark.parametrize("role", ["group", "score", "label", "item", "weight", "reference_rank", "slices"])
-def test_columns_of_long_names_are_told_in_one_line(role: str) -> None:
-    others = 12 if role == "group" else 2  # far more than one sentence lists; each takes long to be compared
-    columns = pa.table({**ROWS, LONG: [[1]] * 4, **{f"{LONG}{n}": [0] * 4 for n in range(others)}})
-    for name in (LONG, LONG + "x"):  # one of a type that plays no role, and one that is not there
-        asked = {**ASKED, role: [name] if role == "slices" else name}
-        _holds(_refused(lambda asked=asked: sr.evaluate(columns, **asked)))
-
-
-def test_values_and_models_of_long_names_are_told_in_one_line() -> None:
+def test_long_names_of_columns_values_and_models_are_told_in_one_line() -> None:
+    for role in ("group", "score", "label", "item", "weight", "reference_rank", "slices"):
+        others = 12 if role == "group" else 2  # far more than one sentence lists; each takes long to be compared
+        columns = pa.table({**ROWS, LONG: [[1]] * 4, **{f"{LONG}{n}": [0] * 4 for n in range(others)}})
+        for name in (LONG, LONG + "x"):  # one of a type that plays no role, and one that is not there
+            _holds(_refused({**ASKED, role: [name] if role == "slices" else name}, columns))
     one_class = pa.table({**ROWS, "y": [0, 0, 0, 1], LONG: [LONG, LONG, "b", "b"]})
-    asked = {**ASKED, "metrics": ["rr"], "score": {LONG: "s"}, "slices": [LONG], "undefined": "error"}
-    _holds(_refused(lambda: sr.evaluate(one_class, **asked)))
-    twice = {**ASKED, "score": {LONG: "s"}, "item": "i", "duplicates": "error"}
-    _holds(_refused(lambda: sr.evaluate(pa.table({**ROWS, "i": [1, 1, 1, 1]}), **twice)))
+    asked = {**ASKED, "score": {LONG: "s"}}
+    _holds(_refused({**asked, "slices": [LONG], "undefined": "error"}, one_class))
+    _holds(_refused({**asked, "item": "i", "duplicates": "error"}, pa.table({**ROWS, "i": [1, 1, 1, 1]})))
 
 
 def _document(tmp_path: Path) -> dict[str, Any]:
     pq.write_table(pa.table(ROWS), tmp_path / "rows.parquet")
     columns = {"group": "u", "item": "i", "score": "s", "label": "y", "weight": None, "relevance": "membership"}
     source = {"path": str(tmp_path / "rows.parquet"), "format": "parquet", "where": "u = 1", "columns": columns}
-    definitions = dict.fromkeys(("preset", *inspect.signature(sr.Definitions).parameters))
     return {
         "input": {**source, "options": {}, "table": None},
         "truth": {**source, "columns": {"group": "u", "item": "i", "label": "y"}},
         "metrics": ["rr"],
         "slices": [],
         "day": "2026-01-01",
-        "definitions": definitions,
         "quality": {"max_bad_fraction": 0},
+        "definitions": dict.fromkeys(("preset", *inspect.signature(sr.Definitions).parameters)),
         "output": {"path": str(tmp_path / "out"), "groups": True, "blocks": True, "curves": 10},
         "engine": {"lane": "local", "bucket_rows": 1, "buckets": 1, "row_memory": "1GB"},
     }
@@ -112,70 +108,38 @@ def test_every_key_of_the_spec_is_told_in_one_line(tmp_path: Path, capsys: pytes
             for key in path[:-1]:
                 place = place[key]
             place[path[-1]] = value
-            with pytest.raises(SystemExit) as ended:
-                main(["evaluate", "--conf", write_spec(tmp_path, document), "--date", "2026-01-01"])
+            ended = exit_code("evaluate", "--conf", write_spec(tmp_path, document), "--date", "2026-01-01")
             told = capsys.readouterr().err
-            assert ended.value.code in (1, 2, 4), (path, told)
+            assert ended in (1, 2, 4), (path, told)
             assert "--debug" not in told, (path, told)
             _holds(told.removesuffix("\n"))
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        [LONG],
-        ["evaluate", LONG],
-        ["evaluate", f"--{LONG}"],
-        ["evaluate", "--conf", LONG],
-        ["evaluate", "--conf", "{spec}", "--date", LONG],
-        ["evaluate", "--conf", "{spec}", "--set", LONG],
-        ["evaluate", "--conf", "{spec}", "--set", f"{LONG}=1"],
-        ["evaluate", "--conf", "{spec}", "--set", f"output.path.{LONG}=1"],
-        ["evaluate", "--conf", "{spec}", "--set", f"metrics={'[' * 10_000}"],
-        ["evaluate", "--conf", "{spec}", "--set", f"{'a.' * 10_000}a=1"],
-        ["merge", "--conf", "{spec}", "--from", LONG, "--to", "2026-01-01"],
-        ["validate", "--conf", "{spec}", "--set", f"metrics=[{LONG!r}]"],
-        ["metrics", LONG],
-        ["metrics", "--preset", LONG],
-    ],
-)
-def test_every_argument_is_told_in_one_line(
-    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+WRONG_WORDS = [
+    [LONG],
+    ["evaluate", LONG],
+    ["evaluate", f"--{LONG}"],
+    ["evaluate", "--conf", LONG],
+    ["evaluate", "--conf", "{spec}", "--date", LONG],
+    *(
+        ["evaluate", "--conf", "{spec}", "--set", override]
+        for override in (LONG, f"{LONG}=1", f"output.path.{LONG}=1", f"metrics={'[' * 10_000}", f"{'a.' * 10_000}a=1")
+    ),
+    ["merge", "--conf", "{spec}", "--from", LONG, "--to", "2026-01-01"],
+    ["validate", "--conf", "{spec}", "--set", f"metrics=[{LONG!r}]"],
+    ["metrics", LONG],
+    ["metrics", "--preset", LONG],
+]
+
+
+def test_every_argument_is_told_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     spec = write_spec(tmp_path, _document(tmp_path))
-    with pytest.raises(SystemExit) as ended:
-        main([spec if word == "{spec}" else word for word in words])
-    *usage, told = capsys.readouterr().err.removesuffix("\n").split("\n")
-    assert ended.value.code == 2
-    assert told.startswith("sparkrank: ")
-    assert not usage or usage[0].startswith("Usage: ")
-    _holds(told)
-
-
-def test_names_of_files_and_what_is_printed_give_a_terminal_no_orders(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    document = _document(tmp_path)
-    del document["truth"]
-    document["input"] |= {"path": str(tmp_path / "in\x1b7"), "where": None}
-    document["input"]["columns"]["score"] = {"\x1b[31mred\nmodel": "s"}
-    document["output"] |= {"path": str(tmp_path / "out\x1b7")}
-    document["definitions"] = {}
-    document["slices"] = [["c\x1b[31m"]]
-    (tmp_path / "in\x1b7").mkdir()
-    file = tmp_path / "in\x1b7" / "\x1b]0;title\x07.parquet"
-    pq.write_table(pa.table({**ROWS, "c\x1b[31m": ["\x1b[31m", "b", "c", "d"]}), file)
-    main_words = ["evaluate", "--conf", write_spec(tmp_path, document), "--date", "2026-01-01"]
-    main(main_words)
-    printed = capsys.readouterr().out
-    assert r"\x1b[31mred\nmodel" in printed
-    assert all(line.isprintable() for line in printed.split("\n"))
-    file.write_bytes(b"junk" * 10)
-    with pytest.raises(SystemExit):
-        main(main_words)
-    told = capsys.readouterr().err
-    assert r"\x1b]0;title\x07.parquet" in told
-    _holds(told.removesuffix("\n"))
+    for words in WRONG_WORDS:
+        assert exit_code(*(spec if word == "{spec}" else word for word in words)) == 2
+        *usage, told = capsys.readouterr().err.removesuffix("\n").split("\n")
+        assert told.startswith("sparkrank: ")
+        assert not usage or usage[0].startswith("Usage: ")
+        _holds(told)
 
 
 def test_a_sentence_keeps_its_beginning_and_its_end() -> None:
@@ -233,8 +197,8 @@ def test_a_condition_is_read_or_refused_at_once(text: str) -> None:
 
 def test_a_hundred_comparisons_are_joined_and_long_lists_read() -> None:
     schema = pa.schema({"s": pa.int64()})
-    pushed_down(" AND ".join(["s = 1"] * 100), schema)
-    pushed_down(f"s IN ({','.join(map(str, range(10_000)))})", schema)
+    for text in (" AND ".join(["s = 1"] * 100), f"s IN ({','.join(map(str, range(10_000)))})"):
+        pushed_down(text, schema)
     with pytest.raises(UntranslatableError, match="more than 100"):
         pushed_down(" AND ".join(["s = 1"] * 101), schema)
 
@@ -281,7 +245,9 @@ def _bomb(levels: int) -> str:
 def test_a_document_that_is_no_spec_is_refused_at_once(text: str, told: str, tmp_path: Path) -> None:
     (tmp_path / "spec.yaml").write_text(text)
     started = time.process_time()
-    sentence = _refused(lambda: load_spec(tmp_path / "spec.yaml"))
+    with pytest.raises(sr.SpecError) as refused:
+        load_spec(tmp_path / "spec.yaml")
+    sentence = str(refused.value)
     assert told in sentence
     _holds(sentence)
     assert time.process_time() - started < 15  # a large one takes a second to be looked at
@@ -297,50 +263,97 @@ def test_references_of_a_spec_are_followed_where_they_are_few(tmp_path: Path) ->
 def test_a_spec_that_is_no_text_or_no_file_is_told(tmp_path: Path) -> None:
     (tmp_path / "spec.yaml").write_bytes(os.urandom(10) + b"\xff\xfe" * 100)
     for path in (tmp_path / "spec.yaml", tmp_path, tmp_path / ("n" * 5_000), "a\x00b"):
-        _holds(_refused(lambda path=path: load_spec(path)))
+        with pytest.raises(sr.SpecError) as refused:
+            load_spec(path)
+        _holds(str(refused.value))
 
 
 HUGE = 10**5_000  # of which Python writes no digits
-NUMBERS = ("buckets", "curve_points", "row_memory", "max_bad_fraction", "limits")
 
 
-@pytest.mark.parametrize("number", [HUGE, -HUGE, 10**19], ids=["huge", "huge below 0", "20 digits"])
-@pytest.mark.parametrize("key", NUMBERS)
-def test_numbers_beyond_any_are_refused(key: str, number: int) -> None:
-    given = {"groups": number} if key == "limits" else number
-    if (key, number) == ("limits", 10**19):
-        return  # a count
-    sentence = _refused(lambda: sr.evaluate(pa.table(ROWS), **{**ASKED, key: given}))
-    assert sentence.startswith(key)
+def test_numbers_beyond_any_are_refused() -> None:
+    for key in ("buckets", "curve_points", "row_memory", "max_bad_fraction", "limits"):
+        for number in (HUGE, -HUGE, *([10**19] if key != "limits" else [])):  # a limit of a count may have 20 digits
+            sentence = _refused({**ASKED, key: {"groups": number} if key == "limits" else number})
+            assert sentence.startswith(key)
 
 
-@pytest.mark.parametrize(
-    ("override", "place"),
-    [
-        ("engine.row_memory={}", "engine.row_memory"),
-        ("engine.row_memory='{}'", "engine.row_memory"),
-        ("engine.row_memory={}.5PiB", "engine.row_memory"),
-        ("engine.bucket_rows={}", "engine.bucket_rows"),
-        ("engine.buckets={}", "engine.buckets"),
-        ("output.curves={}", "output.curves"),
-        ("quality.max_bad_fraction={}", "quality.max_bad_fraction"),
-        ("quality.limits={{groups: {}}}", "quality.limits"),
-        ("metrics=[ndcg@{}]", "metrics[0]"),
-    ],
-)
 @pytest.mark.parametrize("digits", ["9" * 5_000, "0x" + "f" * 100_000, "0x" + "f" * 330, "9" * 400, "9" * 20])
-def test_numbers_beyond_any_are_refused_in_a_spec(override: str, place: str, digits: str, tmp_path: Path) -> None:
-    """With exit code 2, and never more than 200 letters of them for each time that the sentence names the value."""
-    if digits == "9" * 20 and "limits" in override:
-        return  # a count
+def test_numbers_beyond_any_are_refused_in_a_spec(digits: str, tmp_path: Path) -> None:
+    """Never more than 200 letters of them for each time that the sentence names the value."""
     conf = tmp_path / "spec.yaml"
     conf.write_text(
         "input: {path: in, columns: {group: u, score: s, label: y}}\nmetrics: [rr]\noutput: {path: /o}\n"
         "engine: {lane: local}\n"
     )
-    with pytest.raises(sr.SpecError) as refused:
-        load_spec(conf, [override.format(digits)])
-    sentence = str(refused.value)
-    assert place in sentence
-    assert sentence.count("9") + sentence.count("f") < 300
-    _holds(sentence)
+    keys = ("engine.row_memory", "engine.bucket_rows", "engine.buckets", "output.curves", "quality.max_bad_fraction")
+    overrides = {f"{key}={digits}": key for key in keys} | {f"metrics=[ndcg@{digits}]": "metrics[0]"}
+    overrides |= dict.fromkeys([f"engine.row_memory='{digits}'", f"engine.row_memory={digits}.5PiB"], keys[0])
+    if digits != "9" * 20:  # a count
+        overrides[f"quality.limits={{groups: {digits}}}"] = "quality.limits"
+    for override, place in overrides.items():
+        with pytest.raises(sr.SpecError) as refused:
+            load_spec(conf, [override])
+        sentence = str(refused.value)
+        assert place in sentence
+        assert sentence.count("9") + sentence.count("f") < 300
+        _holds(sentence)
+
+
+METRICS = list(CATALOG)
+NAMES_OF_COLUMNS = ["user_id", "item_id", "score", "label", "country", "device", "ts"]
+KEYS_OF_SPECS = ["input", "metrics", "output", "slices", "truth", "day", "definitions", "quality", "engine"]
+TIES = ALLOWED["ties"]
+
+# A slip and the word that was meant.
+SLIPS = [
+    (METRICS, "ndgc ndcg, nddcg ndcg, ndg ndcg, presision precision, precison precision, percision precision"),
+    (METRICS, "recal recall, recalll recall, gruop_auc group_auc, groupauc group_auc, kendal_tau kendall_tau"),
+    (METRICS, "kendall_tua kendall_tau, spearmann spearman, covrage coverage, noveltly novelty, lgoloss logloss"),
+    (METRICS, "acuracy accuracy, specifity specificity, bperf bpref, GAUCC gauc"),
+    ([name for name in METRICS if name != "dcg"], "mdcg ndcg"),
+    (NAMES_OF_COLUMNS, "userid user_id, user-id user_id, itme_id item_id, Label label, lable label, labels label"),
+    (NAMES_OF_COLUMNS, "scroe score, contry country, counrty country"),
+    (KEYS_OF_SPECS, "metric metrics, ouput output, defintions definitions, qualtiy quality"),
+    (TIES, "expcted expected, bets best, itm item, blok block"),
+    (PRESETS, "relay replay, trec-eval trec_eval, sklern sklearn"),
+]
+TYPOS = {
+    typed: (meant, known) for known, slips in SLIPS for typed, meant in (slip.split() for slip in slips.split(","))
+}
+
+OTHERS = {
+    **dict.fromkeys(
+        ("rmse", "mae", "mse", "map_at_n", "lift", "roc", "wer", "bleu", "diversity", "serendipity", "iou", "x", "42"),
+        METRICS,
+    ),
+    **dict.fromkeys(("price", "click", "query", "timestamp", "model", "category", "id"), NAMES_OF_COLUMNS),
+    **dict.fromkeys(("models", "spark", "format", "where", "gates", "lane"), KEYS_OF_SPECS),
+    **dict.fromkeys(("random", "mean", "first", "average", "last", "min"), TIES),
+    **dict.fromkeys(("evidently", "lenskit", "surprise", "trec"), PRESETS),
+    "": METRICS,
+}
+
+
+def test_a_slip_is_understood_and_another_word_is_none() -> None:
+    assert {typed: did_you_mean(typed, known) for typed, (_, known) in TYPOS.items()} == {
+        typed: f', did you mean "{meant}"?' for typed, (meant, _) in TYPOS.items()
+    }
+    assert {typed: near for typed, known in OTHERS.items() if (near := did_you_mean(typed, known))} == {}
+    assert did_you_mean("ndcg", []) == ""
+
+
+def letters(word: str) -> list[str]:
+    """Every word that one slip makes of ``word``: a letter left out, doubled, or two that changed places."""
+    left_out = [word[:place] + word[place + 1 :] for place in range(len(word))]
+    doubled = [word[: place + 1] + word[place:] for place in range(len(word))]
+    turned = [word[:place] + word[place : place + 2][::-1] + word[place + 2 :] for place in range(len(word) - 1)]
+    return [*left_out, *doubled, *turned]
+
+
+def test_each_slip_of_a_letter_suggests_a_word_as_near() -> None:
+    """The word itself, or one that is as few slips away: ndg is ndcg or dcg."""
+    for name in METRICS:
+        for typed in set(letters(name)) - set(METRICS) if len(name) >= 4 else ():
+            assert did_you_mean(typed, [name]) == f', did you mean "{name}"?'
+            assert did_you_mean(typed, METRICS) != "", typed

@@ -8,9 +8,8 @@ from __future__ import annotations
 from tests.cases.binary import BINARY, THRESHOLDS
 from tests.cases.calibrated import CALIBRATED
 from tests.cases.case import Case, Row, ranking
-from tests.cases.classified import CLASSIFIED
+from tests.cases.classified import CLASSIFIED, DAYS
 from tests.cases.comparisons import COMPARISONS
-from tests.cases.days import DAYS
 from tests.cases.grades import GRADES
 from tests.cases.lists import LISTS
 from tests.cases.means import MEANS

@@ -43,6 +43,12 @@ def one_group(title: str, rows: tuple[Row, ...], values: Mapping[str, float | No
         yield Case(case_id(title, metric, definitions), rows, metric, {group: value}, value, **definitions)
 
 
+def under_ties(title: str, rows: tuple[Row, ...], **values: Mapping[str, float | None]) -> Iterator[Case]:
+    """The cases of a single group under each rule of ties, by the name of the rule."""
+    for ties, of_rule in values.items():
+        yield from one_group(title, rows, of_rule, **({} if ties == "expected" else {"ties": ties}))
+
+
 def many_groups(title: str, rows: tuple[Row, ...], metric: str, groups, mean, **definitions) -> Case:
     """A case of several groups, with the values of each and their mean."""
     return Case(case_id(title, metric, definitions), rows, metric, groups, mean, **definitions)

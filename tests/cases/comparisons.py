@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import log2, sqrt
 
-from tests.cases.case import many_groups, one_group, ranking, whole_day
+from tests.cases.case import many_groups, one_group, ranking, under_ties, whole_day
 from tests.cases.rows import FOUR_TIED, GRADED, UNJUDGED
 
 # Of "a" and "b" 2 and 1 of 3 pairs of different labels stand in order; "c" has no such pair.
@@ -86,32 +86,23 @@ COMPARISONS = (
         ties="item",
     ),
     # Four rows tie at positions 2 to 5; by label the relevant ones are 1 and 2: of FOUR_TIED, "10" and then "z".
-    *(
-        one
-        for ties, p_of_10 in (("best", 2), ("worst", 5), ("item", 4))
-        for one in one_group(
-            "four tied rows, one relevant",
-            FOUR_TIED,
-            {
+    *under_ties(
+        "four tied rows, one relevant",
+        FOUR_TIED,
+        **{
+            ties: {
                 "fitness(alpha=1)": (
                     1 / p_of_10  # q = 1
                     + 1 / (6 - 2 + 1)  # z, at the last position
                     # by label the others follow as they stand: a from 1 to 3, then the tied ones to 4, 5 and 6
                     + 1 / (3 - 1 + 1)
-                    + sum(
-                        1 / (q - p + 1)
-                        for p, q in zip([p for p in (2, 3, 4, 5) if p != p_of_10], (4, 5, 6), strict=True)
-                    )
+                    + sum(1 / (q - p + 1) for p, q in zip(sorted({2, 3, 4, 5} - {p_of_10}), (4, 5, 6), strict=True))
                 )
                 / 6
-            },
-            ties=ties,
-        )
-    ),
-    *one_group(
-        "four tied rows, one relevant",
-        FOUR_TIED,
-        {
+            }
+            for ties, p_of_10 in (("best", 2), ("worst", 5), ("item", 4))
+        },
+        block={
             "fitness(alpha=1)": (1 / 5 + 1 / 5 + 1 / 3 + 1 / 2 + 1 / 1 + 1 / 2) / 6,  # all four at 5: q = 1, 4, 5, 6
             "fitness": (
                 (1 / (5 / 2 + 5 / 2) + 1 / (2 / 2 + 5 / 2) + 1 / (1 / 2 + 5 / 2) + 1 / (2 / 2 + 5 / 2))
@@ -120,18 +111,12 @@ COMPARISONS = (
             )
             / (1 / 1 + 1 / 1.5 + 1 / 2 + 1 / 2.5 + 1 / 3 + 1 / 3.5),
         },
-        ties="block",
     ),
     # Beside metrics of the same rows that go by labels, not by items: of six items the first two places show two.
     *(
         one
-        for ties in ("best", "worst", "block")
-        for one in whole_day(
-            "four tied rows, one relevant",
-            FOUR_TIED,
-            {"coverage@2": ((1 if ties == "block" else 2) / 6, 0)},
-            ties=ties,
-        )
+        for ties, shown in (("best", 2), ("worst", 2), ("block", 1))
+        for one in whole_day("four tied rows, one relevant", FOUR_TIED, {"coverage@2": (shown / 6, 0)}, ties=ties)
     ),
     *one_group("nothing is judged", ranking("u", None), {"fitness": None}, ties="item"),
     *one_group("the same order", ranking("u", 3, 2, 1), {"kendall_tau": 1, "kendall_distance": 0, "spearman": 1}),

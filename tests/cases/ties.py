@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import log2
 
-from tests.cases.case import one_group
+from tests.cases.case import one_group, under_ties
 from tests.cases.rows import FOUR_TIED
 
 # Two of the first three are relevant: the orders are 110, 101 and 011.
@@ -16,12 +16,11 @@ ONE_THEN_TIED = (("u", "a", 3.0, 1.0), *(("u", f"{place}", 2.0 - place // 2, flo
 GRADES_TIED = (("u", "a", 1.0, 3.0), ("u", "b", 1.0, 1.0))
 
 TIES = (
-    *one_group(
+    *under_ties(
         "four tied rows, one relevant",
         FOUR_TIED,
-        {
+        expected={
             "p@2": (1 / 4) / 2,
-            "p@3": (2 / 4) / 3,
             "p": 2 / 6,
             "r@3": (2 / 4) / 2,
             "f@3": (1 + 1) * (2 / 4) / (2 + 3),
@@ -41,13 +40,8 @@ TIES = (
             "group_auc": ((0 + 1 / 2 * 3) + 0) / (2 * 4),
             "group_auc(tied=zero)": (0 + 0) / (2 * 4),
         },
-    ),
-    *one_group(
-        "four tied rows, one relevant",
-        FOUR_TIED,
-        {
+        item={
             **dict.fromkeys(("p@3", "hit@3", "rr@3", "rprec"), 0),
-            "p@4": 1 / 4,
             "r@4": 1 / 2,
             "hit@4": 1,
             "rr": 1 / 4,
@@ -56,26 +50,14 @@ TIES = (
             "rbp@4": (1 - 0.8) * 0.8**3,
             "group_auc": (1 / 2 * 3 + 0) / (2 * 4),
         },
-        ties="item",
-    ),
-    *one_group(
-        "four tied rows, one relevant",
-        FOUR_TIED,
-        {
+        worst={
             **dict.fromkeys(("p@4", "hit@4", "rprec", "dcg@4", "cg@4"), 0),
-            "p@5": 1 / 5,
             "r@5": 1 / 2,
             "rr": 1 / 5,
             "ap": (1 / 5 + 2 / 6) / 2,
             "group_auc": (1 / 2 * 3 + 0) / (2 * 4),
         },
-        ties="worst",
-    ),
-    *one_group(
-        "four tied rows, one relevant",
-        FOUR_TIED,
-        {
-            "p@2": 1 / 2,
+        best={
             "r@2": 1 / 2,
             "hit@2": 1,
             "rr": 1 / 2,
@@ -84,26 +66,19 @@ TIES = (
             "ap": (1 / 2 + 2 / 6) / 2,
             "group_auc": (1 / 2 * 3 + 0) / (2 * 4),
         },
-        ties="best",
-    ),
-    *one_group(
-        "four tied rows, one relevant",
-        FOUR_TIED,
-        {
+        block={
             **dict.fromkeys(("p@4", "hit@4", "rr@4", "dcg@4"), 0),
-            "p@5": 1 / 5,
             "hit@5": 1,
             "rr": 1 / 5,
             "ap": (1 / 5 + 2 / 6) / 2,
             "dcg@5": 1 / log2(6),
             "group_auc": (1 / 2 * 3 + 0) / (2 * 4),
         },
-        ties="block",
     ),
-    *one_group(
+    *under_ties(
         "three tied rows, two relevant",
         THREE_TIED,
-        {
+        expected={
             "ap": ((1 / 1 + 2 / 2) / 2 + (1 / 1 + 2 / 3) / 2 + (1 / 2 + 2 / 3) / 2) / 3,
             "ap@1": ((1 / 1) / 2 + (1 / 1) / 2 + 0 / 2) / 3,
             "rr": (1 / 1 + 1 / 1 + 1 / 2) / 3,
@@ -115,21 +90,17 @@ TIES = (
             "group_auc(tied=zero)": (1 + 1) / (2 * 2),
             "gauc(tied=zero)": (1 + 1) / (2 * 2),
         },
-    ),
-    *one_group(
-        "three tied rows, two relevant",
-        THREE_TIED,
-        {
-            **dict.fromkeys(("p@2", "hit@2", "rprec"), 0),
+        block={
+            **dict.fromkeys(("p@2", "hit@2", "rprec", "ap(over=hits)@2"), 0),
             "p@3": 2 / 3,
             "rr": 1 / 3,
             "ap": (2 / 3 + 2 / 3) / 2,
-            "ap(over=hits)@2": 0,
             "ap(over=hits)@3": (2 / 3 + 2 / 3) / 2,
             "dcg": 1 / log2(4) + 1 / log2(4),
             "rbp": (1 - 0.8) * (0.8**2 + 0.8**2),
         },
-        ties="block",
+        best={"ap": (1 / 1 + 2 / 2) / 2},
+        worst={"ap": (1 / 2 + 2 / 3) / 2},
     ),
     *one_group(
         "two tied rows, none relevant, above two, one relevant",
@@ -154,12 +125,10 @@ TIES = (
             "p@4": (1 + 1 + 1 / 2) / 4,
         },
     ),
-    *one_group("three tied rows, two relevant", THREE_TIED, {"ap": (1 / 1 + 2 / 2) / 2}, ties="best"),
-    *one_group("three tied rows, two relevant", THREE_TIED, {"ap": (1 / 2 + 2 / 3) / 2}, ties="worst"),
-    *one_group(
+    *under_ties(
         "grades 3 and 1 tied",
         GRADES_TIED,
-        {
+        expected={
             "cg@1": (3 + 1) / 2,
             "cg(gain=exp2)@1": (7 + 1) / 2,
             "dcg": ((3 + 1) / 2) / log2(2) + ((3 + 1) / 2) / log2(3),
@@ -169,12 +138,9 @@ TIES = (
             "ndcg(discount=[1,0.5])@1": ((3 + 1) / 2) / 3,
             "rr(rel=2)": (1 / 1 + 1 / 2) / 2,
         },
+        best={"dcg(discount=zipf)": 3 / 1 + 1 / 2, "dcg": 3 / log2(2) + 1 / log2(3), "cg@1": 3},
+        worst={"dcg(discount=zipf)": 1 / 1 + 3 / 2, "dcg": 1 / log2(2) + 3 / log2(3), "cg@1": 1},
+        item={"dcg": 1 / log2(2) + 3 / log2(3), "cg@1": 1},
+        block={"dcg(discount=zipf)": (3 + 1) / 2, "dcg": (3 + 1) / log2(3), "cg@1": 0, "cg@2": 4},
     ),
-    *one_group("grades 3 and 1 tied", GRADES_TIED, {"dcg(discount=zipf)": 3 / 1 + 1 / 2}, ties="best"),
-    *one_group("grades 3 and 1 tied", GRADES_TIED, {"dcg(discount=zipf)": 1 / 1 + 3 / 2}, ties="worst"),
-    *one_group("grades 3 and 1 tied", GRADES_TIED, {"dcg(discount=zipf)": (3 + 1) / 2}, ties="block"),
-    *one_group("grades 3 and 1 tied", GRADES_TIED, {"dcg": 3 / log2(2) + 1 / log2(3), "cg@1": 3}, ties="best"),
-    *one_group("grades 3 and 1 tied", GRADES_TIED, {"dcg": 1 / log2(2) + 3 / log2(3), "cg@1": 1}, ties="worst"),
-    *one_group("grades 3 and 1 tied", GRADES_TIED, {"dcg": 1 / log2(2) + 3 / log2(3), "cg@1": 1}, ties="item"),
-    *one_group("grades 3 and 1 tied", GRADES_TIED, {"dcg": (3 + 1) / log2(3), "cg@1": 0, "cg@2": 4}, ties="block"),
 )

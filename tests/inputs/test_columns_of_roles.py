@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -49,16 +52,16 @@ def test_without_a_group_are_the_bits_of_any_group(
     monkeypatch.setattr("sparkrank.engines.local.LOCAL_SPLIT_ROWS", split_rows)
     if stored:
         pq.write_table(rows, tmp_path / "rows.parquet", row_group_size=40)
-    found = sr.evaluate(tmp_path / "rows.parquet" if stored else rows, metrics, **roles)
-    assert found.groups is None
-    assert set(found.table["interval"].to_pylist()) == {None}  # nothing to resample; with groups it is turned off
+    alone = sr.evaluate(tmp_path / "rows.parquet" if stored else rows, metrics, **roles)
+    assert alone.groups is None
+    assert set(alone.table["interval"].to_pylist()) == {None}  # nothing to resample; with groups it is turned off
     assert set(expected.table["interval"].to_pylist()) == {"off", None}  # auc_up has none by nature
     for table in ("table", "blocks", "curves"):
-        both = (without_hash(getattr(each, table)) for each in (found, expected))
-        one, other = (repr(each.drop_columns(["interval"] if table == "table" else []).to_pylist()) for each in both)
+        both = (without_hash(getattr(evaluation, table)) for evaluation in (alone, expected))
+        one, other = (repr(rows.drop_columns(["interval"] if table == "table" else []).to_pylist()) for rows in both)
         assert one == other
-    of_rows = {(row["check"], row["model"]): row["count"] for row in found.quality.to_pylist()}
-    counts = {(row["check"], row["model"]): row["count"] for row in expected.quality.to_pylist()}
+    of_rows, counts = ({(row["check"], row["model"]): row["count"] for row in evaluation.quality.to_pylist()}
+                       for evaluation in (alone, expected))  # fmt: skip
     assert of_rows.items() <= counts.items()
     assert not [check for check, _ in of_rows if "groups" in check or "tie" in check]
 
@@ -76,23 +79,27 @@ def test_memory_is_bounded_without_a_group(monkeypatch: pytest.MonkeyPatch) -> N
     assert sorted(seen) == [50, *[100] * 9]
 
 
-@pytest.mark.parametrize(
-    ("changes", "sentence"),
-    [
-        ({"metrics": ["auc", "ndcg@5"]}, "ndcg@5 is a metric of groups, but no group column is named"),
-        ({"metrics": ["gini@5"], "item": "item"}, "gini@5 is a metric of groups"),
-        ({"duplicates": "first", "item": "item"}, "duplicates=first is a setting of groups"),
-        ({"population": "truth"}, "population=truth is a setting of groups"),
-        ({"truth": log(), "item": "item"}, "lists and truth are joined by group and item, but no group column"),
-        ({"score": None, "label": None, "items": "item", "true_items": "kind"}, "lists of groups, but no group column"),
-        ({"buckets": 3}, "buckets is 3, but no group column is named"),
-        ({"group_table": "somewhere"}, "group_table is somewhere, but no group column is named"),
-        ({"group": []}, "group names no column: name at least one, or leave it out"),
-    ],
-)
-def test_what_needs_a_group_is_refused_without_one(changes: dict, sentence: str) -> None:
-    with pytest.raises(sr.SparkrankError, match=sentence):
-        sr.evaluate(log(), **{"metrics": ["auc"], "score": "score", "label": "label", **changes})
+# Changes of an evaluation, or of one by groups, and the sentence that refuses them.
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({"metrics": ["auc", "ndcg@5"]}, "ndcg@5 is a metric of groups, but no group column is named"),
+    ({"metrics": ["gini@5"], "item": "item"}, "gini@5 is a metric of groups"),
+    ({"duplicates": "first", "item": "item"}, "duplicates=first is a setting of groups"),
+    ({"population": "truth"}, "population=truth is a setting of groups"),
+    ({"truth": log(), "item": "item"}, "lists and truth are joined by group and item, but no group column"),
+    ({"score": None, "label": None, "items": "item", "true_items": "kind"}, "lists of groups, but no group column"),
+    ({"buckets": 3}, "buckets is 3, but no group column is named"),
+    ({"group_table": "somewhere"}, "group_table is somewhere, but no group column is named"),
+    ({"group": []}, "group names no column: name at least one, or leave it out"),
+    ({"group": "user", "score": "user"}, 'column "user" is both group and score: in a group all rows have the same'),
+    ({"group": "user", "item": "user"}, 'column "user" is both group and item'),
+    ({"group": ["user", "user"]}, 'the group column "user" is named twice'),
+]
+
+
+def test_what_needs_a_group_and_roles_that_rule_each_other_out_are_refused() -> None:
+    for changes, sentence in REFUSED:
+        with pytest.raises(sr.SparkrankError, match=sentence):
+            sr.evaluate(log(), **{"metrics": ["auc"], "score": "score", "label": "label", **changes})
 
 
 def spec_at(folder: Path, columns: str, metrics: str = "[auc]") -> Path:
@@ -104,16 +111,13 @@ def spec_at(folder: Path, columns: str, metrics: str = "[auc]") -> Path:
 
 
 def test_a_spec_may_leave_out_group_and_label(tmp_path: Path) -> None:
+    """A column that is a score too stands in the source, or days with another label would merge with it."""
     spec = load_spec(spec_at(tmp_path, "score: s, label: y"))
     assert (spec.plan().keys, spec.plan().group_table, spec.source()) == ((), False, "label=y")
-    spec = load_spec(spec_at(tmp_path, "group: u, score: {a: s, b: t}", '["kendall_tau(ref=b)"]'))
-    assert spec.source() == "group=u"
     with pytest.raises(sr.SpecError, match="buckets is 4, but no group column is named"):
         load_spec(spec_at(tmp_path, "score: s, label: y"), ["engine.buckets=4"]).plan()
-
-
-def test_a_column_that_is_a_score_too_stands_in_the_source(tmp_path: Path) -> None:
-    """Or days with another label would merge with it."""
+    spec = load_spec(spec_at(tmp_path, "group: u, score: {a: s, b: t}", '["kendall_tau(ref=b)"]'))
+    assert spec.source() == "group=u"
     spec = load_spec(spec_at(tmp_path, "group: u, score: {a: s, b: y}, label: y, weight: y"))
     assert spec.source() == "group=u, label=y, weight=y"
 
@@ -132,9 +136,8 @@ def test_a_column_that_is_a_score_too_stands_in_the_source(tmp_path: Path) -> No
 def test_a_column_with_two_roles_is_as_two_columns(roles: dict, alike: dict) -> None:
     rows = log()
     rows = rows.set_column(1, "score", rows["score"].fill_null(0.5)).set_column(3, "label", rows["label"].fill_null(0))
-    copies = {"copy": "score", "copied": "label", "named": "item", "person": "user"}
-    for name, of in copies.items():
-        rows = rows.append_column(name, rows[of])
+    for name, copied in (("copy", "score"), ("copied", "label"), ("named", "item")):
+        rows = rows.append_column(name, rows[copied])
     metrics = ["ap", "auc", "spearman(ref=reference_rank)"] if "reference_rank" in roles else ["ap", "auc", "gauc"]
     one, other = (
         sr.evaluate(rows, metrics, **{"group": "user", "label": "label", "item": "item", "duplicates": "first", **each})
@@ -151,19 +154,6 @@ def test_arrays_may_be_their_own_truth() -> None:
     assert found.table["value"].to_pylist() == [1.0] * 4
 
 
-@pytest.mark.parametrize(
-    ("roles", "sentence"),
-    [
-        ({"score": "user"}, 'column "user" is both group and score: in a group all rows have the same'),
-        ({"item": "user"}, 'column "user" is both group and item'),
-        ({"group": ["user", "user"]}, 'the group column "user" is named twice'),
-    ],
-)
-def test_roles_that_rule_each_other_out(roles: dict, sentence: str) -> None:
-    with pytest.raises(sr.SpecError, match=sentence):
-        sr.evaluate(log(), ["ap"], **{"group": "user", "score": "score", "label": "label", **roles})
-
-
 OF_TWO_MODELS = ["kendall_tau(ref=b)", "kendall_distance(ref=b)", "spearman(ref=b)", "rbo(ref=b)"]
 
 
@@ -177,22 +167,20 @@ def test_two_orders_are_compared_without_a_label(caplog: pytest.LogCaptureFixtur
     assert repr(without_hash(found.table).to_pylist()) == repr(without_hash(expected.table).to_pylist())
 
 
-@pytest.mark.parametrize("text", [*CATALOG, "kendall_tau(ref=label)", "median(ap)", "novelty@3"])
-def test_a_label_is_asked_for_by_every_other_metric(text: str) -> None:
-    if text in ("coverage", "gini"):
-        return
-    asked = {"group": "user", "score": {"a": "score", "b": "other"}, "item": "item", "ties": "block"}
-    with pytest.raises(sr.SpecError, match=r"reads labels, but label names no column, and there is no truth"):
-        sr.evaluate(log(), [text], **asked)
-
-
-@pytest.mark.parametrize("setting", [{"unjudged": "drop"}, {"population": "both"}], ids=str)
-def test_definitions_that_need_labels(setting: dict) -> None:
-    with pytest.raises(sr.SpecError, match=f"{next(iter(setting))}=.* but label names no column"):
-        sr.evaluate(log(), OF_TWO_MODELS, group="user", score={"a": "score", "b": "other"}, **setting)
+def test_a_label_is_asked_for_by_every_other_metric_and_some_definitions() -> None:
+    asked: dict[str, Any] = {"group": "user", "score": {"a": "score", "b": "other"}}
+    for text in {*CATALOG, "kendall_tau(ref=label)", "median(ap)", "novelty@3"} - {"coverage", "gini"}:
+        with pytest.raises(sr.SpecError, match=r"reads labels, but label names no column, and there is no truth"):
+            sr.evaluate(log(), [text], **asked, item="item", ties="block")
+    for name, word in (("unjudged", "drop"), ("population", "both")):
+        with pytest.raises(sr.SpecError, match=f"{name}=.* but label names no column"):
+            sr.evaluate(log(), OF_TWO_MODELS, **asked, **{name: word})
 
 
 NEED_AN_ORDER = ["err", "err@3", "iprec(recall=0.5)", "infap", "ap(over=hits)@5", "coverage@3"]
+
+
+BY_RANK = {"group": "user", "rank": "rank", "label": "label", "item": "item"}
 
 
 def ranked(tied: int = 0) -> pa.Table:
@@ -204,27 +192,24 @@ def ranked(tied: int = 0) -> pa.Table:
     return pa.table({"user": np.repeat(np.arange(50), 9), "rank": np.concatenate(ranks), "label": label, "item": label})
 
 
-@pytest.mark.parametrize("ties", ["worst", "best", "block", "item"])
-def test_ranks_are_an_order(ties: str) -> None:
+def test_ranks_are_an_order() -> None:
     """Without equal ranks it does not matter what is said of ties."""
-    roles = {"group": "user", "rank": "rank", "label": "label", "item": "item"}
-    found, expected = (sr.evaluate(ranked(), NEED_AN_ORDER, ties=each, **roles) for each in ("expected", ties))
-    assert found.table["value"].to_pylist() == expected.table["value"].to_pylist()
-    arrays = {"user": [1, 2], "p": [[1, 2], [3]], "a": [[2], [3, 4]]}
-    of_lists = {"group": "user", "items": "p", "true_items": "a"}
-    one, other = (sr.evaluate(pa.table(arrays), NEED_AN_ORDER, ties=each, **of_lists) for each in ("expected", ties))
-    assert one.table["value"].to_pylist() == other.table["value"].to_pylist()
+    of_lists = pa.table({"user": [1, 2], "p": [[1, 2], [3]], "a": [[2], [3, 4]]})
+    for rows, roles in ((ranked(), BY_RANK), (of_lists, {"group": "user", "items": "p", "true_items": "a"})):
+        values = [
+            sr.evaluate(rows, NEED_AN_ORDER, ties=ties, **roles).table["value"].to_pylist()
+            for ties in ("expected", "worst", "best", "block", "item")
+        ]
+        assert values == values[:1] * 5
 
 
 def test_equal_ranks_are_none() -> None:
-    roles = {"group": "user", "rank": "rank", "label": "label", "item": "item"}
+    told = r"is not computed under ties=expected \(.*\), and 6 rows of rank share"
     for metric in NEED_AN_ORDER:
-        with pytest.raises(
-            sr.InputError, match=r"is not computed under ties=expected \(.*\), and 6 rows of rank share"
-        ):
-            sr.evaluate(ranked(tied=3), ["rr", metric], **roles)
-        sr.evaluate(ranked(tied=3), ["rr", metric], ties="worst", **roles)
-    sr.evaluate(ranked(tied=3), ["rr", "ap"], **roles)
+        with pytest.raises(sr.InputError, match=told):
+            sr.evaluate(ranked(tied=3), ["rr", metric], **BY_RANK)
+        sr.evaluate(ranked(tied=3), ["rr", metric], ties="worst", **BY_RANK)
+    sr.evaluate(ranked(tied=3), ["rr", "ap"], **BY_RANK)
     with pytest.raises(sr.MetricError, match="err is not computed under ties=expected"):
         sr.evaluate(ranked(), ["err"], group="user", score="rank", label="label")
 
@@ -243,12 +228,9 @@ ODD = {
 @pytest.mark.parametrize("kind", ODD)
 def test_columns_without_a_role_are_not_looked_at(tmp_path: Path, kind: str) -> None:
     rows = pa.table({"odd": ODD[kind], "user": [1], "score": [0.5], "label": [1], "m": [{"score": 0.25}]})
-    for score in ("score", "m.score"):
-        assert sr.evaluate(rows, ["rr"], group="user", score=score, label="label").table["value"].to_pylist() == [1.0]
-    try:
+    forms: list[Any] = [rows]
+    with suppress(pa.ArrowException):  # Parquet has no such type
         pq.write_table(rows, tmp_path / "rows.parquet")
-    except pa.ArrowException:
-        return  # Parquet has no such type
-    for score in ("score", "m.score"):
-        found = sr.evaluate(tmp_path / "rows.parquet", ["rr"], group="user", score=score, label="label")
-        assert found.table["value"].to_pylist() == [1.0]
+        forms.append(tmp_path / "rows.parquet")
+    for given, score in itertools.product(forms, ("score", "m.score")):
+        assert sr.evaluate(given, ["rr"], group="user", score=score, label="label").table["value"].to_pylist() == [1.0]

@@ -29,6 +29,7 @@ from sparkrank.sources.side_rows import SideRows
 from sparkrank.sources.text_schema import number_kinds
 from sparkrank.tables.rows.limits import limits_of
 from tests.support.fake_roles import LOG, NAMED, NAN_PROPENSITY, add_fake_roles, asked
+from tests.support.joined import counts_of
 
 
 @pytest.fixture
@@ -64,16 +65,14 @@ def test_it_must_be_named_and_be_there() -> None:
     with pytest.raises(sr.InputError, match=r'^the propensity column "item" is of type string: a number is needed$'):
         evaluated(LOG, **{**NAMED, "propensity": "item"})
     lists = LOG.append_column("nested", pa.array([[1]] * 4))
-    with pytest.raises(
-        sr.InputError, match=r'^the sub topic column "nested" is of type list.*: a plain value is needed'
-    ):
+    with pytest.raises(sr.InputError, match=r'^the sub topic column "nested" is of type list.*: a plain value is'):
         evaluated(lists, **{**NAMED, "subtopic": "nested"})
 
 
 @pytest.mark.usefixtures("fake_roles")
 def test_its_bad_rows_are_rejected_and_counted() -> None:
     outcome = evaluated(LOG, Limits(0.25), **NAMED)
-    counts = {row["check"]: row["count"] for row in outcome.quality.to_pylist()}
+    counts = counts_of(outcome)
     assert (counts[NAN_PROPENSITY], counts["rows rejected"], counts["rows evaluated"]) == (1, 1, 3)
     # of a the relevant row stands second; that of b was the bad one, so that rr of b is undefined, and skipped
     assert outcome.metrics["value"].to_pylist() == [1 / 2]
@@ -81,6 +80,11 @@ def test_its_bad_rows_are_rejected_and_counted() -> None:
         evaluated(LOG, **NAMED)
     _, plan = asked(**NAMED)
     assert limits_of(plan, 0.0, {NAN_PROPENSITY: 0.1}).by_check == {NAN_PROPENSITY: 0.1}
+
+
+def with_rr(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> None:
+    """Change the declaration of rr."""
+    monkeypatch.setitem(CATALOG, "rr", dataclasses.replace(CATALOG["rr"], **changes))
 
 
 def test_the_metric_reads_its_values(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,35 +97,27 @@ def test_the_metric_reads_its_values(monkeypatch: pytest.MonkeyPatch) -> None:
         read.append((topics.tolist(), chances.tolist()))
         return np.bincount(ranking.judgments.codes, chances, ranking.groups)
 
-    monkeypatch.setitem(CATALOG, "rr", dataclasses.replace(CATALOG["rr"], values=values, sums=None, highest=math.inf))
-    outcome = evaluated(LOG.slice(0, 2), **NAMED)
-    assert outcome.metrics["value"].to_pylist() == [0.5 + 0.25]
+    with_rr(monkeypatch, values=values, sums=None, highest=math.inf)
+    assert evaluated(LOG.slice(0, 2), **NAMED).metrics["value"].to_pylist() == [0.5 + 0.25]
     topics, chances = read[0]
-    assert (topics[0] >= 0, topics[1]) == (True, -1)
-    assert chances == [0.5, 0.25]
+    assert (topics[0] >= 0, topics[1], chances) == (True, -1, [0.5, 0.25])
 
 
-@pytest.mark.parametrize(("role", "column"), [("weight", "chance"), ("reference_rank", "score"), ("item", "item")])
-def test_a_metric_may_read_a_role_that_is_there_already(
-    monkeypatch: pytest.MonkeyPatch, role: str, column: str
-) -> None:
-    read: list[list[float]] = []
+def test_a_metric_may_read_a_role_that_is_there_already_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    for role, column in (("weight", "chance"), ("reference_rank", "score"), ("item", "item")):
+        read: list[list[float]] = []
 
-    def values(ranking: Any, _: Metric) -> Any:
-        read.append(ranking.columns[role].tolist())
-        return np.ones(ranking.groups)
+        def values(ranking: Any, _: Metric, role: str = role, read: list = read) -> Any:
+            read.append(ranking.columns[role].tolist())
+            return np.ones(ranking.groups)
 
-    changed = dataclasses.replace(CATALOG["rr"], values=values, sums=None, columns=(role,))
-    monkeypatch.setitem(CATALOG, "rr", changed)
-    evaluated(LOG.slice(0, 2), **{role: column})
-    x, y = read[0]
-    assert (x != y) if role == "item" else (x, y) == (0.5, 0.25)
-    with pytest.raises(sr.SpecError, match=rf"^rr reads the .*, but no {role} column is named$"):
-        asked()
-
-
-def test_a_metric_that_reads_no_role_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(CATALOG, "rr", dataclasses.replace(CATALOG["rr"], columns=("wieght",)))
+        with_rr(monkeypatch, values=values, sums=None, columns=(role,))
+        evaluated(LOG.slice(0, 2), **{role: column})
+        x, y = read[0]
+        assert (x != y) if role == "item" else (x, y) == (0.5, 0.25)
+        with pytest.raises(sr.SpecError, match=rf"^rr reads the .*, but no {role} column is named$"):
+            asked()
+    with_rr(monkeypatch, columns=("wieght",))
     with pytest.raises(sr.SpecError, match=r'^rr reads the role "wieght", did you mean "weight"'):
         asked()
 
@@ -146,9 +142,8 @@ def test_a_truth_has_what_is_of_both_sides() -> None:
     (rows,) = bucket_rows(given, roles.truth, plan)
     assert rows["subtopic"].to_pylist() == [7]
     assert rows["propensity"].to_pylist() == [None]  # of the lists alone
-    with pytest.raises(
-        sr.SpecError, match=r'truth_columns names "propensity" \(allowed: group, item, cluster, subtopic, label\)'
-    ):
+    allowed = r"\(allowed: group, item, cluster, subtopic, label\)"
+    with pytest.raises(sr.SpecError, match=rf'truth_columns names "propensity" {allowed}'):
         TruthColumns.of(None, {"propensity": "chance"})
 
 

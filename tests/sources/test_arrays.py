@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import log2
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,26 +20,17 @@ from sparkrank.sources.parquet import ParquetInput
 from sparkrank.sources.protocol import Split
 from sparkrank.sources.selection import Selection, Sides
 from sparkrank.sources.table_input import TableInput
+from tests.support.joined import counts_of, values_of
 
 ARRAYS = {"group": "user", "items": "predicted", "true_items": "actual"}
 
 
-def table(*rows: tuple, kind: pa.DataType | None = None) -> pa.Table:
+def table(*rows: tuple) -> pa.Table:
     """Rows of (user, predicted, actual), and of labels where a row has them."""
-    columns = list(zip(*rows, strict=True))
-    items = pa.list_(kind or pa.string())
-    arrays = {
-        "user": pa.array(columns[0]),
-        "predicted": pa.array(columns[1], items),
-        "actual": pa.array(columns[2], items),
-    }
-    if len(columns) > 3:
-        arrays["labels"] = pa.array(columns[3], pa.list_(pa.float64()))
-    return pa.table(arrays)
-
-
-def values_of(evaluation: sr.Evaluation, metric: str) -> dict[str, float]:
-    return dict(zip(evaluation.groups["user"].to_pylist(), evaluation.groups[metric].to_pylist(), strict=True))
+    texts = pa.list_(pa.string())
+    kinds = {"user": pa.string(), "predicted": texts, "actual": texts, "labels": pa.list_(pa.float64())}
+    columns = zip(kinds.items(), zip(*rows, strict=True), strict=False)
+    return pa.table({name: pa.array(values, kind) for (name, kind), values in columns})
 
 
 def test_the_order_of_the_array_is_the_order_of_the_list() -> None:
@@ -51,6 +43,40 @@ def test_the_order_of_the_array_is_the_order_of_the_list() -> None:
     assert values_of(found, "cg") == {"u": 2.0, "v": 1.0, "w": 0.0, "x": 0.0}  # a true item counts 1
 
 
+NAN = float("nan")
+REPEATED = table(("u", ["a", "a", "b"], ["b"]))
+THREE = table(("t", ["z"], ["y"]), ("u", ["a", "c", "b"], ["b", "a", "x"]), ("v", ["q", "r"], ["r"]))
+TWO_MODELS = pa.table({"user": ["u"], "predicted": [["a", "b"]], "other": [["b", "x"]], "actual": [["b", "x"]]})
+# Rows, a metric, what is asked beside, and the value of each user or, where there are several, of each model.
+SMALL: dict[str, tuple[pa.Table, str, dict[str, Any], dict[str, float]]] = {
+    "offsets that do not start at 0, and more than one chunk": (
+        pa.concat_tables([THREE.slice(1, 1), THREE.slice(2, 1)]), "ap", {}, {"u": (1 / 1 + 2 / 3) / 3, "v": 1 / 2}
+    ),
+    "relevance by the place in the true array": (
+        table(("u", ["c", "a"], ["a", "b", "c"])), "dcg", {"relevance": "reciprocal_rank"},
+        {"u": (1 / 3) / log2(2) + (1 / 1) / log2(3)},
+    ),
+    # without the second a, b is at position 2, or at 3 as it stands
+    "dense positions": (REPEATED, "rr", {"duplicates": "first", "positions": "dense"}, {"u": 1 / 2}),
+    "given positions": (REPEATED, "rr", {"duplicates": "first", "positions": "given"}, {"u": 1 / 3}),
+    "NaN among the true items is nothing, as null is": (
+        pa.table({"user": ["u"], "predicted": [[2.0, 1.0]], "actual": [[NAN, 1.0]]}), "r", {}, {"u": 1.0}
+    ),
+    "two models": (
+        TWO_MODELS, "ap", {"items": {"one": "predicted", "two": "other"}}, {"one": (1 / 2) / 2, "two": 1.0}
+    ),
+}  # fmt: skip
+
+
+def test_small_arrays() -> None:
+    for name, (rows, metric, asked, values) in SMALL.items():
+        groups = sr.evaluate(rows, [metric], **{**ARRAYS, **asked}).groups.to_pylist()
+        key = "model" if "items" in asked else "user"
+        assert {row[key]: row[metric] for row in groups} == pytest.approx(values, rel=1e-15), name
+    with pytest.raises(sr.InputError, match=r"\(1 null item\)"):  # in a list NaN is an item that is missing
+        sr.evaluate(pa.table({"user": ["u"], "predicted": [[NAN, 1.0]], "actual": [[1.0]]}), ["rr"], **ARRAYS)
+
+
 def test_arrays_that_are_all_empty_fit_any_items() -> None:
     """Their items have no type; one of two models may put nothing first for anybody."""
     nothing = pa.array([[], []], pa.list_(pa.null()))
@@ -60,22 +86,12 @@ def test_arrays_that_are_all_empty_fit_any_items() -> None:
     assert found == {"none": 0.0, "some": 1 / 2}
 
 
-def test_nan_is_no_item() -> None:
-    """In a list it is an item that is missing, among the true ones nothing, as null is."""
-    nan = float("nan")
-    rows = pa.table({"user": ["u"], "predicted": [[2.0, 1.0]], "actual": [[nan, 1.0]]})
-    assert values_of(sr.evaluate(rows, ["rr", "r"], **ARRAYS), "r") == {"u": 1.0}
-    rows = pa.table({"user": ["u"], "predicted": [[nan, 1.0]], "actual": [[nan, 1.0]]})
-    with pytest.raises(sr.InputError, match=r"\(1 null item\)"):
-        sr.evaluate(rows, ["rr"], **ARRAYS)
-
-
 @pytest.mark.parametrize("empty", [[], None], ids=["empty", "null"])
 def test_a_group_of_empty_arrays_is_a_group(empty: list | None) -> None:
     """As in Spark, where it counts 0."""
     found = sr.evaluate(table(("u", ["a"], ["a"]), ("v", empty, empty)), ["ap"], undefined="zero", **ARRAYS)
     assert found.to_pandas().loc[0, "value"] == 1 / 2
-    counts = {row["check"]: row["count"] for row in found.quality.to_pylist()}
+    counts = counts_of(found)
     assert (counts[checks.GROUPS], counts[checks.GROUP_ONLY], counts[checks.ROWS_READ]) == (2, 1, 3)
 
 
@@ -100,9 +116,8 @@ def test_labels_beyond_the_last_true_item_are_refused(actual: list | None, kind:
         sr.evaluate(rows, ["cg"], label="labels", **ARRAYS)
     found = sr.evaluate(rows, ["cg"], label="labels", max_bad_fraction=0.5, **ARRAYS)
     assert values_of(found, "cg") == {"u": 1.0, "v": 1.0 if actual else 0.0}
-    counts = {row["check"]: row["count"] for row in found.quality.to_pylist()}
-    assert counts[checks.BEYOND_TRUE_ITEMS] == counts[checks.ROWS_REJECTED] == beyond
-    assert counts[checks.NULL_ITEM] == 0
+    names = (checks.BEYOND_TRUE_ITEMS, checks.ROWS_REJECTED, checks.NULL_ITEM)
+    assert [counts_of(found)[name] for name in names] == [beyond, beyond, 0]
 
 
 # Spark's RankingEvaluator takes a row for a query, whoever asked it. Lists [1, 2] against {2} and [3] against {1, 3}.
@@ -117,7 +132,7 @@ def test_each_row_is_a_list_of_its_own(users: list) -> None:
     assert found.table["n_groups"].to_pylist()[:2] == [2, 2]
     rows = found.groups.sort_by("r@1").select(["user", "n_rows", "ap", "r@1"]).to_pylist()
     assert [[*row.values()] for row in rows] == [[users[0], 2, APS[0], 0.0], [users[1], 2, APS[1], 1 / 2]]
-    counts = {row["check"]: row["count"] for row in found.quality.to_pylist()}
+    counts = counts_of(found)
     assert (counts[checks.GROUPS], counts[checks.SEVERAL_LISTS]) == (2, len(users) - len(set(users)))
 
 
@@ -129,19 +144,12 @@ def test_rows_of_one_key_are_as_rows_of_keys_of_their_own(
 ) -> None:
     """However the rows are split: but for the key nothing tells that two users are one."""
     rng = np.random.default_rng(5)
-
-    def arrays(most: int) -> pa.Array:
-        return pa.array([rng.integers(0, 9, rng.integers(0, most)).tolist() for _ in range(40)], pa.list_(pa.int64()))
-
-    rows = pa.table(
-        {
-            "user": rng.choice(["u", "v", "w"], 40),
-            "hour": rng.integers(0, 2, 40),
-            "place": rng.choice(["home", "away"], 40),
-            "predicted": arrays(7),
-            "actual": arrays(4),
-        }
-    )
+    columns = {"user": rng.choice(["u", "v", "w"], 40), "hour": rng.integers(0, 2, 40)}
+    columns["place"] = rng.choice(["home", "away"], 40)
+    for name, most in (("predicted", 7), ("actual", 4)):
+        lists = [rng.integers(0, 9, rng.integers(0, most)).tolist() for _ in range(40)]
+        columns[name] = pa.array(lists, pa.list_(pa.int64()))
+    rows = pa.table(columns)
     apart = rows.set_column(0, "user", pa.array([f"{n}" for n in range(40)]))
     monkeypatch.setattr("sparkrank.engines.local.LOCAL_SPLIT_ROWS", split_rows)
     settings = {**ARRAYS, "group": keys.split(), "slices": ["place"], "duplicates": "first", "uncertainty": False}
@@ -149,46 +157,15 @@ def test_rows_of_one_key_are_as_rows_of_keys_of_their_own(
     if stored:
         pq.write_table(rows, tmp_path / "rows.parquet", row_group_size=3)
     given = tmp_path / "rows.parquet" if stored else rows
-    found, expected = (
+    alike, expected = (
         sr.evaluate(each, metrics, buckets=buckets, **settings) for each, buckets in ((given, 3), (apart, 2))
     )
-    assert repr(found.table.to_pylist()) == repr(expected.table.to_pylist())
-    assert found.blocks.to_pylist() == expected.blocks.to_pylist()
-
-    def groups(of: sr.Evaluation) -> list[str]:
-        return sorted(map(repr, of.groups.drop_columns(keys.split()).to_pylist()))
-
-    assert groups(found) == groups(expected)
-    lists = found.groups.group_by(keys.split()).aggregate([([], "count_all")])["count_all"].to_pylist()
-    several = {row["check"]: row["count"] for row in found.quality.to_pylist()}[checks.SEVERAL_LISTS]
-    assert (sum(lists), several) == (40, sum(count > 1 for count in lists))
-
-
-def test_relevance_by_the_place_in_the_true_array() -> None:
-    found = sr.evaluate(table(("u", ["c", "a"], ["a", "b", "c"])), ["dcg"], relevance="reciprocal_rank", **ARRAYS)
-    assert values_of(found, "dcg") == {"u": pytest.approx((1 / 3) / log2(2) + (1 / 1) / log2(3), rel=1e-15)}
-
-
-def test_several_models_in_one_table() -> None:
-    rows = table(("u", ["a", "b"], ["b", "x"])).append_column("other", pa.array([["b", "x"]]))
-    models = {"first": "predicted", "second": "other"}
-    found = sr.evaluate(rows, ["ap"], group="user", items=models, true_items="actual").groups.to_pylist()
-    assert {row["model"]: row["ap"] for row in found} == {"first": (1 / 2) / 2, "second": 1.0}
-
-
-def test_arrays_in_slices_and_chunks() -> None:
-    """Offsets that do not start at 0, and more than one chunk."""
-    rows = table(("t", ["z"], ["y"]), ("u", ["a", "c", "b"], ["b", "a", "x"]), ("v", ["q", "r"], ["r"]))
-    chunked = pa.concat_tables([rows.slice(1, 1), rows.slice(2, 1)])
-    assert values_of(sr.evaluate(chunked, ["ap"], **ARRAYS), "ap") == {"u": (1 / 1 + 2 / 3) / 3, "v": 1 / 2}
-
-
-def test_a_place_in_the_array_may_be_the_position() -> None:
-    """Without the second a, b is at position 2, or at 3 as it stands."""
-    rows = table(("u", ["a", "a", "b"], ["b"]))
-    for positions, found in (("dense", 1 / 2), ("given", 1 / 3)):
-        evaluation = sr.evaluate(rows, ["rr"], duplicates="first", positions=positions, **ARRAYS)
-        assert values_of(evaluation, "rr") == {"u": found}
+    assert repr(alike.table.to_pylist()) == repr(expected.table.to_pylist())
+    assert alike.blocks.to_pylist() == expected.blocks.to_pylist()
+    one, other = (sorted(map(repr, of.groups.drop_columns(keys.split()).to_pylist())) for of in (alike, expected))
+    assert one == other
+    counts = alike.groups.group_by(keys.split()).aggregate([([], "count_all")])["count_all"].to_pylist()
+    assert (sum(counts), counts_of(alike)[checks.SEVERAL_LISTS]) == (40, sum(count > 1 for count in counts))
 
 
 @pytest.mark.parametrize(
@@ -217,26 +194,24 @@ def test_what_makes_no_sense_is_refused(changes: dict, error: type[Exception], s
         sr.evaluate(rows, ["ap"], group="user", score="s", label="l", relevance="reciprocal_rank")
 
 
+OF_ARRAYS = Roles.of_arrays("user", "predicted", "actual")
+PLAN = Plan.of(["ap"], ["predicted"], ["user"], joins=True, arrays=True)
+
+
 def test_splits_and_buckets_are_as_many_as_elements_want(tmp_path: Path) -> None:
     rows = pa.table({"user": ["u"] * 40, "predicted": [list(range(50))] * 40, "actual": [[7]] * 39 + [None]})
     pq.write_table(rows, tmp_path / "rows.parquet", row_group_size=10)
-    roles = Roles.of_arrays("user", "predicted", "actual")
-    plan = Plan.of(["ap"], ["predicted"], ["user"], joins=True, arrays=True)
-    in_memory = Sides(Selection.of(TableInput(rows), roles, "input"), None, roles)
-    stored = Sides(Selection.of(ParquetInput.at(str(tmp_path)), roles, "input"), None, roles)
-    assert in_memory.rows == 40 * 50 + 39
-    assert stored.rows == 40 * 50 + 40  # a footer has one element for no array
-    for sides in (in_memory, stored):
-        assert len(sides.splits(plan, 600)) == 4
-        assert len(sides.splits(plan, 10_000)) == 1
-    assert [split.rows for split in ParquetInput.at(str(tmp_path)).file_splits(1_100, arrays=["predicted"])] == [20, 20]
+    stored = ParquetInput.at(str(tmp_path))
+    for source, true in ((TableInput(rows), 39), (stored, 40)):  # a footer has one element for no array
+        sides = Sides(Selection.of(source, OF_ARRAYS, "input"), None, OF_ARRAYS)
+        assert sides.rows == 40 * 50 + true
+        assert [len(sides.splits(PLAN, split_rows)) for split_rows in (600, 10_000)] == [4, 1]
+    assert [split.rows for split in stored.file_splits(1_100, arrays=["predicted"])] == [20, 20]
 
 
 def test_rows_are_numbered_through_the_tables_of_a_split() -> None:
     """A split is read in several tables where it is large: their rows are other lists all the same."""
     rows = table(("u", ["a", "b"], ["b"]), ("u", ["c"], ["d"]))
-    roles = Roles.of_arrays("user", "predicted", "actual")
-    plan = Plan.of(["ap"], ["predicted"], ["user"], joins=True, arrays=True)
-    sides = Sides(Selection.of(TableInput(rows), roles, "input"), None, roles)
-    numbers = [part[LIST].to_pylist() for part in sides.reader(plan)((0, Split(5, lambda: iter([rows, rows]))))]
+    sides = Sides(Selection.of(TableInput(rows), OF_ARRAYS, "input"), None, OF_ARRAYS)
+    numbers = [part[LIST].to_pylist() for part in sides.reader(PLAN)((0, Split(5, lambda: iter([rows, rows]))))]
     assert [sorted(set(each)) for each in numbers] == [[5, 6], [5, 6], [7, 8], [7, 8]]  # of lists and of a truth each

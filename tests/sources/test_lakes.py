@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from pathlib import Path
 from typing import Any
@@ -45,14 +46,16 @@ class OtherStore:
 
 @pytest.mark.parametrize(("mark", "kind"), MARKS.items())
 def test_a_lake_table_is_refused_wherever_the_path_goes_in(tmp_path: Path, mark: str, kind: str) -> None:
+    """Also one all of whose files lie elsewhere, as a shallow clone has them."""
     write(tmp_path / "t/day=1/a.parquet", **ROW)
     write(tmp_path / "lists/a.parquet", user=[1], item=[1], score=[0.5])
-    (tmp_path / "t" / mark).parent.mkdir()
-    (tmp_path / "t" / mark).write_text("{}")
+    for table in ("t", "clone"):
+        (tmp_path / table / mark).parent.mkdir(parents=True)
+        (tmp_path / table / mark).write_text("{}")
     told = rf"is in a table of {kind.capitalize()} .*write format: {kind} "
-    for place in PLACES:
-        with pytest.raises(InputError, match=rf"^the input .*t/{re.escape(place)}.* {told}"):
-            sr.evaluate(f"{tmp_path}/t/{place}", ["rr"], **ROLES)
+    for place in (*(f"t/{place}" for place in PLACES), "clone"):
+        with pytest.raises(InputError, match=rf"^the input .*{re.escape(place)}.* {told}"):
+            sr.evaluate(f"{tmp_path}/{place}", ["rr"], **ROLES)
     roles = {"group": "user", "score": "score", "item": "item", "truth": f"{tmp_path}/t/day=1"}
     with pytest.raises(InputError, match=f"^the truth .* {told}"):
         sr.evaluate(str(tmp_path / "lists"), ["rr"], **roles)
@@ -81,10 +84,9 @@ def test_folders_of_the_users_own_are_no_tables(tmp_path: Path, own: str) -> Non
     (tmp_path / "t" / own).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / "t" / own).write_text("{}")
     stores: list[Any] = [fs.LocalFileSystem(), OtherStore()]
-    for store in stores:
-        for place in ("day=1", "day=1/a.parquet", "day=1/*", "day=[1]"):
-            listing = Listing.at(store, f"{tmp_path}/t/{place}")
-            assert (listing.files, listing.tables) == ((f"{tmp_path}/t/day=1/a.parquet",), ())
+    for store, place in itertools.product(stores, ("day=1", "day=1/a.parquet", "day=1/*", "day=[1]")):
+        listing = Listing.at(store, f"{tmp_path}/t/{place}")
+        assert (listing.files, listing.tables) == ((f"{tmp_path}/t/day=1/a.parquet",), ())
 
 
 def test_a_store_is_asked_once_for_each_folder_above(tmp_path: Path) -> None:
@@ -115,22 +117,12 @@ def test_a_folder_above_that_nobody_may_list_ends_the_search(tmp_path: Path) -> 
     assert store.asked[-1] == "refused"
 
 
-@pytest.mark.parametrize("link", ["a file", "a folder", "the path"])
-def test_a_link_into_a_table_leads_into_it(tmp_path: Path, link: str) -> None:
+def test_a_link_into_a_table_leads_into_it(tmp_path: Path) -> None:
     write(tmp_path / "lake/t/day=1/a.parquet", **ROW)
     (tmp_path / "lake/t/_delta_log").mkdir()
-    (tmp_path / "in").mkdir()
-    target = {"a file": "day=1/a.parquet", "a folder": "day=1", "the path": "day=1"}[link]
-    place = {"a file": "in/b.parquet", "a folder": "in/day=1", "the path": "in/here"}[link]
-    (tmp_path / place).symlink_to(tmp_path / "lake/t" / target)
-    asked = tmp_path / place if link == "the path" else tmp_path / "in"
-    with pytest.raises(InputError, match=rf"in a table of Delta \({tmp_path}/lake/t has _delta_log\)"):
-        sr.evaluate(asked, ["rr"], **ROLES)
-
-
-def test_a_table_all_of_whose_files_lie_elsewhere(tmp_path: Path) -> None:
-    """As a shallow clone has them: there is a table, and it is not said that nothing is there."""
-    (tmp_path / "t/_delta_log").mkdir(parents=True)
-    (tmp_path / "t/_delta_log/0.json").write_text("{}")
-    with pytest.raises(InputError, match="is in a table of Delta"):
-        sr.evaluate(tmp_path / "t", ["rr"], **ROLES)
+    links = (("a/b.parquet", "day=1/a.parquet", "a"), ("b/day=1", "day=1", "b"), ("c", "day=1", "c"))
+    for place, target, asked in links:
+        (tmp_path / place).parent.mkdir(exist_ok=True)
+        (tmp_path / place).symlink_to(tmp_path / "lake/t" / target)
+        with pytest.raises(InputError, match=rf"in a table of Delta \({tmp_path}/lake/t has _delta_log\)"):
+            sr.evaluate(tmp_path / asked, ["rr"], **ROLES)

@@ -20,6 +20,7 @@ from sparkrank.sources.parquet import ParquetInput, read_split
 from sparkrank.sources.selection import Selection
 from sparkrank.sources.side_rows import SideRows
 from sparkrank.sources.text_files import TextInput
+from tests.support.joined import values_of
 from tests.support.parquet_files import at
 
 LONG = 140_000
@@ -56,14 +57,15 @@ def test_long_texts_play_every_role(form: str, row_memory: int | None, group_tab
 def test_long_texts_join_lists_and_truth_and_stand_in_arrays(tmp_path: Path) -> None:
     lists = pa.table({"u": _long("aabb"), "i": _long("pqpq"), "s": [2.0, 1, 2, 1]})
     truth = pa.table({"u": _long("ab"), "i": _long("qp")})
-    asked: dict[str, Any] = {"group": "u", "lane": "local"}
-    joined = sr.evaluate(lists, ["rr"], item="i", score="s", label=None, truth=truth, **asked)
-    assert joined.table["value"].to_pylist() == [0.75]
     arrays = pa.table({"u": _long("ab"), "items": [["p" * LONG, "q"]] * 2, "true": [["q"], ["p" * LONG]]})
     pq.write_table(arrays, tmp_path / "arrays.parquet")
-    for rows in (arrays, str(tmp_path / "arrays.parquet")):
-        found = sr.evaluate(rows, ["rr"], items="items", true_items="true", label=None, **asked)
-        assert found.table["value"].to_pylist() == [0.75]
+    of_arrays = {"items": "items", "true_items": "true"}
+    for rows, roles in (
+        (lists, {"item": "i", "score": "s", "truth": truth}),
+        (arrays, of_arrays),
+        (str(tmp_path / "arrays.parquet"), of_arrays),
+    ):
+        assert sr.evaluate(rows, ["rr"], group="u", lane="local", **roles).table["value"].to_pylist() == [0.75]
 
 
 def test_few_rows_are_not_sampled_more_than_once() -> None:
@@ -97,6 +99,17 @@ def test_arrays_are_cut_by_what_their_elements_become() -> None:
     assert [part.num_rows for part in sizes.in_parts(rows, size, 220_000)] == [2, 2]
 
 
+def rows_at_once(source: ParquetInput, column: str) -> int:
+    """The rows of a batch of one column."""
+    return sizes.batch_rows(source.fragments[0], sizes.leaves_of(source.fragments[0], [column]))
+
+
+def rr_by_letter(rows: pa.Table | str, group: str, **settings: Any) -> dict[str, float]:
+    """The value of each group by the first letter of its key."""
+    asked = {"group": group, "score": "s", "label": "y", "lane": "local", **settings}
+    return {key[0]: value for key, value in values_of(sr.evaluate(rows, ["rr"], **asked), "rr", group).items()}
+
+
 @pytest.mark.parametrize("dictionary", [True, False])
 def test_files_are_read_by_bytes(tmp_path: Path, dictionary: bool) -> None:
     texts, rows = [f"{n:02}" + "x" * 65_000 for n in range(50)], 12_000
@@ -108,10 +121,8 @@ def test_files_are_read_by_bytes(tmp_path: Path, dictionary: bool) -> None:
             part = column[start : start + 1_000].cast(pa.string())
             writer.write_table(pa.table({"u": part, "n": range(start, start + 1_000)}), row_group_size=rows)
     source = ParquetInput.at(str(tmp_path / "rows.parquet"))
-    assert sizes.batch_rows(source.fragments[0], sizes.leaves_of(source.fragments[0], ["u", "n"])) == pytest.approx(
-        sizes.MOST_BYTES / 65_006, rel=0.01
-    )
-    assert sizes.batch_rows(source.fragments[0], sizes.leaves_of(source.fragments[0], ["n"])) == sizes.BATCH_ROWS
+    assert rows_at_once(source, "u") == pytest.approx(sizes.MOST_BYTES / 65_006, rel=0.01)
+    assert rows_at_once(source, "n") == sizes.BATCH_ROWS
     (split,) = source.file_splits()
     seen, before = 0, pa.total_allocated_bytes()
     for table in read_split(split, source.schema, at("u", "n"), None):
@@ -127,16 +138,10 @@ def test_fields_of_structs_are_read_by_bytes(tmp_path: Path) -> None:
     users = pa.array([{"name": f"{n % 2}" + "x" * 100_000, "age": n} for n in range(400)])
     rows = pa.table({"user": users, "s": range(400), "y": [n == 398 for n in range(400)]})
     pq.write_table(rows, tmp_path / "rows.parquet")
-    source = ParquetInput.at(str(tmp_path / "rows.parquet"))
-    assert sizes.batch_rows(source.fragments[0], sizes.leaves_of(source.fragments[0], ["user"])) == pytest.approx(
-        sizes.MOST_BYTES / 100_000, rel=0.01
-    )
-    asked: dict[str, Any] = {"group": "user.name", "score": "s", "label": "y", "lane": "local"}
+    assert rows_at_once(ParquetInput.at(str(tmp_path)), "user") == pytest.approx(sizes.MOST_BYTES / 100_000, rel=0.01)
     for given in (str(tmp_path / "rows.parquet"), rows):
-        found = sr.evaluate(given, ["rr"], **asked)
         # of group 0 the relevant row is the first, and group 1 has none
-        of_groups = zip(found.groups["user.name"].to_pylist(), found.groups["rr"].to_pylist(), strict=True)
-        assert {key[0]: value for key, value in of_groups}["0"] == 1.0
+        assert rr_by_letter(given, group="user.name")["0"] == 1.0
 
 
 @pytest.mark.parametrize("kind", ["csv", "json"])
@@ -144,12 +149,10 @@ def test_files_of_text_are_read_by_bytes(kind: str, tmp_path: Path, monkeypatch:
     monkeypatch.setattr(scanning, "MOST_BYTES", 2_000_000)
     rows = [{"u": f"{n % 2}" + "x" * 100_000, "s": n, "y": int(n == 198)} for n in range(200)]
     lines = [json.dumps(row) for row in rows] if kind == "json" else [",".join(map(str, row.values())) for row in rows]
-    (tmp_path / f"rows.{kind}").write_text("\n".join(["u,s,y", *lines] if kind == "csv" else lines))
+    (tmp_path / "rows").write_text("\n".join(["u,s,y", *lines] if kind == "csv" else lines))
     options = {"header": "true"} if kind == "csv" else {}
-    roles = Roles.of("u", "y", "s")
-    rows = SideRows("input", path=str(tmp_path / f"rows.{kind}"), format=kind, options=options)
-    source = Selection(TextInput.open(rows, roles))
-    (split,) = source.splits(["u", "s", "y"], 1_000_000)
+    side = SideRows("input", path=str(tmp_path / "rows"), format=kind, options=options)
+    (split,) = Selection(TextInput.open(side, Roles.of("u", "y", "s"))).splits(["u", "s", "y"], 1_000_000)
     tables = list(split.read())
     assert [s for table in tables for s in table["s"].to_pylist()] == list(range(200))
     assert all(table.nbytes < 6_000_000 for table in tables)  # of 20 MB, in blocks of 2 as they are read
@@ -169,21 +172,15 @@ def test_pieces_go_to_disk_in_runs_and_come_back(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(spill, "MAX_PIECE_BYTES", 100_000)
     numbers = range(700)
     rows = pa.table({"u": [f"{n % 7}" + "x" * 3_000 for n in numbers], "s": numbers, "y": [n == 695 for n in numbers]})
-    in_chunks = pa.concat_tables([rows.slice(n, 70) for n in range(0, 700, 70)])
-    found = sr.evaluate(in_chunks, ["rr"], group="u", score="s", label="y", lane="local", row_memory=0)
+    rr = rr_by_letter(pa.concat_tables([rows.slice(n, 70) for n in range(0, 700, 70)]), group="u", row_memory=0)
     # group 2 has the scores 695, 688 ...: its relevant row is the first, and the other groups have none
-    of_groups = zip(found.groups["u"].to_pylist(), found.groups["rr"].to_pylist(), strict=True)
-    rr = {key[0]: value for key, value in of_groups}
     assert rr.pop("2") == 1.0
     assert len(rr) == 6
 
 
-@pytest.mark.parametrize(
-    "told",
-    ["offset overflow while concatenating arrays, consider casting", "Take operation overflowed binary array capacity"],
-)
-def test_what_cannot_be_held_is_an_input_error(told: str) -> None:
-    with pytest.raises(sr.InputError, match="more than 2 GiB of texts"), sizes.long_text_errors():
-        raise pa.ArrowInvalid(told)
+def test_what_cannot_be_held_is_an_input_error() -> None:
+    for told in ("offset overflow while concatenating arrays", "Take operation overflowed binary array capacity"):
+        with pytest.raises(sr.InputError, match="more than 2 GiB of texts"), sizes.long_text_errors():
+            raise pa.ArrowInvalid(told)
     with pytest.raises(pa.ArrowInvalid), sizes.long_text_errors():
         raise pa.ArrowInvalid("something else")

@@ -12,15 +12,12 @@ import pytest
 
 import sparkrank as sr
 from sparkrank.base import checks
+from tests.support.joined import counts_of
 from tests.support.logged import warnings_about_input
 
 NAN = float("nan")
 ROLES = {"group": "u", "label": "y"}
 KEYS = {"u": ["a", "a", "b"], "y": [0, 1, 1]}
-
-
-def arrow(values: list, kind: pa.DataType) -> pd.Series:
-    return pd.Series(pa.array(values, kind), dtype=pd.ArrowDtype(kind))
 
 
 # The score of the second row is NaN: of group a only the first row is retrieved, which is not relevant.
@@ -41,8 +38,8 @@ HELD: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def counted(found: sr.Evaluation) -> dict[str, float]:
-    return {row["check"]: row["count"] for row in found.quality.to_pylist() if "NaN in pandas" in row["check"]}
+def counted(evaluation: sr.Evaluation) -> dict[str, float]:
+    return {check: count for check, count in counts_of(evaluation).items() if "NaN in pandas" in check}
 
 
 INDEXED = [(held, levels) for held in ("floats", "objects", "categories") for levels in (["s"], ["u", "s"])]
@@ -66,17 +63,16 @@ def test_a_nan_score_is_null_counted_and_told(held: str, levels: list[str], capl
 
 def test_a_nan_in_a_column_of_arrows_own_is_a_bad_row() -> None:
     """As in any table of Arrow."""
+    scores = pd.Series(pa.array([1.0, NAN, 2.0]), dtype=pd.ArrowDtype(pa.float64()))
     with pytest.raises(sr.InputError, match=r"\(1 NaN score\)"):
-        sr.evaluate(pd.DataFrame({**KEYS, "s": arrow([1.0, NAN, 2.0], pa.float64())}), ["rr"], score="s", **ROLES)
+        sr.evaluate(pd.DataFrame({**KEYS, "s": scores}), ["rr"], score="s", **ROLES)
 
 
-@pytest.mark.parametrize(
-    "score", [[1.0, None, 2.0], [1, 3, 2], pd.array([1.0, None, 2.0], dtype="Float64")], ids=["objects", "int", "null"]
-)
-def test_what_is_no_nan_is_not_counted(score: Any, caplog: pytest.LogCaptureFixture) -> None:
-    score = pd.Series(score, dtype=object) if None in list(score) and isinstance(score, list) else score
-    found = sr.evaluate(pd.DataFrame({**KEYS, "s": score}), ["rr"], score="s", **ROLES)
-    assert set(counted(found).values()) == {0}
+def test_what_is_no_nan_is_not_counted(caplog: pytest.LogCaptureFixture) -> None:
+    scores = (pd.Series([1.0, None, 2.0], dtype=object), [1, 3, 2], pd.array([1.0, None, 2.0], dtype="Float64"))
+    for score in scores:
+        found = sr.evaluate(pd.DataFrame({**KEYS, "s": score}), ["rr"], score="s", **ROLES)
+        assert set(counted(found).values()) == {0}
     assert warnings_about_input(caplog) == []
 
 
@@ -99,7 +95,7 @@ def test_a_nan_of_any_other_role(as_objects: bool, caplog: pytest.LogCaptureFixt
     for column, check in (("u", checks.NULL_KEY), ("i", checks.NULL_ITEM), ("w", checks.BAD_WEIGHT)):
         spoilt = frame.assign(**{column: pd.Series([1.0, NAN], dtype=frame[column].dtype)})
         bad = sr.evaluate(spoilt, metrics, duplicates="first", max_bad_fraction=0.5, **roles)
-        assert {row["check"]: row["count"] for row in bad.quality.to_pylist()}[check] == 1
+        assert counts_of(bad)[check] == 1
 
 
 def test_a_nan_label_of_a_truth(caplog: pytest.LogCaptureFixture) -> None:

@@ -16,6 +16,7 @@ from sparkrank.config import Spec
 from sparkrank.jobs import evaluate_day
 from sparkrank.run.stages import Stages
 from sparkrank.sources.formats import SOURCES
+from tests.support.commands import local_spec
 from tests.support.feather_input import FeatherInput
 
 if TYPE_CHECKING:
@@ -41,14 +42,8 @@ def spec(folder: Path, lane: str, where: str) -> Spec:
     for name, rows in (("1", FIRST), ("2", SECOND)):
         feather.write_feather(pa.table(rows), folder / "in" / name)
     columns = {"group": "u", "item": "i", "score": "s", "label": "y"}
-    return Spec.model_validate(
-        {
-            "input": {"path": f"{folder}/in", "format": "feather", "where": where, "columns": columns},
-            "metrics": ["rr"],
-            "output": {"path": f"{folder}/out"},
-            "engine": {"lane": lane, "buckets": 2},
-        }
-    )
+    source = {"path": f"{folder}/in", "format": "feather", "where": where, "columns": columns}
+    return local_spec(folder, source, engine={"lane": lane, "buckets": 2})
 
 
 def evaluated(folder: Path, lane: str, spark: SparkSession | None = None) -> dict[str, float]:

@@ -29,11 +29,10 @@ def document_of(each: TextCase, folder: Path, lane: str, **quality: Any) -> dict
     for name, content in each.files.items():
         (folder / "in" / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / "in" / name).write_bytes(content)
-    columns = each.columns or {"group": "u", "item": "i", "score": "s", "label": "y"}
-    rows = {"path": f"{folder}/in", "format": each.format, "options": dict(each.options), "columns": dict(columns)}
-    rows |= {key: text for key, text in (("schema", each.schema), ("where", each.where)) if text is not None}
+    columns = dict(each.columns) or {"group": "u", "item": "i", "score": "s", "label": "y"}
+    rows = {"path": f"{folder}/in", "format": each.format, "options": dict(each.options), "columns": columns}
     return {
-        "input": rows,
+        "input": {**rows, "schema": each.schema, "where": each.where},
         "metrics": ["rr"],
         "output": {"path": f"{folder}/out-{lane}"},
         "quality": quality or {"max_bad_fraction": 1.0},
@@ -41,53 +40,51 @@ def document_of(each: TextCase, folder: Path, lane: str, **quality: Any) -> dict
     }
 
 
-def found_by(each: TextCase, folder: Path, lane: str, spark: Any = None) -> dict[Any, float]:
-    """Each group's value."""
-    result = evaluate_day(Spec.model_validate(document_of(each, folder, lane)), DAY, spark, Stages())
-    assert result.lane == lane
-    key = each.columns.get("group", "u")
+def groups_at(folder: Path, lane: str = "local", key: str = "u") -> dict[Any, float]:
     groups = pq.read_table(f"{folder}/out-{lane}/groups/day={DAY}").to_pylist()
     return {row[key] if not hasattr(row[key], "isoformat") else row[key].isoformat(): row["rr"] for row in groups}
 
 
+def found_by(each: TextCase, folder: Path, lane: str = "local", spark: Any = None) -> dict[Any, float]:
+    """Each group's value."""
+    folder.mkdir(exist_ok=True)
+    result = evaluate_day(Spec.model_validate(document_of(each, folder, lane)), DAY, spark, Stages())
+    assert result.lane == lane
+    return groups_at(folder, lane, each.columns.get("group", "u"))
+
+
 def test_what_every_lane_reads(tmp_path: Path) -> None:
-    wrong = []
-    for index, case_of in enumerate(CASES):
-        (tmp_path / str(index)).mkdir()
-        groups = found_by(case_of, tmp_path / str(index), "local")
-        if groups != case_of.groups:
-            wrong.append((case_of.name, groups))
-    assert wrong == []
+    values = {each.name: found_by(each, tmp_path / str(index)) for index, each in enumerate(CASES)}
+    assert values == {each.name: each.groups for each in CASES}
 
 
 def test_what_is_refused_says_the_file_and_what_arrow_says(tmp_path: Path) -> None:
     wrong = []
-    for index, (each, told) in enumerate([*REFUSED, *UNUSABLE]):
-        (tmp_path / str(index)).mkdir()
-        document = document_of(each, tmp_path / str(index), "local")
+    for index, each in enumerate([*REFUSED, *UNUSABLE]):
         with pytest.raises(InputError) as failed:
-            evaluate_day(Spec.model_validate(document), DAY, None, Stages())
-        if told not in (sentence := str(failed.value)) or "\n" in sentence or "Could not open" in sentence:
+            found_by(each, tmp_path / str(index))
+        sentence = str(failed.value)
+        if each.told not in sentence or "\n" in sentence or "Could not open" in sentence:
             wrong.append((each.name, sentence))
     assert wrong == []
 
 
-@pytest.mark.parametrize(
-    ("changes", "told"),
-    [
-        ({"options": {"comment": "#"}}, "comment is none of Arrow's reader of csv .*known: header, sep, .*lane: f"),
-        ({"options": {"seperator": ";"}}, "options.seperator is none of Arrow's reader of csv.*lane: frame"),
-        ({"options": {"sep": "||"}}, r"input\.options\.sep is '\|\|': a single letter of ASCII is needed"),
-        ({"options": {"encoding": "utf-9"}}, "input.options.encoding is utf-9, which is no known encoding"),
-        ({"where": "upper(u) = 'A'"}, r"input\.where needs Spark's SQL \(.*\): lane: frame reads the input with Spark"),
-        ({"schema": SCHEMA.replace("i STRING", "i TIMESTAMP")}, '"i" the type timestamp, .*: lane: frame'),
-    ],
-)
-def test_what_only_spark_knows_is_refused_in_a_sentence(changes: dict[str, Any], told: str, tmp_path: Path) -> None:
-    document = document_of(case("rows", ZEROS, {}), tmp_path, "auto")
-    document["input"] |= changes
-    with pytest.raises(SpecError, match=told):
-        evaluate_day(Spec.model_validate(document), DAY, None, Stages())
+OF_SPARK: list[tuple[dict[str, Any], str]] = [
+    ({"options": {"comment": "#"}}, "comment is none of Arrow's reader of csv .*known: header, sep, .*lane: f"),
+    ({"options": {"seperator": ";"}}, "options.seperator is none of Arrow's reader of csv.*lane: frame"),
+    ({"options": {"sep": "||"}}, r"input\.options\.sep is '\|\|': a single letter of ASCII is needed"),
+    ({"options": {"encoding": "utf-9"}}, "input.options.encoding is utf-9, which is no known encoding"),
+    ({"where": "upper(u) = 'A'"}, r"input\.where needs Spark's SQL \(.*\): lane: frame reads the input with Spark"),
+    ({"schema": SCHEMA.replace("i STRING", "i TIMESTAMP")}, '"i" the type timestamp, .*: lane: frame'),
+]
+
+
+def test_what_only_spark_knows_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    for changes, told in OF_SPARK:
+        document = document_of(case("rows", ZEROS), tmp_path, "auto")
+        document["input"] |= changes
+        with pytest.raises(SpecError, match=told):
+            evaluate_day(Spec.model_validate(document), DAY, None, Stages())
 
 
 def text_input(path: Path, kind: str = "csv") -> TextInput:
@@ -99,7 +96,10 @@ def text_input(path: Path, kind: str = "csv") -> TextInput:
 def test_files_larger_than_a_block_are_read_block_by_block(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    """Of each of 3,000 users the second of two is clicked, unless a row is lost or torn between two blocks."""
+    """Of each of 3,000 users the second of two is clicked, unless a row is lost or torn between two blocks.
+
+    A record longer than a block is refused.
+    """
     monkeypatch.setattr(text_files, "BLOCK", 1000)
     users = [f"{user:04}" for user in range(3000)]
     pairs = [(user, item, 2 - item, item) for user in users for item in (0, 1)]
@@ -108,15 +108,11 @@ def test_files_larger_than_a_block_are_read_block_by_block(
     else:
         text = "".join(f'{{"u":"{u}","i":"{i}","s":{s},"y":{y}}}\n' for u, i, s, y in pairs)
     each = TextCase("large", {f"{kind}.{kind}": text.encode()}, {}, options=HEADED if kind == "csv" else {})
-    assert found_by(each, tmp_path, "local") == dict.fromkeys(users, 1 / 2)
+    assert found_by(each, tmp_path) == dict.fromkeys(users, 1 / 2)
     assert text_input(tmp_path / "in", kind).rows((), {}) == pytest.approx(6000, rel=0.02)  # by the first of them
-
-
-def test_a_record_longer_than_a_block_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_files, "BLOCK", 1000)
-    each = TextCase("endless", {"x.csv": b"u,i,s,y\n" + b"a" * 10_000}, {})
+    endless = TextCase("endless", {"x.csv": b"u,i,s,y\n" + b"a" * 10_000}, {})
     with pytest.raises(InputError, match=r"x\.csv .*cannot be read.*straddling"):
-        found_by(each, tmp_path, "local")
+        found_by(endless, tmp_path / "endless")
 
 
 def test_small_files_share_a_task_and_the_largest_come_first(tmp_path: Path) -> None:
@@ -136,15 +132,12 @@ def test_a_file_too_large_for_one_task_is_named(tmp_path: Path, monkeypatch: pyt
 
 def test_lists_of_one_format_and_truth_of_another(tmp_path: Path) -> None:
     """Of the list x, y the truth has y: 1/2; the ids keep their zeros on both sides."""
-    each = case("lists", "007,01,2,\n007,02,1,\n", {})
-    document = document_of(each, tmp_path, "local", max_bad_fraction=0.0)
+    document = document_of(case("lists", "007,01,2,\n007,02,1,\n"), tmp_path, "local", max_bad_fraction=0.0)
     del document["input"]["columns"]["label"]
     (tmp_path / "truth.json").write_text('{"u":"007","i":"02"}\n{"u":"7","i":"01"}\n', encoding="utf-8")
     document["truth"] = {"path": f"{tmp_path}/truth.json", "format": "json"}
-    result = evaluate_day(Spec.model_validate(document), DAY, None, Stages())
-    groups = pq.read_table(f"{tmp_path}/out-local/groups/day={DAY}").to_pylist()
-    assert {row["u"]: row["rr"] for row in groups} == {"007": 1 / 2, "7": 0.0}
-    assert result.lane == "local"
+    assert evaluate_day(Spec.model_validate(document), DAY, None, Stages()).lane == "local"
+    assert groups_at(tmp_path) == {"007": 1 / 2, "7": 0.0}
 
 
 WHOLE = f"""
@@ -159,9 +152,13 @@ output: {{path: tables}}
 """
 
 
-def test_options_are_texts_to_spark_whatever_they_are_in_yaml(tmp_path: Path) -> None:
-    conf = tmp_path / "spec.yaml"
-    conf.write_text(WHOLE, encoding="utf-8")
+@pytest.fixture
+def conf(tmp_path: Path) -> Path:
+    (tmp_path / "spec.yaml").write_text(WHOLE, encoding="utf-8")
+    return tmp_path / "spec.yaml"
+
+
+def test_options_are_texts_to_spark_whatever_they_are_in_yaml(conf: Path) -> None:
     spec = load_spec(conf)
     assert spec.input.options == {"header": "true", "samplingRatio": "0.5", "maxColumns": "30"}
     assert load_spec(conf, ["input.options.header=false"]).input.options["header"] == "false"
@@ -170,9 +167,7 @@ def test_options_are_texts_to_spark_whatever_they_are_in_yaml(tmp_path: Path) ->
     assert Spec.model_validate(spec.resolved()) == spec
 
 
-def test_a_schema_is_part_of_the_hash_and_of_the_source(tmp_path: Path) -> None:
-    conf = tmp_path / "spec.yaml"
-    conf.write_text(WHOLE, encoding="utf-8")
+def test_a_schema_is_part_of_the_hash_and_of_the_source(conf: Path) -> None:
     spec, other = load_spec(conf), load_spec(conf, ["input.schema='u INT, i STRING, s DOUBLE, y INT'"])
     assert (spec.hash(), spec.source()) != (other.hash(), other.source())
     spelled = load_spec(conf, ["input.schema='u string,i string , s: double, y integer'"])
@@ -191,17 +186,14 @@ OVERRIDES = [
     ("input.options.inferSchema=true", "has options.inferSchema, but types are those of the roles or of schema"),
     ("input.options.inferSchema=false", ""),
     ("input.options.header=[true]", "input.options.header: a text is needed"),
-    ("slices=[y]", ""),
-    ("slices=[s]", ""),
+    ("slices=[y, s]", ""),
     ("truth={path: t, format: json, schema: 'u STRING, i STRING'}", ""),
     ("truth={path: t, format: json, schema: 'u STRING, j STRING'}", 'truth.schema lacks the item column "i"'),
     ("input.schemata=x", 'unknown key "input.schemata", did you mean "schema"?'),
 ]
 
 
-def test_what_is_wrong_is_told_before_anything_is_read(tmp_path: Path) -> None:
-    conf = tmp_path / "spec.yaml"
-    conf.write_text(WHOLE, encoding="utf-8")
+def test_what_is_wrong_is_told_before_anything_is_read(conf: Path) -> None:
     wrong = []
     for override, told in OVERRIDES:
         changes = [override, "input.columns.label=null"] if override.startswith("truth") else [override]
@@ -215,11 +207,9 @@ def test_what_is_wrong_is_told_before_anything_is_read(tmp_path: Path) -> None:
     assert wrong == []
 
 
-def test_a_column_that_is_a_name_and_a_number_needs_a_schema(tmp_path: Path) -> None:
-    conf = tmp_path / "spec.yaml"
-    conf.write_text(WHOLE.replace(f"  schema: {SCHEMA}\n", ""), encoding="utf-8")
+def test_a_column_that_is_a_name_and_a_number_needs_a_schema(conf: Path) -> None:
     with pytest.raises(SpecError, match=r'the label column "y" is also a name, as a text is: input\.schema says which'):
-        load_spec(conf, ["slices=[y]"])
+        load_spec(conf, ["input.schema=null", "slices=[y]"])
 
 
 def test_a_path_of_text_says_what_to_do() -> None:

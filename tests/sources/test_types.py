@@ -14,6 +14,7 @@ import pytest
 
 import sparkrank as sr
 
+ROLES = {"group": "user", "score": "score", "label": "label"}
 METRICS = ["ndcg@3", "ap", "auc(exact)", "precision(threshold=0.3)"]
 ROWS = pa.table(
     {
@@ -65,24 +66,23 @@ def test_values_held_in_another_way() -> None:
     assert wrong == []
 
 
-@pytest.mark.parametrize("kind", [pa.float64(), pa.float32(), pa.float16(), pa.decimal128(9, 3)], ids=str)
-def test_powers_of_grades_are_those_of_float64(kind: pa.DataType) -> None:
+def test_powers_of_grades_are_those_of_float64() -> None:
     """2^0.5 as a float of 32 bits is off by 2e-8, and 2^150 is none of them."""
     rows = pa.table({"user": ["a", "a"], "score": [2.0, 1.0], "label": [0.5, 150.0]})
-    roles = {"group": "user", "score": "score", "label": "label"}
     metrics = ["err(max_grade=1)", "err(max_grade=150)", "cg(gain=exp2)"]
-    found = sr.evaluate(_held(rows, "label", kind), metrics, ties="worst", **roles)
     stops = (math.sqrt(2) - 1) / 2
     expected = [stops + (1 - stops) * (1 / 2) / 2, 1 / 2, math.sqrt(2) - 1 + 2.0**150 - 1]
-    assert found.metrics["value"].to_pylist() == pytest.approx(expected, rel=1e-15)
+    for kind in (pa.float64(), pa.float32(), pa.float16(), pa.decimal128(9, 3)):
+        found = sr.evaluate(_held(rows, "label", kind), metrics, ties="worst", **ROLES)
+        assert found.metrics["value"].to_pylist() == pytest.approx(expected, rel=1e-15), kind
 
 
-@pytest.mark.parametrize("kind", [pa.decimal128(38, 18), pa.decimal256(60, 18), *SMALL_DECIMALS], ids=str)
-def test_a_decimal_is_the_float_nearest_to_it(kind: pa.DataType) -> None:
-    tenths = pa.array([Decimal(tenth) / 10 for tenth in range(1, 10)], kind)
-    rows = pa.table({"user": [1] * 9, "score": tenths, "label": [0, 1] * 4 + [0]})
-    evaluation = sr.evaluate(rows, ["auc(exact)"], group="user", score="score", label="label")
-    assert sorted(evaluation.blocks["score"].to_pylist()) == [tenth / 10 for tenth in range(1, 10)]
+def test_a_decimal_is_the_float_nearest_to_it() -> None:
+    for kind in (pa.decimal128(38, 18), pa.decimal256(60, 18), *SMALL_DECIMALS):
+        tenths = pa.array([Decimal(tenth) / 10 for tenth in range(1, 10)], kind)
+        rows = pa.table({"user": [1] * 9, "score": tenths, "label": [0, 1] * 4 + [0]})
+        scores = sr.evaluate(rows, ["auc(exact)"], **ROLES).blocks["score"].to_pylist()
+        assert sorted(scores) == [tenth / 10 for tenth in range(1, 10)], kind
 
 
 def test_a_polars_table_is_what_it_holds() -> None:
@@ -101,23 +101,20 @@ def test_a_column_in_which_nothing_stands_is_one_of_nulls(tmp_path: Path) -> Non
         rows = ROWS if name in ROWS.column_names else ROWS.append_column(name, pa.nulls(len(ROWS)))
         rows = rows.set_column(rows.column_names.index(name), name, pa.nulls(len(rows)))
         pq.write_table(_held(rows, name, typed), path := str(tmp_path / f"{name}.parquet"))
-        roles = {"group": "user", "score": "score", "label": "label", "slices": ["country"][: name == "country"]}
-        found = [sr.evaluate(of, METRICS, **roles, max_bad_fraction=0.2) for of in (rows, path)]
+        asked = {**ROLES, "slices": ["country"][: name == "country"], "max_bad_fraction": 0.2}
+        found = [sr.evaluate(of, METRICS, **asked) for of in (rows, path)]
         assert repr(found[0].metrics.to_pylist()) == repr(found[1].metrics.to_pylist())
 
 
-@pytest.mark.parametrize(
-    ("rows", "sentence"),
-    [
+def test_what_is_no_table_is_refused() -> None:
+    for rows, sentence in (
         (ROWS["user"], "the impressions are of type pyarrow.lib.ChunkedArray, of which Arrow makes no table ("),
         (ROWS.to_pandas()["user"], f"the impressions are of type {pd.Series.__module__}.Series"),
         (ROWS.to_pydict(), "the impressions are of type dict: a DataFrame, a pyarrow Table or a path to Parquet is"),
-    ],
-)
-def test_what_is_no_table_is_refused(rows: object, sentence: str) -> None:
-    with pytest.raises(sr.SpecError) as raised:
-        sr.evaluate(rows, METRICS, group="user", score="score", label="label")
-    assert str(raised.value).startswith(sentence)
+    ):
+        with pytest.raises(sr.SpecError) as raised:
+            sr.evaluate(rows, METRICS, **ROLES)
+        assert str(raised.value).startswith(sentence)
 
 
 def test_a_file_that_only_spark_reads_is_told_with_what_to_do(tmp_path: Path) -> None:
@@ -128,44 +125,29 @@ def test_a_file_that_only_spark_reads_is_told_with_what_to_do(tmp_path: Path) ->
     assert _evaluated(pq.read_table(path)) == _evaluated(ROWS)
 
 
-def test_an_odd_extension_is_what_it_is_stored_as() -> None:
-    users = np.array([0, 0, 1, 1, 1, 1], np.uint8)
-    ids = pa.array([bytes([255 - user]) * 16 for user in users], pa.binary(16))  # no text in UTF-8
-    rows = ROWS.append_column("id", pa.ExtensionArray.from_storage(pa.uuid(), ids)).append_column("n", pa.array(users))
-    assert _evaluated(rows, "id") == _evaluated(rows, "n")
-
-
-@pytest.mark.parametrize(
-    ("values", "sentence"),
-    [
-        ([1, "a"] * 3, "Conversion failed for column user with type object"),
-        ([2**70] * 6, "too large"),
-        ([1j] * 6, "Unsupported numpy type"),
-    ],
-)
-def test_a_pandas_column_that_arrow_cannot_hold_is_one_sentence(values: list, sentence: str) -> None:
-    frame = ROWS.to_pandas().assign(user=values)
-    with pytest.raises(sr.InputError, match=f"the input has a column that Arrow cannot hold: .*{sentence}"):
-        _evaluated(frame)
-    odd = ROWS.to_pandas().assign(other=values)  # and where it has no role, nobody asks
-    assert _evaluated(odd) == _evaluated(ROWS.to_pandas())
+def test_a_pandas_column_that_arrow_cannot_hold_is_one_sentence() -> None:
+    frame = ROWS.to_pandas()
+    texts = "Conversion failed for column user with type object"
+    for values, sentence in (([1, "a"] * 3, texts), ([2**70] * 6, "too large"), ([1j] * 6, "Unsupported numpy type")):
+        with pytest.raises(sr.InputError, match=f"the input has a column that Arrow cannot hold: .*{sentence}"):
+            _evaluated(frame.assign(user=values))
+        assert _evaluated(frame.assign(other=values)) == _evaluated(frame)  # where it has no role, nobody asks
 
 
 def test_a_name_that_stands_twice_is_refused() -> None:
     twice = ROWS.append_column("label", ROWS["label"])
+    told = 'the label column "label" of the input is not the only one of that name'
     for rows in (twice, twice.rename_columns([*ROWS.column_names, "Label"])):
-        with pytest.raises(
-            sr.InputError, match='the label column "label" of the input is not the only one of that name'
-        ):
+        with pytest.raises(sr.InputError, match=told):
             _evaluated(rows)
 
 
-@pytest.mark.parametrize("kind", [pa.float32(), pa.float64()], ids=str)
-@pytest.mark.parametrize(("rel", "hits"), [("1e-50", 1.0), ("0.5", 1.0), ("0.7", 0.0), ("1e300", 0.0)])
-def test_the_least_relevant_label_is_a_float64(kind: pa.DataType, rel: str, hits: float) -> None:
+def test_the_least_relevant_label_is_a_float64() -> None:
     """A label of 0 is not relevant, however small ``rel`` is, and 0.7 stored as float32 is below 0.7."""
-    stored = np.float32(0.7).item()
-    log = pa.table({"user": [1, 1], "score": [1.0, 2.0], "label": pa.array([stored, 0.0], kind)})
-    metrics = [f"p(rel={rel})@1", f"hit(rel={rel})@2", f"group_auc(rel={rel})"]
-    found = sr.evaluate(log, metrics, group="user", score="score", label="label", undefined="zero").metrics
-    assert found["value"].to_pylist() == [0.0, hits, 0.0]
+    labels = [np.float32(0.7).item(), 0.0]
+    for kind in (pa.float32(), pa.float64()):
+        rows = pa.table({"user": [1, 1], "score": [1.0, 2.0], "label": pa.array(labels, kind)})
+        for rel, hits in (("1e-50", 1.0), ("0.5", 1.0), ("0.7", 0.0), ("1e300", 0.0)):
+            metrics = [f"p(rel={rel})@1", f"hit(rel={rel})@2", f"group_auc(rel={rel})"]
+            values = sr.evaluate(rows, metrics, undefined="zero", **ROLES).metrics["value"].to_pylist()
+            assert values == [0.0, hits, 0.0], (kind, rel)

@@ -36,11 +36,9 @@ def test_what_spark_reads(spark: SparkSession, tmp_path: Path) -> None:
 
 def test_what_no_lane_reads(spark: SparkSession, tmp_path: Path) -> None:
     """A task of the scan lane says what the local lane says."""
-    for index, (lane, (each, told)) in enumerate(
-        [("scan", REFUSED[0]), *(("frame", of_no_lane) for of_no_lane in UNUSABLE)]
-    ):
+    for index, (lane, each) in enumerate([("scan", REFUSED[0]), *(("frame", of_no_lane) for of_no_lane in UNUSABLE)]):
         (tmp_path / str(index)).mkdir()
-        with pytest.raises(InputError, match=re.escape(told) if lane == "scan" else r"(?s)."):
+        with pytest.raises(InputError, match=re.escape(each.told) if lane == "scan" else r"(?s)."):
             evaluate_day(Spec.model_validate(document_of(each, tmp_path / str(index), lane)), DAY, spark, Stages())
 
 

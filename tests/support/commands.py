@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 from sparkrank import cli
+from sparkrank.config import Spec
 
 PROJECT = Path(__file__).resolve().parents[2]
 
@@ -24,3 +25,9 @@ def write_spec(folder: Path, document: dict[str, Any]) -> str:
     path = folder / "spec.yaml"
     path.write_text(yaml.safe_dump(document), encoding="utf-8")
     return str(path)
+
+
+def local_spec(folder: Path, source: dict[str, Any], **more: Any) -> Spec:
+    """The spec of an input that is evaluated without Spark into ``folder``."""
+    document = {"input": source, "metrics": ["rr"], "output": {"path": f"{folder}/out"}, "engine": {"lane": "local"}}
+    return Spec.model_validate({**document, **more})

@@ -101,8 +101,8 @@ def by_call(asked: Asked, folder: Path, spark: Any) -> Found:
         return Found(error=(type(error).__name__, str(error)))
 
 
-def by_job(asked: Asked, folder: Path, spark: Any) -> Found:
-    paths = written(asked, folder)
+def document_of(asked: Asked, paths: Mapping[str, str], folder: Path) -> dict[str, Any]:
+    """The spec of ``asked``, whose files are at ``paths``."""
     document: dict[str, Any] = {
         "input": {"path": paths["input"], "columns": dict(asked.columns)},
         "metrics": list(asked.metrics),
@@ -114,6 +114,12 @@ def by_job(asked: Asked, folder: Path, spark: Any) -> Found:
     }
     if asked.truth is not None:
         document["truth"] = {"path": paths["truth"], "columns": dict(asked.truth_columns or {})}
+    return document
+
+
+def by_job(asked: Asked, folder: Path, spark: Any) -> Found:
+    """By a spec."""
+    document = document_of(asked, written(asked, folder), folder)
     try:
         day = evaluate_day(Spec.model_validate(document), DAY, spark, Stages())
     except sr.SparkrankError as error:

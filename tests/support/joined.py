@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 import sparkrank as sr
+from sparkrank.run.execute import EvaluationOutcome
 from tests.oracles import Given, Listed
 
 COLUMNS = {"group": "user", "item": "item", "score": "score", "label": "label"}
@@ -26,11 +27,13 @@ def _table(rows: Sequence[Listed | Given], number: str, item: pa.DataType | None
     return pa.table([pa.array(*each) for each in zip(columns, types.values(), strict=True)], [*types])
 
 
-def values_of(evaluation: sr.Evaluation, metric: str) -> dict[str, float]:
-    return dict(zip(evaluation.groups["user"].to_pylist(), evaluation.groups[metric].to_pylist(), strict=True))
+def values_of(evaluation: sr.Evaluation, metric: str, key: str = "user") -> dict[str, float]:
+    """The value of each group, by its ``key``."""
+    return dict(zip(evaluation.groups[key].to_pylist(), evaluation.groups[metric].to_pylist(), strict=True))
 
 
-def counts_of(evaluation: sr.Evaluation) -> dict[str, float]:
+def counts_of(evaluation: sr.Evaluation | EvaluationOutcome) -> dict[str, float]:
+    """The counts of quality, by check."""
     return {row["check"]: row["count"] for row in evaluation.quality.to_pylist()}
 
 

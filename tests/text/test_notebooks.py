@@ -26,7 +26,7 @@ from sparkrank.engines import local
 from sparkrank.inputs.spec_hash import hash_of_plan
 from sparkrank.text.notebook import MOST_METRICS, MOST_MODELS
 from tests.support.commands import PROJECT
-from tests.support.doors import GOOD, written
+from tests.support.doors import GOOD, document_of, written
 
 # Two users: a has the click second under old and first under new, b has it first under both.
 LOG = pa.table(
@@ -100,11 +100,9 @@ def test_the_page_has_models_side_by_side_with_intervals_and_no_script() -> None
 
 
 def test_models_that_differ_in_their_groups_have_these_in_their_cells() -> None:
-    log = LOG.set_column(2, "new", pa.array([None, None, 0.7, 0.2]))
-    ev = sr.evaluate(log, ["mrr"], **ASKED, unretrieved="skip")
-    page = _Parsed(ev._repr_html_())
-    assert page.lines[0] == ["metric", "old", "new"]
-    assert page.lines[1][2] == "1.0000 too fewgroups: 1, undefined: 0"
+    ev = sr.evaluate(LOG.set_column(2, "new", pa.array([None, None, 0.7, 0.2])), ["mrr"], **ASKED, unretrieved="skip")
+    lines = _Parsed(ev._repr_html_()).lines
+    assert (lines[0], lines[1][2]) == (["metric", "old", "new"], "1.0000 too fewgroups: 1, undefined: 0")
     assert [line.split()[-2:] for line in repr(ev).splitlines()[3:]] == [["2", "0"], ["1", "0"]]
 
 
@@ -123,11 +121,8 @@ def test_of_many_metrics_and_models_the_first_are_shown() -> None:
     models = {f"m{index}": "old" for index in range(MOST_MODELS + 2)}
     ev = sr.evaluate(LOG, metrics, **{**ASKED, "score": models})
     for text in (repr(ev), ev._repr_html_()):
-        assert f"p@{MOST_METRICS}" in text
-        assert f"p@{MOST_METRICS + 1}" not in text
-        assert f"m{MOST_MODELS}" not in text
-        assert "and 3 more metrics" in text
-        assert "and 2 more models" in text
+        assert all(shown in text for shown in (f"p@{MOST_METRICS}", "and 3 more metrics", "and 2 more models"))
+        assert not any(cut in text for cut in (f"p@{MOST_METRICS + 1}", f"m{MOST_MODELS}"))
     assert len(ev.to_pandas()) == len(metrics) * len(models)
 
 
@@ -141,48 +136,30 @@ def test_a_comparison_of_runs_shows_itself() -> None:
 
 
 def test_whole_numbers_are_whole_in_pandas_with_and_without_nulls() -> None:
-    ev = sr.evaluate(LOG, ["mrr", "auc"], **ASKED)
-    frame = ev.to_pandas()
+    asked: dict[str, Any] = {"metrics": ["mrr", "auc"], **ASKED}
+    ev, without = sr.evaluate(LOG, **asked), sr.evaluate(LOG, **asked, uncertainty=False).to_pandas()
     counts = ["n_groups", "n_undefined", "n_rows"]
-    assert [frame[name].dtype for name in counts] == [pd.Int64Dtype()] * 3
-    assert frame["n_groups"].tolist() == [2, 2, 2, 2]
-    without = sr.evaluate(LOG, ["mrr", "auc"], **ASKED, uncertainty=False).to_pandas()
+    of_pairs = ("wins", "ties", "losses", "n_groups", "n_unpaired")
+    for frame in (ev.to_pandas(), ev.metrics.to_pandas(), sr.evaluate(LOG, ["mrr"], **ASKED).to_pandas()):
+        assert [frame[name].dtype for name in counts] == [pd.Int64Dtype()] * 3
+    assert {ev.compare("old").to_pandas()[name].dtype for name in of_pairs} == {pd.Int64Dtype()}
+    assert ev.to_pandas()["n_groups"].tolist() == [2, 2, 2, 2]
     assert without["n_groups"].tolist() == [2, pd.NA, 2, pd.NA]
-    assert [ev.metrics.to_pandas()[name].dtype for name in counts] == [pd.Int64Dtype()] * 3
-    compared = ev.compare("old").to_pandas()
-    for name in ("wins", "ties", "losses", "n_groups", "n_unpaired"):
-        assert compared[name].dtype == pd.Int64Dtype(), name
-    alone = sr.evaluate(LOG, ["mrr"], **ASKED).to_pandas()
-    assert [alone[name].dtype for name in counts] == [pd.Int64Dtype()] * 3
 
 
 def test_the_hash_is_that_of_a_spec_without_the_place_of_its_rows(tmp_path: Path) -> None:
     """For rows by path and in memory alike."""
-    for number, asked in enumerate(GOOD):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        paths = written(asked, folder)
-        content: dict[str, Any] = {
-            "input": {"path": paths["input"], "columns": dict(asked.columns)},
-            "metrics": list(asked.metrics),
-            "slices": list(asked.slices),
-            "definitions": dict(asked.settings),
-            "output": {"path": f"{tmp_path}/out"},
-        }
-        if asked.truth is not None:
-            content["truth"] = {"path": paths["truth"], "columns": dict(asked.truth_columns or {})}
-        spec = Spec.model_validate(content)
+    for asked in GOOD:
+        paths = written(asked, tmp_path)
+        spec = Spec.model_validate(document_of(asked, paths, tmp_path))
         sides = [None if rows is None else {**of_document(spec.resolved()[what], rows), "path": None}
                  for what, rows in (("input", spec.input), ("truth", spec.truth))]  # fmt: skip
         expected = hash_of_plan(spec.plan(), sides[0], sides[1])
         for rows, truth in ((paths["input"], paths["truth"]), (asked.rows, asked.truth)):
             beside = {} if asked.truth is None else {"truth": truth, "truth_columns": asked.truth_columns}
-            ev = sr.evaluate(
-                rows, list(asked.metrics), **asked.columns, **beside, slices=list(asked.slices), **asked.settings,
-                **asked.quality, **asked.engine,
-            )  # fmt: skip
-            assert set(ev.metrics["spec_hash"].to_pylist()) == {expected}
-            assert set(ev.metrics["run_id"].to_pylist()) == {None}
+            more = {**asked.columns, **beside, **asked.settings, **asked.quality, **asked.engine}
+            metrics = sr.evaluate(rows, list(asked.metrics), slices=list(asked.slices), **more).metrics
+            assert (set(metrics["spec_hash"].to_pylist()), set(metrics["run_id"].to_pylist())) == ({expected}, {None})
 
 
 def test_the_hash_changes_with_the_question() -> None:
@@ -191,11 +168,9 @@ def test_the_hash_changes_with_the_question() -> None:
     assert first.origin == again.origin
     assert re.fullmatch("[0-9a-f]{12}", str(first.origin.spec_hash))
     assert set(first.compare("old")["spec_hash"].to_pylist()) == {first.origin.spec_hash}
-    changes: list[dict[str, Any]] = [
-        {"metrics": ["mrr", "auc"]}, {"ties": "worst"}, {"slices": ["country"]}, {"uncertainty": {"level": 0.9}},
-        {"score": "old"}, {"label": "old"}, {"compare": "old"}, {"preset": "ranx"},
-    ]  # fmt: skip
-    hashes = [sr.evaluate(LOG, **{**asked, **change}).origin.spec_hash for change in changes]
+    changes: dict[str, Any] = {"metrics": ["mrr", "auc"], "ties": "worst", "slices": ["country"], "score": "old"}
+    changes |= {"uncertainty": {"level": 0.9}, "label": "old", "compare": "old", "preset": "ranx"}
+    hashes = [sr.evaluate(LOG, **{**asked, name: value}).origin.spec_hash for name, value in changes.items()]
     assert first.origin.spec_hash not in hashes
 
 
@@ -207,12 +182,10 @@ def test_completion_shows_public_names_alone() -> None:
 
 def test_results_show_themselves_without_matplotlib_and_ipython() -> None:
     script = (
-        "import sys\n"
-        "for name in ('matplotlib', 'IPython', 'tqdm'):\n"
-        "    sys.modules[name] = None\n"
+        "import sys\nsys.modules |= dict.fromkeys(('matplotlib', 'IPython', 'tqdm'))\n"
         "import pyarrow as pa, sparkrank as sr\n"
-        "ev = sr.evaluate(pa.table({'u': [1], 's': [1.0], 'y': [1]}), ['rr'], group='u', score='s', label='y',"
-        " uncertainty=False)\n"
+        "asked = dict(group='u', score='s', label='y', uncertainty=False)\n"
+        "ev = sr.evaluate(pa.table({'u': [1], 's': [1.0], 'y': [1]}), ['rr'], **asked)\n"
         "print(ev)\nassert '<table>' in ev._repr_html_()\n"
     )
     told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
@@ -220,43 +193,34 @@ def test_results_show_themselves_without_matplotlib_and_ipython() -> None:
     assert "rr" in told.stdout
 
 
-def _open_files() -> set[str]:
-    return {file.name for file in Path("/proc/self/fd").iterdir()}
-
-
-class _Slow:
-    """Evaluates a bucket, once somebody has said that it may not."""
-
-    def __init__(self) -> None:
-        self.begun = threading.Event()
-
-    def __call__(self, *_: object) -> Any:
-        self.begun.set()
-        time.sleep(0.3)
-        return iter(())
-
-
 def test_an_interrupt_leaves_no_thread_and_no_file_and_the_next_call_works(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    slow, before = _Slow(), _open_files()
+    def open_files() -> set[str]:
+        return {file.name for file in Path("/proc/self/fd").iterdir()}
 
-    thread = threading.Thread(target=lambda: (slow.begun.wait(20), os.kill(os.getpid(), signal.SIGINT)))
+    def slow(*_: object) -> Any:
+        begun.set()
+        time.sleep(0.3)
+        return iter(())
+
+    begun, before = threading.Event(), open_files()
+    thread = threading.Thread(target=lambda: (begun.wait(20), os.kill(os.getpid(), signal.SIGINT)))
+    asked: dict[str, Any] = {"metrics": ["mrr"], **ASKED, "group_table": str(tmp_path / "groups")}
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with monkeypatch.context() as patch:
             patch.setattr(local, "evaluate_buckets", slow)
             thread.start()
             with pytest.raises(KeyboardInterrupt):
-                sr.evaluate(LOG, ["mrr"], **ASKED, group_table=str(tmp_path / "groups"), buckets=64, row_memory=0)
+                sr.evaluate(LOG, **asked, buckets=64, row_memory=0)
     finally:
         signal.signal(signal.SIGINT, handler)
     thread.join()
     assert not [each.name for each in threading.enumerate() if each.name == "sparkrank-worker"]
     assert not list(tmp_path.rglob("*.parquet"))
-    assert len(_open_files() - before) <= 1  # what is looked at by is one
-    ev = sr.evaluate(LOG, ["mrr"], **ASKED, group_table=str(tmp_path / "groups"))
-    assert ev.value("mrr", model="new") == 1.0
+    assert len(open_files() - before) <= 1  # what is looked at by is one
+    assert sr.evaluate(LOG, **asked).value("mrr", model="new") == 1.0
     assert pq.read_table(tmp_path / "groups").num_rows == 4
 
 

@@ -20,11 +20,11 @@ from sparkrank.base.errors import MOST_SENTENCE, InputError, SpecError, StoreErr
 from sparkrank.engines.spark.failures import reading_errors
 from sparkrank.engines.spark.session_features import setting
 from sparkrank.inputs.field_paths import columns_of
-from sparkrank.sources.files import ALL_FILES, Listing, alternatives, escaped, ways_of, without_password
+from sparkrank.sources.files import ALL_FILES, Listing, alternatives, escaped, without_password
 from sparkrank.sources.folders import PartitionTypes
 from sparkrank.sources.integrity import SPARK_CHECKED
 from sparkrank.sources.joined_types import validate_column
-from sparkrank.sources.lakes import tables_among
+from sparkrank.sources.lakes import tables_among, ways_of
 from sparkrank.sources.parquet import ParquetInput
 from sparkrank.sources.stored_files import StoredFiles, named_in
 

@@ -113,5 +113,5 @@ def _quantile(tail: float, degrees: float) -> float:
 
 
 def _any_of(chances: Iterable[float]) -> float:
-    """The probability of at least one event if all are independent; of verdicts on the same rows, at most this."""
+    """The probability of at least one event if all are independent; it is less if they tend to happen together."""
     return 1.0 - math.prod(1.0 - chance for chance in chances)

@@ -311,27 +311,6 @@ def test_other_tables_are_copied_where_a_file_has_one_name(tmp_path: Path, monke
     pd.testing.assert_frame_equal(table_of(tmp_path, "metrics", DAYS[0]), before)
 
 
-def test_an_acceptance_that_dies_leaves_the_day_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever step it dies at, a reader sees the old day or the new one: here before the link is renamed."""
-    write_logs(tmp_path, DAYS[0])
-    conf = spec(tmp_path, BEYOND)
-    assert exit_code("evaluate", "--conf", conf, "--date", DAYS[0]) == 3
-    run = (tmp_path / f"tables/_days/{DAYS[0]}").readlink()
-    replace = Path.replace
-
-    def dies(path: Path, target: Path) -> Path:
-        if target == tmp_path / f"tables/_days/{DAYS[0]}":
-            raise OSError("no space left")
-        return replace(path, target)
-
-    monkeypatch.setattr(Path, "replace", dies)
-    assert exit_code("accept", "--conf", conf, "--date", DAYS[0], "--reason", "known") == 1
-    assert (tmp_path / f"tables/_days/{DAYS[0]}").readlink() == run
-    assert [path.name for path in (tmp_path / "tables/_runs").iterdir() if path.is_dir()] == [run.name]
-    assert table_of(tmp_path, "gates", DAYS[0])["accepted"].tolist() == [False]
-    assert exit_code("gate", "--conf", conf, "--date", DAYS[0]) == 3
-
-
 def test_models_of_a_run_are_compared_with_the_baseline(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What differs alike in every group, as a copy or a reverse of a perfect model, says nothing of other groups."""
     rows = impressions_of(DAYS[0], 600).dropna(subset=["other"])

@@ -73,7 +73,8 @@ def test_both_sides_are_bad_or_the_worse_one(better: bool | None) -> None:
         if better is None and sides == "worse":
             continue  # such a metric has no worse side
         for value, verdict in ((0.4 - HALF * 1.001, low), (0.4 + HALF * 1.001, high)):
-            assert judged(value, WEEK, better, sides=sides, rhythm="none").verdict == verdict
+            beyond = judged(value, WEEK, better, sides=sides, rhythm="none")
+            assert (beyond.verdict, beyond.reason.endswith(", on its better side")) == (verdict, verdict == "pass")
         for value in (0.4 - HALF * 0.999, 0.4 + HALF * 0.999):
             assert judged(value, WEEK, better, sides=sides, rhythm="none").verdict == "pass"
 

@@ -59,7 +59,7 @@ def test_gates_leave_them_out_and_say_how_many(tmp_path: Path, capsys: pytest.Ca
     assert exit_code("evaluate", "--conf", conf, "--date", DAYS[0]) == 5  # Iceland is below 2, and undecided
     printed = capsys.readouterr().out
     assert printed.count(" (1 slice value has too few groups and is left out)") == 2
-    assert "1 slice value has fewer than 30 groups (least_groups): nothing is left to decide by" in printed
+    assert "1 slice value has fewer than 30 groups (least_groups): nothing is left to judge" in printed
     gates = table_of(tmp_path, "gates", DAYS[0])
     rows = gates[["slice_value", "verdict", "left_out"]].values.tolist()
     assert rows == [["de", "pass", 1], ["fr", "pass", 1], ["is", "undecided", 1]]

@@ -26,7 +26,6 @@ SHORT = {
 @pytest.mark.parametrize("name", CHAINS if IS_LONG else SHORT)
 def test_gates_stop_as_rarely_as_they_say_and_find_what_is_there(name: str, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.ERROR, "sparkrank")  # that groups are few
-    chain = CHAINS[name]
-    result = stops(chain, nights=None if IS_LONG else SHORT[name])
-    assert result.good_stopped <= binom.ppf(1 - BY_CHANCE, result.good, chain.nominal)
-    assert result.bad_stopped >= binom.ppf(BY_CHANCE, result.bad, chain.least_found)
+    result = stops(name, nights=None if IS_LONG else SHORT[name])
+    assert result.good_stopped <= binom.ppf(1 - BY_CHANCE, result.good, result.chain.nominal)
+    assert result.bad_stopped >= binom.ppf(BY_CHANCE, result.bad, result.chain.least_found)

@@ -59,9 +59,8 @@ def _of_intervals(given: argparse.Namespace) -> str:
 
 
 def _of_gates(given: argparse.Namespace) -> str:
-    chosen = [chain for name, chain in CHAINS.items() if re.search(given.only, name)]
     with ProcessPoolExecutor(given.processes, initializer=_quiet) as processes:
-        return table_of_gates(list(processes.map(stops, chosen)))
+        return table_of_gates(processes.map(stops, [name for name in CHAINS if re.search(given.only, name)]))
 
 
 def _quiet() -> None:

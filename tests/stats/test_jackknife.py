@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sparkrank.stats.intervals import jackknife, jackknife_degrees
 from tests.extent import examples
-from tests.oracles.jackknife import recomputed, standard_error
+from tests.oracles.jackknife import standard_error
 from tests.support.strategies import PATIENT
 
 NAN = math.nan
@@ -89,27 +89,6 @@ def test_it_is_the_formula_of_the_papers(given_parts: tuple[float, list[float], 
     scale = max(map(abs, [value, *without]))  # the oracle subtracts numbers of this size
     expected = standard_error(value, without, sizes)
     assert stderr_of(value, without, sizes) == pytest.approx(expected, rel=1e-9, abs=1e-13 * scale, nan_ok=True)
-
-
-@settings(PATIENT, max_examples=examples(200))
-@given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 5), st.integers(0, 6)), min_size=1, max_size=20))
-def test_it_is_what_recomputation_without_each_part_gives(rows: list[tuple[int, int, int]]) -> None:
-    """A ratio of sums over groups: subtracting the sums of a part is leaving it out."""
-    groups, parts = [row[:2] for row in rows], [row[2] for row in rows]
-
-    def ratio(members: Sequence[tuple[int, int]]) -> float:
-        below = sum(rows for _, rows in members)
-        return sum(clicks for clicks, _ in members) / below if below else NAN
-
-    value, without, sizes = recomputed(ratio, groups, parts)
-    sums = np.zeros((2, max(parts) + 1))
-    for (clicks, size), part in zip(groups, parts, strict=True):
-        sums[:, part] += clicks, size
-    with np.errstate(invalid="ignore"):
-        left = sums.sum(axis=1, keepdims=True) - sums
-        found, degrees = jackknife([value], [left[0] / left[1]], sizes)
-    assert found[0] == pytest.approx(standard_error(value, without, sizes), rel=1e-9, abs=1e-12, nan_ok=True)
-    assert degrees[0] == len(set(parts)) - 1
 
 
 @given(st.lists(st.integers(-50, 50), min_size=2, max_size=30))

@@ -17,7 +17,6 @@ import sparkrank as sr
 from sparkrank.metrics import Metric
 from sparkrank.numeric.key_hashes import hash_keys, parts_of
 from sparkrank.states.forms import SMALL_FORMS
-from sparkrank.states.keys import Subject
 from sparkrank.tables.rows.comparisons import comparisons_table
 from tests.oracles.jackknife import standard_error
 from tests.support.commands import exit_code
@@ -470,20 +469,3 @@ def test_parts_are_pickled_as_they_are(more: dict) -> None:
     before, after = (each.parts.histograms.rows(weighted=bool(more)) for each in (ev.partials, again))
     assert after.equals(before)
     assert set(before["rule"].to_pylist()) == {"bits=6", "bins=15", "bits=6,rel=1", "bits=3"}
-
-
-def test_halves_of_the_parts_differ_as_the_standard_error_says() -> None:
-    """An A/A split: half of the groups against the other half, by 63 balanced halves of the 64 parts.
-
-    Half of the difference of two halves has the variance of the whole (balanced repeated replication, McCarthy 1969),
-    which is what a gate that fails by chance goes by.
-    """
-    ev = sr.evaluate(log(26, users=6000, rows=60_000), ["ndcg@5", "auc"], **ROLES, score="one")
-    sums = ev.partials.parts.means.of(Subject("one", "all", "all"), "ndcg@5")
-    assert sums is not None
-    weight, weighted = sums[:, :6].sum(axis=1), sums[:, 6:].sum(axis=1)
-    halves = np.array([[(row & split).bit_count() % 2 for row in range(64)] for split in range(1, 64)], bool)
-    values = [[weighted[half].sum() / weight[half].sum() for half in (first, ~first)] for first in halves]
-    drawn = np.sqrt(np.mean([((one - other) / 2) ** 2 for one, other in values]))
-    (ndcg, _) = ev.table.to_pylist()
-    assert drawn == pytest.approx(ndcg["stderr"], rel=0.25)  # of 63 degrees of freedom: 9 % to each side is one sigma

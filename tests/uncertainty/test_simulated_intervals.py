@@ -15,8 +15,7 @@ import pytest
 from scipy.stats import binom
 
 from tests.extent import IS_LONG, examples
-from tests.simulations.job import by_job
-from tests.simulations.scenarios import SCENARIOS, evaluated
+from tests.simulations.scenarios import SCENARIOS
 from tests.simulations.trials import FAR, Outcome, outcome
 from tests.simulations.truth import drawn, name_of, truth_of
 
@@ -113,21 +112,6 @@ def test_intervals_and_tests_do_as_they_say(name: str) -> None:
         scenario = replace(scenario, days=min(scenario.days, 3))  # of a window
     at = outcome(scenario, examples(TRIALS[name]))
     assert not [*wrong_coverage(at), *wrong_reasons(at), *wrong_tests(at)]
-
-
-def test_the_job_gives_what_is_simulated(tmp_path: object) -> None:
-    """`sparkrank evaluate` and `merge` give the very numbers of a trial of a day and of a week."""
-    import numpy as np
-
-    for name in ("30 users", "week of 30 users"):
-        scenario = SCENARIOS[name]
-        logs = scenario.logs(np.random.default_rng(5))
-        for ours, stored in zip(
-            evaluated(logs, scenario.metrics, scenario.arguments), by_job(logs, scenario, tmp_path), strict=True
-        ):
-            for mine, theirs in zip(ours, stored, strict=True):
-                for column in mine.keys() - {"spec_hash", "run_id"}:
-                    assert repr(mine[column]) == repr(theirs[column]), (name, mine["metric"], column)
 
 
 def test_truth_that_is_stored_is_that_of_the_population() -> None:

@@ -86,7 +86,7 @@ def test_few_pairs_decide_nothing_however_alike_they_are(groups: int, effective:
     st.floats(0.05, 0.95),
     st.integers(2, 300),
 )
-def test_a_verdict_of_the_interval_is_one_of_its_test(
+def test_interval_and_test_give_one_verdict(
     method: str, value: float, stderr: float, bound: float, degrees: int
 ) -> None:
     """All of the interval is beyond where p is below 0.025, and on the good side where 1 - p is."""

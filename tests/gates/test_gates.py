@@ -115,7 +115,7 @@ def test_not_worse_than_a_model(tmp_path: Path, judged: Judging) -> None:
         assert sentence in line
 
 
-def test_a_policy_of_a_gate_goes_before_that_of_all_and_a_failure_before_what_is_undecided(
+def test_the_policy_of_a_gate_precedes_that_of_all_and_a_failure_what_is_undecided(
     tmp_path: Path, judged: Judging
 ) -> None:
     store(tmp_path, DAY, [metric(0.35, 0.04), metric(0.5, 0.1, **LOSS)])
@@ -292,9 +292,7 @@ class TestAccept:
     def accept(self, folder: Path, reason: str = "a holiday", day: str = DAY) -> int:
         return exit_code("accept", "--conf", conf_of(folder, [*self.GATES]), "--date", day, "--reason", reason)
 
-    def test_it_stands_in_the_tables_and_holds(
-        self, tmp_path: Path, capsys: pytest.CaptureFixture[str], judged: Judging
-    ) -> None:
+    def test_it_is_stored_and_holds(self, tmp_path: Path, capsys: pytest.CaptureFixture[str], judged: Judging) -> None:
         store(tmp_path, DAY, [metric(0.1, 0.01)], [comparison(0.0)])
         assert self.accept(tmp_path) == 0
         assert 'is below 0.3 (accepted: "a holiday")' in capsys.readouterr().out

@@ -69,9 +69,7 @@ def test_a_bound_at_the_usual_value_fails_at_the_nominal_rate(kind: str) -> None
 
 @pytest.mark.parametrize("sides", ["both", "worse"])
 @pytest.mark.parametrize(("days", "scatter", "stderr"), [(7, 0.01, None), (28, 0.01, None), (28, 0.0, 0.01)])
-def test_a_history_fails_as_often_as_its_width_says(
-    days: int, scatter: float, stderr: float | None, sides: str
-) -> None:
+def test_a_history_fails_as_its_width_says(days: int, scatter: float, stderr: float | None, sides: str) -> None:
     """However few the days are, and whether they scatter by themselves or by their samples: at 2, 2.28 % a side."""
     draw, nights = np.random.default_rng(7), NIGHTS
     judge = Judge([rule(kind="history")], History(days, width=2, sides=sides), {"auc": True})

@@ -74,9 +74,7 @@ def test_a_run_without_gates_has_no_such_table_and_the_same_numbers(tmp_path: Pa
     pd.testing.assert_frame_equal(table_of(tmp_path, "metrics", DAYS[0]), gated)  # spec_hash and run_id too
 
 
-def test_an_acceptance_survives_a_run_with_the_same_result_and_no_other(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_acceptance_survives_a_run_with_its_result_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_logs(tmp_path, DAYS[0])
     conf = spec(tmp_path, BEYOND)
     words = ("evaluate", "--conf", conf, "--date", DAYS[0])
@@ -211,9 +209,7 @@ REFUSED_GATES: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-def test_what_is_wrong_with_a_gate_is_told_before_anything_is_read(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_wrong_with_a_gate_is_told_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     failed = []
     for gate, sentence in REFUSED_GATES:
         conf = conf_of(tmp_path, [{"metric": "ndcg@10", "min": 0, **gate}])

@@ -101,9 +101,7 @@ def test_of_a_baseline_that_could_be_0_there_is_no_share() -> None:
 
 @pytest.mark.parametrize(("margin", "noise"), [(0.1, 0.03), (0.1, 0.005), (0.01, 0.003), (0.3, 0.1)])
 @pytest.mark.parametrize("higher", [True, False])
-def test_a_loss_of_the_whole_share_passes_and_fails_in_2_5_percent_each(
-    margin: float, noise: float, higher: bool
-) -> None:
+def test_a_loss_of_the_whole_share_passes_and_fails_in_2_5_percent(margin: float, noise: float, higher: bool) -> None:
     """Models that differ little: the candidate is the baseline less the margin of its mean, and a little noise.
 
     With a margin that is taken as known it passes in 6 % of nights, and in 36 % of those of the second line.

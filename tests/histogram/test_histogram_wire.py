@@ -43,7 +43,7 @@ def blocks_of(rule: BinRule, rows: Rows, sums: bool = True, weighted: bool = Fal
 @example([[], [(-0.0, True, 1.0)], [], [(math.inf, False, 1.0)]], True)
 @example([[(MIXED, True, 1.0)], [(MIXED - 2e-15, False, 1.0)]], True)
 @example([[], []], True)
-def test_several_parts_are_merged_as_wide_ones(
+def test_parts_merge_as_wide_ones(
     rule: BinRule, weighted: bool, compiled: bool, parts: Sequence[Rows], sums: bool
 ) -> None:
     """And as all rows at once are counted, whose order is not known here."""

@@ -110,7 +110,7 @@ def test_kinds_whose_numbers_no_longer_fit_16_bits() -> None:
     st.booleans(),
 )
 @settings(PATIENT, max_examples=examples(60))
-def test_a_kind_has_the_sums_of_each_of_its_groups_alone(
+def test_a_kind_has_the_sums_of_its_groups(
     seed: int, sizes: list[int], labels: tuple[int, ...], are_tied: bool
 ) -> None:
     rng = np.random.default_rng(seed)

@@ -107,9 +107,7 @@ WEIGHTS = st.sampled_from([0.0, 0.1, 0.5, 1.0, 3.0, 2.0**26, 1e9 / 3, 2.0**-84, 
 @settings(PATIENT)
 @given(scores=st.lists(NEAR | st.floats(-4, 4), min_size=1, max_size=40), sums=st.booleans(), data=st.data())
 @pytest.mark.parametrize("weighted", [False, True], ids=["rows", "weights"])
-def test_blocks_have_the_bits_of_numpy(
-    rule: BinRule, weighted: bool, scores: list[float], sums: bool, data: st.DataObject
-) -> None:
+def test_bits_of_numpy(rule: BinRule, weighted: bool, scores: list[float], sums: bool, data: st.DataObject) -> None:
     """Also at edges of blocks, where a product or a quotient may have been rounded over one."""
     n = len(scores)
     weights = np.array(data.draw(st.lists(WEIGHTS, min_size=n, max_size=n))) if weighted else None

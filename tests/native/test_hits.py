@@ -56,12 +56,7 @@ def test_sums_up_to_cutoffs_across_a_tie_block(below: str) -> None:
     found = summed(ranking([*SCORE, *scores], [*CLICK, *labels], cutoffs=(1, 2, 3, 5)))
     expected = {
         Sum.COUNT: [0, 2 / 3, 2 / 3 * 2, 3],
-        Sum.PRECISION: [
-            0,
-            2 / 3 * 1 / 2,
-            2 / 3 * (1 / 2 + 1.5 / 3),
-            2 / 3 * (1 / 2 + 1.5 / 3 + 2 / 4) + 3 / 5,
-        ],
+        Sum.PRECISION: [0, 2 / 3 / 2, 2 / 3 * (1 / 2 + 1.5 / 3), 2 / 3 * (1 / 2 + 1.5 / 3 + 2 / 4) + 3 / 5],
         # the first hit is the block's first row with chance 2/3, else its second
         Sum.ANY: [0, 2 / 3, 1, 1],
         Sum.FIRST: [0, 2 / 3 / 2, 2 / 3 / 2 + 1 / 3 / 3, 2 / 3 / 2 + 1 / 3 / 3],
@@ -151,9 +146,7 @@ def test_a_hit_of_a_block_is_sure_by_its_end(tied: int) -> None:
     st.sampled_from([3, 30, 1000]),
 )
 @settings(PATIENT, max_examples=examples(100))
-def test_ranks_and_ties_are_those_of_comparing_all_pairs(
-    seed: int, sizes: list[tuple[int, int]], distinct: int
-) -> None:
+def test_ranks_and_ties_are_those_of_all_pairs(seed: int, sizes: list[tuple[int, int]], distinct: int) -> None:
     """``sizes`` are the relevant rows of each group, and how many others but one."""
     rng = np.random.default_rng(seed)
     rows = np.array(

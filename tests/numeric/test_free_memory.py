@@ -94,28 +94,17 @@ def test_a_block_lowers_what_is_left() -> None:
     assert found[1] == "True"
 
 
+REFERENCE = {"reference_rank": "other"}
+
+
 @pytest.mark.parametrize(
-    ("metric", "more"),
-    [
-        ("kendall_tau", {"reference_rank": "other"}),
-        ("spearman", {"reference_rank": "other"}),
-        ("ndcg@5", {"ties": "worst"}),
-    ],
+    ("metric", "more"), [("kendall_tau", REFERENCE), ("spearman", REFERENCE), ("ndcg@5", {"ties": "worst"})]
 )
-def test_an_order_that_does_not_fit_is_not_begun(
-    metric: str, more: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_order_without_room_is_not_begun(metric: str, more: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ranking, "MANY_ROWS", 1 << 16)
     monkeypatch.setattr(memory, "free_memory", lambda: MIB)
-    rows = 70_000
-    log = pa.table(
-        {
-            "user": np.zeros(rows, np.int64),
-            "score": np.arange(rows) % 1000 / 1000,
-            "clicked": np.arange(rows) % 2,
-            "other": np.arange(1, rows + 1),
-        }
-    )
+    rows = np.arange(70_000)
+    log = pa.table({"user": 0 * rows, "score": rows % 1000 / 1000, "clicked": rows % 2, "other": rows + 1})
     with pytest.raises(OutOfMemoryError) as caught:
         sr.evaluate(log, [metric], group="user", score="score", label="clicked", lane="local", **more)
     told = str(caught.value)

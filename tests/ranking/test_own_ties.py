@@ -31,9 +31,7 @@ def with_ties(metric: str, ties: str) -> str:
 @pytest.mark.parametrize("evaluation", RULES)
 @settings(PATIENT, max_examples=examples(25))
 @given(impressions(most_rows=8), st.lists(group_metrics(tied=True), min_size=1, max_size=4, unique_by=text))
-def test_it_gives_the_bits_of_an_evaluation_under_that_rule(
-    evaluation: str, rows: list[Row], metrics: list[Asked]
-) -> None:
+def test_it_has_the_bits_of_an_evaluation_under_it(evaluation: str, rows: list[Row], metrics: list[Asked]) -> None:
     texts = [text(parts) for parts in metrics if parts[0] in TAKING]
     own = [with_ties(each, ties) for each in texts for ties in RULES if ties != evaluation]
     if not own:

@@ -51,7 +51,7 @@ def check(ranked: Ranked, codes: list[int], scores: Scores) -> None:
 @pytest.mark.parametrize("word", [64, 10, 7])
 @given(data=st.data())
 @PATIENT
-def test_rows_stand_by_group_and_then_by_score_descending(
+def test_by_group_and_then_by_score(
     data: st.DataObject, word: int, kind: type, scores: st.SearchStrategy[float]
 ) -> None:
     """Also where a key has little room, so that most scores of a group agree in what it holds of them."""

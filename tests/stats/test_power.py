@@ -33,9 +33,7 @@ def test_a_planted_difference_is_found_by_a_sequence_at_the_rate_told() -> None:
 
 @pytest.mark.parametrize(("degrees", "rate", "close"), [(1, 0.731, 5e-4), (4, 0.791, 5e-4), (9, 0.8, 1.1e-3)])
 @pytest.mark.parametrize("times", [1, 10, 1000])
-def test_the_power_of_few_degrees_is_what_the_docstring_says(
-    degrees: int, rate: float, close: float, times: int
-) -> None:
+def test_the_power_of_few_degrees_is_as_documented(degrees: int, rate: float, close: float, times: int) -> None:
     """By the noncentral t distribution. From 9 degrees on it is 79.9 to 80.1 %."""
     degrees = degrees * times if degrees == 9 else degrees
     critical = stats.t.ppf(0.975, degrees)

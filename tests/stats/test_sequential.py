@@ -91,9 +91,7 @@ def test_it_is_narrowest_where_told(level: float) -> None:
 
 
 @given(st.floats(0.1, 8), st.integers(1, 10**9), st.sampled_from([0.8, 0.95, 0.99]), st.sampled_from([100, 10_000]))
-def test_the_interval_excludes_0_where_p_is_below_the_level(
-    distance: float, n: int, level: float, tightest_at: float
-) -> None:
+def test_the_interval_excludes_0_where_p_is_small(distance: float, n: int, level: float, tightest_at: float) -> None:
     p = always_valid_p(distance * 0.25, 0.25, n, level, tightest_at)
     interval = confidence_sequence(distance * 0.25, 0.25, n, level, tightest_at)
     if abs(p - (1 - level)) > 1e-9:

@@ -137,9 +137,7 @@ OF_PROBABILITIES = ["logloss", "brier", "ne", "copc", "ece"]
 
 @pytest.mark.parametrize("clicks", [{}, {"a": [1, 0]}, {"a": [1, 1], "b": [0, 0]}], ids=["none", "one", "two of one"])
 @pytest.mark.parametrize("more", [{}, {"item": "score"}])
-def test_losses_with_clicks_of_fewer_than_two_groups_have_no_interval(
-    clicks: dict[str, list[int]], more: dict[str, str]
-) -> None:
+def test_losses_with_clicks_of_one_group_have_no_interval(clicks: dict[str, list[int]], more: dict[str, str]) -> None:
     """Thirty users without a click vary in what they lose, and say nothing of what those with one would."""
     rows = rows_of({**clicks, **{f"u{n}": [0] * (1 + n % 3) for n in range(30)}})
     for name, row in of_metrics(rows, *OF_PROBABILITIES, **more).items():

@@ -53,12 +53,7 @@ class Band:
         """The standard deviation from the centre of another day with this ``stderr``, and its degrees of freedom.
 
         The degrees are Welch's and Satterthwaite's; the excess of ``stderr`` over the usual one counts as known. A
-        deviation of 0 means that the history says nothing.
-
-        References
-        ----------
-        Hahn: Additional factors for calculating prediction intervals for samples from a normal distribution, Journal of
-        the American Statistical Association 1970.
+        deviation of 0 means that the history says nothing. Hahn: Journal of the American Statistical Association 1970.
 
         Examples
         --------
@@ -87,12 +82,6 @@ def band_of(
     have in common. If more than half of the days have one value, the scatter measures nothing: the error of the judged
     day then counts in full, and the band contains the range of the days. It also does if values have no error of their
     own.
-
-    Examples
-    --------
-    >>> band = band_of([0.40, 0.42, 0.38, 0.41, 0.39, 0.40, 0.40], [0.01] * 7)
-    >>> round(band.centre, 6), round(band.scatter, 6), band.degrees  # sqrt(0.001 / 6)
-    (0.4, 0.01291, 6)
     """
     middle = statistics.median(values)
     numbers = [0.0 if abs(value - middle) <= ROUNDING * abs(middle) else value - middle for value in values]

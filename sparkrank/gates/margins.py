@@ -95,10 +95,7 @@ class NotWorse(_Difference):
 class Equivalent(_Difference):
     """Neither lower nor higher than a model by more than a margin: two one-sided tests.
 
-    References
-    ----------
-    Schuirmann: A comparison of the two one-sided tests procedure and the power approach for assessing the equivalence
-    of average bioavailability, Journal of Pharmacokinetics and Biopharmaceutics 1987.
+    Schuirmann: Journal of Pharmacokinetics and Biopharmaceutics 1987.
     """
 
     name, phrase = "equivalent_to", "equivalent to"

@@ -5,10 +5,11 @@ from __future__ import annotations
 import datetime as dt
 import math
 import re
+import shlex
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -115,9 +116,7 @@ def test_not_worse_than_a_model(tmp_path: Path, judged: Judging) -> None:
         assert sentence in line
 
 
-def test_the_policy_of_a_gate_precedes_that_of_all_and_a_failure_what_is_undecided(
-    tmp_path: Path, judged: Judging
-) -> None:
+def test_a_gates_own_policy_comes_first_and_a_failure_before_what_is_undecided(tmp_path: Path, judged: Judging) -> None:
     store(tmp_path, DAY, [metric(0.35, 0.04), metric(0.5, 0.1, **LOSS)])
     undecided = {**ASKED, "min": 0.36}
     assert judged([undecided], undecided="fail")[0] == 5
@@ -134,6 +133,8 @@ UNDEFINED = f"it is undefined on {DAY}, and what is undefined never passes"
 VERSUS = {"metric": "ndcg@10", "not_worse_than": "production"}
 BOTH_PLACES = [metric(0.4), metric(0.4, **COUNTRY)]
 MODELS = [metric(0.4, model="candidate"), metric(0.4)]
+ALL = [(name, model) for name in ("ndcg@10", "logloss", "copc") for model in ("production", "candidate")]
+NO_BASELINE = [MODELS[0], metric(math.nan)]
 NOT_THERE: list[tuple[list[dict[str, Any]], list[dict[str, Any]] | None, dict[str, Any], str]] = [
     ([metric(math.nan)], None, {**ASKED, "min": -1}, UNDEFINED),
     ([metric(None)], None, {**ASKED, "max": 9}, UNDEFINED),
@@ -146,12 +147,7 @@ NOT_THERE: list[tuple[list[dict[str, Any]], list[dict[str, Any]] | None, dict[st
     (MODELS[:1], None, VERSUS, "no table comparisons"),
     (MODELS, [], VERSUS, f"{DAY} has no comparison of it with production"),
     (MODELS, [comparison(math.nan)], VERSUS, f"its difference to production is undefined on {DAY}"),
-    (
-        [MODELS[0], metric(math.nan)],
-        [comparison(0.0, 0.1)],
-        {**VERSUS, "by": "1%"},
-        f"production has no value on {DAY} of which to take the margin, 1%",
-    ),
+    (NO_BASELINE, [comparison(0.0, 0.1)], {**VERSUS, "by": "1%"}, f"production has no value on {DAY} of which"),
 ]
 
 
@@ -174,8 +170,7 @@ def test_a_day_or_a_window_without_tables_never_passes(tmp_path: Path, judged: J
 
 def test_wildcards_name_every_metric_model_and_value_that_they_match(tmp_path: Path, judged: Judging) -> None:
     places: list[dict[str, Any]] = [{}, COUNTRY, {"slice": "country", "slice_value": None}]
-    asked = [(name, model) for name in ("ndcg@10", "logloss", "copc") for model in ("production", "candidate")]
-    rows = [metric(0.5, 0.1, metric=name, model=model, **place) for name, model in asked for place in places]
+    rows = [metric(0.5, 0.1, metric=name, model=model, **place) for name, model in ALL for place in places]
     store(tmp_path, DAY, rows)
 
     def about(**gate: Any) -> set[str]:
@@ -193,9 +188,8 @@ def test_wildcards_name_every_metric_model_and_value_that_they_match(tmp_path: P
 
 
 def test_not_worse_than_leaves_out_the_baseline_and_what_has_no_better_side(tmp_path: Path, judged: Judging) -> None:
-    asked = [(name, model) for name in ("ndcg@10", "logloss", "copc") for model in ("production", "candidate")]
-    rows = [metric(0.5, 0.1, metric=name, model=model) for name, model in asked]
-    store(tmp_path, DAY, rows, [comparison(0.0, 0.0, metric=name) for name in ("ndcg@10", "logloss", "copc")])
+    rows = [metric(0.5, 0.1, metric=name, model=model) for name, model in ALL]
+    store(tmp_path, DAY, rows, [comparison(0.0, 0.0, metric=name) for name, _ in ALL[::2]])
     store(tmp_path, before(1)[0], rows)  # nor are they missed
     code, lines = judged([{"metric": "*", "not_worse_than": "production"}])
     assert code == 0
@@ -213,11 +207,9 @@ def test_what_the_last_accepted_day_had_and_a_wildcard_matches_must_be_there(tmp
     had = f"is not in the tables of {DAY}, but was in those of {yesterday}, the last accepted one: {GONE}"
     assert f"country=de {had}" in lines[0]
     assert [line[:6] for line in lines[1:]] == ["pass: "]  # what was gone yesterday is gone
-    code, lines = judged([{"metric": "ndcg@10", "model": "o*", "min": 0}])
-    assert code == 2  # of the models of this spec none matches
+    assert judged([{"metric": "ndcg@10", "model": "o*", "min": 0}])[0] == 2  # of the models of this spec none matches
     code, lines = judged([{"metric": "ndcg@10", "min": 0}])
-    assert code == 3
-    assert any(f"the model old {had}" in line for line in lines)
+    assert (code, any(f"the model old {had}" in line for line in lines)) == (3, True)
 
 
 def test_what_has_been_gone_for_many_nights_still_does_not_pass(tmp_path: Path, judged: Judging) -> None:
@@ -264,13 +256,13 @@ def test_the_same_weekday_alone(tmp_path: Path, judged: Judging) -> None:
         store(tmp_path, day, [metric(value, 0.002)])
     store(tmp_path, DAY, [metric(0.9, 0.002)])
     gates = [{**ASKED, "not_worse_than": "history"}]
-    assert judged(gates, history={"rhythm": "none"})[0] == 0
-    history = {"same_weekday": True, "days": 3, "least_days": 3}
-    code, (line,) = judged(gates, history=history)
-    assert code == 3
-    assert "is above the band of the 3 days before" in line
-    code, (line,) = judged(gates, history={"same_weekday": True})
-    assert "its history has 3 days of the same weekday before, and 7 are needed" in line
+    for history, code, sentence in (
+        ({"rhythm": "none"}, 0, "is within the band of the 28 days before"),
+        ({"same_weekday": True, "days": 3, "least_days": 3}, 3, "is above the band of the 3 days before"),
+        ({"same_weekday": True}, 0, "its history has 3 days of the same weekday before, and 7 are needed"),
+    ):
+        ended, (line,) = judged(gates, history=history)
+        assert (ended, sentence in line) == (code, True), line
 
 
 def test_a_damaged_day_of_the_history_is_left_out_and_counted(tmp_path: Path, judged: Judging) -> None:
@@ -323,10 +315,8 @@ class TestAccept:
 class TestChoice:
     """Acceptances of some verdicts of a day, and new beginnings."""
 
-    HISTORY = (
-        {"metric": "ndcg@10", "not_worse_than": "history", "name": "as before"},
-        {**ASKED, "min": 0.3, "name": "least"},
-    )
+    AS_BEFORE: ClassVar[dict[str, Any]] = {"metric": "ndcg@10", "not_worse_than": "history", "name": "as before"}
+    GATES = (AS_BEFORE, {**ASKED, "min": 0.3, "name": "least"})
 
     def stored(self, folder: Path, nights: int = 1, usual: int = 8) -> list[str]:
         """So many usual days, and so many nights up to :data:`DAY` on which both models are far lower."""
@@ -338,24 +328,24 @@ class TestChoice:
             store(folder, day, rows)
         return days
 
-    def accept(self, folder: Path, *words: str, day: str = DAY) -> int:
-        conf = conf_of(folder, [*self.HISTORY])
-        return exit_code("accept", "--conf", conf, "--date", day, "--reason", "why", *words)
+    def accept(self, folder: Path, *words: str, day: str = DAY, reason: str = "why") -> int:
+        conf = conf_of(folder, [*self.GATES])
+        return exit_code("accept", "--conf", conf, "--date", day, "--reason", reason, *words)
 
     def test_of_some_verdicts(self, tmp_path: Path) -> None:
         both, least = {("as before", "production"), ("as before", "candidate")}, {("least", "production")}
         for number, (words, accepted) in enumerate(
-            (
-                ((), both | least),
-                (("--gate", "as before"), both),
-                (("--gate", "as*", "--model", "candidate"), {("as before", "candidate")}),
-                (("--model", "production", "--metric", "ndcg*"), {("as before", "production")} | least),
-                (("--slice", "all", "--model", "candidate"), {("as before", "candidate")}),
-            )
+            {
+                "": both | least,
+                "--gate 'as before'": both,
+                "--gate 'as*' --model=candidate": {("as before", "candidate")},
+                "--model=production --metric=ndcg*": {("as before", "production")} | least,
+                "--slice=all --model=candidate": {("as before", "candidate")},
+            }.items()
         ):
             folder = tmp_path / str(number)
             self.stored(folder)
-            assert self.accept(folder, *words) == 0
+            assert self.accept(folder, *shlex.split(words)) == 0
             gates = table_of(folder, "gates", DAY)
             taken = gates[gates["accepted"]]
             assert set(zip(taken["gate"], taken["model"], strict=True)) == accepted, words
@@ -366,10 +356,9 @@ class TestChoice:
     def test_one_after_the_other(self, tmp_path: Path, judged: Judging) -> None:
         self.stored(tmp_path)
         assert self.accept(tmp_path, "--model", "candidate") == 0
-        assert judged([*self.HISTORY])[0] == 3
-        conf = conf_of(tmp_path, [*self.HISTORY])
-        assert exit_code("accept", "--conf", conf, "--date", DAY, "--reason", "other", "--model", "production") == 0
-        assert judged([*self.HISTORY])[0] == 0
+        assert judged([*self.GATES])[0] == 3
+        assert self.accept(tmp_path, "--model", "production", reason="other") == 0
+        assert judged([*self.GATES])[0] == 0
         gates = table_of(tmp_path, "gates", DAY)
         reasons = dict(zip(gates["model"], gates["accepted_reason"], strict=True))
         assert reasons == {"production": "other", "candidate": "why"}
@@ -389,7 +378,7 @@ class TestChoice:
         """Of both models, one of which was accepted on the night before: 8 days of one, 9 of the other."""
         days = self.stored(tmp_path, nights=2)
         assert self.accept(tmp_path, "--model", "candidate", day=days[-2]) == 0
-        _, lines = judged([self.HISTORY[0]])
+        _, lines = judged([self.AS_BEFORE])
         counts = {line.split(", ")[1].split(":")[0]: re.search(r"the (\d+) days? before", line) for line in lines}
         assert {model: found and found[1] for model, found in counts.items()} == {"production": "8", "candidate": "9"}
         assert "(left out: 1 day on which it failed)" in next(line for line in lines if "production" in line)
@@ -403,10 +392,10 @@ class TestChoice:
         run, gates = (table_of(tmp_path, table, days[-3]) for table in ("runs", "gates"))
         assert bool(run.iloc[0]["from_now_on"]) == (not words)
         assert set(gates[gates["from_now_on"]]["model"]) == anew
-        _, lines = judged([self.HISTORY[0]], history={"least_days": 3})
+        _, lines = judged([self.AS_BEFORE], history={"least_days": 3})
         begun = f"its history has 2 days before since it began anew on {days[-3]}, and 3 are needed for a band"
         assert {line.split(", ")[1].split(":")[0] for line in lines if begun in line} == anew
-        _, lines = judged([self.HISTORY[0]], "--replay", "11d")
+        _, lines = judged([self.AS_BEFORE], "--replay", "11d")
         assert f"stops {1 if not words else 3} of 11 nights" in lines[0]
 
     def test_a_change_that_no_gate_has_seen_may_begin_anew(self, tmp_path: Path) -> None:
@@ -420,15 +409,13 @@ class TestChoice:
         days = self.stored(tmp_path, nights=4, usual=20)
         for day in days[-4:-2]:
             assert self.accept(tmp_path, "--gate", "as before", day=day) == 0
-        code, lines = judged([self.HISTORY[0]])
+        code, lines = judged([self.AS_BEFORE])
         assert code == 0
         assert all(f"since it began anew on {days[-4]}" in line for line in lines)
 
 
 def test_a_replay_says_which_nights_a_gate_would_have_stopped(tmp_path: Path, judged: Judging) -> None:
-    """By chance: at the median 0.4 with an end 0.02 above and a standard error of 0.01, below 0.41 ends what is more
-    than 0.01 lower: 15.87 % of a night.
-    """
+    """By chance: at 0.4 ± 0.02 with a standard error of 0.01, what is 0.01 lower is below 0.41: 15.87 % of a night."""
     days = before(10)
     for day in days:
         store(tmp_path, day, [metric(0.3 if day == days[4] else 0.4, 0.02)])
@@ -439,9 +426,8 @@ def test_a_replay_says_which_nights_a_gate_would_have_stopped(tmp_path: Path, ju
     assert lines[0] == f"{stopped}if nothing had changed, 1.59"
     # a night that stops is no standard for the next; with fewer than 3 days before, nothing is known
     assert lines[1].startswith(f"as before: stops 1 of 10 nights ({days[4]}), undecided on 3; by chance, if nothing ")
-    assert judged(gates, "--replay", "1", "--date", days[4])[1][0].startswith(
-        f"ndcg@10 of production min 0.41: stops 1 of 1 nights ({days[4]})"
-    )
+    lines = judged(gates, "--replay", "1", "--date", days[4])[1]
+    assert lines[0].startswith(f"ndcg@10 of production min 0.41: stops 1 of 1 nights ({days[4]})")
     for words in (("--replay", "x"), ("--replay", "0d"), ("--replay", "9d", "--from", DAY, "--to", DAY)):
         assert judged(gates, *words)[0] == 2
     assert judged(gates, "--replay", "2d", "--date", "2020-01-01")[0] == 4
@@ -480,17 +466,15 @@ def test_the_example_of_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[s
     gates, least, history = (yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL))
     assert LeastGroups(**least["least_groups"]) == LeastGroups()
     assert HistorySettings(**history["history"]) == HistorySettings()
-    metrics, compared = [], []
+    metrics, compared, half_of = [], [], lambda low, high: (high - low) / 2
     for line in re.findall(r"^\| (ndcg@10|logloss) \| (.*) \|$", page, re.MULTILINE):
         name, (model, where, value, ends, difference, its) = line[0], [each.strip() for each in line[1].split("|")]
         place = {} if where == "all" else {"slice": "country", "slice_value": where.removeprefix("country=")}
-        low, high = map(float, ends.split(" to "))
-        stderr = (high - low) / 2 / 1.96
-        metrics.append(metric(float(value), (high - low) / 2, metric=name, model=model, stderr=stderr, **place))
+        half, of_difference = (half_of(*map(float, (text or ends).split(" to "))) for text in (ends, its))
+        metrics.append(metric(float(value), half, metric=name, model=model, stderr=half / 1.96, **place))
         if difference:
-            low, high = map(float, its.split(" to "))
-            stderr = (high - low) / 2 / 1.96
-            compared.append(comparison(float(difference), (high - low) / 2, metric=name, stderr=stderr, **place))
+            more = {"metric": name, "stderr": of_difference / 1.96, **place}
+            compared.append(comparison(float(difference), of_difference, **more))
     store(tmp_path, DAY, metrics, compared)
     conf = conf_of(tmp_path, gates["gates"], metrics=["ndcg@10", "logloss"])
     assert exit_code("gate", "--conf", conf, "--date", DAY) == 3

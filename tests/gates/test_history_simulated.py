@@ -65,10 +65,8 @@ def stopped(values: Values) -> tuple[int, float]:
     stops, beyond = 0, 0
     for night, of_night in enumerate(values.tolist()):
         day = str(MONDAY + dt.timedelta(night))
-        measured = {
-            cell: IntervalEstimate(value, None, None, None, "d") for cell, value in zip(cells, of_night, strict=True)
-        }
-        facts = Facts(day, measured)
+        estimates = (IntervalEstimate(value, None, None, None, "d") for value in of_night)
+        facts = Facts(day, dict(zip(cells, estimates, strict=True)))
         verdicts = judge.verdicts(facts, day, Standard(days))
         failed = frozenset(each.key.cell for each in verdicts if each.verdict == "fail")
         days.insert(0, replace(facts, outcome=DayOutcome(failed)))
@@ -129,19 +127,16 @@ def test_fewer_users_tonight_are_no_change(days: int) -> None:
 def table(seed: int = 9) -> str:
     """The table of docs/gates.md."""
     draw = np.random.default_rng(seed)
-    lines = [
-        "| scatter of a cell | nights of 120 that stop, 200 cells | cells beyond their own band |",
-        "|---|---|---|",
-    ]
+    rows = ["| scatter of a cell | nights of 120 that stop, 200 cells | cells beyond their own band |", "|---|---|---|"]
     for kind in KINDS:
         stops, beyond = stopped(scatter(kind, 120, 200, draw))
-        lines.append(f"| {kind} | {stops} | {beyond:.2%} |")
-    lines += ["", "| days | weekends | a drop of 4 is found | within two nights | of 6 |", "|---|---|---|---|---|"]
+        rows.append(f"| {kind} | {stops} | {beyond:.2%} |")
+    rows += ["", "| days | weekends | a drop of 4 is found | within two nights | of 6 |", "|---|---|---|---|---|"]
     for days in (7, 14, 28, 56):
         for weekends, about in ((0.0, "as other days"), (4.0, "lower by 4")):
             four, six = (power(days, drop, weekends=weekends) for drop in (4.0, 6.0))
-            lines.append(f"| {days} | {about} | {four:.0%} | {1 - (1 - four) ** 2:.0%} | {six:.0%} |")
-    return "\n".join(lines)
+            rows.append(f"| {days} | {about} | {four:.0%} | {1 - (1 - four) ** 2:.0%} | {six:.0%} |")
+    return "\n".join(rows)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,4 @@
-"""How often gates stop a night without a reason, and find one: nights of a job, simulated through the command.
-
-``python -m tests.simulations --nights`` prints all of it (docs/uncertainty.md).
-"""
+"""How often gates stop a night without a reason, and find one: nights of a job, simulated through the command."""
 
 from __future__ import annotations
 
@@ -14,12 +11,8 @@ from tests.extent import IS_LONG
 from tests.simulations.nights import CHAINS, stops
 
 BY_CHANCE = 1e-4  # how rarely a gate that does as it promises fails here
-SHORT = {
-    "at least, just there": 10,
-    "not worse than an equal model, 50 shops": 10,
-    "history of 7 days": 17,
-    "history, too good": 38,
-}
+SHORT = {"at least, just there": 10, "not worse than an equal model, 50 shops": 10}
+SHORT |= {"history of 7 days": 17, "history, too good": 38}
 
 
 @pytest.mark.slow

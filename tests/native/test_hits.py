@@ -21,14 +21,12 @@ from tests.support.strategies import PATIENT
 log2 = math.log2
 
 
-def summed(of: Ranking, gain: Gain | None = None) -> CompiledSums:
+def summed(rows: Ranking, gain: Gain | None = None) -> CompiledSums:
     """The sums of each group, one for each group in place of each list."""
-    found = compiled_sums(of, None, None, gain)
+    found = compiled_sums(rows, None, None, gain)
     assert found is not None
-    number = found.distinct.code
-    return replace(
-        found, sums=found.sums[:, :, number], mid_ranks=found.mid_ranks[number], tied_pairs=found.tied_pairs[number]
-    )
+    of = found.distinct.code
+    return replace(found, sums=found.sums[:, :, of], mid_ranks=found.mid_ranks[of], tied_pairs=found.tied_pairs[of])
 
 
 # A row, a block of three with two relevant ones at positions 2 to 4, a relevant row, two blocks of their own.
@@ -149,10 +147,8 @@ def test_a_hit_of_a_block_is_sure_by_its_end(tied: int) -> None:
 def test_ranks_and_ties_are_those_of_all_pairs(seed: int, sizes: list[tuple[int, int]], distinct: int) -> None:
     """``sizes`` are the relevant rows of each group, and how many others but one."""
     rng = np.random.default_rng(seed)
-    rows = np.array(
-        [(group, label) for group, (hits, others) in enumerate(sizes) for label in [1] * hits + [0] * (others + 1)]
-    )
-    codes, labels = rng.permutation(rows).T
+    rows = [(group, row < hits) for group, (hits, others) in enumerate(sizes) for row in range(hits + others + 1)]
+    codes, labels = rng.permutation(np.array(rows, int)).T
     scores = rng.integers(0, distinct, len(rows)) / 3
     same = codes[:, np.newaxis] == codes
     above = (same & (scores > scores[:, np.newaxis])).sum(axis=1)

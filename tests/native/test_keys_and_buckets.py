@@ -16,7 +16,8 @@ from sparkrank.bucket.impressions import LABEL, key_column
 from sparkrank.engines.shuffle.packing import pieces_by_bucket
 from sparkrank.engines.shuffle.partition import partition_rows
 from sparkrank.numeric.segments import count_both
-from tests.native.with_and_without import BACK, HASH, bits, calls, mixed
+from tests.native.with_and_without import BACK, HASH, calls
+from tests.support.numbers import bits, mixed
 
 # keys: groups numbered, and their rows counted.
 
@@ -111,10 +112,7 @@ def test_as_many_pairs_as_there_are_rows(rows: int, kinds: Sequence[pa.DataType]
 @pytest.mark.parametrize(("before", "times"), [(0, 1), (127, 1), (0, 10)])
 @pytest.mark.parametrize("count", [2**16 - 128, 2**16 - 127, 2**16, 2**16 + 1, 150_000])
 def test_numbers_that_no_longer_fit_16_bits(count: int, before: int, times: int) -> None:
-    """In a table that grows meanwhile, and in one that is large enough from the start, for there are many rows.
-
-    Where a key stands ``before`` the others, too, the last block of new ones does not end with a round number.
-    """
+    """In a table that grows meanwhile, and in one that many rows make large enough from the start."""
     keys = np.arange(count) * 12_345_678_901 - 2**40
     each = np.random.default_rng(count).permutation(np.repeat(np.arange(count), times))
     order = np.concatenate([each[:1].repeat(before), each])

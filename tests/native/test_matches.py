@@ -18,7 +18,8 @@ from sparkrank.metrics import Definitions, Plan
 from sparkrank.ranking.hit_sums import Sum, compiled_sums, hit_sums
 from sparkrank.ranking.judgments import Gain, Judgments
 from sparkrank.ranking.ranking import Ranking
-from tests.native.with_and_without import bits, both, calls
+from tests.native.with_and_without import both, calls
+from tests.support.numbers import bits
 
 METRICS = ["ndcg@2", "ndcg(ideal=retrieved)@3", "ndcg(gain=exp2)", "ap", "rr", "p@2", "r@3", "hit@1"]
 METRICS += ["gauc", "auc(exact)", "r(rel=2)@2", "bpref"]
@@ -66,10 +67,7 @@ def test_lists_of_any_length_give_the_bits_of_numpy(items: int, in_turn: bool, r
     random = np.random.default_rng(items)
     lists = [(group, item, float(random.random())) for group in range(4) for item in range(items)]
     lists += [(group, item, float(random.random())) for group, item, _ in lists[:: items // 2] * repeated]
-    truth = [
-        (int(random.integers(0, 5)), int(random.integers(0, 2 * items)), float(random.integers(-1, 3)))
-        for _ in range(4 * items)
-    ]
+    truth = random.integers([0, 0, -1], [5, 2 * items, 3], (4 * items, 3)).tolist()
     if not in_turn:
         lists = [lists[place] for place in random.permutation(len(lists))]
     rows = bucket(lists, truth, PLAN)

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 import sparkrank as sr
+from sparkrank import native
 from sparkrank.base.errors import OutOfMemoryError
 from sparkrank.numeric import free_memory as memory
 from sparkrank.ranking import ranking
@@ -115,11 +116,8 @@ def test_an_order_without_room_is_not_begun(metric: str, more: dict[str, str], m
     sr.evaluate(log, [metric], group="user", score="score", label="clicked", lane="local", **more)
 
 
+@pytest.mark.skipif(not native.COMPILED, reason="numpy sums hits up from the order")
 def test_metrics_of_hits_need_no_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    from sparkrank import native
-
-    if not native.COMPILED:
-        pytest.skip("numpy sums hits up from the order")
     monkeypatch.setattr(ranking, "MANY_ROWS", 1 << 16)
     monkeypatch.setattr(memory, "free_memory", lambda: 0)
     rows = 200_000

@@ -103,9 +103,7 @@ def test_segments_count_an_item_as_often_as_it_stands_for_others() -> None:
 @pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize("large", [1.0, 2.0**21, 2.0**41])  # of 2^21 the square, and then the value, leave the loops
 @pytest.mark.parametrize("items", [1, 8, 511, 512, 513, 1500])
-def test_sums_of_repeated_items_have_the_bits_of_all(
-    items: int, large: float, compiled: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sums_of_repeated_items(items: int, large: float, compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(native, "COMPILED", compiled)
     rng = np.random.default_rng(items)
     times = rng.integers(1, 1000, items)

@@ -196,10 +196,8 @@ CHAINS = {chain.name: chain for chain in _all()}
 
 
 def markdown(results: Iterable[Stops]) -> str:
-    lines = [
-        "| gate | nominal | nights that stop without a change | a change of | found |",
-        "| --- | ---: | ---: | --- | ---: |",
-    ]
+    head = "| gate | nominal | nights that stop without a change | a change of | found |"
+    lines = [head, "| --- | ---: | ---: | --- | ---: |"]
     for result in results:
         chain, alarms = result.chain, f"{result.good_stopped / result.good:.2%} of {result.good}".replace("%", " %")
         found = f"{100 * result.bad_stopped / result.bad:.0f} % of {result.bad}" if result.bad else ""

@@ -26,9 +26,7 @@ def rows_of_users(
 
 
 def deviations(rows: list[Row], part: np.ndarray) -> tuple[float, np.ndarray]:
-    """The AUC, and the AUC without each part, from a matrix of how often a part's positives stand above a part's
-    negatives.
-    """
+    """The AUC, and that without each part, by how often positives of a part stand above negatives of another."""
     positive = np.array([row.is_positive for row in rows])
     score, owner = np.array([row.score for row in rows]), part[[row.cluster for row in rows]]
     gaps = score[positive][:, None] - score[~positive]
@@ -63,12 +61,7 @@ def test_the_oracle_by_hand() -> None:
 
 
 def test_with_parts_of_several_users_the_two_agree_within_the_error_of_sampling() -> None:
-    """In 60 draws of 96 users in 32 parts.
-
-    A variance of g parts has a relative standard error of √(2/(g-1)): 25 %, so its root has 13 %. That is what single
-    draws may differ by (none by more than 3.5 of it), and the mean of 60 by 25 %/√60 = 3.3 %: the tolerance is three
-    of these.
-    """
+    """A variance of g parts has a relative standard error of √(2/(g-1)), so its root has half of that."""
     parts, draws = 32, 60
     found, expected = [], []
     for seed in range(draws):

@@ -45,12 +45,9 @@ def test_the_power_of_few_degrees_is_as_documented(degrees: int, rate: float, cl
 def test_by_hand_for_one_degree() -> None:
     """Student's t of one degree is Cauchy's: tan(π(q - 1/2)). At level 0.5 and power 0.75: 2·tan(π/4)."""
     assert smallest_detectable(3.0, 1, 0.5, 0.75) == pytest.approx(6.0, rel=1e-12)
+    assert smallest_detectable(0.0, 63) == 0
 
 
 @pytest.mark.parametrize(("stderr", "degrees"), [(None, 9), (math.nan, 9), (math.inf, 9), (1.0, 0), (1.0, math.nan)])
 def test_without_an_error_or_degrees_there_is_none(stderr: float | None, degrees: float) -> None:
     assert smallest_detectable(stderr, degrees) is None
-
-
-def test_two_copies_of_a_model_could_show_any_difference() -> None:
-    assert smallest_detectable(0.0, 63) == 0

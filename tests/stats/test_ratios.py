@@ -18,9 +18,7 @@ ERRORS = st.builds(StandardErrors, *[st.floats(0.01, 0.1)] * 3).filter(
 
 
 @given(st.floats(-0.5, 0.5), st.floats(0.5, 2) | st.floats(-2, -0.5), ERRORS, st.integers(3, 200))
-def test_an_end_is_tested_at_its_level(
-    difference: float, baseline: float, errors: StandardErrors, degrees: int
-) -> None:
+def test_ends_are_tested_at_the_level(difference: float, baseline: float, errors: StandardErrors, degrees: int) -> None:
     """By definition: t of difference - r·|baseline|, whose variance is that of a sum, is the quantile."""
     ends = fieller(difference, baseline, errors, degrees, 0.9)
     quantile = stats.t.ppf(0.95, degrees)

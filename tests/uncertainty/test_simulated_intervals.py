@@ -1,7 +1,6 @@
 """How often intervals hold the truth, and tests find what is not there: simulated through the whole engine.
 
-``python -m tests.simulations`` prints all of it (docs/uncertainty.md). Here shares are held against what is promised,
-widened by how far so many trials may be off by chance.
+Shares are held against what is promised, widened by how far so many trials may be off by chance.
 """
 
 from __future__ import annotations
@@ -34,23 +33,14 @@ TRIALS = {
     "1,000 users, three scores": 200,
     "week of 30 users": 45,
     "week of 100 users": 200,
-    "week of 1,000 users": 100,
+    "week of 1,000 users": 150,
     "30 users, 8 sessions each": 60,
     "200 users, 8 sessions each": 200,
     "slices of 5 to 300 users": 30,
     "60 users, nothing to find": 120,
     "1,000 users, nothing to find": 200,
 }
-SHORT = [
-    "30 users",
-    "100 users, rare clicks",
-    "100 users, one with 20 % of rows",
-    "30 users, three scores",
-    "week of 30 users",
-    "30 users, 8 sessions each",
-    "slices of 5 to 300 users",
-    "60 users, nothing to find",
-]
+SHORT = [name for name, trials in TRIALS.items() if trials < 150]
 COMMON, RARE = (0.93, 0.97), (0.92, 0.98)
 BY_CHANCE = 1e-4  # how rarely a share that is just as promised is taken for one that is not
 FEWEST = 15  # trials with an interval, of which a share is looked at

@@ -248,8 +248,8 @@ class AsBefore(GateKind):
         undecided = Judged(key, "undecided", "", value, low=measured.low, high=measured.high, policy=rule.undecided)
         if len(past.days) < options.least_days:
             alike = " of the same weekday" if options.same_weekday else ""
-            since = "" if past.anew is None else f" since it began anew on {past.anew}"
-            lack = f"its history has {days}{alike} before{since}, and {options.least_days} are needed for a band"
+            since = "before" if past.anew is None else f"since it began anew on {past.anew}"
+            lack = f"its history has {days}{alike} {since}, and {options.least_days} are needed for a band"
             return replace(undecided, reason=f"{lack}{_left_out_text(past.left_out)}")
         stderrs = [own_error(day) for _, day in past.days]
         if measured.interval == TOO_FEW.method and any(stderr is not None for stderr in stderrs):

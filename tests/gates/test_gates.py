@@ -257,7 +257,7 @@ def test_the_same_weekday_alone(tmp_path: Path, judged: Judging) -> None:
     store(tmp_path, DAY, [metric(0.9, 0.002)])
     gates = [{**ASKED, "not_worse_than": "history"}]
     for history, code, sentence in (
-        ({"rhythm": "none"}, 0, "is within the band of the 28 days before"),
+        ({"rhythm": "none"}, 0, "is within the band of the 21 days before"),
         ({"same_weekday": True, "days": 3, "least_days": 3}, 3, "is above the band of the 3 days before"),
         ({"same_weekday": True}, 0, "its history has 3 days of the same weekday before, and 7 are needed"),
     ):
@@ -393,7 +393,7 @@ class TestChoice:
         assert bool(run.iloc[0]["from_now_on"]) == (not words)
         assert set(gates[gates["from_now_on"]]["model"]) == anew
         _, lines = judged([self.AS_BEFORE], history={"least_days": 3})
-        begun = f"its history has 2 days before since it began anew on {days[-3]}, and 3 are needed for a band"
+        begun = f"its history has 2 days since it began anew on {days[-3]}, and 3 are needed for a band"
         assert {line.split(", ")[1].split(":")[0] for line in lines if begun in line} == anew
         _, lines = judged([self.AS_BEFORE], "--replay", "11d")
         assert f"stops {1 if not words else 3} of 11 nights" in lines[0]

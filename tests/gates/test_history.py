@@ -263,7 +263,7 @@ class TestDays:
         before[1:4] = [other, replace(before[2], measured={}), replace(before[3], measured={CELL: measured(math.nan)})]
         verdict = judged(0.5, before)
         assert verdict.reason == (
-            "its history has 3 days before since it began anew on 2026-11-12, and 7 are needed for a band (left out: "
+            "its history has 3 days since it began anew on 2026-11-12, and 7 are needed for a band (left out: "
             "1 day on which it failed, 1 day of another definition, 2 days without a value)"
         )
 

@@ -118,8 +118,8 @@ def test_what_it_cannot_be_is_refused(tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 def test_the_whole_day_is_never_small_and_a_small_value_may_vanish() -> None:
-    """A country of 9 groups that had rows yesterday is no failure today; one of 90 is."""
-    metric, places = "m", {"small": 9, "large": 90}
+    """A country of 29 groups that had rows yesterday is no failure today; one of 30 is."""
+    metric, places = "m", {"small": 29, "large": 30}
     rule = Rule("g", "min", metric, (metric,), ("c",), "c", (("s", "*"),), (("s",),), bound=0.1)
     whole = Rule("w", "min", metric, (metric,), ("c",), "c", bound=0.1)
     judge = Judge([rule, whole], least_groups=30)

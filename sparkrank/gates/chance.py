@@ -15,13 +15,6 @@ def chance_of_failing(distance: float, stderr: float, degrees: float = math.inf)
     """The probability that noise of this ``stderr`` alone moves a value by the ``distance`` at which its gate fails.
 
     The distance is negative if the gate fails even when nothing has changed.
-
-    Examples
-    --------
-    >>> round(chance_of_failing(1.96 * 0.01, 0.01), 4)
-    0.025
-    >>> chance_of_failing(0.1, 0.0)
-    0.0
     """
     if stderr == 0:
         return 0.0 if distance >= 0 else 1.0
@@ -113,5 +106,5 @@ def _quantile(tail: float, degrees: float) -> float:
 
 
 def _any_of(chances: Iterable[float]) -> float:
-    """The probability of at least one event if all are independent; of verdicts on the same rows, at most this."""
+    """The probability of at least one event if all are independent; it is less if they tend to happen together."""
     return 1.0 - math.prod(1.0 - chance for chance in chances)

@@ -53,12 +53,7 @@ class Band:
         """The standard deviation from the centre of another day with this ``stderr``, and its degrees of freedom.
 
         The degrees are Welch's and Satterthwaite's; the excess of ``stderr`` over the usual one counts as known. A
-        deviation of 0 means that the history says nothing.
-
-        References
-        ----------
-        Hahn: Additional factors for calculating prediction intervals for samples from a normal distribution, Journal of
-        the American Statistical Association 1970.
+        deviation of 0 means that the history says nothing. Hahn: Journal of the American Statistical Association 1970.
 
         Examples
         --------
@@ -87,12 +82,6 @@ def band_of(
     have in common. If more than half of the days have one value, the scatter measures nothing: the error of the judged
     day then counts in full, and the band contains the range of the days. It also does if values have no error of their
     own.
-
-    Examples
-    --------
-    >>> band = band_of([0.40, 0.42, 0.38, 0.41, 0.39, 0.40, 0.40], [0.01] * 7)
-    >>> round(band.centre, 6), round(band.scatter, 6), band.degrees  # sqrt(0.001 / 6)
-    (0.4, 0.01291, 6)
     """
     middle = statistics.median(values)
     numbers = [0.0 if abs(value - middle) <= ROUNDING * abs(middle) else value - middle for value in values]
@@ -259,8 +248,8 @@ class AsBefore(GateKind):
         undecided = Judged(key, "undecided", "", value, low=measured.low, high=measured.high, policy=rule.undecided)
         if len(past.days) < options.least_days:
             alike = " of the same weekday" if options.same_weekday else ""
-            since = "" if past.anew is None else f" since it began anew on {past.anew}"
-            lack = f"its history has {days}{alike} before{since}, and {options.least_days} are needed for a band"
+            since = "before" if past.anew is None else f"since it began anew on {past.anew}"
+            lack = f"its history has {days}{alike} {since}, and {options.least_days} are needed for a band"
             return replace(undecided, reason=f"{lack}{_left_out_text(past.left_out)}")
         stderrs = [own_error(day) for _, day in past.days]
         if measured.interval == TOO_FEW.method and any(stderr is not None for stderr in stderrs):

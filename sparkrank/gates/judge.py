@@ -39,7 +39,7 @@ class Judge:
 
     @property
     def days_apart(self) -> int:
-        """The number of days between two of the days or windows before the day that are read."""
+        """The number of days between two successive earlier days or windows that are read."""
         return max(KINDS[rule.kind].days_apart(self.history) for rule in self.rules)
 
     def has_history(self, cell: Cell) -> bool:
@@ -50,7 +50,7 @@ class Judge:
         return {rule.against for rule in self.rules if rule.against is not None}
 
     def verdicts(self, facts: Facts | None, name: str, standard: Standard = NO_STANDARD) -> list[Judged]:
-        """The verdicts on the day or window ``name``, at least one for each rule; no ``facts``: it has no tables."""
+        """The verdicts on the day or window ``name``, at least one per rule; ``facts`` is None if it has no tables."""
         return [judged for rule in self.rules for judged in self._of_rule(rule, facts, name, standard)]
 
     def _of_rule(self, rule: Rule, facts: Facts | None, name: str, standard: Standard) -> list[Judged]:
@@ -70,7 +70,7 @@ class Judge:
         kept = [cell for cell in cells if not self._is_small(cell, facts, before)]
         left_out = len({cell[2:] for cell in cells} - {cell[2:] for cell in kept})
         if not kept:
-            reason = f"{_small_text(left_out, self.least_groups)}: nothing is left to decide by"
+            reason = f"{_small_text(left_out, self.least_groups)}: nothing is left to judge"
             key = VerdictKey(rule.gate, rule.kind, unnamed)
             return [Judged(key, "undecided", reason, policy=rule.undecided, left_out=left_out)]
         otherwise: VerdictWord = "pass" if kind.reads_history else "undecided"
@@ -92,7 +92,7 @@ class Judge:
         return cell.slice != ALL and groups is not None and groups < self.least_groups
 
     def _covers(self, rule: Rule, cell: Cell) -> bool:
-        """Whether ``rule`` concerns ``cell``: rules of some kinds concern only metrics with a worse side."""
+        """Whether ``rule`` concerns ``cell``. Some kinds of rules concern only metrics with a worse side."""
         return KINDS[rule.kind].covers(rule, cell, self.better, self.history)
 
 
@@ -117,7 +117,6 @@ def _vanished(cell: Cell, facts: Facts, before: Facts | None) -> str:
         what = cell.shown_slice or "the whole day"
     else:
         what = "its row"
-    had = (
-        f", and the last accepted one, {before.name}, had it" if before is not None and cell in before.measured else ""
-    )
+    was_there = before is not None and cell in before.measured
+    had = f", but was in those of {before.name}, the last accepted one" if before and was_there else ""
     return f"{what} is not in the tables of {facts.name}{had}: what has vanished never passes"

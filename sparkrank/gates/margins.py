@@ -30,7 +30,7 @@ class _Difference(GateKind):
         """Whether the whole interval of the difference is within the margin, on every bad side."""
         facts, value, against = evidence.facts, measured.value, str(rule.against)
         if facts.compared is None:
-            return failed(rule, cell, f"{facts.name} has no table comparisons, so nothing tells", value)
+            return failed(rule, cell, f"{facts.name} has no table comparisons to judge it by", value)
         difference = facts.compared.get((cell, against))
         baseline = facts.measured.get(cell._replace(model=against), IntervalEstimate(None, None, None, None))
         if difference is None:
@@ -38,7 +38,7 @@ class _Difference(GateKind):
         if _is_undefined(difference):
             return failed(rule, cell, f"its difference to {against} is undefined on {facts.name}", value)
         if rule.margin.relative and _is_undefined(baseline):
-            share = f"{against} has no value on {facts.name}, of which the margin {rule.margin} is a share"
+            share = f"{against} has no value on {facts.name} of which to take the margin, {rule.margin}"
             return failed(rule, cell, share, value)
         why = _unpaired(cell, difference, measured, baseline, rule, evidence.most_unpaired)
         if why is None and cell.metric not in evidence.without_interval:
@@ -95,10 +95,7 @@ class NotWorse(_Difference):
 class Equivalent(_Difference):
     """Neither lower nor higher than a model by more than a margin: two one-sided tests.
 
-    References
-    ----------
-    Schuirmann: A comparison of the two one-sided tests procedure and the power approach for assessing the equivalence
-    of average bioavailability, Journal of Pharmacokinetics and Biopharmaceutics 1987.
+    Schuirmann: Journal of Pharmacokinetics and Biopharmaceutics 1987.
     """
 
     name, phrase = "equivalent_to", "equivalent to"
@@ -156,10 +153,10 @@ def _with_margin(
         return difference, None
     holds_0 = baseline.low is not None and baseline.high is not None and baseline.low < 0 < baseline.high
     if not baseline.value or holds_0:
-        return difference, f"{rule.against}, {interval_text(baseline)}, could be 0, of which no share is a margin"
+        return difference, f"{rule.against}, {interval_text(baseline)}, could be 0, and a share of 0 is no margin"
     stderrs = [stderr for each in (difference, baseline, candidate) if (stderr := _stderr(each)) is not None]
     if len(stderrs) < 3:
-        return difference, "a margin that is a share needs the standard errors of both models: give by as a number"
+        return difference, "a margin in % needs the standard errors of both models: give by as a number"
     errors = StandardErrors(*stderrs)
     stderr = margin_stderr(sign * rule.margin.amount, float(baseline.value or 0.0), errors)
     degrees = min((each.degrees for each in (difference, baseline) if each.degrees is not None), default=None)

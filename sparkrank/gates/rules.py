@@ -38,13 +38,7 @@ class Margin:
     relative: bool = False
 
     def of(self, value: float) -> float:
-        """The margin in units of the metric, if ``value`` is the baseline's.
-
-        Examples
-        --------
-        >>> Margin(0.005, relative=True).of(-0.5)
-        0.0025
-        """
+        """The margin in units of the metric, if ``value`` is the baseline's."""
         return abs(value) * self.amount if self.relative else self.amount
 
     def __str__(self) -> str:

@@ -88,13 +88,6 @@ def corrected(judged: Sequence[Judged], correction: str, otherwise: VerdictWord 
     A failure that does not remain becomes ``otherwise``; verdicts without a ``p`` are kept and do not count. Passing
     needs no correction, since every test has to pass (Berger: Multiparameter hypothesis testing and acceptance
     sampling, Technometrics 1982).
-
-    Examples
-    --------
-    >>> cell = Cell("auc", "candidate")
-    >>> alone = [Judged(VerdictKey("g", "min", cell), "fail", "it is below", p=p) for p in (0.005, 0.01, 0.02, 0.02)]
-    >>> [each.verdict for each in corrected(alone, "holm")]  # 4 · 0.005, 3 · 0.01 ... against 0.025
-    ['fail', 'undecided', 'undecided', 'undecided']
     """
     family = adjusted([math.nan if verdict.p is None else verdict.p for verdict in judged], correction).tolist()
     tests = sum(verdict.p is not None for verdict in judged)

@@ -174,8 +174,6 @@ def _share_bins(runs: Sequence[BinnedRows]) -> bool:
 
 def histograms_of_rows(rule: BinRule, rows: ScoredRows, segments: Segments = WHOLE) -> list[ScoreHistogram]:
     """The histogram of the ``rows`` of each segment by the exact ``rule``; rows are kept unless they share bins."""
-    if rule.kind != "exact":
-        raise ValueError(f"rows of {rule} share bins")
     if len(rows.scores) == 0:
         return [ScoreHistogram.empty(rule)] * segments.count
     bits = rows.wide().view(np.int64)

@@ -17,9 +17,8 @@ from sparkrank import native
 from sparkrank.numeric.array_types import Floats
 
 TABLED_POWERS = 1 << 22  # a table of at most 32 MB; ranks in the input may be much larger
-_TwoFloats: TypeAlias = tuple[
-    Floats, Floats
-]  # a number as a sum of two, where the second is below the last bit of the first
+# A number as a sum of two, where the second is below the last bit of the first.
+_TwoFloats: TypeAlias = tuple[Floats, Floats]
 
 # For log: (1 + s) / (1 - s) = m has log(m) = 2s + s·R(s²), where R is the minimax polynomial on |s| < 0.1716
 # (fdlibm's).
@@ -46,14 +45,7 @@ _WHOLE_LN2 = (float.fromhex("0x1.62e42fefa39efp-1"), float.fromhex("0x1.abc9e3b3
 def log(values: Floats) -> Floats:
     """The natural logarithm of positive ``values`` (n) that are neither subnormal nor infinite; off by less than 1 ulp.
 
-    References
-    ----------
     Sun Microsystems: fdlibm, e_log.c.
-
-    Examples
-    --------
-    >>> log(np.array([1.0, 0.5])).tolist()
-    [0.0, -0.6931471805599453]
     """
     values = np.ascontiguousarray(values, np.float64)
     if native.runs("logarithms"):
@@ -83,13 +75,7 @@ def log1p(values: Floats) -> Floats:
 
 
 def log2(values: NDArray[Any]) -> Floats:
-    """The binary logarithm of positive ``values`` (n); off by less than 0.55 ulp, and exact for powers of two.
-
-    Examples
-    --------
-    >>> log2(np.array([1.0, 3.0, 1024.0])).tolist()
-    [0.0, 1.584962500721156, 10.0]
-    """
+    """The binary logarithm of positive ``values`` (n); off by less than 0.55 ulp, and exact for powers of two."""
     m, exponent = np.frexp(np.asarray(values, np.float64))
     below = m < 0.7071067811865476
     m = np.where(below, 2 * m, m)
@@ -110,13 +96,7 @@ def log2(values: NDArray[Any]) -> Floats:
 
 
 def exp2(values: Floats) -> Floats:
-    """2^v for ``values`` (n) from -1000 to 1024, with an error below 1 ulp; exact for whole numbers.
-
-    Examples
-    --------
-    >>> exp2(np.array([3.0, 1.5])).round(6).tolist()
-    [8.0, 2.828427]
-    """
+    """2^v for ``values`` (n) from -1000 to 1024, with an error below 1 ulp; exact for whole numbers."""
     whole = np.rint(values)
     if np.array_equal(whole, values):
         bits: Floats = ((whole.astype(np.int64) + 1023) << 52).view(np.float64)
@@ -133,11 +113,6 @@ def powers(base: float, exponents: NDArray[np.integer]) -> Floats:
     """``base``, from 0 to 1, raised to whole ``exponents`` (n) from 0, rounded once.
 
     Exponents of usual positions are looked up in a table, which is made once.
-
-    Examples
-    --------
-    >>> powers(0.5, np.array([0, 1, 10])).tolist()
-    [1.0, 0.5, 0.0009765625]
     """
     most = int(exponents.max(initial=0))
     if most < TABLED_POWERS:

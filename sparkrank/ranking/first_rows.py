@@ -15,7 +15,11 @@ def first_rows(ranking: Ranking, k: int | None, unit: int) -> Ints:
     Under ``ties=expected`` a row of a tie block that the cut-off divides has its share of the unit.
     """
     if native.runs("rows shown", ranking.ties == "expected" and ranking.judgments.repeats is None):
-        return ranking.of_judged(_by_loops(ranking, k, unit))
+        codes = np.ascontiguousarray(ranking.of_listed(ranking.judgments.codes), np.int32)
+        shown = np.full(len(codes), unit, np.int64)
+        if k is not None:
+            native.keys.stand_within(codes, ranking.wide_scores(), ranking.length, k, float(unit), shown)
+        return ranking.of_judged(shown)
     of_rank = np.full(len(ranking.row), unit, np.int64)
     if k is not None:
         of_rank[ranking.stands_at() > k] = 0
@@ -26,12 +30,3 @@ def first_rows(ranking: Ranking, k: int | None, unit: int) -> Ints:
     of_row = np.zeros(len(ranking.judgments.codes), np.int64)
     of_row[ranking.row] = of_rank
     return of_row
-
-
-def _by_loops(ranking: Ranking, k: int | None, unit: int) -> Ints:
-    """The same amounts for each row with a score, without sorting the rows."""
-    codes = np.ascontiguousarray(ranking.of_listed(ranking.judgments.codes), np.int32)
-    shown = np.full(len(codes), unit, np.int64)
-    if k is not None:
-        native.keys.stand_within(codes, ranking.wide_scores(), ranking.length, k, float(unit), shown)
-    return shown

@@ -269,8 +269,7 @@ class Ranking:
         """The ranking for metrics that treat tied rows as tied under any ``ties``, with repeats behind tied rows."""
         if self.judgments.repeats is None or self.ties not in ("item", "block"):
             return self
-        rows = (self.judgments, self._scores, self._retrieved)
-        return Ranking(*rows, item_order=self.item_order, sorted_rows=self._sorted)
+        return Ranking(self.judgments, self._scores, self._retrieved, sorted_rows=self._sorted)
 
     def _judged(self, listed: Ints) -> Ints:
         return listed if self._retrieved is None else self._retrieved[listed]

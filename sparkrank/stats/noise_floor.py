@@ -58,11 +58,6 @@ def bias_of_halves(values: Floats) -> float:
     Near the noise floor the bias falls with the root of the number of groups. The bias of a half is therefore √2 times
     as high, and that of the value is the mean of the halves less the value, over √2 - 1. If the bias falls faster, this
     is too much. It is at least 0. In the first row of signs, all parts are in the first half.
-
-    Examples
-    --------
-    >>> round(bias_of_halves(np.array([[0.10, 0.13], [np.nan, 0.15]])), 4)
-    0.0966
     """
     halves = values[:, 1:].ravel()
     defined = halves[np.isfinite(halves)]

@@ -30,13 +30,7 @@ class Difference(NamedTuple):
     least_p: float = 0.0
 
     def finds(self, level: float) -> bool:
-        """Whether a difference of this number of pairs could exclude 0 at ``level``; with too few pairs none ever does.
-
-        Examples
-        --------
-        >>> [t_test(0.02, 0.001, 9, moving=pairs).finds(0.95) for pairs in (5, 6)]
-        [False, True]
-        """
+        """Whether a difference of this number of pairs could exclude 0 at ``level``."""
         return self.least_p < 1 - level
 
     def holding_0(self, low: float, high: float, level: float) -> tuple[float, float]:

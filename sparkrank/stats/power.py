@@ -28,8 +28,6 @@ def smallest_detectable(
 
     >>> round(smallest_detectable(1.0, 1e9), 4)
     2.8016
-    >>> round(smallest_detectable(0.001, 63), 6)
-    0.002846
     """
     if stderr is None or not math.isfinite(stderr) or not degrees >= 1:
         return None

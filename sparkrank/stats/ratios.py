@@ -13,15 +13,7 @@ from sparkrank.stats.intervals import t_quantile
 
 
 class StandardErrors(NamedTuple):
-    """The standard errors of a ``difference``, of its ``baseline`` and of its ``candidate``.
-
-    Examples
-    --------
-    Two independent values: their difference has the variance 9 + 16, and with the baseline the covariance -9.
-
-    >>> StandardErrors(5.0, 3.0, 4.0).covariance
-    -9.0
-    """
+    """The standard errors of a ``difference``, of its ``baseline`` and of its ``candidate``."""
 
     difference: float
     baseline: float
@@ -72,13 +64,6 @@ def margin_stderr(share: float, baseline: float, errors: StandardErrors) -> floa
     If more is better, a candidate may be worse by the share m of the baseline. The test is then whether
     candidate - (1 - m) · baseline, which is the difference + m · baseline, is above 0. ``share`` is below 0 if less is
     better. Only the sign of ``baseline`` matters.
-
-    Examples
-    --------
-    Of two independent values: 4² + 0.99² · 3².
-
-    >>> round(margin_stderr(0.01, 0.5, StandardErrors(5.0, 3.0, 4.0)) ** 2, 4)
-    24.8209
     """
     own = math.copysign(1.0, baseline) * share
     variance = errors.difference**2 + 2 * own * errors.covariance + own**2 * errors.baseline**2

@@ -50,14 +50,7 @@ def radius(stderr: float, n: float, level: float = 0.95, tightest_at: float = TI
 def confidence_sequence(
     value: float, stderr: float, n: float, level: float = 0.95, tightest_at: float = TIGHTEST_AT
 ) -> Interval:
-    """The interval ``value`` ± :func:`radius`; :data:`~sparkrank.stats.intervals.NONE` if either is not finite.
-
-    Examples
-    --------
-    >>> interval = confidence_sequence(0.0, 1.0, 10_000)
-    >>> round(interval.low, 2), round(interval.high, 2), interval.method
-    (-3.04, 3.04, 'confidence sequence')
-    """
+    """The interval ``value`` ± :func:`radius`; :data:`~sparkrank.stats.intervals.NONE` if either is not finite."""
     half = radius(stderr, n, level, tightest_at)
     if not (math.isfinite(value) and math.isfinite(half)):
         return NONE
@@ -69,13 +62,6 @@ def begins(groups: float, value: float, ends: tuple[float, float], effective: fl
 
     ``ends`` are the lowest and the highest possible value; if one is infinite, events are not counted. ``effective`` is
     the number of equal groups that would carry as much.
-
-    Examples
-    --------
-    Of 3,000 groups, 9 and 10 have a hit:
-
-    >>> begins(3000, 9 / 3000, (0.0, 1.0), 3000), begins(3000, 10 / 3000, (0.0, 1.0), 3000)
-    (False, True)
     """
     if groups < LEAST_GROUPS or math.isinf(ends[1] - ends[0]):
         return groups >= LEAST_GROUPS
@@ -92,13 +78,6 @@ def always_valid_p(
     min(1, √(n r² + 1) · exp(-(difference/stderr)² / 2 · n r² / (n r² + 1))), which is :func:`radius` solved for a (see
     Johari, Koomen, Pekelis, Walsh: Always valid inference, Operations Research 2022). NaN if a number is not finite or
     ``n`` is not above 0. With a standard error of 0 it is 1 for a difference of 0 and 0 for any other.
-
-    Examples
-    --------
-    2.5 standard errors would have a p-value of 0.012 at a single look.
-
-    >>> round(always_valid_p(2.5, 1.0, 10_000), 3)
-    0.186
     """
     if not (math.isfinite(difference) and math.isfinite(stderr) and n > 0):
         return math.nan

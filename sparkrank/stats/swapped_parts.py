@@ -41,8 +41,6 @@ def swap_test(
     of one side's bias over the other's. It may contain 0 although p is small, because p tests for no difference at all.
     ``too few`` if one of the mixtures is undefined, or if an exchange changes nothing.
 
-    References
-    ----------
     Hoeffding: The large-sample power of tests based on permutations of observations, Annals of Mathematical Statistics
     1952. McCarthy: Pseudo-replication: half samples, Review of the International Statistical Institute 1969. Johnson,
     Rust: Population variances and their degrees of freedom in NAEP, ASA 1992.

@@ -32,14 +32,6 @@ def share_of_groups(counted: ArrayLike, groups: ArrayLike) -> ShareOfGroups:
     """The share of ``groups`` (parts) that are ``counted`` (parts), with the linearised variance of a ratio over parts.
 
     At least two parts have a group.
-
-    Examples
-    --------
-    Four parts of two groups, with 1, 1, 2 and 0 counted: the share 1/2 deviates by 0, 0, 1/8 and -1/8.
-
-    >>> share = share_of_groups([1, 1, 2, 0], [2, 2, 2, 2])
-    >>> share.value, round(share.stderr**2 * 24, 6), share.by_part.tolist()
-    (0.5, 1.0, [0.0, 0.0, 0.125, -0.125])
     """
     count, size = np.asarray(counted, np.float64), np.asarray(groups, np.float64)
     parts, n = int(np.count_nonzero(size)), float(np.cumsum(size)[-1])
@@ -125,13 +117,6 @@ def difference_of_quantiles(
     sides, as within a large tie.
 
     Zou, Donner: Construction of confidence limits about effect measures, Statistics in Medicine 2008.
-
-    Examples
-    --------
-    >>> moved = np.array([0.1, 0.0, -0.1])
-    >>> test = difference_of_quantiles(0.3, moved, 2 * moved, 3)
-    >>> round(test.stderr, 4), round(test.high - 0.3, 4) == round(2 * (0.3 - test.low), 4)
-    (0.1732, True)
     """
     sides = [spread(below, parts), spread(above, parts)]
     moving = int(np.count_nonzero((below != 0) | (above != 0)))

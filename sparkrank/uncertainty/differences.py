@@ -104,7 +104,9 @@ class Compared:
 
     def columns(self, level: float) -> dict[str, Any]:
         """The numbers of a row of ``comparisons``."""
-        test, size = self.test, abs(self.baseline.value)
+        test, size, detectable = self.test, abs(self.baseline.value), None
+        if test.finds(level):
+            detectable = smallest_detectable(test.stderr, test.degrees or 0, level)
         relative = self.difference / size if size and not math.isnan(self.difference) else None
         ends = None
         if self.errors is not None and test.degrees is not None and relative is not None:
@@ -123,9 +125,7 @@ class Compared:
             "interval": test.method,
             "degrees": test.degrees,
             "p": test.p,
-            "smallest_detectable": (
-                smallest_detectable(test.stderr, test.degrees or 0, level) if test.finds(level) else None
-            ),
+            "smallest_detectable": detectable,
             "n_groups": self.n_groups,
             "n_effective": self.n_effective,
         }
@@ -146,9 +146,8 @@ def compared(
         errors = ratio_errors(test, baseline.stderr_of_mean(metric), candidate.stderr_of_mean(metric))
         return Compared(ours, theirs, groups, effective, test, errors)
     difference = ours.value - theirs.value
-    test, errors = _by_parts(
-        candidate, baseline, metric, difference, level, math.inf if effective is None else effective
-    )
+    most = math.inf if effective is None else effective
+    test, errors = _by_parts(candidate, baseline, metric, difference, level, most)
     return Compared(ours, theirs, groups, effective, test, errors)
 
 

@@ -10,9 +10,8 @@ import math
 from typing import NamedTuple
 
 from sparkrank.metrics import Metric, Plan
-from sparkrank.metrics.merged import Merged, MetricRow, SubjectStates
+from sparkrank.metrics.merged import MetricRow, SubjectStates
 from sparkrank.states import Distribution
-from sparkrank.states.keys import Subject
 from sparkrank.states.means import NO_GROUPS
 from sparkrank.stats.intervals import (
     LEAST_GROUPS,
@@ -44,20 +43,13 @@ class StandardError(NamedTuple):
 
 
 def interval_of(
-    merged: Merged,
-    plan: Plan,
-    subject: Subject,
-    metric: Metric,
-    row: MetricRow,
-    n_effective: float | None,
-    *,
-    clustered: bool,
+    side: SubjectStates, plan: Plan, metric: Metric, row: MetricRow, n_effective: float | None, *, clustered: bool
 ) -> Interval:
     """The interval of ``row``, a value of ``metric`` with ``n_effective`` effective groups, or why there is none.
 
     ``clustered``: the same group may occur on several days.
     """
-    interval = _of_one_look(merged, plan, subject, metric, row, n_effective, clustered=clustered)
+    interval = _of_one_look(side, plan, metric, row, n_effective, clustered=clustered)
     if not plan.uncertainty.sequential or interval.low is None or interval.method in (PERCENTILES, WOODRUFF):
         return interval
     lowest, highest = metric.declaration.range_of(metric)
@@ -72,28 +64,21 @@ def interval_of(
 
 
 def _of_one_look(
-    merged: Merged,
-    plan: Plan,
-    subject: Subject,
-    metric: Metric,
-    row: MetricRow,
-    n_effective: float | None,
-    *,
-    clustered: bool,
+    side: SubjectStates, plan: Plan, metric: Metric, row: MetricRow, n_effective: float | None, *, clustered: bool
 ) -> Interval:
     declared, level = metric.declaration, plan.uncertainty.look_level
     if metric.percentile is not None:
-        return _of_percentile(merged, plan, subject, metric, clustered=clustered)
+        return _of_percentile(side, plan, metric, row, clustered=clustered)
     if math.isnan(row.value) or declared.interval == "none" or not plan.keys:
         return NONE
     is_mean = declared.is_averaged and not clustered
-    if not is_mean and not plan.parted_slices(subject.slice):
+    if not is_mean and not plan.parted_slices(side.subject.slice):
         return OFF
-    error = (_of_mean if is_mean else _of_parts)(merged, subject, metric, n_effective)
+    error = (_of_mean if is_mean else _of_parts)(side, metric, n_effective)
     if error is None:
         return NONE
     if row.noise_floor is not None and (n_effective is None or n_effective >= LEAST_GROUPS):
-        return noise_interval(SubjectStates(merged, subject), metric, row, error.stderr, error.degrees, level)
+        return noise_interval(side, metric, row, error.stderr, error.degrees, level)
     return _on_scale(metric, row.value, error, n_effective, level)
 
 
@@ -109,42 +94,42 @@ def _on_scale(metric: Metric, value: float, error: StandardError, n_effective: f
     return t_interval(value, error.stderr, error.degrees, level, error.method, metric.declaration.range_of(metric))
 
 
-def _of_percentile(merged: Merged, plan: Plan, subject: Subject, metric: Metric, *, clustered: bool) -> Interval:
-    groups = merged.partials.distributions.get(subject.state(metric.of_groups), Distribution.empty()).histogram
+def _of_percentile(side: SubjectStates, plan: Plan, metric: Metric, row: MetricRow, *, clustered: bool) -> Interval:
+    states, distributions = side.subject.state(metric.of_groups), side.merged.partials.distributions
+    groups = distributions.get(states, Distribution.empty()).histogram
     if not len(groups.score):
         return NONE
-    level, has_parts = plan.uncertainty.look_level, plan.parted_slices(subject.slice)
+    level, has_parts = plan.uncertainty.look_level, plan.parted_slices(side.subject.slice)
     if not clustered:
         ends = order_statistics(groups.score, groups.neg, (metric.percentile or 0.0) / 100, level)
         if ends is not None and ends[0] < ends[1]:
             return Interval(None, *ends, PERCENTILES)
     if not has_parts:
         return OFF if clustered else TOO_FEW
-    interval = percentile_interval(SubjectStates(merged, subject), metric, merged.row(subject, metric), level)
+    interval = percentile_interval(side, metric, row, level)
     return TOO_FEW if interval.low == interval.high else interval
 
 
-def _of_mean(merged: Merged, subject: Subject, metric: Metric, n_effective: float | None) -> StandardError:
+def _of_mean(side: SubjectStates, metric: Metric, n_effective: float | None) -> StandardError:
     """The standard error for independent groups, by exact moments, with effective groups - 1 degrees (Kish 1965).
 
     Satterthwaite's degrees, (Σp²)² / Σp⁴ of the shares p, are near 1 if one group is large. But then the error of the
     mean and the residual of that group are nearly the same number, so intervals with so few degrees would always
     contain the true value, and be four times as long.
     """
-    mean = merged.means.get(subject.state(metric), NO_GROUPS)
+    mean = side.merged.means.get(side.subject.state(metric), NO_GROUPS)
     stderr, degrees = mean.stderr, (n_effective or 0.0) - 1
     if mean.is_share and 1 < mean.n_effective < mean.n_averaged:  # as many independent groups are no more precise
         stderr = max(stderr, math.sqrt(mean.value * (1 - mean.value) / degrees))
     return StandardError(stderr, degrees, "t")
 
 
-def _of_parts(merged: Merged, subject: Subject, metric: Metric, n_effective: float | None) -> StandardError | None:
+def _of_parts(side: SubjectStates, metric: Metric, n_effective: float | None) -> StandardError | None:
     """The standard error by leaving out one part of the groups at a time; None if the metric has no such values."""
-    values = merged.without_parts(subject, metric)
+    values = side.merged.without_parts(side.subject, metric)
     if values is None:
         return None
     parts = [values.value], [values.without], values.sizes
     (stderr,), (degrees,) = jackknife(*parts)[0], jackknife_degrees(*parts)
-    return StandardError(
-        float(stderr), min(float(degrees), math.inf if n_effective is None else n_effective - 1), JACKKNIFE
-    )
+    most = math.inf if n_effective is None else n_effective - 1
+    return StandardError(float(stderr), min(float(degrees), most), JACKKNIFE)

@@ -59,9 +59,8 @@ def test_a_bound_at_the_usual_value_fails_at_the_nominal_rate(kind: str) -> None
     draw, stderr = np.random.default_rng(6), 0.01
     judge = Judge([rule(kind=kind, bound=0.5)], better={"auc": True})
     values = draw.normal(0.5, stderr, NIGHTS)
-    found = [
-        each for value in values for each in judge.verdicts(Facts("d", {CELL: measured(float(value), stderr)}), "d")
-    ]
+    days = [Facts("d", {CELL: measured(float(value), stderr)}) for value in values]
+    found = [each for day in days for each in judge.verdicts(day, "d")]
     stopped, by_chance = failed(found)
     assert by_chance == pytest.approx(0.025 * NIGHTS, rel=0.1 * SPREAD)  # the median of the nights is not quite 0.5
     assert abs(stopped - by_chance) < 4 * math.sqrt(by_chance)
@@ -69,9 +68,7 @@ def test_a_bound_at_the_usual_value_fails_at_the_nominal_rate(kind: str) -> None
 
 @pytest.mark.parametrize("sides", ["both", "worse"])
 @pytest.mark.parametrize(("days", "scatter", "stderr"), [(7, 0.01, None), (28, 0.01, None), (28, 0.0, 0.01)])
-def test_a_history_fails_as_often_as_its_width_says(
-    days: int, scatter: float, stderr: float | None, sides: str
-) -> None:
+def test_a_history_fails_as_its_width_says(days: int, scatter: float, stderr: float | None, sides: str) -> None:
     """However few the days are, and whether they scatter by themselves or by their samples: at 2, 2.28 % a side."""
     draw, nights = np.random.default_rng(7), NIGHTS
     judge = Judge([rule(kind="history")], History(days, width=2, sides=sides), {"auc": True})

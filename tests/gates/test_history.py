@@ -31,10 +31,8 @@ def measured(value: float | None, stderr: float | None = None, **other: object) 
 def days_before(values: Sequence[IntervalEstimate | float | None]) -> list[Facts]:
     """Days before :data:`TODAY` with these values, of which the latest is given last, the latest first."""
     cells = [each if each is None or isinstance(each, IntervalEstimate) else measured(each) for each in values]
-    return [
-        Facts(str(TODAY - dt.timedelta(back)), {} if cell is None else {CELL: cell})
-        for back, cell in enumerate(reversed(cells), 1)
-    ]
+    days = enumerate(reversed(cells), 1)
+    return [Facts(str(TODAY - dt.timedelta(back)), {CELL: cell} if cell else {}) for back, cell in days]
 
 
 def judged(
@@ -73,7 +71,8 @@ def test_both_sides_are_bad_or_the_worse_one(better: bool | None) -> None:
         if better is None and sides == "worse":
             continue  # such a metric has no worse side
         for value, verdict in ((0.4 - HALF * 1.001, low), (0.4 + HALF * 1.001, high)):
-            assert judged(value, WEEK, better, sides=sides, rhythm="none").verdict == verdict
+            beyond = judged(value, WEEK, better, sides=sides, rhythm="none")
+            assert (beyond.verdict, beyond.reason.endswith(", on its better side")) == (verdict, verdict == "pass")
         for value in (0.4 - HALF * 0.999, 0.4 + HALF * 0.999):
             assert judged(value, WEEK, better, sides=sides, rhythm="none").verdict == "pass"
 
@@ -125,9 +124,8 @@ class TestNoWidth:
         # 20 of 28 days at 0.4, 8 at 0.5: the mean is 3/70 above 0.4 - 1/70, the variance 20·8/28/27·0.01
         mixed = [measured(0.4, 0.01)] * 20 + [measured(0.5, 0.01)] * 8
         scatter = 20 * 8 / 28 / 27 * 0.01
-        assert judged(measured(0.45, 0.01), mixed).deviation == pytest.approx(
-            math.sqrt(scatter * (1 + 1 / 28) + 0.01**2), rel=1e-9
-        )
+        deviation = math.sqrt(scatter * (1 + 1 / 28) + 0.01**2)
+        assert judged(measured(0.45, 0.01), mixed).deviation == pytest.approx(deviation, rel=1e-9)
 
     def test_of_an_interval_alone_a_quarter_is_the_error(self) -> None:
         assert own_error(IntervalEstimate(0.5, 0.4, 0.6, None)) == pytest.approx(0.05)
@@ -218,9 +216,7 @@ class TestRhythm:
         assert judged(-30.0, lower).verdict == "pass"
         assert judged(0.0, lower).verdict == "fail"
         assert judged(0.0, lower, rhythm="none").verdict == "pass"
-        assert (
-            judged(0.0, lower, same_weekday=True).verdict == "pass"
-        )  # days of one weekday, by whoever has chosen them
+        assert judged(0.0, lower, same_weekday=True).verdict == "pass"  # days of one weekday, whoever chose them
         rule = Rule("g", "history", "auc", ("auc",), ("candidate",), "candidate")
         windows = [replace(each, name=f"{each.name}..{each.name}") for each in days_before(lower)]
         today = Facts("2026-11-19..2026-11-19", {CELL: measured(0.0)})
@@ -267,7 +263,7 @@ class TestDays:
         before[1:4] = [other, replace(before[2], measured={}), replace(before[3], measured={CELL: measured(math.nan)})]
         verdict = judged(0.5, before)
         assert verdict.reason == (
-            "its history has 3 days before since it began anew on 2026-11-12, and 7 are needed for a band (left out: "
+            "its history has 3 days since it began anew on 2026-11-12, and 7 are needed for a band (left out: "
             "1 day on which it failed, 1 day of another definition, 2 days without a value)"
         )
 

@@ -48,22 +48,27 @@ def conf_of(folder: Path, **changes: Any) -> str:
     return spec_of(folder, input={"path": f"{folder}/log/dt={{date}}", "columns": columns}, **asked)
 
 
-def values_of(folder: Path, table: str) -> set[str]:
+def evaluated(folder: Path, code: int = 0, **changes: Any) -> None:
+    """Evaluate the first day, of which a log is written."""
+    log_of(folder, DAYS[0])
+    assert exit_code("evaluate", "--conf", conf_of(folder, **changes), "--date", DAYS[0]) == code
+
+
+def values_of(folder: Path, table: str = "metrics") -> set[str]:
     """The values of slices in a table of the first day."""
     return set(table_of(folder, table, DAYS[0])["slice_value"])
 
 
 def test_gates_leave_them_out_and_say_how_many(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    log_of(tmp_path, DAYS[0])
-    conf = conf_of(tmp_path, gates=[GATE, {**GATE, "min": 2, "slice": {"country": "is"}, "undecided": "fail"}])
-    assert exit_code("evaluate", "--conf", conf, "--date", DAYS[0]) == 5  # Iceland is below 2, and undecided
+    iceland = {**GATE, "min": 2, "slice": {"country": "is"}, "undecided": "fail"}
+    evaluated(tmp_path, 5, gates=[GATE, iceland])  # it is below 2, and undecided
     printed = capsys.readouterr().out
     assert printed.count(" (1 slice value has too few groups and is left out)") == 2
-    assert "1 slice value has fewer than 30 groups (least_groups): nothing is left to decide by" in printed
+    assert "1 slice value has fewer than 30 groups (least_groups): nothing is left to judge" in printed
     gates = table_of(tmp_path, "gates", DAYS[0])
     rows = gates[["slice_value", "verdict", "left_out"]].values.tolist()
     assert rows == [["de", "pass", 1], ["fr", "pass", 1], ["is", "undecided", 1]]
-    assert values_of(tmp_path, "metrics") == {"all", *SIZES}  # where they are all the same
+    assert values_of(tmp_path) == {"all", *SIZES}  # where they are all the same
 
 
 def test_one_number_is_for_gates_and_tables(tmp_path: Path) -> None:
@@ -76,19 +81,15 @@ def test_one_number_is_for_gates_and_tables(tmp_path: Path) -> None:
     ("least", "there"), [(1, {"de", "fr", "is"}), (8, {"de", "fr", "is"}), (9, {"de", "fr"}), (61, set())]
 )
 def test_tables_lack_them_and_quality_counts_them(tmp_path: Path, least: int, there: set[str]) -> None:
-    log_of(tmp_path, DAYS[0])
-    conf = conf_of(tmp_path, least_groups={"tables": least})
-    assert exit_code("evaluate", "--conf", conf, "--date", DAYS[0]) == 0
-    assert values_of(tmp_path, "metrics") == values_of(tmp_path, "comparisons") == {"all", *there}
+    evaluated(tmp_path, least_groups={"tables": least})
+    assert values_of(tmp_path) == values_of(tmp_path, "comparisons") == {"all", *there}
     quality = table_of(tmp_path, "quality", DAYS[0]).set_index("check")["count"]
     assert quality.get(CHECK) == (None if least == 1 else len(SIZES) - len(there))
 
 
 def test_without_means_the_groups_of_parts_are_counted(tmp_path: Path) -> None:
-    log_of(tmp_path, DAYS[0])
-    conf = conf_of(tmp_path, metrics=["auc"], least_groups={"tables": 9})
-    assert exit_code("evaluate", "--conf", conf, "--date", DAYS[0]) == 0
-    assert values_of(tmp_path, "metrics") == {"all", "de", "fr"}
+    evaluated(tmp_path, metrics=["auc"], least_groups={"tables": 9})
+    assert values_of(tmp_path) == {"all", "de", "fr"}
 
 
 def test_a_window_counts_its_own_groups(tmp_path: Path) -> None:
@@ -98,7 +99,7 @@ def test_a_window_counts_its_own_groups(tmp_path: Path) -> None:
         conf = conf_of(tmp_path, least_groups={"tables": least})
         for day in DAYS[:2]:
             assert exit_code("evaluate", "--conf", conf, "--date", day) == 0
-        assert values_of(tmp_path, "metrics") == {"all", "de", "fr"}
+        assert values_of(tmp_path) == {"all", "de", "fr"}
         assert exit_code("merge", "--conf", conf, "--from", DAYS[0], "--to", DAYS[1]) == 0
         merged = pq.read_table(tmp_path / "tables/windows/metrics", columns=["slice_value"])
         assert set(merged["slice_value"].to_pylist()) == {"all", *there}
@@ -117,8 +118,8 @@ def test_what_it_cannot_be_is_refused(tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 def test_the_whole_day_is_never_small_and_a_small_value_may_vanish() -> None:
-    """A country of 9 groups that had rows yesterday is no failure today; one of 90 is."""
-    metric, places = "m", {"small": 9, "large": 90}
+    """A country of 29 groups that had rows yesterday is no failure today; one of 30 is."""
+    metric, places = "m", {"small": 29, "large": 30}
     rule = Rule("g", "min", metric, (metric,), ("c",), "c", (("s", "*"),), (("s",),), bound=0.1)
     whole = Rule("w", "min", metric, (metric,), ("c",), "c", bound=0.1)
     judge = Judge([rule, whole], least_groups=30)

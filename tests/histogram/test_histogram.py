@@ -100,10 +100,8 @@ def test_every_row_is_in_one_block_by_its_class(rule: BinRule, rows: Scored) -> 
         counted.setdefault(block, [0, 0])[not relevant] += 1
     for sums in (True, False):
         found = blocks_of(rows, rule, sums)
-        got = {
-            s: [p, n] for s, p, n in zip(*(part.tolist() for part in (found.score, found.pos, found.neg)), strict=True)
-        }
-        assert got == counted
+        rows_of_bins = zip(found.pos.tolist(), found.neg.tolist(), strict=True)
+        assert dict(zip(found.score.tolist(), map(list, rows_of_bins), strict=True)) == counted
         assert found.score.tolist() == sorted(counted)
 
 
@@ -194,16 +192,8 @@ BILLION = 2**30
 )
 def test_sums_of_scores_beyond_64_bits_are_refused(offsets: list[int], together: int | None) -> None:
     """2^30 rows at the very end of their block come to 2^62 units of 2^-32 of its width. Another block is apart."""
-    parts = [
-        ScoreHistogram(
-            RULE,
-            bin_numbers(np.array([0.5, 0.51])),
-            np.array([BILLION, BILLION]),
-            np.array([0, 0]),
-            np.array([offset, 0]),
-        )
-        for offset in offsets
-    ]
+    bins, rows, none = bin_numbers(np.array([0.5, 0.51])), np.array([BILLION, BILLION]), np.array([0, 0])
+    parts = [ScoreHistogram(RULE, bins, rows, none, np.array([offset, 0])) for offset in offsets]
     form = blocks_form(weighted=False)
     tables = [form.to_table(Partials(blocks={ScoreSeries("m", "all", "all", RULE): part})) for part in parts]
     if together is None:

@@ -11,7 +11,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sparkrank import native
-from sparkrank.base.errors import StateError
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.wire import NarrowHistogram, merged
 from sparkrank.states import Partials, ScoreHistogram, ScoreSeries
@@ -43,9 +42,7 @@ def blocks_of(rule: BinRule, rows: Rows, sums: bool = True, weighted: bool = Fal
 @example([[], [(-0.0, True, 1.0)], [], [(math.inf, False, 1.0)]], True)
 @example([[(MIXED, True, 1.0)], [(MIXED - 2e-15, False, 1.0)]], True)
 @example([[], []], True)
-def test_several_parts_are_merged_as_wide_ones(
-    rule: BinRule, weighted: bool, compiled: bool, parts: Sequence[Rows], sums: bool
-) -> None:
+def test_parts_merge_as_wide(rule: BinRule, weighted: bool, compiled: bool, parts: Sequence[Rows], sums: bool) -> None:
     """And as all rows at once are counted, whose order is not known here."""
     wide = [blocks_of(rule, rows, sums, weighted) for rows in parts]
     with pytest.MonkeyPatch.context() as patch:
@@ -63,14 +60,6 @@ def test_blocks_of_billions_of_rows_are_merged(rows: int) -> None:
     part = ScoreHistogram(rule, rule.numbers(np.array([0.5, 0.7])), *map(np.array, ([rows, 1], [0, rows // 2], [0, 0])))
     for found in (part.merge(part), merged([NarrowHistogram.of(part)] * 2)):
         assert (found.pos.tolist(), found.neg.tolist()) == ([2 * rows, 2], [0, rows // 2 * 2])
-
-
-def test_offsets_beyond_64_bits_are_refused() -> None:
-    rule = BinRule("digits", 1)
-    part = ScoreHistogram(rule, rule.numbers(np.array([0.5])), *map(np.array, ([1], [1], [2**62])))
-    assert merged([NarrowHistogram.of(part)]).offset.tolist() == [2**62]
-    with pytest.raises(StateError, match="the scores of one bin of digits=1 do not add up in 64 bits"):
-        merged([NarrowHistogram.of(part)] * 2)
 
 
 def test_a_block_of_a_row_or_two_takes_three_bytes() -> None:

@@ -110,6 +110,8 @@ def test_a_rank_far_down_costs_no_memory(monkeypatch: pytest.MonkeyPatch) -> Non
     rows = log([1, 2**31 - 2], [1, 1], pa.int64())
     assert value(rows, "dcg", positions="given") == pytest.approx(1 + 1 / log2(2**31 - 1), rel=1e-15)
     assert value(log([1, 7], [1, 1]), "dcg", positions="given") == 1 + 1 / 3
+    with pytest.raises(sr.SparkrankError, match="1 rank that is no position"):
+        value(log([1, 2**31 - 1], [1, 1], pa.int64()), "dcg", positions="given")
 
 
 @settings(PATIENT, max_examples=examples(150))

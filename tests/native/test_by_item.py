@@ -51,13 +51,6 @@ def test_tied_rows_stand_by_item(below: int, kind: str) -> None:
     assert found.tied_rows == 4 + below
 
 
-def test_of_one_item_and_score_the_lower_label_comes_first() -> None:
-    """The gains 0, 1, 3 at 1, 2, 3."""
-    found = compiled_sums(by_item([1.0, 1.0, 1.0], [3, 0, 1], ["a", "a", "a"]), None, None)
-    assert found is not None
-    assert found.sums[Sum.GAIN, 2, 0] == pytest.approx(1 / math.log2(3) + 3 / 2, rel=1e-15)
-
-
 def test_a_null_item_is_left_to_numpy() -> None:
     with calls() as called:
         assert compiled_sums(by_item([1.0, 1.0], [0, 1], ["a", None]), None, None) is None

@@ -19,29 +19,15 @@ from tests.native.test_served import USUAL, user_rows
 # The choices for the bucket of test_served.py, which counts the calls of loops: keys and rows of groups once, hits and
 # means once for all metrics (a call for each of the two means), bins by two rules of scores with one range and again,
 # coarse ones, of parts, whose sums are of units; and sums of what each group has of both classes, and of its square.
-RAN = {
-    "keys": 1,
-    "rows of groups": 2,
-    "order of groups": 1,
-    "hits": 1,
-    "sums with squares": 1,
-    "range of scores": 1,
-    "count": 4,
-    "units": 1,
-    "sums": 4,
-}
-
-
-def loops_of(metrics: list[str]) -> dict[str, int]:
-    plan = Plan.of(metrics, ["m"], ["user"])
-    return dict(evaluate_bucket(user_rows().select(bucket_columns(plan, 1)), plan).partials.loops)
+RAN = {"keys": 1, "rows of groups": 2, "order of groups": 1, "hits": 1, "sums with squares": 1}
+RAN |= {"range of scores": 1, "count": 4, "units": 1, "sums": 4}
 
 
 @pytest.mark.parametrize("compiled", [True, False])
 def test_a_bucket_says_what_served(compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(native, "COMPILED", compiled)
-    body = "compiled" if compiled else "numpy"
-    found = loops_of(USUAL)
+    body, plan = "compiled" if compiled else "numpy", Plan.of(USUAL, ["m"], ["user"])
+    found = dict(evaluate_bucket(user_rows().select(bucket_columns(plan, 1)), plan).partials.loops)
     assert {name.rpartition(" ")[2] for name in found} == {body}
     if compiled:
         assert found == {f"{name} compiled": count for name, count in RAN.items()}

@@ -23,10 +23,7 @@ def summed(of: Ranking, gain: Gain | None = None) -> CompiledSums:
 
 
 def distinct_of(*lists: list[int], ties: int = 0, below: int = 0) -> DistinctLists:
-    """The distinct lists of groups with ``lists`` of labels from the highest score down, ``below`` which stand others.
-
-    The last ``ties`` rows of the last list have one score.
-    """
+    """The distinct lists of groups with these labels by falling score, the last ``ties`` of one score, above others."""
     rows = [
         (group, -float(position if group < len(lists) - 1 else min(position, len(labels) + below - ties)), label)
         for group, labels in enumerate(lists)
@@ -81,16 +78,14 @@ def test_more_kinds_than_the_first_table_holds(count: int) -> None:
         labels[number, bits] = 1
     twice = np.concatenate([labels, labels[::-1]])
     codes = np.repeat(np.arange(2 * count), 12)
-    found = summed(
-        ranking(np.tile(-np.arange(12.0), 2 * count).tolist(), twice.ravel().tolist(), codes.tolist())
-    ).distinct
+    scores = np.tile(-np.arange(12.0), 2 * count).tolist()
+    found = summed(ranking(scores, twice.ravel().tolist(), codes.tolist())).distinct
     assert len(found.rows) == count
     assert found.code[:count].tolist() == found.code[count:][::-1].tolist()
     assert sorted(set(found.code.tolist())) == list(range(count))
     assert found.relevant[found.code].tolist() == twice.sum(axis=1).tolist()
-    assert [f"{word:064b}"[:12] for word in found.places[found.code].tolist()] == [
-        "".join(map(str, row)) for row in twice.tolist()
-    ]
+    places = [f"{word:064b}"[:12] for word in found.places[found.code].tolist()]
+    assert places == ["".join(map(str, row)) for row in twice.tolist()]
 
 
 def test_kinds_whose_numbers_no_longer_fit_16_bits() -> None:
@@ -110,9 +105,7 @@ def test_kinds_whose_numbers_no_longer_fit_16_bits() -> None:
     st.booleans(),
 )
 @settings(PATIENT, max_examples=examples(60))
-def test_a_kind_has_the_sums_of_each_of_its_groups_alone(
-    seed: int, sizes: list[int], labels: tuple[int, ...], are_tied: bool
-) -> None:
+def test_a_kind_has_sums_of_its_groups(seed: int, sizes: list[int], labels: tuple[int, ...], are_tied: bool) -> None:
     rng = np.random.default_rng(seed)
     codes = np.repeat(np.arange(len(sizes)), sizes)
     label, score = rng.choice(labels, len(codes)), rng.permutation(len(codes)) // (1 + are_tied) / 7

@@ -17,9 +17,8 @@ from tests.native.with_and_without import both
 from tests.wide_logs import LOGS, differences
 
 PACKAGE = Path(sparkrank.__file__).parent
-LOOPS = {
-    name for file in PACKAGE.rglob("*.py") for name in re.findall(r'native\.runs\("([^"]+)"', file.read_text("utf-8"))
-}
+ASKED = re.compile(r'native\.runs\("([^"]+)"')
+LOOPS = {name for file in PACKAGE.rglob("*.py") for name in ASKED.findall(file.read_text("utf-8"))}
 
 
 @contextmanager

@@ -67,9 +67,8 @@ def test_where_too_many_pages_have_rows_they_are_sorted() -> None:
 
 def test_weights_are_added_up_by_class_and_block() -> None:
     """At 0.25 positives of 1/2 and 1/10, at 0.5 one of 3 and negatives of 4 and 1/10. A weight of 0 is a row."""
-    rows = ScoredRows(
-        np.array([0.25, 0.5, 0.25, 0.5, 0.5, 0.75]), np.array([1, 1, 1, 0, 0, 0]), np.array([0.5, 3, 0.1, 4, 0.1, 0])
-    )
+    scores, weights = np.array([0.25, 0.5, 0.25, 0.5, 0.5, 0.75]), np.array([0.5, 3, 0.1, 4, 0.1, 0])
+    rows = ScoredRows(scores, np.array([1, 1, 1, 0, 0, 0]), weights)
     with calls() as called:
         (found,) = ScoreHistogram.of_each(BinRule("bins", 4), rows, False)
     assert called["blocks.weigh"] == 1
@@ -95,11 +94,8 @@ RULES = [
     *[BinRule("bins", size) for size in (1, 7, 15, 49)],
 ]
 SCORES = [0.0, -0.0, 0.1, 0.25, 0.3, 0.5, 0.7, 1.0, -0.3, 2.5, *(edge / 49 for edge in range(1, 49))]
-NEAR = st.sampled_from(SCORES).flatmap(
-    lambda score: st.sampled_from([score, math.nextafter(score, 9), math.nextafter(score, -9)])
-)
-
-
+BESIDE = [math.nextafter(score, end) for score in SCORES for end in (-9, 9)]
+NEAR = st.sampled_from(SCORES + BESIDE)
 WEIGHTS = st.sampled_from([0.0, 0.1, 0.5, 1.0, 3.0, 2.0**26, 1e9 / 3, 2.0**-84, 1e-300]) | st.floats(0, 2)
 
 
@@ -107,9 +103,7 @@ WEIGHTS = st.sampled_from([0.0, 0.1, 0.5, 1.0, 3.0, 2.0**26, 1e9 / 3, 2.0**-84, 
 @settings(PATIENT)
 @given(scores=st.lists(NEAR | st.floats(-4, 4), min_size=1, max_size=40), sums=st.booleans(), data=st.data())
 @pytest.mark.parametrize("weighted", [False, True], ids=["rows", "weights"])
-def test_blocks_have_the_bits_of_numpy(
-    rule: BinRule, weighted: bool, scores: list[float], sums: bool, data: st.DataObject
-) -> None:
+def test_bits_of_numpy(rule: BinRule, weighted: bool, scores: list[float], sums: bool, data: st.DataObject) -> None:
     """Also at edges of blocks, where a product or a quotient may have been rounded over one."""
     n = len(scores)
     weights = np.array(data.draw(st.lists(WEIGHTS, min_size=n, max_size=n))) if weighted else None
@@ -118,9 +112,8 @@ def test_blocks_have_the_bits_of_numpy(
     labels = np.array(data.draw(st.lists(st.sampled_from([0, 1]), min_size=n, max_size=n)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sparkrank.histogram.count.DENSE_BINS_PER_ROW", data.draw(st.sampled_from([4, 600, 10**5])))
-        compiled, plain = both(
-            lambda: ScoreHistogram.of_each(rule, ScoredRows(np.array(scores), labels, weights), sums, segments)
-        )
+        rows = ScoredRows(np.array(scores), labels, weights)
+        compiled, plain = both(lambda: ScoreHistogram.of_each(rule, rows, sums, segments))
     assert len(compiled) == len(plain) == segments.count
     for loops, numpy in zip(compiled, plain, strict=True):
         for name in ("bins", "pos", "neg", "offset", "count"):

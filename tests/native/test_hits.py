@@ -21,14 +21,12 @@ from tests.support.strategies import PATIENT
 log2 = math.log2
 
 
-def summed(of: Ranking, gain: Gain | None = None) -> CompiledSums:
+def summed(rows: Ranking, gain: Gain | None = None) -> CompiledSums:
     """The sums of each group, one for each group in place of each list."""
-    found = compiled_sums(of, None, None, gain)
+    found = compiled_sums(rows, None, None, gain)
     assert found is not None
-    number = found.distinct.code
-    return replace(
-        found, sums=found.sums[:, :, number], mid_ranks=found.mid_ranks[number], tied_pairs=found.tied_pairs[number]
-    )
+    of = found.distinct.code
+    return replace(found, sums=found.sums[:, :, of], mid_ranks=found.mid_ranks[of], tied_pairs=found.tied_pairs[of])
 
 
 # A row, a block of three with two relevant ones at positions 2 to 4, a relevant row, two blocks of their own.
@@ -56,12 +54,7 @@ def test_sums_up_to_cutoffs_across_a_tie_block(below: str) -> None:
     found = summed(ranking([*SCORE, *scores], [*CLICK, *labels], cutoffs=(1, 2, 3, 5)))
     expected = {
         Sum.COUNT: [0, 2 / 3, 2 / 3 * 2, 3],
-        Sum.PRECISION: [
-            0,
-            2 / 3 * 1 / 2,
-            2 / 3 * (1 / 2 + 1.5 / 3),
-            2 / 3 * (1 / 2 + 1.5 / 3 + 2 / 4) + 3 / 5,
-        ],
+        Sum.PRECISION: [0, 2 / 3 / 2, 2 / 3 * (1 / 2 + 1.5 / 3), 2 / 3 * (1 / 2 + 1.5 / 3 + 2 / 4) + 3 / 5],
         # the first hit is the block's first row with chance 2/3, else its second
         Sum.ANY: [0, 2 / 3, 1, 1],
         Sum.FIRST: [0, 2 / 3 / 2, 2 / 3 / 2 + 1 / 3 / 3, 2 / 3 / 2 + 1 / 3 / 3],
@@ -151,15 +144,11 @@ def test_a_hit_of_a_block_is_sure_by_its_end(tied: int) -> None:
     st.sampled_from([3, 30, 1000]),
 )
 @settings(PATIENT, max_examples=examples(100))
-def test_ranks_and_ties_are_those_of_comparing_all_pairs(
-    seed: int, sizes: list[tuple[int, int]], distinct: int
-) -> None:
+def test_ranks_and_ties_are_those_of_all_pairs(seed: int, sizes: list[tuple[int, int]], distinct: int) -> None:
     """``sizes`` are the relevant rows of each group, and how many others but one."""
     rng = np.random.default_rng(seed)
-    rows = np.array(
-        [(group, label) for group, (hits, others) in enumerate(sizes) for label in [1] * hits + [0] * (others + 1)]
-    )
-    codes, labels = rng.permutation(rows).T
+    rows = [(group, row < hits) for group, (hits, others) in enumerate(sizes) for row in range(hits + others + 1)]
+    codes, labels = rng.permutation(np.array(rows, int)).T
     scores = rng.integers(0, distinct, len(rows)) / 3
     same = codes[:, np.newaxis] == codes
     above = (same & (scores > scores[:, np.newaxis])).sum(axis=1)

@@ -16,39 +16,30 @@ from sparkrank.bucket.impressions import LABEL, key_column
 from sparkrank.engines.shuffle.packing import pieces_by_bucket
 from sparkrank.engines.shuffle.partition import partition_rows
 from sparkrank.numeric.segments import count_both
-from tests.native.with_and_without import BACK, HASH, bits, calls, mixed
+from tests.native.with_and_without import BACK, HASH, calls
+from tests.support.numbers import bits, mixed
 
 # keys: groups numbered, and their rows counted.
 
 
-def numbered(keys: Sequence[int]) -> tuple[list[int], list[int]]:
-    """The code of each of ``keys``, and the distinct ones."""
-    found = groups_of([pa.chunked_array([pa.array(keys, pa.int64())])])
+def numbered(pieces: Sequence[Sequence[int]]) -> tuple[list[int], list[int]]:
+    """The code of each key of a column in ``pieces``, and the distinct keys."""
+    with calls() as called:
+        found = groups_of([pa.chunked_array([pa.array(piece, pa.int64()) for piece in pieces], pa.int64())])
+    assert called == {"keys.number": 1}
     assert found.values is not None
     return found.codes.tolist(), found.values.to_pylist()
 
 
-def test_keys_are_numbered_in_order_of_first_occurrence() -> None:
-    assert numbered([7, -3, 7, 0, -3, 2**63 - 1, -(2**63)]) == ([0, 1, 0, 2, 1, 3, 4], [7, -3, 0, 2**63 - 1, -(2**63)])
-    assert numbered([]) == ([], [])
-
-
-@pytest.mark.parametrize("lengths", [(0, 5000), (5000, 0), (1, 4999), (127, 1, 128, 4744), (2500, 0, 0, 2500)])
-def test_keys_that_come_in_pieces_are_numbered_as_in_one(lengths: tuple[int, ...]) -> None:
-    """The table becomes larger in the first piece or in a later one."""
-    keys = np.random.default_rng(5).integers(-900, 900, 5000)
-    pieces = np.split(keys, np.cumsum(lengths)[:-1])
-    with calls() as called:
-        found = groups_of([pa.chunked_array(list(map(pa.array, pieces)))])
-    assert called == {"keys.number": 1}
-    assert found.values is not None
-    assert (found.codes.tolist(), found.values.to_pylist()) == numbered(keys.tolist())
-    place = {key: code for code, key in enumerate(dict.fromkeys(keys.tolist()))}
-    assert found.codes.tolist() == [place[key] for key in keys.tolist()]
+def by_definition(keys: Sequence[int]) -> tuple[list[int], list[int]]:
+    place = {key: code for code, key in enumerate(dict.fromkeys(keys))}
+    return [place[key] for key in keys], list(place)
 
 
 # The first table has 256 places, and becomes larger when more than half of them are taken.
 MANY = {
+    "few": [7, -3, 7, 0, -3, 2**63 - 1, -(2**63)],
+    "none": [],
     "half a table": [key * 1000 for key in range(128)],
     "more than half": [key * 1000 for key in range(129)] * 2,
     "two larger tables": [-key for key in range(700)],
@@ -59,12 +50,16 @@ MANY = {
 
 
 @pytest.mark.parametrize("kind", MANY)
-def test_more_keys_than_the_first_table_holds(kind: str) -> None:
+def test_keys_are_numbered_in_order_of_first_occurrence(kind: str) -> None:
     keys = MANY[kind] + MANY[kind][::-1]
-    codes, distinct = numbered(keys)
-    place = {key: code for code, key in enumerate(dict.fromkeys(keys))}
-    assert distinct == list(place)
-    assert codes == [place[key] for key in keys]
+    assert numbered([keys]) == by_definition(keys)
+
+
+@pytest.mark.parametrize("lengths", [(0, 5000), (5000, 0), (1, 4999), (127, 1, 128, 4744), (2500, 0, 0, 2500)])
+def test_keys_that_come_in_pieces_are_numbered_as_in_one(lengths: tuple[int, ...]) -> None:
+    """The table becomes larger in the first piece or in a later one."""
+    keys = np.random.default_rng(5).integers(-900, 900, 5000)
+    assert numbered(np.split(keys, np.cumsum(lengths)[:-1])) == by_definition(keys.tolist())
 
 
 def pairs_numbered(*columns: Sequence[int], types: Sequence[pa.DataType] = (pa.int64(), pa.int64())) -> list[int]:
@@ -117,10 +112,7 @@ def test_as_many_pairs_as_there_are_rows(rows: int, kinds: Sequence[pa.DataType]
 @pytest.mark.parametrize(("before", "times"), [(0, 1), (127, 1), (0, 10)])
 @pytest.mark.parametrize("count", [2**16 - 128, 2**16 - 127, 2**16, 2**16 + 1, 150_000])
 def test_numbers_that_no_longer_fit_16_bits(count: int, before: int, times: int) -> None:
-    """In a table that grows meanwhile, and in one that is large enough from the start, for there are many rows.
-
-    Where a key stands ``before`` the others, too, the last block of new ones does not end with a round number.
-    """
+    """In a table that grows meanwhile, and in one that many rows make large enough from the start."""
     keys = np.arange(count) * 12_345_678_901 - 2**40
     each = np.random.default_rng(count).permutation(np.repeat(np.arange(count), times))
     order = np.concatenate([each[:1].repeat(before), each])

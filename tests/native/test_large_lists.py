@@ -18,7 +18,7 @@ from sparkrank.metrics import Plan
 from sparkrank.ranking import hit_sums
 from tests.extent import examples
 from tests.native.test_same_bits import everything
-from tests.native.with_and_without import calls
+from tests.native.with_and_without import calls, ranking
 from tests.support.random_buckets import buckets, plans
 from tests.support.strategies import PATIENT
 
@@ -85,8 +85,6 @@ def test_one_group_of_many_rows_takes_few_bytes_of_each_beside_them() -> None:
     "scores", [np.zeros(40), np.arange(40.0), np.array([np.inf, -np.inf] * 20), np.tile([1.0, 2], 20)]
 )
 def test_ranges_of_scores_have_every_row_once_and_equal_scores_together(scores: np.ndarray) -> None:
-    from tests.native.with_and_without import ranking
-
     ranked = ranking(scores.tolist(), [0.0] * 40)
     ranges = list(ranked.ranges_of_scores(0, 6, 15))
     assert sorted(np.concatenate(ranges).tolist()) == list(range(40))

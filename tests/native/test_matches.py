@@ -12,59 +12,40 @@ import pytest
 from sparkrank import native
 from sparkrank.base import checks
 from sparkrank.bucket import BucketResult, bucket_columns, evaluate_bucket
-from sparkrank.bucket.impressions import ITEM, LABEL, TRUTH, key_column, score_column, slice_column
+from sparkrank.bucket.impressions import ITEM, LABEL, TRUTH, key_column, score_column
 from sparkrank.bucket.unmatched_rows import place_of
 from sparkrank.metrics import Definitions, Plan
 from sparkrank.ranking.hit_sums import Sum, compiled_sums, hit_sums
 from sparkrank.ranking.judgments import Gain, Judgments
 from sparkrank.ranking.ranking import Ranking
-from tests.native.with_and_without import bits, both, calls
+from tests.native.with_and_without import both, calls
+from tests.support.numbers import bits
 
-METRICS = [
-    "ndcg@2",
-    "ndcg(ideal=retrieved)@3",
-    "ndcg(gain=exp2)",
-    "ap",
-    "rr",
-    "p@2",
-    "r@3",
-    "hit@1",
-    "gauc",
-    "auc(exact)",
-    "r(rel=2)@2",
-    "bpref",
-]
+METRICS = ["ndcg@2", "ndcg(ideal=retrieved)@3", "ndcg(gain=exp2)", "ap", "rr", "p@2", "r@3", "hit@1"]
+METRICS += ["gauc", "auc(exact)", "r(rel=2)@2", "bpref"]
 Listed = tuple[int, int, float]
 Given = tuple[int, int, "float | None"]
 
 
-def bucket(lists: Sequence[Listed], truth: Sequence[Given], kind: pa.DataType, plan: Plan) -> pa.Table:
-    """Rows of lists and, behind them, of a truth; the group also says the value of a slice."""
+def bucket(lists: Sequence[Listed], truth: Sequence[Given], plan: Plan) -> pa.Table:
+    """Rows of lists and, behind them, of a truth."""
     sides = []
     for rows, is_truth in ((lists, False), (truth, True)):
         groups, items, numbers = zip(*rows, strict=True) if rows else ((), (), ())
         numbers = pa.array(numbers, pa.float64())
         nothing = pa.nulls(len(rows), pa.float64())
-        texts = (
-            pa.array([f"item {item}" for item in items], kind) if pa.types.is_string(kind) else pa.array(items, kind)
-        )
-        sides.append(
-            pa.table(
-                {
-                    key_column(0): pa.array(groups, pa.int64()),
-                    LABEL: numbers if is_truth else nothing,
-                    score_column(0): nothing if is_truth else numbers,
-                    ITEM: texts,
-                    slice_column(0): pa.array([str(group % 2) for group in groups], pa.string()),
-                    TRUTH: pa.array([is_truth] * len(rows), pa.bool_()),
-                }
-            )
-        )
+        columns = {
+            key_column(0): pa.array(groups, pa.int64()),
+            LABEL: numbers if is_truth else nothing,
+            score_column(0): nothing if is_truth else numbers,
+            ITEM: pa.array(items, pa.int64()),
+            TRUTH: pa.array([is_truth] * len(rows), pa.bool_()),
+        }
+        sides.append(pa.table(columns))
     return pa.concat_tables(sides).select(bucket_columns(plan, 1))
 
 
-def plan_of(definitions: Definitions, slices: Sequence[Sequence[str]] = ()) -> Plan:
-    return Plan.of(METRICS, ["m"], ["user"], definitions, slices=slices, joins=True, group_table=True, item="item")
+PLAN = Plan.of(METRICS, ["m"], ["user"], Definitions(duplicates="once"), joins=True, group_table=True, item="item")
 
 
 def same(found: tuple[BucketResult, BucketResult]) -> None:
@@ -84,18 +65,14 @@ def same(found: tuple[BucketResult, BucketResult]) -> None:
 def test_lists_of_any_length_give_the_bits_of_numpy(items: int, in_turn: bool, repeated: int) -> None:
     """Of more than 48 items on either side, those of a group are found by a table."""
     random = np.random.default_rng(items)
-    plan = plan_of(Definitions(duplicates="once"))
     lists = [(group, item, float(random.random())) for group in range(4) for item in range(items)]
     lists += [(group, item, float(random.random())) for group, item, _ in lists[:: items // 2] * repeated]
-    truth = [
-        (int(random.integers(0, 5)), int(random.integers(0, 2 * items)), float(random.integers(-1, 3)))
-        for _ in range(4 * items)
-    ]
+    truth = random.integers([0, 0, -1], [5, 2 * items, 3], (4 * items, 3)).tolist()
     if not in_turn:
         lists = [lists[place] for place in random.permutation(len(lists))]
-    rows = bucket(lists, truth, pa.int64(), plan)
+    rows = bucket(lists, truth, PLAN)
     with calls() as called:
-        same(both(lambda: evaluate_bucket(rows, plan)))
+        same(both(lambda: evaluate_bucket(rows, PLAN)))
     assert called["matches.find"] == 1
     assert called["hits.sum_hits"] > 0
 
@@ -106,9 +83,8 @@ GIVEN: list[Given] = [(1, 8, 1.0), (1, 9, 2.0)]
 
 @pytest.mark.parametrize(("lists", "truth"), [(TWO, []), ([], GIVEN)], ids=["no truth", "no lists"])
 def test_a_bucket_of_one_side_is_left_to_numpy(lists: list[Listed], truth: list[Given]) -> None:
-    plan = plan_of(Definitions(duplicates="once"))
     with calls() as called:
-        found = evaluate_bucket(bucket(lists, truth, pa.int64(), plan), plan)
+        found = evaluate_bucket(bucket(lists, truth, PLAN), PLAN)
     assert "matches.find" not in called
     assert found.partials.counts[checks.REPEATED_ROWS, "m"] == 0
 
@@ -119,12 +95,8 @@ def test_what_becomes_of_each_row_of_the_truth() -> None:
     items = np.array([5, 6, 5, *[5, 5, 6, 6, 9, 6, 5]], np.int64)
     grades = np.array([1.0, 2.0, 3.0, 3.0, 0.0, 1.0, np.nan])
     given, fates = np.empty(3, np.int32), np.empty(7, np.uint8)
-    assert [np.asarray(each).tolist() for each in native.matches.find(codes, items, grades, 2, given, fates)] == [
-        1,
-        2,
-        [],
-        [],
-    ]
+    found = [np.asarray(each).tolist() for each in native.matches.find(codes, items, grades, 2, given, fates)]
+    assert found == [1, 2, [], []]
     assert given.tolist() == [1, 3, -1]
     assert fates.tolist() == [0, 1, 0, 1, 2, 2, 0]
 

@@ -100,16 +100,6 @@ def test_rows_stay_rows_until_half_of_them_share_bins() -> None:
     assert again.rows.tolist() == [2] * len(ALL_APART)
 
 
-def test_rows_with_weights_do_not_merge_with_rows_without() -> None:
-    with pytest.raises(Exception, match="bins of exact with weights do not merge with bins without"):
-        kept(ALL_APART, weighted=True).merge(kept(ALL_APART, weighted=False))
-
-
-def test_other_rules_keep_no_rows() -> None:
-    with pytest.raises(ValueError, match="rows of bits=3 share bins"):
-        histograms_of_rows(BinRule("bits", 3), scored(ALL_APART, weighted=False))
-
-
 def test_a_packed_row_takes_few_bytes() -> None:
     """Of distinct scores of one size: a step of 52 bits at most, a bit for its class, and its weight."""
     rng = np.random.default_rng(5)
@@ -162,11 +152,10 @@ def test_a_sweep_of_rows_by_loops_has_the_bits_of_numpy(weighted: bool, rows: li
 
     def swept() -> list[Any]:
         cut = len(rows) // 2
-        of_class = [
-            RowSteps(flags[part], weights[part] if weighted else None) for part in (slice(cut), slice(cut, None))
-        ]
-        first = Sweep(of_class[0], day)
-        return [Sweep(steps, day), first, Sweep(of_class[1], day, first.through)]
+        halves = (slice(cut), slice(cut, None))
+        above, below = (RowSteps(flags[half], weights[half] if weighted else None) for half in halves)
+        first = Sweep(above, day)
+        return [Sweep(steps, day), first, Sweep(below, day, first.through)]
 
     for one, other in zip(*both(swept), strict=True):
         for name in ("pos", "neg", "tp", "fp", "tp_above", "fp_above"):

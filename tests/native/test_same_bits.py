@@ -13,7 +13,8 @@ from sparkrank.bucket.group_rows import with_plain_models
 from sparkrank.metrics import Plan
 from sparkrank.states import Partials
 from tests.extent import examples
-from tests.native.with_and_without import array_bits, bits, both
+from tests.native.with_and_without import array_bits, both
+from tests.support.numbers import bits
 from tests.support.random_buckets import buckets, plans
 from tests.support.strategies import PATIENT
 
@@ -45,11 +46,8 @@ def everything(rows: pa.Table, plan: Plan) -> dict[str, object]:
         return {"error": str(error)}
     by_key = [(name, "ascending") for name in ("model", *plan.keys)]  # the order of groups says nothing
     merged = Partials.merged([found.partials, found.partials])
-    return {
-        **partial_bits(found.partials),
-        "merged": partial_bits(merged),
-        "groups": bits(with_plain_models(found.groups).sort_by(by_key)),
-    }
+    groups = bits(with_plain_models(found.groups).sort_by(by_key))
+    return {**partial_bits(found.partials), "merged": partial_bits(merged), "groups": groups}
 
 
 @pytest.mark.slow

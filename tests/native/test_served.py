@@ -44,45 +44,33 @@ USUAL = ["ndcg@10", "p@10", "auc(digits=1)", "auc(bits=2)"]
 
 
 FRACTION = {LABEL: pa.array([0.0, 0.1, 0.2, 0.0, 1.0, 3.0])}
-LARGE = {score_column(0): pa.array([0.5, 0.5, 0.25, 2.0**52, 0.5, 0.5])}
 HUGE = {LABEL: pa.array([0, 1, 2**52, 0, 1, 3])}
+TWICE = {ITEM: pa.array(list("aabcbc"))}
+# What is asked for, columns in place of the usual ones, and the loop that leaves it to numpy.
+LEFT_OUT: dict[str, tuple[str, dict[str, pa.Array], Definitions, str]] = {
+    "worst": ("ap", {}, Definitions("worst"), "hits.sum_hits"),
+    "items on several rows under ties=item": ("ndcg", TWICE, Definitions("item", duplicates="once"), "hits.sum_hits"),
+    "duplicates": ("ap", TWICE, Definitions(duplicates="first"), "hits.sum_hits"),
+    "text keys": ("ap", {key_column(0): pa.array(list("aaabbb"))}, Definitions(), "keys.number"),
+    "scores without decimals": (
+        "auc(digits=1)",
+        {score_column(0): pa.array([0.5, 0.5, 0.25, 2.0**52, 0.5, 0.5])},
+        Definitions(),
+        "blocks.kept",
+    ),
+    "blocks that lie far apart": ("auc(exact)", {}, Definitions(), "blocks.kept"),
+}
 
 
-@pytest.mark.parametrize(
-    ("metrics", "other", "more", "left_out"),
-    [
-        (["ndcg", "ap"], {}, {"definitions": Definitions("worst")}, "hits.sum_hits"),
-        (
-            ["ndcg"],
-            {ITEM: pa.array(list("aabcbc"))},
-            {"definitions": Definitions("item", duplicates="once")},
-            "hits.sum_hits",
-        ),
-        (["ap"], {ITEM: pa.array(list("aabcbc"))}, {"definitions": Definitions(duplicates="first")}, "hits.sum_hits"),
-        (["ap"], {key_column(0): pa.array(list("aaabbb"))}, {}, "keys.number"),
-        (["auc(digits=1)"], LARGE, {}, "blocks.kept"),  # 2^52 has no decimals
-        (["auc(exact)"], {}, {}, "blocks.kept"),  # its blocks lie too far apart
-    ],
-    ids=[
-        "worst",
-        "items on several rows under ties=item",
-        "duplicates",
-        "text keys",
-        "large scores",
-        "exact blocks",
-    ],
-)
-def test_what_the_loops_do_not_serve_is_left_to_numpy(
-    metrics: list[str], other: dict[str, pa.Array], more: dict[str, Any], left_out: str
-) -> None:
+@pytest.mark.parametrize("case", LEFT_OUT)
+def test_what_the_loops_do_not_serve_is_left_to_numpy(case: str) -> None:
+    metric, other, definitions, left_out = LEFT_OUT[case]
     assert left_out in called_for(USUAL, user_rows())
-    assert left_out not in called_for(metrics, user_rows(**other), **more)
+    assert left_out not in called_for([metric], user_rows(**other), definitions=definitions)
 
 
 @pytest.mark.parametrize("other", [FRACTION, HUGE], ids=["fractions", "huge"])
-def test_gains_that_do_not_add_exactly_are_not_summed_by_the_walk_where_rows_are_tied(
-    other: dict[str, pa.Array],
-) -> None:
+def test_gains_that_do_not_add_exactly_are_left_to_numpy_where_rows_are_tied(other: dict[str, pa.Array]) -> None:
     """Of tied rows the order of adding would show. Without ties, and of the other gains, the loop serves."""
     labels = other[LABEL].to_numpy()
     tied = ranking([0.5, 0.5, 0.25, 0.75, 0.4, 0.3], labels)

@@ -11,12 +11,11 @@ from hypothesis import strategies as st
 from sparkrank.engines.shuffle.partition import partition_rows
 from sparkrank.numeric.key_hashes import buckets_of_keys, hash_keys
 from sparkrank.numeric.text_arrays import coded
-from tests.native.with_and_without import HASH, both, calls, mixed, unmixed
+from tests.native.with_and_without import HASH, both, calls, unmixed
+from tests.support.numbers import mixed
 
 KINDS = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
-TEXTS = st.lists(
-    st.text("ab\0", max_size=3) | st.sampled_from(["", "a" * 7, "a" * 8, "a" * 9, "b" * 16, "b" * 17, "ü"])
-)
+TEXTS = st.lists(st.text("ab\0", max_size=3) | st.sampled_from(["a" * 7, "a" * 8, "a" * 9, "b" * 16, "b" * 17, "ü"]))
 
 
 def tight(texts: list[bytes]) -> pa.Array:
@@ -55,18 +54,19 @@ def with_the_sum_of(one: bytes, first: bytes, length: int) -> bytes:
     return first + (second % 2**64).to_bytes(8, "little")
 
 
-@pytest.mark.parametrize(
-    "texts",
-    [
-        [b"ann and ben ride", with_the_sum_of(b"ann and ben ride", b"instead ", 16)],
-        [b"ann", with_the_sum_of(b"ann", b"instead ", 3)],
-        [b"ann and ben ride far", with_the_sum_of(b"ann and ben ride far", b"instead ", 20)],
-        [with_the_sum_of(b"ann", b"anna and", 3), b"ann"],
-        [b"ann and ben ride far far", with_the_sum_of(b"ann and ben ride", b"instead ", 16) + b" far far"],
-    ],
-    ids=["of one length", "short and long", "long and short", "one begins with the other", "both end alike"],
-)
-def test_texts_that_share_a_hash_are_told_apart(texts: list[bytes]) -> None:
+RIDE = b"ann and ben ride"
+SHARING = {
+    "of one length": [RIDE, with_the_sum_of(RIDE, b"instead ", 16)],
+    "short and long": [b"ann", with_the_sum_of(b"ann", b"instead ", 3)],
+    "long and short": [RIDE + b" far", with_the_sum_of(RIDE + b" far", b"instead ", 20)],
+    "one begins with the other": [with_the_sum_of(b"ann", b"anna and", 3), b"ann"],
+    "both end alike": [RIDE + b" far far", with_the_sum_of(RIDE, b"instead ", 16) + b" far far"],
+}
+
+
+@pytest.mark.parametrize("kind", SHARING)
+def test_texts_that_share_a_hash_are_told_apart(kind: str) -> None:
+    texts = SHARING[kind]
     assert len(set(hash_keys([pa.array(texts)]).tolist())) == 1
     assert coded(pa.array([*texts, *texts])).indices.to_pylist() == [0, 1, 0, 1]
 
@@ -110,9 +110,7 @@ def test_the_bucket_of_a_text_is_that_of_its_hash(texts: list[bytes], count: int
 
 
 @given(texts=TEXTS.filter(len), kind=st.sampled_from(KINDS), before=st.integers(0, 2), data=st.data())
-def test_texts_are_put_bucket_after_bucket(
-    texts: list[str], kind: pa.DataType, before: int, data: st.DataObject
-) -> None:
+def test_texts_are_put_by_bucket(texts: list[str], kind: pa.DataType, before: int, data: st.DataObject) -> None:
     buckets = data.draw(st.lists(st.sampled_from([0, 2, 3, 6]), min_size=len(texts), max_size=len(texts)))
     column = pa.array(["b" * 9] * before + texts).cast(kind).slice(before)
     with calls() as called:

@@ -23,17 +23,9 @@ print(sr.native.COMPILED, *found.sort_by("metric")["value"].to_pylist())
 
 
 @pytest.mark.parametrize(("before", "environment"), [(MISSING, {}), ("", {"SPARKRANK_NATIVE": "0"})], ids=["no", "off"])
-def test_a_bucket_is_evaluated_where_the_loops_are_not_there_or_not_wanted(
-    before: str, environment: dict[str, str]
-) -> None:
+def test_a_bucket_is_evaluated_without_loops(before: str, environment: dict[str, str]) -> None:
     """The relevant rows are second and first: rr is (1/2 + 1)/2. Of the pairs (0.25, 0.5) and (0.5, 0.5) of a relevant
     and another row none is in order and one is tied: auc is (0 + 1/2)/2."""
-    done = subprocess.run(
-        [sys.executable, "-c", before + SCRIPT],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=PROJECT,
-        env={**os.environ, **environment},
-    )
+    command, env = [sys.executable, "-c", before + SCRIPT], {**os.environ, **environment}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=PROJECT, env=env)
     assert done.stdout.split() == ["False", "0.25", "0.75"]

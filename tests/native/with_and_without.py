@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
 
 from sparkrank import native
 from sparkrank.ranking.judgments import Judgments
 from sparkrank.ranking.ranking import Ranking
+from tests.support.numbers import STEP
 
 NAMES = ("blocks", "buckets", "hits", "keys", "logs", "matches", "sums", "texts", "units")
 if not all(hasattr(native, name) for name in NAMES):
@@ -22,15 +22,8 @@ if not all(hasattr(native, name) for name in NAMES):
 
 T = TypeVar("T")
 MODELS = ("m", "n", "o")
-HASH = 0x9E3779B97F4A7C15  # keys and scores are hashed by the upper bits of their product with it
+HASH = STEP  # keys and scores are hashed by the upper bits of their product with it
 BACK = pow(HASH, -1, 2**64)
-
-
-def mixed(word: int) -> int:
-    """The finalizer of SplitMix64."""
-    word = (word ^ word >> 30) * 0xBF58476D1CE4E5B9 % 2**64
-    word = (word ^ word >> 27) * 0x94D049BB133111EB % 2**64
-    return word ^ word >> 31
 
 
 def unmixed(word: int) -> int:
@@ -62,20 +55,12 @@ def calls() -> Iterator[Counter[str]]:
 
         return call
 
-    with ExitStack() as stack:
-        for module in NAMES:
-            patch = stack.enter_context(pytest.MonkeyPatch.context())
-            functions = {name: each for name, each in vars(getattr(native, module)).items() if callable(each)}
-            for name, function in functions.items():
-                if not name.startswith("_"):
-                    patch.setattr(getattr(native, module), name, spied(f"{module}.{name}", function))
+    with pytest.MonkeyPatch.context() as patch:
+        for name, module in {name: getattr(native, name) for name in NAMES}.items():
+            for of_module, function in list(vars(module).items()):
+                if callable(function) and not of_module.startswith("_"):
+                    patch.setattr(module, of_module, spied(f"{name}.{of_module}", function))
         yield counted
-
-
-def bits(table: pa.Table) -> tuple[pa.Schema, list[list[object]]]:
-    """The schema of a table and its columns, floats as the text of their bits."""
-    columns = (column.to_pylist() for column in table.columns)
-    return table.schema, [[each.hex() if isinstance(each, float) else each for each in column] for column in columns]
 
 
 def array_bits(array: NDArray[Any] | None) -> object:

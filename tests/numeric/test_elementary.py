@@ -18,11 +18,8 @@ def ulps(found: Floats, true: list[Decimal]) -> float:
     """How far the farthest of ``found`` is off, in units of the last place of the true value."""
     with localcontext() as context:
         context.prec = DIGITS
-        off = [
-            abs(Decimal(each) - at) / Decimal(float(np.spacing(abs(float(at)))))
-            for each, at in zip(found.tolist(), true, strict=True)
-        ]
-        return float(max(off))
+        last = (Decimal(float(np.spacing(abs(float(at))))) for at in true)
+        return float(max(abs(Decimal(one) - at) / ulp for one, at, ulp in zip(found.tolist(), true, last, strict=True)))
 
 
 def ln(value: float) -> Decimal:

@@ -1,8 +1,4 @@
-"""The workers of a cluster have different processors: every metric has the same bits on each of them.
-
-A process is told to leave what this processor has unused: numpy its wide vectors, the C library its fused products and
-sums, BLAS the routines of this kind of processor.
-"""
+"""Every metric has the same bits on other processors: a process is told to leave unused what this one has."""
 
 from __future__ import annotations
 
@@ -24,17 +20,12 @@ numpy_core = importlib.import_module(f"numpy.{_CORE}._multiarray_umath")
 DISPATCHED = [name for name in numpy_core.__cpu_dispatch__ if numpy_core.__cpu_features__[name]]
 OLD = {
     "numpy without wide vectors": {"NPY_DISABLE_CPU_FEATURES": " ".join(DISPATCHED)},
-    "numpy without the widest": {
-        "NPY_DISABLE_CPU_FEATURES": " ".join(name for name in DISPATCHED if name != "X86_V3"),
-    },
+    "numpy without the widest": {"NPY_DISABLE_CPU_FEATURES": " ".join(set(DISPATCHED) - {"X86_V3"})},
     "an old C library and BLAS": {
         "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX512F,-AVX2,-AVX,-FMA,-FMA4",
         "OPENBLAS_CORETYPE": "Prescott",
     },
-    "numpy without wide vectors or loops": {
-        "NPY_DISABLE_CPU_FEATURES": " ".join(DISPATCHED),
-        "SPARKRANK_NATIVE": "0",
-    },
+    "numpy without wide vectors or loops": {"NPY_DISABLE_CPU_FEATURES": " ".join(DISPATCHED), "SPARKRANK_NATIVE": "0"},
 }
 SHORTLY = ("numpy without wide vectors or loops", "an old C library and BLAS")  # of which the first has all of numpy's
 KINDS = [kind for kind in OLD if IS_LONG or kind in SHORTLY]

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 import sparkrank as sr
+from sparkrank import native
 from sparkrank.base.errors import OutOfMemoryError
 from sparkrank.numeric import free_memory as memory
 from sparkrank.ranking import ranking
@@ -94,28 +95,17 @@ def test_a_block_lowers_what_is_left() -> None:
     assert found[1] == "True"
 
 
+REFERENCE = {"reference_rank": "other"}
+
+
 @pytest.mark.parametrize(
-    ("metric", "more"),
-    [
-        ("kendall_tau", {"reference_rank": "other"}),
-        ("spearman", {"reference_rank": "other"}),
-        ("ndcg@5", {"ties": "worst"}),
-    ],
+    ("metric", "more"), [("kendall_tau", REFERENCE), ("spearman", REFERENCE), ("ndcg@5", {"ties": "worst"})]
 )
-def test_an_order_that_does_not_fit_is_not_begun(
-    metric: str, more: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_order_without_room_is_not_begun(metric: str, more: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ranking, "MANY_ROWS", 1 << 16)
     monkeypatch.setattr(memory, "free_memory", lambda: MIB)
-    rows = 70_000
-    log = pa.table(
-        {
-            "user": np.zeros(rows, np.int64),
-            "score": np.arange(rows) % 1000 / 1000,
-            "clicked": np.arange(rows) % 2,
-            "other": np.arange(1, rows + 1),
-        }
-    )
+    rows = np.arange(70_000)
+    log = pa.table({"user": 0 * rows, "score": rows % 1000 / 1000, "clicked": rows % 2, "other": rows + 1})
     with pytest.raises(OutOfMemoryError) as caught:
         sr.evaluate(log, [metric], group="user", score="score", label="clicked", lane="local", **more)
     told = str(caught.value)
@@ -126,11 +116,8 @@ def test_an_order_that_does_not_fit_is_not_begun(
     sr.evaluate(log, [metric], group="user", score="score", label="clicked", lane="local", **more)
 
 
+@pytest.mark.skipif(not native.COMPILED, reason="numpy sums hits up from the order")
 def test_metrics_of_hits_need_no_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    from sparkrank import native
-
-    if not native.COMPILED:
-        pytest.skip("numpy sums hits up from the order")
     monkeypatch.setattr(ranking, "MANY_ROWS", 1 << 16)
     monkeypatch.setattr(memory, "free_memory", lambda: 0)
     rows = 200_000

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import sparkrank as sr
 from sparkrank.engines.shuffle import packing
 from sparkrank.numeric.key_hashes import buckets_of, hash_keys
+from tests.support.numbers import STEP, mixed
 
 KEYS = {
     "int64": pa.array([5, -1, 5, None, 2**62, 0], pa.int64()),
@@ -45,29 +46,21 @@ def texts_of_any_length() -> st.SearchStrategy[list[bytes]]:
     return st.lists(text, min_size=1, max_size=30)
 
 
-_STEP = 0x9E3779B97F4A7C15
 _NULL = 0xD6E8FEB86659FD93
-
-
-def _mixed(value: int) -> int:
-    """The finalizer of SplitMix64, in Python's own numbers."""
-    value = ((value ^ (value >> 30)) * 0xBF58476D1CE4E5B9) % 2**64
-    value = ((value ^ (value >> 27)) * 0x94D049BB133111EB) % 2**64
-    return value ^ (value >> 31)
 
 
 def _number_of(text: bytes) -> int:
     """The number that a text is defined to be."""
     words = [(int.from_bytes(text[place : place + 8], "little"), place) for place in range(0, len(text), 8)]
-    sums = sum(_mixed((word + place * _STEP) % 2**64) for word, place in words)
-    return _mixed((sums + len(text) * _STEP) % 2**64)
+    sums = sum(mixed((word + place * STEP) % 2**64) for word, place in words)
+    return mixed((sums + len(text) * STEP) % 2**64)
 
 
 def _by_hand(first: int, *others: int) -> int:
     """What the hash of a key is defined to be, of the numbers of its columns."""
-    total = _mixed((first + _STEP) % 2**64)
+    total = mixed((first + STEP) % 2**64)
     for number in others:
-        total = _mixed((total * (2**40 + 0x1B3) + number + _STEP) % 2**64)  # FNV's prime
+        total = mixed((total * (2**40 + 0x1B3) + number + STEP) % 2**64)  # FNV's prime
     return total
 
 

@@ -11,7 +11,18 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+pytestmark = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc is told")
 ROOT = Path(__file__).parents[2]
+
+
+def printed(script: str, delay: str | None, **more: str) -> list[str]:
+    """The words that ``script`` prints, where Arrow's allocator is told to purge after this ``delay``."""
+    environment = {name: value for name, value in os.environ.items() if name != "MIMALLOC_PURGE_DELAY"} | more
+    environment |= {} if delay is None else {"MIMALLOC_PURGE_DELAY": delay}
+    command = [sys.executable, "-c", script]
+    return subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True).stdout.split()
+
+
 # 80 MB in blocks too small for glibc to map each by itself, of which one in the middle of every MB stays in use: so the
 # heap cannot shrink from its end.
 SCRIPT = """
@@ -32,10 +43,8 @@ print(before, freed, resident())
 """
 
 
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc is told")
 def test_free_memory_between_blocks_in_use_is_given_back() -> None:
-    found = subprocess.run([sys.executable, "-c", SCRIPT], cwd=ROOT, check=True, capture_output=True, text=True)
-    before, freed, after = map(int, found.stdout.split())
+    before, freed, after = map(int, printed(SCRIPT, None))
     assert freed - before > 60e6
     assert after - before < 20e6
 
@@ -50,26 +59,11 @@ print(before, pa.default_memory_pool().backend_name)
 """
 
 
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc is told")
-@pytest.mark.parametrize(
-    ("own", "delay", "allocator"),
-    [
-        ("mimalloc", None, "system"),
-        ("mimalloc", "-1", "mimalloc"),
-        ("mimalloc", "ten minutes", "system"),
-    ],
-)
-def test_arrow_keeps_an_allocator_of_its_own_that_was_told_to_keep_what_is_freed(
-    own: str, delay: str | None, allocator: str
-) -> None:
-    if own not in pa.supported_memory_backends():
-        pytest.skip(f"this pyarrow has no {own}")
-    environment = {name: value for name, value in os.environ.items() if name != "MIMALLOC_PURGE_DELAY"}
-    environment |= {"ARROW_DEFAULT_MEMORY_POOL": own} | ({} if delay is None else {"MIMALLOC_PURGE_DELAY": delay})
-    run = subprocess.run(
-        [sys.executable, "-c", POOL], cwd=ROOT, env=environment, check=True, capture_output=True, text=True
-    )
-    assert run.stdout.split() == [own, allocator]
+@pytest.mark.parametrize(("delay", "allocator"), [(None, "system"), ("-1", "mimalloc"), ("ten minutes", "system")])
+def test_arrow_keeps_an_allocator_that_was_told_to_keep_memory(delay: str | None, allocator: str) -> None:
+    if "mimalloc" not in pa.supported_memory_backends():
+        pytest.skip("this pyarrow has no mimalloc")
+    assert printed(POOL, delay, ARROW_DEFAULT_MEMORY_POOL="mimalloc") == ["mimalloc", allocator]
 
 
 LARGE = """
@@ -92,15 +86,9 @@ print(*told)
 """
 
 
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc is told")
 @pytest.mark.parametrize("delay", [None, pytest.param("600000", marks=pytest.mark.long)])
 def test_a_worker_keeps_what_is_usual_and_gives_back_what_is_more(delay: str | None) -> None:
-    environment = {name: value for name, value in os.environ.items() if name != "MIMALLOC_PURGE_DELAY"}
-    environment |= {} if delay is None else {"MIMALLOC_PURGE_DELAY": delay}
-    run = subprocess.run(
-        [sys.executable, "-c", LARGE], cwd=ROOT, env=environment, check=True, capture_output=True, text=True
-    )
-    freed, kept, freed_of_large, left = map(int, run.stdout.split())
+    freed, kept, freed_of_large, left = map(int, printed(LARGE, delay))
     assert freed > 128e6
     assert kept > 0.9 * freed
     assert freed_of_large > 512e6

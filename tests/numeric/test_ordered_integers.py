@@ -46,9 +46,7 @@ def test_a_step_is_the_place_in_the_block_by_definition(size: int, scores: list[
 @given(data=st.data())
 def test_a_bin_begins_at_its_lower_edge(size: int, data: st.DataObject) -> None:
     edges = [number / size for number in range(size)]
-    near = st.sampled_from(edges).flatmap(
-        lambda edge: st.sampled_from([edge, math.nextafter(edge, 2), math.nextafter(edge, -1)])
-    )
+    near = st.sampled_from([*edges, *(math.nextafter(edge, end) for edge in edges for end in (-1, 2))])
     scores = np.array(data.draw(st.lists(near | ANY, min_size=1, max_size=20)))
     expected = [max((edge for edge in edges if edge <= score), default=0.0) for score in scores.tolist()]
     assert BinRule("bins", size).snapped(scores).tolist() == expected

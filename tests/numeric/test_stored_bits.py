@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sparkrank.numeric.exact_sums import LIMBS, UNITS, carried
+from tests.support.numbers import bits
 from tests.windows.week import DAYS, evaluate, impressions_of, spec_of, write_log
 
 METRICS = ["ndcg@5", "ap", "dcg@5", "ndcg(weight=rows)@5", "gauc", "median(ap)", "auc", "auc(exact)", "logloss", "ece"]
@@ -36,18 +36,6 @@ def test_limbs_of_one_sum_have_one_form(multiples: list[int], moved: list[int]) 
     assert sum(map(Fraction, one.tolist())) == sum(map(Fraction, limbs.tolist()))
     assert all(-unit / 2 <= limb < unit / 2 for limb, unit in zip(one[1:], UNITS, strict=False))
     assert all(float(limb / unit).is_integer() for limb, unit in zip(one, UNITS, strict=True))
-
-
-def bits_of(table: pa.Table) -> dict[str, list[Any]]:
-    """The columns of ``table``, floats as whole numbers of the same bits."""
-    found = {}
-    for name in table.column_names:
-        column = table[name].combine_chunks()
-        values = column.to_pylist()
-        if pa.types.is_floating(column.type):
-            values = [None if each is None else np.float64(each).view(np.int64).item() for each in values]
-        found[name] = values
-    return found
 
 
 @pytest.mark.parametrize(
@@ -77,5 +65,5 @@ def test_the_number_of_buckets_shows_in_no_stored_table(tmp_path: Path, changes:
     assert set(found[0]["states"]["kind"].to_pylist()) == kinds
     for other in found[1:]:
         for name, table in found[0].items():
-            ours, theirs = bits_of(table), bits_of(other[name])
+            (_, ours), (_, theirs) = bits(table), bits(other[name])
             assert [column for column in ours if ours[column] != theirs[column]] == [], name

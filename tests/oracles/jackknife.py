@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import TypeVar
-
-Group = TypeVar("Group")
+from collections.abc import Sequence
 
 
 def standard_error(value: float, without: Sequence[float], sizes: Sequence[int]) -> float:
@@ -35,12 +32,3 @@ def _of_alike_parts(without: Sequence[float]) -> float:
     g = len(without)
     mean = sum(without) / g
     return (g - 1) / g * sum((other - mean) ** 2 for other in without)
-
-
-def recomputed(
-    metric: Callable[[Sequence[Group]], float], groups: Sequence[Group], parts: Sequence[int]
-) -> tuple[float, list[float], list[int]]:
-    """The value of a metric, its value from the groups of all other parts, and the sizes of parts 0, 1, ..."""
-    numbers = range(max(parts) + 1)
-    left = [[group for group, part in zip(groups, parts, strict=True) if part != number] for number in numbers]
-    return metric(groups), [metric(rest) for rest in left], [list(parts).count(number) for number in numbers]

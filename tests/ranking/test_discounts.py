@@ -42,35 +42,31 @@ FAR = 10**9
 ROWS = pa.table({"user": ["a"] * 4, "score": [4.0, 3.0, 2.0, 1.0], "rank": [1, 3, 70, FAR], "click": [0, 1, 0, 2]})
 
 
-@pytest.mark.parametrize("compiled", [True, False], ids=["loops", "numpy"])
-def test_lists_of_given_positions(compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The relevant rows stand at 3 and very far below; best, grades 2 and 1 stand at 1 and 2."""
-    monkeypatch.setattr(native, "COMPILED", compiled and native.COMPILED)
-    expected = {
-        "dcg(discount=zipf)": 1 / 3 + 2 / FAR,
-        "dcg(discount=[8,4,2,1])": 1 * 2,
-        "ndcg(discount=zipf)": (1 / 3 + 2 / FAR) / (2 / 1 + 1 / 2),
-        "ndcg(discount=[8,4,2,1])@3": (1 * 2) / (2 * 8 + 1 * 4),
-    }
-    found = sr.evaluate(ROWS, [*expected], group="user", rank="rank", label="click", positions="given")
-    assert [found.value(text) for text in expected] == pytest.approx([*expected.values()], rel=1e-14)
+# At given positions the relevant rows stand at 3 and very far below; best, grades 2 and 1 stand at 1 and 2.
+GIVEN = {
+    "dcg(discount=zipf)": 1 / 3 + 2 / FAR,
+    "dcg(discount=[8,4,2,1])": 1 * 2,
+    "ndcg(discount=zipf)": (1 / 3 + 2 / FAR) / (2 / 1 + 1 / 2),
+    "ndcg(discount=[8,4,2,1])@3": (1 * 2) / (2 * 8 + 1 * 4),
+}
+DENSE = {
+    "dcg": 1 / math.log2(3) + 2 / math.log2(5),
+    "dcg(discount=zipf)": 1 / 2 + 2 / 4,
+    "dcg(discount=[1,0.75,0.5,0.25])": 0.75 + 2 * 0.25,
+    "dcg(discount=[1,0.75,0.5,0.25])@3": 0.75,
+    "ndcg(discount=zipf)": (1 / 2 + 2 / 4) / (2 / 1 + 1 / 2),
+    "ndcg(gain=binary,discount=zipf)": (1 / 2 + 1 / 4) / (1 / 1 + 1 / 2),
+    "ndcg": (1 / math.log2(3) + 2 / math.log2(5)) / (2 / 1 + 1 / math.log2(3)),
+}
 
 
 @pytest.mark.parametrize("compiled", [True, False], ids=["loops", "numpy"])
-def test_metrics_of_several_discounts_are_told_apart(compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of one gain, in one evaluation: what one of them has summed up is not the other's."""
+def test_lists_by_hand(compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several discounts of one gain, in one evaluation: what one of them has summed up is not the other's."""
     monkeypatch.setattr(native, "COMPILED", compiled and native.COMPILED)
-    expected = {
-        "dcg": 1 / math.log2(3) + 2 / math.log2(5),
-        "dcg(discount=zipf)": 1 / 2 + 2 / 4,
-        "dcg(discount=[1,0.75,0.5,0.25])": 0.75 + 2 * 0.25,
-        "dcg(discount=[1,0.75,0.5,0.25])@3": 0.75,
-        "ndcg(discount=zipf)": (1 / 2 + 2 / 4) / (2 / 1 + 1 / 2),
-        "ndcg(gain=binary,discount=zipf)": (1 / 2 + 1 / 4) / (1 / 1 + 1 / 2),
-        "ndcg": (1 / math.log2(3) + 2 / math.log2(5)) / (2 / 1 + 1 / math.log2(3)),
-    }
-    found = sr.evaluate(ROWS, [*expected], group="user", score="score", label="click")
-    assert [found.value(text) for text in expected] == pytest.approx([*expected.values()], rel=1e-14)
+    for expected, asked in ((GIVEN, {"rank": "rank", "positions": "given"}), (DENSE, {"score": "score"})):
+        found = sr.evaluate(ROWS, [*expected], group="user", label="click", **asked)
+        assert [found.value(text) for text in expected] == pytest.approx([*expected.values()], rel=1e-14)
 
 
 def test_what_is_stored_of_the_default_is_as_it_was() -> None:

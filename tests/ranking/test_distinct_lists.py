@@ -24,13 +24,8 @@ def places(positions: list[int]) -> int:
 
 def kinds(of: list[tuple[int, int, list[int]]], code: list[int]) -> DistinctLists:
     rows, relevant, hits = zip(*of, strict=True)
-    return DistinctLists(
-        np.array(code, np.int32),
-        np.array(rows),
-        np.array(relevant),
-        np.array(list(map(places, hits)), np.uint64),
-        np.array(list(map(len, hits))),
-    )
+    of_hits = np.array(list(map(places, hits)), np.uint64), np.array(list(map(len, hits)))
+    return DistinctLists(np.array(code, np.int32), np.array(rows), np.array(relevant), *of_hits)
 
 
 def test_groups_stand_by_relevant_rows_then_hits_then_rows() -> None:
@@ -108,9 +103,7 @@ def test_segments_count_an_item_as_often_as_it_stands_for_others() -> None:
 @pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize("large", [1.0, 2.0**21, 2.0**41])  # of 2^21 the square, and then the value, leave the loops
 @pytest.mark.parametrize("items", [1, 8, 511, 512, 513, 1500])
-def test_sums_of_items_that_count_several_times_have_the_bits_of_all(
-    items: int, large: float, compiled: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sums_of_repeated_items(items: int, large: float, compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(native, "COMPILED", compiled)
     rng = np.random.default_rng(items)
     times = rng.integers(1, 1000, items)

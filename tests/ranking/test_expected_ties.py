@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sparkrank.base.errors import MetricError
-from sparkrank.metrics import CATALOG, Metric, Plan
+from sparkrank.metrics import CATALOG, Metric
 from tests.cases import Row
 from tests.extent import examples
 from tests.oracles import ORACLES, Ranked, Value, expected_over_orders
@@ -74,10 +73,3 @@ def test_a_block_of_relevant_rows_alone_is_certain() -> None:
     found = evaluate(rows, ["hit@1", "rr", "ap", "p@3", "rprec", "ndcg@2"])
     for metric in ("hit@1", "rr", "ap", "p@3", "rprec", "ndcg@2"):
         assert group_values(found, metric)["u"] == 1.0, metric
-
-
-def test_without_a_closed_form_the_metric_is_refused() -> None:
-    with pytest.raises(MetricError, match=r"ap\(over=hits\)@3") as refused:
-        Plan.of(["p@3", "ap(over=hits)@3"], ["model"], ["user"])
-    assert "ties=expected" in str(refused.value)
-    assert "item, worst, best or block" in str(refused.value)

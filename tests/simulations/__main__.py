@@ -40,7 +40,7 @@ def main() -> None:
     if given.truth:
         written()
         return
-    text = _of_gates(given) if given.nights else _of_intervals(given)
+    text = _table(given)
     if given.write is None:
         print(text)
     else:
@@ -51,17 +51,13 @@ def main() -> None:
         given.write.write_text(f"{before}{begin}\n\n{text}\n\n{end}{after}", encoding="utf-8")
 
 
-def _of_intervals(given: argparse.Namespace) -> str:
-    chosen = [scenario for name, scenario in SCENARIOS.items() if re.search(given.only, name)]
+def _table(given: argparse.Namespace) -> str:
+    names = [name for name in (CHAINS if given.nights else SCENARIOS) if re.search(given.only, name)]
     with ProcessPoolExecutor(given.processes, initializer=_quiet) as processes:
-        outcomes = list(processes.map(partial(outcome, trials=given.trials, seed=given.seed), chosen))
-    return markdown(outcomes)
-
-
-def _of_gates(given: argparse.Namespace) -> str:
-    chosen = [chain for name, chain in CHAINS.items() if re.search(given.only, name)]
-    with ProcessPoolExecutor(given.processes, initializer=_quiet) as processes:
-        return table_of_gates(list(processes.map(stops, chosen)))
+        if given.nights:
+            return table_of_gates(processes.map(stops, names))
+        trials = partial(outcome, trials=given.trials, seed=given.seed)
+        return markdown(list(processes.map(trials, map(SCENARIOS.get, names))))
 
 
 def _quiet() -> None:

@@ -121,22 +121,11 @@ def _all() -> Iterator[Scenario]:
     for users in (30, 200):
         yield Scenario(f"{users:,} users, 8 sessions each", common, users, sessions=8)
     sizes = tuple(np.geomspace(5, 300, 24).round().astype(int).tolist())
-    yield Scenario(
-        "slices of 5 to 300 users",
-        common,
-        sum(sizes),
-        slice_sizes=sizes,
-        models=(BASELINE, EQUAL),
-        asked=SLICED_METRICS,
-    )
+    sliced: dict[str, Any] = {"slice_sizes": sizes, "models": (BASELINE, EQUAL), "asked": SLICED_METRICS}
+    yield Scenario("slices of 5 to 300 users", common, sum(sizes), **sliced)
+    nothing: dict[str, Any] = {"models": ("calibrated", "blind"), "asked": ("ece", "ks", "auc", "copc", "gauc")}
     for users in (60, 1_000):
-        yield Scenario(
-            f"{users:,} users, nothing to find",
-            common,
-            users,
-            models=("calibrated", "blind"),
-            asked=("ece", "ks", "auc", "copc", "gauc"),
-        )
+        yield Scenario(f"{users:,} users, nothing to find", common, users, **nothing)
 
 
 SCENARIOS = {scenario.name: scenario for scenario in _all()}

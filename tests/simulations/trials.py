@@ -21,8 +21,7 @@ ROUNDING = 1e-9
 class Intervals:
     """The intervals of one metric over all trials."""
 
-    below: int = 0  # the truth is
-    above: int = 0
+    count: int = 0
     held: int = 0
     widths: list[float] = field(default_factory=list)
     without: Counter[str] = field(default_factory=Counter)
@@ -33,16 +32,10 @@ class Intervals:
         elif low is None and high is None:
             self.without[why or "none"] += 1
         else:
-            is_below = low is not None and truth < low - ROUNDING
-            is_above = high is not None and truth > high + ROUNDING
-            self.below += is_below
-            self.above += is_above
-            self.held += not (is_below or is_above)
-            self.widths.append(math.inf if low is None or high is None else high - low)
-
-    @property
-    def count(self) -> int:
-        return self.below + self.above + self.held
+            low, high = (-math.inf if low is None else low), (math.inf if high is None else high)
+            self.count += 1
+            self.held += low - ROUNDING <= truth <= high + ROUNDING
+            self.widths.append(high - low)
 
     @property
     def coverage(self) -> float:
@@ -62,11 +55,6 @@ class Tests:
     """The p-values of one metric under no difference."""
 
     p: list[float] = field(default_factory=list)
-    without: int = 0
-
-    @property
-    def trials(self) -> int:
-        return len(self.p) + self.without
 
     def rejected(self, level: float) -> float:
         return float(np.mean(np.array(self.p) < level)) if self.p else math.nan
@@ -102,9 +90,7 @@ class Outcome:
                 if self.scenario.slice_sizes and row["slice"] == "all":
                     continue
                 tests = self.tests.setdefault(row["metric"], Tests())
-                if row["p"] is None:
-                    tests.without += 1
-                else:
+                if row["p"] is not None:
                     tests.p.append(row["p"])
                     finds |= row["p_adjusted"] < 0.05
             elif None not in true.values():

@@ -68,8 +68,6 @@ def written() -> None:
     for scenario in SCENARIOS.values():
         asked = by_population.setdefault(scenario.population, [])
         asked += [metric for metric in scenario.metrics if metric not in asked and metric != "auc_up"]
-    values = {
-        name_of(population): drawn(population, metrics, seed)
-        for seed, (population, metrics) in enumerate(by_population.items())
-    }
+    populations = enumerate(by_population.items())
+    values = {name_of(population): drawn(population, metrics, seed) for seed, (population, metrics) in populations}
     FILE.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")

@@ -70,13 +70,6 @@ def test_a_family_of_one_or_none(method: str) -> None:
     assert all(map(math.isnan, adjusted([None, math.nan], method)))
 
 
-def test_what_was_given_stays_as_it_was() -> None:
-    p = np.array([0.04, 0.01])
-    for method in METHODS:
-        adjusted(p, method)
-    assert p.tolist() == [0.04, 0.01]
-
-
 def test_an_unknown_method_is_refused_with_the_nearest() -> None:
     sentence = r"""correction is 'hlom', did you mean "holm"\?: holm, benjamini-hochberg, none are allowed"""
     with pytest.raises(SpecError, match=sentence):

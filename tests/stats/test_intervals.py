@@ -11,14 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from sparkrank.stats.intervals import (
-    NONE,
-    TOO_FEW,
-    logit_interval,
-    order_statistics,
-    t_interval,
-    wilson_interval,
-)
+from sparkrank.stats.intervals import NONE, TOO_FEW, logit_interval, order_statistics, t_interval, wilson_interval
 from tests.extent import examples
 from tests.support.quantiles import RELATIVE
 from tests.support.strategies import PATIENT

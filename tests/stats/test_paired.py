@@ -114,9 +114,7 @@ def test_cancellation_costs_no_digit() -> None:
 
 
 @given(st.floats(-5, 5), st.floats(0.01, 3), st.integers(1, 500), st.sampled_from([0.8, 0.95, 0.99]))
-def test_the_interval_excludes_0_where_p_is_below_the_level(
-    difference: float, stderr: float, degrees: int, level: float
-) -> None:
+def test_the_interval_excludes_0_where_p_is_small(difference: float, stderr: float, degrees: int, level: float) -> None:
     found = t_test(difference, stderr, degrees, level)
     if abs(found.p - (1 - level)) > 1e-9:
         assert (found.p < 1 - level) == (not found.low <= 0 <= found.high)

@@ -77,18 +77,9 @@ def test_the_logit_interval_is_students_of_log_odds_and_mirrors() -> None:
     ("value", "stderr", "degrees", "n"),
     [(0.3, 0.04, 7.5, 80.0), (0.98, 0.01, 30, 100.0), (0.02, 0.02, 2.2, 12.0), (0.5, 0.2, 40, 4.0)],
 )
-def test_a_tail_agrees_with_the_interval_of_its_method(
-    value: float, stderr: float, degrees: float, n: float, level: float
-) -> None:
-    intervals = {
-        "t": t_interval(value, stderr, degrees, level),
-        "logit": logit_interval(value, stderr, degrees, level),
-        "wilson": wilson_interval(value, stderr, degrees, n, level),
-    }
-    for method, (error, low, high, name, df) in intervals.items():
-        assert method == name
-        assert low is not None
-        assert high is not None
+def test_a_tail_agrees_with_its_interval(value: float, stderr: float, degrees: float, n: float, level: float) -> None:
+    intervals = [make(value, stderr, degrees, level) for make in (t_interval, logit_interval)]
+    for error, low, high, method, df in (*intervals, wilson_interval(value, stderr, degrees, n, level)):
         assert tail(value, low, error, df, method, n) == pytest.approx((1 + level) / 2, abs=1e-6), method
         assert tail(value, high, error, df, method, n) == pytest.approx((1 - level) / 2, abs=1e-6), method
 
@@ -96,8 +87,6 @@ def test_a_tail_agrees_with_the_interval_of_its_method(
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_tail_agrees_with_the_interval_at_a_bound(level: float) -> None:
     low, high = wilson_interval(1.0, 0.0, 4, 5, level).low, wilson_interval(0.0, 0.0, 49, 50, level).high
-    assert low is not None
-    assert high is not None
     assert tail(1.0, low, None, 4, "wilson", 5) == pytest.approx((1 + level) / 2, abs=1e-6)
     assert tail(0.0, high, None, 49, "wilson", 50) == pytest.approx((1 - level) / 2, abs=1e-6)
 

@@ -18,9 +18,7 @@ ERRORS = st.builds(StandardErrors, *[st.floats(0.01, 0.1)] * 3).filter(
 
 
 @given(st.floats(-0.5, 0.5), st.floats(0.5, 2) | st.floats(-2, -0.5), ERRORS, st.integers(3, 200))
-def test_at_an_end_the_test_of_that_ratio_is_at_its_level(
-    difference: float, baseline: float, errors: StandardErrors, degrees: int
-) -> None:
+def test_ends_are_tested_at_the_level(difference: float, baseline: float, errors: StandardErrors, degrees: int) -> None:
     """By definition: t of difference - r·|baseline|, whose variance is that of a sum, is the quantile."""
     ends = fieller(difference, baseline, errors, degrees, 0.9)
     quantile = stats.t.ppf(0.95, degrees)
@@ -47,19 +45,11 @@ def test_the_sign_of_the_baseline_turns_nothing_but_the_covariance() -> None:
 
 
 @pytest.mark.parametrize(
-    ("difference", "baseline", "errors", "degrees"),
-    [
-        (0.1, 0.0, StandardErrors(0.1, 0.1, 0.1), 9),
-        (0.1, 0.2, StandardErrors(0.1, 0.1, 0.1), 9),
-        (0.1, math.nan, StandardErrors(0.1, 0.1, 0.1), 9),
-        (0.1, 0.5, StandardErrors(0.1, math.nan, 0.1), 9),
-        (0.1, 0.5, StandardErrors(0.1, 0.1, 0.1), 0),
-    ],
+    ("baseline", "of_candidate", "degrees"),
+    [(0.0, 0.1, 9), (0.2, 0.1, 9), (math.nan, 0.1, 9), (0.5, math.nan, 9), (0.5, 0.1, 0)],
 )
-def test_there_is_none_where_the_baseline_may_be_0_or_nothing_is_known(
-    difference: float, baseline: float, errors: StandardErrors, degrees: int
-) -> None:
-    assert fieller(difference, baseline, errors, degrees) is None
+def test_no_interval_if_the_baseline_may_be_0_or_is_unknown(baseline: float, of_candidate: float, degrees: int) -> None:
+    assert fieller(0.1, baseline, StandardErrors(0.1, of_candidate, 0.1), degrees) is None
 
 
 def test_the_margin_of_paired_groups_is_the_error_of_the_mean_that_it_tests() -> None:

@@ -41,10 +41,7 @@ def test_thirty_looks_at_nothing_give_an_alarm_in_less_than_5_percent(tightest_a
 
 
 def test_the_sequence_is_no_wider_than_it_needs_to_be() -> None:
-    """Thousands of looks spend what is allowed: at a level of 0.8 no less than a third of 20 %, and no more than it.
-
-    A radius 15 % narrower would already give too many.
-    """
+    """Thousands of looks spend what is allowed: at a level of 0.8 no less than a third of 20 %, and no more than it."""
     rng, counts = np.random.default_rng(12), np.unique(np.geomspace(20, 200_000, 3000).astype(int))
     steps = rng.normal(size=(TRIALS, len(counts))) * np.sqrt(np.diff(counts, prepend=0))
     distances = np.cumsum(steps, axis=1) / np.sqrt(counts)
@@ -57,9 +54,8 @@ def test_looks_at_the_same_users_every_night() -> None:
     rng, users, parts = np.random.default_rng(13), 200, 64
     part = np.arange(users) % parts
     sizes = np.bincount(part, minlength=parts)
-    sums = np.cumsum(
-        (rng.normal(size=(TRIALS, 1, users)) + rng.normal(0, 2, (TRIALS, NIGHTS, users))) @ np.eye(parts)[part], axis=1
-    )
+    values = rng.normal(size=(TRIALS, 1, users)) + rng.normal(0, 2, (TRIALS, NIGHTS, users))
+    sums = np.cumsum(values @ np.eye(parts)[part], axis=1)
     pairs = users * np.arange(1, NIGHTS + 1)
     total = sums.sum(axis=-1)
     held = sizes * np.arange(1, NIGHTS + 1)[:, None]
@@ -91,9 +87,7 @@ def test_it_is_narrowest_where_told(level: float) -> None:
 
 
 @given(st.floats(0.1, 8), st.integers(1, 10**9), st.sampled_from([0.8, 0.95, 0.99]), st.sampled_from([100, 10_000]))
-def test_the_interval_excludes_0_where_p_is_below_the_level(
-    distance: float, n: int, level: float, tightest_at: float
-) -> None:
+def test_the_interval_excludes_0_where_p_is_small(distance: float, n: int, level: float, tightest_at: float) -> None:
     p = always_valid_p(distance * 0.25, 0.25, n, level, tightest_at)
     interval = confidence_sequence(distance * 0.25, 0.25, n, level, tightest_at)
     if abs(p - (1 - level)) > 1e-9:

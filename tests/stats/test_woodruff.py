@@ -88,17 +88,13 @@ def day(draw: np.random.Generator, liking: np.ndarray) -> pa.Table:
 def test_stored_days_have_the_parts_of_percentiles(tmp_path: Path, capsys, weight: str | None) -> None:
     """A window has the interval of its days; one whose states were stored without these parts leaves it out."""
     draw, liking = np.random.default_rng(3), np.random.default_rng(4).normal(size=120)
-    columns: dict[str, Any] = {"group": "user", "label": "y", "score": "a"}
-    if weight:
-        columns["weight"] = weight
+    columns = {"group": "user", "label": "y", "score": "a", **({"weight": weight} if weight else {})}
     spec = spec_of(tmp_path, input__columns=columns, metrics=["median(ap)", "auc"])
     days = []
     for date in DAYS[:2]:
         rows = day(draw, liking)
         rows = rows.append_column("weight", pa.array(draw.exponential(1.0, len(rows))))
-        days.append(
-            sr.evaluate(rows, ["median(ap)", "auc"], **ROLES, score="a", **({"weight": weight} if weight else {}))
-        )
+        days.append(sr.evaluate(rows, ["median(ap)", "auc"], **ROLES, score="a", weight=weight))
         write_log(tmp_path, rows.to_pandas().assign(date=date), date)
         evaluate(spec, date)
     window = f"{DAYS[0]}..{DAYS[1]}"

@@ -106,9 +106,9 @@ def metrics_of(rows: pa.Table, metric: str) -> dict[str, object]:
 
 
 def test_windows_that_grow_have_sequences(tmp_path: Path) -> None:
-    settings = {"uncertainty": {"sequential": False}, "metrics": ["ap", "auc"]}
     once, growing = (
-        spec_of(tmp_path, f"sequential_{on}", **{**settings, "uncertainty": {"sequential": on}}) for on in BOTH
+        spec_of(tmp_path, name, metrics=["ap", "auc"], uncertainty={"sequential": name == "growing"})
+        for name in ("once", "growing")
     )
     for day in DAYS[:2]:
         rows = impressions_of(day, 4000)
@@ -118,6 +118,3 @@ def test_windows_that_grow_have_sequences(tmp_path: Path) -> None:
     cli.main(merging(growing, last=DAYS[1]))
     table = window_table(tmp_path, "metrics", f"{DAYS[0]}..{DAYS[1]}")
     assert set(table["interval"]) == {"confidence sequence"}
-
-
-BOTH = (False, True)

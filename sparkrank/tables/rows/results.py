@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from sparkrank.metrics import Metric, Plan
-from sparkrank.metrics.merged import Merged
+from sparkrank.metrics.merged import Merged, SubjectStates
 from sparkrank.metrics.subjects import subjects_of
 from sparkrank.schemas.tables import METRICS
 from sparkrank.states.keys import Subject
@@ -62,7 +62,7 @@ def _measured_subjects(merged: Merged, plan: Plan) -> Iterator[Subject]:
 def _columns(merged: Merged, plan: Plan, subject: Subject, metric: Metric, *, clustered: bool) -> dict[str, Any]:
     """The numbers of a row, with its confidence interval."""
     row, n_effective = merged.row(subject, metric), merged.n_effective(subject, metric, clustered=clustered)
-    interval = interval_of(merged, plan, subject, metric, row, n_effective, clustered=clustered)
+    interval = interval_of(SubjectStates(merged, subject), plan, metric, row, n_effective, clustered=clustered)
     return {
         "value": row.value,
         "ci_low": interval.low,

@@ -36,32 +36,19 @@ def test_the_largest_groups_stand_in_quality() -> None:
     ]
 
 
+def largest_of(keys: np.ndarray) -> Partials:
+    rows = {"key_0": keys, "label": np.zeros(len(keys), np.int8), "score_0": np.arange(float(len(keys)))}
+    return evaluate_bucket(pa.table(rows), Plan.of(["ndcg@5"], ["m"], ["user"])).partials
+
+
 def test_a_day_without_rows_has_groups_of_none() -> None:
-    partials = evaluate_bucket(
-        pa.table(
-            {"key_0": pa.array([], pa.int64()), "label": pa.array([], pa.int8()), "score_0": pa.array([], pa.float64())}
-        ),
-        Plan.of(["ndcg@5"], ["m"], ["user"]),
-    ).partials
-    assert partials.largest == (LargeGroup(0),) * 3
+    assert largest_of(np.empty(0, np.int64)).largest == (LargeGroup(0),) * 3
 
 
 def test_of_equal_groups_the_same_are_named_in_any_order_and_buckets() -> None:
-    keys = np.repeat(np.arange(50), 1000)
-    order = np.random.default_rng(0).permutation(len(keys))
-    plan = Plan.of(["ndcg@5"], ["m"], ["user"])
-
-    def largest(chosen: np.ndarray) -> Partials:
-        made = {
-            "key_0": keys[chosen],
-            "label": np.zeros(len(chosen), np.int8),
-            "score_0": np.arange(float(len(chosen))),
-        }
-        return evaluate_bucket(pa.table(made), plan).partials
-
-    whole = largest(order).largest
-    halves = Partials.merged([largest(order[keys[order] % 2 == half]) for half in (0, 1)]).largest
-    assert whole == halves == tuple(LargeGroup(1000, (key,)) for key in (b"9", b"8", b"7"))
+    keys = np.random.default_rng(0).permutation(np.repeat(np.arange(50), 1000))
+    halves = Partials.merged([largest_of(keys[keys % 2 == half]) for half in (0, 1)])
+    assert largest_of(keys).largest == halves.largest == tuple(LargeGroup(1000, (key,)) for key in (b"9", b"8", b"7"))
 
 
 def test_without_a_group_table_sizes_stand_alone() -> None:

@@ -12,14 +12,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import yaml
 
 from sparkrank.engines.crew import Crew
-from tests.support.commands import exit_code
+from tests.support.commands import exit_code, write_spec
 
-pytestmark = [
-    pytest.mark.skipif(sys.platform != "linux", reason="it looks into /proc"),
-]
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="it looks into /proc")
 
 ROOT = Path(__file__).resolve().parents[2]
 DAY = "2026-01-31"
@@ -28,10 +25,8 @@ SECONDS = 60
 
 @pytest.fixture(scope="module")
 def conf(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A log of half a million rows and its spec."""
-    folder = tmp_path_factory.mktemp("hanging")
-    random = np.random.default_rng(2)
-    rows = 500_000
+    """The spec of a log of half a million rows."""
+    folder, random, rows = tmp_path_factory.mktemp("hanging"), np.random.default_rng(2), 500_000
     log = {"u": random.integers(0, 50_000, rows), "s": random.random(rows), "y": random.integers(0, 2, rows)}
     pq.write_table(pa.table(log), folder / "log.parquet", row_group_size=100_000)
     pq.write_table(pa.table(log)[:1000], folder / "few.parquet")
@@ -41,20 +36,12 @@ def conf(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "output": {"path": f"{folder}/out"},
         "engine": {"lane": "local"},
     }
-    path = folder / "spec.yaml"
-    path.write_text(yaml.safe_dump(document), "utf-8")
-    return path
+    return Path(write_spec(folder, document))
 
 
 def started(conf: Path, how: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "tests.support.hanging", how, "evaluate", "--conf", str(conf), "--date", DAY]
-    return subprocess.Popen(
-        command,
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def said(run: subprocess.Popen[str]) -> str:
@@ -73,9 +60,7 @@ def is_free(conf: Path) -> bool:
     return exit_code("evaluate", "--conf", str(conf), "--date", DAY, *few) == 0
 
 
-@pytest.mark.parametrize(
-    "more", [50, pytest.param(350, marks=pytest.mark.long), pytest.param(600, marks=pytest.mark.long)]
-)
+@pytest.mark.parametrize("more", [50, *(pytest.param(more, marks=pytest.mark.long) for more in (350, 600))])
 def test_a_process_without_memory_ends(conf: Path, more: int) -> None:
     """With so many MiB beyond what it has before it reads: by a sentence, or with the day where it is enough."""
     run = started(conf, str(more))

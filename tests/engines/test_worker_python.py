@@ -37,6 +37,8 @@ _NOT_TOGETHER = (
     "ImportError: numpy.core.multiarray failed to import",
     "ValueError: numpy.dtype size changed, may indicate binary incompatibility. Expected 96 from C header, got 88",
 )
+_NO_START = ("SyntaxError: invalid syntax", "ModuleNotFoundError: No module named 'importlib.resources'")
+_NOT_STARTED = "which does not start as a worker"
 _TOO_OLD = "[UNSUPPORTED_PACKAGE_VERSION] PyArrow >= 18.0.0 must be installed; however, your version is 14.0.2"
 
 
@@ -53,18 +55,8 @@ ERRORS = [
     (f"{_TRACE}{_OTHER_VERSION}", "which is Python 3.9 where this process is Python 3.12"),
     (_CANNOT_RUN, "which cannot be run (No such file)"),
     *((f"{_TRACE}{line}", f"whose numpy and pyarrow do not go together ({line})") for line in _NOT_TOGETHER),
-    (
-        _STARTED.format("SyntaxError: invalid syntax"),
-        "which does not start as a worker (SyntaxError: invalid syntax)",
-    ),
-    (
-        _STARTED.format("ModuleNotFoundError: No module named 'importlib.resources'"),
-        "which does not start as a worker (ModuleNotFoundError: No module named 'importlib.resources')",
-    ),
-    (
-        "EOFException occurred while reading the port number from pyspark.daemon's stdout.",
-        "which does not start as a worker",
-    ),
+    *((_STARTED.format(line), f"which does not start as a worker ({line})") for line in _NO_START),
+    ("EOFException occurred while reading the port number from pyspark.daemon's stdout.", _NOT_STARTED),
     (f"{_TRACE}PySparkImportError: {_TOO_OLD}.", f"which has a package that Spark cannot use ({_TOO_OLD[30:]})"),
 ]
 OTHERS = [
@@ -107,42 +99,37 @@ def bare(tmp_path: Path) -> Path:
     return tmp_path / "bare/bin/python"
 
 
-def test_a_bare_environment_is_found_before_the_work(bare: Path) -> None:
-    with pytest.raises(sr.SparkrankError, match=r"which has no numpy, pyarrow") as raised:
-        validate_session(session(str(bare)))
-    assert str(raised.value).startswith(f"Spark's workers run {bare}, which has no numpy, pyarrow")
+def refusal_of(program: str) -> str:
+    with pytest.raises(sr.SparkrankError, match=r"^Spark's workers run ") as raised:
+        validate_session(session(program))
     assert str(raised.value).endswith(f": {HERE_REMEDY}")
-    gone = str(bare.parent / "python9")
-    with pytest.raises(sr.SparkrankError) as raised:
-        validate_session(session(gone))
-    assert str(raised.value) == f"Spark's workers run {gone}, which is not there, or no program: {HERE_REMEDY}"
+    return str(raised.value).removeprefix("Spark's workers run ")
 
 
-def test_the_python_of_the_path_is_named_with_the_reason(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bare_environment_is_found_before_the_work(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert refusal_of(str(bare)).startswith(f"{bare}, which has no numpy, pyarrow")
+    gone = f"{bare.parent}/python9"
+    assert refusal_of(gone).startswith(f"{gone}, which is not there, or no program: ")
     monkeypatch.setenv("PATH", str(bare.parent))
     monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
-    with pytest.raises(sr.SparkrankError, match=r"which has no numpy, pyarrow") as raised:
-        validate_session(session("python3"))
-    named = f"{bare.parent}/python3 (python3 of the PATH, because PYSPARK_PYTHON is not set), which"
-    assert str(raised.value).startswith(f"Spark's workers run {named}")
+    named = f"{bare.parent}/python3 (python3 of the PATH, because PYSPARK_PYTHON is not set)"
+    assert refusal_of("python3").startswith(f"{named}, which has no numpy, pyarrow")
 
 
 def test_packages_that_do_not_go_together_are_found_before_the_work(bare: Path) -> None:
     (packages,) = bare.parents[1].glob("lib/python*/site-packages")
-    (packages / "numpy.py").write_text("")
-    (packages / "pyarrow.py").write_text('raise ImportError("numpy.core.multiarray failed to import")')
-    (packages / "sparkrank.py").write_text("")
-    with pytest.raises(sr.SparkrankError, match="whose numpy and pyarrow do not go together") as raised:
-        validate_session(session(str(bare)))
-    assert "(ImportError: numpy.core.multiarray failed to import)" in str(raised.value)
+    broken = 'raise ImportError("numpy.core.multiarray failed to import")'
+    for name, text in {"numpy": "", "pyarrow": broken, "sparkrank": ""}.items():
+        (packages / f"{name}.py").write_text(text)
+    problem = "whose numpy and pyarrow do not go together (ImportError: numpy.core.multiarray failed to import)"
+    assert problem in refusal_of(str(bare))
 
 
 def test_another_version_of_python_is_found_before_the_work(bare: Path) -> None:
     bare.unlink()
     bare.write_text('#!/bin/sh\necho \'{"version": "3.6", "lacks": [], "problem": ""}\'\n')
     bare.chmod(0o755)
-    with pytest.raises(sr.SparkrankError, match=f"which is Python 3.6 where this process is Python {HERE}"):
-        validate_session(session(str(bare)))
+    assert f"which is Python 3.6 where this process is Python {HERE}" in refusal_of(str(bare))
 
 
 def test_this_python_and_those_elsewhere_are_not_asked(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,11 +158,12 @@ def test_versions_of_spark() -> None:
 @pytest.mark.parametrize("lane", ["auto", "scan", "frame"])
 def test_an_older_spark_is_told_before_anything_is_read(tmp_path: Path, lane: str) -> None:
     old = session(sys.executable, version="3.5.3")
-    with pytest.raises(sr.SparkrankError, match=r"this is Spark 3\.5\.3, and sparkrank needs 4\.0 or newer"):
+    sentence = r"this is Spark 3\.5\.3, and sparkrank needs 4\.0 or newer"
+    with pytest.raises(sr.SparkrankError, match=sentence):
         sr.evaluate(str(tmp_path / "nothing"), ["rr"], spark=old, lane=lane, **ROLES)
     columns = {"input": {"path": str(tmp_path / "{date}"), "columns": ROLES}, "output": {"path": str(tmp_path / "out")}}
     spec = Spec.model_validate({**columns, "metrics": ["rr"], "engine": {"lane": lane}})
-    with pytest.raises(sr.SparkrankError, match=r"this is Spark 3\.5\.3, and sparkrank needs 4\.0 or newer"):
+    with pytest.raises(sr.SparkrankError, match=sentence):
         evaluate_day(spec, "2026-01-01", old, Stages())
     assert not (tmp_path / "out").exists()
 

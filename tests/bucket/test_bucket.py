@@ -107,11 +107,8 @@ def test_a_grade_whose_gain_no_float_holds_is_refused() -> None:
     """Its group would be undefined, or 0 at the cut-off above it, and the mean would be one of the other groups."""
     rows = [("u", "a", 2.0, 0.0), ("u", "b", 1.0, 400.0)]
     second = 1 / math.log2(3)
-    for metric, value in {
-        "ndcg(gain=exp2)": second,
-        "ndcg(gain=exp2)@1": 0.0,
-        "dcg(gain=exp2)": 2.0**400 * second,
-    }.items():
+    values = {"ndcg(gain=exp2)": second, "ndcg(gain=exp2)@1": 0.0, "dcg(gain=exp2)": 2.0**400 * second}
+    for metric, value in values.items():
         assert group_values(evaluate(rows, [metric]), metric)["u"] == pytest.approx(value)
         sentence = r"dcg\(gain=exp2\)(@1)? makes 2\^1100 of a label: labels up to 400 are allowed"
         with pytest.raises(InputError, match=sentence):

@@ -36,7 +36,7 @@ BY_HAND = {
 
 
 def evaluated(form: str, rows: Sequence, truth: Sequence, metrics: Sequence[str], **settings) -> sr.Evaluation:
-    """The ``rows`` of (user, item, score) beside the ``truth``, as a log, as lists and truth, or as arrays of a user."""
+    """The ``rows`` of (user, item, score) beside the ``truth``: as a log, as lists and truth, or as arrays."""
     if form == "truth":
         return sr.evaluate(lists_table(rows), metrics, truth=truth_table(truth), **COLUMNS, **settings)
     if form == "log":

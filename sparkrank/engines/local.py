@@ -1,8 +1,4 @@
-"""The local lane: all buckets in one process without Java, with threads over splits and buckets.
-
-Memory does not grow with the number of rows, except for exact bins and for a group table that is not written to files.
-It is ``row_memory`` bytes of pieces and, for each thread, a split or a bucket and two row groups of the group table.
-"""
+"""The local lane: all buckets in one process without Java, with threads over splits and buckets."""
 
 from __future__ import annotations
 
@@ -50,9 +46,7 @@ def evaluate_local(
 ) -> Solved:
     """Evaluate the rows of ``sides``, which have passed their check, in ``buckets`` buckets on all cores.
 
-    The number of cores is what ``taskset`` or ``pyarrow.set_cpu_count`` allow. Threads write the group table to
-    ``files`` unless that is None. Pieces beyond ``row_memory`` bytes are spilled to disk. Raises
-    :class:`SparkrankError` where nothing can be written there.
+    Cores are what ``taskset`` or ``pyarrow.set_cpu_count`` allow. Pieces beyond ``row_memory`` bytes go to disk.
     """
     prepare_for_limit()
     threads, progress = pa.cpu_count(), watched.get() or Progress()

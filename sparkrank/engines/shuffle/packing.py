@@ -45,12 +45,9 @@ def pieces_by_bucket(rows: pa.Table, buckets: int, code_texts: bool = True) -> I
 
 
 def pieces_by_task(rows: pa.Table, buckets: int, tasks: int) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Cut a split into one piece for each of ``tasks`` that has rows, with the number of its first bucket.
-
-    A piece has a fixed cost of hundreds of rows, so it holds all buckets of its task (:func:`buckets_of_piece`). Where
-    a task has few buckets, its pieces are large and texts have one dictionary per bucket, which fits the processor's
-    cache.
-    """
+    """Cut a split into one piece for each of ``tasks`` that has rows, with the number of its first bucket."""
+    # A piece costs as much as hundreds of rows, so it holds all buckets of its task. Where a task has few, texts have
+    # one dictionary per bucket, which fits the processor's cache.
     has_texts = any(map(is_text, decoded(rows).schema.types))
     if has_texts and buckets <= BUCKETS_PER_TASK * tasks:
         yield from pieces_by_bucket(rows, buckets)

@@ -56,10 +56,7 @@ def evaluate_frame(
     files: GroupFiles | None = None,
     truth: DataFrame | None = None,
 ) -> Solved:
-    """Evaluate ``frame``, and ``truth`` if there is one, in one pass and ``buckets`` buckets.
-
-    The schemas have passed their check. With ``files``, the tasks write the group table there.
-    """
+    """Evaluate ``frame``, and ``truth`` if there is one, whose schemas have passed their check, in one pass."""
     impressions = _impressions(frame, truth, roles, plan)
     rows = _sent(impressions, plan)
     sent = SentBatches.of(rows, roles, plan)
@@ -136,10 +133,7 @@ def framed_schema(frame: DataFrame, truth: DataFrame | None, roles: Roles, plan:
 def pick_framed(
     frame: DataFrame, truth: DataFrame | None, roles: Roles, plan: Plan, keys: GroupKeys | None, pick: Pick
 ) -> list[pa.Table]:
-    """The non-empty tables that ``pick`` makes of the rows of both sides, in the tasks that have them.
-
-    With ``keys``, Spark is asked only for the rows of those groups, and may push that down to the source.
-    """
+    """The non-empty tables that ``pick`` makes of the rows of both sides, or of those of ``keys``, in the tasks."""
     rows, sent = _picked_rows(frame, truth, roles, plan)
     if keys is not None:
         for index, values in enumerate(zip(*keys.typed(sent.schema), strict=True)):

@@ -119,10 +119,8 @@ def _unique_plan(results: DataFrame) -> DataFrame:
 def _with_exact_blocks(
     solved: Solved, results: DataFrame, parts: int, plan: Plan, *, is_cached: bool
 ) -> tuple[Solved, int]:
-    """``solved`` with the exact bins of the day, and how often ``results`` was read for them.
-
-    The driver merges few bins, tasks merge many. Where this fails, the caller releases ``results``.
-    """
+    """``solved`` with the exact bins of the day, and how often ``results`` was read for them."""
+    # the driver merges few bins, tasks merge many; where this fails, the caller releases the results
     scored = sum(count for (check, _), count in solved.partials.counts.items() if check == checks.SCORED_ROWS)
     if scored * len(exact_metrics(plan)) * (1 + len(plan.slices)) <= MAX_DRIVER_ROWS:
         rows = results.where("blocks is not null").select("blocks", F.lit(None).cast("binary"))

@@ -1,8 +1,4 @@
-"""The Python of Spark's workers: one sentence about what is wrong with it, before the work starts if possible.
-
-Workers run ``python3`` of the PATH unless PYSPARK_PYTHON names another when the session starts. That Python may lack
-numpy or pyarrow. A Python on this machine is checked once. For workers elsewhere, the first error shows what is wrong.
-"""
+"""The Python of Spark's workers: one sentence about what is wrong with it, before the work starts if possible."""
 
 from __future__ import annotations
 

@@ -80,13 +80,12 @@ class GroupFiles:
             files = cls(store, folder, attempt, _unseen(store, folder, attempt))
             # Create it before listing, so that of two simultaneous runs at most one continues.
             store.create_dir(files.unseen, recursive=True)
+            others = {files.unseen}
             try:
                 others = files._others()
-            except BaseException:
-                store.delete_dir(files.unseen)
-                raise
-            if others:
-                store.delete_dir(files.unseen)
+            finally:
+                if others:
+                    store.delete_dir(files.unseen)
         except (pa.ArrowException, OSError) as error:
             raise SparkrankError(f"{refused}: {shorten(first_line(error))}") from error
         if others:

@@ -19,7 +19,7 @@ from sparkrank.engines.shuffle.packing import (
     pack_pieces,
     pieces_by_bucket,
     pieces_by_task,
-    unpack_pieces,
+    unpack_piece,
 )
 from sparkrank.engines.shuffle.partition import order_by_bucket
 from sparkrank.engines.shuffle.texts import with_own_texts
@@ -28,8 +28,8 @@ from sparkrank.states.pickling import stream_of
 
 
 def carried(pieces: list[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
-    apart = unpack_pieces([stream_of(piece) for piece in pieces], schema)
-    in_one_buffer = unpack_pieces([piece.as_buffer() for piece in pack_pieces(pieces)], schema)
+    apart = join_pieces([unpack_piece(stream_of(piece)) for piece in pieces], schema)
+    in_one_buffer = join_pieces([unpack_piece(piece.as_buffer()) for piece in pack_pieces(pieces)], schema)
     assert in_one_buffer.equals(apart)
     assert in_one_buffer.schema == apart.schema
     return apart

@@ -168,13 +168,8 @@ def pack_pieces(pieces: Iterable[pa.RecordBatch]) -> pa.Array:
     return pa.Array.from_buffers(pa.binary(), len(ends) - 1, buffers)
 
 
-def unpack_pieces(pieces: Iterable[pa.Buffer], schema: pa.Schema) -> pa.Table:
-    """The rows of several packed pieces, with the columns of ``schema``. Dictionary-encoded keys stay encoded."""
-    return join_pieces([unpack_piece(piece) for piece in pieces], schema)
-
-
 def join_pieces(pieces: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
-    """The rows of ``pieces`` with the columns of :func:`unpack_pieces`, rows of lists before those of a truth."""
+    """The rows of ``pieces`` with the columns of ``schema``, lists before the truth. Keys may be codes."""
     agreed = _with_narrow_labels(solved_schema(schema, pieces), pieces)
     return pa.concat_tables([_joined(side, agreed) for side in by_side(pieces)] or [agreed.empty_table()])
 

@@ -64,23 +64,24 @@ def test_the_counts_of_a_model() -> None:
         ("unjudged", "a", 3.0, None),
     ]
     counts = evaluate(rows, ["ap"]).partials.counts
-    assert counts[checks.SCORED_ROWS, MODEL] == 3 + 4 + 1 + 1
-    assert counts[checks.TIED_ROWS, MODEL] == 3 + 2 + 2
-    assert counts[checks.UNRETRIEVED_GROUPS, MODEL] == 1
-    one_class = checks.one_class_groups("label > 0")
-    assert counts[one_class, MODEL] == 3  # negative, positive, unjudged; an empty list has no class
-    assert counts[checks.UNJUDGED_ROWS, ""] == 1
-    assert counts[checks.GROUPS, ""] == 5
+    expected = {
+        (checks.SCORED_ROWS, MODEL): 3 + 4 + 1 + 1,
+        (checks.TIED_ROWS, MODEL): 3 + 2 + 2,
+        (checks.UNRETRIEVED_GROUPS, MODEL): 1,
+        # negative, positive, unjudged; an empty list has no class
+        (checks.one_class_groups("label > 0"), MODEL): 3,
+        (checks.UNJUDGED_ROWS, ""): 1,
+        (checks.GROUPS, ""): 5,
+    }
+    assert expected.items() <= counts.items()
 
 
 def test_what_a_mean_says_it_is_over() -> None:
-    rows = [*GOOD, ("none", "a", 1.0, 0.0)]
-    for undefined, value in {"skip": (1 / 2 + 1 / 4) / 2, "zero": (1 / 2 + 1 / 4) / 3}.items():
-        partials = evaluate(rows, ["ap"], undefined=undefined).partials
-        found = partials.means.results()[MODEL, ALL, ALL, "ap"]
-        assert (found.n_groups, found.n_undefined, found.n_rows) == (3, 1, 6)
-        assert found.weight == (2 if undefined == "skip" else 3)
-        assert found.value == pytest.approx(value, rel=1e-15)
+    for undefined, counted in (("skip", 2), ("zero", 3)):
+        result = evaluate([*GOOD, ("none", "a", 1.0, 0.0)], ["ap"], undefined=undefined)
+        found = result.partials.means.results()[MODEL, ALL, ALL, "ap"]
+        assert (found.n_groups, found.n_undefined, found.n_rows, found.weight) == (3, 1, 6, counted)
+        assert found.value == pytest.approx((1 / 2 + 1 / 4) / counted, rel=1e-15)
 
 
 def test_models_share_judgments_and_nothing_else() -> None:

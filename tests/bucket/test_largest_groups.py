@@ -23,16 +23,23 @@ def rows_of(*sizes: tuple[str, int]) -> pa.Table:
     return pa.table({"user": users, "score": np.arange(float(len(users))), "clicked": np.zeros(len(users), np.int64)})
 
 
-def of_quality(found: pa.Table) -> list[tuple[str, float, str | None]]:
-    return [(row["check"], row["count"], row["example"]) for row in found.to_pylist() if "largest" in row["check"]]
+def sizes_of(*sizes: tuple[str, int], **settings: Any) -> list[tuple[str, float, str | None]]:
+    """What quality says of the largest groups."""
+    rows = sr.evaluate(rows_of(*sizes), **ASKED, **settings).quality.to_pylist()
+    return [(row["check"], row["count"], row["example"]) for row in rows if "largest" in row["check"]]
 
 
 def test_the_largest_groups_stand_in_quality() -> None:
-    found = sr.evaluate(rows_of(("b", 1000), ("c", 999), ("a", 3000), ("d", 5)), **ASKED, lane="local")
-    assert of_quality(found.quality) == [
+    """A key is often a person: where no table has it, quality has not."""
+    assert sizes_of(("b", 1000), ("c", 999), ("a", 3000), ("d", 5)) == [
         ("rows of the largest group", 3000.0, 'user "a"'),
         ("rows of the second largest group", 1000.0, 'user "b"'),
         ("rows of the third largest group", 999.0, None),
+    ]
+    assert sizes_of(("a", 3000), ("b", 10), group_table=False) == [
+        ("rows of the largest group", 3000.0, None),
+        ("rows of the second largest group", 10.0, None),
+        ("rows of the third largest group", 0.0, None),
     ]
 
 
@@ -41,25 +48,11 @@ def largest_of(keys: np.ndarray) -> Partials:
     return evaluate_bucket(pa.table(rows), Plan.of(["ndcg@5"], ["m"], ["user"])).partials
 
 
-def test_a_day_without_rows_has_groups_of_none() -> None:
-    assert largest_of(np.empty(0, np.int64)).largest == (LargeGroup(0),) * 3
-
-
 def test_of_equal_groups_the_same_are_named_in_any_order_and_buckets() -> None:
+    assert largest_of(np.empty(0, np.int64)).largest == (LargeGroup(0),) * 3
     keys = np.random.default_rng(0).permutation(np.repeat(np.arange(50), 1000))
     halves = Partials.merged([largest_of(keys[keys % 2 == half]) for half in (0, 1)])
     assert largest_of(keys).largest == halves.largest == tuple(LargeGroup(1000, (key,)) for key in (b"9", b"8", b"7"))
-
-
-def test_without_a_group_table_sizes_stand_alone() -> None:
-    """A key is often a person: where no table has it, quality has not."""
-    rows = rows_of(("a", 3000), ("b", 10))
-    quality = sr.evaluate(rows, **ASKED, group_table=False, lane="local").quality
-    assert of_quality(quality) == [
-        ("rows of the largest group", 3000.0, None),
-        ("rows of the second largest group", 10.0, None),
-        ("rows of the third largest group", 0.0, None),
-    ]
 
 
 @given(st.lists(st.lists(st.builds(LargeGroup, st.integers(0, 5), st.tuples(st.binary(max_size=2))))))

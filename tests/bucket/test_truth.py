@@ -43,9 +43,9 @@ def test_truth_that_is_in_no_list_counts_in_r_and_in_the_ideal() -> None:
         assert values_of(found, metric) == pytest.approx({"u": value}, rel=1e-15), metric
     row = found.groups.to_pylist()[0]
     assert (row["n_rows"], row["n_retrieved"], row["n_relevant"]) == (6, 5, 4)
-    counts = counts_of(found)
-    assert (counts[checks.ROWS_READ], counts[checks.TRUTH_ROWS], counts[checks.ROWS_EVALUATED]) == (9, 4, 6)
-    assert (counts[checks.TRUTH_LISTED], counts[checks.TRUTH_UNLISTED], counts[checks.UNJUDGED_ROWS]) == (3, 1, 2)
+    counted = {checks.ROWS_READ: 9, checks.TRUTH_ROWS: 4, checks.ROWS_EVALUATED: 6}
+    counted |= {checks.TRUTH_LISTED: 3, checks.TRUTH_UNLISTED: 1, checks.UNJUDGED_ROWS: 2}
+    assert counted.items() <= counts_of(found).items()
 
 
 OF_TWO = {**COLUMNS, "score": {"first": "first", "second": "second"}}
@@ -68,14 +68,10 @@ def test_two_models_whose_rows_stand_apart_share_one_truth() -> None:
     assert values == {"first": ((1 / 2) / 2, 1 / 2, 2), "second": ((1 / 1 + 2 / 2) / 2, 2 / 2, 2)}
 
 
-REPEATED = [("u", "a", 4.0), ("u", "b", 3.0), ("u", "a", 2.0), ("u", "c", 1.0)]
-
-
-@pytest.mark.parametrize("truth", [[("u", "a", 1.0)], [("u", "x", 1.0), ("u", "x", 1.0)]])
-def test_duplicates_may_be_an_error(truth: list[Given]) -> None:
-    lists = REPEATED if len(truth) == 1 else LISTS
-    with pytest.raises(sr.InputError, match=r"duplicates=error, and there are duplicates \(.*: 1\)"):
-        sr.evaluate(lists_table(lists), ["ap"], truth=truth_table(truth), duplicates="error", **COLUMNS)
+def test_duplicates_may_be_an_error() -> None:
+    for lists, truth in (([*LISTS, ("u", "a", 0.5)], TRUTH), (LISTS, [("u", "x", 1.0), ("u", "x", 1.0)])):
+        with pytest.raises(sr.InputError, match=r"duplicates=error, and there are duplicates \(.*: 1\)"):
+            sr.evaluate(lists_table(lists), ["ap"], truth=truth_table(truth), duplicates="error", **COLUMNS)
 
 
 def test_an_item_twice_in_an_impression_log_has_its_highest_label() -> None:
@@ -83,9 +79,7 @@ def test_an_item_twice_in_an_impression_log_has_its_highest_label() -> None:
     log = pa.table(
         {"user": ["u"] * 4, "item": ["a", "b", "a", "c"], "score": [4.0, 3.0, 2.0, 1.0], "label": [0, 0, 1, 1]}
     )
-    kept = sr.evaluate(log, ["ap"], **COLUMNS)
     first = sr.evaluate(log, ["ap", "ndcg"], duplicates="first", **COLUMNS)
-    assert values_of(kept, "ap") == {"u": (1 / 3 + 2 / 4) / 2}
     assert values_of(first, "ap") == {"u": (1 / 1 + 2 / 3) / 2}
     assert values_of(first, "ndcg") == pytest.approx({"u": (1 + 1 / log2(4)) / (1 + 1 / log2(3))}, rel=1e-15)
 
@@ -110,18 +104,16 @@ SPARSE_TRUTH = [("both", "b", 1.0), ("truth", "a", 1.0), ("null", "a", None), ("
     ],
 )
 def test_which_groups_and_rows_are_evaluated(definitions: dict[str, str], p: dict, rr: float) -> None:
-    found = sr.evaluate(
-        lists_table(SPARSE_LISTS), ["p", "rr", "auc(exact)"], truth=truth_table(SPARSE_TRUTH), **COLUMNS, **definitions
-    )
+    asked = {"truth": truth_table(SPARSE_TRUTH), **COLUMNS, **definitions}
+    found = sr.evaluate(lists_table(SPARSE_LISTS), ["p", "rr", "auc(exact)"], **asked)
     assert values_of(found, "p") == p
     means = {row["metric"]: row for row in found.metrics.to_pylist()}
     assert means["rr"]["value"] == pytest.approx(rr, rel=1e-15)
     assert means["p"]["n_groups"] == len(p)
     assert all(name in means["p"]["definition"] for name in map("=".join, definitions.items()))
-    counts = counts_of(found)
-    assert counts.get(checks.GROUPS_LEFT_OUT, 0) == 5 - len(p)
     expected = {checks.GROUPS: 5, checks.GROUPS_WITHOUT_TRUTH: 3, checks.TRUTH_UNLABELLED: 1, checks.GROUP_ONLY: 1}
-    assert {check: counts[check] for check in expected} == expected
+    assert expected.items() <= counts_of(found).items()
+    assert counts_of(found).get(checks.GROUPS_LEFT_OUT, 0) == 5 - len(p)
 
 
 def test_the_day_is_that_of_the_groups_evaluated() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter, defaultdict
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,6 @@ from hypothesis import strategies as st
 from sparkrank.base.errors import OutOfMemoryError
 from sparkrank.engines.bucket_evaluation import add_pieces
 from sparkrank.engines.shuffle import arriving, packing
-from sparkrank.engines.shuffle.arriving import ArrivingPieces
 from sparkrank.engines.shuffle.packing import pieces_by_task, unpack_piece
 from sparkrank.engines.shuffle.spill import LazyFile, PieceStore
 from sparkrank.engines.shuffle.texts import decoded
@@ -61,7 +62,6 @@ def test_a_bucket_has_the_rows_of_its_keys(
     """By the hash of each row; on both sides of the limits, with pieces that wait and that spill."""
     draw = np.random.default_rng(seed)
     splits = [split_of(draw, int(draw.integers(0, 200)), kind) for _ in range(3) for kind in kinds]
-    schema = decoded(splits[0]).schema
     expected: dict[int, Counter[Any]] = defaultdict(Counter)
     has_nulls = any(split["key_0"].null_count for split in splits)  # these rows may be in any bucket
     for split in map(decoded, splits):
@@ -71,22 +71,18 @@ def test_a_bucket_has_the_rows_of_its_keys(
             expected[0 if has_nulls else int(bucket)][repr(row)] += 1
     found: dict[int, Counter[Any]] = defaultdict(Counter)
     of_tasks: dict[int, list[Any]] = defaultdict(list)
-    for split in splits:
-        for first, piece in pieces_by_task(split, buckets, tasks):
-            of_tasks[first * tasks // buckets].append((first, unpack_piece(stream_of(piece))))
+    for first, piece in itertools.chain.from_iterable(pieces_by_task(split, buckets, tasks) for split in splits):
+        of_tasks[first * tasks // buckets].append((first, unpack_piece(stream_of(piece))))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(arriving, "FEW_ROWS", few)
         patch.setattr(arriving, "WAITING_BYTES", waiting)
         for pieces in of_tasks.values():
-            file = LazyFile()
-            store = PieceStore(schema, file, memory)
-            for bucket in add_pieces(store, pieces, PLAN):
-                for part in store.pieces(bucket, keep=True) if "truth" in kinds else ():
-                    assert len(part["truth"].unique()) == 1  # sides stay apart
-                rows = store.take(bucket)
-                assert rows is not None
-                found[0 if has_nulls else bucket].update(map(repr, rows.to_pylist()))
-            file.close()
+            with closing(LazyFile()) as file:
+                store = PieceStore(decoded(splits[0]).schema, file, memory)
+                for bucket in add_pieces(store, pieces, PLAN):
+                    for part in store.pieces(bucket, keep=True) if "truth" in kinds else ():
+                        assert len(part["truth"].unique()) == 1  # sides stay apart
+                    found[0 if has_nulls else bucket].update(map(repr, store.take(bucket).to_pylist()))
     assert found == expected
 
 
@@ -97,12 +93,8 @@ def test_small_parts_of_many_pieces_become_one_part_of_a_bucket(monkeypatch: pyt
         monkeypatch.setattr(arriving, "FEW_ROWS", few)
         splits = [split_of(draw, 400, kind) for _ in range(30)]
         store = PieceStore(splits[0].schema, LazyFile(), 1 << 30)
-        to_store = ArrivingPieces(store)
-        for split in splits:
-            for first, piece in pieces_by_task(split, 20, 1):
-                to_store.add(first, piece)
-        to_store.cut()
-        assert len(to_store.buckets) > 15  # of 60 keys
+        buckets = add_pieces(store, (piece for split in splits for piece in pieces_by_task(split, 20, 1)), PLAN)
+        assert len(buckets) > 15  # of 60 keys
         parts = [len(list(store.pieces(bucket))) for bucket in range(20)]
         assert max(parts) == expected
         assert sum(parts) > expected * 15
@@ -110,19 +102,18 @@ def test_small_parts_of_many_pieces_become_one_part_of_a_bucket(monkeypatch: pyt
 
 def test_pieces_wait_up_to_a_number_of_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arriving, "WAITING_BYTES", 20_000)
-    draw, cut = np.random.default_rng(5), []
-    together = packing.buckets_of_pieces
-    monkeypatch.setattr(
-        arriving,
-        "buckets_of_pieces",
-        lambda first, pieces, schema: cut.append(len(pieces)) or together(first, pieces, schema),
-    )
+    draw, cut, together = np.random.default_rng(5), [], packing.buckets_of_pieces
+
+    def counted(first: int, pieces: list[pa.RecordBatch], schema: pa.Schema) -> Any:
+        cut.append(len(pieces))
+        return together(first, pieces, schema)
+
+    monkeypatch.setattr(arriving, "buckets_of_pieces", counted)
     splits = [split_of(draw, 100, "numbers") for _ in range(30)]
-    pieces = [each for split in splits for each in pieces_by_task(split, 20, 1)]
-    size = pieces[0][1].nbytes
+    pieces = [piece for split in splits for piece in pieces_by_task(split, 20, 1)]
     store = PieceStore(splits[0].schema, LazyFile(), 1 << 30)
     add_pieces(store, pieces, PLAN)
-    most = -(-20_000 // size)
+    most = -(-20_000 // pieces[0][1].nbytes)
     assert cut == [most] * (30 // most) + [30 % most] * bool(30 % most)
     assert sum(store.rows(bucket) for bucket in range(20)) == 3_000
 

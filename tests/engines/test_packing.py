@@ -51,15 +51,13 @@ def test_whole_labels_stay_narrow(wide: pa.DataType) -> None:
 @pytest.mark.parametrize("buckets", [1, 3, 70_000])
 def test_what_a_side_does_not_have_takes_no_room_and_lists_come_first(buckets: int) -> None:
     """Of more than 65,536 buckets numpy cuts the rows, of fewer the loops."""
-    keys = pa.array([1, 2, 3, 4] * 50)
-    flags = {flag: pa.array([flag] * 200) for flag in (True, False)}
-    nothing, numbers = pa.nulls(200, pa.float64()), pa.array([0.5] * 200)
-    truth = pa.table({"key_0": keys, "label": numbers, "score_0": nothing, "truth": flags[True]})
-    lists = pa.table({"key_0": keys, "label": nothing, "score_0": numbers, "truth": flags[False]})
-    for side, missing in ((truth, "score_0"), (lists, "label")):
-        for _, piece in pieces_by_bucket(side, buckets):
-            assert piece.schema.field(missing).type == pa.null()
-    pieces = [piece for side in (truth, lists, truth) for _, piece in pieces_by_bucket(side, buckets)]
+    keys, nothing, numbers = pa.array([1, 2, 3, 4] * 50), pa.nulls(200, pa.float64()), pa.array([0.5] * 200)
+    truth = pa.table({"key_0": keys, "label": numbers, "score_0": nothing, "truth": pa.array([True] * 200)})
+    lists = pa.table({"key_0": keys, "label": nothing, "score_0": numbers, "truth": pa.array([False] * 200)})
+    pieces = []
+    for side, missing in ((truth, "score_0"), (lists, "label"), (truth, "score_0")):
+        pieces += [piece for _, piece in pieces_by_bucket(side, buckets)]
+        assert pieces[-1].schema.field(missing).type == pa.null()
     joined = carried(pieces, truth.schema)
     assert joined.schema == truth.schema
     assert joined["truth"].to_pylist() == [False] * 200 + [True] * 400
@@ -105,9 +103,9 @@ def test_rows_without_a_key_go_the_same_way_in_any_order() -> None:
     first, again = (
         {
             bucket: sorted(map(repr, carried([piece], rows.schema).to_pylist()))
-            for bucket, piece in pieces_by_bucket(table, 5)
+            for bucket, piece in pieces_by_bucket(t, 5)
         }
-        for table in (rows, rows.take(np.random.default_rng(5).permutation(400)))
+        for t in (rows, rows.take(np.random.default_rng(5).permutation(400)))
     )
     assert len(first) == 5
     assert first == again
@@ -243,18 +241,12 @@ def test_a_text_is_in_a_piece_once() -> None:
     assert len(packed.as_buffer()) < 2000  # a byte for the code of each row, and what Arrow adds
 
 
-@pytest.mark.parametrize(
-    ("rows", "count", "kind"),
-    [
-        (0, 5, np.uint32),
-        (1000, 1, np.uint32),
-        (1000, 300, np.uint32),
-        (1 << 16, 1 << 16, np.uint32),  # 16 bits of each: all that there are
-        ((1 << 16) + 1, 1 << 16, np.uint64),
-        (1 << 16, (1 << 16) + 1, np.uint64),
-        (40_000, 1 << 18, np.uint64),
-    ],
-)
+# numbers of rows and buckets, and the type that holds the bits of both
+ORDERS = [(0, 5, np.uint32), (1000, 1, np.uint32), (1000, 300, np.uint32), (1 << 16, 1 << 16, np.uint32)]
+ORDERS += [((1 << 16) + 1, 1 << 16, np.uint64), (1 << 16, (1 << 16) + 1, np.uint64), (40_000, 1 << 18, np.uint64)]
+
+
+@pytest.mark.parametrize(("rows", "count", "kind"), ORDERS)
 def test_rows_stand_bucket_after_bucket_in_their_order(rows: int, count: int, kind: type) -> None:
     buckets = np.random.default_rng(3).integers(0, count, rows).astype(np.min_scalar_type(count - 1))
     order, ends = order_by_bucket(buckets, count)

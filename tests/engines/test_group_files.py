@@ -8,7 +8,6 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -68,23 +67,22 @@ def test_parts_fill_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_row_group_is_written_before_the_next_is_gathered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """So what a writer holds does not grow with its file."""
     monkeypatch.setattr(group_files, "ROW_GROUP_ROWS", 2)
-    written: list[int] = []
-    write = pq.ParquetWriter.write_table
-    monkeypatch.setattr(
-        pq.ParquetWriter, "write_table", lambda self, rows, **how: (written.append(len(rows)), write(self, rows, **how))
-    )
-    given = 0
+    written, write = [], pq.ParquetWriter.write_table
+
+    def counted(writer: pq.ParquetWriter, rows: pa.Table, **how: int) -> None:
+        written.append(len(rows))
+        write(writer, rows, **how)
 
     def parts() -> Iterator[Part]:
-        nonlocal given
         for number in range(7):
-            assert given - sum(written) <= 2
+            assert number - sum(written) <= 2
             yield Part(number, _part(number))
-            given += 1
 
+    monkeypatch.setattr(pq.ParquetWriter, "write_table", counted)
     (name,) = _written(tmp_path, parts())
+    assert written == [2, 2, 2, 1]
     file = pq.ParquetFile(tmp_path / name)
-    assert [file.metadata.row_group(index).num_rows for index in range(file.num_row_groups)] == [2, 2, 2, 1]
+    assert [file.metadata.row_group(index).num_rows for index in range(file.num_row_groups)] == written
     assert file.read()["value"].to_pylist() == list(range(7))
 
 
@@ -141,13 +139,14 @@ def test_a_task_that_outlives_its_evaluation_leaves_nothing(tmp_path: Path, monk
 
 
 def test_keys_and_metrics_are_stored_each_in_its_way(tmp_path: Path) -> None:
-    """Keys do not repeat and are texts; models are codes of all models, which is no affair of readers any more."""
+    """Keys do not repeat and are texts; models are codes of all models, which readers get as texts."""
     models = [pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), ["m", "n"]) for codes in ([0, 0], [1, 0])]
     at = pa.array([1, 2], pa.timestamp("us", "Europe/Berlin"))
     parts = [pa.table({"model": model, "a.b": at, "n_rows": [3, 4], "ap": [0.5, 1.0]}) for model in models]
     (name,) = _written(tmp_path, _parts(*parts))
     read, group = pq.read_table(tmp_path / name), pq.ParquetFile(tmp_path / name).metadata.row_group(0)
     assert read.schema.types == [pa.string(), at.type, pa.int64(), pa.float64()]
+    assert not any(field.nullable for field in read.schema)
     assert read["model"].to_pylist() == ["m", "m", "n", "m"]
     columns = {group.column(index).path_in_schema: group.column(index) for index in range(group.num_columns)}
     assert {each: (column.compression, column.has_dictionary_page) for each, column in columns.items()} == {
@@ -163,11 +162,11 @@ def test_a_folder_with_files_is_refused(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").touch()
     with pytest.raises(InputError, match="the folder is not empty"):
         GroupFiles.at(str(tmp_path))
-    wrong = {str(tmp_path / "mine.txt"): "Cannot list directory", "nofs://a/b": "Unrecognized filesystem"}
-    for place, reason in wrong.items():
-        with pytest.raises(SparkrankError, match=rf"^the group table cannot be written to {place}: .*{reason}") as told:
+    for place, reason in ((f"{tmp_path}/mine.txt", "Cannot list directory"), ("nofs://a/b", "Unrecognized filesystem")):
+        sentence = rf"^the group table cannot be written to {place}: .*{reason}"
+        with pytest.raises(SparkrankError, match=sentence) as raised:
             GroupFiles.at(place)
-        assert told.value.exit_code == 1  # nothing is wrong with the input
+        assert raised.value.exit_code == 1  # nothing is wrong with the input
 
 
 def test_a_folder_is_of_one_run_from_its_beginning_to_its_end(tmp_path: Path) -> None:
@@ -215,24 +214,9 @@ def test_what_the_operating_system_refuses_is_told_with_its_place(tmp_path: Path
         list(files.write(_parts(_part(*range(5000)))))
 
 
-ASKED = {"metrics": ["ndcg@5", "rr"], "group": "user", "score": "score", "label": "label", "buckets": 4}
-
-
-def test_evaluate_writes_the_rows_that_it_else_returns(tmp_path: Path) -> None:
-    rng = np.random.default_rng(0)
-    log = pa.table({"user": rng.integers(0, 50, 600), "score": rng.random(600), "label": rng.integers(0, 2, 600)})
-    held, written = sr.evaluate(log, **ASKED), sr.evaluate(log, **ASKED, group_table=str(tmp_path / "groups"))
-    assert written.groups is None
-    stored = pq.read_table(tmp_path / "groups")
-    assert stored.num_rows == 50
-    assert not any(field.nullable for field in stored.schema)
-    assert stored.cast(held.groups.schema).sort_by("user").equals(held.groups.sort_by("user"))
-    assert written.metrics.equals(held.metrics)
-
-
 def test_an_evaluation_that_fails_leaves_no_file_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor one that is interrupted, as in a notebook: the folder may be named again."""
-    asked = {**ASKED, "group_table": tmp_path / "groups"}
+    asked = {"metrics": ["rr"], "group": "user", "score": "score", "label": "label", "group_table": tmp_path / "groups"}
     log = pa.table({"user": ["a", "a", "b"], "score": [0.5, 0.25, 0.75], "label": [1, 0, 1]})
     with pytest.raises(InputError, match="1 NaN score"):
         sr.evaluate(log.set_column(1, "score", pa.array([0.5, 0.25, math.nan])), **asked)

@@ -30,7 +30,7 @@ def test_two_hundred_evaluations_are_flat(tmp_path: Path) -> None:
     run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120, check=False)
     assert run.returncode == 0, run.stderr
     found = json.loads(run.stdout)
-    half, whole = found["half"], found["whole"]
+    half, whole = found["states"]
     assert len(found["values"]) == 1
     assert whole["memory"] < half["memory"] + 16  # a table of groups is 50 KiB, the rows are 500 KiB
     assert {name: whole[name] - half[name] for name in ("descriptors", "threads")} == {"descriptors": 0, "threads": 0}

@@ -100,12 +100,10 @@ def test_rows_without_a_key_go_the_same_way_in_any_order() -> None:
         "item": [f"i{row // 2}" for row in range(400)],
     }
     rows = pa.table(columns)
+    shuffled = rows.take(np.random.default_rng(5).permutation(400))
     first, again = (
-        {
-            bucket: sorted(map(repr, carried([piece], rows.schema).to_pylist()))
-            for bucket, piece in pieces_by_bucket(t, 5)
-        }
-        for t in (rows, rows.take(np.random.default_rng(5).permutation(400)))
+        {bucket: sorted(map(repr, carried([piece], rows.schema).to_pylist())) for bucket, piece in pieces}
+        for pieces in (pieces_by_bucket(rows, 5), pieces_by_bucket(shuffled, 5))
     )
     assert len(first) == 5
     assert first == again

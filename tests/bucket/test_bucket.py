@@ -63,10 +63,11 @@ def test_the_order_of_the_rows_leaves_no_trace(ties: str, labels: list[float | N
 
 def test_buckets_of_whole_groups_merge_to_the_bits_of_one() -> None:
     rows = random_rows(WHOLE_LABELS, seed=2)
-    one = evaluate(rows, METRICS)
-    parts = [evaluate([row for row in rows if int(row[0][1:]) % 3 == part], METRICS) for part in (2, 0, 1)]
+    one, empty = evaluate(rows, METRICS), evaluate([], METRICS)
+    parts = [evaluate([row for row in rows if int(row[0][1:]) % 3 == part], METRICS) for part in (2, 0, 1)] + [empty]
     assert bits_of_partials(Partials.merged(part.partials for part in parts)) == bits_of_partials(one.partials)
     assert bits_of_groups(pa.concat_tables(part.groups for part in parts)) == bits_of_groups(one.groups)
+    assert (empty.groups.num_rows, math.isnan(mean(empty.partials, "ap"))) == (0, True)
 
 
 @pytest.mark.parametrize("grade", [1.0, 1 / 3])
@@ -91,16 +92,6 @@ def test_more_groups_than_16_bits_number() -> None:
     assert by_key["rr"].to_pylist() == np.where(first, 1.0, 0.5).tolist()
     assert by_key["group_auc"].to_pylist() == first.astype(float).tolist()
     assert mean(result.partials, "rr") == pytest.approx((first.sum() + 0.5 * (~first).sum()) / groups, rel=1e-15)
-
-
-def test_an_empty_bucket_is_the_empty_state() -> None:
-    rows = random_rows(WHOLE_LABELS, seed=5)
-    empty, full = evaluate([], METRICS, "item"), evaluate(rows, METRICS, "item")
-    assert empty.groups.num_rows == 0
-    assert empty.groups.schema == full.groups.schema
-    assert math.isnan(mean(empty.partials, "ap"))
-    merged = Partials.merged([empty.partials, full.partials])
-    assert bits_of_partials(merged) == bits_of_partials(full.partials)
 
 
 def test_a_grade_whose_gain_no_float_holds_is_refused() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,19 +31,12 @@ def log_of(users: int, sessions: int, rows: int, seed: int = 5) -> pa.Table:
     session = np.repeat(np.arange(users * sessions), rows)
     user = session // sessions
     liking = draw.normal(0, 1, users)[user]
-    return pa.table(
-        {
-            "user": np.char.add("u", user.astype(str)),
-            "session": session,
-            "score": 1 / (1 + np.exp(-liking - draw.normal(0, 1, len(user)))),
-            "other": draw.random(len(user)),
-            "label": (draw.random(len(user)) < 1 / (1 + np.exp(-liking))).astype(np.int32),
-            "country": np.array(["de", "fr"])[user % 2],
-        }
-    )
+    columns = {"user": np.char.add("u", user.astype(str)), "session": session}
+    columns["score"] = 1 / (1 + np.exp(-liking - draw.normal(0, 1, len(user))))
+    columns["other"] = draw.random(len(user))
+    columns["label"] = (draw.random(len(user)) < 1 / (1 + np.exp(-liking))).astype(np.int32)
+    return pa.table({**columns, "country": np.array(["de", "fr"])[user % 2]})
 
-
-# By hand
 
 # Three users of three parts, with 3, 1 and 2 sessions; the first row of a session was clicked, or the second.
 USERS, FIRST, OTHER_FIRST = [7, 7, 7, 8, 9, 9], [1, 1, 0, 0, 1, 0], [1, 0, 0, 0, 0, 0]
@@ -65,8 +59,7 @@ def test_the_standard_error_of_a_mean_by_hand() -> None:
     (1/2)²/5 + 0) / 3 = 7/270. As of alike parts it is less: 2/3·(13² + 11² + 2²)/90² = 196/8100.
     """
     assert len(set(parts_of(hash_keys([pa.array([7, 8, 9])])))) == 3
-    ev = sr.evaluate(SESSIONS, ["p@1"], group="session", cluster="user", score={"new": "new"}, label="label")
-    (row,) = ev.table.to_pylist()
+    (row,) = asked(SESSIONS, ["p@1"], cluster="user").table.to_pylist()
     assert (row["value"], row["n_groups"]) == (1 / 2, 6)
     assert row["stderr"] == pytest.approx(math.sqrt(7 / 270), rel=1e-12)
     assert row["interval"] != "t"
@@ -80,20 +73,15 @@ def test_the_difference_of_two_models_by_hand() -> None:
     of alike parts less, 2/3·(1² + 13² + 14²)/180² = 61/8100.
     Groups win and lose as they do without clusters: sessions 1 and 4 win.
     """
-    models = {"score": {"new": "new", "old": "old"}, "label": "label", "compare": "old"}
-    clustered, independent = (
-        sr.evaluate(SESSIONS, ["p@1"], group="session", **models, **more).compare("old").to_pylist()[0]
-        for more in ({"cluster": "user"}, {})
-    )
+    models = {"score": {"new": "new", "old": "old"}, "compare": "old"}
+    both = (asked(SESSIONS, ["p@1"], **models, cluster=cluster) for cluster in ("user", None))
+    clustered, independent = (ev.compare("old").to_pylist()[0] for ev in both)
     assert clustered["difference"] == pytest.approx(independent["difference"], rel=1e-15) == 1 / 3
     assert clustered["stderr"] == pytest.approx(math.sqrt(13 / 1080), rel=1e-12)
     assert (clustered["interval"] != "paired t", independent["interval"]) == (True, "paired t")
     for name in ("wins", "ties", "losses", "n_groups", "n_unpaired"):
         assert clustered[name] == independent[name]
     assert (clustered["wins"], clustered["ties"], clustered["losses"]) == (2, 4, 0)
-
-
-# Laws
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.int16(), pa.date32(), pa.dictionary(pa.int32(), pa.string())])
@@ -113,11 +101,8 @@ def test_sessions_by_user_have_the_parts_of_users(kind: Any) -> None:
     assert repr(one.to_pylist()) == repr(other.to_pylist())
 
 
-# What is no cluster
-
-
-def asked(log: pa.Table = SESSIONS, **more: Any) -> sr.Evaluation:
-    return sr.evaluate(log, ["p@1", "auc"], **{"group": "session", "score": "new", "label": "label", **more})
+def asked(log: pa.Table = SESSIONS, metrics: Sequence[str] = ("p@1", "auc"), **more: Any) -> sr.Evaluation:
+    return sr.evaluate(log, metrics, **{"group": "session", "score": "new", "label": "label", **more})
 
 
 def with_users(*users: Any) -> pa.Table:
@@ -158,8 +143,6 @@ def test_without_parts_a_clustered_mean_has_no_interval() -> None:
         assert row["interval"] != "t"
     assert asked(uncertainty=False)["p@1"] == ev["p@1"]
 
-
-# A truth, and arrays
 
 LISTS = pa.table(
     {"s": [1, 1, 2, 2, 3], "item": [*"xyxyx"], "score": [2.0, 1, 2, 1, 1], "user": ["a", "a", "b", "b", "a"]}
@@ -223,15 +206,9 @@ OF_ARRAYS = {"group": "s", "items": "found", "true_items": "liked"}
 @pytest.mark.parametrize("column", ["user", "of", "of.user"])
 def test_a_row_of_arrays_has_one_cluster(column: str) -> None:
     rows = sr.evaluate(ARRAYS, ["r@1", "p@1"], **OF_ARRAYS, cluster=column).table
-    single = pa.table(
-        {
-            "list": [0, 0, 1, 1, 2, 3, 3],
-            "score": [2.0, 1, 1, None, 1, 1, None],
-            "label": [0, 1, 1, 1, 1, 0, 1],
-            "user": [*"aaaabcc"],
-        }
-    )
-    wanted = sr.evaluate(single, ["r@1", "p@1"], group="list", score="score", label="label", cluster="user").table
+    columns = {"session": [0, 0, 1, 1, 2, 3, 3], "new": [2.0, 1, 1, None, 1, 1, None], "user": [*"aaaabcc"]}
+    single = pa.table({**columns, "label": [0, 1, 1, 1, 1, 0, 1]})
+    wanted = asked(single, ["r@1", "p@1"], cluster="user").table
     for name in ("value", "stderr", "ci_low", "ci_high"):
         assert rows[name].to_pylist() == wanted[name].to_pylist()
 
@@ -240,9 +217,6 @@ def test_lists_of_one_key_stay_apart_beside_a_bad_group_weight() -> None:
     log = ARRAYS.append_column("w", pa.array([1.0, 1.0, -1.0, 1.0]))
     ev = sr.evaluate(log, ["r(weight=w)@1"], **OF_ARRAYS, max_bad_fraction=0.5)
     assert ev.table["n_groups"].to_pylist() == [3]
-
-
-# Days
 
 
 DAYS = ["2026-11-01", "2026-11-02", "2026-11-03"]

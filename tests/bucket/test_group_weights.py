@@ -85,15 +85,10 @@ def test_every_metric_of_groups_weighs_its_own_values(weight: str) -> None:
     """As numpy's average of the values in its group table does, of a log with ties."""
     draw = np.random.default_rng(11)
     query = np.repeat(np.arange(12), draw.integers(1, 7, 12))
-    log = pa.table(
-        {
-            "query": query,
-            "score": draw.integers(0, 4, len(query)).astype(float),
-            "label": draw.integers(0, 3, len(query)),
-            "item": np.arange(len(query)).astype(str),
-            "query_weight": (query * 7 % 5) / 4,
-        }
-    )
+    rows = len(query)
+    columns = {"query": query, "item": np.arange(rows).astype(str), "query_weight": (query * 7 % 5) / 4}
+    score, label = draw.integers(0, 4, rows).astype(float), draw.integers(0, 3, rows)
+    log = pa.table({**columns, "score": score, "label": label})
     texts = []
     for name in OF_GROUPS:
         ties = ",ties=item" if CATALOG[name].needs_order and not CATALOG[name].needs_order.form else ""
@@ -112,17 +107,8 @@ def test_every_metric_of_groups_weighs_its_own_values(weight: str) -> None:
         assert ev[text] == pytest.approx(np.average(groups[text][defined], weights=weights[defined]), rel=1e-12), text
 
 
-# What is no weight
-
-
-BAD = {
-    "null": [9, 9, None],
-    "NaN": [9.0, 9.0, math.nan],
-    "negative": [-9, -9, -9],
-    "infinite": [math.inf] * 3,
-    "too large": [1.1e9] * 3,
-    "not the same": [9, 8, 9],
-}
+BAD = {"null": [9, 9, None], "NaN": [9.0, 9.0, math.nan], "negative": [-9, -9, -9], "infinite": [math.inf] * 3}
+BAD |= {"too large": [1.1e9] * 3, "not the same": [9, 8, 9]}
 
 
 @pytest.mark.parametrize("kind", BAD)
@@ -149,7 +135,7 @@ def test_a_common_factor_of_all_weights_changes_neither_mean_nor_error(power: in
     """
     w = [weight * 10.0**power for weight in (1, 1, 3, 3)]
     by_hand = pa.table({"query": [1, 2, 3, 4], "score": [0.1, 0.2, 0.3, 0.4], "label": [0, 0, 1, 1], "w": w})
-    found = sr.evaluate(by_hand, ["p(weight=w)"], **ROLES).table.to_pylist()[0]
+    (found,) = sr.evaluate(by_hand, ["p(weight=w)"], **ROLES).table.to_pylist()
     assert found["value"] == pytest.approx(0.75, rel=1e-12)
     assert found["stderr"] == pytest.approx(math.sqrt(15 / 176), rel=1e-12)
 
@@ -207,9 +193,6 @@ def test_the_text_and_the_definition_name_the_weight() -> None:
     assert ev.table["definition"][0].as_py().startswith("ndcg(gain=linear, ideal=judged, weight=query_weight)@3; ")
     assert str(Metric.parse("rr(weight=positives)")) == "rr(weight=relevant)"
     assert str(Metric.parse("gauc(weight=relevant)")) == "gauc(weight=positives)"  # as it was written before
-
-
-# With a truth, with arrays, by slices, over days
 
 
 LISTS = pa.table({"u": ["a", "a", "b"], "i": ["x", "y", "x"], "s": [2.0, 1.0, 1.0], "w": [3.0, 3.0, 1.0]})

@@ -154,16 +154,10 @@ def by_value(rows: pa.Table, metrics: list[str], slice_: str, **roles: str) -> d
 
 
 def test_arrays_are_sliced_by_the_columns_of_their_row() -> None:
-    rows = pa.table(
-        {
-            "user": [1, 2, 3, 4],
-            "country": ["de", "fr", "de", None],
-            "shown": [["a", "b"], ["c"], [], ["b", "a"]],
-            "liked": [["b"], ["c", "d"], ["a"], None],
-        }
-    )
+    columns = {"user": [1, 2, 3, 4], "country": ["de", "fr", "de", None]}
+    lists = {"shown": [["a", "b"], ["c"], [], ["b", "a"]], "liked": [["b"], ["c", "d"], ["a"], None]}
     roles = {"group": "user", "items": "shown", "true_items": "liked"}
-    found = by_value(rows, ["rr", "r", "coverage"], "country", **roles)
+    found = by_value(pa.table({**columns, **lists}), ["rr", "r", "coverage"], "country", **roles)
     # user 1 finds b second, and user 3 has no list: (1/2 + 0) / 2; of the items a and b, both are shown
     expected = {("de", "rr"): 1 / 4, ("de", "coverage"): 1, ("fr", "r"): 1 / 2, (None, "coverage"): 1}
     assert {key: found[key][0] for key in expected} == expected
@@ -171,14 +165,8 @@ def test_arrays_are_sliced_by_the_columns_of_their_row() -> None:
 
 def test_a_slice_by_hand() -> None:
     """Two users. Of the books, both put the relevant one first; of the films, one user has a relevant one, second."""
-    rows = pa.table(
-        {
-            "user": [1, 1, 1, 1, 2, 2, 2],
-            "kind": ["film", "book", "film", "book", "book", "film", "book"],
-            "score": [0.9, 0.8, 0.7, 0.1, 0.5, 0.4, 0.3],
-            "label": [0, 1, 1, 0, 1, 0, 0],
-        }
-    )
+    columns = {"user": [1, 1, 1, 1, 2, 2, 2], "kind": ["film", "book", "film", "book", "book", "film", "book"]}
+    rows = pa.table({**columns, "score": [0.9, 0.8, 0.7, 0.1, 0.5, 0.4, 0.3], "label": [0, 1, 1, 0, 1, 0, 0]})
     assert by_value(rows, ["rr", "auc"], "kind", group="user", score="score", label="label") == {
         # the whole lists: the first relevant row stands second and first; 0.9 alone is above relevant ones
         ("all", "rr"): ((1 / 2 + 1) / 2, 7),

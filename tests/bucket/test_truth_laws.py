@@ -36,8 +36,8 @@ def test_joining_inside_is_evaluating_the_joined_table(rows: list[Row], metrics:
     inside = sr.evaluate(log.drop_columns(["label"]), names, truth=log.drop_columns(["score"]), **COLUMNS)
     before = sr.evaluate(log, names, **COLUMNS)
     assert bits_of_groups(inside.groups) == bits_of_groups(before.groups)
-    values = [repr(ev.metrics.drop_columns(["definition", "spec_hash"]).to_pylist()) for ev in (inside, before)]
-    assert values[0] == values[1]
+    one, other = (ev.metrics.drop_columns(["definition", "spec_hash"]).to_pylist() for ev in (inside, before))
+    assert repr(one) == repr(other)
 
 
 DEFINITIONS = st.fixed_dictionaries(

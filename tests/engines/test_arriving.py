@@ -119,18 +119,15 @@ def test_pieces_wait_up_to_a_number_of_bytes(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_where_memory_ends_the_largest_bucket_of_the_last_piece_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whether it is sliced, or cut with others; nothing is known where it ends before the first piece."""
+    """Also of one that is cut with others; nothing is known where it ends before the first piece."""
     rows = pa.table({"key_0": [1] * 600 + [2], "label": pa.array([0] * 601, pa.int8()), "score_0": [0.5] * 601})
     (piece,) = pieces_by_task(rows, 20, 1)
 
     def ended(*_: Any) -> Any:
         raise MemoryError
 
-    for few, place, step in ((0, PieceStore, "_spill"), (512, arriving, "buckets_of_pieces")):
-        monkeypatch.setattr(arriving, "FEW_ROWS", few)
-        with monkeypatch.context() as patch:
-            patch.setattr(place, step, ended)
-            with pytest.raises(OutOfMemoryError, match=r"has (about )?600 rows"):
-                add_pieces(PieceStore(rows.schema, LazyFile(), 0), [piece], PLAN)
+    monkeypatch.setattr(arriving, "buckets_of_pieces", ended)
+    with pytest.raises(OutOfMemoryError, match=r"has (about )?600 rows"):
+        add_pieces(PieceStore(rows.schema, LazyFile(), 0), [piece], PLAN)
     with pytest.raises(OutOfMemoryError, match="take more memory than this process may use"):
         add_pieces(PieceStore(rows.schema, LazyFile(), 0), (ended() for _ in range(1)), PLAN)

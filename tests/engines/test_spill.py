@@ -12,14 +12,12 @@ from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
 from sparkrank.base.errors import SparkrankError
 from sparkrank.config import Spec
-from sparkrank.engines import local
 from sparkrank.engines.shuffle.packing import narrowed, pieces_by_bucket
 from sparkrank.engines.shuffle.spill import PieceStore
 from sparkrank.jobs import evaluate_day
@@ -62,8 +60,7 @@ def taken(pieces: PieceStore) -> list[pa.Table]:
 
 @pytest.mark.parametrize("row_memory", [0, 3000, 1 << 30], ids=["disk", "both", "memory"])
 def test_every_row_comes_out_as_it_went_in(file: BinaryIO, row_memory: int) -> None:
-    given = splits(12, 100)
-    pieces = PieceStore(SCHEMA, file, row_memory)
+    given, pieces = splits(12, 100), PieceStore(SCHEMA, file, row_memory)
     for split in given:
         pieces.add(cut(split))
     assert pieces.on_disk == bool(os.fstat(file.fileno()).st_size) == (row_memory < 1 << 30)
@@ -186,18 +183,3 @@ def test_a_job_holds_as_many_bytes_of_rows_as_it_is_told(
     assert [is_on_disk for is_on_disk, _ in looks] == [on_disk]
     assert caplog.messages[0] == "lane local: there is no Spark session"
     assert [message.endswith("and went to disk") for message in caplog.messages[1:]] == [True] * on_disk
-
-
-def test_keys_in_dictionaries_are_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a category without rows there is no group, and the group table has plain keys."""
-    monkeypatch.setattr(local, "LOCAL_SPLIT_ROWS", 30)
-    rng = np.random.default_rng(7)
-    users = pa.array(rng.choice(["x", "y", "", "z"], 200))
-    codes = pc.add(users.dictionary_encode().indices, 1)
-    values = pa.concat_arrays([pa.array(["nobody"]), users.dictionary_encode().dictionary])
-    log = pa.table({"user": users, "score": rng.random(200), "label": rng.integers(0, 2, 200)})
-    categories = log.set_column(0, "user", pa.DictionaryArray.from_arrays(codes.cast(pa.int8()), values))
-    expected, found = (sr.evaluate(rows, ["ndcg@5", "rr"], **ROLES, buckets=2) for rows in (log, categories))
-    assert found.metrics.equals(expected.metrics)
-    assert expected.groups.num_rows == 4
-    assert found.groups.sort_by("user").equals(expected.groups.sort_by("user"))

@@ -14,26 +14,17 @@ COLUMNS = {"group": "user", "item": "item", "score": "score", "label": "label"}
 
 def lists_table(rows: Sequence[Listed], item: pa.DataType | None = None) -> pa.Table:
     """A table of lists: user, item, score."""
-    user, items, score = zip(*rows, strict=True) if rows else ((), (), ())
-    return pa.table(
-        {
-            "user": pa.array(user, pa.string()),
-            "item": pa.array(items, item or pa.string()),
-            "score": pa.array(score, pa.float64()),
-        }
-    )
+    return _table(rows, item, "score")
 
 
 def truth_table(rows: Sequence[Given], item: pa.DataType | None = None) -> pa.Table:
     """A table of truth: user, item, label."""
-    user, items, label = zip(*rows, strict=True) if rows else ((), (), ())
-    return pa.table(
-        {
-            "user": pa.array(user, pa.string()),
-            "item": pa.array(items, item or pa.string()),
-            "label": pa.array(label, pa.float64()),
-        }
-    )
+    return _table(rows, item, "label")
+
+
+def _table(rows: Sequence[tuple], item: pa.DataType | None, number: str) -> pa.Table:
+    schema = pa.schema({"user": pa.string(), "item": item or pa.string(), number: pa.float64()})
+    return pa.table([list(values) for values in zip(*rows, strict=True)] or [[], [], []], schema=schema)
 
 
 def values_of(evaluation: sr.Evaluation, metric: str) -> dict[str, float]:

@@ -114,12 +114,8 @@ def test_a_grade_whose_gain_no_float_holds_is_refused() -> None:
 
 def test_a_key_of_several_columns() -> None:
     """("a", 1), ("a", 2) and ("b", 1) are three groups; so are pairs that would read the same glued together."""
-    rows = {
-        "key_0": ["a", "a", "b", "a", "a", "b", "a1", "a"],
-        "key_1": [1, 2, 1, 1, 2, 1, 1, 11],
-        "label": [1, 0, 1, 0, 1, 1, 0, 1],
-        "score_0": [2.0, 2.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0],
-    }
+    rows = {"key_0": ["a", "a", "b", "a", "a", "b", "a1", "a"], "key_1": [1, 2, 1, 1, 2, 1, 1, 11]}
+    rows |= {"label": [1, 0, 1, 0, 1, 1, 0, 1], "score_0": [2.0, 2.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0]}
     plan = Plan.of(["rr", "p@1"], [MODEL], ["user", "query"])
     groups = evaluate_bucket(pa.table(rows), plan).groups
     assert groups.column_names == ["model", "user", "query", "n_rows", "n_retrieved", "n_relevant", "rr", "p@1"]

@@ -94,19 +94,16 @@ def test_models_share_judgments_and_nothing_else() -> None:
         for part in ("means", "blocks", "counts"):
             assert bits[part].items() <= of_both[part].items()
         assert bits_of_groups(alone.groups)[0] in bits_of_groups(both.groups)
+    # a NaN score of one model rejects the row for all: models are compared on the same rows
+    nan = together.set_column(3, "score_0", pa.array([NAN, *scores["prod"][1:]]))
+    rejected = evaluate_bucket(nan, Plan.of(["p"], list(scores), ["user"]))
+    assert rejected.partials.counts[checks.NAN_SCORE, ""] == 1
+    assert rejected.groups["n_rows"].to_pylist() == [4, 4]
     # prod lists a b c e: 1 and 3. cand lists e, then b and c tied, then d: c is second or third, a not retrieved.
     assert {row["model"]: row["ap"] for row in both.groups.to_pylist()} == {
         "prod": pytest.approx((1 / 1 + 2 / 3) / 2),
         "cand": pytest.approx(((1 / 2 + 1 / 3) / 2) / 2),
     }
-
-
-def test_a_nan_score_of_one_model_rejects_the_row_for_all() -> None:
-    """Models are compared on the same rows."""
-    table = pa.table({"key_0": ["u", "u"], "label": [1.0, 0.0], "score_0": [1.0, 2.0], "score_1": [NAN, 1.0]})
-    found = evaluate_bucket(table, Plan.of(["p"], ["prod", "cand"], ["user"]))
-    assert found.partials.counts[checks.NAN_SCORE, ""] == 1
-    assert found.groups["n_rows"].to_pylist() == [1, 1]
 
 
 def test_the_type_of_numbers_does_not_matter() -> None:

@@ -20,7 +20,7 @@ from sparkrank.inputs.window import Window
 from sparkrank.jobs import evaluate_day, merge_days
 from sparkrank.numeric.key_hashes import hash_keys, parts_of
 from sparkrank.run.stages import Stages
-from tests.support.commands import write_spec
+from tests.support.commands import local_spec
 from tests.support.numbers import without_hash
 
 POOLED = ["auc", "pr_auc", "logloss", "f1", "brier", "ks"]
@@ -40,15 +40,9 @@ def log_of(users: int, sessions: int, rows: int, seed: int = 5) -> pa.Table:
 
 # Three users of three parts, with 3, 1 and 2 sessions; the first row of a session was clicked, or the second.
 USERS, FIRST, OTHER_FIRST = [7, 7, 7, 8, 9, 9], [1, 1, 0, 0, 1, 0], [1, 0, 0, 0, 0, 0]
-SESSIONS = pa.table(
-    {
-        "user": np.repeat(USERS, 2),
-        "session": np.repeat(np.arange(6), 2),
-        "new": [2.0, 1.0] * 6,
-        "old": np.ravel([[2.0, 1.0] if first == OTHER_FIRST[n] else [1.0, 2.0] for n, first in enumerate(FIRST)]),
-        "label": np.ravel([[first, 1 - first] for first in FIRST]),
-    }
-)
+OLD = np.ravel([[2.0, 1.0] if first == OTHER_FIRST[n] else [1.0, 2.0] for n, first in enumerate(FIRST)])
+SESSIONS = pa.table({"user": np.repeat(USERS, 2), "session": np.repeat(np.arange(6), 2), "new": [2.0, 1.0] * 6})
+SESSIONS = SESSIONS.append_column("old", [OLD]).append_column("label", [np.ravel([[x, 1 - x] for x in FIRST])])
 
 
 def test_the_standard_error_of_a_mean_by_hand() -> None:
@@ -189,15 +183,9 @@ def test_a_cluster_that_says_nothing_or_does_not_fit_is_refused() -> None:
             ask(**{"cluster": "user", **more})
 
 
-ARRAYS = pa.table(
-    {
-        "s": [1, 1, 2, 3],
-        "found": [["x", "y"], ["z"], ["q"], ["r"]],
-        "liked": [["y"], ["q", "z"], ["q"], ["x"]],
-        "user": ["a", "a", "b", "c"],
-        "of": [{"user": "a"}, {"user": "a"}, {"user": "b"}, {"user": "c"}],
-    }
-)
+OF = [{"user": user} for user in "aabc"]
+LISTED, LIKED = [["x", "y"], ["z"], ["q"], ["r"]], [["y"], ["q", "z"], ["q"], ["x"]]
+ARRAYS = pa.table({"s": [1, 1, 2, 3], "found": LISTED, "liked": LIKED, "user": [*"aabc"], "of": OF})
 
 
 OF_ARRAYS = {"group": "s", "items": "found", "true_items": "liked"}
@@ -224,18 +212,9 @@ SCORES = {"score": "score", "other": "other"}
 
 
 def day_spec(folder: Path, *overrides: str, **columns: str) -> Any:
-    document = {
-        "input": {
-            "path": f"{folder}/log/{{date}}.parquet",
-            "columns": {"group": "session", "score": SCORES, "label": "label", **columns},
-        },
-        "metrics": ["ndcg@3", "auc", "ndcg(weight=rows)@3"],
-        "output": {"path": f"{folder}/out"},
-        "engine": {"lane": "local"},
-        "slices": ["country"],
-        "compare": {"baseline": "other"},
-    }
-    return load_spec(write_spec(folder, document), overrides)
+    roles, compared = {"group": "session", "score": SCORES, "label": "label", **columns}, {"baseline": "other"}
+    metrics, path = ["ndcg@3", "auc", "ndcg(weight=rows)@3"], f"{folder}/log/{{date}}.parquet"
+    return load_spec(local_spec(folder, path, roles, metrics, slices=["country"], compare=compared), overrides)
 
 
 @pytest.fixture

@@ -204,14 +204,13 @@ def sizes_of(table: pa.Table, slice_: str, of: str) -> dict[str | None, float]:
 @pytest.mark.parametrize("buckets", [1, 7])
 def test_a_missing_value_is_none_and_every_text_a_value_of_its_own(buckets: int) -> None:
     values = [None, *LIKE_NOTHING]
-    asked = {"group": "u", "score": "s", "label": "y", "item": "i", "slices": ["c", ("d", "c")], "buckets": buckets}
+    roles, slices = {"group": "u", "score": "s", "label": "y", "item": "i"}, ["c", ("d", "c")]
     metrics = ["rr", "median(rr)", "pr_auc", "auc(exact)", "coverage"]
-    ev = sr.evaluate(users_of(values), metrics, **asked, curve_points=10)
+    ev = sr.evaluate(users_of(values), metrics, **roles, slices=slices, buckets=buckets, curve_points=10)
     expected = {value: n + 1 for n, value in enumerate(values)}  # rows of the user who has the value
     tables = {name: ev.metrics.filter(pc.field("metric") == name) for name in metrics}
-    assert sizes_of(tables["rr"], "c", "n_rows") == expected
-    assert sizes_of(tables["pr_auc"], "c", "weight") == expected
-    assert sizes_of(tables["coverage"], "c", "n_rows") == expected
+    for name, column in (("rr", "n_rows"), ("pr_auc", "weight"), ("coverage", "n_rows")):
+        assert sizes_of(tables[name], "c", column) == expected
     assert sizes_of(ev.blocks.filter(pc.field("rule") == "exact"), "c", "pos") == expected
     assert sizes_of(ev.curves.filter(pc.field("curve") == "pr"), "c", "x").keys() == set(values)
     assert sizes_of(items_table(ev.partials.items), "c", "relevant") == expected
@@ -246,21 +245,17 @@ def test_a_sentence_tells_a_missing_value_from_the_text_that_looks_so() -> None:
         assert "Also by c (values: 2)" in metrics_text(sr.evaluate(rows, ["ap"], **asked).metrics)
 
 
-@pytest.mark.parametrize(
-    ("slices", "sentence"),
-    [
+def test_a_slice_that_makes_no_sense_is_refused() -> None:
+    for slices, sentence in (
         (["contry"], 'the slice column "contry" is not in the input, did you mean "country"?'),
         (["score"], 'the slice column "score" is of type double: a text, whole number, boolean or date is needed'),
         (["all"], 'slices[0] is "all", which names the whole day: rename the column'),
         (["kind", ["kind"]], 'slices[1] is "kind" again: a slice is named once'),
         ([[]], "slices[0] is []: a column or several different ones are needed"),
         ([["kind", "kind"]], "slices[0] is ['kind', 'kind']: a column or several different ones are needed"),
-    ],
-)
-def test_a_slice_that_makes_no_sense_is_refused(slices: list[Any], sentence: str) -> None:
-    with pytest.raises(sr.SparkrankError) as raised:
-        sr.evaluate(log(1), ["ap"], **COLUMNS, slices=slices)
-    assert str(raised.value).startswith(sentence)
+    ):
+        with pytest.raises(sr.SparkrankError, match=f"^{re.escape(sentence)}"):
+            sr.evaluate(log(1), ["ap"], **COLUMNS, slices=slices)
 
 
 @pytest.mark.parametrize("buckets", [1, 8])

@@ -40,13 +40,9 @@ def test_joining_inside_is_evaluating_the_joined_table(rows: list[Row], metrics:
     assert repr(one) == repr(other)
 
 
+WORDS = ("duplicates", "unjudged", "population", "unretrieved")
 DEFINITIONS = st.fixed_dictionaries(
-    {
-        "duplicates": st.sampled_from([word for word in ALLOWED["duplicates"] if word != "error"]),
-        "unjudged": st.sampled_from(ALLOWED["unjudged"]),
-        "population": st.sampled_from(ALLOWED["population"]),
-        "unretrieved": st.sampled_from(ALLOWED["unretrieved"]),
-    }
+    {name: st.sampled_from([word for word in ALLOWED[name] if word != "error"]) for name in WORDS}
 )
 GROUP, ITEM = st.sampled_from("uvw"), st.sampled_from("abcd")
 SCORE = st.none() | st.integers(0, 3).map(float)

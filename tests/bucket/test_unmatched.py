@@ -15,7 +15,7 @@ import sparkrank as sr
 from sparkrank.base import checks
 from sparkrank.states.unmatched import LISTS, TRUTH, UnmatchedRow, merged_unmatched
 from sparkrank.tables.rows.warnings import as_shown, quoted
-from tests.support.commands import exit_code, write_spec
+from tests.support.commands import exit_code, local_spec
 from tests.support.logged import warnings_about_input
 
 COLUMNS = {"group": "u", "item": "i", "score": "s"}
@@ -197,15 +197,9 @@ def job(folder: Path, **more: Any) -> int:
     """A day whose list has "A", and whose truth has "A "."""
     for name, side in zip(("lists", "truth"), sides([("u1", "A")], [("u1", "A ")]), strict=True):
         pq.write_table(side, folder / f"{name}.parquet")
-    spec = {
-        "input": {"path": f"{folder}/lists.parquet", "columns": COLUMNS},
-        "truth": {"path": f"{folder}/truth.parquet"},
-        "metrics": ["r", "ndcg@3"],
-        "output": {"path": f"{folder}/out"},
-        "engine": {"lane": "local"},
-        **more,
-    }
-    return exit_code("evaluate", "--conf", write_spec(folder, spec), "--date", "2026-01-31")
+    truth = {"path": f"{folder}/truth.parquet"}
+    spec = local_spec(folder, f"{folder}/lists.parquet", COLUMNS, ["r", "ndcg@3"], truth=truth, **more)
+    return exit_code("evaluate", "--conf", spec, "--date", "2026-01-31")
 
 
 def test_the_terminal_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

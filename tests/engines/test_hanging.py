@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sparkrank.engines.crew import Crew
-from tests.support.commands import exit_code, write_spec
+from tests.support.commands import exit_code, local_spec
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="it looks into /proc")
 
@@ -30,13 +30,8 @@ def conf(tmp_path_factory: pytest.TempPathFactory) -> Path:
     log = {"u": random.integers(0, 50_000, rows), "s": random.random(rows), "y": random.integers(0, 2, rows)}
     pq.write_table(pa.table(log), folder / "log.parquet", row_group_size=100_000)
     pq.write_table(pa.table(log)[:1000], folder / "few.parquet")
-    document = {
-        "input": {"path": f"{folder}/log.parquet", "columns": {"group": "u", "score": "s", "label": "y"}},
-        "metrics": ["ndcg@10", "auc"],
-        "output": {"path": f"{folder}/out"},
-        "engine": {"lane": "local"},
-    }
-    return Path(write_spec(folder, document))
+    roles = {"group": "u", "score": "s", "label": "y"}
+    return Path(local_spec(folder, f"{folder}/log.parquet", roles, ["ndcg@10", "auc"]))
 
 
 def started(conf: Path, how: str) -> subprocess.Popen[str]:

@@ -26,13 +26,8 @@ USERS = 500
 def log() -> pa.Table:
     """Two rows of each user: the relevant one is the first of every second user's, and the second of the others'."""
     users = np.arange(USERS)
-    return pa.table(
-        {
-            "user": np.repeat(users, 2),
-            "score": np.tile([0.75, 0.25], USERS),
-            "label": np.column_stack([users % 2, 1 - users % 2]).ravel(),
-        }
-    )
+    labels = np.column_stack([users % 2, 1 - users % 2]).ravel()
+    return pa.table({"user": np.repeat(users, 2), "score": np.tile([0.75, 0.25], USERS), "label": labels})
 
 
 @given(st.integers(1, 300), st.integers(1, 40))

@@ -98,12 +98,10 @@ def test_ranges_swept_apart_give_the_bits_of_one_sweep(
 
 def test_ranges_are_of_the_size_asked_for() -> None:
     """Sixty buckets of 1,000 distinct scores each: ranges of 2,000 blocks, give or take what samples tell."""
-    rng = np.random.default_rng(3)
-    series = ScoreSeries("a", "all", "all", BinRule("exact"))
-    buckets = [
-        Partials(blocks={series: histogram_of(series.rule, rng.normal(size=1000), np.zeros(1000, bool), False)})
-        for _ in range(60)
-    ]
+    rng, series = np.random.default_rng(3), ScoreSeries("a", "all", "all", BinRule("exact"))
+    flags = np.zeros(1000, bool)
+    histograms = [histogram_of(series.rule, rng.normal(size=1000), flags, False) for _ in range(60)]
+    buckets = [Partials(blocks={series: histogram}) for histogram in histograms]
     cuts = RangeBounds.of(map(sample_bins, buckets), 2000)
     blocks = [0] * len(cuts.score_ranges())
     for number, piece in itertools.chain.from_iterable(map(cuts.pieces, buckets)):

@@ -11,11 +11,11 @@ import pytest
 from sparkrank.engines.spark.session_features import setting_as
 
 
-class Conf:
-    """The settings of a session: what ``spark.conf`` has."""
+class Session:
+    """A session, and what its ``conf`` has: the settings in ``values``."""
 
     def __init__(self, **values: str) -> None:
-        self.values = values
+        self.values, self.conf = values, self
 
     def get(self, name: str, default: str | None = None) -> str | None:
         return self.values.get(name, default)
@@ -27,11 +27,6 @@ class Conf:
 
     def unset(self, name: str) -> None:
         del self.values[name]
-
-
-class Session:
-    def __init__(self, **values: str) -> None:
-        self.conf = Conf(**values)
 
 
 @pytest.mark.parametrize("before", [{}, {"zone": "UTC"}])
@@ -51,21 +46,16 @@ def test_the_last_of_several_evaluations_restores(before: dict[str, str]) -> Non
 
 
 def test_another_value_is_not_set_under_an_evaluation_that_needs_its_own() -> None:
+    """Sessions and settings do not share."""
     spark: Any = Session()
+    other: Any = Session(zone="Europe/Berlin")
     with setting_as(spark, "zone", "UTC"), setting_as(spark, "zone", "Asia/Tokyo") as because:
         assert because == "another evaluation of the session has it at UTC"
-        assert spark.conf.values == {"zone": "UTC"}
+        with setting_as(other, "zone", "b"), setting_as(spark, "size", "c"):
+            assert (spark.conf.values, other.conf.values) == ({"zone": "UTC", "size": "c"}, {"zone": "b"})
+    assert (spark.conf.values, other.conf.values) == ({}, {"zone": "Europe/Berlin"})
     with setting_as(spark, "zone", "Asia/Tokyo") as because:
         assert because is None
-    assert spark.conf.values == {}
-
-
-def test_sessions_and_settings_do_not_share() -> None:
-    one: Any = Session()
-    other: Any = Session(zone="UTC")
-    with setting_as(one, "zone", "a"), setting_as(other, "zone", "b"), setting_as(one, "size", "c"):
-        assert (one.conf.values, other.conf.values) == ({"zone": "a", "size": "c"}, {"zone": "b"})
-    assert (one.conf.values, other.conf.values) == ({}, {"zone": "UTC"})
 
 
 def test_what_a_session_refuses_is_told_to_each() -> None:

@@ -17,11 +17,12 @@ import pytest
 
 import sparkrank as sr
 from sparkrank.base.errors import SparkrankError
-from sparkrank.config import Spec
+from sparkrank.config import load_spec
 from sparkrank.engines.shuffle.packing import narrowed, pieces_by_bucket
 from sparkrank.engines.shuffle.spill import PieceStore
 from sparkrank.jobs import evaluate_day
 from sparkrank.run.stages import Stages
+from tests.support.commands import local_spec
 
 BUCKETS = 5
 SCHEMA = pa.schema({"key_0": pa.int64(), "name": pa.string(), "label": pa.int16(), "score_0": pa.float32()})
@@ -172,14 +173,10 @@ def test_a_job_holds_as_many_bytes_of_rows_as_it_is_told(
     rng = np.random.default_rng(8)
     users, labels = rng.integers(0, 2**62, 1000), pa.array(rng.integers(0, 2, 1000), pa.int8())
     pq.write_table(pa.table({"user": users, "score": rng.random(1000), "label": labels}), tmp_path / "log.parquet")
-    document = {
-        "input": {"path": str(tmp_path / "log.parquet"), "columns": ROLES},
-        "metrics": ["rr"],
-        "output": {"path": str(tmp_path / "out")},
-        "engine": {"lane": "local", "buckets": 1, "row_memory": row_memory},
-    }
+    engine = {"lane": "local", "buckets": 1, "row_memory": row_memory}
+    spec = load_spec(local_spec(tmp_path, f"{tmp_path}/log.parquet", ROLES, ["rr"], engine=engine))
     with caplog.at_level("INFO", "sparkrank"):
-        evaluate_day(Spec.model_validate(document), "2026-11-19", None, Stages())
+        evaluate_day(spec, "2026-11-19", None, Stages())
     assert [is_on_disk for is_on_disk, _ in looks] == [on_disk]
     assert caplog.messages[0] == "lane local: there is no Spark session"
     assert [message.endswith("and went to disk") for message in caplog.messages[1:]] == [True] * on_disk

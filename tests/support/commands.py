@@ -26,3 +26,9 @@ def write_spec(folder: Path, document: dict[str, Any]) -> str:
     path = folder / "spec.yaml"
     path.write_text(yaml.safe_dump(document), encoding="utf-8")
     return str(path)
+
+
+def local_spec(folder: Path, path: str, columns: dict[str, Any], metrics: list[str], **sections: Any) -> str:
+    """The path of a spec that evaluates ``path`` in the lane local, with tables in ``folder``/out."""
+    document = {"input": {"path": path, "columns": columns}, "metrics": metrics, "output": {"path": f"{folder}/out"}}
+    return write_spec(folder, {**document, "engine": {"lane": "local"}, **sections})

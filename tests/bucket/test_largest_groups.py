@@ -24,7 +24,6 @@ def rows_of(*sizes: tuple[str, int]) -> pa.Table:
 
 
 def sizes_of(*sizes: tuple[str, int], **settings: Any) -> list[tuple[str, float, str | None]]:
-    """What quality says of the largest groups."""
     rows = sr.evaluate(rows_of(*sizes), **ASKED, **settings).quality.to_pylist()
     return [(row["check"], row["count"], row["example"]) for row in rows if "largest" in row["check"]]
 

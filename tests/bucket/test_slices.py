@@ -74,7 +74,6 @@ def text(value: object) -> str | None:
 
 
 def joined(values: Sequence[object]) -> str | None:
-    """The text of the values of a combination."""
     if all(value is None for value in values):
         return None
     escaped = [NO_PART if value is None else re.sub(r"[\\,]", r"\\\g<0>", text(value) or "") for value in values]
@@ -148,7 +147,6 @@ def test_lists_and_truth_are_sliced_by_columns_of_both(seed: int) -> None:
 
 
 def by_value(rows: pa.Table, metrics: list[str], slice_: str, **roles: str) -> dict[tuple[str | None, str], Any]:
-    """The value of each metric under each value of a slice, and the rows that it is of."""
     found = sr.evaluate(rows, metrics, slices=[slice_], **roles).metrics.to_pylist()
     return {(row["slice_value"], row["metric"]): (row["value"], row["n_rows"]) for row in found}
 

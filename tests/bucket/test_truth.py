@@ -50,7 +50,6 @@ OF_TWO = {**COLUMNS, "score": {"first": "first", "second": "second"}}
 
 
 def two_models(first: list[Given], second: list[Given]) -> pa.Table:
-    """The lists of two models, on rows of their own."""
     users, items, scores = zip(*first, *second, strict=True)
     is_second = np.arange(len(scores)) >= len(first)
     columns = {"first": pa.array(scores, mask=is_second), "second": pa.array(scores, mask=~is_second)}
@@ -74,9 +73,8 @@ def test_duplicates_may_be_an_error() -> None:
 
 def test_an_item_twice_in_an_impression_log_has_its_highest_label() -> None:
     """a was shown at 1 and at 3 and clicked at 3 only; as one item, it stands at 1 and was clicked."""
-    log = pa.table(
-        {"user": ["u"] * 4, "item": ["a", "b", "a", "c"], "score": [4.0, 3.0, 2.0, 1.0], "label": [0, 0, 1, 1]}
-    )
+    log = lists_table([("u", item, 4.0 - place) for place, item in enumerate("abac")])
+    log = log.append_column("label", pa.array([0, 0, 1, 1]))
     first = sr.evaluate(log, ["ap", "ndcg"], duplicates="first", **COLUMNS)
     assert values_of(first, "ap") == {"u": (1 / 1 + 2 / 3) / 2}
     assert values_of(first, "ndcg") == pytest.approx({"u": (1 + 1 / log2(4)) / (1 + 1 / log2(3))}, rel=1e-15)

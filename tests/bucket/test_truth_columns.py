@@ -51,9 +51,8 @@ def test_nan_is_no_item() -> None:
     found = sr.evaluate(lists, ["rr", "r"], truth=truth, max_bad_fraction=0.6, **COLUMNS)
     assert values_of(found, "rr") == {"u": 1.0}  # what is left of the list is the third row
     assert values_of(found, "r") == {"u": 1.0}
-    log = lists.append_column("label", pa.array([0, 1, 0]))
     with pytest.raises(sr.InputError, match=r"\(2 null item\)"):
-        sr.evaluate(log, ["rr"], duplicates="first", **COLUMNS)
+        sr.evaluate(lists.append_column("label", [[0, 1, 0]]), ["rr"], duplicates="first", **COLUMNS)
 
 
 SLICED = (("a", "a"), (1, "1"), (True, "true"), (None, None))  # values and their texts
@@ -72,8 +71,7 @@ def test_sides_are_sliced_by_whole_numbers_or_by_texts() -> None:
 
 
 def test_a_whole_number_that_the_type_of_both_sides_does_not_hold_is_refused() -> None:
-    lists = pa.table({"user": ["u"], "item": pa.array([2**64 - 1], pa.uint64()), "score": [1.0]})
-    truth = pa.table({"user": ["u"], "item": pa.array([1], pa.int8()), "label": [1]})
+    lists, truth = lists_table([("u", 2**64 - 1, 1.0)], pa.uint64()), truth_table([("u", 1, 1.0)], pa.int8())
     sentence = "a value of the lists cannot be evaluated: Integer value 18446744073709551615"
     with pytest.raises(sr.InputError, match=sentence):
         sr.evaluate(lists, ["rr"], truth=truth, **COLUMNS)

@@ -22,7 +22,6 @@ from tests.support.strategies import PATIENT, Asked, arguments, group_metrics, i
 
 
 def log_table(rows: Sequence[tuple]) -> pa.Table:
-    """A log of rows of user, item, score and label."""
     label = pa.array([row[3] for row in rows], pa.float64())
     return lists_table([row[:3] for row in rows]).append_column("label", label)
 

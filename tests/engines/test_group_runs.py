@@ -47,7 +47,6 @@ KEY_0 = Plan.of(["ndcg@2"], ["m"], ["user"])
 
 
 def rows_of(keys: np.ndarray, **more: Any) -> pa.Table:
-    """A row for each of ``keys``."""
     columns = {"key_0": keys, "label": np.arange(len(keys)) % 2, "score_0": np.arange(float(len(keys)))}
     return pa.table({**columns, **more})
 
@@ -137,7 +136,6 @@ def test_runs_hold_at_most_their_rows_and_large_groups_stay_apart() -> None:
 
 
 def piece_of(key: int, label: int | None, score: float | None, items: pa.Array) -> pa.RecordBatch:
-    """Three rows with labels as narrow as they are."""
     columns = {"key_0": pa.array([key] * 3, pa.int8()), "score_0": [0.5, score, 2.0], "item": items}
     label_type = pa.int16() if label == 1000 else pa.int8()
     return pa.record_batch({**columns, "label": pa.array([label] * 3, label_type)})
@@ -188,7 +186,6 @@ def test_a_failure_outlives_merges() -> None:
 
 
 def solved(rows: pa.Table, buckets: int) -> list[Any]:
-    """What a task returns for the buckets of ``rows``."""
     pieces = [(bucket, stream_of(piece)) for bucket, piece in pieces_by_bucket(rows, buckets)]
     return list(solve_pieces(pieces, rows.schema, KEY_0, None))
 

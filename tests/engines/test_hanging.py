@@ -25,7 +25,6 @@ SECONDS = 60
 
 @pytest.fixture(scope="module")
 def conf(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The spec of a log of half a million rows."""
     folder, random, rows = tmp_path_factory.mktemp("hanging"), np.random.default_rng(2), 500_000
     log = {"u": random.integers(0, 50_000, rows), "s": random.random(rows), "y": random.integers(0, 2, rows)}
     pq.write_table(pa.table(log), folder / "log.parquet", row_group_size=100_000)

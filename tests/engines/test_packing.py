@@ -158,7 +158,6 @@ TEXTS |= {"of one width": WIDTH_16, "and one missing": [*WIDTH_16[1:], None], "n
 
 
 def forms_of(texts: list[str | None], kind: pa.DataType) -> dict[str, pa.ChunkedArray]:
-    """A column of ``texts`` as inputs have it."""
     plain = pa.array(texts, pa.string()).cast(kind)
     # every value twice, null among them, and one that no row has
     once = plain.dictionary_encode(null_encoding="encode")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import resource
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -38,5 +37,4 @@ if __name__ == "__main__":
         import pyarrow.dataset  # noqa: F401
 
         limit(int(how))
-    time.sleep(0)
     cli.run(words)

@@ -197,8 +197,8 @@ def test_a_row_of_arrays_has_one_cluster(column: str) -> None:
     columns = {"session": [0, 0, 1, 1, 2, 3, 3], "new": [2.0, 1, 1, None, 1, 1, None], "user": [*"aaaabcc"]}
     single = pa.table({**columns, "label": [0, 1, 1, 1, 1, 0, 1]})
     wanted = asked(single, ["r@1", "p@1"], cluster="user").table
-    for name in ("value", "stderr", "ci_low", "ci_high"):
-        assert rows[name].to_pylist() == wanted[name].to_pylist()
+    names = ["value", "stderr", "ci_low", "ci_high"]
+    assert rows.select(names).to_pylist() == wanted.select(names).to_pylist()
 
 
 def test_lists_of_one_key_stay_apart_beside_a_bad_group_weight() -> None:

@@ -58,6 +58,5 @@ def test_of_equal_groups_the_same_are_named_in_any_order_and_buckets() -> None:
 def test_the_largest_of_parts_are_those_of_all(parts: list[list[LargeGroup]]) -> None:
     """In any order, merged at once or in two steps."""
     together = sorted((group for part in parts for group in part), reverse=True)[:3]
-    half = len(parts) // 2
-    steps = [merged_largest(map(tuple, each)) for each in (parts[half:], parts[:half])]
+    steps = [merged_largest(map(tuple, some)) for some in (parts[2:], parts[:2])]
     assert merged_largest(map(tuple, parts)) == merged_largest(steps) == tuple(together)

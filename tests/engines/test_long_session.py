@@ -46,8 +46,7 @@ def released(**of: object) -> tuple[Solved, list[str]]:
     return Solved(Partials.merged([]), release=lambda: said.append("released"), **of).leased(), said  # type: ignore[arg-type]
 
 
-def wait_for(said: list[str]) -> None:
-    """It happens on a thread of its own."""
+def wait_for() -> None:
     gc.collect()
     for thread in threading.enumerate():
         if thread.name == "sparkrank-release":
@@ -58,10 +57,10 @@ def test_what_nobody_holds_is_released_and_a_table_that_is_held_is_not() -> None
     solved, said = released(groups=Table())
     groups = solved.groups
     del solved
-    wait_for(said)
+    wait_for()
     assert said == []
     del groups
-    wait_for(said)
+    wait_for()
     assert said == ["released"]
 
 
@@ -70,7 +69,7 @@ def test_what_is_released_beside_it_does_not_hold_it() -> None:
     first = Solved(Partials.merged([]), Table(), release=lambda: said.append("first"))  # type: ignore[arg-type]
     solved = first.releasing(lambda: said.append("second")).leased()
     del first, solved
-    wait_for(said)
+    wait_for()
     assert said == ["second", "first"]
 
 
@@ -80,7 +79,7 @@ def test_a_fork_releases_nothing_of_its_parent() -> None:
     child = os.fork()
     if not child:
         del solved
-        wait_for(said)
+        wait_for()
         os.write(theirs, repr(said).encode() or b"?")
         os._exit(0)
     os.close(theirs)
@@ -90,7 +89,7 @@ def test_a_fork_releases_nothing_of_its_parent() -> None:
     for _ in range(2):  # it is released once
         solved.release()
     del solved
-    wait_for(said)
+    wait_for()
     assert said == ["released"]
 
 

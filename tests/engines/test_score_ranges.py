@@ -33,10 +33,8 @@ from tests.extent import examples
 from tests.support.states import histogram_of
 from tests.support.strategies import PATIENT
 
-METRICS = [
-    *("auc(exact)", "pr_auc(exact)", "ks(exact)", "bep(exact)", "ece(exact)", "auc_up(exact)"),
-    *("auc(exact,rel=2)", "auc_up(exact,rel=2)"),
-]
+METRICS = ["auc(exact)", "pr_auc(exact)", "ks(exact)", "bep(exact)", "ece(exact)", "auc_up(exact)"]
+METRICS += ["auc(exact,rel=2)", "auc_up(exact,rel=2)"]
 PLAN = Plan.of(METRICS, ["a", "b"], ["user"])
 SCORES = st.integers(-6, 6).map(lambda step: step / 4) | st.floats(allow_nan=False) | st.just(math.inf)
 ROWS = st.lists(st.tuples(SCORES, st.sampled_from([0.0, 1.0, 2.0]), st.floats(0, 9)), max_size=40)
